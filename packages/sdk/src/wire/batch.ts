@@ -1,0 +1,77 @@
+import * as z from 'zod/mini';
+import type { CreateLinkBody } from './link.ts';
+
+/** One entry of a batch (spec, "create many links"); `redirect_type` is an addition (DESIGN section 2). */
+export type BatchLinkInput = CreateLinkBody;
+
+/** Body of `POST /api/v1/links/batch` (spec, "create many links"). */
+export interface CreateBatchBody {
+  /** Default domain for all links of the request; an entry's own `domain_id` wins. */
+  domain_id?: string | undefined;
+  /** The links to create: 1 to 10,000. */
+  links: readonly BatchLinkInput[];
+}
+
+/**
+ * One created link in `results` (spec, "Batch result item"). `error` is not in the spec: some deployments send it,
+ * empty on success, and then `code` and `short_url` may be missing from a failed item (DESIGN section 3).
+ */
+export const batchResultItemSchema = z.looseObject({
+  target_url: z.string(),
+  code: z.optional(z.string()),
+  short_url: z.optional(z.string()),
+  error: z.optional(z.nullable(z.string())),
+});
+
+/** One entry of `results`, in the order of `links`. */
+export interface BatchResultItem {
+  /** Destination URL, as sent. */
+  target_url: string;
+  /** Short code. Missing only where the service reports this item's failure in `error`. */
+  code?: string | undefined;
+  /** Absolute short URL. Missing only where the service reports this item's failure in `error`. */
+  short_url?: string | undefined;
+  /** Why this item failed; absent, `null` or empty when it was created. Not in the spec; some deployments send it. */
+  error?: string | null | undefined;
+}
+
+/** 200: the batch was small enough to be answered at once (spec, 100 links or fewer). */
+export const completedBatchSchema = z.looseObject({
+  status: z.literal('completed'),
+  total: z.number(),
+  results: z.array(batchResultItemSchema),
+});
+
+/** 202: the batch became a job (spec, more than 100 links). */
+export const processingBatchSchema = z.looseObject({
+  status: z.literal('processing'),
+  job_id: z.string(),
+  total: z.number(),
+});
+
+/** Both answers of the batch endpoint, told apart by `status`. */
+export const batchAnswerSchema = z.discriminatedUnion('status', [
+  completedBatchSchema,
+  processingBatchSchema,
+]);
+
+/** A batch answered at once: every link is created. */
+export interface CompletedBatch {
+  status: 'completed';
+  /** Number of links created. */
+  total: number;
+  /** One item per link, in the order they were sent. */
+  results: BatchResultItem[];
+}
+
+/** A batch accepted as a job: poll it with `jobs.wait(job_id)`. */
+export interface ProcessingBatch {
+  status: 'processing';
+  /** Identifier of the job to poll. */
+  job_id: string;
+  /** Number of links submitted. */
+  total: number;
+}
+
+/** Answer of the batch endpoint. Compare `status` to tell the two apart. */
+export type BatchAnswer = CompletedBatch | ProcessingBatch;

@@ -1,0 +1,71 @@
+import * as z from 'zod/mini';
+
+/** Machine words that the reference server adds to every error as `code` (DESIGN section 2). */
+export const ERROR_CODES = [
+  'invalid_request',
+  'unauthorized',
+  'forbidden',
+  'not_found',
+  'method_not_allowed',
+  'gone',
+  'payload_too_large',
+  'unsupported_media_type',
+  'rate_limited',
+  'plan_limit',
+  'idempotency_conflict',
+  'unavailable',
+  'internal',
+] as const;
+export type ErrorCode = (typeof ERROR_CODES)[number];
+
+/** Resources a plan limits; `limit` of a 403 with `upgrade` (DESIGN section 2). */
+export const PLAN_LIMIT_NAMES = ['links', 'batch_size', 'api_keys'] as const;
+export type PlanLimitName = (typeof PLAN_LIMIT_NAMES)[number];
+
+/** One refused entry of a batch, or one refused field of a single link (DESIGN section 2). */
+export const errorDetailSchema = z.looseObject({
+  index: z.optional(z.number()),
+  field: z.string(),
+  message: z.string(),
+});
+
+/**
+ * Error body (spec, "Errors": a string `error`, and `upgrade` on a resource limit). Everything else is an addition.
+ */
+export const errorBodySchema = z.looseObject({
+  error: z.string(),
+  upgrade: z.optional(z.boolean()),
+  code: z.optional(z.string()),
+  limit: z.optional(z.string()),
+  used: z.optional(z.number()),
+  allowed: z.optional(z.number()),
+  details: z.optional(z.array(errorDetailSchema)),
+});
+
+/** One refused entry or field. */
+export interface ErrorDetail {
+  /** Position in `links`, from 0; absent for a single link. */
+  index?: number | undefined;
+  /** The field that was refused, such as `target_url` or `tags[2]`. */
+  field: string;
+  /** Why, for a person. */
+  message: string;
+}
+
+/** Body of every error answer. */
+export interface ErrorBody {
+  /** What went wrong, for a person. */
+  error: string;
+  /** `true` when a resource limit of the plan was reached. */
+  upgrade?: boolean | undefined;
+  /** Stable machine word, see {@link ERROR_CODES}. Addition of the reference server. */
+  code?: string | undefined;
+  /** Which resource is exhausted, see {@link PLAN_LIMIT_NAMES}. Addition of the reference server. */
+  limit?: string | undefined;
+  /** How much of it is in use. For `batch_size`: how many links the request carried. */
+  used?: number | undefined;
+  /** How much of it the plan allows. */
+  allowed?: number | undefined;
+  /** Up to 100 refused entries of a batch. Addition of the reference server. */
+  details?: ErrorDetail[] | undefined;
+}

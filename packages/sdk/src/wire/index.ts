@@ -1,0 +1,60 @@
+/**
+ * The wire contract of the Shortlink service: shapes, routes, header names, limits and plans.
+ * Shared by the client and the reference server; depends on nothing but `zod/mini`.
+ *
+ * @packageDocumentation
+ */
+
+// Links, batches and jobs
+export {
+  type BatchAnswer,
+  type BatchLinkInput,
+  type BatchResultItem,
+  batchAnswerSchema,
+  batchResultItemSchema,
+  type CompletedBatch,
+  type CreateBatchBody,
+  completedBatchSchema,
+  type ProcessingBatch,
+  processingBatchSchema,
+} from './batch.ts';
+// Errors and usage
+export {
+  ERROR_CODES,
+  type ErrorBody,
+  type ErrorCode,
+  type ErrorDetail,
+  errorBodySchema,
+  errorDetailSchema,
+  PLAN_LIMIT_NAMES,
+  type PlanLimitName,
+} from './error-body.ts';
+// Routes and headers
+export { HEADERS } from './headers.ts';
+export { JOB_FAILURE_STATUSES, JOB_STATUSES, type Job, jobSchema } from './job.ts';
+// Limits, plans and permissions
+export {
+  DEFAULT_REDIRECT_TYPE,
+  MAX_BATCH_LINKS,
+  MAX_BODY_BYTES,
+  MAX_ERROR_DETAILS,
+  MAX_SYNC_BATCH_LINKS,
+  MAX_TAG_LENGTH,
+  MAX_TAGS,
+  MAX_TARGET_URL_LENGTH,
+  MAX_TITLE_LENGTH,
+  REDIRECT_TYPES,
+  type RedirectType,
+} from './limits.ts';
+export { type CreateLinkBody, type Link, linkSchema } from './link.ts';
+export { PERMISSIONS, type Permission } from './permissions.ts';
+export { PLAN_LIMITS, PLANS, type Plan, type PlanLimits } from './plans.ts';
+export { API_PREFIX, jobPath, ROUTES } from './routes.ts';
+export {
+  type KeyDay,
+  type KeyUsage,
+  type ResourceUsage,
+  type Usage,
+  usageSchema,
+  type WindowUsage,
+} from './usage.ts';

@@ -1,0 +1,31 @@
+import * as z from 'zod/mini';
+import { type BatchResultItem, batchResultItemSchema } from './batch.ts';
+
+/** Answer of `GET /api/v1/jobs/<job_id>` (spec, "poll a batch job"). `status` stays open: the spec lists what was seen, not all. */
+export const jobSchema = z.looseObject({
+  id: z.string(),
+  status: z.string(),
+  total: z.number(),
+  processed: z.number(),
+  results: z.array(batchResultItemSchema),
+});
+
+/** Statuses a job was seen with (spec, "States and transitions"). */
+export const JOB_STATUSES = ['processing', 'completed'] as const;
+
+/** Statuses that end a job without completing it. The spec has none; other deployments use these words (DESIGN section 3). */
+export const JOB_FAILURE_STATUSES = ['failed', 'cancelled', 'error'] as const;
+
+/** A batch job (spec, "Batch job"). */
+export interface Job {
+  /** Identifier of the job: the `job_id` of the batch answer. */
+  id: string;
+  /** `processing` or `completed`; a newer service may send others. */
+  status: 'processing' | 'completed' | (string & {});
+  /** Number of links submitted. */
+  total: number;
+  /** Number of links processed so far. */
+  processed: number;
+  /** Items done so far, in the order they were sent. */
+  results: BatchResultItem[];
+}

@@ -1,0 +1,101 @@
+import * as z from 'zod/mini';
+
+const windowUsageSchema = z.looseObject({
+  used: z.number(),
+  limit: z.nullable(z.number()),
+  resets_at: z.string(),
+});
+
+const resourceUsageSchema = z.looseObject({
+  used: z.number(),
+  limit: z.nullable(z.number()),
+});
+
+const windowCountsSchema = z.looseObject({
+  minute: z.number(),
+  day: z.number(),
+  month: z.number(),
+});
+
+const keyDaySchema = z.looseObject({
+  date: z.string(),
+  requests: z.number(),
+  refused: z.number(),
+  links: z.number(),
+});
+
+const keyUsageSchema = z.looseObject({
+  id: z.string(),
+  name: z.string(),
+  permissions: z.array(z.string()),
+  created_at: z.string(),
+  requests: windowCountsSchema,
+  history: z.array(keyDaySchema),
+});
+
+/** Answer of `GET /api/v1/usage`, an addition of the reference server (DESIGN section 2). */
+export const usageSchema = z.looseObject({
+  plan: z.string(),
+  requests: z.looseObject({
+    minute: windowUsageSchema,
+    day: windowUsageSchema,
+    month: windowUsageSchema,
+  }),
+  links: resourceUsageSchema,
+  api_keys: resourceUsageSchema,
+  batch_size: z.nullable(z.number()),
+  keys: z.array(keyUsageSchema),
+});
+
+/** Use of one request window of the account. */
+export interface WindowUsage {
+  /** Requests counted in the current window, over all keys. */
+  used: number;
+  /** Requests the plan allows in it; `null` is unlimited. */
+  limit: number | null;
+  /** When the window ends, ISO 8601 in UTC. */
+  resets_at: string;
+}
+
+/** Use of a resource of the account. */
+export interface ResourceUsage {
+  used: number;
+  /** What the plan allows; `null` is unlimited. */
+  limit: number | null;
+}
+
+/** One UTC day of one API key. */
+export interface KeyDay {
+  /** The day, as `YYYY-MM-DD`. */
+  date: string;
+  /** Requests counted. */
+  requests: number;
+  /** Requests refused with 429 or by a plan limit. */
+  refused: number;
+  /** Links created. */
+  links: number;
+}
+
+/** Use of one API key (spec, rule 4). */
+export interface KeyUsage {
+  id: string;
+  name: string;
+  permissions: string[];
+  /** ISO 8601 in UTC. */
+  created_at: string;
+  /** Requests of this key in the account's current windows. */
+  requests: { minute: number; day: number; month: number };
+  /** The last 30 days that have any use, oldest first. */
+  history: KeyDay[];
+}
+
+/** What an account uses of what its plan allows. */
+export interface Usage {
+  plan: string;
+  requests: { minute: WindowUsage; day: WindowUsage; month: WindowUsage };
+  links: ResourceUsage;
+  api_keys: ResourceUsage;
+  /** Links one batch request may carry; `null` is the endpoint's own maximum. */
+  batch_size: number | null;
+  keys: KeyUsage[];
+}

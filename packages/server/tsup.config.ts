@@ -1,0 +1,17 @@
+import { defineConfig } from 'tsup';
+
+export default defineConfig({
+  entry: {
+    main: 'src/main.ts',
+    index: 'src/index.ts',
+    testing: 'src/testing/index.ts',
+    'writer-thread': 'src/store/sqlite/writer-thread.ts',
+  },
+  format: ['esm'],
+  target: 'node22',
+  platform: 'node',
+  dts: { entry: { index: 'src/index.ts', testing: 'src/testing/index.ts' } },
+  sourcemap: true,
+  clean: true,
+  splitting: true,
+});

@@ -1,0 +1,35 @@
+import { defineConfig } from 'vitest/config';
+
+/**
+ * One project per package: `vitest run --project sdk` runs one alone. Unit tests stand beside the code
+ * (`x.ts`, `x.test.ts`); type tests are `x.test-d.ts`; end-to-end tests drive built programs and so need `pnpm build`.
+ */
+const unit = (name: string, typecheck = false) => ({
+  test: {
+    name,
+    root: `packages/${name}`,
+    include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
+    ...(typecheck && {
+      typecheck: { enabled: true, include: ['src/**/*.test-d.ts'], tsconfig: 'tsconfig.json' },
+    }),
+  },
+});
+
+export default defineConfig({
+  test: {
+    projects: [
+      unit('sdk', true),
+      unit('server'),
+      unit('cli'),
+      {
+        test: {
+          name: 'e2e',
+          root: 'packages/e2e',
+          include: ['test/**/*.test.ts'],
+          testTimeout: 120_000,
+          hookTimeout: 60_000,
+        },
+      },
+    ],
+  },
+});
