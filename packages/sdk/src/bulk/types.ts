@@ -1,0 +1,101 @@
+import type { ShortlinkError } from '../errors/shortlink-error.ts';
+import type { BatchLinkInput, BatchResultItem } from '../wire/batch.ts';
+import type { Job } from '../wire/job.ts';
+
+/** Options of `links.createMany`. */
+export interface CreateManyOptions {
+  /** Default domain for every link that has no `domain_id` of its own. */
+  domain_id?: string | undefined;
+
+  /**
+   * Links per batch request, 1 to 10,000. `'auto'` starts with 10,000 and goes on with 5,000, then 100, when the
+   * plan refuses the size (403 with `upgrade` and `limit: 'batch_size'`, or `allowed` where the server gives it).
+   * A number is shrunk the same way.
+   * @default 'auto'
+   */
+  batchSize?: number | 'auto' | undefined;
+
+  /**
+   * Batches in flight at once. The first batch always goes alone, until the plan has taken its size. At most
+   * `concurrency x batchSize` links are held in memory.
+   * @default 4
+   */
+  concurrency?: number | undefined;
+
+  /**
+   * Called at each step of each batch's life, in order per batch, and awaited before the next step: a journal that
+   * writes and syncs in `planned` knows of every request before it is sent. A rejection stops the run.
+   */
+  onBatch?: ((event: BatchEvent) => void | Promise<void>) | undefined;
+
+  /** Called with the answer of every poll of an accepted batch's job. */
+  onJobProgress?: ((batch: BatchRange, job: Job) => void) | undefined;
+
+  /**
+   * What an earlier run over the same source recorded, in any order, with ranges that do not overlap. The links of
+   * `completed` and `failed` batches are not sent again, those of `accepted` batches are awaited by their job,
+   * `unknown` ones are reported as unknown; everything else is sent.
+   */
+  resume?: Iterable<BatchRecord> | undefined;
+
+  /** Ends the run: waits stop at once, batches in flight are aborted and reported as `unknown`. */
+  signal?: AbortSignal | undefined;
+
+  /**
+   * Ends the run softly: no new batch is sent, those in flight are finished and reported, then the iteration ends
+   * (links not sent are simply not yielded).
+   */
+  stopSignal?: AbortSignal | undefined;
+
+  /** Longest wait for one batch's job, in milliseconds. @default 3_600_000 */
+  jobTimeoutMs?: number | undefined;
+}
+
+/** A run of links of the source: `count` of them, from the one at `first` (from 0). */
+export interface BatchRange {
+  first: number;
+  count: number;
+}
+
+/**
+ * One step in a batch's life:
+ * `planned` (before its request is sent), `sent` (the request is about to be written), `accepted` (answered with a job),
+ * then one of `completed`, `failed` (nothing was created; `error` says why), `unknown` (it can't be known what was
+ * created), or `resized` (the plan refused its size, nothing was created: its links are planned again in smaller batches).
+ */
+export type BatchEvent = BatchRange &
+  (
+    | { type: 'planned' }
+    | { type: 'sent' }
+    | { type: 'accepted'; job_id: string }
+    | { type: 'completed'; results: readonly BatchResultItem[]; job_id?: string | undefined }
+    | { type: 'failed'; error: ShortlinkError; job_id?: string | undefined }
+    | { type: 'unknown'; error: ShortlinkError; job_id?: string | undefined }
+    | { type: 'resized'; error: ShortlinkError }
+  );
+
+/** What a journal kept of a batch. `results` is a function so that it can be read from disk when its turn comes. */
+export type BatchRecord = BatchRange &
+  (
+    | {
+        state: 'completed';
+        results: () => readonly BatchResultItem[] | Promise<readonly BatchResultItem[]>;
+      }
+    | { state: 'accepted'; job_id: string }
+    | { state: 'failed'; error: string }
+    | { state: 'unknown'; error: string }
+  );
+
+/** What became of one link of the source. Yielded in the order of the source. */
+export type BulkItem<T extends BatchLinkInput = BatchLinkInput> = {
+  /** Position in the source, from 0. */
+  index: number;
+  /** The link as the source gave it. */
+  input: T;
+} & (
+  | { outcome: 'created'; code: string; short_url: string }
+  /** Certainly not created. */
+  | { outcome: 'failed'; error: string; cause?: ShortlinkError | undefined }
+  /** The connection was lost after sending, or its job could not be followed: it may or may not exist. */
+  | { outcome: 'unknown'; error: string; cause?: ShortlinkError | undefined }
+);
