@@ -1,0 +1,132 @@
+import type { BatchLinkInput } from '@shortlink/sdk';
+
+/** Fields of a link that a column can fill. */
+export const LINK_FIELDS = ['target_url', 'title', 'tags', 'domain_id', 'redirect_type'] as const;
+export type LinkField = (typeof LINK_FIELDS)[number];
+
+export const INPUT_FORMATS = ['auto', 'csv', 'tsv', 'jsonl', 'urls'] as const;
+export type InputFormat = (typeof INPUT_FORMATS)[number];
+
+export const OUTPUT_FORMATS = ['csv', 'jsonl'] as const;
+export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
+
+export const ON_UNKNOWN = ['stop', 'retry', 'skip'] as const;
+export type OnUnknown = (typeof ON_UNKNOWN)[number];
+
+/** Everything `shortlink import` was told, with every default filled in (DESIGN section 4). One per input file. */
+export interface ImportSettings {
+  /** Path of the input, or `-` for standard input. */
+  file: string;
+  /** `--map field=column`, in the order given. */
+  map: Partial<Record<LinkField, string>>;
+  /** `--from`: name of a preset for another service's export. */
+  from?: string | undefined;
+  inputFormat: InputFormat;
+  /** One character; undefined is found by looking. */
+  delimiter?: string | undefined;
+  /** Between tags inside a cell; undefined is any of `,` `;` `|`. */
+  tagSeparator?: string | undefined;
+  /** `--encoding`: a label of the Encoding Standard; undefined is UTF-8, or UTF-16 by its BOM. */
+  encoding?: string | undefined;
+  /** Path, or `-` for standard output. */
+  output: string;
+  outputFormat: OutputFormat;
+  rejects: string;
+  journal: string;
+  /** Forget the journal and start again. */
+  restart: boolean;
+  /** `--tag`, `--domain`, `--redirect-type`: for rows that have none of their own. */
+  defaults: Pick<BatchLinkInput, 'tags' | 'domain_id' | 'redirect_type'>;
+  batchSize: number | 'auto';
+  concurrency: number;
+  dryRun: boolean;
+  maxRejects: number | 'all';
+  onUnknown: OnUnknown;
+  idempotency: boolean;
+  /** Base URL and a fingerprint of the API key: a journal made for another account is refused. */
+  target: { baseUrl: string; keyFingerprint: string };
+}
+
+/** One row of the input that holds something. */
+export interface Row {
+  /** Line of the file on which the row begins, from 1. */
+  line: number;
+  /** The row's own cells, as read. For JSONL and URL lists, see `columns`. */
+  cells: string[];
+}
+
+/** What was found by looking at the beginning of the input, said before anything is sent. */
+export interface Plan {
+  format: Exclude<InputFormat, 'auto'>;
+  encoding: string;
+  delimiter: string | undefined;
+  /** Names of the input's own columns. */
+  columns: string[];
+  hasHeader: boolean;
+  /** Name of the preset, when one was given or recognised. */
+  preset: string | undefined;
+  /** Which column (by index) fills which field. */
+  mapping: Partial<Record<LinkField, number>>;
+}
+
+/** Why a row can't be sent. */
+export interface Reject {
+  line: number;
+  cells: string[];
+  reason: string;
+}
+
+/** What became of one row, as the results file says it (DESIGN section 4). */
+export type RowStatus = 'created' | 'rejected' | 'failed' | 'unknown' | 'unsent';
+
+/** What happens while an import runs, for whoever shows it. */
+export type ImportEvent =
+  | { type: 'planned'; plan: Plan }
+  | { type: 'validating'; rows: number; bytesRead: number; bytesTotal: number | undefined }
+  | { type: 'validated'; rows: number; rejected: number; firstRejects: Reject[] }
+  | { type: 'resuming'; doneRows: number; acceptedBatches: number }
+  | { type: 'batch-sent'; first: number; count: number; batch: number }
+  | { type: 'batch-accepted'; first: number; count: number; jobId: string }
+  | { type: 'batch-resized'; from: number; reason: string }
+  | { type: 'job-progress'; jobId: string; processed: number; total: number }
+  | {
+      type: 'rows-done';
+      done: number;
+      total: number;
+      created: number;
+      failed: number;
+      unknown: number;
+    }
+  | { type: 'warning'; message: string };
+
+/** Why an import ended before all rows were sent. */
+export type StopReason =
+  | 'rejects'
+  | 'authentication'
+  | 'plan_limit'
+  | 'rate_limit'
+  | 'unknown'
+  | 'interrupted'
+  | 'error';
+
+/** How an import ended. Every count is of rows, unless it says otherwise. */
+export interface ImportSummary {
+  file: string;
+  dryRun: boolean;
+  rows: number;
+  created: number;
+  rejected: number;
+  failed: number;
+  unknown: number;
+  unsent: number;
+  /** Batches answered, and requests made in this run (polls and retries included). */
+  batches: number;
+  requests: number;
+  elapsedMs: number;
+  /** Undefined when every row was sent. */
+  stopped?: { reason: StopReason; message: string; error?: unknown } | undefined;
+  /** Files written; undefined where none was. */
+  output: string | undefined;
+  rejectsFile: string | undefined;
+  journal: string | undefined;
+}
