@@ -1,0 +1,166 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { parseCsv } from '../src/parse-csv.ts';
+import { World } from '../src/world.ts';
+
+const SITES = fileURLToPath(
+  new URL('../../../examples/data/us-federal-sites.csv', import.meta.url),
+);
+const SITES_MAP = ['--map', 'target_url=URL', '--map', 'title=Domain', '--map', 'tags=Agency'];
+let world: World;
+let key: string;
+
+beforeEach(async () => {
+  world = await World.create();
+  ({ key } = await world.caller('custom'));
+});
+afterEach(() => world[Symbol.asyncDispose]());
+
+const linksUsed = async () => (await world.request(key, 'GET', '/api/v1/usage')).json.links.used;
+
+test('the federal sites: 24,638 rows, each created exactly once, results in order', async () => {
+  const output = world.path('results.csv');
+  const args = ['import', SITES, ...SITES_MAP, '-o', output, '--journal', world.path('journal')];
+  const run = await world.cli(key, [...args, '--json']);
+  expect(run.stderr + run.stdout).not.toContain(key);
+  expect(run.exitCode, run.stderr).toBe(0);
+  expect(JSON.parse(run.stdout)).toMatchObject({
+    rows: 24_638,
+    created: 24_638,
+    rejected: 0,
+    failed: 0,
+    unknown: 0,
+  });
+  expect(await linksUsed()).toBe(24_638);
+
+  const [inputHeader, ...input] = parseCsv(await readFile(SITES, 'utf8'));
+  const [header, ...results] = parseCsv(await readFile(output, 'utf8'));
+  expect(header).toEqual([...(inputHeader ?? []), 'code', 'short_url', 'status', 'error']);
+  expect(results.map((row) => row.slice(0, 5))).toEqual(input);
+  expect(new Set(results.map((row) => row[5])).size).toBe(24_638);
+  expect(new Set(results.map((row) => row[7]))).toEqual(new Set(['created']));
+
+  for (const index of [0, 9_999, 10_000, 20_000, 24_637]) {
+    const [domain, , url, agency, , code = '', shortUrl = ''] = results[index] ?? [];
+    expect(shortUrl).toBe(`${world.server.url}/${code}`);
+    const redirect = await fetch(shortUrl, { redirect: 'manual' });
+    expect(redirect.headers.get('location')).toBe(url);
+    const link = await world.linkByCode(code);
+    expect(link).toMatchObject({ target_url: url, title: domain });
+    expect(link.tags.join(', ')).toBe((agency ?? '').split(/\s*[,;|]\s*/).join(', '));
+  }
+
+  const again = await world.cli(key, args);
+  expect(again.exitCode, again.stderr).toBe(0);
+  expect(await linksUsed()).toBe(24_638);
+});
+
+describe('a small messy file', () => {
+  const MESSY = [
+    '\ufeffLong URL;Title;Labels',
+    'https://example.com/one;"Title; with ""quotes""\r\nand two lines";a|b',
+    '',
+    'not a url;bad;',
+    'ftp://example.com/;also bad;',
+    'https://example.com/zwei;Größe 😀;',
+    ';no target;x',
+    `https://example.com/long;${'t'.repeat(256)};`,
+    'https://user:pw@example.com/;credentials;',
+    'https://example.com/last;=HYPERLINK("http://evil");',
+  ].join('\r\n');
+  const args = ['import', 'messy.csv', '--map', 'tags=Labels'];
+
+  test('stops before sending when rows are bad, with line and reason', async () => {
+    await writeFile(world.path('messy.csv'), MESSY);
+    const run = await world.cli(key, args);
+    expect(run.exitCode).toBe(2);
+    expect(await linksUsed()).toBe(0);
+    const [header, ...rejects] = parseCsv(
+      await readFile(world.path('messy.csv.rejects.csv'), 'utf8'),
+    );
+    expect(header).toEqual(['Long URL', 'Title', 'Labels', 'line', 'reason']);
+    expect(rejects.map((row) => row[3])).toEqual(['5', '6', '8', '9', '10']);
+    for (const row of rejects) expect(row[4]).toMatch(/\w+ \w+/);
+  });
+
+  test('--max-rejects all sends the good ones and exits 3', async () => {
+    await writeFile(world.path('messy.csv'), MESSY);
+    const run = await world.cli(key, [...args, '--max-rejects', 'all']);
+    expect(run.exitCode, run.stderr).toBe(3);
+    expect(await linksUsed()).toBe(3);
+    const [, ...results] = parseCsv(await readFile(world.path('messy.csv.results.csv'), 'utf8'));
+    expect(results.map((row) => row[5])).toEqual([
+      'created',
+      'rejected',
+      'rejected',
+      'created',
+      'rejected',
+      'rejected',
+      'rejected',
+      'created',
+    ]);
+    const link = await world.linkByCode(results[0]?.[3] ?? '');
+    expect(link).toMatchObject({
+      title: 'Title; with "quotes"\r\nand two lines',
+      tags: ['a', 'b'],
+    });
+    expect(results[7]?.[1]).toMatch(/^'=/);
+    const last = await world.linkByCode(results[7]?.[3] ?? '');
+    expect(last.title).toBe('=HYPERLINK("http://evil")');
+  });
+
+  test('--dry-run sends nothing', async () => {
+    await writeFile(world.path('messy.csv'), MESSY);
+    await world.cli(key, [...args, '--dry-run', '--max-rejects', 'all']);
+    expect(await linksUsed()).toBe(0);
+  });
+});
+
+test('from standard input to standard output', async () => {
+  const input = 'url,title\nhttps://example.com/a,A\nhttps://example.com/b,B\n';
+  const run = await world.cli(key, ['import', '-'], { input });
+  expect(run.exitCode, run.stderr).toBe(0);
+  const [header, ...rows] = parseCsv(run.stdout);
+  expect(header).toEqual(['url', 'title', 'code', 'short_url', 'status', 'error']);
+  expect(rows.map((row) => row[4])).toEqual(['created', 'created']);
+});
+
+test('a plan limit in the middle stops cleanly with exit 5 and loses nothing', async () => {
+  const { key: pro } = await world.caller('pro');
+  const lines = Array.from({ length: 1_250 }, (_, i) => `https://example.com/${i}`);
+  await writeFile(world.path('urls.txt'), lines.join('\n'));
+  const run = await world.cli(pro, ['import', 'urls.txt']);
+  expect(run.exitCode, run.stderr).toBe(5);
+  expect(run.stderr).toMatch(/upgrade|plan/i);
+  const [, ...rows] = parseCsv(await readFile(world.path('urls.txt.results.csv'), 'utf8'));
+  const statuses = rows.map((row) => row.at(-2));
+  expect(statuses.filter((status) => status === 'created')).toHaveLength(1_000);
+  expect(statuses).toHaveLength(1_250);
+  const usage = await world.request(pro, 'GET', '/api/v1/usage');
+  expect(usage.json.links.used).toBe(1_000);
+});
+
+test('the server killed in the middle of an import and started again: every row exactly once', async () => {
+  const lines = Array.from({ length: 30_000 }, (_, i) => `https://example.com/${i}`);
+  await writeFile(world.path('urls.txt'), lines.join('\n'));
+  const first = world.cli(key, ['import', 'urls.txt', '--idempotency', '--batch-size', '2000']);
+  await expect.poll(linksUsed, { timeout: 30_000, interval: 20 }).toBeGreaterThan(2_000);
+  await world.server.stop('SIGKILL');
+  await world.restart();
+  const { exitCode } = await first;
+  if (exitCode !== 0) {
+    const second = await world.cli(key, [
+      'import',
+      'urls.txt',
+      '--idempotency',
+      '--batch-size',
+      '2000',
+    ]);
+    expect(second.exitCode, second.stderr).toBe(0);
+  }
+  expect(await linksUsed()).toBe(30_000);
+  const [, ...rows] = parseCsv(await readFile(world.path('urls.txt.results.csv'), 'utf8'));
+  expect(rows.map((row) => row[0])).toEqual(lines);
+  expect(new Set(rows.map((row) => row[1])).size).toBe(30_000);
+});

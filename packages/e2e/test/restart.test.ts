@@ -1,0 +1,118 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { startServer } from '../src/server-process.ts';
+import { World } from '../src/world.ts';
+
+let world: World;
+let key: string;
+
+beforeEach(async () => {
+  world = await World.create();
+  ({ key } = await world.caller('custom'));
+});
+afterEach(() => world[Symbol.asyncDispose]());
+
+test('a job goes on where it was after SIGKILL in the middle of it, exactly', async () => {
+  const batches = await Promise.all(
+    [0, 1, 2].map(async (batch) => {
+      const links = Array.from({ length: 10_000 }, (_, i) => ({
+        target_url: `https://example.com/${batch}/${i}`,
+      }));
+      const answer = await world.request(key, 'POST', '/api/v1/links/batch', { links });
+      expect(answer.status).toBe(202);
+      return { links, jobId: answer.json.job_id as string };
+    }),
+  );
+  const atKill = await Promise.all(batches.map(({ jobId }) => poll(jobId)));
+  await world.server.stop('SIGKILL');
+  expect(
+    atKill.some((job) => job.status === 'processing'),
+    'killed in the middle: at least one job was not finished',
+  ).toBe(true);
+
+  await world.restart();
+  for (const { links, jobId } of batches) {
+    await expect
+      .poll(async () => (await poll(jobId)).status, { timeout: 30_000 })
+      .toBe('completed');
+    const job = await poll(jobId);
+    expect(job.results.map((item: { target_url: string }) => item.target_url)).toEqual(
+      links.map((link) => link.target_url),
+    );
+    expect(new Set(job.results.map((item: { code: string }) => item.code)).size).toBe(10_000);
+  }
+  const usage = await world.request(key, 'GET', '/api/v1/usage');
+  expect(usage.json.links.used).toBe(30_000);
+});
+
+test('an acknowledged link is there after SIGKILL', async () => {
+  const codes: string[] = [];
+  let stopped = false;
+  const writers = Array.from({ length: 8 }, async (_, writer) => {
+    for (let count = 0; !stopped; count++) {
+      const target_url = `https://example.com/${writer}/${count}`;
+      const answer = await world
+        .request(key, 'POST', '/api/v1/links', { target_url })
+        .catch(() => undefined);
+      if (answer?.status === 201) codes.push(answer.json.code);
+      else if (answer === undefined) return;
+    }
+  });
+  await expect.poll(() => codes.length, { timeout: 20_000 }).toBeGreaterThan(100);
+  await world.server.stop('SIGKILL');
+  stopped = true;
+  await Promise.all(writers);
+
+  await world.restart();
+  for (const code of codes) {
+    const response = await fetch(`${world.server.url}/${code}`, { redirect: 'manual' });
+    expect(response.status, code).toBe(302);
+  }
+});
+
+test('SIGTERM finishes the requests in flight, keeps every click and exits 0', async () => {
+  const { json: link } = await world.request(key, 'POST', '/api/v1/links', {
+    target_url: 'https://example.com/',
+  });
+  for (let click = 0; click < 50; click++) await fetch(link.short_url, { redirect: 'manual' });
+  const links = Array.from({ length: 100 }, (_, i) => ({ target_url: `https://example.com/${i}` }));
+  const inFlight = Array.from({ length: 10 }, () =>
+    world.request(key, 'POST', '/api/v1/links/batch', { links }),
+  );
+  await inFlight[0];
+  const exit = world.server.stop('SIGTERM');
+  const answers = await Promise.allSettled(inFlight);
+  expect(await exit).toBe(0);
+  const acknowledged = answers.filter(
+    (answer) => answer.status === 'fulfilled' && answer.value.status === 200,
+  ).length;
+  expect(acknowledged).toBeGreaterThan(0);
+
+  await world.restart();
+  const usage = await world.request(key, 'GET', '/api/v1/usage');
+  expect(usage.json.links.used).toBeGreaterThanOrEqual(1 + acknowledged * 100);
+  const after = await world.linkByCode(link.code);
+  expect(after.click_count).toBe(50);
+});
+
+test('a second server on the same port says so in one line and exits 1', async () => {
+  await expect(
+    startServer({ database: `sqlite:${world.path('other.db')}`, port: world.server.port }),
+  ).rejects.toThrow(/ended with 1.*\n.*in use/);
+});
+
+test('the log is JSON lines and holds no key', async () => {
+  await world.request(key, 'POST', '/api/v1/links', { target_url: 'https://example.com/' });
+  await world.request('sl_wrong_key_value', 'GET', '/api/v1/usage');
+  await world.server.stop();
+  const lines = world.server.log().trim().split('\n');
+  expect(lines.length).toBeGreaterThan(1);
+  for (const line of lines) expect(() => JSON.parse(line), line).not.toThrow();
+  expect(world.server.log()).not.toContain(key);
+  expect(world.server.log()).not.toContain('sl_wrong_key_value');
+});
+
+async function poll(jobId: string) {
+  const answer = await world.request(key, 'GET', `/api/v1/jobs/${jobId}`);
+  expect(answer.status).toBe(200);
+  return answer.json;
+}
