@@ -1,9 +1,11 @@
 import type { ShortlinkError } from '../errors/shortlink-error.ts';
+import type { RequestOptions } from '../options.ts';
 import type { BatchLinkInput, BatchResultItem } from '../wire/batch.ts';
 import type { Job } from '../wire/job.ts';
 
-/** Options of `links.createMany`. */
-export interface CreateManyOptions {
+/** Options of `links.createMany`. `timeoutMs`, `maxRetries` and `headers` hold for each of its requests. */
+export interface CreateManyOptions
+  extends Pick<RequestOptions, 'timeoutMs' | 'maxRetries' | 'headers'> {
   /** Default domain for every link that has no `domain_id` of its own. */
   domain_id?: string | undefined;
 
@@ -32,9 +34,17 @@ export interface CreateManyOptions {
   onJobProgress?: ((batch: BatchRange, job: Job) => void) | undefined;
 
   /**
+   * The `Idempotency-Key` of each batch, for servers that honour it. The same range must give the same key in every
+   * run over the same source, so that a `planned` batch of {@link CreateManyOptions.resume} can be sent again safely.
+   * @default the client's `idempotency`
+   */
+  idempotencyKey?: ((batch: BatchRange) => string) | undefined;
+
+  /**
    * What an earlier run over the same source recorded, in any order, with ranges that do not overlap. The links of
    * `completed` and `failed` batches are not sent again, those of `accepted` batches are awaited by their job,
-   * `unknown` ones are reported as unknown; everything else is sent.
+   * `unknown` ones are reported as unknown, `planned` ones are sent as exactly the same batch; everything else is sent
+   * in batches of this run's size.
    */
   resume?: Iterable<BatchRecord> | undefined;
 
@@ -61,7 +71,9 @@ export interface BatchRange {
  * One step in a batch's life:
  * `planned` (before its request is sent), `sent` (the request is about to be written), `accepted` (answered with a job),
  * then one of `completed`, `failed` (nothing was created; `error` says why), `unknown` (it can't be known what was
- * created), or `resized` (the plan refused its size, nothing was created: its links are planned again in smaller batches).
+ * created), `resized` (its size was refused, nothing was created: its links are planned again in smaller batches), or
+ * `unsent` (nothing was created and the run ends with `error`, such as a plan limit or a rate limit longer than we may
+ * wait: its links are not yielded, and a later run sends them).
  */
 export type BatchEvent = BatchRange &
   (
@@ -72,6 +84,7 @@ export type BatchEvent = BatchRange &
     | { type: 'failed'; error: ShortlinkError; job_id?: string | undefined }
     | { type: 'unknown'; error: ShortlinkError; job_id?: string | undefined }
     | { type: 'resized'; error: ShortlinkError }
+    | { type: 'unsent'; error: ShortlinkError }
   );
 
 /** What a journal kept of a batch. `results` is a function so that it can be read from disk when its turn comes. */
@@ -82,6 +95,8 @@ export type BatchRecord = BatchRange &
         results: () => readonly BatchResultItem[] | Promise<readonly BatchResultItem[]>;
       }
     | { state: 'accepted'; job_id: string }
+    /** Sent again as one batch of this very range: safe where nothing was sent, or with an `idempotencyKey`. */
+    | { state: 'planned' }
     | { state: 'failed'; error: string }
     | { state: 'unknown'; error: string }
   );
