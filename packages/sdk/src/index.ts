@@ -1,1 +1,1 @@
-export * as x from './wire/index.ts';
+export type { RequestOptions, ShortlinkOptions } from './options.ts';
