@@ -92,7 +92,7 @@ export type BatchRecord = BatchRange &
   (
     | {
         state: 'completed';
-        results: () => readonly BatchResultItem[] | Promise<readonly BatchResultItem[]>;
+        results: () => readonly RecordedResult[] | Promise<readonly RecordedResult[]>;
       }
     | { state: 'accepted'; job_id: string }
     /** Sent again as one batch of this very range: safe where nothing was sent, or with an `idempotencyKey`. */
@@ -100,6 +100,10 @@ export type BatchRecord = BatchRange &
     | { state: 'failed'; error: string }
     | { state: 'unknown'; error: string }
   );
+
+/** A result as a journal kept it. `target_url` may be left out: the source still has it, and it is most of the bytes. */
+export type RecordedResult = Omit<BatchResultItem, 'target_url'> &
+  Partial<Pick<BatchResultItem, 'target_url'>>;
 
 /** What became of one link of the source. Yielded in the order of the source. */
 export type BulkItem<T extends BatchLinkInput = BatchLinkInput> = {
