@@ -1,0 +1,19 @@
+import { createHash } from 'node:crypto';
+import { customAlphabet } from 'nanoid';
+
+const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+
+/** 36 characters of 62 are 214 bits: no key can be guessed, so a fast hash is enough to store it. */
+const RANDOM_LENGTH = 36;
+
+const randomBase62 = customAlphabet(BASE62, RANDOM_LENGTH);
+
+/** A new API key. The prefix lets secret scanners and people recognise it. */
+export function generateApiKey(): string {
+  return `sl_${randomBase62()}`;
+}
+
+/** What is stored of a key: its SHA-256. */
+export function hashApiKey(key: string): Uint8Array {
+  return createHash('sha256').update(key, 'utf8').digest();
+}

@@ -1,0 +1,141 @@
+import { isLogLevel, LOG_LEVELS, type LogLevel } from './logger.ts';
+
+/** Settings as text, from flags or the environment; `undefined` where nothing was said. */
+export interface RawSettings {
+  database?: string | undefined;
+  host?: string | undefined;
+  port?: string | undefined;
+  publicUrl?: string | undefined;
+  logLevel?: string | undefined;
+}
+
+export interface Settings {
+  database: DatabaseSetting;
+  /** Address to listen on. @default '127.0.0.1' */
+  host: string;
+  /** `0` picks a free one. @default 8787 */
+  port: number;
+  /** Origin of the default short domain. @default the address the server listens on */
+  publicUrl: string | undefined;
+  /** @default 'info' */
+  logLevel: LogLevel;
+}
+
+/** The database, by engine. */
+export interface DatabaseSetting {
+  engine: 'sqlite';
+  /** A file's path, or `:memory:`. */
+  path: string;
+}
+
+export const DEFAULT_SETTINGS = Object.freeze({
+  database: 'sqlite:./shortlink.db',
+  host: '127.0.0.1',
+  port: '8787',
+  logLevel: 'info',
+});
+
+/** A setting that stops the program. Its message is one line: the setting, its value, what is accepted. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+}
+
+/** The flag and the variable of each setting, as a person knows them. */
+const NAMES = {
+  database: ['--database', 'SHORTLINK_DATABASE_URL'],
+  host: ['--host', 'SHORTLINK_HOST'],
+  port: ['--port', 'SHORTLINK_PORT'],
+  publicUrl: ['--public-url', 'SHORTLINK_PUBLIC_URL'],
+  logLevel: ['--log-level', 'SHORTLINK_LOG_LEVEL'],
+} as const satisfies Record<keyof Settings, readonly [flag: string, variable: string]>;
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Settings from flags, then the environment, then the defaults. An empty variable counts as not set.
+ *
+ * @throws ConfigError for the first value that can't be used
+ */
+export function readSettings(flags: RawSettings, env: Env): Settings {
+  return {
+    database: read('database', parseDatabase, flags, env),
+    host: read('host', parseHost, flags, env),
+    port: read('port', parsePort, flags, env),
+    publicUrl: read('publicUrl', parsePublicUrl, flags, env),
+    logLevel: read('logLevel', parseLogLevel, flags, env),
+  };
+}
+
+/** Where the text of a setting came from, for the message. */
+interface Given {
+  name: string;
+  text: string;
+}
+
+function read<K extends keyof Settings, T>(
+  key: K,
+  parse: (given: Given) => T,
+  flags: RawSettings,
+  env: Env,
+): T {
+  const [flag, variable] = NAMES[key];
+  const fromFlag = flags[key];
+  if (fromFlag !== undefined) return parse({ name: flag, text: fromFlag });
+  const defaults: RawSettings = DEFAULT_SETTINGS;
+  return parse({ name: variable, text: env[variable] || (defaults[key] ?? '') });
+}
+
+function refuse({ name, text }: Given, accepted: string): ConfigError {
+  return new ConfigError(`${name} is ${JSON.stringify(hideSecrets(text))}; expected ${accepted}`);
+}
+
+function parseDatabase(given: Given): DatabaseSetting {
+  const { text } = given;
+  if (/^postgres(?:ql)?:/i.test(text)) {
+    throw refuse(given, 'sqlite:<path>: PostgreSQL is not available in this release');
+  }
+  const path = /^sqlite:(?:\/\/)?(.+)$/i.exec(text)?.[1];
+  if (path === undefined) throw refuse(given, 'sqlite:<path> or sqlite::memory:');
+  return { engine: 'sqlite', path };
+}
+
+function parseHost(given: Given): string {
+  const { text } = given;
+  if (!/^[\w.:-]+$/.test(text)) throw refuse(given, 'a host name or an IP address');
+  return text;
+}
+
+function parsePort(given: Given): number {
+  const { text } = given;
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
+  if (!(port <= 65_535)) throw refuse(given, 'a port from 0 to 65535');
+  return port;
+}
+
+function parsePublicUrl(given: Given): string | undefined {
+  if (given.text === '') return undefined;
+  const url = URL.parse(given.text);
+  const isOrigin =
+    url !== null &&
+    (url.protocol === 'http:' || url.protocol === 'https:') &&
+    url.href === `${url.origin}/`;
+  if (!isOrigin)
+    throw refuse(given, 'an http or https address without path, such as https://sho.rt');
+  return url.origin;
+}
+
+function parseLogLevel(given: Given): LogLevel {
+  const { text } = given;
+  if (!isLogLevel(text)) throw refuse(given, `one of ${LOG_LEVELS.join(', ')}`);
+  return text;
+}
+
+/** A URL without what may be secret in it: user, password and query become `***`. */
+function hideSecrets(text: string): string {
+  return text.replace(/:\/\/.*@/, '://***@').replace(/\?.*$/, '?***');
+}
+
+/** `http://host:port` of an address, with the brackets IPv6 needs. */
+export function httpOrigin(host: string, port: number): string {
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}

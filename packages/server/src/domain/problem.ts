@@ -1,0 +1,142 @@
+import {
+  type ErrorBody,
+  type ErrorCode,
+  type ErrorDetail,
+  HEADERS,
+  MAX_BODY_BYTES,
+  type Permission,
+  type PlanLimitName,
+} from '@shortlink/sdk/wire';
+import type { WindowState } from './windows.ts';
+
+/** Statuses a problem is answered with. */
+export type ProblemStatus = 400 | 401 | 403 | 404 | 405 | 409 | 410 | 413 | 415 | 422 | 429 | 503;
+
+type Extras = Omit<ErrorBody, 'error' | 'code'>;
+
+/**
+ * A request that is refused, with the answer it gets (spec, "Errors"; DESIGN section 2). Thrown where it is found,
+ * answered in one place. Everything in it is meant for the client; anything else that is thrown is a 500.
+ */
+export class Problem extends Error {
+  override readonly name = 'Problem';
+  readonly status: ProblemStatus;
+  readonly body: ErrorBody;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(
+    status: ProblemStatus,
+    code: ErrorCode,
+    message: string,
+    extras: Extras = {},
+    headers: Readonly<Record<string, string>> = {},
+  ) {
+    super(message);
+    this.status = status;
+    this.body = { error: message, code, ...extras };
+    this.headers = headers;
+  }
+}
+
+export function invalidRequest(message: string): Problem {
+  return new Problem(400, 'invalid_request', message);
+}
+
+/** Refused fields of one link: the first is the message, all are in `details`. */
+export function invalidLink(details: ErrorDetail[]): Problem {
+  return new Problem(400, 'invalid_request', details[0]?.message ?? 'invalid link', { details });
+}
+
+/** Refused entries of a batch: the first is named by index and reason, up to 100 are in `details`. */
+export function invalidBatch(details: ErrorDetail[]): Problem {
+  const [first] = details;
+  const place = first?.index === undefined ? '' : `links[${first.index}]: `;
+  const message = `${place}${first?.message ?? 'invalid batch'}`;
+  return new Problem(400, 'invalid_request', message, { details });
+}
+
+export function unauthorized(message: string): Problem {
+  // RFC 9110 section 11.6.1: a 401 names a challenge. There is no registered scheme for a key header.
+  return new Problem(401, 'unauthorized', message, {}, { 'WWW-Authenticate': 'ApiKey' });
+}
+
+export function forbidden(permission: Permission): Problem {
+  return new Problem(403, 'forbidden', `This API key lacks the permission ${permission}.`);
+}
+
+export function notFound(what: string): Problem {
+  return new Problem(404, 'not_found', `${what} not found.`);
+}
+
+export function gone(): Problem {
+  return new Problem(410, 'gone', 'This short link is not active.');
+}
+
+export function methodNotAllowed(method: string, allowed: readonly string[]): Problem {
+  const allow = allowed.join(', ');
+  const message = `${method} is not allowed here; use ${allow}.`;
+  return new Problem(405, 'method_not_allowed', message, {}, { Allow: allow });
+}
+
+export function payloadTooLarge(): Problem {
+  const mebibytes = MAX_BODY_BYTES / 1024 / 1024;
+  const message = `The request body is larger than ${mebibytes} MiB.`;
+  return new Problem(413, 'payload_too_large', message);
+}
+
+export function unsupportedMediaType(): Problem {
+  const message = 'The request body must be JSON: send Content-Type: application/json.';
+  return new Problem(415, 'unsupported_media_type', message, {}, { Accept: 'application/json' });
+}
+
+/** 429 (spec, rule 1). `Retry-After` reaches to the end of the refusing window, so waiting it out always succeeds. */
+export function rateLimited(
+  window: Pick<WindowState, 'name' | 'limit' | 'endsAt'>,
+  now: number,
+): Problem {
+  const seconds = Math.max(1, Math.ceil((window.endsAt - now) / 1000));
+  const message = `Rate limit exceeded: your plan allows ${window.limit ?? 0} requests per ${window.name}. Try again in ${seconds} s.`;
+  return new Problem(429, 'rate_limited', message, {}, { [HEADERS.retryAfter]: String(seconds) });
+}
+
+/** A plan limit that would be passed. */
+export interface ReachedLimit {
+  limit: PlanLimitName;
+  used: number;
+  allowed: number;
+}
+
+/** 403 of a resource limit (spec, rule 2): says what is used and allowed, and advises an upgrade. */
+export function planLimitReached({ limit, used, allowed }: ReachedLimit): Problem {
+  const message = `${planLimitWords({ limit, used, allowed })} Upgrade your plan for more.`;
+  return new Problem(403, 'plan_limit', message, { upgrade: true, limit, used, allowed });
+}
+
+/** The limit in words, for the API and for the admin commands. */
+export function planLimitWords({ limit, used, allowed }: ReachedLimit): string {
+  switch (limit) {
+    case 'links':
+      return `Short link limit reached: ${used} used, ${allowed} allowed by the plan.`;
+    case 'batch_size':
+      return `Batch too large: ${used} links sent, ${allowed} per batch allowed by the plan.`;
+    case 'api_keys':
+      return `API key limit reached: ${used} used, ${allowed} allowed by the plan.`;
+  }
+}
+
+export function idempotencyConflict(): Problem {
+  const message = 'This Idempotency-Key was used before for a different request.';
+  return new Problem(422, 'idempotency_conflict', message);
+}
+
+/** The first request with this key is still being worked on (draft-ietf-httpapi-idempotency-key-header-07, section 2.6). */
+export function idempotencyInProgress(): Problem {
+  const message = 'A request with this Idempotency-Key is in progress; try again in 1 s.';
+  return new Problem(409, 'idempotency_conflict', message, {}, { [HEADERS.retryAfter]: '1' });
+}
+
+/** The database can't be used just now; nothing was stored, so trying again is safe. */
+export function unavailable(): Problem {
+  const message = 'The service can not reach its database; try again in a moment.';
+  return new Problem(503, 'unavailable', message, {}, { [HEADERS.retryAfter]: '1' });
+}

@@ -1,0 +1,37 @@
+import type { IsOwnHost } from './hostnames.ts';
+
+/**
+ * Scheme and authority, as every URL parser reads them. A backslash counts as a slash to browsers and as part of the
+ * authority to others, so a URL that has one before its path names two hosts at once and is refused.
+ */
+const SCHEME_AND_AUTHORITY = /^https?:\/\/([^/?#\\]+)(\\?)/i;
+
+/** C0, DEL and C1: the URL parser removes some of them silently, so the stored text would not be what is followed. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: finding them is the point
+const CONTROL_CHARACTERS = /[\u0000-\u001f\u007f-\u009f]/;
+
+const OUTER_WHITESPACE = /^\s|\s$/;
+
+/**
+ * Why a target URL is refused, or `undefined` when it is fine (DESIGN section 2, "target_url").
+ * Its length is checked by the schema. The address behind the host is not: the service redirects, it never fetches.
+ */
+export function checkTarget(target: string, isOwnHost: IsOwnHost): string | undefined {
+  if (CONTROL_CHARACTERS.test(target)) return 'must not contain control characters';
+  if (OUTER_WHITESPACE.test(target)) return 'must not begin or end with whitespace';
+  const match = SCHEME_AND_AUTHORITY.exec(target);
+  if (match === null || match[2] !== '') return 'must be an absolute http or https URL';
+  if (match[1]?.includes('@')) return 'must not contain a user name or password';
+  const url = URL.parse(target);
+  if (url === null) return 'must be an absolute http or https URL';
+  if (isOwnHost(url)) return "must not point to one of the service's own domains";
+  return undefined;
+}
+
+/** Printable ASCII without a space can stand in a header as it is. */
+const HEADER_SAFE = /^[\x21-\x7e]+$/;
+
+/** The `Location` of a redirect: the target as it was sent where a header can carry that, else as a URL parser writes it. */
+export function locationOf(target: string): string {
+  return HEADER_SAFE.test(target) ? target : new URL(target).href;
+}

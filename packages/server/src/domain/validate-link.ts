@@ -1,0 +1,111 @@
+import {
+  DEFAULT_REDIRECT_TYPE,
+  type ErrorDetail,
+  MAX_TAG_LENGTH,
+  MAX_TAGS,
+  MAX_TARGET_URL_LENGTH,
+  MAX_TITLE_LENGTH,
+  REDIRECT_TYPES,
+  type RedirectType,
+} from '@shortlink/sdk/wire';
+import * as z from 'zod';
+import type { IsOwnHost } from './hostnames.ts';
+import { checkTarget } from './targets.ts';
+
+/** Half of a surrogate pair: it can't be written as UTF-8, so it could not be returned as it was sent. */
+const LONE_SURROGATE = /\p{Surrogate}/u;
+
+const text = (what = 'must be a string') =>
+  z
+    .string({ error: (issue) => (issue.input === undefined ? 'is required' : what) })
+    .refine((value) => !LONE_SURROGATE.test(value), 'must be valid Unicode')
+    .refine((value) => !value.includes('\0'), 'must not contain NUL');
+
+const isRedirectType = (value: unknown): value is RedirectType =>
+  REDIRECT_TYPES.some((type) => type === value);
+
+/**
+ * Shape and bounds of one link, in a body of its own or in a batch (spec, "create one link"; DESIGN section 2).
+ * Unknown fields are dropped. Messages begin with the verb: the field's name is put before them.
+ */
+export const linkInputSchema = z.object({
+  target_url: text().max(
+    MAX_TARGET_URL_LENGTH,
+    `must be at most ${MAX_TARGET_URL_LENGTH} characters`,
+  ),
+  title: text().max(MAX_TITLE_LENGTH, `must be at most ${MAX_TITLE_LENGTH} characters`).optional(),
+  domain_id: text().optional(),
+  redirect_type: z
+    .custom<RedirectType>(isRedirectType, `must be ${REDIRECT_TYPES.join(', ')}`)
+    .optional(),
+  tags: z
+    .array(
+      text()
+        .min(1, 'must not be empty')
+        .max(MAX_TAG_LENGTH, `must be at most ${MAX_TAG_LENGTH} characters`),
+      'must be an array of strings',
+    )
+    .max(MAX_TAGS, `must have at most ${MAX_TAGS} entries`)
+    .optional(),
+});
+
+/** What the rules need to know about the service and the caller. */
+export interface LinkRules {
+  isOwnHost: IsOwnHost;
+  /** Domains of the caller's account, among those the request names. */
+  ownedDomains: ReadonlySet<string>;
+  /** Domain of a link that names none; `null` is the service's own. */
+  defaultDomainId: string | null;
+}
+
+/** A link with every default filled in, ready to be stored. */
+export interface ValidLink {
+  target_url: string;
+  title: string;
+  redirect_type: RedirectType;
+  tags: readonly string[];
+  domain_id: string | null;
+}
+
+export type Validated<T> = { ok: true; value: T } | { ok: false; details: ErrorDetail[] };
+
+/** Checks one link against all rules; `details` names each bad field once. */
+export function validateLink(input: unknown, rules: LinkRules): Validated<ValidLink> {
+  if (!isObject(input)) {
+    return { ok: false, details: [{ field: '', message: 'must be a JSON object' }] };
+  }
+  const parsed = linkInputSchema.safeParse(input);
+  if (!parsed.success) return { ok: false, details: toDetails(parsed.error.issues) };
+  const { target_url, title = '', domain_id = rules.defaultDomainId, tags = [] } = parsed.data;
+  const details: ErrorDetail[] = [];
+  const problem = checkTarget(target_url, rules.isOwnHost);
+  if (problem !== undefined) details.push(fieldDetail('target_url', problem));
+  if (domain_id !== null && !rules.ownedDomains.has(domain_id)) {
+    details.push(fieldDetail('domain_id', 'is not a domain of this account'));
+  }
+  if (details.length > 0) return { ok: false, details };
+  const redirect_type = parsed.data.redirect_type ?? DEFAULT_REDIRECT_TYPE;
+  return { ok: true, value: { target_url, title, redirect_type, tags, domain_id } };
+}
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** A refused field and why, as a sentence's end: `title must be a string`. */
+export function fieldDetail(field: string, problem: string): ErrorDetail {
+  return { field, message: `${field} ${problem}` };
+}
+
+/** One detail per field: a later rule says nothing new about a field that failed already. */
+function toDetails(issues: readonly z.core.$ZodIssue[]): ErrorDetail[] {
+  const byField = new Map<string, ErrorDetail>();
+  for (const issue of issues) {
+    const field = issue.path.reduce<string>(
+      (name, part) => (typeof part === 'number' ? `${name}[${part}]` : String(part)),
+      '',
+    );
+    if (!byField.has(field)) byField.set(field, fieldDetail(field, issue.message));
+  }
+  return [...byField.values()];
+}

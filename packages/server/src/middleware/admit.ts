@@ -1,0 +1,44 @@
+import { HEADERS } from '@shortlink/sdk/wire';
+import type { Context } from 'hono';
+import { createMiddleware } from 'hono/factory';
+import { rateLimited } from '../domain/problem.ts';
+import { rateLimitHeaders } from '../domain/rate-limit-headers.ts';
+import type { WindowState } from '../domain/windows.ts';
+import type { Logger } from '../logger.ts';
+import type { Store } from '../store/store.ts';
+import type { CallerEnv } from './env.ts';
+
+/**
+ * Counts the request against the plan's windows, or refuses it with 429 (spec, rule 1). A request that then fails on
+ * our side is given back.
+ */
+export function admit(
+  store: Pick<Store, 'admit' | 'refund'>,
+  clock: () => number,
+  logger: Logger | undefined,
+) {
+  return createMiddleware<CallerEnv>(async (c, next) => {
+    const caller = c.get('caller');
+    const now = clock();
+    const admission = await store.admit(caller, now);
+    setRateLimitHeaders(c, admission.windows, now);
+    if (!admission.admitted) throw rateLimited(admission.refusedBy, now);
+    await next();
+    if (c.res.status < 500) return;
+    await store.refund(caller, now).catch((error: unknown) => {
+      logger?.error({ err: error, request_id: c.get('requestId') }, 'refund failed');
+    });
+  });
+}
+
+/** Puts the windows as they stand on the answer. */
+export function setRateLimitHeaders(
+  c: Pick<Context, 'header'>,
+  windows: readonly WindowState[],
+  now: number,
+): void {
+  const headers = rateLimitHeaders(windows, now);
+  if (headers === undefined) return;
+  c.header(HEADERS.rateLimitPolicy, headers.policy);
+  c.header(HEADERS.rateLimit, headers.state);
+}

@@ -1,0 +1,33 @@
+import type { ErrorBody } from '@shortlink/sdk/wire';
+import type { ErrorHandler } from 'hono';
+import { Problem, unavailable } from '../domain/problem.ts';
+import type { Logger } from '../logger.ts';
+import { StoreError, type StoreErrorReason } from '../store/store-error.ts';
+import type { AppEnv } from './env.ts';
+
+/** Failures of the database that pass: 503, so that clients try again. The others are faults of ours: 500. */
+const PASSING: ReadonlySet<StoreErrorReason> = new Set<StoreErrorReason>([
+  'busy',
+  'full',
+  'read_only',
+  'unavailable',
+  'closed',
+]);
+
+/** Answers what was thrown: a {@link Problem} as it says, anything else without its cause, which only the log gets. */
+export function answerError(logger: Logger | undefined): ErrorHandler<AppEnv> {
+  return (error, c) => {
+    if (error instanceof Problem) return c.json(error.body, error.status, error.headers);
+    const requestId = c.get('requestId');
+    logger?.error({ err: error, request_id: requestId }, 'request failed');
+    if (error instanceof StoreError && PASSING.has(error.reason)) {
+      const problem = unavailable();
+      return c.json(problem.body, problem.status, problem.headers);
+    }
+    const body: ErrorBody = {
+      error: `Something went wrong on our side. Request id: ${requestId}.`,
+      code: 'internal',
+    };
+    return c.json(body, 500);
+  };
+}

@@ -1,0 +1,15 @@
+import type { RunOnce } from '../middleware/idempotency.ts';
+import type { OwnHosts } from '../own-hosts.ts';
+import type { Redirect, Store } from '../store/store.ts';
+
+/** What the routes are made of; {@link createApp} puts it together. */
+export interface RouteDeps {
+  store: Store;
+  now: () => number;
+  ownHosts: () => Promise<OwnHosts>;
+  runOnce: RunOnce;
+  onJobAccepted: (jobId: string) => void;
+  onClick: (code: string) => void;
+  findRedirect: (code: string) => Promise<Redirect | undefined>;
+  isDraining: () => boolean;
+}
