@@ -8,6 +8,7 @@ import type {
   RedirectType,
   Usage,
 } from '@shortlink/sdk/wire';
+import type { WindowState } from '../domain/windows.ts';
 
 /**
  * Everything the service remembers. One interface, several engines: every engine passes
@@ -205,20 +206,6 @@ export interface Redirect {
   is_active: boolean;
   /** Host of the custom domain the link belongs to; `null` is the default domain. */
   hostname: string | null;
-}
-
-/** Request windows, in the order they are checked. */
-export const WINDOW_NAMES = ['minute', 'day', 'month'] as const;
-export type WindowName = (typeof WINDOW_NAMES)[number];
-
-/** One request window as it stands after an admission or refusal. */
-export interface WindowState {
-  name: WindowName;
-  /** `null` is unlimited. */
-  limit: number | null;
-  used: number;
-  /** When the window ends, in milliseconds since the epoch. */
-  endsAt: number;
 }
 
 export type Admission =
