@@ -1,0 +1,20 @@
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+/** An idempotency key is remembered this long (DESIGN section 2); after it, the same key creates again. */
+export const IDEMPOTENCY_RETENTION_MS = 24 * HOUR_MS;
+
+/**
+ * A completed job can be polled this long; then it and its results are deleted and polling answers 404. The links stay.
+ * A week, so that a client that was down over a weekend still gets its results.
+ */
+export const JOB_RETENTION_MS = 7 * DAY_MS;
+
+/** Counters of request windows are kept this long after their window ended, so that clocks that differ a little still agree. */
+export const COUNTER_RETENTION_MS = DAY_MS;
+
+/** Daily history of a key: a year and some, so that a month can be compared with the same month a year before. */
+export const KEY_HISTORY_RETENTION_MS = 400 * DAY_MS;
+
+/** Days of history that a usage answer shows (see `KeyUsage.history`). */
+export const USAGE_HISTORY_DAYS = 30;

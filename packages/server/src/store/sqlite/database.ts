@@ -1,0 +1,129 @@
+import process from 'node:process';
+import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
+import { toStoreError } from './sqlite-errors.ts';
+
+/** A value that can be bound to a statement. */
+export type SqlValue = SQLInputValue;
+
+/** How long a statement waits for another process that holds the database, in milliseconds. @default 5_000 */
+export const BUSY_TIMEOUT_MS = 5_000;
+
+/** Page cache of a connection, in KiB. Random codes touch random pages of the unique index, so it should hold most of it. */
+const CACHE_KIB = 32 * 1024;
+
+export interface DatabaseOptions {
+  /** File path, or `:memory:`. */
+  path: string;
+  /** @default BUSY_TIMEOUT_MS */
+  busyTimeoutMs?: number | undefined;
+  /** Refuses every write on this connection. @default false */
+  readOnly?: boolean | undefined;
+}
+
+/**
+ * One connection to a SQLite database, and the only module that knows the driver. Statements are prepared once and kept, so SQL
+ * texts must be constants. Every failure is a `StoreError`.
+ */
+export class Database {
+  readonly path: string;
+  readonly #connection: DatabaseSync;
+  readonly #statements = new Map<string, StatementSync>();
+
+  constructor(options: DatabaseOptions) {
+    this.path = options.path;
+    const { path, readOnly = false, busyTimeoutMs = BUSY_TIMEOUT_MS } = options;
+    this.#connection = this.#guard(() => new (databaseClass())(path, { readOnly }));
+    this.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
+    this.exec(`PRAGMA foreign_keys = ON`);
+    this.exec(`PRAGMA cache_size = -${CACHE_KIB}`);
+  }
+
+  /** The first row, as the columns that the statement selects. */
+  get<Row extends object>(sql: string, ...values: SqlValue[]): Row | undefined {
+    // The driver types rows as unknown columns; the STRICT tables of our own schema vouch for their types.
+    return this.#guard(() => this.#prepare(sql).get(...values) as Row | undefined);
+  }
+
+  /** All rows, as the columns that the statement selects. */
+  all<Row extends object>(sql: string, ...values: SqlValue[]): Row[] {
+    return this.#guard(() => this.#prepare(sql).all(...values) as Row[]);
+  }
+
+  /** Runs a statement that changes rows and tells how many. */
+  run(sql: string, ...values: SqlValue[]): number {
+    return this.#guard(() => Number(this.#prepare(sql).run(...values).changes));
+  }
+
+  /** Runs statements that take no values and answer nothing. */
+  exec(sql: string): void {
+    this.#guard(() => this.#connection.exec(sql));
+  }
+
+  /** Reads of `work` see one snapshot, whatever is committed meanwhile. */
+  snapshot<T>(work: () => T): T {
+    this.exec('BEGIN');
+    try {
+      return work();
+    } finally {
+      this.exec('COMMIT');
+    }
+  }
+
+  /** Ends a transaction without its changes. After some failures, a full disk for one, SQLite has done so itself. */
+  rollback(): void {
+    try {
+      this.#connection.exec('ROLLBACK');
+    } catch {
+      // No transaction is open any more, which is what was asked for.
+    }
+  }
+
+  close(): void {
+    this.#statements.clear();
+    this.#guard(() => this.#connection.close());
+  }
+
+  #prepare(sql: string): StatementSync {
+    let statement = this.#statements.get(sql);
+    if (statement === undefined) {
+      statement = this.#connection.prepare(sql);
+      this.#statements.set(sql, statement);
+    }
+    return statement;
+  }
+
+  #guard<T>(work: () => T): T {
+    try {
+      return work();
+    } catch (error) {
+      throw toStoreError(error, this.path);
+    }
+  }
+}
+
+type DatabaseClass = typeof DatabaseSync;
+
+/** Loads the driver when first needed: as `DatabaseSync` up to Node 24, as `Database` from Node 26 on. */
+function databaseClass(): DatabaseClass {
+  const driver: { DatabaseSync?: DatabaseClass; Database?: DatabaseClass } = loadDriver();
+  const found = driver.DatabaseSync ?? driver.Database;
+  if (found === undefined) throw new Error('This version of Node has no usable node:sqlite.');
+  return found;
+}
+
+/**
+ * Node 22 prints an ExperimentalWarning when `node:sqlite` is loaded. It would be the first line of every admin command, so
+ * that one warning, and no other, is kept back during this one call.
+ */
+function loadDriver(): typeof import('node:sqlite') {
+  const emitWarning = process.emitWarning;
+  process.emitWarning = (warning: string | Error, ...rest: unknown[]) => {
+    if (rest[0] === 'ExperimentalWarning' && String(warning).startsWith('SQLite ')) return;
+    Reflect.apply(emitWarning, process, [warning, ...rest]);
+  };
+  try {
+    return process.getBuiltinModule('node:sqlite');
+  } finally {
+    process.emitWarning = emitWarning;
+  }
+}

@@ -1,0 +1,58 @@
+import { generateCode } from '../../domain/codes.ts';
+import { shortUrlMaker } from '../short-url.ts';
+import type { Store } from '../store.ts';
+import { BUSY_TIMEOUT_MS, Database } from './database.ts';
+import { InlineWriter } from './inline-writer.ts';
+import { type MigrationReport, migrate } from './migrate.ts';
+import { migrations } from './migrations/index.ts';
+import { openFile } from './open-file.ts';
+import { SqliteStore } from './sqlite-store.ts';
+import { ThreadWriter } from './thread-writer.ts';
+import { WriteCore } from './write-core.ts';
+
+/** Options of {@link openSqliteStore}. */
+export interface SqliteStoreOptions {
+  /** Path of the database file, made when there is none, or `:memory:`. Its directory must exist. */
+  path: string;
+  /** Absolute URL that short URLs of the default domain begin with. */
+  publicUrl: string;
+  /** How long a write waits while another process writes, in milliseconds. @default 5_000 */
+  busyTimeoutMs?: number | undefined;
+}
+
+/**
+ * Opens the embedded database and brings its schema up to date. Several processes may open one file, such as a server and
+ * the admin commands. Close the store to release it.
+ *
+ * @throws StoreError when the file can't be opened or written, is damaged, belongs to another program or to a newer version.
+ */
+export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
+  const { path, publicUrl, busyTimeoutMs = BUSY_TIMEOUT_MS } = options;
+  const shortUrl = shortUrlMaker(publicUrl);
+  if (path === ':memory:') {
+    const db = new Database({ path });
+    migrate(db, migrations, Date.now());
+    const writer = new InlineWriter(new WriteCore({ db, generateCode, shortUrl }));
+    return new SqliteStore({ reader: db, writer, shortUrl });
+  }
+  const reader = openFile({ path, busyTimeoutMs });
+  try {
+    migrate(reader, migrations, Date.now());
+    reader.exec('PRAGMA query_only = ON');
+    const writer = new ThreadWriter({ path, publicUrl, busyTimeoutMs });
+    return new SqliteStore({ reader, writer, shortUrl });
+  } catch (error) {
+    reader.close();
+    throw error;
+  }
+}
+
+/** Brings the schema of a database file up to date and tells what was done. Throws as {@link openSqliteStore} does. */
+export async function migrateSqlite(path: string): Promise<MigrationReport> {
+  const db = openFile({ path, busyTimeoutMs: BUSY_TIMEOUT_MS });
+  try {
+    return migrate(db, migrations, Date.now());
+  } finally {
+    db.close();
+  }
+}

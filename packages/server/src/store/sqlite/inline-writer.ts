@@ -1,0 +1,27 @@
+import { StoreError } from '../store-error.ts';
+import type { Input, OperationName, Output } from './operations/operations.ts';
+import { PendingWrites } from './pending-writes.ts';
+import type { WriteCore } from './write-core.ts';
+import type { Writer } from './writer.ts';
+
+/** Writes on the thread that asks. For `:memory:`, where nothing waits for a disk and no second connection can see the data. */
+export class InlineWriter implements Writer {
+  readonly #pending: PendingWrites;
+  #closed = false;
+
+  constructor(core: WriteCore) {
+    this.#pending = new PendingWrites((requests) =>
+      core.run(requests, (replies) => this.#pending.settle(replies)),
+    );
+  }
+
+  async submit<N extends OperationName>(name: N, input: Input<N>): Promise<Output<N>> {
+    if (this.#closed) throw new StoreError('closed', 'The store was closed.');
+    return this.#pending.add(name, input);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#pending.flush();
+  }
+}

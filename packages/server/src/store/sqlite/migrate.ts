@@ -1,0 +1,87 @@
+import { StoreError } from '../store-error.ts';
+import type { Database } from './database.ts';
+
+/** One step of the schema. */
+export interface Migration {
+  /** 1, 2, 3 and so on, without gaps. */
+  version: number;
+  name: string;
+  sql: string;
+}
+
+/** Schema versions before and after; 0 is an empty database. Equal when there was nothing to do. */
+export interface MigrationReport {
+  from: number;
+  to: number;
+}
+
+const VERSION_TABLE = `
+  CREATE TABLE IF NOT EXISTS schema_migrations (
+    version INTEGER PRIMARY KEY,
+    name TEXT NOT NULL,
+    applied_at INTEGER NOT NULL
+  ) STRICT`;
+
+/**
+ * Brings the schema up to date: all missing steps in one transaction, so that a crash leaves the old schema, and two
+ * processes that start at once migrate once.
+ *
+ * @throws StoreError `too_new` when a newer version of this program migrated the database, `corrupt` when the file holds
+ * another program's tables.
+ */
+export function migrate(
+  db: Database,
+  migrations: readonly Migration[],
+  now: number,
+): MigrationReport {
+  const newest = migrations.at(-1)?.version ?? 0;
+  // The common case, without waiting for a writer in another process.
+  if (schemaVersion(db) === newest) return { from: newest, to: newest };
+  db.exec('BEGIN IMMEDIATE');
+  try {
+    const from = schemaVersion(db);
+    if (from > newest) {
+      throw new StoreError(
+        'too_new',
+        `The database ${db.path} has schema version ${from}; this program knows versions up to ${newest}. ` +
+          'Use the newer version of shortlink-server that migrated it.',
+      );
+    }
+    db.exec(VERSION_TABLE);
+    const missing = migrations.filter((migration) => migration.version > from);
+    for (const migration of missing) {
+      db.exec(migration.sql);
+      db.run(
+        'INSERT INTO schema_migrations (version, name, applied_at) VALUES (?, ?, ?)',
+        migration.version,
+        migration.name,
+        now,
+      );
+    }
+    db.exec('COMMIT');
+    return { from, to: newest };
+  } catch (error) {
+    db.rollback();
+    throw error;
+  }
+}
+
+/** Version of the last migration; 0 for an empty database. */
+function schemaVersion(db: Database): number {
+  const tables = db.all<{ name: string }>(
+    `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'`,
+  );
+  if (!tables.some((table) => table.name === 'schema_migrations')) {
+    if (tables.length > 0) {
+      throw new StoreError(
+        'corrupt',
+        `The database ${db.path} holds other tables; it isn't one of shortlink-server.`,
+      );
+    }
+    return 0;
+  }
+  const row = db.get<{ version: number | null }>(
+    'SELECT max(version) AS version FROM schema_migrations',
+  );
+  return row?.version ?? 0;
+}

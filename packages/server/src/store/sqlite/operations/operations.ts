@@ -1,0 +1,77 @@
+import type { BatchResultItem, Link, Permission, Plan, PlanLimits } from '@shortlink/sdk/wire';
+import type {
+  AcceptedJob,
+  Account,
+  Admission,
+  ApiKey,
+  Caller,
+  CreateOutcome,
+  CreateRequest,
+  Domain,
+  NewLink,
+  Outcome,
+} from '../../store.ts';
+import type { Database } from '../database.ts';
+
+/** Every write there is: what it is given and what it answers. Both sides can be posted between threads. */
+export interface Operations {
+  createAccount: {
+    input: { name: string; plan: Plan; limits: PlanLimits; now: number };
+    output: Account;
+  };
+  createKey: {
+    input: {
+      accountId: string;
+      name: string;
+      permissions: readonly Permission[];
+      hash: Uint8Array;
+      now: number;
+    };
+    output: Outcome<ApiKey>;
+  };
+  revokeKey: { input: { keyId: string; now: number }; output: boolean };
+  addDomain: {
+    input: { hostname: string; accountId: string; now: number };
+    output: Domain | undefined;
+  };
+  admit: { input: { caller: Caller; now: number }; output: Admission };
+  refund: { input: { caller: Caller; now: number }; output: undefined };
+  createLink: { input: CreateRequest<NewLink>; output: CreateOutcome<Link> };
+  createBatch: {
+    input: CreateRequest<readonly NewLink[]>;
+    output: CreateOutcome<BatchResultItem[]>;
+  };
+  createJob: { input: CreateRequest<JobInput>; output: CreateOutcome<AcceptedJob> };
+  runJobChunk: {
+    input: { jobId: string; now: number };
+    output: { processed: number; done: boolean };
+  };
+  addClicks: { input: ReadonlyMap<string, number>; output: undefined };
+  setLinkActive: { input: { code: string; active: boolean }; output: Link | undefined };
+  /** Deletes a bounded number of rows; `done` is false when there are more. */
+  pruneSome: { input: { now: number }; output: { done: boolean } };
+}
+
+export type OperationName = keyof Operations;
+export type Input<N extends OperationName> = Operations[N]['input'];
+export type Output<N extends OperationName> = Operations[N]['output'];
+
+/** The links of a job, cut into chunks where they arrived: texts are cheap to post, to store and to keep. */
+export interface JobInput {
+  total: number;
+  /** JSON arrays of `NewLink`, in order. */
+  chunks: readonly string[];
+}
+
+/** What operations work with. */
+export interface OperationContext {
+  db: Database;
+  shortUrl: (code: string, hostname: string | null) => string;
+  generateCode: () => string;
+}
+
+/** One write, run inside a transaction that is committed by whoever calls it. It throws to be undone. */
+export type Operation<N extends OperationName> = (
+  context: OperationContext,
+  input: Input<N>,
+) => Output<N>;

@@ -1,0 +1,51 @@
+import { startOfDay, startOfMonth } from '../../../domain/windows.ts';
+import {
+  COUNTER_RETENTION_MS,
+  IDEMPOTENCY_RETENTION_MS,
+  JOB_RETENTION_MS,
+  KEY_HISTORY_RETENTION_MS,
+} from '../../retention.ts';
+import type { Operation } from './operations.ts';
+
+/** Rows one step deletes of each kind, so that requests wait for some milliseconds at most. */
+const STEP_ROWS = 1_000;
+/** A job has up to 20 chunks of some 100 KB, so fewer of them make a step. */
+const STEP_JOBS = 20;
+
+export const pruneSome: Operation<'pruneSome'> = ({ db }, { now }) => {
+  const records = db.run(
+    `DELETE FROM idempotency_records WHERE rowid IN
+       (SELECT rowid FROM idempotency_records WHERE created_at <= ? LIMIT ${STEP_ROWS})`,
+    now - IDEMPOTENCY_RETENTION_MS,
+  );
+
+  const expiredJobs = db.all<{ id: string }>(
+    `SELECT id FROM jobs WHERE completed_at <= ? LIMIT ${STEP_JOBS}`,
+    now - JOB_RETENTION_MS,
+  );
+  for (const { id } of expiredJobs) {
+    db.run('DELETE FROM job_chunks WHERE job_id = ?', id);
+    db.run('DELETE FROM jobs WHERE id = ?', id);
+  }
+
+  const aged = now - COUNTER_RETENTION_MS;
+  const counters = db.run(
+    `DELETE FROM request_counters WHERE (account_id, window, starts_at) IN
+       (SELECT account_id, window, starts_at FROM request_counters
+        WHERE (window = 'minute' AND starts_at < ?1) OR (window = 'day' AND starts_at < ?2)
+          OR (window = 'month' AND starts_at < ?3)
+        LIMIT ${STEP_ROWS})`,
+    aged,
+    startOfDay(aged),
+    startOfMonth(aged),
+  );
+
+  const days = db.run(
+    `DELETE FROM key_days WHERE (key_id, day) IN
+       (SELECT key_id, day FROM key_days WHERE day < ? LIMIT ${STEP_ROWS})`,
+    startOfDay(now - KEY_HISTORY_RETENTION_MS),
+  );
+
+  const more = [records, counters, days].includes(STEP_ROWS) || expiredJobs.length === STEP_JOBS;
+  return { done: !more };
+};

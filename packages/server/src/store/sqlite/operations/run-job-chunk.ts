@@ -1,0 +1,39 @@
+import type { NewLink } from '../../store.ts';
+import { StoreError } from '../../store-error.ts';
+import { insertLinks, toResultItem } from './insert-links.ts';
+import type { Operation } from './operations.ts';
+
+export const runJobChunk: Operation<'runJobChunk'> = (context, { jobId, now }) => {
+  const { db } = context;
+  const job = db.get<{ account_id: string; total: number; processed: number }>(
+    'SELECT account_id, total, processed FROM jobs WHERE id = ?',
+    jobId,
+  );
+  if (job === undefined) return { processed: 0, done: true };
+  if (job.processed === job.total) return { processed: job.processed, done: true };
+
+  const next = db.get<{ chunk: number; inputs: string }>(
+    'SELECT chunk, inputs FROM job_chunks WHERE job_id = ? AND inputs IS NOT NULL ORDER BY chunk LIMIT 1',
+    jobId,
+  );
+  if (next === undefined) {
+    throw new StoreError('corrupt', `Job ${jobId} is unfinished but has no chunk left.`);
+  }
+  const inputs: NewLink[] = JSON.parse(next.inputs);
+  const links = insertLinks(context, job.account_id, inputs, now);
+  db.run(
+    'UPDATE job_chunks SET inputs = NULL, results = ? WHERE job_id = ? AND chunk = ?',
+    links.map((link) => JSON.stringify(toResultItem(link))).join(','),
+    jobId,
+    next.chunk,
+  );
+  const processed = job.processed + links.length;
+  const done = processed === job.total;
+  db.run(
+    'UPDATE jobs SET processed = ?, completed_at = ? WHERE id = ?',
+    processed,
+    done ? now : null,
+    jobId,
+  );
+  return { processed, done };
+};

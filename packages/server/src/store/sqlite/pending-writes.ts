@@ -1,0 +1,63 @@
+import { setImmediate } from 'node:timers';
+import { StoreError } from '../store-error.ts';
+import type { Input, OperationName, Output } from './operations/operations.ts';
+import type { WriteReply, WriteRequest } from './write-core.ts';
+
+interface Waiting {
+  resolve: (value: unknown) => void;
+  reject: (error: StoreError) => void;
+}
+
+/**
+ * Collects the writes of one turn of the event loop, hands them on together, and settles each promise when its reply comes.
+ */
+export class PendingWrites {
+  readonly #send: (requests: WriteRequest[]) => void;
+  readonly #waiting = new Map<number, Waiting>();
+  #outbox: WriteRequest[] = [];
+  #lastId = 0;
+
+  constructor(send: (requests: WriteRequest[]) => void) {
+    this.#send = send;
+  }
+
+  /** Writes that were not answered yet. */
+  get size(): number {
+    return this.#waiting.size;
+  }
+
+  add<N extends OperationName>(name: N, input: Input<N>): Promise<Output<N>> {
+    const id = ++this.#lastId;
+    return new Promise<Output<N>>((resolve, reject) => {
+      // A reply says which write it answers by its id alone, so the type of its value is known here only.
+      this.#waiting.set(id, { resolve: resolve as (value: unknown) => void, reject });
+      if (this.#outbox.length === 0) setImmediate(() => this.flush());
+      // `name` and `input` belong together by N, which the compiler can't follow into the union.
+      this.#outbox.push({ id, name, input } as WriteRequest);
+    });
+  }
+
+  /** Sends what was collected now. */
+  flush(): void {
+    const requests = this.#outbox;
+    if (requests.length === 0) return;
+    this.#outbox = [];
+    this.#send(requests);
+  }
+
+  settle(replies: readonly WriteReply[]): void {
+    for (const reply of replies) {
+      const waiting = this.#waiting.get(reply.id);
+      this.#waiting.delete(reply.id);
+      if (reply.ok) waiting?.resolve(reply.value);
+      else waiting?.reject(new StoreError(reply.reason, reply.message));
+    }
+  }
+
+  /** Rejects everything that waits. */
+  fail(error: StoreError): void {
+    this.#outbox = [];
+    for (const waiting of this.#waiting.values()) waiting.reject(error);
+    this.#waiting.clear();
+  }
+}

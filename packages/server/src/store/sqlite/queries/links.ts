@@ -1,0 +1,54 @@
+import type { Link, RedirectType } from '@shortlink/sdk/wire';
+import type { Redirect } from '../../store.ts';
+import type { Database } from '../database.ts';
+
+export function findRedirect(db: Database, code: string): Redirect | undefined {
+  const row = db.get<{
+    target_url: string;
+    redirect_type: RedirectType;
+    is_active: number;
+    hostname: string | null;
+  }>(
+    `SELECT target_url, redirect_type, is_active, hostname
+     FROM links LEFT JOIN domains ON domains.id = domain_id WHERE code = ?`,
+    code,
+  );
+  if (row === undefined) return undefined;
+  const { target_url, redirect_type, is_active, hostname } = row;
+  return { target_url, redirect_type, is_active: is_active === 1, hostname };
+}
+
+export function findLink(
+  db: Database,
+  shortUrl: (code: string, hostname: string | null) => string,
+  code: string,
+): Link | undefined {
+  const row = db.get<{
+    id: string;
+    hostname: string | null;
+    target_url: string;
+    title: string;
+    redirect_type: number;
+    is_active: number;
+    click_count: number;
+    tags: string;
+    created_at: number;
+  }>(
+    `SELECT links.id, hostname, target_url, title, redirect_type, is_active, click_count, tags, links.created_at
+     FROM links LEFT JOIN domains ON domains.id = domain_id WHERE code = ?`,
+    code,
+  );
+  if (row === undefined) return undefined;
+  return {
+    id: row.id,
+    code,
+    short_url: shortUrl(code, row.hostname),
+    target_url: row.target_url,
+    title: row.title,
+    redirect_type: row.redirect_type,
+    is_active: row.is_active === 1,
+    click_count: row.click_count,
+    tags: JSON.parse(row.tags),
+    created_at: new Date(row.created_at).toISOString(),
+  };
+}

@@ -1,0 +1,88 @@
+import { StoreError, type StoreErrorReason } from '../store-error.ts';
+import { perform } from './operations/index.ts';
+import type { Input, OperationContext, OperationName } from './operations/operations.ts';
+
+/** One write, as it is posted to the writer. */
+export type WriteRequest = {
+  [N in OperationName]: { id: number; name: N; input: Input<N> };
+}[OperationName];
+
+/** Its answer. Errors are posted as plain data: a class doesn't survive the way between threads. */
+export type WriteReply =
+  | { id: number; ok: true; value: unknown }
+  | { id: number; ok: false; reason: StoreErrorReason; message: string };
+
+/** Writes that may be lost with the power, but not with the process, until the next durable write (see `Store.admit`). */
+const RELAXED: ReadonlySet<OperationName> = new Set<OperationName>(['admit']);
+
+/**
+ * The one writer of a database connection. What arrived together is committed together (group commit): a commit waits
+ * for the disk, and so a hundred writes wait once. Each write has a savepoint of its own, so that one that fails takes no other with it.
+ */
+export class WriteCore {
+  readonly #context: OperationContext;
+  #synchronous: 'FULL' | 'NORMAL' | undefined;
+
+  constructor(context: OperationContext) {
+    this.#context = context;
+  }
+
+  /**
+   * Runs writes that arrived together. Relaxed ones come first, in a transaction of their own that does not wait for the disk, and are
+   * answered before the durable ones begin. Never throws: what fails is answered.
+   */
+  run(requests: readonly WriteRequest[], reply: (replies: WriteReply[]) => void): void {
+    const relaxed = requests.filter((request) => RELAXED.has(request.name));
+    if (relaxed.length > 0) reply(this.#commitTogether(relaxed, 'NORMAL'));
+    const durable = requests.filter((request) => !RELAXED.has(request.name));
+    if (durable.length > 0) reply(this.#commitTogether(durable, 'FULL'));
+  }
+
+  #commitTogether(requests: readonly WriteRequest[], synchronous: 'FULL' | 'NORMAL'): WriteReply[] {
+    const { db } = this.#context;
+    try {
+      this.#setSynchronous(synchronous);
+      db.exec('BEGIN IMMEDIATE');
+      const replies = requests.map((request) => this.#attempt(request));
+      db.exec('COMMIT');
+      return replies;
+    } catch (error) {
+      // The transaction is gone, and every write with it, also those that had gone well.
+      db.rollback();
+      return requests.map(({ id }) => failure(id, error));
+    }
+  }
+
+  /** Throws when the whole transaction is lost, as SQLite does on its own when the disk is full. */
+  #attempt(request: WriteRequest): WriteReply {
+    const { db } = this.#context;
+    db.exec('SAVEPOINT one_write');
+    try {
+      const value = perform(this.#context, request.name, request.input);
+      db.exec('RELEASE one_write');
+      return { id: request.id, ok: true, value };
+    } catch (error) {
+      try {
+        db.exec('ROLLBACK TO one_write');
+        db.exec('RELEASE one_write');
+      } catch {
+        throw error;
+      }
+      return failure(request.id, error);
+    }
+  }
+
+  /** With a write-ahead log, NORMAL leaves out the wait for the disk at commit, and a later FULL commit makes up for it. */
+  #setSynchronous(level: 'FULL' | 'NORMAL'): void {
+    if (this.#synchronous === level) return;
+    this.#context.db.exec(`PRAGMA synchronous = ${level}`);
+    this.#synchronous = level;
+  }
+}
+
+function failure(id: number, error: unknown): WriteReply {
+  if (error instanceof StoreError) {
+    return { id, ok: false, reason: error.reason, message: error.message };
+  }
+  return { id, ok: false, reason: 'internal', message: String(error) };
+}

@@ -1,0 +1,41 @@
+import { isMainThread, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
+import { generateCode } from '../../domain/codes.ts';
+import { shortUrlMaker } from '../short-url.ts';
+import { openFile } from './open-file.ts';
+import { WriteCore, type WriteRequest } from './write-core.ts';
+
+/** What the main thread hands to a new writer thread. */
+export interface WriterThreadData {
+  path: string;
+  publicUrl: string;
+  busyTimeoutMs: number;
+}
+
+/** What the main thread posts: writes that arrived together, or the end. */
+export type WriterThreadMessage = WriteRequest[] | 'close';
+
+/**
+ * The thread that holds the one writing connection, so that neither commits nor job chunks hold up the event loop that answers
+ * requests. Messages that queued up during a commit become the next group.
+ */
+function serve(port: NonNullable<typeof parentPort>, data: WriterThreadData): void {
+  const db = openFile(data);
+  const core = new WriteCore({ db, generateCode, shortUrl: shortUrlMaker(data.publicUrl) });
+  port.on('message', (first: WriterThreadMessage) => {
+    const requests: WriteRequest[] = [];
+    let closing = false;
+    let message: WriterThreadMessage | undefined = first;
+    while (message !== undefined) {
+      if (message === 'close') closing = true;
+      else requests.push(...message);
+      message = receiveMessageOnPort(port)?.message;
+    }
+    core.run(requests, (replies) => port.postMessage(replies));
+    if (closing) {
+      db.close();
+      port.close();
+    }
+  });
+}
+
+if (!isMainThread && parentPort !== null) serve(parentPort, workerData);

@@ -1,0 +1,28 @@
+/** Why a store can't do what was asked. */
+export type StoreErrorReason =
+  /** Another process holds the database longer than we wait. */
+  | 'busy'
+  /** No space is left; writes fail until there is some. */
+  | 'full'
+  | 'read_only'
+  /** The file is damaged, or isn't a database of this program. */
+  | 'corrupt'
+  /** The database was migrated by a newer version of this program. */
+  | 'too_new'
+  /** The database can't be opened, read or reached. */
+  | 'unavailable'
+  /** The store was closed. */
+  | 'closed'
+  /** Anything else: a fault of ours. */
+  | 'internal';
+
+/** Thrown by every method of a store that fails. Nothing of the failed call was stored. */
+export class StoreError extends Error {
+  override readonly name = 'StoreError';
+  readonly reason: StoreErrorReason;
+
+  constructor(reason: StoreErrorReason, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.reason = reason;
+  }
+}
