@@ -95,7 +95,7 @@ export function rateLimited(
   now: number,
 ): Problem {
   const seconds = Math.max(1, Math.ceil((window.endsAt - now) / 1000));
-  const message = `Rate limit exceeded: your plan allows ${window.limit ?? 0} requests per ${window.name}. Try again in ${seconds} s.`;
+  const message = `Rate limit exceeded: your plan allows ${count(window.limit ?? 0)} requests per ${window.name}. Try again in ${seconds} s.`;
   return new Problem(429, 'rate_limited', message, {}, { [HEADERS.retryAfter]: String(seconds) });
 }
 
@@ -114,14 +114,20 @@ export function planLimitReached({ limit, used, allowed }: ReachedLimit): Proble
 
 /** The limit in words, for the API and for the admin commands. */
 export function planLimitWords({ limit, used, allowed }: ReachedLimit): string {
+  const [u, a] = [count(used), count(allowed)];
   switch (limit) {
     case 'links':
-      return `Short link limit reached: ${used} used, ${allowed} allowed by the plan.`;
+      return `Short link limit reached: ${u} used, ${a} allowed by the plan.`;
     case 'batch_size':
-      return `Batch too large: ${used} links sent, ${allowed} per batch allowed by the plan.`;
+      return `Batch too large: ${u} links sent, ${a} per batch allowed by the plan.`;
     case 'api_keys':
-      return `API key limit reached: ${used} used, ${allowed} allowed by the plan.`;
+      return `API key limit reached: ${u} used, ${a} allowed by the plan.`;
   }
+}
+
+/** A number as people write it: 10,000. */
+export function count(value: number): string {
+  return value.toLocaleString('en-US');
 }
 
 export function idempotencyConflict(): Problem {
