@@ -1,0 +1,97 @@
+import type { Logger } from '../logger.ts';
+import type { Store } from '../store/store.ts';
+
+/**
+ * How long a click waits before it is written, in milliseconds. With the write itself it stays under the 500 ms that a `kill -9`
+ * may cost (DESIGN section 5).
+ */
+export const CLICK_FLUSH_MS = 400;
+
+/** Codes of one write: a step that other writes wait for. */
+const FLUSH_CODES = 500;
+
+/** Tries of the last flush before its clicks are given up, so that a broken disk doesn't stop the process from ending. */
+const STOP_TRIES = 3;
+
+export interface ClickBufferOptions {
+  store: Pick<Store, 'addClicks'>;
+  /** @default nothing is logged */
+  logger?: Pick<Logger, 'error'> | undefined;
+  /** @default CLICK_FLUSH_MS */
+  flushMs?: number | undefined;
+}
+
+/**
+ * Counts clicks in memory and adds them to the store in one write per {@link CLICK_FLUSH_MS}, since a redirect must not wait
+ * for the disk. Clicks of a write that failed are kept for the next.
+ */
+export class ClickBuffer {
+  readonly #store: ClickBufferOptions['store'];
+  readonly #logger: ClickBufferOptions['logger'];
+  readonly #flushMs: number;
+  #clicks = new Map<string, number>();
+  #timer: NodeJS.Timeout | undefined;
+  #flushing: Promise<boolean> | undefined;
+
+  constructor(options: ClickBufferOptions) {
+    this.#store = options.store;
+    this.#logger = options.logger;
+    this.#flushMs = options.flushMs ?? CLICK_FLUSH_MS;
+  }
+
+  /** Counts one click. */
+  add(code: string): void {
+    this.#clicks.set(code, (this.#clicks.get(code) ?? 0) + 1);
+    this.#flushLater();
+  }
+
+  /** Writes what was counted until now. Resolves to false when some of it could not be written; that is kept. */
+  async flush(): Promise<boolean> {
+    // The clicks that came in since a running flush began are not in it.
+    await this.#flushing;
+    this.#flushing ??= this.#write().finally(() => {
+      this.#flushing = undefined;
+    });
+    return this.#flushing;
+  }
+
+  /** Writes the last clicks. Call it when no redirect can come any more. */
+  async stop(): Promise<void> {
+    for (let tries = 0; tries < STOP_TRIES; tries += 1) {
+      if (await this.flush()) break;
+    }
+    clearTimeout(this.#timer);
+    if (this.#clicks.size > 0) {
+      const lost = [...this.#clicks.values()].reduce((sum, count) => sum + count, 0);
+      this.#logger?.error({ lost }, 'clicks lost: they could not be written before the end');
+    }
+  }
+
+  #flushLater(): void {
+    this.#timer ??= setTimeout(() => this.flush(), this.#flushMs);
+  }
+
+  async #write(): Promise<boolean> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const clicks = [...this.#clicks];
+    this.#clicks = new Map();
+    for (let start = 0; start < clicks.length; start += FLUSH_CODES) {
+      try {
+        await this.#store.addClicks(new Map(clicks.slice(start, start + FLUSH_CODES)));
+      } catch (error) {
+        this.#logger?.error({ err: error }, 'clicks could not be written; they are kept');
+        this.#putBack(clicks.slice(start));
+        return false;
+      }
+    }
+    return true;
+  }
+
+  #putBack(clicks: readonly [string, number][]): void {
+    for (const [code, count] of clicks) {
+      this.#clicks.set(code, (this.#clicks.get(code) ?? 0) + count);
+    }
+    this.#flushLater();
+  }
+}
