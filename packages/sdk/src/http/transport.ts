@@ -1,14 +1,21 @@
+import pRetry from 'p-retry';
+import { RateLimitError } from '../errors/rate-limit-error.ts';
+import { ShortlinkError } from '../errors/shortlink-error.ts';
+import { TimeoutError } from '../errors/timeout-error.ts';
 import type { RequestOptions } from '../options.ts';
-
-/** The part of a zod schema that the transport uses; spelled out, since only wire/ knows zod. */
-export interface ResponseSchema<T> {
-  safeParse(value: unknown):
-    | { success: true; data: T }
-    | {
-        success: false;
-        error: { issues: readonly { path: readonly PropertyKey[]; message: string }[] };
-      };
-}
+import { CallOutcome } from './call-outcome.ts';
+import { type Clock, systemClock } from './clock.ts';
+import { Cooldown } from './cooldown.ts';
+import { Pace, type Turn } from './pace.ts';
+import { createPrepare, type PreparedCall } from './prepare.ts';
+import { readData, readError } from './read-answer.ts';
+import { recaptureStack } from './recapture-stack.ts';
+import { createReporter } from './reporter.ts';
+import type { ResponseSchema } from './response-schema.ts';
+import { askedWaitMs, isRetryable, retryWaitMs } from './retry-policy.ts';
+import { send } from './send.ts';
+import type { TransportSettings } from './settings.ts';
+import { within } from './within.ts';
 
 /** One logical request: what a resource's method asks for, whatever attempts it takes. */
 export interface TransportRequest<T> {
@@ -28,4 +35,118 @@ export interface Transport {
    * @throws the classes of errors/; the signal's reason when `options.signal` is aborted
    */
   request<T>(request: TransportRequest<T>): Promise<T>;
+}
+
+/** What tests replace. */
+export interface TransportParts {
+  clock: Clock;
+  /** From 0 to below 1. */
+  random: () => number;
+}
+
+/**
+ * The transport of one client. Its settings, and in them the API key, live in this closure, where no inspection,
+ * serialization or clone of the client gets at them.
+ */
+export function createTransport(
+  settings: TransportSettings,
+  { clock, random }: TransportParts = { clock: systemClock, random: Math.random },
+): Transport {
+  const { requestsPerMinute, maxRetryAfterMs } = settings;
+  const prepare = createPrepare(settings);
+  const reporter = createReporter(settings.hooks, settings.logger);
+  const cooldown = new Cooldown(clock);
+  const pace = requestsPerMinute > 0 ? new Pace(requestsPerMinute, clock) : undefined;
+
+  /** Waits until nothing is paused and the pace allows a request. What changed during a wait is looked at again. */
+  async function takeTurn(signal: AbortSignal | undefined): Promise<Turn | undefined> {
+    for (;;) {
+      const waitMs = Math.max(cooldown.leftMs(), pace?.leftMs() ?? 0);
+      if (waitMs <= 0) return pace?.take();
+      await clock.delay(waitMs, signal);
+    }
+  }
+
+  async function attempt<T>(
+    call: PreparedCall<T>,
+    number: number,
+    outcome: CallOutcome,
+    signal: AbortSignal | undefined,
+  ): Promise<T> {
+    const { method, path, timeoutMs } = call;
+    const turn = await takeTurn(signal);
+    const event = { method, path, attempt: number };
+    reporter.request(event);
+    outcome.sending();
+    const startedAt = clock.now();
+    const timeoutError = () =>
+      new TimeoutError(`No whole answer within ${timeoutMs} ms`, { outcome: 'unknown', timeoutMs });
+    try {
+      const answer = await within({ signal, timeoutMs, timeoutError }, (attemptSignal) =>
+        send(call.attempt, attemptSignal),
+      );
+      const requestId = answer.headers.get('x-request-id') ?? undefined;
+      const durationMs = clock.now() - startedAt;
+      reporter.response({ ...event, status: answer.status, durationMs, requestId });
+      if (answer.status < 200 || answer.status > 299) {
+        throw readError(answer, call.attempt.redact, clock.date());
+      }
+      return readData(answer, call.schema);
+    } finally {
+      if (turn !== undefined) pace?.finish(turn);
+    }
+  }
+
+  /** Waits before the next attempt, or throws what the call ends with. */
+  async function afterFailure<T>(
+    error: Error,
+    call: PreparedCall<T>,
+    attempts: { number: number; left: number },
+    outcome: CallOutcome,
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
+    // Anything else is a defect, and no reason to try again.
+    if (!ShortlinkError.isInstance(error)) throw error;
+    outcome.failed(error);
+    const retryAfterMs = askedWaitMs(error);
+    const waitMs = retryWaitMs(error, attempts.number, random);
+    const tooLong = retryAfterMs !== undefined && retryAfterMs > maxRetryAfterMs;
+    // A wait that this call won't sit out is none for the others either: each of them would hang.
+    if (RateLimitError.isInstance(error) && !tooLong && cooldown.extend(waitMs)) {
+      reporter.cooldown({ waitMs, retryAfterMs });
+    }
+    if (tooLong || attempts.left === 0 || !isRetryable(error, call))
+      throw outcome.finalError(error);
+    const { method, path } = call;
+    reporter.retry({ method, path, attempt: attempts.number, error, waitMs });
+    await clock.delay(waitMs, signal);
+  }
+
+  async function run<T>(call: PreparedCall<T>): Promise<T> {
+    const { totalTimeoutMs, maxRetries } = call;
+    const outcome = new CallOutcome(call);
+    const attempts = (signal: AbortSignal | undefined) =>
+      pRetry((number) => attempt(call, number, outcome, signal), {
+        retries: maxRetries,
+        // p-retry's own waits know nothing of Retry-After; ours is in onFailedAttempt.
+        minTimeout: 0,
+        ...(signal && { signal }),
+        onFailedAttempt: ({ error, attemptNumber: number, retriesLeft: left }) =>
+          afterFailure(error, call, { number, left }, outcome, signal),
+      });
+    if (totalTimeoutMs === 0) return attempts(call.signal);
+    const timeoutError = () => outcome.timeoutError(totalTimeoutMs);
+    return within({ signal: call.signal, timeoutMs: totalTimeoutMs, timeoutError }, attempts);
+  }
+
+  return {
+    async request(request) {
+      try {
+        return await run(prepare(request));
+      } catch (error) {
+        if (ShortlinkError.isInstance(error)) recaptureStack(error);
+        throw error;
+      }
+    },
+  };
 }

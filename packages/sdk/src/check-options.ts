@@ -1,0 +1,99 @@
+import { InvalidOptionError } from './errors/invalid-option-error.ts';
+
+/** Visible ASCII: what a header carries unchanged through every runtime and proxy. */
+const TOKEN = /^[\x21-\x7e]+$/;
+/** Names of header fields (RFC 9110 section 5.1). */
+const HEADER_NAME = /^[\w!#$%&'*+\-.^`|~]+$/;
+/** Values of header fields that `fetch` takes: no control characters, one byte each (RFC 9110 section 5.5). */
+const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+
+/** A duration or rate: 0 or more. `Infinity` where `unlimited` says so. */
+export function checkAmount(option: string, value: number, unit: string): number {
+  if (typeof value === 'number' && value >= 0) return value;
+  throw new InvalidOptionError(option, `0 or more ${unit}, not ${show(value)}`);
+}
+
+/** A count: 0, 1, 2 and so on, or `Infinity`. */
+export function checkCount(option: string, value: number): number {
+  if (value === Number.POSITIVE_INFINITY || (Number.isInteger(value) && value >= 0)) return value;
+  throw new InvalidOptionError(option, `a whole number from 0, not ${show(value)}`);
+}
+
+/** The API key. Its value is in no message: it is a secret even when it is wrong. */
+export function checkApiKey(value: string | undefined): string {
+  if (value === undefined) {
+    throw new InvalidOptionError(
+      'apiKey',
+      'given, or set by the environment variable SHORTLINK_API_KEY',
+    );
+  }
+  if (typeof value === 'string' && TOKEN.test(value)) return value;
+  throw new InvalidOptionError(
+    'apiKey',
+    'visible ASCII characters only, without spaces or line breaks',
+  );
+}
+
+/** An `Idempotency-Key` given by the caller. */
+export function checkIdempotencyKey(value: string): string {
+  if (TOKEN.test(value) && value.length <= 255) return value;
+  throw new InvalidOptionError(
+    'idempotency',
+    'true, false or a key of 1 to 255 visible ASCII characters',
+  );
+}
+
+/** Address of the service. Returned without a slash at its end. */
+export function checkBaseUrl(value: string | URL | undefined): string {
+  if (value === undefined) {
+    throw new InvalidOptionError(
+      'baseUrl',
+      'given, or set by the environment variable SHORTLINK_BASE_URL',
+    );
+  }
+  const url = URL.canParse(value) ? new URL(value) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol)) {
+    throw new InvalidOptionError(
+      'baseUrl',
+      `an absolute http: or https: URL, not ${show(hideUserInfo(value))}`,
+    );
+  }
+  if (url.username !== '' || url.password !== '') {
+    throw new InvalidOptionError('baseUrl', 'without a user name and password');
+  }
+  if (url.search !== '' || url.hash !== '') {
+    throw new InvalidOptionError('baseUrl', 'without a query and fragment');
+  }
+  const path = url.pathname.replace(/\/+$/, '');
+  if (path.endsWith('/api/v1')) {
+    throw new InvalidOptionError('baseUrl', `the address before /api/v1, not ${show(url.href)}`);
+  }
+  return url.origin + path;
+}
+
+/** Extra headers, with lower-case names, so that two spellings of one name are one header. */
+export function checkHeaders(
+  headers: Readonly<Record<string, string>> | undefined,
+): Record<string, string> {
+  const checked: Record<string, string> = {};
+  for (const [name, value] of Object.entries(headers ?? {})) {
+    if (!HEADER_NAME.test(name)) {
+      throw new InvalidOptionError('headers', `named as HTTP allows, which ${show(name)} is not`);
+    }
+    // The value may be a secret, so only the name is said.
+    if (typeof value !== 'string' || !HEADER_VALUE.test(value)) {
+      throw new InvalidOptionError(`headers[${show(name)}]`, 'a text without control characters');
+    }
+    checked[name.toLowerCase()] = value;
+  }
+  return checked;
+}
+
+/** What stands before an `@` may be a password. */
+function hideUserInfo(url: string | URL): string {
+  return String(url).replace(/[^/]*@/, '…@');
+}
+
+function show(value: unknown): string {
+  return typeof value === 'string' ? JSON.stringify(value) : String(value);
+}

@@ -1,0 +1,60 @@
+import { causeParts } from './redact.ts';
+
+/** Codes that only a connection that never stood gives. */
+const CONNECT_CODES: ReadonlySet<string> = new Set([
+  // Node, and Bun where it follows it
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EAI_FAIL',
+  'EAI_NODATA',
+  'EAI_NONAME',
+  'UND_ERR_CONNECT_TIMEOUT',
+  // Bun
+  'ConnectionRefused',
+  'FailedToOpenSocket',
+  'DNSResolveFailed',
+  'DNSLookupFailed',
+  // TLS: the certificate was refused, or the handshake failed, before a byte of the request was written
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'CERT_HAS_EXPIRED',
+  'CERT_NOT_YET_VALID',
+  'CERT_REVOKED',
+  'CERT_UNTRUSTED',
+  'HOSTNAME_MISMATCH',
+  'ERR_TLS_CERT_ALTNAME_INVALID',
+  'ERR_SSL_WRONG_VERSION_NUMBER',
+  'ERR_SSL_UNSUPPORTED_PROTOCOL',
+  'ERR_SSL_PACKET_LENGTH_TOO_LONG',
+  'ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION',
+  'ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE',
+]);
+
+/** System calls that come before the request is written: EHOSTUNREACH while reading is another matter. */
+const CONNECT_SYSCALLS: ReadonlySet<string> = new Set(['connect', 'getaddrinfo']);
+
+/** Deno has no codes; its HTTP library names the phase, DNS and TLS included. */
+const DENO_CONNECT_PHASE = 'client error (Connect)';
+
+/** How far a chain of causes is followed. */
+const MAX_CAUSES = 5;
+
+/**
+ * Whether a failure of `fetch` shows that the request never left. False where it can't be known, as in browsers, which
+ * hide the reason: then the request may have been carried out.
+ */
+export function isNeverSent(error: unknown): boolean {
+  let current = error;
+  for (let depth = 0; depth < MAX_CAUSES && current !== undefined && current !== null; depth += 1) {
+    const { code, syscall, message, cause } = causeParts(current);
+    if (code !== undefined && CONNECT_CODES.has(code)) return true;
+    if (syscall !== undefined && CONNECT_SYSCALLS.has(syscall)) return true;
+    if (message.includes(DENO_CONNECT_PHASE)) return true;
+    current = cause;
+  }
+  return false;
+}
