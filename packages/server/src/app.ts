@@ -53,9 +53,8 @@ export function createApp(options: AppOptions): Hono<AppEnv> {
   const deps = toDeps(options);
   const app = new Hono<AppEnv>();
   app.onError(answerError(logger));
-  app.notFound(() => {
-    throw notFound('This path was');
-  });
+  // Answered, not thrown: the check for a wrong method looks at plain 404s only.
+  app.notFound((c) => c.json(notFound('Path').body, 404));
 
   app.use(requestId({ limitLength: MAX_REQUEST_ID_LENGTH }));
   if (logger !== undefined) app.use(logRequests(logger));

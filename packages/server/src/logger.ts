@@ -18,7 +18,8 @@ const SECRET_FIELDS = ['key', 'apiKey', 'headers', '*.key', '*.apiKey', '*.heade
 export function createLogger(level: LogLevel, write?: (line: string) => void): Logger {
   const stream = write === undefined ? destination({ fd: 2, sync: true }) : { write };
   const redact = { paths: SECRET_FIELDS, remove: true };
-  return pino({ level, redact, base: null, timestamp: isoTime }, stream);
+  const formatters = { level: (label: string) => ({ level: label }) };
+  return pino({ level, redact, formatters, base: null, timestamp: isoTime }, stream);
 }
 
 function isoTime(): string {

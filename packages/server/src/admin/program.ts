@@ -19,8 +19,8 @@ import { registerStart } from './start.ts';
 /** Runs one command line, without the program's own name, and resolves to its exit code. */
 export async function runProgram(
   args: readonly string[],
-  context: CommandContext,
   version: string,
+  context: CommandContext,
 ): Promise<number> {
   try {
     await buildProgram(context, version).parseAsync(args, { from: 'user' });
@@ -32,12 +32,16 @@ export async function runProgram(
       context.err(`error: ${error.message}`);
       return EXIT.usage;
     }
-    if (error instanceof CommandFailed || error instanceof StoreError) {
-      context.err(`error: ${error.message}`);
-      return EXIT.failed;
-    }
-    throw error;
+    context.err(`error: ${explain(error)}`);
+    return EXIT.failed;
   }
+}
+
+/** One line for what was foreseen; for a fault of ours, all that helps to find it. */
+function explain(error: unknown): string {
+  if (error instanceof CommandFailed || error instanceof StoreError) return error.message;
+  if (!(error instanceof Error)) return String(error);
+  return 'syscall' in error ? error.message : (error.stack ?? error.message);
 }
 
 function buildProgram(context: CommandContext, version: string): Command {

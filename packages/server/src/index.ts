@@ -1,0 +1,21 @@
+/**
+ * The Shortlink reference server as a library: the service as a Hono app, on any store.
+ *
+ * @packageDocumentation
+ */
+
+// Accounts and keys, as the admin commands make them
+export { createAccount } from './admin/accounts-create.ts';
+export { createKey } from './admin/keys-create.ts';
+// The app, alone and with the work behind it
+export { type AppOptions, createApp } from './app.ts';
+// Settings and logs
+export { ConfigError, type RawSettings, readSettings, type Settings } from './config.ts';
+export { createLogger, LOG_LEVELS, type LogLevel } from './logger.ts';
+export { createService, type Service, type ServiceOptions } from './service.ts';
+// A listening server
+export { type RunningServer, startServer } from './start-server.ts';
+// Stores
+export { openSqliteStore, type SqliteStoreOptions } from './store/sqlite/index.ts';
+export type { Account, ApiKey, Domain, Store } from './store/store.ts';
+export { StoreError, type StoreErrorReason } from './store/store-error.ts';

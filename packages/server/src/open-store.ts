@@ -1,0 +1,12 @@
+import type { Settings } from './config.ts';
+import { openSqliteStore } from './store/sqlite/index.ts';
+import type { Store } from './store/store.ts';
+
+/** Opens the database that the settings name; its short URLs begin with `publicUrl`. */
+export function openStore(settings: Settings & { publicUrl: string }): Promise<Store> {
+  const { database, publicUrl } = settings;
+  switch (database.engine) {
+    case 'sqlite':
+      return openSqliteStore({ path: database.path, publicUrl });
+  }
+}

@@ -1,0 +1,52 @@
+import { type AppOptions, createApp } from './app.ts';
+import { ClickBuffer } from './jobs/click-buffer.ts';
+import { Housekeeping } from './jobs/housekeeping.ts';
+import { JobRunner } from './jobs/runner.ts';
+import { RedirectCache } from './store/redirect-cache.ts';
+
+/** Options of {@link createService}. */
+export type ServiceOptions = Pick<AppOptions, 'store' | 'publicUrl' | 'logger' | 'now'>;
+
+/** The whole service on a store: the app, and the work that goes on behind it. */
+export interface Service {
+  /** Answers one request. */
+  fetch: (request: Request) => Response | Promise<Response>;
+  /** Takes up the jobs of an earlier run, and starts the housekeeping. */
+  start: () => Promise<void>;
+  /** From now on `/readyz` answers 503, so that balancers send new requests elsewhere. */
+  drain: () => void;
+  /** Ends the work behind the app: the job chunk that runs is finished, clicks are written. The store stays open. */
+  stop: () => Promise<void>;
+}
+
+/** Joins the app with its job runner, click buffer, redirect cache and housekeeping. */
+export function createService({ store, publicUrl, logger, now }: ServiceOptions): Service {
+  const runner = new JobRunner({ store, logger, now });
+  const clicks = new ClickBuffer({ store, logger });
+  const housekeeping = new Housekeeping({ store, logger, now });
+  const redirects = new RedirectCache({ store });
+  let draining = false;
+  const app = createApp({
+    store,
+    publicUrl,
+    logger,
+    now,
+    onJobAccepted: (jobId) => runner.notify(jobId),
+    onClick: (code) => clicks.add(code),
+    findRedirect: (code) => redirects.find(code),
+    isDraining: () => draining,
+  });
+  return {
+    fetch: (request) => app.fetch(request),
+    start: async () => {
+      await runner.start();
+      housekeeping.start();
+    },
+    drain: () => {
+      draining = true;
+    },
+    stop: async () => {
+      await Promise.all([runner.stop(), clicks.stop(), housekeeping.stop()]);
+    },
+  };
+}

@@ -1,0 +1,64 @@
+import { createDevAccount } from './admin/dev-account.ts';
+import type { Settings } from './config.ts';
+import type { Logger } from './logger.ts';
+import { openStore } from './open-store.ts';
+import { type Listener, listen } from './serve.ts';
+import { createService } from './service.ts';
+
+export interface RunningServer {
+  /** `http://host:port` it listens on. */
+  url: string;
+  /** The key that `dev` made; `undefined` without it, or when the database has accounts already. */
+  devKey: string | undefined;
+  /** Stops gracefully: requests in flight end, the running job chunk ends, clicks are written, the database is closed. */
+  stop: () => Promise<void>;
+}
+
+/**
+ * Takes the port, opens the database and serves.
+ *
+ * @throws the system's error when the address can't be had, or a StoreError when the database can't be used
+ */
+export async function startServer(
+  settings: Settings,
+  options: { dev: boolean; logger: Logger },
+): Promise<RunningServer> {
+  const listener = await listen(settings.host, settings.port);
+  try {
+    return await serve(listener, settings, options);
+  } catch (error) {
+    await listener.close();
+    throw error;
+  }
+}
+
+async function serve(
+  listener: Listener,
+  settings: Settings,
+  { dev, logger }: { dev: boolean; logger: Logger },
+): Promise<RunningServer> {
+  const publicUrl = settings.publicUrl ?? publicUrlOf(listener.url);
+  const store = await openStore({ ...settings, publicUrl });
+  const devKey = dev ? await createDevAccount(store, Date.now()) : undefined;
+  const service = createService({ store, publicUrl, logger });
+  await service.start();
+  listener.answerWith(service.fetch);
+  logger.info({ url: listener.url, public_url: publicUrl }, 'serving');
+  return {
+    url: listener.url,
+    devKey,
+    stop: async () => {
+      logger.info('stopping');
+      service.drain();
+      await listener.close();
+      await service.stop();
+      await store.close();
+      logger.info('stopped');
+    },
+  };
+}
+
+/** A server that listens on every address is reached by name, not under the address that means "every". */
+function publicUrlOf(url: string): string {
+  return url.replace(/\/\/(?:0\.0\.0\.0|\[::\]):/, '//localhost:');
+}
