@@ -1,0 +1,83 @@
+import type { Clock } from '../src/http/clock.ts';
+
+interface Sleeper {
+  at: number;
+  wake: () => void;
+}
+
+/** Lets everything that waits for no clock go on: promises, and the event loop's own turns that bodies take. */
+export async function settle(): Promise<void> {
+  for (let turn = 0; turn < 10; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+}
+
+/** A clock that stands still until a test moves it. */
+export class FakeClock implements Clock {
+  /** Every wait that was asked for, in milliseconds. */
+  readonly delays: number[] = [];
+  readonly #dateOffset: number;
+  #now = 0;
+  #sleepers: Sleeper[] = [];
+
+  constructor(startDate = Date.UTC(2026, 10, 20)) {
+    this.#dateOffset = startDate;
+  }
+
+  now(): number {
+    return this.#now;
+  }
+
+  date(): number {
+    return this.#dateOffset + this.#now;
+  }
+
+  delay(ms: number, signal?: AbortSignal): Promise<void> {
+    this.delays.push(ms);
+    return new Promise((resolve, reject) => {
+      if (signal?.aborted) {
+        reject(signal.reason);
+        return;
+      }
+      const sleeper = { at: this.#now + ms, wake: resolve };
+      this.#sleepers.push(sleeper);
+      signal?.addEventListener('abort', () => {
+        this.#sleepers = this.#sleepers.filter((other) => other !== sleeper);
+        reject(signal.reason);
+      });
+    });
+  }
+
+  /** How many waits are under way. */
+  get sleeping(): number {
+    return this.#sleepers.length;
+  }
+
+  /** Moves the time on, stopping at each wait's end in turn. */
+  async advance(ms: number): Promise<void> {
+    const end = this.#now + ms;
+    await settle();
+    for (;;) {
+      const next = this.#sleepers.toSorted((a, b) => a.at - b.at)[0];
+      if (next === undefined || next.at > end) break;
+      this.#now = Math.max(this.#now, next.at);
+      this.#sleepers = this.#sleepers.filter((other) => other !== next);
+      next.wake();
+      await settle();
+    }
+    this.#now = end;
+  }
+}
+
+/** A clock whose waits take no real time: each one moves it on at once. */
+export class InstantClock extends FakeClock {
+  #skipped = 0;
+
+  override now(): number {
+    return super.now() + this.#skipped;
+  }
+
+  override async delay(ms: number, signal?: AbortSignal): Promise<void> {
+    signal?.throwIfAborted();
+    this.delays.push(ms);
+    this.#skipped += ms;
+  }
+}

@@ -1,0 +1,27 @@
+import type { Clock } from '../src/http/clock.ts';
+import { createTransport } from '../src/http/transport.ts';
+import type { ShortlinkOptions } from '../src/options.ts';
+import { resolveOptions } from '../src/resolve-options.ts';
+import { Jobs } from '../src/resources/jobs.ts';
+import { Links } from '../src/resources/links.ts';
+import { UsageResource } from '../src/resources/usage.ts';
+import { InstantClock } from './fake-clock.ts';
+
+/** Odd enough to be found wherever it leaks. */
+export const API_KEY = 'sk_live_SECRET-0123456789';
+export const BASE_URL = 'https://go.example.com';
+
+/** The resources on a transport whose clock and chance the test holds. `random` 1 gives each backoff its ceiling. */
+export function makeClient(
+  options: ShortlinkOptions = {},
+  { clock = new InstantClock(), random = () => 1 }: { clock?: Clock; random?: () => number } = {},
+) {
+  const settings = resolveOptions({ apiKey: API_KEY, baseUrl: BASE_URL, ...options });
+  const transport = createTransport(settings, { clock, random });
+  return {
+    transport,
+    links: new Links(transport),
+    jobs: new Jobs(transport, clock),
+    usage: new UsageResource(transport),
+  };
+}
