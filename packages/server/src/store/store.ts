@@ -14,7 +14,8 @@ import type { WindowState } from '../domain/windows.ts';
  * Everything the service remembers. One interface, several engines: every engine passes
  * `store/contract.test-suite.ts`. Each method is one atomic step: it happens whole or not at all, also when
  * other requests, other processes or a `kill -9` come in between. A promise that resolves after a write
- * means that the write is durable, except where a method says otherwise.
+ * means that the write is durable, except where a method says otherwise. Whatever fails rejects with a `StoreError`,
+ * and then nothing of the call was stored; the store goes on when the cause is gone.
  *
  * Times are handed in (`now`, milliseconds since the epoch), so that tests can move the clock.
  */
@@ -73,11 +74,17 @@ export interface Store {
 
   /** Takes one place of the account's total of links and inserts the link, in one step. */
   createLink(request: CreateRequest<NewLink>): Promise<CreateOutcome<Link>>;
-  /** The same for up to 100 links at once: all or none. `results` in the order of `input`. */
+  /**
+   * The same for up to 100 links at once: all or none. `results` in the order of `input`. More links than the plan's batch size
+   * are refused first, and counted as refused in the key's history.
+   */
   createBatch(
     request: CreateRequest<readonly NewLink[]>,
   ): Promise<CreateOutcome<BatchResultItem[]>>;
-  /** Reserves the places of all links and stores the job, in one step. The links come with {@link runJobChunk}. */
+  /**
+   * Checks the batch size, reserves the places of all links and stores the job, in one step. The links come
+   * with {@link runJobChunk}.
+   */
   createJob(request: CreateRequest<readonly NewLink[]>): Promise<CreateOutcome<AcceptedJob>>;
 
   /** Ids of the account's domains among `ids`. */
@@ -89,7 +96,7 @@ export interface Store {
   pendingJobs(): Promise<string[]>;
   /**
    * Creates the next chunk of a job's links (at most 500) and its progress, in one step: a chunk is never run twice.
-   * `done` is true when the job is complete (also when it was before).
+   * `done` is true when the job is complete (also when it was before), and for an unknown job.
    */
   runJobChunk(jobId: string, now: number): Promise<{ processed: number; done: boolean }>;
   /** `undefined` for an unknown job, and for another account's. */
@@ -110,7 +117,10 @@ export interface Store {
 
   /** What the account uses of its plan, with a history of at most 30 days per key. */
   usage(accountId: string, now: number): Promise<Usage>;
-  /** Deletes what is past its retention: idempotency records, counters of old windows, results of old jobs. */
+  /**
+   * Deletes what is past its retention (see `retention.ts`): idempotency records, counters of old windows, history of keys, and
+   * completed jobs with their results. In several bounded steps, so that other writes get their turn.
+   */
   prune(now: number): Promise<void>;
   /** Rejects when the database can't be used. */
   ping(): Promise<void>;

@@ -78,7 +78,9 @@ export class Database {
     }
   }
 
+  /** Closing twice is fine. */
   close(): void {
+    if (!this.#connection.isOpen) return;
     this.#statements.clear();
     this.#guard(() => this.#connection.close());
   }

@@ -1,0 +1,83 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { type Permission, PLAN_LIMITS, type PlanLimits } from '@shortlink/sdk/wire';
+import type { Caller, NewLink, Store } from '../store.ts';
+
+/** Opens a store that holds nothing. The suite closes it. */
+export type OpenStore = () => Promise<Store>;
+
+/** What the stores of this suite are opened with. */
+export const PUBLIC_URL = 'https://sho.rt';
+
+/** 10 March 2026, 12:30:15.250 UTC: no edge of any window. */
+export const NOW = Date.UTC(2026, 2, 10, 12, 30, 15, 250);
+
+export function sha256(key: string): Uint8Array {
+  return createHash('sha256').update(key).digest();
+}
+
+/** Makes an account on the Custom plan, unlimited but for `limits`, with one key. */
+export async function newCaller(
+  store: Store,
+  limits: Partial<PlanLimits> = {},
+  permissions: readonly Permission[] = ['shortlinks:write'],
+): Promise<Caller> {
+  const account = await store.createAccount({
+    name: 'Acme',
+    plan: 'custom',
+    limits: { ...PLAN_LIMITS.custom, ...limits },
+    now: NOW,
+  });
+  return newKey(store, account.id, permissions);
+}
+
+/** Makes one more key of an account. */
+export async function newKey(
+  store: Store,
+  accountId: string,
+  permissions: readonly Permission[] = ['shortlinks:write'],
+): Promise<Caller> {
+  const hash = sha256(randomUUID());
+  const outcome = await store.createKey({ accountId, name: 'ci', permissions, hash, now: NOW });
+  if (!outcome.ok) throw new Error(`no key: ${outcome.limit}`);
+  const caller = await store.findKeyByHash(hash);
+  if (caller === undefined) throw new Error('the new key is unknown');
+  return caller;
+}
+
+/** The nth link of a test, with every default filled in. */
+export function newLink(n = 0, fields: Partial<NewLink> = {}): NewLink {
+  return {
+    target_url: `https://example.com/${n}`,
+    title: '',
+    redirect_type: 302,
+    tags: [],
+    domain_id: null,
+    ...fields,
+  };
+}
+
+export function newLinks(count: number): NewLink[] {
+  return Array.from({ length: count }, (_, n) => newLink(n));
+}
+
+/** Accepts a job of `total` links and answers its id. */
+export async function newJob(store: Store, caller: Caller, total: number): Promise<string> {
+  const outcome = await store.createJob({ caller, input: newLinks(total), now: NOW });
+  if (!outcome.ok) throw new Error(`no job: ${outcome.reason}`);
+  return outcome.value.job_id;
+}
+
+/** Runs a job to its end and answers the progress after each chunk. */
+export async function finishJob(store: Store, jobId: string): Promise<number[]> {
+  const progress: number[] = [];
+  for (;;) {
+    const { processed, done } = await store.runJobChunk(jobId, NOW);
+    progress.push(processed);
+    if (done) return progress;
+  }
+}
+
+/** Links in use of the account's total. */
+export async function linksUsed(store: Store, caller: Caller): Promise<number> {
+  return (await store.usage(caller.accountId, NOW)).links.used;
+}

@@ -1,0 +1,139 @@
+import { expect, test } from 'vitest';
+import { finishJob, NOW, newCaller, newJob, newKey, newLink, newLinks } from './fixtures.ts';
+import type { UseStore } from './use-store.test-suite.ts';
+
+const DAY = 86_400_000;
+
+export function testHousekeeping(useStore: UseStore): void {
+  const store = useStore();
+
+  test('usage shows plan, windows, links and keys', async () => {
+    const caller = await newCaller(store(), { requests_per_minute: 60, links: 10, api_keys: 3 });
+    const second = await newKey(store(), caller.accountId, ['analytics:read']);
+    await store().admit(caller, NOW);
+    await store().admit(caller, NOW);
+    await store().admit(second, NOW);
+    await store().createBatch({ caller, input: newLinks(4), now: NOW });
+    const key = {
+      name: 'ci',
+      permissions: ['shortlinks:write'],
+      created_at: '2026-03-10T12:30:15.250Z',
+    };
+    expect(await store().usage(caller.accountId, NOW)).toEqual({
+      plan: 'custom',
+      requests: {
+        minute: { used: 3, limit: 60, resets_at: '2026-03-10T12:31:00.000Z' },
+        day: { used: 3, limit: null, resets_at: '2026-03-11T00:00:00.000Z' },
+        month: { used: 3, limit: null, resets_at: '2026-04-01T00:00:00.000Z' },
+      },
+      links: { used: 4, limit: 10 },
+      api_keys: { used: 2, limit: 3 },
+      batch_size: 10_000,
+      keys: [
+        {
+          ...key,
+          id: caller.keyId,
+          requests: { minute: 2, day: 2, month: 2 },
+          history: [{ date: '2026-03-10', requests: 2, refused: 0, links: 4 }],
+        },
+        {
+          ...key,
+          id: second.keyId,
+          permissions: ['analytics:read'],
+          requests: { minute: 1, day: 1, month: 1 },
+          history: [{ date: '2026-03-10', requests: 1, refused: 0, links: 0 }],
+        },
+      ],
+    });
+  });
+
+  test('windows that ended are not in the usage, the history is', async () => {
+    const caller = await newCaller(store());
+    await store().admit(caller, NOW - 31 * DAY);
+    await store().admit(caller, NOW - DAY);
+    const { requests, keys } = await store().usage(caller.accountId, NOW);
+    expect(requests).toMatchObject({ minute: { used: 0 }, day: { used: 0 }, month: { used: 1 } });
+    expect(keys[0]).toMatchObject({
+      requests: { minute: 0, day: 0, month: 1 },
+      history: [{ date: '2026-02-07' }, { date: '2026-03-09' }],
+    });
+  });
+
+  test('the history has the last 30 days of use, oldest first', async () => {
+    const caller = await newCaller(store());
+    for (let day = 40; day > 0; day -= 1) await store().admit(caller, NOW - day * DAY);
+    const { keys } = await store().usage(caller.accountId, NOW);
+    const dates = keys[0]?.history.map((day) => day.date) ?? [];
+    expect(dates).toHaveLength(30);
+    expect(dates).toEqual(dates.toSorted());
+    expect(dates.at(-1)).toBe('2026-03-09');
+  });
+
+  test('usage of an unknown account rejects', async () => {
+    await expect(store().usage('acc_nobody', NOW)).rejects.toThrow('acc_nobody');
+  });
+
+  test('pruning keeps what current windows and retention need', async () => {
+    const caller = await newCaller(store());
+    const idempotency = { key: 'k', fingerprint: 'f' };
+    await store().admit(caller, NOW);
+    await store().createLink({ caller, input: newLink(), now: NOW, idempotency });
+    const jobId = await newJob(store(), caller, 101);
+    await finishJob(store(), jobId);
+    const before = await store().usage(caller.accountId, NOW);
+    await store().prune(NOW);
+    expect(await store().usage(caller.accountId, NOW)).toEqual(before);
+    expect(await store().findJob(caller.accountId, jobId)).toMatchObject({ processed: 101 });
+    const replay = { caller, input: newLink(), now: NOW, idempotency };
+    expect(await store().createLink(replay)).toMatchObject({ replayed: true });
+  });
+
+  test('a completed job is deleted a week later, an unfinished one never, and the links stay', async () => {
+    const caller = await newCaller(store());
+    const done = await newJob(store(), caller, 101);
+    await finishJob(store(), done);
+    const job = await store().findJob(caller.accountId, done);
+    const unfinished = await newJob(store(), caller, 101);
+    await store().prune(NOW + 7 * DAY - 1);
+    expect(await store().findJob(caller.accountId, done)).toBeDefined();
+    await store().prune(NOW + 7 * DAY);
+    expect(await store().findJob(caller.accountId, done)).toBeUndefined();
+    expect(await store().pendingJobs()).toEqual([unfinished]);
+    const [first] = JSON.parse(job?.resultsJson ?? '');
+    expect(await store().findLink(first.code)).toBeDefined();
+    await finishJob(store(), unfinished);
+    expect(await store().findJob(caller.accountId, unfinished)).toMatchObject({ processed: 101 });
+  });
+
+  test('pruning takes all that is old, however much it is', async () => {
+    const caller = await newCaller(store());
+    await Promise.all(
+      Array.from({ length: 2_500 }, (_, n) => {
+        const idempotency = { key: `k${n}`, fingerprint: 'f' };
+        return store().createLink({ caller, input: newLink(n), now: NOW, idempotency });
+      }),
+    );
+    for (let day = 0; day < 3; day += 1) await store().admit(caller, NOW - (401 + day) * DAY);
+    await store().admit(caller, NOW);
+    await store().prune(NOW + DAY);
+    const { keys } = await store().usage(caller.accountId, NOW);
+    expect(keys[0]?.history).toHaveLength(1);
+    const idempotency = { key: 'k2499', fingerprint: 'f' };
+    const again = await store().createLink({ caller, input: newLink(), now: NOW, idempotency });
+    expect(again).toMatchObject({ replayed: false });
+  });
+
+  test('it answers a ping while it is open', async () => {
+    await expect(store().ping()).resolves.toBeUndefined();
+  });
+
+  test('closing finishes what was started; then everything rejects', async () => {
+    const caller = await newCaller(store());
+    const creates = newLinks(20).map((input) => store().createLink({ caller, input, now: NOW }));
+    await store().close();
+    expect((await Promise.all(creates)).every((outcome) => outcome.ok)).toBe(true);
+    await expect(store().ping()).rejects.toMatchObject({ name: 'StoreError', reason: 'closed' });
+    await expect(store().admit(caller, NOW)).rejects.toMatchObject({ reason: 'closed' });
+    await expect(store().close()).resolves.toBeUndefined();
+  });
+}

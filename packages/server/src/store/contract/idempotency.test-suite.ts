@@ -1,0 +1,93 @@
+import { expect, test } from 'vitest';
+import type { CreateRequest, NewLink } from '../store.ts';
+import { linksUsed, NOW, newCaller, newLink, newLinks } from './fixtures.ts';
+import type { UseStore } from './use-store.test-suite.ts';
+
+const DAY = 86_400_000;
+const idempotency = { key: 'k-1', fingerprint: 'body-1' };
+
+export function testIdempotency(useStore: UseStore): void {
+  const store = useStore();
+
+  test('the same key and body replay the stored answer, and create nothing', async () => {
+    const caller = await newCaller(store());
+    const request: CreateRequest<NewLink> = { caller, input: newLink(), now: NOW, idempotency };
+    const first = await store().createLink(request);
+    const second = await store().createLink({ ...request, now: NOW + DAY - 1 });
+    expect(first).toMatchObject({ ok: true, replayed: false });
+    expect(second).toEqual({ ...first, replayed: true });
+    expect(await linksUsed(store(), caller)).toBe(1);
+  });
+
+  test('batches and jobs are replayed too', async () => {
+    const caller = await newCaller(store());
+    const request = { caller, input: newLinks(3), now: NOW };
+    const batch = { ...request, idempotency: { key: 'batch', fingerprint: 'f' } };
+    const job = { ...request, idempotency: { key: 'job', fingerprint: 'f' } };
+    const answers = [await store().createBatch(batch), await store().createJob(job)];
+    expect(await store().createBatch(batch)).toEqual({ ...answers[0], replayed: true });
+    expect(await store().createJob(job)).toEqual({ ...answers[1], replayed: true });
+    expect(await store().pendingJobs()).toHaveLength(1);
+    expect(await linksUsed(store(), caller)).toBe(6);
+  });
+
+  test('of simultaneous duplicates one creates', async () => {
+    const caller = await newCaller(store());
+    const request = { caller, input: newLink(), now: NOW, idempotency };
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, () => store().createLink(request)),
+    );
+    expect(answers.filter((answer) => answer.ok && !answer.replayed)).toHaveLength(1);
+    expect(new Set(answers.map((answer) => answer.ok && answer.value.id)).size).toBe(1);
+    expect(await linksUsed(store(), caller)).toBe(1);
+  });
+
+  test('the same key with another body is a conflict, and creates nothing', async () => {
+    const caller = await newCaller(store());
+    await store().createLink({ caller, input: newLink(), now: NOW, idempotency });
+    const other = { key: 'k-1', fingerprint: 'body-2' };
+    expect(
+      await store().createBatch({ caller, input: newLinks(2), now: NOW, idempotency: other }),
+    ).toEqual({ ok: false, reason: 'idempotency_conflict' });
+    expect(await linksUsed(store(), caller)).toBe(1);
+  });
+
+  test('accounts do not share keys', async () => {
+    const one = await newCaller(store());
+    const other = await newCaller(store());
+    await store().createLink({ caller: one, input: newLink(), now: NOW, idempotency });
+    const answer = await store().createLink({
+      caller: other,
+      input: newLink(),
+      now: NOW,
+      idempotency,
+    });
+    expect(answer).toMatchObject({ ok: true, replayed: false });
+  });
+
+  test('after 24 hours a key creates again, also before anything was pruned', async () => {
+    const caller = await newCaller(store());
+    const request = { caller, input: newLink(), now: NOW, idempotency };
+    await store().createLink(request);
+    const later = { ...request, now: NOW + DAY, idempotency: { key: 'k-1', fingerprint: 'new' } };
+    const created = await store().createLink(later);
+    expect(created).toMatchObject({ ok: true, replayed: false });
+    expect(await store().createLink(later)).toEqual({ ...created, replayed: true });
+    expect(await linksUsed(store(), caller)).toBe(2);
+  });
+
+  test('a refusal is not kept: the same request passes when there is place', async () => {
+    const caller = await newCaller(store(), { links: 0 });
+    const request = { caller, input: newLink(), now: NOW, idempotency };
+    expect(await store().createLink(request)).toMatchObject({ ok: false, reason: 'plan_limit' });
+    const upgraded = { ...caller, limits: { ...caller.limits, links: 1 } };
+    expect(await store().createLink({ ...request, caller: upgraded })).toMatchObject({ ok: true });
+  });
+
+  test('a replay passes a plan limit that is reached', async () => {
+    const caller = await newCaller(store(), { links: 1 });
+    const request = { caller, input: newLink(), now: NOW, idempotency };
+    await store().createLink(request);
+    expect(await store().createLink(request)).toMatchObject({ ok: true, replayed: true });
+  });
+}

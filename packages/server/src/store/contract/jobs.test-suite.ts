@@ -1,0 +1,101 @@
+import type { BatchResultItem } from '@shortlink/sdk/wire';
+import { expect, test } from 'vitest';
+import { finishJob, linksUsed, NOW, newCaller, newJob, newLink, newLinks } from './fixtures.ts';
+import type { UseStore } from './use-store.test-suite.ts';
+
+export function testJobs(useStore: UseStore): void {
+  const store = useStore();
+
+  test('a job is processed in chunks, in order, each link once', async () => {
+    const caller = await newCaller(store());
+    const jobId = await newJob(store(), caller, 1_234);
+    const chunks = await finishJob(store(), jobId);
+    expect(chunks.length).toBeGreaterThan(1);
+    expect(chunks.at(-1)).toBe(1_234);
+    const job = await store().findJob(caller.accountId, jobId);
+    expect(job).toMatchObject({ id: jobId, status: 'completed', total: 1_234, processed: 1_234 });
+    const results: BatchResultItem[] = JSON.parse(job?.resultsJson ?? '');
+    expect(results.map((item) => item.target_url)).toEqual(
+      newLinks(1_234).map((link) => link.target_url),
+    );
+    expect(new Set(results.map((item) => item.code)).size).toBe(1_234);
+    expect(Object.keys(results[0] ?? {})).toEqual(['target_url', 'code', 'short_url']);
+    const last = await store().findRedirect(results.at(-1)?.code ?? '');
+    expect(last).toMatchObject({ target_url: 'https://example.com/1233' });
+    expect(await linksUsed(store(), caller)).toBe(1_234);
+  });
+
+  test('a running job has as many results as it has processed links', async () => {
+    const caller = await newCaller(store());
+    const jobId = await newJob(store(), caller, 1_100);
+    const fresh = { id: jobId, status: 'processing', total: 1_100, processed: 0 };
+    expect(await store().findJob(caller.accountId, jobId)).toEqual({ ...fresh, resultsJson: '[]' });
+    for (;;) {
+      const { processed, done } = await store().runJobChunk(jobId, NOW);
+      const job = await store().findJob(caller.accountId, jobId);
+      expect(job?.processed).toBe(processed);
+      expect(JSON.parse(job?.resultsJson ?? '')).toHaveLength(processed);
+      if (done) break;
+    }
+  });
+
+  test('simultaneous runs of one job do every chunk once', async () => {
+    const caller = await newCaller(store());
+    const jobId = await newJob(store(), caller, 3_000);
+    await Promise.all(Array.from({ length: 10 }, () => finishJob(store(), jobId)));
+    const job = await store().findJob(caller.accountId, jobId);
+    const results: BatchResultItem[] = JSON.parse(job?.resultsJson ?? '');
+    expect(results.map((item) => item.target_url)).toEqual(
+      newLinks(3_000).map((link) => link.target_url),
+    );
+    expect(new Set(results.map((item) => item.code)).size).toBe(3_000);
+    const { keys } = await store().usage(caller.accountId, NOW);
+    expect(keys[0]?.history[0]?.links).toBe(3_000);
+  });
+
+  test('links of a job have their own titles, tags, redirect types and domains', async () => {
+    const caller = await newCaller(store());
+    const { accountId } = caller;
+    const domain = await store().addDomain({ hostname: 'go.example', accountId, now: NOW });
+    const special = { title: 'T', tags: ['x'], redirect_type: 301 } as const;
+    const input = [newLink(0), newLink(1, { ...special, domain_id: domain?.id ?? '' })];
+    const outcome = await store().createJob({ caller, input, now: NOW });
+    if (!outcome.ok) throw new Error(outcome.reason);
+    await finishJob(store(), outcome.value.job_id);
+    const job = await store().findJob(accountId, outcome.value.job_id);
+    const results: BatchResultItem[] = JSON.parse(job?.resultsJson ?? '');
+    const code = results[1]?.code ?? '';
+    expect(results[1]?.short_url).toBe(`https://go.example/${code}`);
+    expect(await store().findLink(code)).toMatchObject(special);
+  });
+
+  test('a complete job stays as it is when it is run again', async () => {
+    const caller = await newCaller(store());
+    const jobId = await newJob(store(), caller, 101);
+    await finishJob(store(), jobId);
+    const before = await store().findJob(caller.accountId, jobId);
+    expect(await store().runJobChunk(jobId, NOW)).toEqual({ processed: 101, done: true });
+    expect(await store().findJob(caller.accountId, jobId)).toEqual(before);
+  });
+
+  test('an unknown job is done', async () => {
+    expect(await store().runJobChunk('nobody', NOW)).toEqual({ processed: 0, done: true });
+  });
+
+  test("an unknown job and another account's job are not found", async () => {
+    const caller = await newCaller(store());
+    const other = await newCaller(store());
+    const jobId = await newJob(store(), caller, 101);
+    expect(await store().findJob(other.accountId, jobId)).toBeUndefined();
+    expect(await store().findJob(caller.accountId, 'nobody')).toBeUndefined();
+  });
+
+  test('pending jobs are listed oldest first, until they are complete', async () => {
+    const caller = await newCaller(store());
+    const jobs: string[] = [];
+    for (let n = 0; n < 5; n += 1) jobs.push(await newJob(store(), caller, 101));
+    expect(await store().pendingJobs()).toEqual(jobs);
+    await finishJob(store(), jobs[2] ?? '');
+    expect(await store().pendingJobs()).toEqual(jobs.toSpliced(2, 1));
+  });
+}

@@ -1,0 +1,69 @@
+import type { Link } from '@shortlink/sdk/wire';
+import { expect, test } from 'vitest';
+import type { Store } from '../store.ts';
+import { NOW, newCaller, newLink } from './fixtures.ts';
+import type { UseStore } from './use-store.test-suite.ts';
+
+async function createLink(store: Store): Promise<Link> {
+  const caller = await newCaller(store);
+  const outcome = await store.createLink({ caller, input: newLink(7), now: NOW });
+  if (!outcome.ok) throw new Error(outcome.reason);
+  return outcome.value;
+}
+
+export function testRedirects(useStore: UseStore): void {
+  const store = useStore();
+
+  test('a code leads to its target', async () => {
+    const { code } = await createLink(store());
+    expect(await store().findRedirect(code)).toEqual({
+      target_url: 'https://example.com/7',
+      redirect_type: 302,
+      is_active: true,
+      hostname: null,
+    });
+  });
+
+  test('codes are case-sensitive, and unknown ones lead nowhere', async () => {
+    const { code } = await createLink(store());
+    const otherCase = code === code.toUpperCase() ? code.toLowerCase() : code.toUpperCase();
+    for (const unknown of [otherCase, `${code}x`, code.slice(1), '', '%']) {
+      expect(await store().findRedirect(unknown)).toBeUndefined();
+      expect(await store().findLink(unknown)).toBeUndefined();
+      expect(await store().setLinkActive(unknown, false)).toBeUndefined();
+    }
+  });
+
+  test('a link can be disabled and enabled', async () => {
+    const link = await createLink(store());
+    const disabled = { ...link, is_active: false };
+    expect(await store().setLinkActive(link.code, false)).toEqual(disabled);
+    expect(await store().setLinkActive(link.code, false)).toEqual(disabled);
+    expect(await store().findLink(link.code)).toEqual(disabled);
+    expect(await store().findRedirect(link.code)).toMatchObject({ is_active: false });
+    expect(await store().setLinkActive(link.code, true)).toEqual(link);
+  });
+
+  test('clicks add up; unknown codes are ignored', async () => {
+    const first = await createLink(store());
+    const second = await createLink(store());
+    const counts: [string, number][] = [
+      [first.code, 3],
+      ['nobody', 5],
+    ];
+    await store().addClicks(new Map(counts));
+    await Promise.all(
+      Array.from({ length: 10 }, () =>
+        store().addClicks(
+          new Map([
+            [first.code, 1],
+            [second.code, 2],
+          ]),
+        ),
+      ),
+    );
+    await store().addClicks(new Map());
+    expect(await store().findLink(first.code)).toMatchObject({ click_count: 13 });
+    expect(await store().findLink(second.code)).toMatchObject({ click_count: 20 });
+  });
+}
