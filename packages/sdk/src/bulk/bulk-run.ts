@@ -1,0 +1,248 @@
+import type { BatchLinkInput } from '../wire/batch.ts';
+import { alignResults } from './align-results.ts';
+import type { BatchPlan } from './batch-plan.ts';
+import { followJob } from './follow-job.ts';
+import { outcomeOfResult, type SettledBatch } from './item-outcome.ts';
+import { Notifier } from './notifier.ts';
+import { OrderBuffer } from './order-buffer.ts';
+import { RefusedBatches } from './refused-batches.ts';
+import { runBatch } from './run-batch.ts';
+import type { Batch, BatchEnd, CreateManyDeps, RunContext } from './run-context.ts';
+import type { SourceReader } from './source-reader.ts';
+import type { BatchRecord, BulkItem, CreateManyOptions } from './types.ts';
+
+/** What a run works with, every default filled in. */
+export interface BulkRunInit<T extends BatchLinkInput> {
+  deps: CreateManyDeps;
+  options: CreateManyOptions;
+  reader: SourceReader<T>;
+  plan: BatchPlan;
+  batchSize: number;
+  concurrency: number;
+}
+
+/**
+ * One run of `createMany`: a loop that starts batches, and a generator that yields their links in order. Both wait on
+ * one notifier and look again, so that nothing waits on a promise that may never settle.
+ */
+export class BulkRun<T extends BatchLinkInput> implements RunContext {
+  readonly deps: CreateManyDeps;
+  readonly options: CreateManyOptions;
+  largestTaken = 0;
+
+  readonly #reader: SourceReader<T>;
+  readonly #plan: BatchPlan;
+  readonly #concurrency: number;
+  #batchSize: number;
+
+  readonly #changed = new Notifier();
+  readonly #settled = new OrderBuffer<SettledBatch<T>>();
+  readonly #refused = new RefusedBatches<T>();
+  readonly #abort = new AbortController();
+  #inFlight = 0;
+  /** Links read and not yet yielded. */
+  #held = 0;
+  #sourceEnded = false;
+  #isEnding = false;
+  #failure: { reason: unknown } | undefined;
+
+  constructor(init: BulkRunInit<T>) {
+    this.deps = init.deps;
+    this.options = init.options;
+    this.#reader = init.reader;
+    this.#plan = init.plan;
+    this.#batchSize = init.batchSize;
+    this.#concurrency = init.concurrency;
+  }
+
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  taken(count: number): void {
+    this.largestTaken = Math.max(this.largestTaken, count);
+    this.#changed.notify();
+  }
+
+  endWith(reason: unknown): void {
+    this.#failure ??= { reason };
+    this.endSoftly();
+  }
+
+  /** Starts no new batch. */
+  endSoftly(): void {
+    this.#isEnding = true;
+    this.#changed.notify();
+  }
+
+  /** Starts no new batch and aborts those in flight. */
+  abort(reason: unknown): void {
+    this.endWith(reason);
+    this.#abort.abort(reason);
+  }
+
+  /** Yields every settled link in order, then throws what ended the run, if anything did. */
+  async *items(): AsyncGenerator<BulkItem<T>, void, undefined> {
+    const unfollow = this.#followSignals();
+    const started = this.#startBatches();
+    let isDrained = false;
+    try {
+      for (;;) {
+        const batch = this.#settled.take();
+        if (batch !== undefined) {
+          let index = batch.first;
+          for (const input of batch.inputs) {
+            yield { index, input, ...batch.outcome(index - batch.first) };
+            index += 1;
+          }
+          this.#held -= batch.inputs.length;
+          this.#changed.notify();
+        } else if (this.#settled.isClosed) {
+          break;
+        } else {
+          await this.#changed.wait();
+        }
+      }
+      isDrained = true;
+    } finally {
+      if (!isDrained) this.abort(new Error('The loop over createMany was left early'));
+      await started;
+      unfollow();
+    }
+    if (this.#failure !== undefined) throw this.#failure.reason;
+  }
+
+  /** Obeys the caller's signals until the function it returns is called, which leaves no listener on them. */
+  #followSignals(): () => void {
+    const { signal, stopSignal } = this.options;
+    const abort = () => this.abort(signal?.reason);
+    const stop = () => this.endSoftly();
+    if (signal?.aborted) abort();
+    if (stopSignal?.aborted) stop();
+    signal?.addEventListener('abort', abort);
+    stopSignal?.addEventListener('abort', stop);
+    return () => {
+      signal?.removeEventListener('abort', abort);
+      stopSignal?.removeEventListener('abort', stop);
+    };
+  }
+
+  /** Runs until nothing is left to send and nothing is in flight. Never rejects. */
+  async #startBatches(): Promise<void> {
+    try {
+      while (!this.#isEnding) {
+        const refused = this.#refused.nextCount(this.#batchSize);
+        if (refused > 0 ? this.#maySend(refused) : this.#mayRead()) {
+          const batch = this.#refused.take(this.#batchSize);
+          if (batch === undefined) await this.#readNext();
+          else this.#start(runBatch(this, batch), batch);
+        } else if (this.#sourceEnded && refused === 0 && this.#inFlight === 0) {
+          break;
+        } else {
+          await this.#changed.wait();
+        }
+      }
+    } catch (error) {
+      this.endWith(error);
+    }
+    while (this.#inFlight > 0) await this.#changed.wait();
+    await this.#reader.close().catch((error: unknown) => this.endWith(error));
+    this.#settled.close();
+    this.#changed.notify();
+  }
+
+  /** A batch larger than any the service has taken goes alone: if the plan refuses its size, only one is refused. */
+  #maySend(count: number): boolean {
+    return this.#inFlight === 0 || (count <= this.largestTaken && this.#hasSlot());
+  }
+
+  #mayRead(): boolean {
+    if (this.#sourceEnded) return false;
+    const { count, record } = this.#plan.next(this.#batchSize);
+    const isWithinMemory =
+      this.#held === 0 || this.#held + count <= this.#concurrency * this.#batchSize;
+    return isWithinMemory && (isSettledBefore(record) ? this.#hasSlot() : this.#maySend(count));
+  }
+
+  #hasSlot(): boolean {
+    return this.#inFlight < this.#concurrency;
+  }
+
+  async #readNext(): Promise<void> {
+    const range = this.#plan.next(this.#batchSize);
+    const inputs = await this.#read(range.count);
+    if (inputs === undefined) return;
+    this.#plan.advance(range, inputs.length);
+    if (inputs.length < range.count) {
+      this.#sourceEnded = true;
+      this.#plan.end();
+    }
+    if (inputs.length === 0) return;
+    this.#held += inputs.length;
+    await this.#begin({ first: range.first, inputs }, range.record);
+  }
+
+  /** Undefined when the run ends first: a source that hangs must not hold it up. */
+  async #read(count: number): Promise<T[] | undefined> {
+    let inputs: T[] | undefined;
+    this.#reader.read(count).then(
+      (entries) => {
+        inputs = entries;
+        this.#changed.notify();
+      },
+      (error: unknown) => this.endWith(error),
+    );
+    while (inputs === undefined && !this.#isEnding) await this.#changed.wait();
+    return this.#isEnding ? undefined : inputs;
+  }
+
+  async #begin(batch: Batch<T>, record: BatchRecord | undefined): Promise<void> {
+    switch (record?.state) {
+      case undefined:
+      case 'planned':
+        this.#start(runBatch(this, batch), batch);
+        break;
+      case 'accepted':
+        this.#start(followJob(this, batch, record.job_id), batch);
+        break;
+      case 'completed': {
+        const results = alignResults(batch.inputs, await record.results());
+        this.#settle({ ...batch, outcome: (offset) => outcomeOfResult(results[offset]) });
+        break;
+      }
+      case 'failed':
+      case 'unknown': {
+        const outcome = { outcome: record.state, error: record.error };
+        this.#settle({ ...batch, outcome: () => outcome });
+        break;
+      }
+    }
+  }
+
+  #settle(batch: SettledBatch<T>): void {
+    this.#settled.put(batch);
+    this.#changed.notify();
+  }
+
+  #start(life: Promise<BatchEnd<T>>, batch: Batch<T>): void {
+    this.#inFlight += 1;
+    life
+      .then((end) => {
+        if (end.type === 'settled') this.#settled.put(end.batch);
+        if (end.type === 'resized') {
+          this.#batchSize = Math.min(this.#batchSize, end.smaller);
+          this.#refused.put(batch);
+        }
+      })
+      .catch((error: unknown) => this.endWith(error))
+      .finally(() => {
+        this.#inFlight -= 1;
+        this.#changed.notify();
+      });
+  }
+}
+
+/** Whether an earlier run leaves nothing to send for these links. */
+function isSettledBefore(record: BatchRecord | undefined): boolean {
+  return record !== undefined && record.state !== 'planned';
+}

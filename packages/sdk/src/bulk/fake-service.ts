@@ -1,0 +1,130 @@
+import { BadRequestError } from '../errors/bad-request-error.ts';
+import { createApiError } from '../errors/create-api-error.ts';
+import type { ShortlinkError } from '../errors/shortlink-error.ts';
+import type { RequestOptions } from '../options.ts';
+import type {
+  BatchAnswer,
+  BatchLinkInput,
+  BatchResultItem,
+  CreateBatchBody,
+} from '../wire/batch.ts';
+import type { ErrorBody } from '../wire/error-body.ts';
+import type { Job } from '../wire/job.ts';
+import { MAX_SYNC_BATCH_LINKS } from '../wire/limits.ts';
+import type { CreateManyDeps, WaitForJobOptions } from './run-context.ts';
+
+/** Decides about the n-th request (from 0): resolves to let it through, throws to refuse it. */
+export type Gate = (n: number, links: readonly BatchLinkInput[]) => void | Promise<void>;
+
+/**
+ * For tests only: a service in memory that creates links, counts what it was asked for, and whose gates can hold or
+ * refuse any request before it is carried out (`onBatch`), after it (`afterBatch`), or while its job runs (`onJob`).
+ */
+export class FakeService implements CreateManyDeps {
+  onBatch: Gate = () => undefined;
+  afterBatch: Gate = () => undefined;
+  onJob: (jobId: string, options: WaitForJobOptions) => void | Promise<void> = () => undefined;
+  /** Batches above it are answered with a job. */
+  syncLinks = MAX_SYNC_BATCH_LINKS;
+
+  /** Sizes of the batches asked for, refused ones too. */
+  readonly asked: number[] = [];
+  /** Times each target URL was carried out. */
+  readonly created = new Map<string, number>();
+  readonly requestOptions: RequestOptions[] = [];
+  readonly waits: WaitForJobOptions[] = [];
+  readonly jobs = new Map<string, BatchResultItem[]>();
+  posting = 0;
+  mostPosting = 0;
+
+  readonly createBatch = async (
+    body: CreateBatchBody,
+    options: RequestOptions,
+  ): Promise<BatchAnswer> => {
+    const n = this.asked.length;
+    this.asked.push(body.links.length);
+    this.requestOptions.push(options);
+    this.posting += 1;
+    this.mostPosting = Math.max(this.mostPosting, this.posting);
+    try {
+      await abortable(this.onBatch(n, body.links), options.signal);
+      const results = body.links.map((link) => this.#create(link));
+      await abortable(this.afterBatch(n, body.links), options.signal);
+      const total = results.length;
+      if (total <= this.syncLinks) return { status: 'completed', total, results };
+      const job_id = `job-${n}`;
+      this.jobs.set(job_id, results);
+      return { status: 'processing', job_id, total };
+    } finally {
+      this.posting -= 1;
+    }
+  };
+
+  readonly waitForJob = async (jobId: string, options: WaitForJobOptions): Promise<Job> => {
+    this.waits.push(options);
+    await abortable(this.onJob(jobId, options), options.signal);
+    return this.job(jobId);
+  };
+
+  job(jobId: string): Job {
+    const results = this.jobs.get(jobId);
+    if (results === undefined) throw apiError(404, { error: 'no such job' });
+    return {
+      id: jobId,
+      status: 'completed',
+      total: results.length,
+      processed: results.length,
+      results,
+    };
+  }
+
+  #create({ target_url }: BatchLinkInput): BatchResultItem {
+    this.created.set(target_url, (this.created.get(target_url) ?? 0) + 1);
+    const code = codeOf(target_url);
+    return { target_url, code, short_url: `https://s.example/${code}` };
+  }
+}
+
+/** The code the fake gives a URL, so that a test can tell whose it is. */
+export function codeOf(target_url: string): string {
+  return target_url.replaceAll(/\W/g, '');
+}
+
+/** `count` links to different places. */
+export function links(count: number, from = 0): BatchLinkInput[] {
+  return Array.from({ length: count }, (_, i) => ({
+    target_url: `https://example.com/${from + i}`,
+  }));
+}
+
+export function apiError(status: number, body: ErrorBody): ShortlinkError {
+  return createApiError({ message: body.error, status, body, headers: new Headers() });
+}
+
+export function planLimit(body: Partial<ErrorBody> = {}): ShortlinkError {
+  return apiError(403, { error: 'plan limit reached, upgrade', upgrade: true, ...body });
+}
+
+export function badRequest(details?: ErrorBody['details']): BadRequestError {
+  const error = apiError(400, { error: 'links[1]: bad', details });
+  if (!(error instanceof BadRequestError)) throw new Error('400 is a BadRequestError');
+  return error;
+}
+
+/** A promise and the functions that settle it. */
+export function deferred(): { promise: Promise<void>; resolve: () => void } {
+  let resolve = () => {};
+  const promise = new Promise<void>((r) => {
+    resolve = r;
+  });
+  return { promise, resolve };
+}
+
+/** Like the transport: an abort rejects at once with the signal's reason. */
+function abortable(work: void | Promise<void>, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) return reject(signal.reason);
+    signal?.addEventListener('abort', () => reject(signal.reason), { once: true });
+    Promise.resolve(work).then(resolve, reject);
+  });
+}

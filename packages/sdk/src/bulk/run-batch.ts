@@ -1,0 +1,74 @@
+import { ConnectionError } from '../errors/connection-error.ts';
+import type { ShortlinkError } from '../errors/shortlink-error.ts';
+import type { BatchAnswer, BatchLinkInput } from '../wire/batch.ts';
+import { smallerBatchSize } from './batch-size.ts';
+import { completed, followJob } from './follow-job.ts';
+import { outcomeOfRefusal } from './item-outcome.ts';
+import { refusalFate } from './refusal-fate.ts';
+import {
+  asShortlinkError,
+  type Batch,
+  type BatchEnd,
+  emit,
+  type RunContext,
+  rangeOf,
+  requestOptions,
+  settledEnd,
+} from './run-context.ts';
+
+/** Sends one batch and follows it to its end. Never rejects for what the service, the network or the journal does. */
+export async function runBatch<T extends BatchLinkInput>(
+  run: RunContext,
+  batch: Batch<T>,
+): Promise<BatchEnd<T>> {
+  const range = rangeOf(batch);
+  const isJournalled =
+    (await emit(run, { ...range, type: 'planned' })) &&
+    (await emit(run, { ...range, type: 'sent' }));
+  if (!isJournalled || run.signal.aborted) {
+    const error = new ConnectionError('The run ended before this batch was sent', {
+      outcome: 'not-sent',
+    });
+    await emit(run, { ...range, type: 'unsent', error });
+    return { type: 'unsent' };
+  }
+
+  const { domain_id, timeoutMs, idempotencyKey } = run.options;
+  let answer: BatchAnswer;
+  try {
+    answer = await run.deps.createBatch(
+      { domain_id, links: batch.inputs },
+      { ...requestOptions(run), timeoutMs, idempotency: idempotencyKey?.(range) },
+    );
+  } catch (error) {
+    return refused(run, batch, asShortlinkError(run, error));
+  }
+  run.taken(range.count);
+  if (answer.status === 'completed') return completed(run, batch, answer.results);
+  await emit(run, { ...range, type: 'accepted', job_id: answer.job_id });
+  return followJob(run, batch, answer.job_id, range.count);
+}
+
+async function refused<T extends BatchLinkInput>(
+  run: RunContext,
+  batch: Batch<T>,
+  error: ShortlinkError,
+): Promise<BatchEnd<T>> {
+  const range = rangeOf(batch);
+  const smaller = smallerBatchSize(error, range.count, run.largestTaken);
+  if (smaller !== undefined) {
+    await emit(run, { ...range, type: 'resized', error });
+    return { type: 'resized', smaller };
+  }
+  const fate = refusalFate(error);
+  await emit(run, { ...range, type: fate, error });
+  switch (fate) {
+    case 'unsent':
+      run.endWith(error);
+      return { type: 'unsent' };
+    case 'unknown':
+      return settledEnd(batch, () => ({ outcome: 'unknown', error: error.message, cause: error }));
+    case 'failed':
+      return settledEnd(batch, outcomeOfRefusal(error));
+  }
+}

@@ -1,0 +1,52 @@
+/** Reads a sync or async iterable in pieces, no further than asked. One read at a time. */
+export class SourceReader<T> {
+  readonly #source: Iterable<T> | AsyncIterable<T>;
+  #iterator: Iterator<T> | AsyncIterator<T> | undefined;
+  #isReading = false;
+  #isDone = false;
+
+  constructor(source: Iterable<T> | AsyncIterable<T>) {
+    this.#source = source;
+  }
+
+  /** The next `count` entries, fewer where the source ends. Rejects with what the source throws. */
+  async read(count: number): Promise<T[]> {
+    const entries: T[] = [];
+    this.#isReading = true;
+    try {
+      this.#iterator ??= open(this.#source);
+      while (entries.length < count && !this.#isDone) {
+        const step = this.#iterator.next();
+        // Awaiting what is there already costs a turn per entry, a million times over.
+        const { done, value } = 'then' in step ? await step : step;
+        if (done) this.#isDone = true;
+        else entries.push(value);
+      }
+    } catch (error) {
+      this.#isDone = true;
+      throw error;
+    } finally {
+      this.#isReading = false;
+    }
+    return entries;
+  }
+
+  /**
+   * Tells a source that is not at its end that no more is wanted. A read that hangs is not waited for: a generator
+   * only learns of the end once it yields again.
+   */
+  async close(): Promise<void> {
+    const wasDone = this.#isDone;
+    this.#isDone = true;
+    if (wasDone || this.#iterator?.return === undefined) return;
+    const returned = Promise.resolve(this.#iterator.return());
+    if (this.#isReading) returned.catch(() => undefined);
+    else await returned;
+  }
+}
+
+function open<T>(source: Iterable<T> | AsyncIterable<T>): Iterator<T> | AsyncIterator<T> {
+  return Symbol.asyncIterator in source
+    ? source[Symbol.asyncIterator]()
+    : source[Symbol.iterator]();
+}
