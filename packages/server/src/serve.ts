@@ -15,15 +15,29 @@ const REQUEST_TIMEOUT_MS = 120_000;
 const KEEP_ALIVE_TIMEOUT_MS = 75_000;
 
 /** Answers one request; the `fetch` of an app is one. */
-export type Fetch = (request: Request) => Response | Promise<Response>;
+export type Fetch = (request: Request, node: NodeBindings) => Response | Promise<Response>;
+
+/** The connection under a request, so that a test server can cut it. */
+export interface NodeBindings {
+  incoming: { socket: { destroy: () => unknown } };
+}
+
+export interface ListenOptions {
+  /** Replaces the global `Request` and `Response` by lighter ones: faster answers. @default true */
+  overrideGlobalObjects?: boolean | undefined;
+}
 
 export interface Listener {
   /** `http://host:port` that it listens on. */
   url: string;
   /** Sets what answers; until then requests wait. */
   answerWith: (fetch: Fetch) => void;
-  /** Accepts nothing new, lets the requests in flight end (at most 10 s), then closes every connection. */
-  close: () => Promise<void>;
+  /**
+   * Accepts nothing new, lets the requests in flight end, then closes every connection.
+   *
+   * @param options `drainTimeoutMs`: how long the requests in flight may take, in milliseconds. Default 10,000.
+   */
+  close: (options?: { drainTimeoutMs?: number }) => Promise<void>;
 }
 
 /**
@@ -33,15 +47,22 @@ export interface Listener {
  * @param port `0` picks a free one
  * @throws the system's error when the address can't be had, such as `EADDRINUSE`
  */
-export async function listen(host: string, port: number): Promise<Listener> {
+export async function listen(
+  host: string,
+  port: number,
+  { overrideGlobalObjects = true }: ListenOptions = {},
+): Promise<Listener> {
   let provide: (fetch: Fetch) => void = () => undefined;
   const provided = new Promise<Fetch>((resolve) => {
     provide = resolve;
   });
-  let fetch: Fetch = async (request) => (await provided)(request);
+  let fetch: Fetch = async (request, node) => (await provided)(request, node);
   const server = createServer(
     { headersTimeout: HEADERS_TIMEOUT_MS, requestTimeout: REQUEST_TIMEOUT_MS },
-    getRequestListener((request) => fetch(request), { errorHandler: answerUnroutable }),
+    getRequestListener((request, node) => fetch(request, node), {
+      errorHandler: answerUnroutable,
+      overrideGlobalObjects,
+    }),
   );
   server.keepAliveTimeout = KEEP_ALIVE_TIMEOUT_MS;
   server.listen(port, host);
@@ -52,7 +73,7 @@ export async function listen(host: string, port: number): Promise<Listener> {
       fetch = answer;
       provide(answer);
     },
-    close: () => drain(server),
+    close: ({ drainTimeoutMs = DRAIN_TIMEOUT_MS } = {}) => drain(server, drainTimeoutMs),
   };
 }
 
@@ -69,12 +90,12 @@ function answerUnroutable(error: unknown): Response {
   return Response.json(body, { status: 400 });
 }
 
-async function drain(server: Server): Promise<void> {
+async function drain(server: Server, timeoutMs: number): Promise<void> {
   const closed = once(server, 'close');
   server.close();
   // Connections that were busy when the server closed stay open after their answer; they are let go here.
   const sweep = setInterval(() => server.closeIdleConnections(), 50);
-  const giveUp = setTimeout(() => server.closeAllConnections(), DRAIN_TIMEOUT_MS);
+  const giveUp = setTimeout(() => server.closeAllConnections(), timeoutMs);
   try {
     await closed;
   } finally {

@@ -1,0 +1,73 @@
+/** What goes wrong with a request. */
+export type Fault =
+  /** Answered with this status and nothing done, such as a 429 with a wait, or a 503. */
+  | { kind: 'answer'; status: number; retryAfterSeconds?: number | undefined }
+  /**
+   * The connection is cut once the request has been received: `before` anything was done, or `after` all was done but
+   * nothing answered, so that the client can't know its fate.
+   */
+  | { kind: 'drop'; when: 'before' | 'after' }
+  /** Handled this much later. */
+  | { kind: 'delay'; ms: number };
+
+/** A fault, and the requests it happens to. */
+export interface FaultRule {
+  fault: Fault;
+  /** @default any method */
+  method?: string | undefined;
+  /** The path, or a pattern for it. @default any path */
+  path?: string | RegExp | undefined;
+  /** Matching requests to let through first. @default 0 */
+  skip?: number | undefined;
+  /** Matching requests it happens to, `Infinity` for all. @default 1 */
+  times?: number | undefined;
+}
+
+interface ActiveRule {
+  rule: FaultRule;
+  skip: number;
+  times: number;
+}
+
+/** The faults still to happen, in the order they were added. At most one happens to a request. */
+export class FaultScript {
+  #rules: ActiveRule[] = [];
+
+  constructor(rules: readonly FaultRule[] = []) {
+    for (const rule of rules) this.add(rule);
+  }
+
+  add(rule: FaultRule): void {
+    this.#rules.push({ rule, skip: rule.skip ?? 0, times: rule.times ?? 1 });
+  }
+
+  clear(): void {
+    this.#rules = [];
+  }
+
+  /** `true` while faults wait to happen, so that a test can check that all of its script was played. */
+  get isPending(): boolean {
+    return this.#rules.length > 0;
+  }
+
+  /** Takes the fault of this request off the script; `undefined` when nothing goes wrong. */
+  take(request: { method: string; path: string }): Fault | undefined {
+    const active = this.#rules.find(({ rule }) => matches(rule, request));
+    if (active === undefined) return undefined;
+    if (active.skip > 0) {
+      active.skip -= 1;
+      return undefined;
+    }
+    active.times -= 1;
+    if (active.times <= 0) this.#rules = this.#rules.filter((other) => other !== active);
+    return active.rule.fault;
+  }
+}
+
+function matches(rule: FaultRule, request: { method: string; path: string }): boolean {
+  if (rule.method !== undefined && rule.method !== request.method) return false;
+  if (rule.path === undefined) return true;
+  return typeof rule.path === 'string'
+    ? rule.path === request.path
+    : request.path.search(rule.path) !== -1;
+}

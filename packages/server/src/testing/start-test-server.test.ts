@@ -1,0 +1,95 @@
+import type { Link, ProcessingBatch } from '@shortlink/sdk/wire';
+import { afterEach, expect, test } from 'vitest';
+import { startTestServer, type TestServer, type TestServerOptions } from './index.ts';
+
+let server: TestServer;
+afterEach(() => server.close());
+
+async function start(options?: TestServerOptions) {
+  server = await startTestServer(options);
+}
+
+const post = (path: string, body: unknown) =>
+  fetch(server.url + path, {
+    method: 'POST',
+    headers: { 'X-Api-Key': server.apiKey, 'Content-Type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+const createLink = () => post('/api/v1/links', { target_url: 'https://example.com/' });
+const linksUsed = async () => (await server.store.usage(server.accountId, Date.now())).links.used;
+
+test('serves the whole service: creates, runs jobs, redirects, counts clicks', async () => {
+  await start();
+  const link: Link = JSON.parse(await (await createLink()).text());
+  const redirect = await fetch(link.short_url, { redirect: 'manual' });
+  expect(redirect.status).toBe(302);
+  await expect.poll(async () => (await server.store.findLink(link.code))?.click_count).toBe(1);
+
+  const links = Array.from({ length: 1_200 }, () => ({ target_url: 'https://example.com/' }));
+  const accepted = await (await post('/api/v1/links/batch', { links })).text();
+  const { job_id }: ProcessingBatch = JSON.parse(accepted);
+  await expect
+    .poll(async () => (await server.store.findJob(server.accountId, job_id))?.status)
+    .toBe('completed');
+});
+
+test('the plan and its limits are the account’s', async () => {
+  await start({ plan: 'pro', limits: { links: 1 } });
+  expect((await createLink()).status).toBe(201);
+  const refused = await createLink();
+  expect(refused.status).toBe(403);
+  expect(await refused.json()).toMatchObject({ upgrade: true, limit: 'links', allowed: 1 });
+  expect(refused.headers.get('ratelimit-policy')).toContain('"minute";q=60');
+});
+
+test('a scripted 429 carries its wait, happens once and does nothing', async () => {
+  await start({ faults: [{ fault: { kind: 'answer', status: 429, retryAfterSeconds: 7 } }] });
+  const refused = await createLink();
+  expect(refused.status).toBe(429);
+  expect(refused.headers.get('retry-after')).toBe('7');
+  expect(await linksUsed()).toBe(0);
+  expect(server.faults.isPending).toBe(false);
+  expect((await createLink()).status).toBe(201);
+});
+
+test.each([
+  ['before', 0],
+  ['after', 1],
+] as const)('a connection dropped %s processing leaves %i links', async (when, count) => {
+  await start({ faults: [{ fault: { kind: 'drop', when } }] });
+  await expect(createLink()).rejects.toThrow('fetch failed');
+  expect(await linksUsed()).toBe(count);
+  expect((await createLink()).status).toBe(201);
+});
+
+test('a delay holds the request back', async () => {
+  await start({ faults: [{ fault: { kind: 'delay', ms: 150 } }] });
+  const startedAt = performance.now();
+  expect((await createLink()).status).toBe(201);
+  expect(performance.now() - startedAt).toBeGreaterThan(140);
+});
+
+test('rules pick their requests by method, path, skip and times', async () => {
+  await start();
+  server.faults.add({
+    method: 'POST',
+    path: /batch$/,
+    skip: 1,
+    times: 2,
+    fault: { kind: 'answer', status: 503 },
+  });
+  expect((await createLink()).status).toBe(201);
+  const statuses: number[] = [];
+  for (let i = 0; i < 4; i++) {
+    statuses.push((await post('/api/v1/links/batch', { links: [{}] })).status);
+  }
+  expect(statuses).toEqual([400, 503, 503, 400]);
+});
+
+test('closing cuts requests that wait', async () => {
+  await start({ faults: [{ fault: { kind: 'delay', ms: 60_000 } }] });
+  const pending = expect(createLink()).rejects.toThrow('fetch failed');
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  await server.close();
+  await pending;
+});
