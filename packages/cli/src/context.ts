@@ -1,0 +1,139 @@
+import type { Shortlink, ShortlinkHooks } from '@shortlink/sdk';
+import { authenticationError, interruptedError, usageError } from './cli-error.ts';
+import { readConfig } from './config/config-file.ts';
+import { configPath } from './config/config-path.ts';
+import type { Config } from './config/config-schema.ts';
+import { resolveSettings, type Settings } from './config/settings.ts';
+import type { Io } from './io.ts';
+import { Printer } from './output/printer.ts';
+import { traceLogger } from './output/trace-logger.ts';
+
+/** Options that every command takes, as parsed. */
+export interface GlobalOptions {
+  apiKey?: string | undefined;
+  baseUrl?: string | undefined;
+  profile?: string | undefined;
+  json?: boolean | undefined;
+  quiet?: boolean | undefined;
+  verbose?: boolean | undefined;
+  /** `false` after `--no-color`. */
+  color?: boolean | undefined;
+  /** Longest time of one attempt, in milliseconds. */
+  timeout?: number | undefined;
+  maxRetries?: number | undefined;
+}
+
+/** Address and key of the account that a command works on. */
+export interface Account {
+  baseUrl: string;
+  apiKey: string;
+}
+
+/** What a command may set on the client besides the global options. */
+export interface ClientOptions {
+  requestsPerMinute?: number | undefined;
+  maxRetryAfterMs?: number | undefined;
+  idempotency?: boolean | undefined;
+  hooks?: ShortlinkHooks | undefined;
+}
+
+/** What a command acts with: made once the command line is parsed. Settings and client are made when asked for. */
+export class Context {
+  readonly io: Io;
+  /** The arguments as they were given. They may hold an API key. */
+  readonly argv: readonly string[];
+  readonly globals: GlobalOptions;
+  readonly printer: Printer;
+  readonly configPath: string;
+  #config: Promise<Config> | undefined;
+
+  constructor(io: Io, argv: readonly string[], globals: GlobalOptions) {
+    this.io = io;
+    this.argv = argv;
+    this.globals = globals;
+    this.printer = new Printer(io, {
+      json: globals.json === true,
+      quiet: globals.quiet === true,
+      color: globals.color,
+    });
+    this.printer.hide(globals.apiKey);
+    this.printer.hide(io.env['SHORTLINK_API_KEY']);
+    this.configPath = configPath(io);
+  }
+
+  /** Content of the config file, read once. */
+  config(): Promise<Config> {
+    this.#config ??= this.#readConfig();
+    return this.#config;
+  }
+
+  /** @param newProfile - for commands that make a profile: one that doesn't exist yet is no error */
+  async settings(newProfile = false): Promise<Settings> {
+    const { globals: flags, io } = this;
+    return resolveSettings({ flags, env: io.env, config: await this.config(), newProfile });
+  }
+
+  /** The account, or an error that says how to name one. */
+  async account(): Promise<Account> {
+    const { apiKey, baseUrl } = await this.settings();
+    if (baseUrl === undefined) {
+      throw usageError(
+        'No server is set.',
+        'Pass --base-url URL, set SHORTLINK_BASE_URL, or run: shortlink auth login',
+      );
+    }
+    if (apiKey === undefined) {
+      throw authenticationError(
+        'No API key is set.',
+        'Set SHORTLINK_API_KEY, or run: shortlink auth login',
+      );
+    }
+    return { baseUrl: baseUrl.value, apiKey: apiKey.value };
+  }
+
+  /** A client for `account`. The SDK is loaded here and not before: help and usage errors need none of it. */
+  async client(account: Account, options: ClientOptions = {}): Promise<Shortlink> {
+    this.printer.hide(account.apiKey);
+    const [{ Shortlink }, { proxyFetch }] = await Promise.all([
+      import('@shortlink/sdk'),
+      import('./proxy-fetch.ts'),
+    ]);
+    return new Shortlink({
+      apiKey: account.apiKey,
+      baseUrl: account.baseUrl,
+      fetch: await proxyFetch(this.io.env),
+      timeoutMs: this.globals.timeout,
+      maxRetries: this.globals.maxRetries,
+      logger: traceLogger(this.printer, this.globals.verbose === true),
+      ...options,
+    });
+  }
+
+  /**
+   * Runs `work` with a signal that Ctrl-C aborts. The listener goes with the first Ctrl-C, so that a second one ends the
+   * process even if `work` doesn't listen.
+   */
+  async interruptible<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const controller = new AbortController();
+    const off = this.io.onInterrupt(() => {
+      off();
+      controller.abort(interruptedError());
+    });
+    try {
+      return await work(controller.signal);
+    } finally {
+      off();
+    }
+  }
+
+  async #readConfig(): Promise<Config> {
+    const { config, warning } = await readConfig(this.configPath, this.io.platform);
+    for (const profile of Object.values(config.profiles)) {
+      this.printer.hide(profile.api_key);
+    }
+    if (warning !== undefined) {
+      this.printer.warn(warning);
+    }
+    return config;
+  }
+}

@@ -1,0 +1,86 @@
+import { homedir } from 'node:os';
+import type { Readable, Writable } from 'node:stream';
+
+export type InputStream = Readable & {
+  isTTY?: boolean | undefined;
+};
+
+export type OutputStream = Writable & {
+  isTTY?: boolean | undefined;
+  /** Width of the terminal in characters; undefined where there is none. */
+  columns?: number | undefined;
+};
+
+/**
+ * Everything the tool knows of the process around it. `test/test-io.ts` is its twin: whatever a command reads or
+ * prints in a test goes through there.
+ */
+export interface Io {
+  readonly stdin: InputStream;
+  /** Data only, so that it can be piped. */
+  readonly stdout: OutputStream;
+  /** Everything for people: progress, summaries, messages, errors. */
+  readonly stderr: OutputStream;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly platform: NodeJS.Platform;
+  /** The user's home directory. */
+  readonly home: string;
+  /**
+   * Calls `listener` at each Ctrl-C, each SIGTERM, and when the reader of stdout has gone (`| head`). While nobody
+   * listens, a signal ends the process as usual. Returns what takes the listener off again.
+   */
+  onInterrupt(listener: () => void): () => void;
+}
+
+/** The real process. Called once, by main.ts. */
+export function processIo(): Io {
+  const listeners = new Set<() => void>();
+  const interrupt = () => {
+    for (const listener of [...listeners]) {
+      listener();
+    }
+  };
+  ignoreClosedPipe(process.stdout, interrupt);
+  ignoreClosedPipe(process.stderr, () => {});
+  return {
+    stdin: process.stdin,
+    stdout: process.stdout,
+    stderr: process.stderr,
+    env: process.env,
+    platform: process.platform,
+    home: homedir(),
+    onInterrupt(listener) {
+      if (listeners.size === 0) {
+        process.on('SIGINT', interrupt);
+        process.on('SIGTERM', interrupt);
+      }
+      listeners.add(listener);
+      return () => {
+        listeners.delete(listener);
+        if (listeners.size === 0) {
+          process.off('SIGINT', interrupt);
+          process.off('SIGTERM', interrupt);
+        }
+      };
+    },
+  };
+}
+
+/**
+ * A reader that stops early is no error of ours: without a listener, its EPIPE would end the process with a stack. Each
+ * later write may fail again, so it is told once. Output that can't be written for another reason (a full disk) ends
+ * the process at once, since whatever it still did could not be seen.
+ */
+function ignoreClosedPipe(stream: Writable, onClosed: () => void): void {
+  let closed = false;
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE' && error.code !== 'ERR_STREAM_DESTROYED') {
+      process.stderr.write(`error: Can't write the output: ${error.message}\n`);
+      process.exit(1);
+    }
+    if (!closed) {
+      closed = true;
+      onClosed();
+    }
+  });
+}
