@@ -1,0 +1,49 @@
+const numbers = new Intl.NumberFormat('en-US');
+const oneDecimal = new Intl.NumberFormat('en-US', { maximumFractionDigits: 1 });
+
+/** `24638` as `24,638`, in every locale: logs from two machines should compare. */
+export function formatCount(count: number): string {
+  return numbers.format(count);
+}
+
+/** A count and its noun: `1 row`, `2 rows`. */
+export function plural(count: number, one: string, many = `${one}s`): string {
+  return `${formatCount(count)} ${count === 1 ? one : many}`;
+}
+
+/** Rows per second: one decimal below 10, where it says something. */
+export function formatRate(perSecond: number): string {
+  return perSecond < 10 ? oneDecimal.format(perSecond) : formatCount(Math.round(perSecond));
+}
+
+/** A time for people: `850 ms`, `4.2 s`, `3 min 20 s`, `26 h 4 min`. */
+export function formatDuration(ms: number): string {
+  if (ms < 1000) {
+    return `${Math.round(ms)} ms`;
+  }
+  if (ms < 59_950) {
+    return `${oneDecimal.format(ms / 1000)} s`;
+  }
+  const seconds = Math.round(ms / 1000);
+  const hours = Math.floor(seconds / 3600);
+  const minutes = Math.floor((seconds % 3600) / 60);
+  if (hours > 0) {
+    return joinUnits(hours, 'h', minutes, 'min');
+  }
+  return joinUnits(minutes, 'min', seconds % 60, 's');
+}
+
+function joinUnits(first: number, firstUnit: string, second: number, secondUnit: string): string {
+  return second === 0 ? `${first} ${firstUnit}` : `${first} ${firstUnit} ${second} ${secondUnit}`;
+}
+
+/** A time that counts down: `0:06`, `3:20`, `26:04:00`. Rounded up, so that it reaches 0 no sooner than the wait. */
+export function formatClock(ms: number): string {
+  const total = Math.max(0, Math.ceil(ms / 1000));
+  const hours = Math.floor(total / 3600);
+  const minutes = Math.floor((total % 3600) / 60);
+  const seconds = String(total % 60).padStart(2, '0');
+  return hours > 0
+    ? `${hours}:${String(minutes).padStart(2, '0')}:${seconds}`
+    : `${minutes}:${seconds}`;
+}

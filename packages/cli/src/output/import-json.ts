@@ -1,0 +1,55 @@
+import type { ImportSummary } from '../import/types.ts';
+import { JSON_VERSION } from './printer.ts';
+
+/** How the import of one file ended, as far as its JSON form needs it. */
+export interface ImportOutcome {
+  summary: ImportSummary;
+  exitCode: number;
+  stopped: { reason: string; message: string; hint: string | undefined } | undefined;
+}
+
+/** Counts that add up over files. */
+const TOTALS = [
+  'rows',
+  'created',
+  'rejected',
+  'failed',
+  'unknown',
+  'unsent',
+  'batches',
+  'requests',
+] as const satisfies (keyof ImportSummary)[];
+
+/**
+ * The object of `import --json`, documented in README, "JSON". Fields may be added; a change of meaning or name is a new
+ * `version`.
+ */
+export function importJson(outcomes: readonly ImportOutcome[], exitCode: number): object {
+  const sum = (name: (typeof TOTALS)[number] | 'elapsedMs') =>
+    outcomes.reduce((total, { summary }) => total + summary[name], 0);
+  return {
+    version: JSON_VERSION,
+    command: 'import',
+    exit_code: exitCode,
+    ...Object.fromEntries(TOTALS.map((name) => [name, sum(name)])),
+    elapsed_ms: Math.round(sum('elapsedMs')),
+    files: outcomes.map(fileJson),
+  };
+}
+
+function fileJson({ summary, exitCode, stopped }: ImportOutcome): object {
+  return {
+    file: summary.file,
+    dry_run: summary.dryRun,
+    exit_code: exitCode,
+    ...Object.fromEntries(TOTALS.map((name) => [name, summary[name]])),
+    elapsed_ms: Math.round(summary.elapsedMs),
+    output: summary.output ?? null,
+    rejects: summary.rejectsFile ?? null,
+    journal: summary.journal ?? null,
+    stopped:
+      stopped === undefined
+        ? null
+        : { reason: stopped.reason, message: stopped.message, hint: stopped.hint ?? null },
+  };
+}

@@ -1,0 +1,125 @@
+import type { ExitCode } from '../exit-codes.ts';
+import type { Io, OutputStream } from '../io.ts';
+import { sanitizeLines, toSafeJson } from './sanitize.ts';
+import { createStyle, type Style, wantsColor } from './style.ts';
+
+export interface PrinterOptions {
+  json: boolean;
+  quiet: boolean;
+  /** `false` after `--no-color`. */
+  color: boolean | undefined;
+}
+
+/** What a failure looks like to whoever reads it. */
+export interface ErrorReport {
+  /** Stable machine word. */
+  code: string;
+  message: string;
+  hint?: string | undefined;
+  exitCode: ExitCode;
+  /** HTTP status and request id, where the server answered. */
+  status?: number | undefined;
+  requestId?: string | undefined;
+}
+
+/** Schema version of our own JSON objects; README, "JSON". */
+export const JSON_VERSION = 1;
+
+/** Shorter values are no secrets, and hiding them would punch holes into ordinary words. */
+const MIN_SECRET_LENGTH = 8;
+
+/** Data to stdout, words for people to stderr, never a secret to either. */
+export class Printer {
+  readonly options: PrinterOptions;
+  /** Colours for stdout. */
+  readonly outStyle: Style;
+  /** Colours for stderr. */
+  readonly errStyle: Style;
+  readonly #io: Io;
+  readonly #secrets = new Set<string>();
+
+  constructor(io: Io, options: PrinterOptions) {
+    this.#io = io;
+    this.options = options;
+    const styleOf = (stream: OutputStream) =>
+      createStyle(wantsColor({ flag: options.color, env: io.env, isTTY: stream.isTTY }));
+    this.outStyle = styleOf(io.stdout);
+    this.errStyle = styleOf(io.stderr);
+  }
+
+  /** From now on `secret` is printed as `****`, also where a server's message or a wrong option echoes it. */
+  hide(secret: string | undefined): void {
+    if (secret !== undefined && secret.length >= MIN_SECRET_LENGTH) {
+      this.#secrets.add(secret);
+      this.#secrets.add(JSON.stringify(secret).slice(1, -1));
+    }
+  }
+
+  redact(text: string): string {
+    let redacted = text;
+    for (const secret of this.#secrets) {
+      redacted = redacted.replaceAll(secret, '****');
+    }
+    return redacted;
+  }
+
+  /** A line, or lines, of data. */
+  data(text: string): void {
+    this.#io.stdout.write(`${this.redact(text)}\n`);
+  }
+
+  /** A value as JSON: on one line into a pipe, indented on a terminal. */
+  json(value: unknown, to: 'stdout' | 'stderr' = 'stdout'): void {
+    const stream = this.#io[to];
+    stream.write(`${this.redact(toSafeJson(value, stream.isTTY === true ? 2 : undefined))}\n`);
+  }
+
+  /** Something good to know; `--quiet` leaves it out. */
+  note(text: string): void {
+    if (!this.options.quiet) {
+      this.#line(sanitizeLines(text));
+    }
+  }
+
+  /** Text that was drawn by us and may hold colours, such as a table; `--quiet` leaves it out. */
+  drawing(text: string): void {
+    if (!this.options.quiet) {
+      this.#line(text);
+    }
+  }
+
+  /** Something that may surprise the user later. Not left out by `--quiet`. */
+  warn(text: string): void {
+    this.#line(`${this.errStyle.yellow('warning:')} ${sanitizeLines(text)}`);
+  }
+
+  /** A debug line of `--verbose`. */
+  trace(text: string): void {
+    this.#line(this.errStyle.dim(sanitizeLines(text)));
+  }
+
+  /** What happened, and what to do. One JSON object on one line of stderr with `--json`. */
+  error(report: ErrorReport): void {
+    if (this.options.json) {
+      const { exitCode, requestId, ...rest } = report;
+      const error = { ...rest, exit_code: exitCode, request_id: requestId };
+      this.#line(toSafeJson({ version: JSON_VERSION, error }));
+      return;
+    }
+    this.#line(`${this.errStyle.red('error:')} ${sanitizeLines(report.message)}`);
+    if (report.hint !== undefined) {
+      this.#line(indent(sanitizeLines(report.hint)));
+    }
+  }
+
+  #line(text: string): void {
+    this.#io.stderr.write(`${this.redact(text)}\n`);
+  }
+}
+
+function indent(text: string): string {
+  return text
+    .split('\n')
+    .map((line) => `  ${line}`)
+    .join('\n');
+}

@@ -1,0 +1,59 @@
+import { Writable } from 'node:stream';
+import { interruptedError } from '../cli-error.ts';
+import type { InputStream, Io } from '../io.ts';
+
+/** Asks for a line on a terminal. @throws the signal's reason */
+export function ask(question: string, io: Io, signal: AbortSignal): Promise<string> {
+  return readLine(question, io, io.stderr, signal);
+}
+
+/** The same without echo: nothing typed, nor how long it is, can be seen. */
+export async function askSecret(question: string, io: Io, signal: AbortSignal): Promise<string> {
+  io.stderr.write(question);
+  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
+  try {
+    return await readLine('', io, nowhere, signal);
+  } finally {
+    // The line break that was typed was not echoed either.
+    io.stderr.write('\n');
+  }
+}
+
+async function readLine(
+  question: string,
+  io: Io,
+  output: Writable,
+  signal: AbortSignal,
+): Promise<string> {
+  const { createInterface } = await import('node:readline/promises');
+  const lines = createInterface({ input: io.stdin, output, terminal: true, historySize: 0 });
+  let onAbort = () => {};
+  const ended = new Promise<never>((_resolve, reject) => {
+    onAbort = () => reject(signal.reason);
+    // In raw mode a terminal sends Ctrl-C and Ctrl-D as characters; readline turns them into these.
+    lines.on('SIGINT', () => reject(interruptedError()));
+    lines.on('close', () => reject(interruptedError()));
+  });
+  signal.addEventListener('abort', onAbort);
+  try {
+    return await Promise.race([lines.question(question), ended]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+    lines.close();
+  }
+}
+
+/** First line of a stream that is piped in. */
+export async function readFirstLine(input: InputStream): Promise<string> {
+  let text = '';
+  for await (const chunk of input) {
+    text += String(chunk);
+    if (text.includes('\n') || text.length > MAX_LINE) {
+      break;
+    }
+  }
+  return text.split(/\r?\n/, 1)[0] ?? '';
+}
+
+/** No key is as long as this: something else was piped in. */
+const MAX_LINE = 4096;

@@ -1,0 +1,36 @@
+import { stripVTControlCharacters } from 'node:util';
+
+/**
+ * Controls (C0, DEL, C1), line and paragraph separators, and the marks that turn the direction of text: each could
+ * move the cursor, forge a line or reorder what a terminal shows.
+ */
+const UNSAFE = '\\p{Cc}\\u2028\\u2029\\u061C\\u200E\\u200F\\u202A-\\u202E\\u2066-\\u2069';
+const UNSAFE_RUN = new RegExp(`[${UNSAFE}]+`, 'gu');
+const UNSAFE_IN_JSON = new RegExp(`(?!\\n)[${UNSAFE}]`, 'gu');
+
+/**
+ * Text from a server or a file, made safe to print inside one line of a terminal: escape sequences are removed whole,
+ * every other run of control characters becomes one space.
+ */
+export function sanitize(text: string): string {
+  return stripVTControlCharacters(text).replace(UNSAFE_RUN, ' ').trim();
+}
+
+/** The same, for text of several lines that we composed ourselves: line breaks are kept. */
+export function sanitizeLines(text: string): string {
+  return text.split('\n').map(sanitizeLine).join('\n');
+}
+
+function sanitizeLine(line: string): string {
+  return stripVTControlCharacters(line).replace(UNSAFE_RUN, ' ').trimEnd();
+}
+
+/**
+ * JSON that is the same value and safe on a terminal: `JSON.stringify` escapes C0 only, so the rest is escaped here.
+ */
+export function toSafeJson(value: unknown, indent?: number): string {
+  return JSON.stringify(value, null, indent).replace(
+    UNSAFE_IN_JSON,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}

@@ -1,0 +1,64 @@
+import { styleText } from 'node:util';
+
+export type Paint = (text: string) => string;
+
+/** Colours, or the text as it is. */
+export interface Style {
+  readonly enabled: boolean;
+  bold: Paint;
+  dim: Paint;
+  red: Paint;
+  green: Paint;
+  yellow: Paint;
+  cyan: Paint;
+}
+
+export function createStyle(enabled: boolean): Style {
+  // The decision is made below, once: styleText would look at the environment again.
+  const paint =
+    (format: Parameters<typeof styleText>[0]): Paint =>
+    (text) =>
+      enabled ? styleText(format, text, { validateStream: false }) : text;
+  return {
+    enabled,
+    bold: paint('bold'),
+    dim: paint('dim'),
+    red: paint('red'),
+    green: paint('green'),
+    yellow: paint('yellow'),
+    cyan: paint('cyan'),
+  };
+}
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/** Set, and not to a word for "no": some systems set `CI=false`. */
+export function isCi(env: Env): boolean {
+  const value = env['CI']?.toLowerCase();
+  return value !== undefined && value !== '' && value !== '0' && value !== 'false';
+}
+
+/**
+ * Whether to colour one stream: `--no-color`, then NO_COLOR (https://no-color.org: any value but the empty one), then
+ * FORCE_COLOR, then a terminal that isn't dumb and isn't a CI job's.
+ */
+export function wantsColor(options: {
+  flag: boolean | undefined;
+  env: Env;
+  isTTY: boolean | undefined;
+}): boolean {
+  const { flag, env, isTTY } = options;
+  const force = env['FORCE_COLOR'];
+  if (flag === false || (env['NO_COLOR'] ?? '') !== '' || force === '0' || force === 'false') {
+    return false;
+  }
+  if (force !== undefined) {
+    return true;
+  }
+  return isTTY === true && !isCi(env) && env['TERM'] !== 'dumb';
+}
+
+/** Whether a stream can be drawn on more than once: spinners there, plain lines elsewhere. */
+export function isInteractive(options: { env: Env; isTTY: boolean | undefined }): boolean {
+  return options.isTTY === true && !isCi(options.env) && options.env['TERM'] !== 'dumb';
+}

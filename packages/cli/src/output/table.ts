@@ -1,0 +1,36 @@
+import { sanitize } from './sanitize.ts';
+import type { Paint, Style } from './style.ts';
+
+/** Text of a cell, and its colour where it has one. */
+export type Cell = string | { text: string; paint: Paint };
+
+export interface TableOptions {
+  head?: readonly string[] | undefined;
+  rows: readonly (readonly Cell[])[];
+  /** Columns whose numbers line up at the right. */
+  right?: readonly number[] | undefined;
+  style: Style;
+}
+
+/**
+ * A table with borders, for people. cli-table3 passes escape bytes on and colours by its own look at the environment,
+ * so texts are cleaned before and its colours are off. It is loaded only when a table is drawn.
+ */
+export async function renderTable(options: TableOptions): Promise<string> {
+  const { default: Table } = await import('cli-table3');
+  const right = new Set(options.right);
+  const columns = options.head?.length ?? options.rows[0]?.length ?? 0;
+  const table = new Table({
+    style: { head: [], border: [] },
+    colAligns: Array.from({ length: columns }, (_, index) => (right.has(index) ? 'right' : 'left')),
+    ...(options.head !== undefined && {
+      head: options.head.map((text) => options.style.bold(sanitize(text))),
+    }),
+  });
+  table.push(...options.rows.map((row) => row.map(renderCell)));
+  return table.toString();
+}
+
+function renderCell(cell: Cell): string {
+  return typeof cell === 'string' ? sanitize(cell) : cell.paint(sanitize(cell.text));
+}
