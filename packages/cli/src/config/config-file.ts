@@ -1,0 +1,80 @@
+import { chmod, mkdir, open } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { usageError } from '../cli-error.ts';
+import { writeFileAtomic } from '../output/write-file-atomic.ts';
+import type { Config } from './config-schema.ts';
+
+/** Nobody but the owner may read or write it: it holds API keys. */
+const FILE_MODE = 0o600;
+const DIRECTORY_MODE = 0o700;
+const OTHERS = 0o077;
+
+export interface LoadedConfig {
+  config: Config;
+  /** Something to tell the user, such as permissions that were too wide. */
+  warning?: string | undefined;
+}
+
+/** Reads the config file; without one, nothing is set. */
+export async function readConfig(path: string, platform: NodeJS.Platform): Promise<LoadedConfig> {
+  const content = await readIfThere(path);
+  if (content === undefined) {
+    return { config: { profiles: {} } };
+  }
+  const config = await checkConfig(path, content.text);
+  const tooWide = platform !== 'win32' && (content.mode & OTHERS) !== 0;
+  return { config, warning: tooWide ? await narrow(path, content.mode) : undefined };
+}
+
+/** Replaces the config file, made with mode 0600 in a directory of mode 0700. */
+export async function writeConfig(path: string, config: Config): Promise<void> {
+  await mkdir(dirname(path), { recursive: true, mode: DIRECTORY_MODE });
+  await writeFileAtomic(path, `${JSON.stringify(config, null, 2)}\n`, FILE_MODE);
+}
+
+async function readIfThere(path: string): Promise<{ text: string; mode: number } | undefined> {
+  try {
+    const file = await open(path, 'r');
+    try {
+      const { mode } = await file.stat();
+      return { text: await file.readFile('utf8'), mode };
+    } finally {
+      await file.close();
+    }
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') {
+      return undefined;
+    }
+    const reason = error instanceof Error ? error.message : String(error);
+    throw usageError(`Can't read the config file ${path}: ${reason}`);
+  }
+}
+
+async function checkConfig(path: string, text: string): Promise<Config> {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    // The parser's message quotes the text around the fault, which may be an API key.
+    throw usageError(`The config file ${path} is not valid JSON.`, REPAIR_HINT);
+  }
+  // zod costs more start-up time than the rest of a command: it is loaded only when there is a file to check.
+  const { parseConfig } = await import('./config-schema.ts');
+  const parsed = parseConfig(value);
+  if (!parsed.ok) {
+    throw usageError(`The config file ${path} is not valid: ${parsed.problem}`, REPAIR_HINT);
+  }
+  return parsed.config;
+}
+
+const REPAIR_HINT = 'Mend it, or delete it and run: shortlink auth login';
+
+async function narrow(path: string, mode: number): Promise<string> {
+  const found = (mode & 0o777).toString(8).padStart(4, '0');
+  try {
+    await chmod(path, FILE_MODE);
+    return `${path} was open to other users (mode ${found}); it is 0600 now.`;
+  } catch {
+    return `${path} is open to other users (mode ${found}) and holds API keys. Run: chmod 600 '${path}'`;
+  }
+}

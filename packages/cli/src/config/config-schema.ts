@@ -1,0 +1,39 @@
+import { z } from 'zod';
+import { API_KEY_PATTERN, isBaseUrl, PROFILE_PATTERN } from './rules.ts';
+
+const profileSchema = z.strictObject({
+  api_key: z.string().regex(API_KEY_PATTERN, 'must be printable ASCII without spaces').optional(),
+  base_url: z.string().refine(isBaseUrl, 'must be an absolute http: or https: URL').optional(),
+});
+
+/** Content of the config file. Strict: a mistyped name would otherwise be ignored without a word. */
+const configSchema = z.strictObject({
+  profile: z.string().regex(PROFILE_PATTERN).optional(),
+  profiles: z.record(z.string().regex(PROFILE_PATTERN), profileSchema).default({}),
+});
+
+/** What is wrong with a config file's content, in one line; undefined when nothing is. */
+export type ParsedConfig = { ok: true; config: Config } | { ok: false; problem: string };
+
+export interface Profile {
+  api_key?: string | undefined;
+  base_url?: string | undefined;
+}
+
+export interface Config {
+  /** The profile used when none is named. @default 'default' */
+  profile?: string | undefined;
+  profiles: Record<string, Profile>;
+}
+
+export function parseConfig(value: unknown): ParsedConfig {
+  const result = configSchema.safeParse(value);
+  if (result.success) {
+    return { ok: true, config: result.data };
+  }
+  // zod's messages name the expectation, not the value: an API key in the wrong place is not repeated.
+  const problem = result.error.issues
+    .map((issue) => `${issue.path.length > 0 ? `${issue.path.join('.')}: ` : ''}${issue.message}`)
+    .join('; ');
+  return { ok: false, problem };
+}

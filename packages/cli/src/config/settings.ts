@@ -1,0 +1,106 @@
+import { usageError } from '../cli-error.ts';
+import type { Config } from './config-schema.ts';
+import { API_KEY_PATTERN, DEFAULT_PROFILE, isBaseUrl, PROFILE_PATTERN } from './rules.ts';
+
+/** Where a setting came from, strongest first. */
+export type SettingSource = 'flag' | 'environment' | 'config file' | 'default';
+
+export interface Setting {
+  value: string;
+  source: SettingSource;
+}
+
+export interface Settings {
+  profile: Setting;
+  apiKey: Setting | undefined;
+  baseUrl: Setting | undefined;
+}
+
+export interface SettingFlags {
+  apiKey?: string | undefined;
+  baseUrl?: string | undefined;
+  profile?: string | undefined;
+}
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+export interface SettingsInput {
+  flags: SettingFlags;
+  env: Env;
+  config: Config;
+  /** Commands that make profiles take one that doesn't exist yet. */
+  newProfile?: boolean | undefined;
+}
+
+/** Flag, then environment, then config file (DESIGN section 4). Empty environment variables count as not set. */
+export function resolveSettings(input: SettingsInput): Settings {
+  const profile = resolveProfile(input);
+  const stored = input.config.profiles[profile.value];
+  return {
+    profile,
+    apiKey: check(
+      first(input.flags.apiKey, input.env['SHORTLINK_API_KEY'], stored?.api_key),
+      (value) => API_KEY_PATTERN.test(value),
+      (source) => `The API key (${source}) must be printable ASCII without spaces.`,
+    ),
+    baseUrl: check(
+      first(input.flags.baseUrl, input.env['SHORTLINK_BASE_URL'], stored?.base_url),
+      isBaseUrl,
+      (source, value) =>
+        `The base URL (${source}) must be an absolute http: or https: URL without query or credentials, such as https://sho.rt; got ${JSON.stringify(withoutCredentials(value))}.`,
+    ),
+  };
+}
+
+function resolveProfile({ flags, env, config, newProfile }: SettingsInput): Setting {
+  const profile = first(flags.profile, env['SHORTLINK_PROFILE'], config.profile) ?? {
+    value: DEFAULT_PROFILE,
+    source: 'default',
+  };
+  check(
+    profile,
+    (value) => PROFILE_PATTERN.test(value),
+    (source) => `The profile name (${source}) may hold letters, digits and . _ - only.`,
+  );
+  const named = profile.source === 'flag' || profile.source === 'environment';
+  if (named && newProfile !== true && !Object.hasOwn(config.profiles, profile.value)) {
+    const names = Object.keys(config.profiles);
+    throw usageError(
+      `There is no profile ${JSON.stringify(profile.value)} (${profile.source}).`,
+      names.length > 0
+        ? `Profiles: ${names.join(', ')}. To make it: shortlink auth login --profile ${profile.value}`
+        : `To make it: shortlink auth login --profile ${profile.value}`,
+    );
+  }
+  return profile;
+}
+
+function first(
+  flag: string | undefined,
+  environment: string | undefined,
+  file: string | undefined,
+): Setting | undefined {
+  if (flag !== undefined) {
+    return { value: flag, source: 'flag' };
+  }
+  if (environment !== undefined && environment !== '') {
+    return { value: environment, source: 'environment' };
+  }
+  return file === undefined ? undefined : { value: file, source: 'config file' };
+}
+
+function check(
+  setting: Setting | undefined,
+  accepts: (value: string) => boolean,
+  complaint: (source: SettingSource, value: string) => string,
+): Setting | undefined {
+  if (setting !== undefined && !accepts(setting.value)) {
+    throw usageError(complaint(setting.source, setting.value));
+  }
+  return setting;
+}
+
+/** `https://user:password@host` is refused, and must not be repeated. */
+function withoutCredentials(value: string): string {
+  return value.replace(/\/\/[^/]*@/u, '//****@');
+}
