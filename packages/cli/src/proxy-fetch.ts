@@ -1,0 +1,39 @@
+import { usageError } from './cli-error.ts';
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/**
+ * A `fetch` that goes through the proxies of HTTPS_PROXY, HTTP_PROXY and NO_PROXY (either case); undefined where none is
+ * set. Node's own `fetch` heeds them only from 22.21 and 24.5 on, and only when NODE_USE_ENV_PROXY was set before the
+ * process began; so it is handed undici's agent, which works with the `fetch` of Node 22, 24 and 26. undici is loaded
+ * only where there is a proxy.
+ */
+export async function proxyFetch(env: Env): Promise<typeof globalThis.fetch | undefined> {
+  const httpProxy = readProxy(env, 'http_proxy');
+  const httpsProxy = readProxy(env, 'https_proxy');
+  if (httpProxy === '' && httpsProxy === '') {
+    return undefined;
+  }
+  const { EnvHttpProxyAgent } = await import('undici');
+  const noProxy = read(env, 'no_proxy');
+  const dispatcher = new EnvHttpProxyAgent({ httpProxy, httpsProxy, noProxy });
+  // assign, not a spread: the types of Node's undici and of ours differ in words only, and the intersection fits both.
+  return (input, init) => fetch(input, Object.assign({ ...init }, { dispatcher }));
+}
+
+/** Lower case wins, as in curl. */
+function read(env: Env, name: string): string {
+  return env[name] ?? env[name.toUpperCase()] ?? '';
+}
+
+/** The value itself is not repeated in the error: it may hold a password. */
+function readProxy(env: Env, name: string): string {
+  const value = read(env, name);
+  if (value !== '' && !/^https?:$/.test(URL.parse(value)?.protocol ?? '')) {
+    throw usageError(
+      `${name.toUpperCase()} is not the address of an HTTP proxy.`,
+      'It looks like this: http://proxy.example:3128',
+    );
+  }
+  return value;
+}
