@@ -1,0 +1,109 @@
+import type { Shortlink } from '@shortlink/sdk';
+import type { Context } from '../../context.ts';
+import { type ExitCode, exitCodeOfImport } from '../../exit-codes.ts';
+import type { ImportSettings, ImportSummary } from '../../import/types.ts';
+import { describeError } from '../../output/describe-error.ts';
+import type { StopSignals } from './stop-signals.ts';
+import type { FileWatch, ImportWatch } from './watch-import.ts';
+
+/** What all files of one command line share. */
+export interface Run {
+  /** Undefined in a dry run, which sends nothing. */
+  client: Shortlink | undefined;
+  watch: ImportWatch;
+  stop: StopSignals;
+  context: Context;
+}
+
+/** How the import of one file ended. */
+export interface FileOutcome {
+  summary: ImportSummary;
+  exitCode: ExitCode;
+  /** Why not all of its rows were sent; undefined when they were. */
+  stopped: Stopped | undefined;
+}
+
+interface Stopped {
+  /** A `StopReason`, or the code of the error that ended it. */
+  reason: string;
+  message: string;
+  hint: string | undefined;
+  /** Whether the same command goes on where this one stopped. */
+  resumable: boolean;
+}
+
+/** Imports one file and shows how it goes. What went wrong is in the outcome: nothing is thrown. */
+export async function importFile(settings: ImportSettings, run: Run): Promise<FileOutcome> {
+  const { context, stop } = run;
+  const watch = run.watch.begin(settings.file);
+  stop.onSoft = watch.onStopping;
+  const startedAt = performance.now();
+  try {
+    const { runImport } = await import('../../import/run-import.ts');
+    const summary = await runImport(settings, {
+      client: run.client,
+      stdin: context.io.stdin,
+      stdout: context.io.stdout,
+      onEvent: watch.onEvent,
+      signal: stop.hard,
+      stopSignal: stop.soft,
+      requestCount: watch.requestCount,
+      now: () => performance.now(),
+    });
+    return await ended(summary);
+  } catch (error) {
+    return await failed(error, nothingDone(settings, watch, performance.now() - startedAt));
+  } finally {
+    watch.end();
+    stop.onSoft = undefined;
+  }
+}
+
+async function ended(summary: ImportSummary): Promise<FileOutcome> {
+  const exitCode = exitCodeOfImport(summary);
+  const { stopped } = summary;
+  if (stopped === undefined) {
+    return { summary, exitCode, stopped: undefined };
+  }
+  const cause = stopped.error === undefined ? undefined : await describeError(stopped.error);
+  return {
+    summary,
+    // Of a stop without a code of its own, the error knows more.
+    exitCode: stopped.reason === 'error' && cause !== undefined ? cause.exitCode : exitCode,
+    stopped: {
+      reason: stopped.reason,
+      message: stopped.message,
+      hint: cause?.hint,
+      resumable: summary.journal !== undefined && stopped.reason !== 'rejects',
+    },
+  };
+}
+
+async function failed(error: unknown, summary: ImportSummary): Promise<FileOutcome> {
+  const { code, message, hint, exitCode } = await describeError(error);
+  return {
+    summary,
+    exitCode,
+    stopped: { reason: code, message, hint, resumable: false },
+  };
+}
+
+/** The summary of an import that ended before it had one. */
+function nothingDone(settings: ImportSettings, watch: FileWatch, elapsedMs: number): ImportSummary {
+  return {
+    file: settings.file,
+    dryRun: settings.dryRun,
+    rows: 0,
+    created: 0,
+    rejected: 0,
+    failed: 0,
+    unknown: 0,
+    unsent: 0,
+    batches: 0,
+    requests: watch.requestCount(),
+    elapsedMs,
+    output: undefined,
+    rejectsFile: undefined,
+    journal: undefined,
+  };
+}

@@ -1,0 +1,94 @@
+import { createHash } from 'node:crypto';
+import type { Context } from '../../context.ts';
+import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import { commandLine } from '../../output/command-line.ts';
+import { importJson } from '../../output/import-json.ts';
+import { importTable } from '../../output/import-table.ts';
+import { type FileOutcome, importFile } from './import-file.ts';
+import { type ImportInput, STANDARD_STREAM } from './parse-import.ts';
+import { stopSignals } from './stop-signals.ts';
+import { watchImports } from './watch-import.ts';
+
+/**
+ * Imports one file after the other. A file that ends early (bad rows, a limit, Ctrl-C) ends the run, since what stopped
+ * it would stop the next one too, or has to be looked at first.
+ */
+export async function importFiles(input: ImportInput, context: Context): Promise<ExitCode> {
+  // A dry run sends nothing, so it needs no account.
+  const account = input.dryRun ? undefined : await context.account();
+  const target = {
+    baseUrl: account?.baseUrl ?? '',
+    keyFingerprint: account === undefined ? '' : fingerprint(account.apiKey),
+  };
+  const watch = await watchImports(input.requestsPerMinute, context);
+  const { requestsPerMinute, maxRetryAfterMs, idempotency } = input;
+  const { hooks } = watch;
+  const client =
+    account &&
+    (await context.client(account, { requestsPerMinute, maxRetryAfterMs, idempotency, hooks }));
+  const stop = stopSignals(context);
+  const outcomes: FileOutcome[] = [];
+  try {
+    for (const settings of input.files) {
+      const outcome = await importFile({ ...settings, target }, { client, watch, stop, context });
+      outcomes.push(outcome);
+      await report(outcome, context);
+      if (outcome.stopped !== undefined) {
+        break;
+      }
+    }
+  } finally {
+    stop.release();
+  }
+  const exitCode = worstOf(outcomes.map((outcome) => outcome.exitCode));
+  if (context.globals.json === true) {
+    // Results on stdout leave no place for anything else there.
+    const stdoutTaken = input.files.some(({ output }) => output === STANDARD_STREAM);
+    context.printer.json(importJson(outcomes, exitCode), stdoutTaken ? 'stderr' : 'stdout');
+  }
+  return exitCode;
+}
+
+/** Tells two keys apart in a journal, and gives neither away. */
+function fingerprint(apiKey: string): string {
+  return createHash('sha256').update(apiKey).digest('hex').slice(0, 16);
+}
+
+async function report(outcome: FileOutcome, context: Context): Promise<void> {
+  const { printer } = context;
+  const { summary, stopped } = outcome;
+  if (context.globals.json === true) {
+    return;
+  }
+  if (summary.rows > 0) {
+    printer.drawing(await importTable(summary, printer.errStyle));
+  }
+  for (const [what, path] of [
+    ['Results', summary.output],
+    ['Rejected rows', summary.rejectsFile],
+  ] as const) {
+    if (path !== undefined && path !== STANDARD_STREAM) {
+      printer.note(`${what}: ${path}`);
+    }
+  }
+  if (stopped !== undefined) {
+    const goOn = stopped.resumable ? `To go on: ${commandLine(context.argv)}` : undefined;
+    const hint = [stopped.hint, goOn].filter((line) => line !== undefined).join('\n');
+    printer.error({
+      code: stopped.reason,
+      message: stopped.message,
+      hint: hint === '' ? undefined : hint,
+      exitCode: outcome.exitCode,
+    });
+  }
+}
+
+/** The one that stopped the run, else the gravest of those that went to their end. */
+function worstOf(codes: readonly ExitCode[]): ExitCode {
+  const last = codes.at(-1) ?? EXIT_CODES.ok;
+  const finished: readonly ExitCode[] = [EXIT_CODES.unknownFate, EXIT_CODES.rowsFailed];
+  if (last !== EXIT_CODES.ok && !finished.includes(last)) {
+    return last;
+  }
+  return finished.find((code) => codes.includes(code)) ?? EXIT_CODES.ok;
+}

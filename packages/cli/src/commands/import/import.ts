@@ -1,0 +1,35 @@
+import type { Command } from 'commander';
+import type { Perform } from '../perform.ts';
+import { addImportOptions, type ImportOptions } from './options.ts';
+import { parseImport } from './parse-import.ts';
+
+export function declareImport(program: Command, perform: Perform): void {
+  const command = program
+    .command('import')
+    .description(
+      'Create a short link for each row of a file: CSV, TSV, JSON lines or a list of URLs, of any size. The whole file is checked before anything is sent, and the same command goes on where it stopped.',
+    )
+    .argument('<file...>', 'input files, one after the other; - is standard input');
+  addImportOptions(command)
+    .addHelpText('after', EXAMPLES)
+    .action((files: string[], options: ImportOptions, self: Command) =>
+      perform(self, async (context) => {
+        const input = parseImport(files, options);
+        const { importFiles } = await import('./import-files.ts');
+        return importFiles(input, context);
+      }),
+    );
+}
+
+const EXAMPLES = `
+Examples:
+  $ shortlink import links.csv
+  $ shortlink import links.csv --dry-run
+  $ shortlink import export.csv --map target_url="Long URL" --map tags=Labels
+  $ shortlink import bitly.csv --from bitly --tag moved
+  $ cat urls.txt | shortlink import - > results.csv
+  $ shortlink import links.csv --rpm 60 --max-wait 26h --json
+
+Exit codes: 0 all rows created, 1 unexpected error, 2 usage or bad input, 3 some rows rejected
+or failed, 4 authentication or permission, 5 plan limit, 6 rate limit longer than --max-wait,
+7 some rows' fate unknown, 130 interrupted.`;

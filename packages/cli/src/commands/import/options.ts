@@ -1,0 +1,197 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { PRESETS } from '../../import/presets.ts';
+import {
+  INPUT_FORMATS,
+  type InputFormat,
+  LINK_FIELDS,
+  type LinkField,
+  ON_UNKNOWN,
+  type OnUnknown,
+  OUTPUT_FORMATS,
+  type OutputFormat,
+} from '../../import/types.ts';
+import {
+  collect,
+  parseCount,
+  parseCountOr,
+  parseDuration,
+  REDIRECT_TYPE_CHOICES,
+} from '../option-values.ts';
+
+/** Largest batch the endpoint takes, whatever the plan (spec, "POST /api/v1/links/batch"). */
+const MAX_BATCH_LINKS = 10_000;
+
+/** Each batch in flight is held in memory. */
+const MAX_CONCURRENCY = 64;
+
+type FieldMap = Partial<Record<LinkField, string>>;
+
+/** Options of `shortlink import` as commander hands them over. */
+export interface ImportOptions {
+  map?: FieldMap | undefined;
+  from?: string | undefined;
+  inputFormat: InputFormat;
+  delimiter?: string | undefined;
+  tagSeparator?: string | undefined;
+  encoding?: string | undefined;
+  output?: string | undefined;
+  outputFormat?: OutputFormat | undefined;
+  rejects?: string | undefined;
+  tag?: string[] | undefined;
+  domain?: string | undefined;
+  redirectType?: string | undefined;
+  batchSize: number | 'auto';
+  concurrency: number;
+  rpm?: number | undefined;
+  maxWait: number;
+  dryRun?: boolean | undefined;
+  maxRejects: number | 'all';
+  onUnknown: OnUnknown;
+  idempotency?: boolean | undefined;
+  journal?: string | undefined;
+  restart?: boolean | undefined;
+}
+
+export function addImportOptions(command: Command): Command {
+  return command
+    .optionsGroup('Input:')
+    .option(
+      '--map <field=column>',
+      `fill a field (${LINK_FIELDS.join(', ')}) from a column; may be given several times`,
+      parseMap,
+    )
+    .addOption(
+      new Option('--from <service>', 'columns of another service’s export')
+        .choices(PRESETS)
+        // The import checks the name itself: it also takes shortio for short.io, and suggests the nearest.
+        .argParser((name) => name),
+    )
+    .addOption(
+      new Option('--input-format <format>', 'format of the input')
+        .choices(INPUT_FORMATS)
+        .default('auto'),
+    )
+    .option(
+      '--delimiter <character>',
+      'between cells, such as ";" or tab (default: found by looking)',
+      parseDelimiter,
+    )
+    .option(
+      '--tag-separator <text>',
+      'between tags in a cell (default: any of , ; |)',
+      parseTagSeparator,
+    )
+    .option(
+      '--encoding <name>',
+      'such as windows-1252 (default: UTF-8, or UTF-16 by its BOM)',
+      parseEncoding,
+    )
+    .optionsGroup('Links:')
+    .option('--tag <tag>', 'tag of rows that have none; may be given several times', collect)
+    .option('--domain <id>', 'custom domain of rows that name none')
+    .addOption(
+      new Option(
+        '--redirect-type <status>',
+        'redirect type of rows that name none (default: 302)',
+      ).choices(REDIRECT_TYPE_CHOICES),
+    )
+    .optionsGroup('Output:')
+    .option(
+      '-o, --output <file>',
+      'results; - is stdout (default: <input>.results.csv, stdout if the input is -)',
+    )
+    .addOption(
+      new Option(
+        '--output-format <format>',
+        'format of the results (default: by the name of the output, else csv)',
+      ).choices(OUTPUT_FORMATS),
+    )
+    .option('--rejects <file>', 'rows that can’t be sent (default: <input>.rejects.csv)')
+    .optionsGroup('Sending:')
+    .option(
+      '--batch-size <n>',
+      'links in a request, or auto',
+      parseCountOr('auto', 1, MAX_BATCH_LINKS),
+      'auto',
+    )
+    .option('--concurrency <n>', 'batches in flight at once', parseCount(1, MAX_CONCURRENCY), 4)
+    .option(
+      '--rpm <n>',
+      'requests per minute to stay below (default: no pacing)',
+      parseCount(1, 1_000_000),
+    )
+    .addOption(
+      new Option(
+        '--max-wait <duration>',
+        'longest wait for a rate limit; 26h rides out a daily quota',
+      )
+        .argParser(parseDuration)
+        .default(90_000, '90s'),
+    )
+    .option(
+      '--idempotency',
+      'send an Idempotency-Key, for servers that honour it; lost batches are then sent again safely',
+    )
+    .addOption(
+      new Option(
+        '--on-unknown <action>',
+        'for a batch of which it is not known whether it was created',
+      )
+        .choices(ON_UNKNOWN)
+        .default('stop'),
+    )
+    .optionsGroup('Safety:')
+    .option('--dry-run', 'read, map, validate and report; send nothing')
+    .option(
+      '--max-rejects <n>',
+      'invalid rows above which nothing is sent, or all',
+      parseCountOr('all', 0, Number.MAX_SAFE_INTEGER),
+      0,
+    )
+    .option('--journal <file>', 'remembers what was sent (default: <input>.shortlink-journal)')
+    .option('--restart', 'forget the journal and start again');
+}
+
+function parseMap(value: string, previous: FieldMap | undefined): FieldMap {
+  const at = value.indexOf('=');
+  const name = value.slice(0, Math.max(at, 0)).trim();
+  const column = value.slice(at + 1).trim();
+  const field = LINK_FIELDS.find((known) => known === name);
+  if (at < 0 || column === '') {
+    throw new InvalidArgumentError('A mapping looks like target_url="Long URL".');
+  }
+  if (field === undefined) {
+    throw new InvalidArgumentError(`There is no field ${name}. Fields: ${LINK_FIELDS.join(', ')}.`);
+  }
+  if (previous?.[field] !== undefined) {
+    throw new InvalidArgumentError(`${field} is mapped twice.`);
+  }
+  return { ...previous, [field]: column };
+}
+
+function parseDelimiter(value: string): string {
+  if (value === 'tab' || value === '\\t') {
+    return '\t';
+  }
+  if ([...value].length !== 1 || /["\r\n]/.test(value)) {
+    throw new InvalidArgumentError('It must be one character, or the word tab.');
+  }
+  return value;
+}
+
+function parseTagSeparator(value: string): string {
+  if (value === '') {
+    throw new InvalidArgumentError('It must not be empty.');
+  }
+  return value;
+}
+
+function parseEncoding(value: string): string {
+  try {
+    return new TextDecoder(value).encoding;
+  } catch {
+    throw new InvalidArgumentError(
+      'It must be a name of the Encoding Standard, such as utf-8, utf-16le, windows-1252 or shift_jis.',
+    );
+  }
+}

@@ -1,0 +1,61 @@
+import type { RedirectType } from '@shortlink/sdk';
+import { InvalidArgumentError } from 'commander';
+
+const UNITS: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** `90s`, `5m`, `26h`, `1d`, `500ms`, `1.5h`; a bare number is seconds. In milliseconds. */
+export function parseDuration(value: string): number {
+  const match = /^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)?$/i.exec(value.trim());
+  const amount = Number(match?.[1]);
+  const unit = UNITS[match?.[2]?.toLowerCase() ?? 's'];
+  if (match === null || unit === undefined || !Number.isSafeInteger(Math.ceil(amount * unit))) {
+    throw new InvalidArgumentError('A duration looks like 90s, 5m, 26h or 1d.');
+  }
+  return Math.ceil(amount * unit);
+}
+
+/** A whole number from `min` to `max`. */
+export function parseCount(min: number, max: number): (value: string) => number {
+  return (value) => {
+    const count = /^\d+$/.test(value) ? Number(value) : Number.NaN;
+    if (!(count >= min && count <= max)) {
+      throw new InvalidArgumentError(
+        max === Number.MAX_SAFE_INTEGER
+          ? `It must be a whole number from ${min} up.`
+          : `It must be a whole number from ${min} to ${max}.`,
+      );
+    }
+    return count;
+  };
+}
+
+/** The same, or a word that stands for something no number says. */
+export function parseCountOr<W extends string>(
+  word: W,
+  min: number,
+  max: number,
+): (value: string) => number | W {
+  const parse = parseCount(min, max);
+  return (value) => (value === word ? word : parse(value));
+}
+
+/** For options that may be given several times. */
+export function collect(value: string, previous: readonly string[] | undefined): string[] {
+  return [...(previous ?? []), value];
+}
+
+export const REDIRECT_TYPE_CHOICES = ['301', '302', '307'] as const satisfies `${RedirectType}`[];
+
+/** A value that commander has checked against {@link REDIRECT_TYPE_CHOICES}. */
+export function parseRedirectType(value: string | undefined): RedirectType | undefined {
+  switch (value) {
+    case '301':
+      return 301;
+    case '302':
+      return 302;
+    case '307':
+      return 307;
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,85 @@
+import { Command, CommanderError } from 'commander';
+import { declareAuth } from './commands/auth/auth.ts';
+import { declareCompletion } from './commands/completion/completion.ts';
+import { declareConfig } from './commands/config/config.ts';
+import { declareCreate } from './commands/create.ts';
+import { declareImport } from './commands/import/import.ts';
+import { declareJob } from './commands/job/job.ts';
+import { parseCount, parseDuration } from './commands/option-values.ts';
+import type { Perform } from './commands/perform.ts';
+import { declareUsage } from './commands/usage.ts';
+import type { Io } from './io.ts';
+import { wantsColor } from './output/style.ts';
+import { VERSION } from './version.ts';
+
+/** The whole command line: every command, option and help text. Completion scripts are made from it too. */
+export function buildProgram(io: Io, perform: Perform): Command {
+  const program = new Command('shortlink')
+    .description('Create short links, one at a time or from files of any size.')
+    .version(VERSION, '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'print help')
+    .helpCommand('help [command]', 'print help for a command')
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => io.stdout.write(text),
+      writeErr: (text) => io.stderr.write(text),
+      // Errors are thrown, and printed in one place: run.ts.
+      outputError: () => {},
+      getOutHelpWidth: () => io.stdout.columns ?? DEFAULT_WIDTH,
+      getErrHelpWidth: () => io.stderr.columns ?? DEFAULT_WIDTH,
+      getOutHasColors: () => wantsColor({ flag: undefined, env: io.env, isTTY: io.stdout.isTTY }),
+      getErrHasColors: () => wantsColor({ flag: undefined, env: io.env, isTTY: io.stderr.isTTY }),
+    })
+    .configureHelp({ showGlobalOptions: true })
+    .optionsGroup('Global options:')
+    .option(
+      '--api-key <key>',
+      'API key; better kept in SHORTLINK_API_KEY, where ps does not show it',
+    )
+    .option('--base-url <url>', 'address of the service, without /api/v1 [SHORTLINK_BASE_URL]')
+    .option('--profile <name>', 'settings to use from the config file [SHORTLINK_PROFILE]')
+    .option('--json', 'print JSON: results to stdout, errors to stderr')
+    .option('-q, --quiet', 'print no progress and no summary')
+    .option('-v, --verbose', 'print each request and retry to stderr')
+    .option('--no-color', 'print without colours')
+    .option('--timeout <duration>', 'longest time of one request (default: 30s)', parseDuration)
+    .option(
+      '--max-retries <n>',
+      'attempts after the first (default: 5)',
+      parseCount(0, MAX_RETRIES),
+    )
+    .addHelpText('after', EXAMPLES);
+  declareCreate(program, perform);
+  declareImport(program, perform);
+  declareJob(program, perform);
+  declareUsage(program, perform);
+  declareAuth(program, perform);
+  declareConfig(program, perform);
+  declareCompletion(program, perform);
+  return program;
+}
+
+const DEFAULT_WIDTH = 100;
+const MAX_RETRIES = 1000;
+
+const EXAMPLES = `
+Examples:
+  $ shortlink auth login
+  $ shortlink create https://example.com/docs
+  $ shortlink import links.csv
+  $ shortlink usage`;
+
+/** A wrong command line, as one sentence; undefined for other errors, and for help that was asked for. */
+export function describeUsageError(error: unknown): string | undefined {
+  if (!(error instanceof CommanderError)) {
+    return undefined;
+  }
+  const message = error.message.replace(/^error: /, '');
+  // `--apikey=SECRET` is an unknown option, and must not be repeated with its value.
+  return message.replace(/(option '--?[^'=]+)=[^']*'/, "$1'");
+}
+
+/** Help or the version was printed because it was asked for. */
+export function isHelpOrVersion(error: unknown): boolean {
+  return error instanceof CommanderError && error.exitCode === 0;
+}
