@@ -9,13 +9,13 @@ export interface PollSample {
 }
 
 /** Wait before the first poll of a job about whose speed nothing is known, in milliseconds. */
-export const FIRST_POLL_MS = 200;
+export const FIRST_POLL_MS = 150;
 
 /** Shortest wait between two polls, in milliseconds. Polls count against the plan's quota. */
 export const MIN_POLL_INTERVAL_MS = 200;
 
 /** Longest wait between two polls, in milliseconds, so that a job that speeds up is seen soon. */
-export const MAX_POLL_INTERVAL_MS = 30_000;
+export const MAX_POLL_INTERVAL_MS = 60_000;
 
 /** A forecast is aimed a little late, since a poll just before the end costs a second one. */
 const LATE_FACTOR = 1.05;
