@@ -1,0 +1,109 @@
+import { describe, expect, it } from 'vitest';
+import { SourceReader } from './source-reader.ts';
+
+/** Counts what was taken, and whether it was closed. */
+function counted(length: number) {
+  const seen = { taken: 0, closed: false };
+  function* sync() {
+    try {
+      for (let i = 0; i < length; i += 1) {
+        seen.taken += 1;
+        yield i;
+      }
+    } finally {
+      seen.closed = true;
+    }
+  }
+  async function* async() {
+    yield* sync();
+  }
+  return { seen, sync, async };
+}
+
+describe('SourceReader', () => {
+  it.each(['sync', 'async'] as const)('reads a %s source no further than asked', async (kind) => {
+    const { seen, ...sources } = counted(5);
+    const reader = new SourceReader(sources[kind]());
+    expect(seen.taken).toBe(0);
+    expect(await reader.read(2)).toEqual([0, 1]);
+    expect(seen.taken).toBe(2);
+    expect(await reader.read(2)).toEqual([2, 3]);
+    expect(await reader.read(2)).toEqual([4]);
+    expect(await reader.read(2)).toEqual([]);
+  });
+
+  it.each(['sync', 'async'] as const)('closes a %s source that is not at its end', async (kind) => {
+    const { seen, ...sources } = counted(5);
+    const reader = new SourceReader(sources[kind]());
+    await reader.read(1);
+    await reader.close();
+    expect(seen.closed).toBe(true);
+    expect(await reader.read(1)).toEqual([]);
+  });
+
+  it('does not open a source only to close it', async () => {
+    let opened = false;
+    const source = {
+      [Symbol.iterator]: () => {
+        opened = true;
+        return [1].values();
+      },
+    };
+    await new SourceReader(source).close();
+    expect(opened).toBe(false);
+  });
+
+  it('rejects with what the source throws, and closes nothing then', async () => {
+    const error = new Error('unreadable');
+    let closed = 0;
+    const source = {
+      [Symbol.iterator]: (): Iterator<number> => ({
+        next: () => {
+          throw error;
+        },
+        return: () => {
+          closed += 1;
+          return { done: true, value: undefined };
+        },
+      }),
+    };
+    const reader = new SourceReader(source);
+    await expect(reader.read(1)).rejects.toBe(error);
+    await reader.close();
+    expect(closed).toBe(0);
+  });
+
+  it('does not wait for a read that hangs when it is closed', async () => {
+    let returned = false;
+    const source = {
+      [Symbol.asyncIterator]: (): AsyncIterator<number> => ({
+        next: () => new Promise(() => undefined),
+        return: () => {
+          returned = true;
+          return new Promise(() => undefined);
+        },
+      }),
+    };
+    const reader = new SourceReader(source);
+    void reader.read(1);
+    await reader.close();
+    expect(returned).toBe(true);
+  });
+
+  it('ends a read under way when it is closed', async () => {
+    let give = (_: IteratorResult<number>) => {};
+    const source = {
+      [Symbol.asyncIterator]: (): AsyncIterator<number> => ({
+        next: () =>
+          new Promise((resolve) => {
+            give = resolve;
+          }),
+      }),
+    };
+    const reader = new SourceReader(source);
+    const reading = reader.read(10);
+    await reader.close();
+    give({ done: false, value: 1 });
+    expect(await reading).toEqual([1]);
+  });
+});
