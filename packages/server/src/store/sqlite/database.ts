@@ -33,9 +33,14 @@ export class Database {
     this.path = options.path;
     const { path, readOnly = false, busyTimeoutMs = BUSY_TIMEOUT_MS } = options;
     this.#connection = this.#guard(() => new (databaseClass())(path, { readOnly }));
-    this.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
-    this.exec(`PRAGMA foreign_keys = ON`);
-    this.exec(`PRAGMA cache_size = -${CACHE_KIB}`);
+    try {
+      this.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
+      this.exec('PRAGMA foreign_keys = ON');
+      this.exec(`PRAGMA cache_size = -${CACHE_KIB}`);
+    } catch (error) {
+      this.close();
+      throw error;
+    }
   }
 
   /** The first row, as the columns that the statement selects. */

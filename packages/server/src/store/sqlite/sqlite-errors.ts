@@ -11,7 +11,7 @@ const REASONS: ReadonlyMap<number, [reason: StoreErrorReason, words: string]> = 
   [10, ['unavailable', 'can not be read or written (disk I/O error)']],
   [11, ['corrupt', 'is damaged']],
   [13, ['full', 'can not grow: no space is left']],
-  [14, ['unavailable', 'can not be opened; does its directory exist?']],
+  [14, ['unavailable', 'can not be opened: its directory must exist and be writable']],
   [26, ['corrupt', 'is not an SQLite database']],
 ]);
 

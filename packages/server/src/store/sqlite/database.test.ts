@@ -1,0 +1,45 @@
+import { execFileSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+import { Database } from './database.ts';
+
+test('opening a database prints no warning, and other warnings still appear', () => {
+  const file = fileURLToPath(new URL('./database.ts', import.meta.url));
+  const program = `
+    const emitted = [];
+    process.emitWarning = (warning) => emitted.push(String(warning));
+    const { Database } = await import(${JSON.stringify(file)});
+    new Database({ path: ':memory:' }).close();
+    process.emitWarning('still heard');
+    console.log(JSON.stringify(emitted));`;
+  const output = execFileSync(process.execPath, ['--input-type=module', '-e', program]);
+  expect(JSON.parse(output.toString())).toEqual(['still heard']);
+});
+
+test('a snapshot sees nothing that is committed meanwhile', async () => {
+  const db = new Database({ path: ':memory:' });
+  db.exec('CREATE TABLE t (a INTEGER) STRICT');
+  expect(() =>
+    db.snapshot(() => {
+      throw new Error('in the midst');
+    }),
+  ).toThrow('in the midst');
+  // The read transaction was ended, so a new one can begin.
+  expect(db.snapshot(() => db.all('SELECT a FROM t'))).toEqual([]);
+  db.close();
+});
+
+test('foreign keys are enforced', () => {
+  const db = new Database({ path: ':memory:' });
+  db.exec('CREATE TABLE p (id TEXT UNIQUE); CREATE TABLE c (p TEXT REFERENCES p (id))');
+  expect(() => db.run(`INSERT INTO c VALUES ('nobody')`)).toThrow('FOREIGN KEY');
+  db.close();
+});
+
+test('a statement error names the database and keeps its cause', () => {
+  const db = new Database({ path: ':memory:' });
+  const fail = () => db.exec('SELECT nonsense');
+  expect(fail).toThrow('The database :memory: failed: no such column: nonsense');
+  expect(fail).toThrow(expect.objectContaining({ reason: 'internal', cause: expect.any(Error) }));
+  db.close();
+});

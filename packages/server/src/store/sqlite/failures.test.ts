@@ -1,0 +1,101 @@
+import { open, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { expect, test } from 'vitest';
+import { NOW, newCaller, newLink, newLinks, PUBLIC_URL } from '../contract/fixtures.ts';
+import { Database } from './database.ts';
+import { openSqliteStore } from './index.ts';
+import { useDatabasePath } from './temp-database.test-suite.ts';
+
+const path = useDatabasePath();
+const openStore = (file = path()) =>
+  openSqliteStore({ path: file, publicUrl: PUBLIC_URL, busyTimeoutMs: 50 });
+
+test('a directory that does not exist is named', async () => {
+  const file = join(dirname(path()), 'nowhere', 'shortlink.db');
+  await expect(openStore(file)).rejects.toMatchObject({
+    name: 'StoreError',
+    reason: 'unavailable',
+    message: `The database ${file} can not be opened: its directory must exist and be writable.`,
+  });
+});
+
+test('a file that is no database is refused', async () => {
+  await writeFile(path(), 'a,b,c\n'.repeat(1_000));
+  await expect(openStore()).rejects.toMatchObject({
+    reason: 'corrupt',
+    message: `The database ${path()} is not an SQLite database.`,
+  });
+});
+
+test('damaged pages are reported, never served', async () => {
+  const store = await openStore();
+  const caller = await newCaller(store);
+  const input = newLinks(5_000);
+  const outcome = await store.createBatch({ caller, input, now: NOW });
+  if (!outcome.ok) throw new Error(outcome.reason);
+  await store.close();
+  const file = await open(path(), 'r+');
+  const { size } = await file.stat();
+  // The schema stands in the first pages; the second half holds links and their index only.
+  const half = Math.floor(size / 2 / 4096) * 4096;
+  await file.write(Buffer.alloc(size - half, 0xff), 0, size - half, half);
+  await file.close();
+
+  const damaged = await openStore();
+  let reported = 0;
+  for (const { code = '', target_url } of outcome.value) {
+    try {
+      expect(await damaged.findRedirect(code)).toMatchObject({ target_url });
+    } catch (error) {
+      expect(error).toMatchObject({ name: 'StoreError', reason: 'corrupt' });
+      reported += 1;
+    }
+  }
+  expect(reported).toBeGreaterThan(0);
+  await damaged.close();
+});
+
+test('while another process holds the database, writes fail in time and reads go on; then all goes on', async () => {
+  const store = await openStore();
+  const caller = await newCaller(store);
+  const create = () => store.createLink({ caller, input: newLink(), now: NOW });
+  const holder = new Database({ path: path() });
+  holder.exec('BEGIN IMMEDIATE');
+  await expect(create()).rejects.toMatchObject({
+    reason: 'busy',
+    message: `The database ${path()} is held by another process.`,
+  });
+  await expect(store.admit(caller, NOW)).rejects.toMatchObject({ reason: 'busy' });
+  expect(await store.findAccount(caller.accountId)).toBeDefined();
+  holder.exec('COMMIT');
+  holder.close();
+  expect(await create()).toMatchObject({ ok: true });
+  expect((await store.usage(caller.accountId, NOW)).links.used).toBe(1);
+  await store.close();
+});
+
+test('a connection that may only read refuses writes with words', () => {
+  const writable = new Database({ path: path() });
+  writable.exec('CREATE TABLE t (a TEXT)');
+  writable.close();
+  const db = new Database({ path: path(), readOnly: true });
+  expect(() => db.run('INSERT INTO t VALUES (1)')).toThrow(
+    `The database ${path()} can be read, but not written.`,
+  );
+  db.close();
+});
+
+test('what was stored is there after the file was closed and opened again', async () => {
+  const first = await openStore();
+  const caller = await newCaller(first, { requests_per_minute: 2 });
+  await first.admit(caller, NOW);
+  const outcome = await first.createLink({ caller, input: newLink(), now: NOW });
+  if (!outcome.ok) throw new Error(outcome.reason);
+  await first.close();
+
+  const second = await openStore();
+  expect(await second.findLink(outcome.value.code)).toEqual(outcome.value);
+  expect(await second.admit(caller, NOW)).toMatchObject({ admitted: true });
+  expect(await second.admit(caller, NOW)).toMatchObject({ admitted: false });
+  await second.close();
+});

@@ -1,0 +1,64 @@
+import { expect, test } from 'vitest';
+import { NOW, PUBLIC_URL } from '../contract/fixtures.ts';
+import { Database } from './database.ts';
+import { migrateSqlite, openSqliteStore } from './index.ts';
+import { type Migration, migrate } from './migrate.ts';
+import { useDatabasePath } from './temp-database.test-suite.ts';
+
+const path = useDatabasePath();
+
+const steps: Migration[] = [
+  { version: 1, name: 'one', sql: 'CREATE TABLE one (a TEXT) STRICT; INSERT INTO one VALUES (1)' },
+  { version: 2, name: 'two', sql: 'ALTER TABLE one ADD COLUMN b TEXT' },
+];
+
+test('missing steps are run in order, once', () => {
+  const db = new Database({ path: path() });
+  expect(migrate(db, steps.slice(0, 1), NOW)).toEqual({ from: 0, to: 1 });
+  expect(migrate(db, steps, NOW)).toEqual({ from: 1, to: 2 });
+  expect(migrate(db, steps, NOW)).toEqual({ from: 2, to: 2 });
+  expect(db.all('SELECT * FROM one')).toEqual([{ a: '1', b: null }]);
+  expect(db.all('SELECT version, name FROM schema_migrations')).toEqual([
+    { version: 1, name: 'one' },
+    { version: 2, name: 'two' },
+  ]);
+  db.close();
+});
+
+test('a step that fails leaves the old schema, whole', () => {
+  const db = new Database({ path: path() });
+  migrate(db, steps.slice(0, 1), NOW);
+  const broken = [...steps, { version: 3, name: 'three', sql: 'DROP TABLE nobody' }];
+  expect(() => migrate(db, broken, NOW)).toThrow('no such table: nobody');
+  expect(migrate(db, steps.slice(0, 1), NOW)).toEqual({ from: 1, to: 1 });
+  expect(db.all('SELECT * FROM one')).toEqual([{ a: '1' }]);
+  db.close();
+});
+
+test('the released steps are numbered without gaps, and migrateSqlite reports them', async () => {
+  expect(await migrateSqlite(path())).toEqual({ from: 0, to: 1 });
+  expect(await migrateSqlite(path())).toEqual({ from: 1, to: 1 });
+});
+
+test('a database of a newer version is refused with words, and left alone', async () => {
+  await migrateSqlite(path());
+  const db = new Database({ path: path() });
+  db.run(`INSERT INTO schema_migrations VALUES (999, 'future', 0)`);
+  db.close();
+  const error = await openSqliteStore({ path: path(), publicUrl: PUBLIC_URL }).catch(
+    (reason: unknown) => reason,
+  );
+  expect(error).toMatchObject({ name: 'StoreError', reason: 'too_new' });
+  expect(String(error)).toContain('has schema version 999');
+});
+
+test("another program's database is refused, and left alone", async () => {
+  const db = new Database({ path: path() });
+  db.exec('CREATE TABLE recipes (name TEXT)');
+  await expect(openSqliteStore({ path: path(), publicUrl: PUBLIC_URL })).rejects.toMatchObject({
+    reason: 'corrupt',
+    message: expect.stringContaining('holds other tables'),
+  });
+  expect(db.all(`SELECT name FROM sqlite_schema`)).toEqual([{ name: 'recipes' }]);
+  db.close();
+});

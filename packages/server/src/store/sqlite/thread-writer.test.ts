@@ -1,0 +1,51 @@
+import { performance } from 'node:perf_hooks';
+import { expect, test } from 'vitest';
+import { NOW, newCaller, newJob, newLink, PUBLIC_URL } from '../contract/fixtures.ts';
+import { openSqliteStore } from './index.ts';
+import { useDatabasePath } from './temp-database.test-suite.ts';
+import { ThreadWriter } from './thread-writer.ts';
+
+const path = useDatabasePath();
+
+test('a thread that can not open the database rejects what waits for it, and the next write tries again', async () => {
+  const file = `${path()}/not-a-directory/x.db`;
+  const writer = new ThreadWriter({ path: file, publicUrl: PUBLIC_URL, busyTimeoutMs: 50 });
+  for (let attempt = 0; attempt < 2; attempt += 1) {
+    await expect(
+      writer.submit('setLinkActive', { code: 'x', active: false }),
+    ).rejects.toMatchObject({
+      name: 'StoreError',
+      reason: 'unavailable',
+      message: expect.stringContaining(`The database ${file} can not be opened`),
+    });
+  }
+  await writer.close();
+});
+
+test('the event loop stays free while a job of 10,000 links runs', async () => {
+  const store = await openSqliteStore({ path: path(), publicUrl: PUBLIC_URL });
+  const caller = await newCaller(store);
+  const jobId = await newJob(store, caller, 10_000);
+  const before = performance.eventLoopUtilization();
+  let done = false;
+  while (!done) ({ done } = await store.runJobChunk(jobId, NOW));
+  const { utilization } = performance.eventLoopUtilization(before);
+  // On the thread that asks, the inserts alone would keep it busy all the time.
+  expect(utilization).toBeLessThan(0.5);
+  await store.close();
+});
+
+test('creates that come while a job runs are answered between its chunks', async () => {
+  const store = await openSqliteStore({ path: path(), publicUrl: PUBLIC_URL });
+  const caller = await newCaller(store);
+  const jobId = await newJob(store, caller, 10_000);
+  let processed = 0;
+  const job = (async () => {
+    let done = false;
+    while (!done) ({ processed, done } = await store.runJobChunk(jobId, NOW));
+  })();
+  await store.createLink({ caller, input: newLink(), now: NOW });
+  expect(processed).toBeLessThan(10_000);
+  await job;
+  await store.close();
+});

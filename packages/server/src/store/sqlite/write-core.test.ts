@@ -1,0 +1,126 @@
+import { expect, test } from 'vitest';
+import { generateCode, MAX_CODE_DRAWS } from '../../domain/codes.ts';
+import { linksUsed, NOW, newCaller, newLink, newLinks, PUBLIC_URL } from '../contract/fixtures.ts';
+import { shortUrlMaker } from '../short-url.ts';
+import type { Caller } from '../store.ts';
+import { Database } from './database.ts';
+import { InlineWriter } from './inline-writer.ts';
+import { migrate } from './migrate.ts';
+import { migrations } from './migrations/index.ts';
+import { SqliteStore } from './sqlite-store.ts';
+import { useDatabasePath } from './temp-database.test-suite.ts';
+import { WriteCore, type WriteReply } from './write-core.ts';
+
+const path = useDatabasePath();
+
+/** A store whose one connection and writer the test holds in its hands. */
+async function openParts(draw: () => string = generateCode) {
+  const db = new Database({ path: path() });
+  migrate(db, migrations, NOW);
+  const shortUrl = shortUrlMaker(PUBLIC_URL);
+  const core = new WriteCore({ db, generateCode: draw, shortUrl });
+  const store = new SqliteStore({ reader: db, writer: new InlineWriter(core), shortUrl });
+  const caller = await newCaller(store);
+  return { db, core, store, caller };
+}
+
+function createRequest(id: number, caller: Caller) {
+  return { id, name: 'createLink', input: { caller, input: newLink(id), now: NOW } } as const;
+}
+
+test('writes that arrive together are committed together', async () => {
+  const { db, core, caller, store } = await openParts();
+  const watcher = new Database({ path: path() });
+  const before = dataVersion(watcher);
+  const replies: WriteReply[] = [];
+  const requests = Array.from({ length: 50 }, (_, id) => createRequest(id, caller));
+  core.run(requests, (some) => replies.push(...some));
+  expect(replies.map((reply) => reply.ok)).toEqual(Array.from({ length: 50 }, () => true));
+  // SQLite increases it once per commit of another connection.
+  expect(dataVersion(watcher)).toBe(before + 1);
+  expect(db.get('PRAGMA synchronous')).toEqual({ synchronous: 2 });
+  watcher.close();
+  await store.close();
+});
+
+function dataVersion(db: Database): number {
+  return db.get<{ data_version: number }>('PRAGMA data_version')?.data_version ?? 0;
+}
+
+test('an admission is answered before the durable writes beside it begin', async () => {
+  const { core, caller, store } = await openParts();
+  const answered: number[][] = [];
+  const admission = { id: 2, name: 'admit', input: { caller, now: NOW } } as const;
+  core.run([createRequest(1, caller), admission], (replies) =>
+    answered.push(replies.map((reply) => reply.id)),
+  );
+  expect(answered).toEqual([[2], [1]]);
+  await store.close();
+});
+
+test('a write that fails takes none of its group with it, and leaves nothing of itself', async () => {
+  const { core, caller, store } = await openParts();
+  const replies: WriteReply[] = [];
+  const input = [newLink(), newLink(1, { domain_id: 'dom_nobody' })];
+  const failing = { id: 2, name: 'createBatch', input: { caller, input, now: NOW } } as const;
+  core.run([createRequest(1, caller), failing, createRequest(3, caller)], (some) =>
+    replies.push(...some),
+  );
+  expect(replies.map((reply) => reply.ok)).toEqual([true, false, true]);
+  expect(replies[1]).toMatchObject({ message: 'There is no domain dom_nobody.' });
+  expect(await linksUsed(store, caller)).toBe(2);
+  await store.close();
+});
+
+test('a code that is taken is drawn again', async () => {
+  const draws = ['aaaaaaa', 'aaaaaaa', 'aaaaaaa', 'bbbbbbb', 'bbbbbbb', 'aaaaaaa', 'ccccccc'];
+  const { store, caller } = await openParts(() => draws.shift() ?? 'ddddddd');
+  const outcome = await store.createBatch({ caller, input: newLinks(3), now: NOW });
+  if (!outcome.ok) throw new Error(outcome.reason);
+  expect(outcome.value.map((item) => item.code)).toEqual(['aaaaaaa', 'bbbbbbb', 'ccccccc']);
+  expect(draws).toEqual([]);
+  await store.close();
+});
+
+test('when no free code is found, the create fails and gives its place back', async () => {
+  let draws = 0;
+  const { store, caller } = await openParts(() => {
+    draws += 1;
+    return 'aaaaaaa';
+  });
+  await store.createLink({ caller, input: newLink(), now: NOW });
+  await expect(store.createLink({ caller, input: newLink(), now: NOW })).rejects.toThrow(
+    `No free code was found in ${MAX_CODE_DRAWS} draws.`,
+  );
+  expect(draws).toBe(1 + MAX_CODE_DRAWS);
+  expect(await linksUsed(store, caller)).toBe(1);
+  await store.close();
+});
+
+test('a full disk fails the writes with words, loses nothing, and is survived', async () => {
+  const { db, store, caller } = await openParts();
+  const input = newLinks(100).map((link) => ({ ...link, title: 'x'.repeat(255) }));
+  const pages = db.get<{ page_count: number }>('PRAGMA page_count')?.page_count ?? 0;
+  db.exec(`PRAGMA max_page_count = ${pages + 20}`);
+  let created = 0;
+  let failure: unknown;
+  while (failure === undefined) {
+    const outcomes = await Promise.allSettled([
+      store.createBatch({ caller, input, now: NOW }),
+      store.createBatch({ caller, input, now: NOW }),
+    ]);
+    for (const outcome of outcomes) {
+      if (outcome.status === 'fulfilled') created += input.length;
+      else failure = outcome.reason;
+    }
+  }
+  expect(failure).toMatchObject({ name: 'StoreError', reason: 'full' });
+  expect(String(failure)).toMatch(/no space is left/);
+  expect(await linksUsed(store, caller)).toBe(created);
+  expect(db.get('SELECT count(*) AS links FROM links')).toEqual({ links: created });
+
+  db.exec('PRAGMA max_page_count = 1000000');
+  expect(await store.createBatch({ caller, input, now: NOW })).toMatchObject({ ok: true });
+  expect(db.get('PRAGMA integrity_check')).toEqual({ integrity_check: 'ok' });
+  await store.close();
+});
