@@ -23,8 +23,8 @@ export class Shortlink {
   /** @throws InvalidOptionError when an option can't be used, or the API key or address is given nowhere */
   constructor(options: ShortlinkOptions = {}) {
     const transport = createTransport(resolveOptions(options));
-    this.links = new Links(transport);
     this.jobs = new Jobs(transport);
+    this.links = new Links(transport, this.jobs);
     this.usage = new UsageResource(transport);
   }
 }

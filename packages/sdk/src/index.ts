@@ -11,6 +11,7 @@ export type {
   BatchRecord,
   BulkItem,
   CreateManyOptions,
+  RecordedResult,
 } from './bulk/types.ts';
 // Client
 export { Shortlink } from './client.ts';
@@ -41,7 +42,7 @@ export type {
 } from './http/hooks.ts';
 export type { Logger } from './http/logger.ts';
 export type { RequestOptions, ShortlinkOptions } from './options.ts';
-export type { Jobs } from './resources/jobs.ts';
+export type { Jobs, WaitOptions } from './resources/jobs.ts';
 export type { Links } from './resources/links.ts';
 export type { UsageResource } from './resources/usage.ts';
 

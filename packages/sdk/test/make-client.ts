@@ -18,10 +18,11 @@ export function makeClient(
 ) {
   const settings = resolveOptions({ apiKey: API_KEY, baseUrl: BASE_URL, ...options });
   const transport = createTransport(settings, { clock, random });
+  const jobs = new Jobs(transport, clock);
   return {
     transport,
-    links: new Links(transport),
-    jobs: new Jobs(transport, clock),
+    links: new Links(transport, jobs),
+    jobs,
     usage: new UsageResource(transport),
   };
 }

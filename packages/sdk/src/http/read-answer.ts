@@ -16,21 +16,21 @@ const EXCERPT_LENGTH = 120;
  * @throws ResponseShapeError when it is not JSON, or a required field is missing or of another type
  */
 export function readData<T>(answer: Answer, schema: ResponseSchema<T>): T {
-  const requestId = answer.headers.get('x-request-id') ?? undefined;
+  const { status, requestId } = answer;
   const shapeError = (message: string, path: string) =>
-    new ResponseShapeError(message, { status: answer.status, path, requestId });
+    new ResponseShapeError(message, { status, path, requestId });
   let value: unknown;
   try {
     value = JSON.parse(answer.text);
   } catch {
     // The parser's message quotes the body, which may hold anything.
-    throw shapeError(`The service's ${answer.status} answer is not JSON`, '');
+    throw shapeError(`The service's ${status} answer is not JSON`, '');
   }
   const result = schema.safeParse(value);
   if (result.success) return result.data;
   const path = formatPath(result.error.issues[0]?.path ?? []);
   const where = path === '' ? 'is not an object of the documented shape' : `has no valid ${path}`;
-  throw shapeError(`The service's ${answer.status} answer ${where}`, path);
+  throw shapeError(`The service's ${status} answer ${where}`, path);
 }
 
 /** The error of an answer that is not 2xx. `now` is milliseconds since 1970. */

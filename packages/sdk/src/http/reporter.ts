@@ -26,14 +26,10 @@ export function createReporter(
       // A logger that fails has nowhere to say so.
     }
   };
-  const call = <E>(
-    name: keyof ShortlinkHooks,
-    hook: ((event: E) => unknown) | undefined,
-    event: E,
-  ) => {
+  const call = (name: keyof ShortlinkHooks, hook: () => unknown) => {
     const onError = (error: unknown) => log('error', `${name} threw`, { error });
     try {
-      const result = hook?.(event);
+      const result = hook();
       // An async function is allowed by the type; its rejection must not become an unhandled one.
       if (result instanceof Promise) result.catch(onError);
     } catch (error) {
@@ -43,20 +39,20 @@ export function createReporter(
   return {
     request(event) {
       log('debug', 'request', event);
-      call('onRequest', hooks?.onRequest, event);
+      call('onRequest', () => hooks?.onRequest?.(event));
     },
     response(event) {
       log('debug', 'response', event);
-      call('onResponse', hooks?.onResponse, event);
+      call('onResponse', () => hooks?.onResponse?.(event));
     },
     retry(event) {
       const { error, ...fields } = event;
       log('info', 'retry', { ...fields, reason: `${error.name}: ${error.message}` });
-      call('onRetry', hooks?.onRetry, event);
+      call('onRetry', () => hooks?.onRetry?.(event));
     },
     cooldown(event) {
       log('warn', 'rate limited, the client pauses', event);
-      call('onCooldown', hooks?.onCooldown, event);
+      call('onCooldown', () => hooks?.onCooldown?.(event));
     },
   };
 }

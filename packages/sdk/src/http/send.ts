@@ -1,5 +1,6 @@
 import type { KyInstance } from 'ky';
 import { ConnectionError } from '../errors/connection-error.ts';
+import { HEADERS } from '../wire/headers.ts';
 import { isNeverSent } from './not-sent.ts';
 import { causeParts, type Redact, scrubCause } from './redact.ts';
 
@@ -20,6 +21,8 @@ export interface Answer {
   /** 0 where a browser hides the status of a redirect. */
   status: number;
   headers: Headers;
+  /** `X-Request-Id`, without the API key if a service should put it there. */
+  requestId: string | undefined;
   text: string;
 }
 
@@ -63,7 +66,9 @@ export async function send(attempt: Attempt, signal: AbortSignal): Promise<Answe
         return fetch(input, { ...init, signal });
       },
     });
-    return { status: response.status, headers: response.headers, text: await readText(response) };
+    const { status, headers: answered } = response;
+    const requestId = redact(answered.get(HEADERS.requestId) ?? '') || undefined;
+    return { status, headers: answered, requestId, text: await readText(response) };
   } catch (error) {
     signal.throwIfAborted();
     const outcome = !started || isNeverSent(error) ? 'not-sent' : 'unknown';

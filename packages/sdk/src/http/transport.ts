@@ -85,10 +85,9 @@ export function createTransport(
       const answer = await within({ signal, timeoutMs, timeoutError }, (attemptSignal) =>
         send(call.attempt, attemptSignal),
       );
-      const requestId = answer.headers.get('x-request-id') ?? undefined;
-      const durationMs = clock.now() - startedAt;
-      reporter.response({ ...event, status: answer.status, durationMs, requestId });
-      if (answer.status < 200 || answer.status > 299) {
+      const { status, requestId } = answer;
+      reporter.response({ ...event, status, durationMs: clock.now() - startedAt, requestId });
+      if (status < 200 || status > 299) {
         throw readError(answer, call.attempt.redact, clock.date());
       }
       return readData(answer, call.schema);
@@ -144,7 +143,9 @@ export function createTransport(
       try {
         return await run(prepare(request));
       } catch (error) {
-        if (ShortlinkError.isInstance(error)) recaptureStack(error);
+        // The reason of an abort is the caller's, whatever it is.
+        const isAbort = error === request.options?.signal?.reason;
+        if (!isAbort && ShortlinkError.isInstance(error)) recaptureStack(error);
         throw error;
       }
     },

@@ -1,15 +1,25 @@
+import { createMany } from '../bulk/create-many.ts';
+import type { BulkItem, CreateManyOptions } from '../bulk/types.ts';
 import type { Transport } from '../http/transport.ts';
 import type { RequestOptions } from '../options.ts';
-import { type BatchAnswer, batchAnswerSchema, type CreateBatchBody } from '../wire/batch.ts';
+import {
+  type BatchAnswer,
+  type BatchLinkInput,
+  batchAnswerSchema,
+  type CreateBatchBody,
+} from '../wire/batch.ts';
 import { type CreateLinkBody, type Link, linkSchema } from '../wire/link.ts';
 import { ROUTES } from '../wire/routes.ts';
+import type { Jobs, WaitOptions } from './jobs.ts';
 
 /** Creates short links: `shortlink.links`. */
 export class Links {
   readonly #transport: Transport;
+  readonly #jobs: Jobs;
 
-  constructor(transport: Transport) {
+  constructor(transport: Transport, jobs: Jobs) {
     this.#transport = transport;
+    this.#jobs = jobs;
   }
 
   /**
@@ -54,5 +64,32 @@ export class Links {
       schema: batchAnswerSchema,
       options,
     });
+  }
+
+  /**
+   * Creates any number of links, from any array, generator or stream, and yields what became of each, in order. The
+   * source is read as it is needed; its links go out in batches as large as the plan takes, jobs are awaited, and no
+   * link is sent twice.
+   *
+   * @example
+   * for await (const item of shortlink.links.createMany(source)) {
+   *   if (item.outcome === 'created') console.log(item.input.target_url, item.short_url);
+   *   else console.error(item.index, item.outcome, item.error);
+   * }
+   *
+   * @throws InvalidOptionError at once, before anything is read or sent
+   * @throws PlanLimitError, RateLimitError, AuthenticationError, PermissionError or an error of the source from the
+   * iteration, after everything settled was yielded: the links that were not yielded were not created
+   */
+  createMany<T extends BatchLinkInput>(
+    source: Iterable<T> | AsyncIterable<T>,
+    options?: CreateManyOptions,
+  ): AsyncGenerator<BulkItem<T>, void, undefined> {
+    const deps = {
+      createBatch: (body: CreateBatchBody, requestOptions: RequestOptions) =>
+        this.createBatch(body, requestOptions),
+      waitForJob: (jobId: string, waitOptions: WaitOptions) => this.#jobs.wait(jobId, waitOptions),
+    };
+    return createMany(deps, source, options);
   }
 }

@@ -1,0 +1,151 @@
+import { getEventListeners } from 'node:events';
+import { describe, expect, it } from 'vitest';
+import { TimeoutError } from '../src/errors/timeout-error.ts';
+import type { ShortlinkOptions } from '../src/options.ts';
+import { json, LINK } from './answers.ts';
+import { FakeClock, InstantClock, settle } from './fake-clock.ts';
+import { FakeFetch } from './fake-fetch.ts';
+import { makeClient } from './make-client.ts';
+
+const BODY = { target_url: LINK.target_url };
+const reason = new Error('enough');
+
+function setUp(options: ShortlinkOptions = {}) {
+  const clock = new FakeClock();
+  const network = new FakeFetch();
+  const { links } = makeClient({ fetch: network.fetch, ...options }, { clock });
+  const controller = new AbortController();
+  const start = () => {
+    const call = links.create(BODY, { signal: controller.signal });
+    call.catch(() => {});
+    return call;
+  };
+  /** Aborts, and shows that the call ends without the time moving on, leaving nothing behind. */
+  const expectEnd = async (call: Promise<unknown>) => {
+    await settle();
+    controller.abort(reason);
+    await expect(call).rejects.toBe(reason);
+    expect(getEventListeners(controller.signal, 'abort')).toHaveLength(0);
+  };
+  return { clock, network, links, controller, start, expectEnd };
+}
+
+describe('an abort rejects at once with the reason', () => {
+  it('before anything is sent', async () => {
+    const { network, links } = setUp();
+    const call = links.create(BODY, { signal: AbortSignal.abort(reason) });
+    await expect(call).rejects.toBe(reason);
+    expect(network.sent).toHaveLength(0);
+  });
+
+  it('with a reason that is no error', async () => {
+    const { links } = setUp();
+    await expect(links.create(BODY, { signal: AbortSignal.abort('gone') })).rejects.toBe('gone');
+  });
+
+  it('while waiting for the answer', async () => {
+    const { start, expectEnd, network } = setUp();
+    const call = start();
+    await settle();
+    expect(network.sent).toHaveLength(1);
+    await expectEnd(call);
+  });
+
+  it('while waiting for the answer of a fetch that does not listen', async () => {
+    const { start, expectEnd } = setUp({ fetch: () => new Promise(() => {}) });
+    await expectEnd(start());
+  });
+
+  it('while reading the body', async () => {
+    const endless = new Response(new ReadableStream({ pull: () => new Promise(() => {}) }));
+    const { start, expectEnd } = setUp({ fetch: async () => endless });
+    await expectEnd(start());
+  });
+
+  it('during a backoff', async () => {
+    const { start, expectEnd, clock } = setUp({
+      fetch: async () => json({ error: 'no' }, 503, { 'Retry-After': '60' }),
+    });
+    const call = start();
+    await settle();
+    expect(clock.sleeping).toBe(1);
+    await expectEnd(call);
+    expect(clock.sleeping).toBe(0);
+  });
+
+  it("during another call's cooldown", async () => {
+    const { start, expectEnd, links, network, clock } = setUp();
+    links.create(BODY, { maxRetries: 0 }).catch(() => {});
+    await network.answer(0, json({ error: 'no' }, 429, { 'Retry-After': '60' }));
+    const call = start();
+    await settle();
+    expect(clock.sleeping).toBe(1);
+    await expectEnd(call);
+  });
+
+  it('while waiting for its turn', async () => {
+    const { start, expectEnd, links, clock } = setUp({ requestsPerMinute: 1 });
+    void links.create(BODY);
+    const call = start();
+    await settle();
+    expect(clock.sleeping).toBe(1);
+    await expectEnd(call);
+  });
+
+  it('with a total timeout that is still far', async () => {
+    const { links, controller, expectEnd } = setUp({ totalTimeoutMs: 60_000 });
+    const call = links.create(BODY, { signal: controller.signal });
+    call.catch(() => {});
+    await expectEnd(call);
+  });
+
+  it("leaves the reason's own stack alone, though it is an error of this package", async () => {
+    const own = new TimeoutError('mine', { outcome: 'not-sent', timeoutMs: 1 });
+    const { stack } = own;
+    const { links } = setUp();
+    await expect(links.create(BODY, { signal: AbortSignal.abort(own) })).rejects.toBe(own);
+    expect(own.stack).toBe(stack);
+  });
+});
+
+describe('totalTimeoutMs', () => {
+  it('ends a backoff, and knows that nothing was done', async () => {
+    const { links } = setUp({
+      fetch: async () => json({ error: 'no' }, 429, { 'Retry-After': '60' }),
+      totalTimeoutMs: 30,
+    });
+    await expect(links.create(BODY)).rejects.toMatchObject({
+      name: 'TimeoutError',
+      outcome: 'not-sent',
+      timeoutMs: 30,
+      cause: { name: 'RateLimitError' },
+    });
+  });
+
+  it('ends a backoff after a lost attempt, and knows that it may have been done', async () => {
+    const { links } = setUp({
+      fetch: () => Promise.reject(new TypeError('Failed to fetch')),
+      idempotency: true,
+      totalTimeoutMs: 30,
+    });
+    const call = links.create(BODY);
+    await expect(call).rejects.toMatchObject({ name: 'TimeoutError', outcome: 'unknown' });
+  });
+});
+
+it('1,000 calls on one signal leave no listener, whether they succeed, are repeated or fail', async () => {
+  const { signal } = new AbortController();
+  let calls = 0;
+  const fetch = async () => {
+    calls += 1;
+    if (calls % 3 === 0) return json({ error: 'no' }, 503, { 'Retry-After': '1' });
+    return calls % 5 === 0 ? json({ error: 'no' }, 400) : json(LINK, 201);
+  };
+  const { links } = makeClient({ fetch }, { clock: new InstantClock() });
+  for (let n = 0; n < 1000; n += 1) {
+    const totalTimeoutMs = n % 2 === 0 ? 0 : 60_000;
+    await links.create(BODY, { signal, totalTimeoutMs }).catch(() => {});
+  }
+  expect(calls).toBeGreaterThan(1000);
+  expect(getEventListeners(signal, 'abort')).toHaveLength(0);
+});

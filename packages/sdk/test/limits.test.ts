@@ -1,0 +1,210 @@
+import { describe, expect, it } from 'vitest';
+import { RateLimitError } from '../src/errors/rate-limit-error.ts';
+import type { CooldownEvent } from '../src/http/hooks.ts';
+import type { ShortlinkOptions } from '../src/options.ts';
+import { JOB, json, LINK } from './answers.ts';
+import { FakeClock, InstantClock, settle } from './fake-clock.ts';
+import { FakeFetch } from './fake-fetch.ts';
+import { makeClient } from './make-client.ts';
+
+function setUp(options: ShortlinkOptions = {}) {
+  const clock = new FakeClock();
+  const network = new FakeFetch();
+  const cooldowns: CooldownEvent[] = [];
+  const hooks = { onCooldown: (event: CooldownEvent) => cooldowns.push(event) };
+  const client = makeClient({ fetch: network.fetch, hooks, ...options }, { clock });
+  const answer = (index: number, response: Response) => network.answer(index, response);
+  return { ...client, clock, sent: network.sent, answer, cooldowns };
+}
+
+const create = ({ links }: Pick<ReturnType<typeof setUp>, 'links'>, maxRetries?: number) =>
+  links.create({ target_url: LINK.target_url }, { maxRetries });
+const tooMany = (retryAfter: string, headers: Record<string, string> = {}) =>
+  json({ error: 'limit of 60 requests per minute' }, 429, {
+    'Retry-After': retryAfter,
+    ...headers,
+  });
+
+describe('Retry-After', () => {
+  it.each([
+    ['34', 34_000],
+    ['1.5', 1500],
+    ['Fri, 20 Nov 2026 00:00:42 GMT', 42_000],
+    ['Friday, 20-Nov-26 00:00:42 GMT', 42_000],
+    ['Fri Nov 20 00:00:42 2026', 42_000],
+    // What can't be read, and what is over, falls back to the backoff.
+    ['soon', 500],
+    ['-5', 500],
+    ['', 500],
+    ['Fri, 20 Nov 2026 00:00:00 GMT', 500],
+    ['Thu, 19 Nov 2026 00:00:00 GMT', 500],
+  ])('%j: nothing is sent before %i ms are over, and then at once', async (value, ms) => {
+    const test = setUp();
+    const call = create(test);
+    await test.answer(0, tooMany(value));
+    await test.clock.advance(ms - 1);
+    expect(test.sent).toHaveLength(1);
+    await test.clock.advance(1);
+    expect(test.sent).toHaveLength(2);
+    await test.answer(1, json(LINK, 201));
+    await expect(call).resolves.toEqual(LINK);
+  });
+
+  it("counts a date from the answer's Date header", async () => {
+    const test = setUp();
+    const call = create(test);
+    const hourAhead = { Date: 'Fri, 20 Nov 2026 01:00:00 GMT' };
+    await test.answer(0, tooMany('Fri, 20 Nov 2026 01:00:05 GMT', hourAhead));
+    await test.clock.advance(4999);
+    expect(test.sent).toHaveLength(1);
+    await test.clock.advance(1);
+    await test.answer(1, json(LINK, 201));
+    await expect(call).resolves.toEqual(LINK);
+  });
+});
+
+describe('maxRetryAfterMs', () => {
+  it.each([
+    ['90.001', 90_001],
+    ['86400', 86_400_000],
+    [String(2 ** 31), 2 ** 31 * 1000],
+  ])('%s s is too long: the error is thrown at once with the wait in it', async (value, ms) => {
+    const test = setUp();
+    const call = create(test);
+    call.catch(() => {});
+    await test.answer(0, tooMany(value));
+    await expect(call).rejects.toBeInstanceOf(RateLimitError);
+    await expect(call).rejects.toHaveProperty('retryAfterMs', ms);
+    expect(test.clock.delays).toEqual([]);
+    expect(test.cooldowns).toEqual([]);
+  });
+
+  it('90 s is not', async () => {
+    const test = setUp();
+    const call = create(test);
+    await test.answer(0, tooMany('90'));
+    await test.clock.advance(90_000);
+    await test.answer(1, json(LINK, 201));
+    await expect(call).resolves.toEqual(LINK);
+  });
+
+  it('holds for a 503 too', async () => {
+    const test = setUp({ maxRetryAfterMs: 1000 });
+    const call = create(test);
+    call.catch(() => {});
+    await test.answer(0, json({ error: 'closed' }, 503, { 'Retry-After': '2' }));
+    await expect(call).rejects.toMatchObject({ name: 'ServerError', retryAfterMs: 2000 });
+  });
+
+  it('can be longer than a timer', async () => {
+    const clock = new InstantClock();
+    const answers = [tooMany('2600000'), json(LINK, 201)];
+    const fetch = async () => answers.shift() ?? Response.error();
+    const { links } = makeClient({ fetch, maxRetryAfterMs: Number.POSITIVE_INFINITY }, { clock });
+    await expect(links.create({ target_url: LINK.target_url })).resolves.toEqual(LINK);
+    expect(clock.delays).toEqual([2_600_000_000]);
+  });
+});
+
+describe('the cooldown', () => {
+  it('pauses every request of the client, polls too', async () => {
+    const test = setUp();
+    const refused = create(test);
+    await test.answer(0, tooMany('10'));
+    const others = [create(test), test.jobs.retrieve(JOB.id), create(test)];
+    await test.clock.advance(9999);
+    expect(test.sent).toHaveLength(1);
+    await test.clock.advance(1);
+    expect(test.sent).toHaveLength(5);
+    await settle();
+    for (const [index, { request }] of test.sent.entries()) {
+      if (index > 0) await test.answer(index, json(request.method === 'GET' ? JOB : LINK));
+    }
+    await expect(Promise.all([refused, ...others])).resolves.toHaveLength(4);
+    expect(test.cooldowns).toEqual([{ waitMs: 10_000, retryAfterMs: 10_000 }]);
+  });
+
+  it('begins though the refused call itself is not repeated', async () => {
+    const test = setUp();
+    const refused = create(test, 0);
+    refused.catch(() => {});
+    await test.answer(0, tooMany('10'));
+    await expect(refused).rejects.toBeInstanceOf(RateLimitError);
+    void create(test);
+    await test.clock.advance(9999);
+    expect(test.sent).toHaveLength(1);
+    await test.clock.advance(1);
+    expect(test.sent).toHaveLength(2);
+  });
+
+  it('grows with the longest wait of several refusals', async () => {
+    const test = setUp();
+    void create(test);
+    void create(test);
+    await test.answer(1, tooMany('20'));
+    await test.answer(0, tooMany('10'));
+    await test.clock.advance(19_999);
+    expect(test.sent).toHaveLength(2);
+    await test.clock.advance(1);
+    expect(test.sent).toHaveLength(4);
+    expect(test.cooldowns).toHaveLength(1);
+  });
+
+  it('uses up no attempt of the calls that wait for it', async () => {
+    const test = setUp();
+    void create(test, 1);
+    await test.answer(0, tooMany('1'));
+    const waiting = create(test, 0);
+    await test.clock.advance(1000);
+    await test.answer(test.sent.length - 1, json(LINK));
+    await expect(waiting).resolves.toEqual(LINK);
+  });
+});
+
+describe('requestsPerMinute', () => {
+  it('sends one request every 60 s / N, polls included, whatever is asked at once', async () => {
+    const test = setUp({ requestsPerMinute: 60 });
+    for (let n = 0; n < 3; n += 1) void create(test);
+    void test.jobs.retrieve(JOB.id);
+    await settle();
+    expect(test.sent).toHaveLength(1);
+    await test.clock.advance(949);
+    expect(test.sent).toHaveLength(1);
+    await test.clock.advance(1);
+    expect(test.sent).toHaveLength(2);
+    await test.clock.advance(2000);
+    expect(test.sent.map(({ request }) => request.method)).toEqual(['POST', 'POST', 'POST', 'GET']);
+  });
+
+  it('goes on at its pace after a cooldown, without a stampede', async () => {
+    const test = setUp({ requestsPerMinute: 60 });
+    for (let n = 0; n < 5; n += 1) void create(test);
+    await test.answer(0, tooMany('30'));
+    await test.clock.advance(29_999);
+    expect(test.sent).toHaveLength(1);
+    await test.clock.advance(1);
+    expect(test.sent).toHaveLength(2);
+    await test.clock.advance(1000);
+    expect(test.sent).toHaveLength(3);
+  });
+
+  it('gives the turn of an aborted call to the next one', async () => {
+    const test = setUp({ requestsPerMinute: 60 });
+    void create(test);
+    const controller = new AbortController();
+    const aborted = test.links.create({ target_url: 'x' }, { signal: controller.signal });
+    void create(test);
+    await settle();
+    controller.abort(new Error('enough'));
+    await expect(aborted).rejects.toThrow('enough');
+    await test.clock.advance(1000);
+    expect(test.sent).toHaveLength(2);
+  });
+
+  it('does not hold anything back at 0', async () => {
+    const test = setUp({ requestsPerMinute: 0 });
+    for (let n = 0; n < 50; n += 1) void create(test);
+    await settle();
+    expect(test.sent).toHaveLength(50);
+  });
+});

@@ -1,0 +1,180 @@
+import { HttpResponse, http } from 'msw';
+import { setupServer } from 'msw/node';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { ApiError } from '../src/errors/api-error.ts';
+import { ConnectionError } from '../src/errors/connection-error.ts';
+import { RateLimitError } from '../src/errors/rate-limit-error.ts';
+import { ServerError } from '../src/errors/server-error.ts';
+import { JOB, json, LINK } from './answers.ts';
+import { InstantClock } from './fake-clock.ts';
+import { BASE_URL, makeClient } from './make-client.ts';
+
+/** The rows of the retry table that an HTTP mock can play; what needs a socket is in sockets.test.ts. */
+const server = setupServer();
+beforeAll(() => server.listen({ onUnhandledFrame: 'error' }));
+afterEach(() => server.resetHandlers());
+afterAll(() => server.close());
+
+type Kind = 'GET' | 'POST' | 'POST with a key';
+const KINDS: Kind[] = ['GET', 'POST', 'POST with a key'];
+
+/** Fails the first attempt of a call, answers the second one well, and says what came of it. */
+async function play(kind: Kind, failure: () => Response) {
+  const keys: (string | null)[] = [];
+  const answer = (good: object, status: number) => (info: { request: Request }) => {
+    keys.push(info.request.headers.get('idempotency-key'));
+    return keys.length === 1 ? failure() : json(good, status);
+  };
+  server.use(
+    http.get(`${BASE_URL}/api/v1/jobs/:id`, answer(JOB, 200)),
+    http.post(`${BASE_URL}/api/v1/links`, answer(LINK, 201)),
+  );
+  const clock = new InstantClock();
+  const client = makeClient({ idempotency: kind === 'POST with a key' }, { clock });
+  const call =
+    kind === 'GET'
+      ? client.jobs.retrieve(JOB.id)
+      : client.links.create({ target_url: LINK.target_url });
+  const result = await call.then(
+    (value) => ({ value, error: undefined }),
+    (error: unknown) => ({ value: undefined, error }),
+  );
+  return { ...result, sent: keys.length, keys, waits: clock.delays };
+}
+
+const refusal =
+  (status: number, headers: Record<string, string> = {}) =>
+  () =>
+    json({ error: 'not now' }, status, headers);
+
+describe('the retry table', () => {
+  it.each(KINDS)('429: %s is sent again after Retry-After', async (kind) => {
+    const { value, sent, waits } = await play(kind, refusal(429, { 'Retry-After': '34' }));
+    expect(value).toMatchObject(kind === 'GET' ? JOB : LINK);
+    expect(sent).toBe(2);
+    expect(waits[0]).toBe(34_000);
+  });
+
+  it.each(KINDS)('429 without Retry-After: %s is sent again after a backoff', async (kind) => {
+    const { sent, waits } = await play(kind, refusal(429));
+    expect(sent).toBe(2);
+    expect(waits[0]).toBe(500);
+  });
+
+  it('connection failed, cause unknown: GET is sent again', async () => {
+    expect((await play('GET', () => HttpResponse.error())).sent).toBe(2);
+  });
+
+  it('connection failed, cause unknown: POST is sent once', async () => {
+    const { sent, error } = await play('POST', () => HttpResponse.error());
+    expect(sent).toBe(1);
+    expect(error).toBeInstanceOf(ConnectionError);
+    expect(error).toHaveProperty('outcome', 'unknown');
+  });
+
+  it('connection failed, cause unknown: POST with a key is sent again with the same key', async () => {
+    const { sent, keys } = await play('POST with a key', () => HttpResponse.error());
+    expect(sent).toBe(2);
+    expect(keys[0]).toMatch(/^[\da-f-]{36}$/);
+    expect(keys[1]).toBe(keys[0]);
+  });
+
+  describe.each([500, 502, 503, 504])('%i', (status) => {
+    it.each(['GET', 'POST with a key'] as const)('%s is sent again', async (kind) => {
+      const { value, sent, waits } = await play(kind, refusal(status));
+      expect(value).toBeDefined();
+      expect(sent).toBe(2);
+      expect(waits[0]).toBe(500);
+    });
+
+    it('POST is sent once', async () => {
+      const { sent, error } = await play('POST', refusal(status));
+      expect(sent).toBe(1);
+      expect(error).toBeInstanceOf(ServerError);
+      expect(error).toHaveProperty('status', status);
+    });
+  });
+
+  it.each(KINDS)('503 with Retry-After: %s is sent again', async (kind) => {
+    const { value, sent, waits } = await play(kind, refusal(503, { 'Retry-After': '7' }));
+    expect(value).toBeDefined();
+    expect(sent).toBe(2);
+    expect(waits[0]).toBe(7000);
+  });
+
+  it('503 with a Retry-After that can not be read: POST is sent once', async () => {
+    const { sent } = await play('POST', refusal(503, { 'Retry-After': 'soon' }));
+    expect(sent).toBe(1);
+  });
+
+  it('409 with Retry-After: POST with a key waits for its twin', async () => {
+    const { value, sent, waits } = await play(
+      'POST with a key',
+      refusal(409, { 'Retry-After': '2' }),
+    );
+    expect(value).toBeDefined();
+    expect(sent).toBe(2);
+    expect(waits[0]).toBe(2000);
+  });
+
+  it('409 with Retry-After: POST without a key is sent once', async () => {
+    const { sent, error } = await play('POST', refusal(409, { 'Retry-After': '2' }));
+    expect(sent).toBe(1);
+    expect(error).toBeInstanceOf(ApiError);
+  });
+
+  describe.each([400, 401, 403, 404, 413, 415, 422, 501])('%i', (status) => {
+    it.each(KINDS)('%s is sent once', async (kind) => {
+      const { sent, error } = await play(kind, refusal(status, { 'Retry-After': '1' }));
+      expect(sent).toBe(1);
+      expect(error).toHaveProperty('status', status);
+    });
+  });
+});
+
+describe('the number of attempts', () => {
+  const always429 = () => {
+    let sent = 0;
+    server.use(
+      http.post(`${BASE_URL}/api/v1/links`, () => {
+        sent += 1;
+        return json({ error: 'not now' }, 429, { 'Retry-After': '1' });
+      }),
+    );
+    return () => sent;
+  };
+
+  it.each([
+    [undefined, 6],
+    [0, 1],
+    [2, 3],
+  ])('maxRetries %s gives %i attempts', async (maxRetries, attempts) => {
+    const sent = always429();
+    const { links } = makeClient({ maxRetries });
+    await expect(links.create({ target_url: 'https://a.example' })).rejects.toBeInstanceOf(
+      RateLimitError,
+    );
+    expect(sent()).toBe(attempts);
+  });
+
+  it("a call's maxRetries wins over the client's", async () => {
+    const sent = always429();
+    const { links } = makeClient({ maxRetries: 4 });
+    const call = links.create({ target_url: 'https://a.example' }, { maxRetries: 1 });
+    await expect(call).rejects.toHaveProperty('retryAfterMs', 1000);
+    expect(sent()).toBe(2);
+  });
+
+  it('backs off further with each attempt', async () => {
+    server.use(
+      http.get(`${BASE_URL}/api/v1/usage`, () => HttpResponse.text('down', { status: 502 })),
+    );
+    const clock = new InstantClock();
+    const { usage } = makeClient({}, { clock });
+    await expect(usage.retrieve()).rejects.toHaveProperty(
+      'message',
+      'The service answered 502: down',
+    );
+    expect(clock.delays).toEqual([500, 1000, 2000, 4000, 8000]);
+  });
+});

@@ -1,0 +1,114 @@
+import { inspect } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { Shortlink } from '../src/index.ts';
+import type { ShortlinkOptions } from '../src/options.ts';
+import { json, LINK } from './answers.ts';
+import { API_KEY, BASE_URL, makeClient } from './make-client.ts';
+
+const MESSAGE = `the key ${API_KEY} is unknown`;
+const ECHO = { 'x-request-id': API_KEY, 'x-echo': `key=${API_KEY}` };
+
+/** Every way of looking at a value that ends up in logs. */
+function everyView(value: unknown): string {
+  const views = [
+    inspect(value, { depth: Number.POSITIVE_INFINITY, showHidden: true, getters: true }),
+    JSON.stringify(value),
+    String(value),
+  ];
+  if (value instanceof Error) {
+    views.push(value.stack ?? '', JSON.stringify(value, Object.getOwnPropertyNames(value)));
+  }
+  try {
+    views.push(inspect(structuredClone(value), { depth: Number.POSITIVE_INFINITY }));
+  } catch (failure) {
+    views.push(inspect(failure, { depth: Number.POSITIVE_INFINITY, showHidden: true }));
+  }
+  return views.join('\n');
+}
+
+/** What a call ends with, and everything it said on the way. */
+async function play(fetch: typeof globalThis.fetch, options: ShortlinkOptions = {}) {
+  const said: unknown[] = [];
+  const say = (...parts: unknown[]) => said.push(...parts);
+  const client = makeClient({
+    fetch,
+    maxRetries: 1,
+    hooks: { onRequest: say, onResponse: say, onRetry: say, onCooldown: say },
+    logger: { debug: say, info: say, warn: say, error: say },
+    ...options,
+  });
+  const end: unknown = await client.links
+    .create({ target_url: LINK.target_url })
+    .catch((error: unknown) => error);
+  return { end, said, client };
+}
+
+describe('the API key is nowhere', () => {
+  it('in a client', () => {
+    const client = new Shortlink({ apiKey: API_KEY, baseUrl: BASE_URL, headers: { a: API_KEY } });
+    expect(everyView(client)).not.toContain(API_KEY);
+    expect(everyView([client.links, client.jobs, client.usage])).not.toContain(API_KEY);
+  });
+
+  it.each([400, 401, 403, 404, 409, 422, 429, 500, 503])(
+    'in the error, events and log lines of a %i that quotes it',
+    async (status) => {
+      const body = { error: MESSAGE, details: [{ field: API_KEY, message: MESSAGE }] };
+      const { end, said } = await play(async () => json(body, status, ECHO));
+      expect(end).toHaveProperty('status', status);
+      expect(everyView(end)).not.toContain(API_KEY);
+      expect(everyView(said)).not.toContain(API_KEY);
+    },
+  );
+
+  it('in the error of a page that quotes it, escaped or not', async () => {
+    const { end } = await play(async () => new Response(MESSAGE, { status: 502, headers: ECHO }));
+    expect(everyView(end)).not.toContain(API_KEY);
+  });
+
+  it('in the error of an answer of another shape', async () => {
+    const { end } = await play(async () => json({ [API_KEY]: MESSAGE }));
+    expect(end).toHaveProperty('name', 'ResponseShapeError');
+    expect(everyView(end)).not.toContain(API_KEY);
+  });
+
+  it('in the error of a lost connection, whose cause carries the request', async () => {
+    const { end, said } = await play(async (input) => {
+      const cause = Object.assign(new Error(MESSAGE), { request: input, code: 'ECONNRESET' });
+      throw Object.assign(new TypeError('fetch failed', { cause }), { request: input });
+    });
+    expect(end).toMatchObject({ name: 'ConnectionError', cause: { cause: expect.anything() } });
+    expect(everyView(end)).not.toContain(API_KEY);
+    expect(everyView(said)).not.toContain(API_KEY);
+  });
+
+  it('in the error of a timeout', async () => {
+    const { end, said } = await play(() => new Promise(() => {}), { timeoutMs: 10 });
+    expect(end).toHaveProperty('name', 'TimeoutError');
+    expect(everyView([end, said])).not.toContain(API_KEY);
+  });
+
+  it.each([`${API_KEY}\n`, ` ${API_KEY}`, `${API_KEY}é`])('in the error of a bad key', (apiKey) => {
+    const make = () => new Shortlink({ apiKey, baseUrl: BASE_URL });
+    expect(make).toThrow(expect.objectContaining({ option: 'apiKey' }));
+    try {
+      make();
+    } catch (error) {
+      expect(everyView(error)).not.toContain(API_KEY);
+    }
+  });
+
+  it('in the error of a bad header value, and a password in none of a bad address', () => {
+    const bad = [
+      { headers: { 'x-token': 'hunter2\n' } },
+      { baseUrl: 'https://me:hunter2@a.example' },
+      { baseUrl: 'ftp://me:hunter2@a.example' },
+      { baseUrl: 'me:hunter2@a.example' },
+    ];
+    for (const options of bad) {
+      const make = () => new Shortlink({ apiKey: API_KEY, baseUrl: BASE_URL, ...options });
+      expect(make).toThrow();
+      expect(make).not.toThrow(/hunter2/);
+    }
+  });
+});
