@@ -1,0 +1,124 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { CLICK_FLUSH_MS, ClickBuffer } from './click-buffer.ts';
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+function setUp() {
+  const written = new Map<string, number>();
+  const writes: number[] = [];
+  const logged: object[] = [];
+  const store = {
+    addClicks: async (clicks: ReadonlyMap<string, number>) => {
+      writes.push(clicks.size);
+      for (const [code, count] of clicks) written.set(code, (written.get(code) ?? 0) + count);
+    },
+  };
+  const logger = { error: (fields: object) => logged.push(fields) };
+  return { written, writes, logged, store, buffer: new ClickBuffer({ store, logger }) };
+}
+
+test('clicks are written together, before half a second is over', async () => {
+  const { buffer, written, writes } = setUp();
+  buffer.add('a');
+  buffer.add('a');
+  await vi.advanceTimersByTimeAsync(CLICK_FLUSH_MS - 1);
+  buffer.add('b');
+  expect(writes).toEqual([]);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(written).toEqual(
+    new Map([
+      ['a', 2],
+      ['b', 1],
+    ]),
+  );
+  expect(writes).toEqual([2]);
+  expect(CLICK_FLUSH_MS).toBeLessThan(500);
+});
+
+test('without clicks nothing is written', async () => {
+  const { buffer, writes } = setUp();
+  await vi.advanceTimersByTimeAsync(10_000);
+  await buffer.flush();
+  await buffer.stop();
+  expect(writes).toEqual([]);
+});
+
+test('many codes are written in steps that others can come between', async () => {
+  const { buffer, writes } = setUp();
+  for (let n = 0; n < 1_200; n += 1) buffer.add(`code ${n}`);
+  await buffer.flush();
+  expect(writes).toEqual([500, 500, 200]);
+});
+
+test('clicks of a failed write are kept, and none is counted twice', async () => {
+  const { buffer, written, store, logged } = setUp();
+  const { addClicks } = store;
+  let calls = 0;
+  store.addClicks = (clicks) => {
+    calls += 1;
+    return calls === 2 ? Promise.reject(new Error('full')) : addClicks(clicks);
+  };
+  for (let n = 0; n < 1_200; n += 1) buffer.add(`code ${n}`);
+  expect(await buffer.flush()).toBe(false);
+  expect(logged).toHaveLength(1);
+  buffer.add('code 0');
+  buffer.add('code 1199');
+  await vi.advanceTimersByTimeAsync(CLICK_FLUSH_MS);
+  expect(written.size).toBe(1_200);
+  expect(written.get('code 0')).toBe(2);
+  expect(written.get('code 1199')).toBe(2);
+  expect([...written.values()].reduce((sum, count) => sum + count)).toBe(1_202);
+});
+
+test('a click during a write is in the next one', async () => {
+  const { buffer, written, store } = setUp();
+  const { addClicks } = store;
+  store.addClicks = async (clicks) => {
+    if (!written.has('late')) buffer.add('late');
+    await addClicks(clicks);
+  };
+  buffer.add('a');
+  await buffer.flush();
+  expect(written).toEqual(new Map([['a', 1]]));
+  await vi.advanceTimersByTimeAsync(CLICK_FLUSH_MS);
+  expect(written.get('late')).toBe(1);
+  await buffer.stop();
+});
+
+test('stop writes the last clicks, also those that wait for a write that runs', async () => {
+  const { buffer, written, store } = setUp();
+  const { addClicks } = store;
+  store.addClicks = async (clicks) => {
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    await addClicks(clicks);
+  };
+  buffer.add('a');
+  const running = buffer.flush();
+  buffer.add('b');
+  const stopping = buffer.stop();
+  await vi.advanceTimersByTimeAsync(100);
+  await Promise.all([running, stopping]);
+  expect(written).toEqual(
+    new Map([
+      ['a', 1],
+      ['b', 1],
+    ]),
+  );
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test('stop gives up when the store stays broken, and says what is lost', async () => {
+  const { buffer, store, logged } = setUp();
+  store.addClicks = () => Promise.reject(new Error('full'));
+  buffer.add('a');
+  buffer.add('a');
+  buffer.add('b');
+  await buffer.stop();
+  expect(logged.at(-1)).toEqual({ lost: 3 });
+  expect(vi.getTimerCount()).toBe(0);
+});

@@ -1,0 +1,57 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { Housekeeping, PRUNE_INTERVAL_MS } from './housekeeping.ts';
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+test('it prunes at the start and then every hour, also after a failure', async () => {
+  const pruned: number[] = [];
+  const logged: object[] = [];
+  const store = {
+    prune: async (now: number) => {
+      pruned.push(now);
+      if (pruned.length === 2) throw new Error('busy');
+    },
+  };
+  const logger = { error: (fields: object) => logged.push(fields) };
+  const housekeeping = new Housekeeping({ store, logger, now: () => 42 });
+  housekeeping.start();
+  expect(pruned).toEqual([42]);
+  await vi.advanceTimersByTimeAsync(PRUNE_INTERVAL_MS);
+  expect(pruned).toHaveLength(2);
+  expect(logged).toHaveLength(1);
+  await vi.advanceTimersByTimeAsync(PRUNE_INTERVAL_MS);
+  expect(pruned).toHaveLength(3);
+  await housekeeping.stop();
+  await vi.advanceTimersByTimeAsync(PRUNE_INTERVAL_MS);
+  expect(pruned).toHaveLength(3);
+});
+
+test('a run that takes longer than the interval is not doubled, and stop waits for it', async () => {
+  let finish = () => {};
+  let runs = 0;
+  const store = {
+    prune: () => {
+      runs += 1;
+      return new Promise<void>((resolve) => {
+        finish = resolve;
+      });
+    },
+  };
+  const housekeeping = new Housekeeping({ store });
+  housekeeping.start();
+  await vi.advanceTimersByTimeAsync(3 * PRUNE_INTERVAL_MS);
+  expect(runs).toBe(1);
+  let stopped = false;
+  const stopping = housekeeping.stop().then(() => {
+    stopped = true;
+  });
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(stopped).toBe(false);
+  finish();
+  await stopping;
+});

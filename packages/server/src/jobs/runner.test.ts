@@ -1,0 +1,137 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { JobRunner } from './runner.ts';
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** Jobs as a number of chunks that are left, and a record of the chunks that were run. */
+function setUp(jobs: Record<string, number>) {
+  const left = new Map(Object.entries(jobs));
+  const ran: string[] = [];
+  const logged: object[] = [];
+  const store = {
+    pendingJobs: async () => [...left].filter(([, chunks]) => chunks > 0).map(([id]) => id),
+    runJobChunk: async (jobId: string) => {
+      ran.push(jobId);
+      const chunks = (left.get(jobId) ?? 1) - 1;
+      left.set(jobId, chunks);
+      return { processed: 1, done: chunks <= 0 };
+    },
+  };
+  const logger = { error: (fields: object) => logged.push(fields) };
+  return { left, ran, logged, store, runner: new JobRunner({ store, logger, now: () => 42 }) };
+}
+
+test('it takes up the unfinished jobs of an earlier run, in turns', async () => {
+  const { runner, ran } = setUp({ big: 4, small: 1, middle: 2 });
+  await runner.start();
+  await vi.advanceTimersByTimeAsync(0);
+  expect(ran).toEqual(['big', 'small', 'middle', 'big', 'middle', 'big', 'big']);
+  await runner.stop();
+});
+
+test('it runs a job it is told of, once, however often it is told', async () => {
+  const { runner, ran, left } = setUp({});
+  left.set('new', 2);
+  runner.notify('new');
+  runner.notify('new');
+  await vi.advanceTimersByTimeAsync(0);
+  runner.notify('new');
+  await vi.advanceTimersByTimeAsync(0);
+  expect(ran).toEqual(['new', 'new', 'new']);
+  expect(left.get('new')).toBe(-1);
+});
+
+test('a chunk that fails is tried again, later each time, and holds up no other job', async () => {
+  const { runner, ran, logged, store } = setUp({ bad: 1, good: 3 });
+  const { runJobChunk } = store;
+  let failing = true;
+  store.runJobChunk = async (jobId) => {
+    if (jobId !== 'bad' || !failing) return runJobChunk(jobId);
+    ran.push('bad fails');
+    throw new Error('disk full');
+  };
+  await runner.start();
+  await vi.advanceTimersByTimeAsync(0);
+  expect(ran).toEqual(['bad fails', 'good', 'good', 'good']);
+  expect(logged).toMatchObject([{ jobId: 'bad', failures: 1, retryMs: 200 }]);
+
+  ran.length = 0;
+  await vi.advanceTimersByTimeAsync(199);
+  expect(ran).toEqual([]);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(ran).toEqual(['bad fails']);
+  await vi.advanceTimersByTimeAsync(400 + 800 + 1_600);
+  expect(logged.at(-1)).toMatchObject({ failures: 5, retryMs: 3_200 });
+  await vi.advanceTimersByTimeAsync(600_000);
+  expect(logged.at(-1)).toMatchObject({ retryMs: 30_000 });
+
+  failing = false;
+  ran.length = 0;
+  await vi.advanceTimersByTimeAsync(30_000);
+  expect(ran).toEqual(['bad']);
+  await runner.stop();
+});
+
+test('a failure is forgotten after a success', async () => {
+  const { runner, logged, store } = setUp({ job: 3 });
+  const { runJobChunk } = store;
+  let calls = 0;
+  store.runJobChunk = (jobId) => {
+    calls += 1;
+    return calls % 2 === 1 ? Promise.reject(new Error('now and then')) : runJobChunk(jobId);
+  };
+  await runner.start();
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(logged).toMatchObject([{ failures: 1 }, { failures: 1 }, { failures: 1 }]);
+  await runner.stop();
+});
+
+test('stop waits for the chunk that runs and starts no other', async () => {
+  const { runner, ran, store } = setUp({ job: 9 });
+  const { runJobChunk } = store;
+  let finish = () => {};
+  store.runJobChunk = async (jobId) => {
+    await new Promise<void>((resolve) => {
+      finish = resolve;
+    });
+    return runJobChunk(jobId);
+  };
+  await runner.start();
+  let stopped = false;
+  const stopping = runner.stop().then(() => {
+    stopped = true;
+  });
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(stopped).toBe(false);
+  finish();
+  await stopping;
+  expect(ran).toEqual(['job']);
+  runner.notify('late');
+  await vi.advanceTimersByTimeAsync(120_000);
+  expect(ran).toEqual(['job']);
+});
+
+test('a job that nobody told it of is found within a minute', async () => {
+  const { runner, ran, left, store, logged } = setUp({});
+  await runner.start();
+  left.set('lost', 1);
+  const { pendingJobs } = store;
+  store.pendingJobs = () => Promise.reject(new Error('busy'));
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(logged).toHaveLength(1);
+  store.pendingJobs = pendingJobs;
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(ran).toEqual(['lost']);
+  await runner.stop();
+});
+
+test('start rejects when the store can not be read', async () => {
+  const { runner, store } = setUp({});
+  store.pendingJobs = () => Promise.reject(new Error('no database'));
+  await expect(runner.start()).rejects.toThrow('no database');
+});
