@@ -1,0 +1,143 @@
+import { describe, expect, test } from 'vitest';
+import { ownHostMatcher } from './hostnames.ts';
+import { checkTarget, locationOf } from './targets.ts';
+
+const isOwnHost = ownHostMatcher([
+  'sho.rt',
+  'localhost:8787',
+  'xn--bcher-kva.example',
+  '127.0.0.1:9',
+]);
+const check = (target: string) => checkTarget(target, isOwnHost);
+
+test.each([
+  'https://example.com',
+  'http://example.com/',
+  'HTTPS://EXAMPLE.COM/Path?q=1&q=2#frag',
+  'https://example.com:8443/a%20b?x=%00',
+  'https://example.com/a b',
+  'https://example.com/a\\b',
+  'https://example.com/?next=https://user:pass@evil.example',
+  'https://example.com/#@x',
+  'https://bücher.de/ü?ä=ö',
+  'https://例え.jp/',
+  'http://127.0.0.1:3000/',
+  'http://[::1]:3000/',
+  'http://0x7f.1/',
+  'http://localhost:3000/',
+  'http://localhost/',
+  'https://my.sho.rt/',
+  'https://sho.rt.example/',
+  'https://xsho.rt/',
+])('%s is fine', (target) => {
+  expect(check(target)).toBeUndefined();
+});
+
+describe.each([
+  [
+    'is no absolute http or https URL',
+    /absolute http or https URL/,
+    [
+      '',
+      'example.com',
+      '//example.com/',
+      '/docs',
+      'http:example.com',
+      'http:/example.com',
+      'http://',
+      'http:///example.com',
+      'https://?x',
+      'https://#x',
+      'javascript:alert(1)',
+      'JaVaScRiPt:alert(1)//http://x',
+      'data:text/html,x',
+      'file:///etc/passwd',
+      'ftp://example.com/',
+      'mailto:a@example.com',
+      'blob:https://example.com/x',
+      'view-source:https://example.com',
+      'https:\\\\example.com',
+      'https://example.com\\@evil.example',
+      'https://example.com\\.evil.example/',
+      'https://exa mple.com/',
+      'https://exa<mple.com/',
+      'https://example.com:99999/',
+      'https://example.com:x/',
+      'https://[::1/',
+      'https://256.256.256.256/',
+      'https://%00/',
+    ],
+  ],
+  [
+    'carries credentials',
+    /user name or password/,
+    [
+      'https://user@example.com/',
+      'https://user:pass@example.com/',
+      'https://:pass@example.com/',
+      'https://@example.com/',
+      'https://example.com:443@evil.example/',
+      'https://a@b@example.com/',
+    ],
+  ],
+  [
+    'has control characters',
+    /control characters/,
+    [
+      'https://example.com/\r\nSet-Cookie: a=b',
+      'https://example.com/\t',
+      'ht\ntps://example.com/',
+      'java\nscript:alert(1)',
+      'https://example.com/\0',
+      'https://example.com/\u007f',
+      'https://example.com/\u0085',
+      '\u0001https://example.com/',
+    ],
+  ],
+  [
+    'has whitespace around it',
+    /whitespace/,
+    [
+      ' https://example.com/',
+      'https://example.com/ ',
+      'https://example.com/\u00a0',
+      '\ufeffhttps://example.com/',
+    ],
+  ],
+  [
+    'points at an own host, in whatever spelling',
+    /own domains/,
+    [
+      'https://sho.rt',
+      'http://sho.rt/abc',
+      'https://SHO.RT/abc',
+      'https://sho.rt:443/',
+      'https://sho.rt:8080/',
+      'https://sho.rt./',
+      'https://sho.rt.../',
+      'https://ｓｈｏ.ｒｔ/',
+      'https://sho%2ert/',
+      'https://sho。rt/',
+      'http://localhost:8787/x',
+      'https://LOCALHOST.:8787/x',
+      'https://bücher.example/',
+      'https://BÜCHER.example./',
+      'https://xn--bcher-kva.example/',
+      'http://127.1:9/',
+      'http://0x7f.0.0.1:9/',
+      'http://2130706433:9/',
+    ],
+  ],
+])('a target that %s is refused', (_name, message, targets) => {
+  test.each(targets)('%j', (target) => {
+    expect(check(target)).toMatch(message);
+  });
+});
+
+test('what a header can carry is the location as it is, the rest as a URL parser writes it', () => {
+  expect(locationOf('https://example.com')).toBe('https://example.com');
+  expect(locationOf('https://example.com/a\'b"c<d>|^`{}')).toBe(
+    'https://example.com/a\'b"c<d>|^`{}',
+  );
+  expect(locationOf('https://example.com/ü x')).toBe('https://example.com/%C3%BC%20x');
+});

@@ -1,0 +1,152 @@
+import { MAX_BODY_BYTES } from '@shortlink/sdk/wire';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { BATCH, Fixture, LINKS, TARGET } from './fixture.ts';
+
+let app: Fixture;
+let key: string;
+beforeEach(async () => {
+  app = await Fixture.open();
+  key = await app.caller();
+});
+
+const GOOD = JSON.stringify({ target_url: TARGET });
+
+describe.each([LINKS, BATCH])('POST %s', (path) => {
+  test.each([
+    ['empty', '', /empty/],
+    ['broken', '{"target_url": ', /not valid JSON/],
+    ['with a trailing comma', '{"a": 1,}', /not valid JSON/],
+    ['text after the object', '{} {}', /not valid JSON/],
+    ['an array', '[]', /must be a JSON object/],
+    ['null', 'null', /must be a JSON object/],
+    ['a string', '"x"', /must be a JSON object/],
+    ['a number', '1', /must be a JSON object/],
+  ])('a body that is %s is 400', async (_name, body, message) => {
+    const { status, json } = await app.post(key, path, body);
+    expect(status).toBe(400);
+    expect(json).toEqual({ error: expect.stringMatching(message), code: 'invalid_request' });
+    expect(await app.linksUsed(key)).toBe(0);
+  });
+
+  test('invalid UTF-8 is 400', async () => {
+    const { status, json } = await send(path, Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x7d]));
+    expect(status).toBe(400);
+    expect(json.error).toMatch(/UTF-8/);
+  });
+
+  test.each([
+    null,
+    '',
+    'text/plain',
+    'application/x-www-form-urlencoded',
+    'multipart/form-data; boundary=x',
+    'application/jsonp',
+    'application/json+x',
+    'text/json',
+  ])('the content type %j is 415', async (type) => {
+    const { status, json, headers } = await send(path, Buffer.from(GOOD), type);
+    expect(status).toBe(415);
+    expect(json).toMatchObject({
+      error: expect.stringContaining('application/json'),
+      code: 'unsupported_media_type',
+    });
+    expect(headers.get('accept')).toBe('application/json');
+    expect(await app.linksUsed(key)).toBe(0);
+  });
+
+  test('more than 16 MiB are 413, with a length and without', async () => {
+    const tooLarge = Buffer.alloc(MAX_BODY_BYTES + 1, 0x20);
+    const stated = await app.send(path, {
+      method: 'POST',
+      headers: { ...headersFor('application/json'), 'Content-Length': String(tooLarge.length) },
+      body: tooLarge,
+    });
+    for (const { status, json } of [stated, await send(path, tooLarge)]) {
+      expect(status).toBe(413);
+      expect(json).toEqual({
+        error: expect.stringContaining('16 MiB'),
+        code: 'payload_too_large',
+      });
+    }
+  });
+
+  test('an endless body is not read to its end', async () => {
+    let sent = 0;
+    const body = new ReadableStream<Uint8Array>({
+      pull: (controller) => {
+        sent += 65_536;
+        controller.enqueue(new Uint8Array(65_536));
+      },
+    });
+    const headers = headersFor('application/json');
+    const init: RequestInit = { method: 'POST', headers, body, duplex: 'half' };
+    expect((await app.send(path, init)).status).toBe(413);
+    expect(sent).toBeLessThan(MAX_BODY_BYTES * 1.1);
+  });
+});
+
+test.each(['application/json', 'Application/JSON ; charset=utf-8', 'application/json;charset=x'])(
+  'the content type %j is accepted',
+  async (type) => {
+    expect((await send(LINKS, Buffer.from(GOOD), type)).status).toBe(201);
+  },
+);
+
+test('a body of exactly 16 MiB is read', async () => {
+  const body = Buffer.alloc(MAX_BODY_BYTES, 0x20);
+  body.write(GOOD);
+  expect((await send(LINKS, body)).status).toBe(201);
+});
+
+test('a byte order mark is skipped', async () => {
+  expect((await send(LINKS, Buffer.from(`\ufeff${GOOD}`))).status).toBe(201);
+});
+
+test('__proto__ and constructor in a body are unknown fields, not prototypes', async () => {
+  const body = `{"target_url": "${TARGET}", "__proto__": {"title": "x"}, "constructor": {"prototype": {"title": "x"}}}`;
+  const { status, json } = await app.post(key, LINKS, body);
+  expect(status).toBe(201);
+  expect(json.title).toBe('');
+  expect('title' in {}).toBe(false);
+  const onlyProto = await app.post(key, LINKS, `{"__proto__": {"target_url": "${TARGET}"}}`);
+  expect(onlyProto.status).toBe(400);
+});
+
+test('of a repeated field the last counts', async () => {
+  const body = `{"target_url": "javascript:alert(1)", "target_url": "${TARGET}"}`;
+  expect((await app.post(key, LINKS, body)).json.target_url).toBe(TARGET);
+  const reversed = `{"target_url": "${TARGET}", "target_url": "javascript:alert(1)"}`;
+  expect((await app.post(key, LINKS, reversed)).status).toBe(400);
+});
+
+test('JSON nested a million deep is answered, not crashed on', async () => {
+  const deep = `${'['.repeat(1_000_000)}${']'.repeat(1_000_000)}`;
+  expect((await app.post(key, LINKS, deep)).status).toBe(400);
+  const ignored = await app.post(key, LINKS, `{"target_url": "${TARGET}", "x": ${deep}}`);
+  expect(ignored.status).toBe(201);
+  expect((await app.post(key, LINKS, `{"target_url": "${TARGET}", "tags": ${deep}}`)).status).toBe(
+    400,
+  );
+  expect((await app.post(key, LINKS, `{"target_url": "${TARGET}", "title": ${deep}}`)).status).toBe(
+    400,
+  );
+});
+
+test('a client that goes away in mid-body is not a fault of ours', async () => {
+  const body = new ReadableStream<Uint8Array>({
+    start: (controller) => controller.enqueue(new TextEncoder().encode('{"target_url":')),
+    pull: (controller) => controller.error(new Error('aborted')),
+  });
+  const headers = headersFor('application/json');
+  const answer = await app.send(LINKS, { method: 'POST', headers, body, duplex: 'half' });
+  expect(answer.status).toBe(400);
+});
+
+function headersFor(type: string | undefined): Record<string, string> {
+  return { 'X-Api-Key': key, ...(type !== undefined && { 'Content-Type': type }) };
+}
+
+function send(path: string, body: Buffer, type: string | null = 'application/json') {
+  const headers = headersFor(type ?? undefined);
+  return app.send(path, { method: 'POST', headers, body: new Uint8Array(body) });
+}

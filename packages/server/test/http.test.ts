@@ -1,0 +1,233 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { createLogger } from '../src/logger.ts';
+import { openSqliteStore } from '../src/store/sqlite/index.ts';
+import type { Store } from '../src/store/store.ts';
+import { StoreError } from '../src/store/store-error.ts';
+import { BATCH, Fixture, LINKS, PUBLIC_URL, TARGET } from './fixture.ts';
+
+let app: Fixture;
+let key: string;
+beforeEach(async () => {
+  app = await Fixture.open();
+  key = await app.caller();
+});
+
+describe('paths and methods', () => {
+  test.each([
+    ['DELETE', LINKS, 'POST'],
+    ['GET', LINKS, 'POST'],
+    ['GET', BATCH, 'POST'],
+    ['PUT', BATCH, 'POST'],
+    ['POST', '/api/v1/jobs/x', 'GET, HEAD'],
+    ['PATCH', '/api/v1/usage', 'GET, HEAD'],
+    ['POST', '/abcdefg', 'GET, HEAD'],
+    ['DELETE', '/healthz', 'GET, HEAD'],
+    ['OPTIONS', '/readyz', 'GET, HEAD'],
+  ])('%s %s is 405 and allows %s', async (method, path, allow) => {
+    const answer = await app.send(path, { method, headers: { 'X-Api-Key': key } });
+    expect(answer.status).toBe(405);
+    expect(answer.headers.get('allow')).toBe(allow);
+    expect(answer.json).toEqual({
+      error: expect.stringContaining(allow),
+      code: 'method_not_allowed',
+    });
+  });
+
+  test.each([
+    '/',
+    '/api',
+    '/api/v1',
+    '/api/v2/links',
+    '/api/v1/links/',
+    '/api/v1/link',
+    '/api/v1/links/batch/x',
+    '/api/v1/jobs',
+    '/api/v1/jobs/',
+    '/api/v1/jobs/x/y',
+    '/abcdefg/h',
+    '/favicon.ico',
+    '/%00',
+    '/%ff%fe',
+    '//example.com',
+  ])('GET %s is 404', async (path) => {
+    const answer = await app.send(path, { headers: { 'X-Api-Key': key } });
+    expect(answer.status).toBe(404);
+    expect(answer.json).toEqual({ error: expect.any(String), code: 'not_found' });
+  });
+});
+
+describe('request ids', () => {
+  test('every answer has one, and a safe one of the client is kept', async () => {
+    const own = { headers: { 'X-Request-Id': 'trace-1_a=' } };
+    for (const path of ['/', '/healthz', '/abcdefg', LINKS, '/api/v1/jobs/x']) {
+      expect((await app.send(path)).headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
+      expect((await app.send(path, own)).headers.get('x-request-id')).toBe('trace-1_a=');
+    }
+  });
+
+  test.each(['a b', 'ü', 'a"b', '<x>', 'x'.repeat(129)])('%j is replaced', async (id) => {
+    const answer = await app.send('/healthz', { headers: { 'X-Request-Id': encodeLatin1(id) } });
+    expect(answer.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
+  });
+});
+
+describe('browsers', () => {
+  test('a preflight is answered without a key and allows what the API needs', async () => {
+    const answer = await app.send(BATCH, {
+      method: 'OPTIONS',
+      headers: {
+        Origin: 'https://app.example',
+        'Access-Control-Request-Method': 'POST',
+        'Access-Control-Request-Headers': 'x-api-key,content-type,idempotency-key',
+      },
+    });
+    expect(answer.status).toBe(204);
+    expect(answer.headers.get('access-control-allow-origin')).toBe('*');
+    expect(listOf(answer, 'access-control-allow-methods')).toEqual(['get', 'head', 'post']);
+    expect(listOf(answer, 'access-control-allow-headers')).toEqual([
+      'x-api-key',
+      'content-type',
+      'idempotency-key',
+    ]);
+    expect(answer.headers.get('access-control-max-age')).toBe('7200');
+    expect(answer.headers.has('access-control-allow-credentials')).toBe(false);
+  });
+
+  test('every API answer, also a refusal, may be read with its headers', async () => {
+    const limited = await app.caller('custom', { requests_per_minute: 0 });
+    const answers = [
+      await app.post(key, LINKS, { target_url: TARGET }),
+      await app.post(key, LINKS, {}),
+      await app.post('sl_unknown', LINKS, {}),
+      await app.post(limited, LINKS, {}),
+      await app.get(key, '/api/v1/nowhere'),
+      await app.get(key, LINKS),
+    ];
+    expect(answers.map((answer) => answer.status)).toEqual([201, 400, 401, 429, 404, 405]);
+    for (const answer of answers) {
+      expect(answer.headers.get('access-control-allow-origin')).toBe('*');
+      expect(listOf(answer, 'access-control-expose-headers')).toEqual([
+        'retry-after',
+        'ratelimit',
+        'ratelimit-policy',
+        'x-request-id',
+        'location',
+      ]);
+    }
+  });
+
+  test('redirects and probes are not for scripts of other origins', async () => {
+    for (const path of ['/abcdefg', '/healthz', '/']) {
+      expect((await app.send(path)).headers.has('access-control-allow-origin')).toBe(false);
+    }
+  });
+
+  test('API answers are neither stored, sniffed nor framed', async () => {
+    for (const answer of [await app.post(key, LINKS, {}), await app.get(key, '/api/v1/usage')]) {
+      expect(answer.headers.get('cache-control')).toBe('no-store');
+      expect(answer.headers.get('x-content-type-options')).toBe('nosniff');
+      expect(answer.headers.get('content-security-policy')).toContain("default-src 'none'");
+    }
+  });
+});
+
+describe('probes', () => {
+  test('healthz and readyz are 200 while all is well', async () => {
+    expect((await app.send('/healthz')).status).toBe(200);
+    expect((await app.send('/readyz')).json).toEqual({ status: 'ready' });
+  });
+
+  test('readyz is 503 while draining, healthz is not', async () => {
+    app = await Fixture.open({ isDraining: () => true });
+    expect((await app.send('/readyz')).status).toBe(503);
+    expect((await app.send('/readyz')).json.code).toBe('unavailable');
+    expect((await app.send('/healthz')).status).toBe(200);
+  });
+
+  test('readyz is 503 without a database', async () => {
+    await app.store.close();
+    const { status, json } = await app.send('/readyz');
+    expect(status).toBe(503);
+    expect(json.error).toMatch(/database/);
+  });
+});
+
+describe('failures on our side', () => {
+  let store: Store;
+  let log: string[];
+  beforeEach(async () => {
+    store = await openSqliteStore({ path: ':memory:', publicUrl: PUBLIC_URL });
+    log = [];
+    const logger = createLogger('info', (line) => log.push(line));
+    app = await Fixture.open({ store, logger });
+    key = await app.caller('pro');
+  });
+
+  test('are 500 without their cause, which the log has; the request counts nowhere', async () => {
+    store.createLink = () => Promise.reject(new Error('secret detail in /var/lib'));
+    const answer = await app.post(key, LINKS, { target_url: TARGET });
+    expect(answer.status).toBe(500);
+    expect(answer.json).toEqual({
+      error: expect.stringContaining(answer.headers.get('x-request-id') ?? 'no id'),
+      code: 'internal',
+    });
+    expect(answer.text).not.toContain('secret');
+    expect(log.join()).toContain('secret detail');
+    const { json: usage } = await app.get(key, '/api/v1/usage');
+    for (const window of ['minute', 'day', 'month']) expect(usage.requests[window].used).toBe(0);
+  });
+
+  test('that pass are 503 with Retry-After', async () => {
+    store.createLink = () => Promise.reject(new StoreError('full', 'disk full'));
+    const answer = await app.post(key, LINKS, { target_url: TARGET });
+    expect(answer.status).toBe(503);
+    expect(answer.json.code).toBe('unavailable');
+    expect(answer.headers.get('retry-after')).toBe('1');
+    expect((await app.get(key, '/api/v1/usage')).json.requests.minute.used).toBe(0);
+  });
+
+  test('a refund that fails too changes nothing in the answer', async () => {
+    store.createLink = () => Promise.reject(new Error('first'));
+    store.refund = () => Promise.reject(new Error('second'));
+    expect((await app.post(key, LINKS, { target_url: TARGET })).status).toBe(500);
+    expect(log.join()).toContain('refund failed');
+  });
+});
+
+describe('the log', () => {
+  test('has one JSON line per API request, with ids, and neither key nor query nor body', async () => {
+    const lines: string[] = [];
+    app = await Fixture.open({ logger: createLogger('info', (line) => lines.push(line)) });
+    key = await app.caller();
+    const answer = await app.post(key, `${LINKS}?token=query`, { target_url: `${TARGET}?secret` });
+    await app.post('sl_wrong', LINKS, {});
+    await app.send(`/${answer.json.code}`);
+    expect(lines).toHaveLength(2);
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({
+      level: 'info',
+      method: 'POST',
+      path: LINKS,
+      status: 201,
+      request_id: answer.headers.get('x-request-id'),
+      account_id: expect.stringMatching(/^acc_/),
+      key_id: expect.stringMatching(/^key_/),
+    });
+    expect(JSON.parse(lines[1] ?? '')).toMatchObject({ status: 401 });
+    for (const secret of [key, 'sl_wrong', 'token', 'secret']) {
+      expect(lines.join('\n')).not.toContain(secret);
+    }
+  });
+
+  test('drops fields that may hold a key', () => {
+    const lines: string[] = [];
+    const logger = createLogger('info', (line) => lines.push(line));
+    logger.info({ apiKey: 'sl_a', request: { headers: { 'X-Api-Key': 'sl_b' } } }, 'x');
+    expect(lines.join()).not.toMatch(/sl_/);
+  });
+});
+
+const listOf = (answer: { headers: Headers }, name: string) =>
+  answer.headers.get(name)?.toLowerCase().split(/,\s*/);
+
+/** What a client sends for these characters; `Headers` takes bytes only. */
+const encodeLatin1 = (text: string) => Buffer.from(text, 'utf8').toString('latin1');

@@ -1,0 +1,226 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+
+vi.setConfig({ testTimeout: 30_000 });
+
+const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
+
+let folder: string;
+let children: ChildProcess[];
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'shortlink-server-'));
+  children = [];
+});
+afterEach(async () => {
+  for (const child of children.filter(
+    ({ exitCode, signalCode }) => exitCode === null && signalCode === null,
+  )) {
+    const exit = once(child, 'exit');
+    child.kill('SIGKILL');
+    await exit;
+  }
+  await rm(folder, { recursive: true, force: true });
+});
+
+function run(args: string[], env: Record<string, string> = {}) {
+  const child = spawn(process.execPath, [MAIN, ...args], {
+    cwd: folder,
+    env: { SHORTLINK_DATABASE_URL: `sqlite:${join(folder, 'x.db')}`, ...env },
+  });
+  children.push(child);
+  let stderr = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text;
+  });
+  const ended = once(child, 'close').then(([code]) => ({ code, stderr }));
+  return { child, ended };
+}
+
+/** A serving process: its URL, and the key that `--dev` printed. */
+async function start(args: string[] = []) {
+  const { child, ended } = run(['start', '--dev', '--port', '0', ...args]);
+  let key = '';
+  for await (const line of createInterface({ input: child.stdout })) {
+    key ||= /^api key: (sl_\w+)$/.exec(line)?.[1] ?? '';
+    const url = /^listening on (http:\S+)$/.exec(line)?.[1];
+    if (url !== undefined) return { child, ended, key, url };
+  }
+  throw new Error((await ended).stderr);
+}
+
+const post = (server: { url: string; key: string }, body: unknown) =>
+  fetch(`${server.url}/api/v1/links`, {
+    method: 'POST',
+    headers: { 'X-Api-Key': server.key, 'Content-Type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+
+/** Sends these bytes and resolves to all that comes back until the other side closes. */
+async function raw(url: string, ...parts: (string | Buffer)[]): Promise<string> {
+  const socket = connect(Number(new URL(url).port), '127.0.0.1');
+  let text = '';
+  socket.setEncoding('latin1').on('data', (chunk: string) => {
+    text += chunk;
+  });
+  // The server may close while we still send; what it said before counts.
+  socket.on('error', () => undefined);
+  for (const part of parts) socket.write(part);
+  await new Promise((resolve) => socket.once('close', resolve));
+  return text;
+}
+
+describe('a serving process', () => {
+  test('says where it listens, serves, and exits 0 on SIGTERM with every click written', async () => {
+    const server = await start();
+    const { code, short_url } = JSON.parse(
+      await (await post(server, { target_url: 'https://example.com/' })).text(),
+    );
+    for (let i = 0; i < 20; i++) await fetch(short_url, { redirect: 'manual' });
+    server.child.kill('SIGTERM');
+    const { code: exitCode, stderr } = await server.ended;
+    expect(exitCode).toBe(0);
+    for (const line of stderr.trim().split('\n')) JSON.parse(line);
+    const shown = run(['links', 'show', code, '--json']);
+    let out = '';
+    for await (const chunk of shown.child.stdout) out += chunk;
+    expect(JSON.parse(out).click_count).toBe(20);
+  });
+
+  test('finishes the request in flight, closes idle connections and refuses new ones', async () => {
+    const server = await start();
+    const body = JSON.stringify({ target_url: 'https://example.com/' });
+    const socket = connect(Number(new URL(server.url).port), '127.0.0.1');
+    let answer = '';
+    socket.setEncoding('latin1').on('data', (chunk: string) => {
+      answer += chunk;
+    });
+    socket.write(
+      `POST /api/v1/links HTTP/1.1\r\nHost: x\r\nX-Api-Key: ${server.key}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, 5)}`,
+    );
+    await fetch(`${server.url}/healthz`);
+    server.child.kill('SIGTERM');
+    await expect.poll(() => fetch(`${server.url}/healthz`).catch(() => 'refused')).toBe('refused');
+    socket.write(body.slice(5));
+    await once(socket, 'close');
+    expect(answer).toContain('201 Created');
+    expect((await server.ended).code).toBe(0);
+  });
+
+  test('a second signal ends it at once', async () => {
+    const server = await start();
+    const socket = connect(Number(new URL(server.url).port), '127.0.0.1');
+    socket.on('error', () => undefined);
+    // A request whose body never ends would be waited for.
+    socket.write(
+      `POST /api/v1/links HTTP/1.1\r\nHost: x\r\nX-Api-Key: ${server.key}\r\nContent-Type: application/json\r\nContent-Length: 5\r\n\r\n`,
+    );
+    await fetch(`${server.url}/healthz`);
+    server.child.kill('SIGTERM');
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    server.child.kill('SIGTERM');
+    expect((await server.ended).code).toBe(1);
+  });
+
+  test('keeps its data over restarts, and --dev makes no second account', async () => {
+    const first = await start();
+    const link = JSON.parse(
+      await (await post(first, { target_url: 'https://example.com/' })).text(),
+    );
+    first.child.kill('SIGTERM');
+    await first.ended;
+    const second = await start();
+    expect(second.key).toBe('');
+    const response = await fetch(`${second.url}/${link.code}`, { redirect: 'manual' });
+    expect(response.status).toBe(302);
+    expect(
+      (await post({ ...second, key: first.key }, { target_url: 'https://a.example/' })).status,
+    ).toBe(201);
+  });
+
+  test('the public URL is what it was given', async () => {
+    const server = await start(['--public-url', 'https://sho.rt']);
+    const link = JSON.parse(
+      await (await post(server, { target_url: 'https://example.com/' })).text(),
+    );
+    expect(link.short_url).toBe(`https://sho.rt/${link.code}`);
+    expect((await post(server, { target_url: 'https://SHO.RT:443/x' })).status).toBe(400);
+  });
+});
+
+describe('on the wire', () => {
+  test('a chunked body above 16 MiB is 413 before it ends', async () => {
+    const server = await start();
+    const chunk = Buffer.concat([
+      Buffer.from('100000\r\n'),
+      Buffer.alloc(0x100000, 0x20),
+      Buffer.from('\r\n'),
+    ]);
+    const text = await raw(
+      server.url,
+      `POST /api/v1/links HTTP/1.1\r\nHost: x\r\nX-Api-Key: ${server.key}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`,
+      ...Array<Buffer>(40).fill(chunk),
+    );
+    expect(text).toMatch(/^HTTP\/1\.1 413 /);
+    expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
+  });
+
+  test('a client that goes away in mid-body leaves no error behind', async () => {
+    const server = await start();
+    const socket = connect(Number(new URL(server.url).port), '127.0.0.1');
+    socket.write(
+      `POST /api/v1/links HTTP/1.1\r\nHost: x\r\nX-Api-Key: ${server.key}\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"target`,
+    );
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    socket.destroy();
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
+    server.child.kill('SIGTERM');
+    expect((await server.ended).stderr).not.toMatch(/"level":"error"|Error/);
+  });
+
+  test.each([
+    ['no Host', 'GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n'],
+    ['a broken Host', 'GET /healthz HTTP/1.1\r\nHost: a b\r\nConnection: close\r\n\r\n'],
+    ['a broken target', 'GET http:// HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'],
+    ['no HTTP', 'hello\r\n\r\n'],
+  ])('%s is 400', async (_name, request) => {
+    const server = await start();
+    expect(await raw(server.url, request)).toMatch(/^HTTP\/1\.1 400 /);
+    expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
+  });
+});
+
+describe('a start that fails', () => {
+  test('on a taken port: one line, exit 1, and no database is made', async () => {
+    const server = await start();
+    const port = new URL(server.url).port;
+    const database = join(folder, 'other.db');
+    const second = run(['start', '--port', port, '--database', `sqlite:${database}`]);
+    const { code, stderr } = await second.ended;
+    expect(code).toBe(1);
+    expect(stderr).toMatch(new RegExp(`^error: .*in use.*${port}\n$`));
+    await expect(rm(database)).rejects.toThrow('ENOENT');
+  });
+
+  test.each([
+    [{ SHORTLINK_PORT: 'x' }, 2, /^error: SHORTLINK_PORT is "x"; expected .*\n$/],
+    [
+      { SHORTLINK_DATABASE_URL: 'postgres://u:secret@h/d' },
+      2,
+      /^error: SHORTLINK_DATABASE_URL .*\n$/,
+    ],
+    [{ SHORTLINK_DATABASE_URL: 'sqlite:/nowhere/x.db', SHORTLINK_PORT: '0' }, 1, /^error: .*\n$/],
+  ])('with %j: one line and exit %i', async (env, exitCode, message) => {
+    const { code, stderr } = await run(['start'], env).ended;
+    expect(code).toBe(exitCode);
+    expect(stderr).toMatch(message);
+    expect(stderr).not.toContain('secret');
+  });
+});

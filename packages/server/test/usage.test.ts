@@ -1,0 +1,52 @@
+import { usageSchema } from '@shortlink/sdk/wire';
+import { expect, test } from 'vitest';
+import { BATCH, entries, Fixture, LINKS, TARGET } from './fixture.ts';
+
+test('usage shows the plan, its limits and what is used, per account and per key', async () => {
+  const app = await Fixture.open();
+  const accountId = await app.account('pro');
+  const [writer, reader] = [await app.key(accountId), await app.key(accountId, 'analytics:read')];
+  await app.post(writer, LINKS, { target_url: TARGET });
+  await app.post(writer, BATCH, { links: entries(10) });
+  await app.get(reader, '/api/v1/jobs/x');
+
+  const { status, json } = await app.get(reader, '/api/v1/usage');
+  expect(status).toBe(200);
+  expect(usageSchema.safeParse(json).success).toBe(true);
+  expect(json).toMatchObject({
+    plan: 'pro',
+    requests: {
+      minute: { used: 3, limit: 60, resets_at: '2026-11-20T10:21:00.000Z' },
+      day: { used: 3, limit: 10_000, resets_at: '2026-11-21T00:00:00.000Z' },
+      month: { used: 3, limit: 200_000, resets_at: '2026-12-01T00:00:00.000Z' },
+    },
+    links: { used: 11, limit: 1_000 },
+    api_keys: { used: 2, limit: 3 },
+    batch_size: 100,
+  });
+  const [first, second] = json.keys;
+  expect(first.requests).toEqual({ minute: 2, day: 2, month: 2 });
+  expect(first.history).toEqual([{ date: '2026-11-20', requests: 2, refused: 0, links: 11 }]);
+  expect(second.requests.minute).toBe(1);
+  expect(second.history[0].links).toBe(0);
+  expect(JSON.stringify(json)).not.toContain('sl_');
+});
+
+test('a refusal shows in the key’s history and in no window', async () => {
+  const app = await Fixture.open();
+  const key = await app.caller('custom', { requests_per_minute: 1 });
+  for (let i = 0; i < 3; i++) await app.get(key, '/api/v1/jobs/x');
+  const { json } = await app.get(key, '/api/v1/usage');
+  expect(json.requests.minute.used).toBe(1);
+  expect(json.requests.day.used).toBe(1);
+  expect(json.keys[0].history[0]).toMatchObject({ requests: 1, refused: 2 });
+});
+
+test('an account sees itself only', async () => {
+  const app = await Fixture.open();
+  const key = await app.caller('community');
+  await app.caller('pro');
+  const { json } = await app.get(key, '/api/v1/usage');
+  expect(json.keys).toHaveLength(1);
+  expect(json.plan).toBe('community');
+});
