@@ -51,8 +51,12 @@ export interface ImportSettings {
 export interface Row {
   /** Line of the file on which the row begins, from 1. */
   line: number;
-  /** The row's own cells, as read. For JSONL and URL lists, see `columns`. */
+  /** The row's own cells, as read; there may be fewer or more than columns. JSONL: the values of the columns' keys. */
   cells: string[];
+  /** JSONL: the object itself, so that JSONL results can echo it with its types. */
+  object?: Readonly<Record<string, unknown>> | undefined;
+  /** Why the row could not even be split into cells. */
+  problem?: string | undefined;
 }
 
 /** What was found by looking at the beginning of the input, said before anything is sent. */

@@ -1,0 +1,34 @@
+/** What a spreadsheet would run as a formula, in either width; a tab or CR before it is skipped by some. */
+const FORMULA_START = /^[=+\-@\t\r\n＝＋－＠]/;
+
+/** Numbers begin like formulas and do no harm. */
+const PLAIN_NUMBER = /^[+-]?\d+(?:[.,]\d+)?$/;
+
+const NEEDS_LOOK = /^[=+\-@\t\r\n＝＋－＠]|[",\r\n]/;
+const NEEDS_QUOTES = /[",\r\n]/;
+
+/**
+ * One cell of a CSV file that we write: quoted where it must be (RFC 4180), and with an apostrophe before what a
+ * spreadsheet would run (OWASP, "CSV Injection").
+ */
+export function csvCell(text: string): string {
+  // Nearly every cell needs neither, so one look answers for both.
+  if (!NEEDS_LOOK.test(text)) return text;
+  const guarded = FORMULA_START.test(text) && !PLAIN_NUMBER.test(text) ? `'${text}` : text;
+  return NEEDS_QUOTES.test(guarded) ? `"${guarded.replaceAll('"', '""')}"` : guarded;
+}
+
+/** The cell as it was before {@link csvCell} put an apostrophe before it. */
+export function dropFormulaGuard(text: string): string {
+  return text.startsWith("'") && FORMULA_START.test(text.slice(1)) ? text.slice(1) : text;
+}
+
+/** The first `width` cells of a row, as CSV without a line end; missing cells are empty. */
+export function csvCells(cells: readonly string[], width: number): string {
+  let text = '';
+  for (let index = 0; index < width; index += 1) {
+    if (index > 0) text += ',';
+    text += csvCell(cells[index] ?? '');
+  }
+  return text;
+}

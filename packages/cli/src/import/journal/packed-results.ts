@@ -1,0 +1,59 @@
+import type { RecordedResult } from '@shortlink/sdk';
+import type { PackedItem, StepRecord } from './records.ts';
+
+type CompletedRecord = Extract<StepRecord, { t: 'completed' }>;
+type Packed = { prefix: string; codes: readonly string[] } | { items: readonly PackedItem[] };
+
+/**
+ * The smallest form of a batch's results. `targetAt` gives the target URL that was sent; one that came back different
+ * is kept, so that a later run sees it too.
+ */
+export function packResults(
+  results: readonly RecordedResult[],
+  targetAt: (index: number) => string | undefined,
+): Packed {
+  const [first] = results;
+  const prefix =
+    first?.code !== undefined && first.short_url?.endsWith(first.code)
+      ? first.short_url.slice(0, first.short_url.length - first.code.length)
+      : undefined;
+  const codes: string[] = [];
+  if (prefix !== undefined) {
+    for (const [index, result] of results.entries()) {
+      const { code, short_url, error, target_url } = result;
+      const isPlain = code !== undefined && short_url === prefix + code && !error;
+      if (!isPlain || !isSameTarget(target_url, targetAt(index))) break;
+      codes.push(code);
+    }
+  }
+  if (prefix !== undefined && codes.length === results.length) return { prefix, codes };
+  return { items: results.map((result, index) => packItem(result, targetAt(index))) };
+}
+
+function packItem(result: RecordedResult, sent: string | undefined): PackedItem {
+  const { code = null, short_url = null, error, target_url } = result;
+  if (target_url !== undefined && !isSameTarget(target_url, sent)) {
+    return [code, short_url, error || null, target_url];
+  }
+  return error ? [code, short_url, error] : [code, short_url];
+}
+
+/** Some services give a URL back as a parser writes it, such as with a slash after the host. */
+function isSameTarget(returned: string | undefined, sent: string | undefined): boolean {
+  if (returned === sent) return true;
+  if (returned === undefined || sent === undefined) return false;
+  const href = URL.parse(returned)?.href;
+  return href !== undefined && href === URL.parse(sent)?.href;
+}
+
+export function unpackResults(record: CompletedRecord): RecordedResult[] {
+  if ('codes' in record) {
+    return record.codes.map((code) => ({ code, short_url: record.prefix + code }));
+  }
+  return record.items.map(([code, short_url, error, target_url]) => ({
+    ...(code !== null && { code }),
+    ...(short_url !== null && { short_url }),
+    ...(error && { error }),
+    ...(target_url !== undefined && { target_url }),
+  }));
+}

@@ -1,0 +1,48 @@
+import { inputError } from './input-error.ts';
+import { MAX_ROW_LENGTH } from './read-csv.ts';
+
+export interface Line {
+  /** From 1. */
+  line: number;
+  text: string;
+}
+
+/** Cuts text that comes in pieces into lines: LF, CRLF or CR. Blank lines are skipped and counted. */
+export class LineSplitter {
+  readonly #name: string;
+  #rest = '';
+  #line = 1;
+
+  /** @param name name of the file in messages */
+  constructor(name: string) {
+    this.#name = name;
+  }
+
+  push(text: string): Line[] {
+    const whole = this.#rest + text;
+    // A CR that ends the piece may be half of a CRLF, so it waits for the next one.
+    const held = whole.endsWith('\r') ? 1 : 0;
+    const parts = whole.slice(0, whole.length - held).split(/\r\n|\r|\n/);
+    this.#rest = (parts.pop() ?? '') + (held === 1 ? '\r' : '');
+    if (this.#rest.length > MAX_ROW_LENGTH) {
+      const mib = MAX_ROW_LENGTH / 1024 / 1024;
+      throw inputError(`${this.#name}, line ${this.#line + parts.length}: longer than ${mib} MiB`);
+    }
+    return this.#number(parts);
+  }
+
+  end(): Line[] {
+    const parts = this.#rest.split('\r');
+    this.#rest = '';
+    return this.#number(parts);
+  }
+
+  #number(parts: readonly string[]): Line[] {
+    const lines: Line[] = [];
+    for (const text of parts) {
+      if (text.trim() !== '') lines.push({ line: this.#line, text });
+      this.#line += 1;
+    }
+    return lines;
+  }
+}

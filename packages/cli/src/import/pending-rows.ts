@@ -1,0 +1,78 @@
+import type { BatchLinkInput } from '@shortlink/sdk';
+import { TextHold } from './text-hold.ts';
+import type { Row } from './types.ts';
+
+/** A row whose link was handed out and whose fate is not written yet. */
+export interface PendingRow {
+  /** Position among the links, from 0. */
+  index: number;
+  row: Row;
+  link: BatchLinkInput;
+}
+
+/** Taken rows are forgotten in large steps, so that each step is cheap. */
+const FORGET_STEP = 16_384;
+
+const NOTHING: readonly string[] = [];
+
+/**
+ * What was read and is not in the results yet: rows whose links are on their way, and the finished lines of the
+ * rejected rows between them. `createMany` bounds the number of the first; the second may be the rest of a hopeless
+ * file, so they are held as text, and beyond some megabytes on disk.
+ */
+export class PendingRows {
+  #rows: PendingRow[] = [];
+  /** Rows taken from the front of `#rows` and not forgotten yet. */
+  #taken = 0;
+  #linkCount = 0;
+  readonly #hold = new TextHold();
+
+  /** Links handed out so far. */
+  get linkCount(): number {
+    return this.#linkCount;
+  }
+
+  /** Links handed out whose rows were not taken yet. */
+  get size(): number {
+    return this.#rows.length - this.#taken;
+  }
+
+  addLink(row: Row, link: BatchLinkInput): void {
+    this.#rows.push({ index: this.#linkCount, row, link });
+    this.#linkCount += 1;
+  }
+
+  /** Keeps the results line of a rejected row until the links before it are written. */
+  addRejected(line: string): void {
+    this.#hold.add(this.#linkCount, line);
+  }
+
+  /** The pending link at `index`; undefined when it was taken already or is not read yet. */
+  linkAt(index: number): BatchLinkInput | undefined {
+    const first = this.#rows[this.#taken];
+    return first === undefined || index < first.index
+      ? undefined
+      : this.#rows[this.#taken + index - first.index]?.link;
+  }
+
+  /** Takes the first row out. */
+  take(): PendingRow | undefined {
+    const row = this.#rows[this.#taken];
+    if (row === undefined) return undefined;
+    this.#taken += 1;
+    if (this.#taken === FORGET_STEP || this.#taken === this.#rows.length) {
+      this.#rows = this.#rows.slice(this.#taken);
+      this.#taken = 0;
+    }
+    return row;
+  }
+
+  /** Takes out the lines of the rejected rows that stand before the link at `index`, in pieces. */
+  rejectedBefore(index: number): Iterable<string> {
+    return this.#hold.has(index) ? this.#hold.take(index) : NOTHING;
+  }
+
+  dispose(): void {
+    this.#hold.dispose();
+  }
+}

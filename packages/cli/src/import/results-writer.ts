@@ -1,0 +1,104 @@
+import type { BatchLinkInput, BulkItem } from '@shortlink/sdk';
+import type { GuardedSink } from './guarded-sink.ts';
+import { HELD_BACK } from './journal/resume.ts';
+import type { JournalFates } from './journal-fates.ts';
+import type { LinkSource, RowReceiver } from './link-source.ts';
+import type { Outcome } from './outcome.ts';
+import { type PendingRow, PendingRows } from './pending-rows.ts';
+import type { ResultsFormat } from './results.ts';
+import type { Row, RowStatus } from './types.ts';
+
+/**
+ * Writes one line per row, in the order of the input, as fates become known. A row waits here from the moment its link
+ * is handed out; rejected rows stand between, and are written in their place.
+ */
+export class ResultsWriter implements RowReceiver {
+  /** Rows written, and rejected rows read. */
+  readonly counts: Record<RowStatus, number> = {
+    created: 0,
+    rejected: 0,
+    failed: 0,
+    unknown: 0,
+    unsent: 0,
+  };
+  readonly #sink: GuardedSink;
+  readonly #format: ResultsFormat;
+  readonly #fates: JournalFates;
+  readonly #pending = new PendingRows();
+
+  constructor(sink: GuardedSink, format: ResultsFormat, fates: JournalFates) {
+    this.#sink = sink;
+    this.#format = format;
+    this.#fates = fates;
+    sink.write(format.header);
+  }
+
+  link(row: Row, link: BatchLinkInput): void {
+    this.#pending.addLink(row, link);
+  }
+
+  rejected(row: Row, reason: string): void {
+    this.counts.rejected += 1;
+    this.#pending.addRejected(this.#format.line(row, { status: 'rejected', error: reason }));
+  }
+
+  /** Rejected rows that wait for no link are written at once: a hopeless file is not held back. */
+  async settle(): Promise<void> {
+    if (this.#pending.size > 0) return;
+    for (const text of this.#pending.rejectedBefore(this.#pending.linkCount)) {
+      this.#sink.write(text);
+      if (this.#sink.full) await this.#sink.drain();
+    }
+  }
+
+  /** The target URL of a link that waits for its fate. */
+  targetAt(index: number): string | undefined {
+    return this.#pending.linkAt(index)?.target_url;
+  }
+
+  /** Writes all that `createMany` yields. Links that it passes over are as the journal knows them. */
+  async writeItems(items: AsyncIterable<BulkItem>): Promise<void> {
+    for await (const item of items) {
+      let row = this.#pending.take();
+      while (row !== undefined && row.index < item.index) {
+        await this.#writeFromJournal(row);
+        row = this.#pending.take();
+      }
+      if (row !== undefined) this.#write(row, toOutcome(item));
+      if (this.#sink.full) await this.#sink.drain();
+    }
+  }
+
+  /** Writes the rows that are left, as the journal knows them. */
+  async writeRest(source: LinkSource): Promise<void> {
+    for (;;) {
+      const row = this.#pending.take();
+      if (row !== undefined) await this.#writeFromJournal(row);
+      else if ((await source.next()).done) break;
+      if (this.#sink.full) await this.#sink.drain();
+    }
+    await this.settle();
+  }
+
+  dispose(): void {
+    this.#pending.dispose();
+  }
+
+  async #writeFromJournal(row: PendingRow): Promise<void> {
+    this.#write(row, await this.#fates.outcome(row.index, row.link.target_url));
+  }
+
+  #write(row: PendingRow, outcome: Outcome): void {
+    for (const text of this.#pending.rejectedBefore(row.index)) this.#sink.write(text);
+    this.counts[outcome.status] += 1;
+    this.#sink.write(this.#format.line(row.row, outcome));
+  }
+}
+
+function toOutcome(item: BulkItem): Outcome {
+  if (item.outcome === 'created') {
+    return { status: 'created', code: item.code, short_url: item.short_url };
+  }
+  const status = item.error === HELD_BACK ? 'unsent' : item.outcome;
+  return { status, error: item.error };
+}

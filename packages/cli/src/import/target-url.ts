@@ -1,0 +1,39 @@
+import { shown } from './input-error.ts';
+
+/**
+ * Scheme and authority, as every URL parser reads them. A backslash before the path names two hosts at once: browsers
+ * take it for a slash, others for part of the host.
+ */
+const SCHEME_AND_AUTHORITY = /^https?:\/\/([^/?#\\]+)(\\?)/i;
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: finding them is the point
+const CONTROL_CHARACTERS = /[\u0000-\u001f\u007f-\u009f]/;
+
+/** Half of a surrogate pair, which JSON can spell: it can't be sent as UTF-8. */
+const LONE_SURROGATE = /\p{Surrogate}/u;
+
+/** Why a cell is no target URL (DESIGN section 2), or undefined. `cell` is trimmed. */
+export function targetProblem(cell: string, maxLength: number): string | undefined {
+  if (cell === '') return 'no target URL';
+  if (cell.length > maxLength) {
+    return `the target URL is ${cell.length} characters long, at most ${maxLength} are allowed`;
+  }
+  if (CONTROL_CHARACTERS.test(cell)) {
+    return `the target URL holds a control character or a line break: ${shown(cell)}`;
+  }
+  const match = SCHEME_AND_AUTHORITY.exec(cell);
+  if (match === null || match[2] !== '') {
+    const hint = /^[\w-]+(\.[\w-]+)+(\/|$)/.test(cell) ? '; is https:// missing?' : '';
+    return `not an absolute http or https URL: ${shown(cell)}${hint}`;
+  }
+  if (match[1]?.includes('@')) {
+    return `the target URL holds a user name or password: ${shown(hideCredentials(cell))}`;
+  }
+  if (LONE_SURROGATE.test(cell) || !URL.canParse(cell)) return `not a valid URL: ${shown(cell)}`;
+  return undefined;
+}
+
+/** Reasons are printed and kept in files: a password must not be among them. */
+function hideCredentials(url: string): string {
+  return url.replace(/^([^/]*\/\/)[^/]*@/, '$1…@');
+}
