@@ -26,6 +26,7 @@ describe('isNeverSent', () => {
       'Node: every address refused',
       fetchFailed(new AggregateError([withCode('ECONNREFUSED', { syscall: 'connect' })])),
     ],
+    ['Node: a port that fetch blocks', fetchFailed(new Error('bad port'))],
     ['Bun: refused', withCode('ConnectionRefused')],
     ['Bun: no socket', withCode('FailedToOpenSocket')],
     ['Deno: connect phase', denoMessage('Connect')],

@@ -37,8 +37,11 @@ const CONNECT_CODES: ReadonlySet<string> = new Set([
 /** System calls that come before the request is written: EHOSTUNREACH while reading is another matter. */
 const CONNECT_SYSCALLS: ReadonlySet<string> = new Set(['connect', 'getaddrinfo']);
 
-/** Deno has no codes; its HTTP library names the phase, DNS and TLS included. */
-const DENO_CONNECT_PHASE = 'client error (Connect)';
+/**
+ * Failures without a code: Deno's HTTP library names the phase, DNS and TLS included; Node refuses the ports that the
+ * Fetch Standard blocks.
+ */
+const CONNECT_MESSAGES = ['client error (Connect)', 'bad port'];
 
 /** How far a chain of causes is followed. */
 const MAX_CAUSES = 5;
@@ -53,7 +56,7 @@ export function isNeverSent(error: unknown): boolean {
     const { code, syscall, message, cause } = causeParts(current);
     if (code !== undefined && CONNECT_CODES.has(code)) return true;
     if (syscall !== undefined && CONNECT_SYSCALLS.has(syscall)) return true;
-    if (message.includes(DENO_CONNECT_PHASE)) return true;
+    if (CONNECT_MESSAGES.some((words) => message.includes(words))) return true;
     current = cause;
   }
   return false;

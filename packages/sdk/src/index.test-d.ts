@@ -1,0 +1,117 @@
+import { describe, expectTypeOf, it } from 'vitest';
+import {
+  ApiError,
+  type BatchAnswer,
+  type BulkItem,
+  ConnectionError,
+  type Job,
+  type Link,
+  type Outcome,
+  PlanLimitError,
+  RateLimitError,
+  type RequestOptions,
+  Shortlink,
+  type ShortlinkError,
+} from './index.ts';
+
+declare const shortlink: Shortlink;
+declare const error: unknown;
+
+describe('batch answers', () => {
+  it('are told apart by status', () => {
+    const answer = {} as BatchAnswer;
+    if (answer.status === 'processing') {
+      expectTypeOf(answer.job_id).toBeString();
+      expectTypeOf(answer).not.toHaveProperty('results');
+    } else {
+      expectTypeOf(answer.results).toBeArray();
+      expectTypeOf(answer).not.toHaveProperty('job_id');
+    }
+  });
+});
+
+describe('bulk items', () => {
+  it('are told apart by outcome, and keep the type of the source', () => {
+    const source = [{ target_url: 'https://a.example', row: 7 }];
+    const items = shortlink.links.createMany(source);
+    expectTypeOf(items).toExtend<AsyncIterable<BulkItem<{ target_url: string; row: number }>>>();
+    const item = {} as BulkItem<(typeof source)[number]>;
+    expectTypeOf(item.input.row).toBeNumber();
+    if (item.outcome === 'created') expectTypeOf(item.short_url).toBeString();
+    else expectTypeOf(item.error).toBeString();
+  });
+
+  it('come from what holds links, and nothing else', () => {
+    const { links } = shortlink;
+    expectTypeOf(links.createMany).toBeCallableWith(new Set([{ target_url: 'x' }]));
+    expectTypeOf(links.createMany).toBeCallableWith(new ReadableStream<{ target_url: string }>());
+    // @ts-expect-error target_url is required
+    links.createMany([{ url: 'x' }]);
+    // @ts-expect-error 303 is no redirect type of the service
+    links.createMany([{ target_url: 'x', redirect_type: 303 }]);
+  });
+});
+
+describe('methods', () => {
+  it('return what the service answers', () => {
+    expectTypeOf(shortlink.links.create).returns.resolves.toEqualTypeOf<Link>();
+    expectTypeOf(shortlink.links.createBatch).returns.resolves.toEqualTypeOf<BatchAnswer>();
+    expectTypeOf(shortlink.jobs.retrieve).returns.resolves.toEqualTypeOf<Job>();
+    expectTypeOf(shortlink.jobs.wait).returns.resolves.toEqualTypeOf<Job>();
+  });
+
+  it('check what they are given', () => {
+    // @ts-expect-error target_url is required
+    shortlink.links.create({ title: 'Docs' });
+    // @ts-expect-error tags are a list
+    shortlink.links.create({ target_url: 'x', tags: 'docs' });
+    // @ts-expect-error links are required
+    shortlink.links.createBatch({ domain_id: 'd' });
+    // @ts-expect-error an unknown option
+    shortlink.links.create({ target_url: 'x' }, { timeout: 1 });
+  });
+});
+
+describe('options', () => {
+  it('may all be left out or undefined', () => {
+    expectTypeOf<{ timeoutMs: undefined; signal: undefined }>().toExtend<RequestOptions>();
+    new Shortlink();
+    new Shortlink({ apiKey: undefined, hooks: { onRetry: undefined }, logger: console });
+    // @ts-expect-error durations end in Ms
+    new Shortlink({ timeout: 1000 });
+  });
+
+  it('type each event', () => {
+    new Shortlink({
+      hooks: {
+        onRetry(event) {
+          expectTypeOf(event.waitMs).toBeNumber();
+          expectTypeOf(event.error).toEqualTypeOf<ShortlinkError>();
+        },
+        onResponse(event) {
+          expectTypeOf(event.status).toBeNumber();
+          expectTypeOf(event.requestId).toEqualTypeOf<string | undefined>();
+        },
+      },
+    });
+  });
+});
+
+describe('errors', () => {
+  it('are narrowed by isInstance and by instanceof', () => {
+    if (RateLimitError.isInstance(error)) {
+      expectTypeOf(error).toEqualTypeOf<RateLimitError>();
+      expectTypeOf(error.retryAfterMs).toEqualTypeOf<number | undefined>();
+    } else if (PlanLimitError.isInstance(error)) {
+      const upgrade: true = error.upgrade;
+      expectTypeOf(upgrade).toBeBoolean();
+      expectTypeOf(error.allowed).toEqualTypeOf<number | undefined>();
+    } else if (error instanceof ConnectionError) {
+      expectTypeOf(error.outcome).toEqualTypeOf<Outcome>();
+    } else if (ApiError.isInstance(error)) {
+      expectTypeOf(error.body?.details).toBeNullable();
+    }
+    expectTypeOf<RateLimitError>().toExtend<ApiError>();
+    expectTypeOf<ApiError>().toExtend<ShortlinkError>();
+  });
+});
