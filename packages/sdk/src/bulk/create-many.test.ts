@@ -356,6 +356,21 @@ describe('createMany: batches that fail', () => {
     expect(service.asked.length).toBeLessThanOrEqual(4);
   });
 
+  it('throws the first of several errors', async () => {
+    const service = new FakeService();
+    const first = planLimit({ limit: 'links' });
+    service.onBatch = async (n) => {
+      if (n === 1) throw first;
+      if (n === 2) {
+        await settle();
+        throw apiError(401, { error: 'key' });
+      }
+    };
+    const { error } = await run(service, links(6), { batchSize: 2, concurrency: 3 });
+    expect(service.asked).toHaveLength(3);
+    expect(error).toBe(first);
+  });
+
   it('yields what is settled beyond a batch that was not sent', async () => {
     const service = new FakeService();
     const held = deferred();

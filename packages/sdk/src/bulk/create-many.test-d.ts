@@ -1,0 +1,47 @@
+import { expectTypeOf, test } from 'vitest';
+import type { ShortlinkError } from '../errors/shortlink-error.ts';
+import type { BatchLinkInput } from '../wire/batch.ts';
+import { createMany } from './create-many.ts';
+import type { CreateManyDeps } from './run-context.ts';
+import type { BatchEvent } from './types.ts';
+
+declare const deps: CreateManyDeps;
+interface Row extends BatchLinkInput {
+  line: number;
+}
+
+test('items keep the type of the source', async () => {
+  for await (const item of createMany(deps, [] as Row[]))
+    expectTypeOf(item.input).toEqualTypeOf<Row>();
+  for await (const item of createMany(deps, (async function* (): AsyncGenerator<Row> {})())) {
+    expectTypeOf(item.input).toEqualTypeOf<Row>();
+  }
+  createMany(deps, new ReadableStream<Row>());
+  // @ts-expect-error a link needs a target_url
+  createMany(deps, [{ title: 'x' }]);
+  // @ts-expect-error a batch size is a number or 'auto'
+  createMany(deps, [] as Row[], { batchSize: 'large' });
+});
+
+test('the outcome tells what else there is', async () => {
+  for await (const item of createMany(deps, [] as Row[])) {
+    switch (item.outcome) {
+      case 'created':
+        expectTypeOf(item.code).toEqualTypeOf<string>();
+        break;
+      case 'failed':
+      case 'unknown':
+        expectTypeOf(item.error).toEqualTypeOf<string>();
+        expectTypeOf(item.cause).toEqualTypeOf<ShortlinkError | undefined>();
+        break;
+      default:
+        expectTypeOf(item).toBeNever();
+    }
+  }
+});
+
+test('the type of an event tells what it carries', () => {
+  expectTypeOf<Extract<BatchEvent, { type: 'accepted' }>['job_id']>().toEqualTypeOf<string>();
+  expectTypeOf<Extract<BatchEvent, { type: 'unsent' }>['error']>().toEqualTypeOf<ShortlinkError>();
+  expectTypeOf<Extract<BatchEvent, { type: 'planned' }>>().not.toHaveProperty('error');
+});
