@@ -22,7 +22,7 @@ export interface DatabaseOptions {
 
 /**
  * One connection to a SQLite database, and the only module that knows the driver. Statements are prepared once and kept, so SQL
- * texts must be constants. Every failure is a `StoreError`.
+ * texts must be constants. Parameters are plain `?`: Node 22.13 can't bind `?1`. Every failure is a `StoreError`.
  */
 export class Database {
   readonly path: string;

@@ -13,18 +13,20 @@ export const admit: Operation<'admit'> = ({ db }, { caller, now }) => {
   if (refusedBy === undefined) {
     db.run(
       `INSERT INTO request_counters (account_id, window, starts_at, used)
-       VALUES (?1, 'minute', ?2, 1), (?1, 'day', ?3, 1), (?1, 'month', ?4, 1)
+       VALUES (?, 'minute', ?, 1), (?, 'day', ?, 1), (?, 'month', ?, 1)
        ON CONFLICT DO UPDATE SET used = used + 1`,
       caller.accountId,
       minute.startsAt,
+      caller.accountId,
       day.startsAt,
+      caller.accountId,
       month.startsAt,
     );
     for (const state of states) state.used += 1;
   }
   db.run(
     `INSERT INTO key_days (key_id, day, requests, refused, links, minute, minute_requests)
-     VALUES (?1, ?2, ?3, 1 - ?3, 0, ?4, ?3)
+     VALUES (?, ?, ?, ?, 0, ?, ?)
      ON CONFLICT DO UPDATE SET
        requests = requests + excluded.requests,
        refused = refused + excluded.refused,
@@ -33,7 +35,9 @@ export const admit: Operation<'admit'> = ({ db }, { caller, now }) => {
     caller.keyId,
     day.startsAt,
     passed,
+    1 - passed,
     minute.startsAt,
+    passed,
   );
   return refusedBy === undefined
     ? { admitted: true, windows: states }

@@ -32,8 +32,8 @@ export const pruneSome: Operation<'pruneSome'> = ({ db }, { now }) => {
   const counters = db.run(
     `DELETE FROM request_counters WHERE (account_id, window, starts_at) IN
        (SELECT account_id, window, starts_at FROM request_counters
-        WHERE (window = 'minute' AND starts_at < ?1) OR (window = 'day' AND starts_at < ?2)
-          OR (window = 'month' AND starts_at < ?3)
+        WHERE (window = 'minute' AND starts_at < ?) OR (window = 'day' AND starts_at < ?)
+          OR (window = 'month' AND starts_at < ?)
         LIMIT ${STEP_ROWS})`,
     aged,
     startOfDay(aged),

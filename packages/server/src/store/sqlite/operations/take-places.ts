@@ -16,11 +16,13 @@ export function takePlaces(
 ): PlanLimitReached | undefined {
   const allowed = caller.limits.links;
   const taken = db.run(
-    `UPDATE accounts SET links_used = links_used + ?1
-     WHERE id = ?2 AND (?3 IS NULL OR links_used + ?1 <= ?3)`,
+    `UPDATE accounts SET links_used = links_used + ?
+     WHERE id = ? AND links_used + ? <= coalesce(?, links_used + ?)`,
     count,
     caller.accountId,
+    count,
     allowed,
+    count,
   );
   if (taken === 1) {
     addToDay(db, caller, now, { links: count, refused: 0 });

@@ -56,17 +56,17 @@ function keyUsages(db: Database, accountId: string, now: number): KeyUsage[] {
       month: number;
     }>(
       `SELECT id, name, permissions, api_keys.created_at,
-         coalesce(sum(minute_requests) FILTER (WHERE minute = ?2), 0) AS minute,
-         coalesce(sum(requests) FILTER (WHERE day = ?3), 0) AS day,
+         coalesce(sum(minute_requests) FILTER (WHERE minute = ?), 0) AS minute,
+         coalesce(sum(requests) FILTER (WHERE day = ?), 0) AS day,
          coalesce(sum(requests), 0) AS month
-       FROM api_keys LEFT JOIN key_days ON key_id = id AND day >= ?4 AND day < ?5
-       WHERE account_id = ?1 AND revoked_at IS NULL
+       FROM api_keys LEFT JOIN key_days ON key_id = id AND day >= ? AND day < ?
+       WHERE account_id = ? AND revoked_at IS NULL
        GROUP BY api_keys.rowid ORDER BY api_keys.rowid`,
-      accountId,
       minute.startsAt,
       day.startsAt,
       month.startsAt,
       month.endsAt,
+      accountId,
     )
     .map((row) => ({
       id: row.id,
