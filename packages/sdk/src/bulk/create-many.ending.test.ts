@@ -1,0 +1,227 @@
+import { describe, expect, it } from 'vitest';
+import { createMany } from './create-many.ts';
+import { deferred, FakeService, links, planLimit } from './fake-service.ts';
+import { lives, outcomes, runCreateMany, settle } from './run-create-many.ts';
+import type { BatchEvent } from './types.ts';
+
+describe('createMany: ending early', () => {
+  it('ends softly: finishes what is in flight and sends nothing new', async () => {
+    const service = new FakeService();
+    const stop = new AbortController();
+    const slow = deferred();
+    service.onBatch = (n) => (n === 1 ? slow.promise : undefined);
+    const done = runCreateMany(service, links(10), {
+      batchSize: 2,
+      concurrency: 2,
+      stopSignal: stop.signal,
+    });
+    await settle();
+    const sent = service.asked.length;
+    stop.abort();
+    slow.resolve();
+    const { items, error } = await done;
+    expect(error).toBeUndefined();
+    expect(service.asked).toHaveLength(sent);
+    expect(items.map((item) => item.index)).toEqual(links(2 * sent).map((_, i) => i));
+  });
+
+  it('ends softly while a source hangs', async () => {
+    const stop = new AbortController();
+    async function* hanging() {
+      yield* links(2);
+      await new Promise(() => undefined);
+    }
+    const done = runCreateMany(new FakeService(), hanging(), {
+      batchSize: 2,
+      stopSignal: stop.signal,
+    });
+    await settle();
+    stop.abort();
+    expect(outcomes((await done).items)).toBe('cc');
+  });
+
+  it('aborts what is in flight, yields it as unknown, and throws the reason', async () => {
+    const service = new FakeService();
+    const abort = new AbortController();
+    service.onBatch = (n) => (n === 0 ? undefined : new Promise(() => undefined));
+    const done = runCreateMany(service, links(10), {
+      batchSize: 2,
+      concurrency: 3,
+      signal: abort.signal,
+    });
+    await settle();
+    // A reason that is an error of ours must not be taken for an answer of the service.
+    const reason = planLimit({ limit: 'batch_size' });
+    abort.abort(reason);
+    const { items, error, events } = await done;
+    expect(error).toBe(reason);
+    expect(outcomes(items).startsWith('ccuu')).toBe(true);
+    expect(items[2]).toMatchObject({ cause: { outcome: 'unknown', cause: reason } });
+    expect(lives(events)).toContain('2+2 unknown');
+  });
+
+  it('sends nothing when it was aborted before', async () => {
+    const service = new FakeService();
+    const reason = new Error('no');
+    const result = await runCreateMany(service, links(1), { signal: AbortSignal.abort(reason) });
+    expect(result.error).toBe(reason);
+    expect(service.asked).toEqual([]);
+    expect(
+      (await runCreateMany(service, links(1), { stopSignal: AbortSignal.abort() })).error,
+    ).toBeUndefined();
+    expect(service.asked).toEqual([]);
+  });
+
+  it('sends nothing that was planned but not sent when the abort came', async () => {
+    const service = new FakeService();
+    const abort = new AbortController();
+    const types: string[] = [];
+    const { items } = await runCreateMany(service, links(1), {
+      signal: abort.signal,
+      onBatch: (event) => {
+        types.push(event.type);
+        abort.abort(new Error('stop'));
+      },
+    });
+    expect(items).toEqual([]);
+    expect(service.asked).toEqual([]);
+    expect(types).toEqual(['planned', 'sent', 'unsent']);
+  });
+
+  it('leaves no listener on the signals', async () => {
+    for (const name of ['signal', 'stopSignal'] as const) {
+      const counted = countListeners();
+      await runCreateMany(new FakeService(), links(5), { batchSize: 1, [name]: counted.signal });
+      for await (const _ of createMany(new FakeService(), links(5), { [name]: counted.signal }))
+        break;
+      expect(counted.added()).toBe(2);
+      expect(counted.left()).toBe(0);
+    }
+  });
+
+  it('closes the source and reports what is in flight when the loop is left', async () => {
+    const service = new FakeService();
+    service.onBatch = (n) => (n === 0 ? undefined : new Promise(() => undefined));
+    const events: BatchEvent[] = [];
+    let closed = false;
+    async function* source() {
+      try {
+        yield* links(100);
+      } finally {
+        closed = true;
+      }
+    }
+    const options = {
+      batchSize: 2,
+      concurrency: 2,
+      onBatch: (e: BatchEvent) => void events.push(e),
+    };
+    for await (const _ of createMany(service, source(), options)) {
+      await settle();
+      break;
+    }
+    expect(closed).toBe(true);
+    expect(lives(events)).toContain('2+2 unknown');
+    expect(service.posting).toBe(0);
+  });
+
+  it('throws what the source throws, after what was in flight', async () => {
+    const service = new FakeService();
+    const error = new Error('unreadable');
+    function* source() {
+      yield* links(5);
+      throw error;
+    }
+    const result = await runCreateMany(service, source(), { batchSize: 2 });
+    expect(result.error).toBe(error);
+    expect(result.items.map((item) => item.index)).toEqual([0, 1, 2, 3]);
+  });
+
+  it.each(['planned', 'sent'])('sends nothing when the journal fails at %s', async (type) => {
+    const service = new FakeService();
+    const error = new Error('disk full');
+    const onBatch = async (event: BatchEvent) => {
+      if (event.type === type) throw error;
+    };
+    const result = await runCreateMany(service, links(4), { batchSize: 2, onBatch });
+    expect(result.error).toBe(error);
+    expect(service.asked).toEqual([]);
+    expect(result.items).toEqual([]);
+  });
+
+  it.each(['accepted', 'completed'])(
+    'yields the batch all the same when the journal fails at %s',
+    async (type) => {
+      const service = new FakeService();
+      service.syncLinks = 0;
+      const error = new Error('disk full');
+      const onBatch = (event: BatchEvent) => {
+        if (event.type === type) throw error;
+      };
+      const result = await runCreateMany(service, links(40), {
+        batchSize: 2,
+        concurrency: 1,
+        onBatch,
+      });
+      expect(result.error).toBe(error);
+      expect(outcomes(result.items)).toBe('cc');
+    },
+  );
+
+  it('awaits the journal before the request is sent', async () => {
+    const service = new FakeService();
+    const written = deferred();
+    const onBatch = (event: BatchEvent) => (event.type === 'planned' ? written.promise : undefined);
+    const done = runCreateMany(service, links(1), { onBatch });
+    await settle();
+    expect(service.asked).toEqual([]);
+    written.resolve();
+    expect(outcomes((await done).items)).toBe('c');
+  });
+
+  it('ends the run when onJobProgress throws, and keeps the batch', async () => {
+    const service = new FakeService();
+    service.syncLinks = 0;
+    service.onJob = (jobId, options) => options.onProgress?.(service.job(jobId));
+    const error = new Error('drawing failed');
+    const onJobProgress = () => {
+      throw error;
+    };
+    const result = await runCreateMany(service, links(4), {
+      batchSize: 2,
+      concurrency: 1,
+      onJobProgress,
+    });
+    expect(result.error).toBe(error);
+    expect(outcomes(result.items)).toBe('cc');
+  });
+
+  it('ends the run with an error that is not of this package, and calls the batch unknown', async () => {
+    const service = new FakeService();
+    const error = new TypeError('defect');
+    service.onBatch = () => {
+      throw error;
+    };
+    const result = await runCreateMany(service, links(1));
+    expect(result.error).toBe(error);
+    expect(outcomes(result.items)).toBe('u');
+  });
+});
+
+/** A signal that counts its listeners. */
+function countListeners() {
+  const { signal } = new AbortController();
+  let added = 0;
+  let removed = 0;
+  const add = signal.addEventListener.bind(signal);
+  const remove = signal.removeEventListener.bind(signal);
+  signal.addEventListener = (...args: Parameters<AbortSignal['addEventListener']>) => {
+    added += 1;
+    add(...args);
+  };
+  signal.removeEventListener = (...args: Parameters<AbortSignal['removeEventListener']>) => {
+    removed += 1;
+    remove(...args);
+  };
+  return { signal, added: () => added, left: () => added - removed };
+}
