@@ -179,9 +179,9 @@ describe('bad input has its status and words, and creates nothing', () => {
       (k) => world.request(k, 'POST', LINKS, { target_url: TARGET, tags: [''] }),
     ],
     [
-      'a tag of 51 characters',
+      'a tag of 65 characters',
       400,
-      (k) => world.request(k, 'POST', LINKS, { target_url: TARGET, tags: ['x'.repeat(51)] }),
+      (k) => world.request(k, 'POST', LINKS, { target_url: TARGET, tags: ['x'.repeat(65)] }),
     ],
     [
       'redirect_type 303',

@@ -11,7 +11,7 @@ export interface CreateLinkBody {
   domain_id?: string | undefined;
   /** HTTP status of the redirect: 301, 302 or 307. @default 302 */
   redirect_type?: RedirectType | undefined;
-  /** Labels: at most 20, of 1 to 50 characters. @default [] */
+  /** Labels: at most 20, of 1 to 64 characters. @default [] */
   tags?: readonly string[] | undefined;
 }
 
