@@ -9,7 +9,7 @@ export interface ShortlinkOptions {
   /** Address of the service, without `/api/v1`. @default the environment variable SHORTLINK_BASE_URL */
   baseUrl?: string | URL | undefined;
 
-  /** The `fetch` to use, for proxies, tests and servers in the same process. @default globalThis.fetch */
+  /** The `fetch` to use, called with a `Request`: for proxies, tests and servers in the same process. @default globalThis.fetch */
   fetch?: typeof globalThis.fetch | undefined;
 
   /** Longest time of one attempt, from the request to the last byte of the body, in milliseconds. `0` is no limit. @default 30_000 */
@@ -39,7 +39,7 @@ export interface ShortlinkOptions {
   /** Called as requests, answers, retries and cooldowns happen. */
   hooks?: ShortlinkHooks | undefined;
 
-  /** Receives log lines. @default silent, or the console where the environment says SHORTLINK_LOG=debug */
+  /** Receives log lines. @default silent, or the console where the environment says SHORTLINK_LOG=debug, info, warn or error */
   logger?: Logger | undefined;
 }
 

@@ -1,3 +1,5 @@
+// The first request loads ky. Loaded here, no test with a clock that stands still has to wait for the disk.
+import 'ky';
 import type { Clock } from '../src/http/clock.ts';
 import { createTransport } from '../src/http/transport.ts';
 import type { ShortlinkOptions } from '../src/options.ts';
