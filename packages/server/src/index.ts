@@ -17,5 +17,5 @@ export { createService, type Service, type ServiceOptions } from './service.ts';
 export { type RunningServer, startServer } from './start-server.ts';
 // Stores
 export { openSqliteStore, type SqliteStoreOptions } from './store/sqlite/index.ts';
-export type { Account, ApiKey, Domain, Store } from './store/store.ts';
+export type { Account, ApiKey, Caller, Domain, Redirect, Store } from './store/store.ts';
 export { StoreError, type StoreErrorReason } from './store/store-error.ts';

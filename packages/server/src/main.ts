@@ -4,7 +4,7 @@ import { EXIT } from './admin/exit-codes.ts';
 import { runProgram } from './admin/program.ts';
 import { httpOrigin, type Settings } from './config.ts';
 import { createLogger } from './logger.ts';
-import { openStore } from './open-store.ts';
+import { migrateDatabase, openStore } from './open-store.ts';
 import { startServer } from './start-server.ts';
 
 /** A reader that went away, such as `| head`, is no reason to stop serving. */
@@ -21,6 +21,7 @@ process.exitCode = await runProgram(process.argv.slice(2), packageJson.version, 
     const publicUrl = settings.publicUrl ?? httpOrigin(settings.host, settings.port);
     return openStore({ ...settings, publicUrl });
   },
+  migrate: migrateDatabase,
   start,
 });
 

@@ -1,5 +1,5 @@
 import type { Settings } from './config.ts';
-import { openSqliteStore } from './store/sqlite/index.ts';
+import { migrateSqlite, openSqliteStore } from './store/sqlite/index.ts';
 import type { Store } from './store/store.ts';
 
 /** Opens the database that the settings name; its short URLs begin with `publicUrl`. */
@@ -8,5 +8,13 @@ export function openStore(settings: Settings & { publicUrl: string }): Promise<S
   switch (database.engine) {
     case 'sqlite':
       return openSqliteStore({ path: database.path, publicUrl });
+  }
+}
+
+/** Brings the schema of the database up to date; resolves to its version before and after. */
+export function migrateDatabase({ database }: Settings): Promise<{ from: number; to: number }> {
+  switch (database.engine) {
+    case 'sqlite':
+      return migrateSqlite(database.path);
   }
 }

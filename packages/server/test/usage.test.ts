@@ -42,6 +42,16 @@ test('a refusal shows in the key’s history and in no window', async () => {
   expect(json.keys[0].history[0]).toMatchObject({ requests: 1, refused: 2 });
 });
 
+test('so do refusals by the plan', async () => {
+  const app = await Fixture.open();
+  const key = await app.caller('custom', { links: 1, batch_size: 2 });
+  await app.post(key, BATCH, { links: entries(2) });
+  await app.post(key, BATCH, { links: entries(3) });
+  await app.post(key, BATCH, { links: entries(101) });
+  const { json } = await app.get(key, '/api/v1/usage');
+  expect(json.keys[0].history[0]).toMatchObject({ refused: 3, links: 0 });
+});
+
 test('an account sees itself only', async () => {
   const app = await Fixture.open();
   const key = await app.caller('community');

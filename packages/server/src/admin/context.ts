@@ -11,6 +11,8 @@ export interface CommandContext {
   err: (line: string) => void;
   now: () => number;
   openStore: (settings: Settings) => Promise<Store>;
+  /** Brings the schema up to date; resolves to its version before and after. */
+  migrate: (settings: Settings) => Promise<{ from: number; to: number }>;
   /** Serves until it is told to stop. */
   start: (settings: Settings, options: { dev: boolean }) => Promise<void>;
 }

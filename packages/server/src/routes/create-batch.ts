@@ -5,8 +5,7 @@ import {
   type ProcessingBatch,
 } from '@shortlink/sdk/wire';
 import type { Context } from 'hono';
-import { exceeds } from '../domain/limits.ts';
-import { invalidBatch, planLimitReached } from '../domain/problem.ts';
+import { invalidBatch } from '../domain/problem.ts';
 import { domainIdsOf, validateBatchOutline, validateEntries } from '../domain/validate-batch.ts';
 import type { ValidLink } from '../domain/validate-link.ts';
 import type { CallerEnv } from '../middleware/env.ts';
@@ -26,7 +25,6 @@ export function createBatch(deps: RouteDeps) {
     const body = await readJson(c.req);
     const idempotency = readIdempotency(c.req, body.bytes);
     const links = await validate(deps, caller, body.value);
-    checkBatchSize(caller, links.length);
     const request = { caller, input: links, now: deps.now(), idempotency };
     return links.length <= MAX_SYNC_BATCH_LINKS
       ? createAtOnce(deps, c, request)
@@ -49,13 +47,6 @@ async function validate(
   const checked = validateEntries(outline.value, { isOwnHost, ownedDomains });
   if (!checked.ok) throw invalidBatch(checked.details);
   return checked.value;
-}
-
-function checkBatchSize(caller: Caller, used: number): void {
-  const allowed = caller.limits.batch_size;
-  if (allowed !== null && exceeds(allowed, 0, used)) {
-    throw planLimitReached({ limit: 'batch_size', used, allowed });
-  }
 }
 
 type BatchRequest = CreateRequest<readonly ValidLink[]>;
