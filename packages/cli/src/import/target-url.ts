@@ -6,6 +6,9 @@ import { shown } from './input-error.ts';
  */
 const SCHEME_AND_AUTHORITY = /^https?:\/\/([^/?#\\]+)(\\?)/i;
 
+/** An authority without a password, which would become public; a user name alone is taken by the service. */
+const USER_INFO = /^(?:[^:@]+@)?[^@]*$/;
+
 // biome-ignore lint/suspicious/noControlCharactersInRegex: finding them is the point
 const CONTROL_CHARACTERS = /[\u0000-\u001f\u007f-\u009f]/;
 
@@ -26,8 +29,8 @@ export function targetProblem(cell: string, maxLength: number): string | undefin
     const hint = /^[\w-]+(\.[\w-]+)+(\/|$)/.test(cell) ? '; is https:// missing?' : '';
     return `not an absolute http or https URL: ${shown(cell)}${hint}`;
   }
-  if (match[1]?.includes('@')) {
-    return `the target URL holds a user name or password: ${shown(hideCredentials(cell))}`;
+  if (!USER_INFO.test(match[1] ?? '')) {
+    return `the target URL holds a password: ${shown(hideCredentials(cell))}`;
   }
   if (LONE_SURROGATE.test(cell) || !URL.canParse(cell)) return `not a valid URL: ${shown(cell)}`;
   return undefined;
