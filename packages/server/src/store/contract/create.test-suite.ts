@@ -34,7 +34,7 @@ export function testCreate(useStore: UseStore): void {
     const caller = await newCaller(store());
     const input = newLink(0, {
       target_url: 'https://例え.jp/ä?q=%20&x=\'";--#é',
-      title: 'e\u0301 \u{1f389} \u0000 tab\t "quoted"',
+      title: 'e\u0301 \u{1f389} \u0001 tab\t "quoted"',
       tags: ['null', '[]', '\u{10ffff}', "'); DROP TABLE links; --"],
     });
     const outcome = await store().createLink({ caller, input, now: NOW });

@@ -1,5 +1,6 @@
 import process from 'node:process';
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
+import { StoreError } from '../store-error.ts';
 import { toStoreError } from './sqlite-errors.ts';
 
 /** A value that can be bound to a statement. */
@@ -28,6 +29,7 @@ export class Database {
   readonly path: string;
   readonly #connection: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
+  #closed = false;
 
   constructor(options: DatabaseOptions) {
     this.path = options.path;
@@ -85,9 +87,10 @@ export class Database {
 
   /** Closing twice is fine. */
   close(): void {
-    if (!this.#connection.isOpen) return;
+    if (this.#closed) return;
     this.#statements.clear();
     this.#guard(() => this.#connection.close());
+    this.#closed = true;
   }
 
   #prepare(sql: string): StatementSync {
@@ -100,6 +103,7 @@ export class Database {
   }
 
   #guard<T>(work: () => T): T {
+    if (this.#closed) throw new StoreError('closed', `The database ${this.path} was closed.`);
     try {
       return work();
     } catch (error) {

@@ -18,9 +18,6 @@ const REASONS: ReadonlyMap<number, [reason: StoreErrorReason, words: string]> = 
 /** What the driver threw, as a `StoreError` whose message a person can act on; the driver's error stays the `cause`. */
 export function toStoreError(error: unknown, path: string): StoreError {
   if (error instanceof StoreError) return error;
-  if (error instanceof Error && 'code' in error && error.code === 'ERR_INVALID_STATE') {
-    return new StoreError('closed', `The database ${path} was closed.`, { cause: error });
-  }
   const resultCode = sqliteResultCode(error);
   // The low byte is the primary code; the rest refines it.
   const known = resultCode === undefined ? undefined : REASONS.get(resultCode & 0xff);

@@ -1,6 +1,14 @@
 import { expect, test } from 'vitest';
 import { generateCode, MAX_CODE_DRAWS } from '../../domain/codes.ts';
-import { linksUsed, NOW, newCaller, newLink, newLinks, PUBLIC_URL } from '../contract/fixtures.ts';
+import {
+  linksUsed,
+  NOW,
+  newCaller,
+  newJob,
+  newLink,
+  newLinks,
+  PUBLIC_URL,
+} from '../contract/fixtures.ts';
 import { shortUrlMaker } from '../short-url.ts';
 import type { Caller } from '../store.ts';
 import { Database } from './database.ts';
@@ -47,14 +55,20 @@ function dataVersion(db: Database): number {
   return db.get<{ data_version: number }>('PRAGMA data_version')?.data_version ?? 0;
 }
 
-test('an admission is answered before the durable writes beside it begin', async () => {
+test('admissions are answered before creates, and both before work in the background', async () => {
   const { core, caller, store } = await openParts();
   const answered: number[][] = [];
-  const admission = { id: 2, name: 'admit', input: { caller, now: NOW } } as const;
-  core.run([createRequest(1, caller), admission], (replies) =>
-    answered.push(replies.map((reply) => reply.id)),
+  core.run(
+    [
+      { id: 1, name: 'runJobChunk', input: { jobId: await newJob(store, caller, 101), now: NOW } },
+      { id: 2, name: 'addClicks', input: new Map([['x', 1]]) },
+      createRequest(3, caller),
+      createRequest(4, caller),
+      { id: 5, name: 'admit', input: { caller, now: NOW } },
+    ],
+    (replies) => answered.push(replies.map((reply) => reply.id)),
   );
-  expect(answered).toEqual([[2], [1]]);
+  expect(answered).toEqual([[5], [3, 4], [1, 2]]);
   await store.close();
 });
 

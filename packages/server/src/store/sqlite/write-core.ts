@@ -12,8 +12,25 @@ export type WriteReply =
   | { id: number; ok: true; value: unknown }
   | { id: number; ok: false; reason: StoreErrorReason; message: string };
 
-/** Writes that may be lost with the power, but not with the process, until the next durable write (see `Store.admit`). */
-const RELAXED: ReadonlySet<OperationName> = new Set<OperationName>(['admit']);
+/**
+ * The kinds of writes, in the order their transactions follow one another: an admission is not durable on its own (see
+ * `Store.admit`), and nobody waits for what is done in the background, so that comes last.
+ */
+const KINDS = ['relaxed', 'durable', 'background'] as const;
+type Kind = (typeof KINDS)[number];
+
+function kindOf(name: OperationName): Kind {
+  switch (name) {
+    case 'admit':
+      return 'relaxed';
+    case 'runJobChunk':
+    case 'addClicks':
+    case 'pruneSome':
+      return 'background';
+    default:
+      return 'durable';
+  }
+}
 
 /**
  * The one writer of a database connection. What arrived together is committed together (group commit): a commit waits
@@ -28,14 +45,16 @@ export class WriteCore {
   }
 
   /**
-   * Runs writes that arrived together. Relaxed ones come first, in a transaction of their own that does not wait for the disk, and are
-   * answered before the durable ones begin. Never throws: what fails is answered.
+   * Runs writes that arrived together, one transaction for each kind of them, and answers each kind before the next begins: an admission
+   * doesn't wait for the disk, and a create doesn't wait for the chunk of a job beside it. Never throws: what fails is answered.
    */
   run(requests: readonly WriteRequest[], reply: (replies: WriteReply[]) => void): void {
-    const relaxed = requests.filter((request) => RELAXED.has(request.name));
-    if (relaxed.length > 0) reply(this.#commitTogether(relaxed, 'NORMAL'));
-    const durable = requests.filter((request) => !RELAXED.has(request.name));
-    if (durable.length > 0) reply(this.#commitTogether(durable, 'FULL'));
+    for (const kind of KINDS) {
+      const group = requests.filter((request) => kindOf(request.name) === kind);
+      if (group.length > 0) {
+        reply(this.#commitTogether(group, kind === 'relaxed' ? 'NORMAL' : 'FULL'));
+      }
+    }
   }
 
   #commitTogether(requests: readonly WriteRequest[], synchronous: 'FULL' | 'NORMAL'): WriteReply[] {
