@@ -29,6 +29,16 @@ describe('isNeverSent', () => {
     ['Node: a port that fetch blocks', fetchFailed(new Error('bad port'))],
     ['Bun: refused', withCode('ConnectionRefused')],
     ['Bun: no socket', withCode('FailedToOpenSocket')],
+    [
+      'Bun: no TLS',
+      Object.assign(new Error('EPROTO: The TLS handshake failed. Does the server speak TLS?'), {
+        code: 'EPROTO',
+      }),
+    ],
+    [
+      'Deno: a port that fetch blocks',
+      new TypeError('Fetch failed: Requests to port 1 are blocked'),
+    ],
     ['Deno: connect phase', denoMessage('Connect')],
   ])('%s', (_, error) => {
     expect(isNeverSent(error)).toBe(true);

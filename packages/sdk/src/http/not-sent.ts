@@ -37,11 +37,16 @@ const CONNECT_CODES: ReadonlySet<string> = new Set([
 /** System calls that come before the request is written: EHOSTUNREACH while reading is another matter. */
 const CONNECT_SYSCALLS: ReadonlySet<string> = new Set(['connect', 'getaddrinfo']);
 
-/**
- * Failures without a code: Deno's HTTP library names the phase, DNS and TLS included; Node refuses the ports that the
- * Fetch Standard blocks.
- */
-const CONNECT_MESSAGES = ['client error (Connect)', 'bad port'];
+/** Failures without a code of their own, as each runtime words them. */
+const CONNECT_MESSAGES = [
+  // Deno: its HTTP library names the phase, DNS and TLS included.
+  'client error (Connect)',
+  // Bun: EPROTO, which alone could come later too.
+  'TLS handshake failed',
+  // Node, then Deno: the ports that the Fetch Standard blocks.
+  'bad port',
+  'Requests to port',
+];
 
 /** How far a chain of causes is followed. */
 const MAX_CAUSES = 5;
