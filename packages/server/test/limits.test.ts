@@ -13,7 +13,7 @@ const create = (key: string) => app.post(key, LINKS, { target_url: TARGET });
 describe.each(['community', 'pro', 'avance'] as const)('the plan %s', (plan) => {
   const limits = PLAN_LIMITS[plan];
 
-  test(`${limits.requests_per_minute} requests a minute pass of three times as many at once`, async () => {
+  test('of three times its requests a minute at once, exactly those pass', async () => {
     const key = await app.caller(plan);
     const allowed = limits.requests_per_minute;
     const answers = await Promise.all(Array.from({ length: allowed * 3 }, () => poll(key)));
@@ -27,7 +27,7 @@ describe.each(['community', 'pro', 'avance'] as const)('the plan %s', (plan) => 
     expect(refused[0]?.headers.get('retry-after')).toBe('30');
   });
 
-  test(`batches of more than ${limits.batch_size} links are 403 with upgrade`, async () => {
+  test('a batch over its size is 403 with upgrade', async () => {
     const key = await app.caller(plan);
     const sent = limits.batch_size + 1;
     const { status, json } = await app.post(key, BATCH, { links: entries(sent) });
@@ -43,7 +43,7 @@ describe.each(['community', 'pro', 'avance'] as const)('the plan %s', (plan) => 
     expect(await app.linksUsed(key)).toBe(0);
   });
 
-  test(`${limits.links} links in total`, async () => {
+  test('its total of links is reached exactly, then 403 with upgrade', async () => {
     const key = await app.caller(plan);
     const used = await fill(key, limits.links - 1, limits.batch_size);
     const tooMany = await app.post(key, BATCH, { links: entries(2) });
@@ -64,7 +64,7 @@ describe.each(['community', 'pro', 'avance'] as const)('the plan %s', (plan) => 
     expect(await app.linksUsed(key)).toBe(limits.links);
   });
 
-  test(`${limits.api_keys} API keys`, async () => {
+  test('its number of API keys, and no more', async () => {
     const accountId = await app.account(plan);
     for (let held = 0; held < limits.api_keys; held++) await app.key(accountId);
     await expect(app.key(accountId)).rejects.toThrow(
