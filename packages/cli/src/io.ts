@@ -50,17 +50,19 @@ export function processIo(): Io {
     platform: process.platform,
     home: homedir(),
     onInterrupt(listener) {
-      if (listeners.size === 0) {
-        process.on('SIGINT', interrupt);
-        process.on('SIGTERM', interrupt);
+      for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+        // Taken off first: one that is still to be taken off, below, must not be called twice.
+        process.off(signal, interrupt).on(signal, interrupt);
       }
       listeners.add(listener);
       return () => {
         listeners.delete(listener);
-        if (listeners.size === 0) {
-          process.off('SIGINT', interrupt);
-          process.off('SIGTERM', interrupt);
-        }
+        // Not in this turn: the spinner's own listener comes after ours, and ends the process when it finds itself alone.
+        setImmediate(() => {
+          if (listeners.size === 0) {
+            process.off('SIGINT', interrupt).off('SIGTERM', interrupt);
+          }
+        });
       };
     },
   };
@@ -73,8 +75,8 @@ export function processIo(): Io {
  */
 function ignoreClosedPipe(stream: Writable, onClosed: () => void): void {
   let closed = false;
-  stream.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE' && error.code !== 'ERR_STREAM_DESTROYED') {
+  stream.on('error', (error) => {
+    if (!isClosedPipe(error)) {
       process.stderr.write(`error: Can't write the output: ${error.message}\n`);
       process.exit(1);
     }
@@ -83,4 +85,13 @@ function ignoreClosedPipe(stream: Writable, onClosed: () => void): void {
       onClosed();
     }
   });
+}
+
+/** Whether a write failed because nobody reads any more. The first one fails with EPIPE, the next ones otherwise. */
+export function isClosedPipe(error: Error | null | undefined): boolean {
+  return (
+    error instanceof Error &&
+    'code' in error &&
+    (error.code === 'EPIPE' || error.code === 'ERR_STREAM_DESTROYED')
+  );
 }

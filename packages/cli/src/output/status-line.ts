@@ -22,7 +22,7 @@ export async function openStatusLine(io: Io, printer: Printer): Promise<StatusLi
   if (printer.options.quiet) {
     return { start: () => {}, stop: () => {} };
   }
-  if (!isInteractive({ env: io.env, isTTY: io.stderr.isTTY })) {
+  if (!isInteractive(io.stderr, io.env)) {
     return plainLines(printer);
   }
   const { default: ora } = await import('ora');

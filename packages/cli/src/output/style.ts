@@ -58,7 +58,13 @@ export function wantsColor(options: {
   return isTTY === true && !isCi(env) && env['TERM'] !== 'dumb';
 }
 
-/** Whether a stream can be drawn on more than once: spinners there, plain lines elsewhere. */
-export function isInteractive(options: { env: Env; isTTY: boolean | undefined }): boolean {
-  return options.isTTY === true && !isCi(options.env) && options.env['TERM'] !== 'dumb';
+/**
+ * Whether a stream can be drawn on more than once: spinners there, plain lines elsewhere. A pseudo-terminal that nobody
+ * looks at may have a width of 0, on which nothing can be drawn over.
+ */
+export function isInteractive(
+  stream: { isTTY?: boolean | undefined; columns?: number | undefined },
+  env: Env,
+): boolean {
+  return stream.isTTY === true && stream.columns !== 0 && !isCi(env) && env['TERM'] !== 'dumb';
 }

@@ -21,7 +21,7 @@ export async function renderTable(options: TableOptions): Promise<string> {
   const right = new Set(options.right);
   const columns = options.head?.length ?? options.rows[0]?.length ?? 0;
   const table = new Table({
-    style: { head: [], border: [] },
+    style: { head: [], border: [], compact: true },
     colAligns: Array.from({ length: columns }, (_, index) => (right.has(index) ? 'right' : 'left')),
     ...(options.head !== undefined && {
       head: options.head.map((text) => options.style.bold(sanitize(text))),
