@@ -25,8 +25,8 @@ export function buildProgram(io: Io, perform: Perform): Command {
       writeErr: (text) => io.stderr.write(text),
       // Errors are thrown, and printed in one place: run.ts.
       outputError: () => {},
-      getOutHelpWidth: () => io.stdout.columns ?? DEFAULT_WIDTH,
-      getErrHelpWidth: () => io.stderr.columns ?? DEFAULT_WIDTH,
+      getOutHelpWidth: () => io.stdout.columns || DEFAULT_WIDTH,
+      getErrHelpWidth: () => io.stderr.columns || DEFAULT_WIDTH,
       getOutHasColors: () => wantsColor({ flag: undefined, env: io.env, isTTY: io.stdout.isTTY }),
       getErrHasColors: () => wantsColor({ flag: undefined, env: io.env, isTTY: io.stderr.isTTY }),
     })
@@ -74,9 +74,13 @@ export function describeUsageError(error: unknown): string | undefined {
   if (!(error instanceof CommanderError)) {
     return undefined;
   }
-  const message = error.message.replace(/^error: /, '');
-  // `--apikey=SECRET` is an unknown option, and must not be repeated with its value.
-  return message.replace(/(option '--?[^'=]+)=[^']*'/, "$1'");
+  return (
+    error.message
+      .replace(/^error: /, '')
+      // `--apikey=SECRET` is an unknown option, and `auth login SECRET` a superfluous argument: neither is repeated.
+      .replace(/(option '--?[^'=]+)=[^']*'/, "$1'")
+      .replace(/(Expected \d+ arguments? but got \d+): .*$/s, '$1.')
+  );
 }
 
 /** Help or the version was printed because it was asked for. */

@@ -35,13 +35,7 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
 }
 
 function unparsedGlobals(argv: readonly string[]): GlobalOptions {
-  const given = (name: string) => argv.includes(name);
-  const keyAt = argv.indexOf('--api-key') + 1;
-  return {
-    apiKey: keyAt > 0 ? argv[keyAt] : undefined,
-    json: given('--json'),
-    color: !given('--no-color'),
-  };
+  return { json: argv.includes('--json'), color: !argv.includes('--no-color') };
 }
 
 function failUsage(message: string, context: Context): ExitCode {
