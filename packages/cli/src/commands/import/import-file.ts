@@ -1,7 +1,9 @@
 import type { Shortlink } from '@shortlink/sdk';
 import type { Context } from '../../context.ts';
 import { type ExitCode, exitCodeOfImport } from '../../exit-codes.ts';
+import type { ImportDeps } from '../../import/deps.ts';
 import type { ImportSettings, ImportSummary } from '../../import/types.ts';
+import { isClosedPipe, type OutputStream } from '../../io.ts';
 import { describeError } from '../../output/describe-error.ts';
 import type { StopSignals } from './stop-signals.ts';
 import type { FileWatch, ImportWatch } from './watch-import.ts';
@@ -32,6 +34,26 @@ interface Stopped {
   resumable: boolean;
 }
 
+/** A dry run asks for nothing. */
+const NO_CLIENT: ImportDeps['client'] = {
+  links: { createMany: () => neverAsked() },
+};
+
+function neverAsked(): never {
+  throw new Error('a dry run sent a request');
+}
+
+/**
+ * When the reader of the results has gone (`| head`), the import stops softly like after Ctrl-C; what it would still
+ * write goes nowhere, and is in the journal.
+ */
+function untilClosed(stdout: OutputStream): ImportDeps['stdout'] {
+  return {
+    write: (text, done) =>
+      stdout.write(text, (error) => done(isClosedPipe(error) ? undefined : error)),
+  };
+}
+
 /** Imports one file and shows how it goes. What went wrong is in the outcome: nothing is thrown. */
 export async function importFile(settings: ImportSettings, run: Run): Promise<FileOutcome> {
   const { context, stop } = run;
@@ -41,9 +63,9 @@ export async function importFile(settings: ImportSettings, run: Run): Promise<Fi
   try {
     const { runImport } = await import('../../import/run-import.ts');
     const summary = await runImport(settings, {
-      client: run.client,
+      client: run.client ?? NO_CLIENT,
       stdin: context.io.stdin,
-      stdout: context.io.stdout,
+      stdout: untilClosed(context.io.stdout),
       onEvent: watch.onEvent,
       signal: stop.hard,
       stopSignal: stop.soft,
@@ -73,10 +95,14 @@ async function ended(summary: ImportSummary): Promise<FileOutcome> {
     stopped: {
       reason: stopped.reason,
       message: stopped.message,
-      hint: cause?.hint,
+      hint: stopped.reason === 'rate_limit' ? waitHint(cause?.hint) : cause?.hint,
       resumable: summary.journal !== undefined && stopped.reason !== 'rejects',
     },
   };
+}
+
+function waitHint(hint: string | undefined): string {
+  return `${hint ?? ''} Or let the import wait: --max-wait 26h rides out a daily quota.`.trim();
 }
 
 async function failed(error: unknown, summary: ImportSummary): Promise<FileOutcome> {
