@@ -1,0 +1,168 @@
+import { chmod, mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { KEY, nobodyListens, stubService } from '../stub-service.ts';
+import { cli, testFolder } from '../test-io.ts';
+
+const configFile = (home: string) => join(home, '.config', 'shortlink', 'config.json');
+const readConfig = async (home: string) => JSON.parse(await readFile(configFile(home), 'utf8'));
+
+test('login reads the key from a pipe, checks it and stores it for its owner only', async () => {
+  const service = await stubService();
+  const home = await testFolder();
+  const result = await cli(['auth', 'login', '--base-url', service.url], {
+    home,
+    input: `${KEY}\r\n`,
+  });
+  expect(result.exitCode, result.stderr).toBe(0);
+  expect(await readConfig(home)).toEqual({
+    profiles: { default: { base_url: service.url, api_key: KEY } },
+  });
+  expect((await stat(configFile(home))).mode & 0o777).toBe(0o600);
+  expect((await stat(join(home, '.config', 'shortlink'))).mode & 0o777).toBe(0o700);
+  expect(result.stdout + result.stderr).not.toContain(KEY);
+  expect(result.stderr).toContain('****cdef');
+  expect((await cli(['create', 'https://example.com/'], { home })).exitCode).toBe(0);
+});
+
+test('login on a terminal asks for address and key, and shows no letter of the key', async () => {
+  const service = await stubService();
+  const home = await testFolder();
+  const result = await cli(['auth', 'login'], {
+    home,
+    tty: { stdin: true, stderr: true },
+    onStart: (terminal) => {
+      answerWhen(terminal, 'Base URL', `${service.url}\r`);
+      answerWhen(terminal, 'API key', `x\u007f${KEY}\r`);
+    },
+  });
+  expect(result.exitCode, result.stderr).toBe(0);
+  expect(result.stderr).not.toContain(KEY.slice(0, 4));
+  expect((await readConfig(home)).profiles.default.api_key).toBe(KEY);
+});
+
+test('Ctrl-C at the prompt exits 130 and stores nothing', async () => {
+  const service = await stubService();
+  const home = await testFolder();
+  const result = await cli(['auth', 'login', '--base-url', service.url], {
+    home,
+    tty: { stdin: true, stderr: true },
+    onStart: (terminal) => answerWhen(terminal, 'API key', 'abc\u0003'),
+  });
+  expect(result.exitCode).toBe(130);
+  await expect(stat(configFile(home))).rejects.toThrow(/ENOENT/);
+});
+
+test('a refused key is not stored', async () => {
+  const service = await stubService();
+  const home = await testFolder();
+  const result = await cli(['auth', 'login', '--base-url', service.url], {
+    home,
+    input: 'sl_wrong_key_0123456789\n',
+  });
+  expect(result.exitCode).toBe(4);
+  expect(result.stderr).toMatch(/nothing was stored/);
+  expect(result.stderr).not.toContain('sl_wrong_key_0123456789');
+  await expect(stat(configFile(home))).rejects.toThrow(/ENOENT/);
+});
+
+test('a service without usage is asked for a job that can not exist', async () => {
+  const service = await stubService();
+  const home = await testFolder();
+  service.answer('GET /api/v1/usage', { status: 404 }, { status: 404 });
+  const good = await cli(['auth', 'login', '--base-url', service.url], { home, input: KEY });
+  expect(good.exitCode, good.stderr).toBe(0);
+  expect(service.requests.at(-1)?.path).toMatch(/^\/api\/v1\/jobs\/[0-9a-f-]{36}$/);
+  const bad = await cli(['auth', 'login', '--base-url', service.url], { home, input: 'wrong' });
+  expect(bad.exitCode).toBe(4);
+});
+
+test('a key that may not read usage is valid', async () => {
+  const service = await stubService();
+  service.answer('GET /api/v1/usage', { status: 403, body: { error: 'no' } });
+  const result = await cli(['auth', 'status'], { env: service.env });
+  expect(result.exitCode).toBe(0);
+});
+
+test('a server that is not there stores nothing', async () => {
+  const home = await testFolder();
+  const url = await nobodyListens();
+  const result = await cli(['auth', 'login', '--base-url', url, '--max-retries', '0'], {
+    home,
+    input: KEY,
+  });
+  expect(result.exitCode).toBe(1);
+  await expect(stat(configFile(home))).rejects.toThrow(/ENOENT/);
+});
+
+test.each([
+  ['', /No API key/],
+  ['two words', /printable ASCII/],
+  ['schlüssel', /printable ASCII/],
+])('the key %j is a usage error', async (input, words) => {
+  const service = await stubService();
+  const args = ['auth', 'login', '--base-url', service.url];
+  const result = await cli(args, { home: await testFolder(), input });
+  expect(result.exitCode).toBe(2);
+  expect(result.stderr).toMatch(words);
+  expect(service.requests).toHaveLength(0);
+});
+
+test('status tells a valid key from a refused one', async () => {
+  const service = await stubService();
+  const good = await cli(['auth', 'status'], { env: service.env });
+  expect(good).toMatchObject({ exitCode: 0, stderr: '' });
+  expect(good.stdout).toBe(
+    `valid  key ****cdef (environment) at ${service.url}, profile default\n`,
+  );
+  const bad = await cli(['auth', 'status', '--json', '--api-key', 'sl_other_0123456789'], {
+    env: service.env,
+  });
+  expect(bad.exitCode).toBe(4);
+  expect(JSON.parse(bad.stdout)).toEqual({
+    valid: false,
+    base_url: service.url,
+    profile: 'default',
+    api_key: '****6789',
+    source: 'flag',
+  });
+});
+
+test('status without a key exits 4, without a server 2', async () => {
+  const env = { SHORTLINK_BASE_URL: 'https://sho.rt' };
+  expect((await cli(['auth', 'status'], { env })).exitCode).toBe(4);
+  expect((await cli(['auth', 'status'], { env: { SHORTLINK_API_KEY: KEY } })).exitCode).toBe(2);
+});
+
+test('logout removes the key of one profile and keeps the rest', async () => {
+  const home = await testFolder();
+  await mkdir(join(home, '.config', 'shortlink'), { recursive: true });
+  const profiles = {
+    default: { api_key: KEY, base_url: 'https://sho.rt' },
+    staging: { api_key: KEY },
+  };
+  await writeFile(configFile(home), JSON.stringify({ profile: 'staging', profiles }));
+  await chmod(configFile(home), 0o600);
+  const result = await cli(['auth', 'logout', '--profile', 'default'], { home });
+  expect(result).toMatchObject({ exitCode: 0, stdout: '' });
+  expect(await readConfig(home)).toEqual({
+    profile: 'staging',
+    profiles: { default: { base_url: 'https://sho.rt' }, staging: { api_key: KEY } },
+  });
+  const again = await cli(['auth', 'logout', '--profile', 'default'], { home });
+  expect(again.stderr).toContain('holds no API key');
+});
+
+/** Types once the terminal asks. */
+function answerWhen(
+  terminal: { type: (text: string) => void; stderr: () => string },
+  question: string,
+  answer: string,
+): void {
+  const timer = setInterval(() => {
+    if (terminal.stderr().includes(question)) {
+      clearInterval(timer);
+      terminal.type(answer);
+    }
+  }, 5);
+}

@@ -1,0 +1,153 @@
+import { chmod, mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { expect, test } from 'vitest';
+import { KEY } from '../stub-service.ts';
+import { cli, testFolder } from '../test-io.ts';
+
+async function homeWith(config: unknown, mode = 0o600): Promise<{ home: string; file: string }> {
+  const home = await testFolder();
+  const file = join(home, '.config', 'shortlink', 'config.json');
+  await mkdir(dirname(file), { recursive: true });
+  await writeFile(file, typeof config === 'string' ? config : JSON.stringify(config));
+  await chmod(file, mode);
+  return { home, file };
+}
+
+const CONFIG = {
+  profile: 'live',
+  profiles: {
+    live: { base_url: 'https://live.example', api_key: KEY },
+    staging: { base_url: 'https://staging.example' },
+  },
+};
+
+test('flag wins over environment wins over config file', async () => {
+  const { home } = await homeWith(CONFIG);
+  const get = async (args: string[], env = {}) =>
+    (await cli(['config', 'get', 'base_url', ...args], { home, env })).stdout;
+  const env = { SHORTLINK_BASE_URL: 'https://env.example' };
+  expect(await get([])).toBe('https://live.example\n');
+  expect(await get([], env)).toBe('https://env.example\n');
+  expect(await get(['--base-url', 'https://flag.example'], env)).toBe('https://flag.example\n');
+  expect(await get(['--profile', 'staging'])).toBe('https://staging.example\n');
+  expect(await get([], { SHORTLINK_PROFILE: 'staging' })).toBe('https://staging.example\n');
+  expect(await get([], { SHORTLINK_BASE_URL: '' })).toBe('https://live.example\n');
+});
+
+test('get never prints the whole key; what is not set exits 1', async () => {
+  const { home } = await homeWith(CONFIG);
+  expect((await cli(['config', 'get', 'api_key'], { home })).stdout).toBe('****cdef\n');
+  const missing = await cli(['config', 'get', 'api_key', '--profile', 'staging'], { home });
+  expect(missing).toMatchObject({ exitCode: 1, stdout: '' });
+  const json = await cli(['config', 'get', 'profile', '--json'], { home });
+  expect(JSON.parse(json.stdout)).toEqual({
+    name: 'profile',
+    value: 'live',
+    source: 'config file',
+  });
+});
+
+test('list shows settings, sources and profiles, and no key', async () => {
+  const { home, file } = await homeWith(CONFIG);
+  const plain = await cli(['config', 'list'], { home });
+  expect(plain.stdout).toMatch(/api_key\s+│ \*{4}cdef\s+│ config file/);
+  expect(plain.stdout).toContain('profiles: live, staging');
+  expect(plain.stdout).not.toContain(KEY);
+  const json = await cli(['config', 'list', '--json'], { home });
+  expect(JSON.parse(json.stdout)).toEqual({
+    file,
+    settings: {
+      base_url: { value: 'https://live.example', source: 'config file' },
+      api_key: { value: '****cdef', source: 'config file' },
+      profile: { value: 'live', source: 'config file' },
+    },
+    profiles: {
+      live: { base_url: 'https://live.example', api_key: '****cdef' },
+      staging: { base_url: 'https://staging.example', api_key: null },
+    },
+  });
+});
+
+test('set changes one setting of one profile and makes the file', async () => {
+  const home = await testFolder();
+  const set = (...args: string[]) => cli(['config', 'set', ...args], { home });
+  expect((await set('base_url', 'https://a.example')).exitCode).toBe(0);
+  expect((await set('base_url', 'https://b.example', '--profile', 'b')).exitCode).toBe(0);
+  expect((await set('profile', 'b')).exitCode).toBe(0);
+  const file = join(home, '.config', 'shortlink', 'config.json');
+  expect(JSON.parse(await readFile(file, 'utf8'))).toEqual({
+    profile: 'b',
+    profiles: {
+      default: { base_url: 'https://a.example' },
+      b: { base_url: 'https://b.example' },
+    },
+  });
+  expect((await stat(file)).mode & 0o777).toBe(0o600);
+});
+
+test.each([
+  [['api_key', 'sl_secret_0123456789'], /auth login/],
+  [['base_url', 'ftp://x'], /http: or https:/],
+  [['base_url', 'https://user:secret@x'], /credentials/],
+  [['profile', 'nope'], /no profile nope/],
+  [['profile', '../etc'], /letters, digits/],
+  [['colour', 'red'], /base_url, api_key, profile/],
+])('set %j is refused', async (args, words) => {
+  const { home, file } = await homeWith(CONFIG);
+  const result = await cli(['config', 'set', ...args], { home });
+  expect(result.exitCode).toBe(2);
+  expect(result.stderr).toMatch(words);
+  expect(result.stderr).not.toContain('secret');
+  expect(JSON.parse(await readFile(file, 'utf8'))).toEqual(CONFIG);
+});
+
+test.each([
+  ['{"profiles": {"a": {"api_key": "sl_secret_', /not valid JSON/],
+  [{ profiles: { a: { api_key: 5 } } }, /profiles\.a\.api_key/],
+  [{ profiles: { a: { apikey: 'sl_secret_0123' } } }, /profiles\.a.*apikey/],
+  [{ profiles: { a: { base_url: 'nowhere' } } }, /profiles\.a\.base_url/],
+  ['[]', /not valid/],
+])('a config file with %j is one clear line', async (config, words) => {
+  const { home, file } = await homeWith(config);
+  const result = await cli(['config', 'list'], { home });
+  expect(result.exitCode).toBe(2);
+  expect(result.stderr.split('\n')[0]).toMatch(words);
+  expect(result.stderr).toContain(file);
+  expect(result.stderr).not.toContain('sl_secret');
+});
+
+test('a file that others can read is closed, and the user is told', async () => {
+  const { home, file } = await homeWith(CONFIG, 0o644);
+  const result = await cli(['config', 'get', 'profile'], { home });
+  expect(result).toMatchObject({ exitCode: 0, stdout: 'live\n' });
+  expect(result.stderr).toMatch(/warning: .*0644.*0600/);
+  expect((await stat(file)).mode & 0o777).toBe(0o600);
+  expect((await cli(['config', 'get', 'profile'], { home })).stderr).toBe('');
+});
+
+test('a profile that does not exist is named, with those that do', async () => {
+  const { home } = await homeWith(CONFIG);
+  const result = await cli(['config', 'list', '--profile', 'prod'], { home });
+  expect(result.exitCode).toBe(2);
+  expect(result.stderr).toMatch(/no profile "prod".*\n.*live, staging/);
+});
+
+test('a bad value in the environment is named by where it stands', async () => {
+  const url = await cli(['usage'], {
+    env: { SHORTLINK_BASE_URL: 'https://u:pw@x', SHORTLINK_API_KEY: KEY },
+  });
+  expect(url.exitCode).toBe(2);
+  expect(url.stderr).toContain('environment');
+  expect(url.stderr).not.toContain('pw');
+  const key = await cli(['usage', '--base-url', 'https://x.example', '--api-key', 'a b c d e f']);
+  expect(key.exitCode).toBe(2);
+  expect(key.stderr).toContain('flag');
+  expect(key.stderr).not.toContain('a b c');
+});
+
+test('XDG_CONFIG_HOME moves the file', async () => {
+  const xdg = await testFolder();
+  const env = { XDG_CONFIG_HOME: xdg };
+  await cli(['config', 'set', 'base_url', 'https://x.example'], { env });
+  expect((await stat(join(xdg, 'shortlink', 'config.json'))).isFile()).toBe(true);
+});

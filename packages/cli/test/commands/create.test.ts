@@ -1,0 +1,166 @@
+import { expect, test } from 'vitest';
+import { KEY, nobodyListens, stubService } from '../stub-service.ts';
+import { cli } from '../test-io.ts';
+
+const TARGET = 'https://example.com/docs';
+const ROUTE = 'POST /api/v1/links';
+
+test('prints the short URL and nothing else', async () => {
+  const service = await stubService();
+  const result = await cli(['create', TARGET], { env: service.env });
+  expect(result).toEqual({ exitCode: 0, stdout: 'https://sho.rt/c1\n', stderr: '' });
+  expect(service.requests).toHaveLength(1);
+  expect(service.requests[0]?.body).toEqual({ target_url: TARGET });
+  expect(service.requests[0]?.headers['x-api-key']).toBe(KEY);
+});
+
+test('every option reaches the request', async () => {
+  const service = await stubService();
+  const options = ['--title', 'Docs', '--tag', 'a', '--tag', 'b', '--domain', 'd1'];
+  await cli(['create', TARGET, ...options, '--redirect-type', '301'], { env: service.env });
+  expect(service.requests[0]?.body).toEqual({
+    target_url: TARGET,
+    title: 'Docs',
+    tags: ['a', 'b'],
+    domain_id: 'd1',
+    redirect_type: 301,
+  });
+});
+
+test('--json prints the link', async () => {
+  const service = await stubService();
+  const { stdout } = await cli(['create', TARGET, '--json'], { env: service.env });
+  expect(JSON.parse(stdout)).toMatchObject({ target_url: TARGET, code: 'c1', redirect_type: 302 });
+});
+
+test('control characters of the server never reach the terminal', async () => {
+  const service = await stubService();
+  const link = {
+    id: 'x',
+    code: 'c',
+    short_url: 'https://sho.rt/\u001b[31mred\u001b]0;title\u0007\u009b2J',
+    target_url: TARGET,
+    title: '',
+    redirect_type: 302,
+    is_active: true,
+    click_count: 0,
+    tags: [],
+    created_at: '',
+  };
+  service.answer(ROUTE, { status: 201, body: link }, { status: 201, body: link });
+  const plain = await cli(['create', TARGET], { env: service.env });
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: their absence is the point.
+  expect(plain.stdout).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/);
+  const json = await cli(['create', TARGET, '--json'], { env: service.env });
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: their absence is the point.
+  expect(json.stdout).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/);
+  expect(JSON.parse(json.stdout).short_url).toBe(link.short_url);
+});
+
+test.each([
+  [400, { error: 'target_url is invalid' }, 2, /target_url is invalid/],
+  [401, { error: 'no such key' }, 4, /no such key/],
+  [403, { error: 'missing permission' }, 4, /shortlinks:write/],
+  [
+    403,
+    { error: '15 of 15 links', upgrade: true, limit: 'links', used: 15, allowed: 15 },
+    5,
+    /15 of 15 used/,
+  ],
+  [404, { error: 'no such path' }, 1, /base URL/],
+])('a %i answer with %j exits %i', async (status, body, exitCode, words) => {
+  const service = await stubService();
+  service.answer(ROUTE, { status, body });
+  const result = await cli(['create', TARGET], { env: service.env });
+  expect(result.exitCode).toBe(exitCode);
+  expect(result.stderr).toMatch(words);
+  expect(result.stderr).toMatch(/^error: /);
+  expect(result.stdout).toBe('');
+});
+
+test('a rate limit longer than we wait exits 6 and says how long', async () => {
+  const service = await stubService();
+  service.answer(ROUTE, {
+    status: 429,
+    body: { error: 'slow' },
+    headers: { 'Retry-After': '7200' },
+  });
+  const result = await cli(['create', TARGET], { env: service.env });
+  expect(result.exitCode).toBe(6);
+  expect(result.stderr).toMatch(/2 h/);
+  expect(service.requests).toHaveLength(1);
+});
+
+test('a connection lost after sending: not known, exit 7, sent once', async () => {
+  const service = await stubService();
+  service.answer(ROUTE, { status: 0, drop: true });
+  const result = await cli(['create', TARGET], { env: service.env });
+  expect(result.exitCode).toBe(7);
+  expect(result.stderr).toMatch(/not known whether/);
+  expect(service.requests).toHaveLength(1);
+});
+
+test('--max-retries 0 gives up at the first refusal', async () => {
+  const service = await stubService();
+  service.answer(ROUTE, { status: 429, headers: { 'Retry-After': '1' } });
+  const result = await cli(['create', TARGET, '--max-retries', '0'], { env: service.env });
+  expect(result.exitCode).toBe(6);
+});
+
+test('--timeout ends a slow answer', async () => {
+  const service = await stubService();
+  service.answer(ROUTE, { status: 201, afterMs: 5_000 });
+  const result = await cli(['create', TARGET, '--timeout', '50ms'], { env: service.env });
+  expect(result.exitCode).toBe(7);
+  expect(result.stderr).toMatch(/50 ?ms|0\.05/);
+});
+
+test('a server that is not there exits 1 and names what to check', async () => {
+  const env = { SHORTLINK_API_KEY: KEY, SHORTLINK_BASE_URL: await nobodyListens() };
+  const result = await cli(['create', TARGET, '--max-retries', '0'], { env });
+  expect(result.exitCode).toBe(1);
+  expect(result.stderr).toMatch(/base URL/);
+});
+
+test('Ctrl-C exits 130', async () => {
+  const service = await stubService();
+  service.answer(ROUTE, { status: 201, afterMs: 5_000 });
+  const result = await cli(['create', TARGET], {
+    env: service.env,
+    onStart: ({ interrupt }) => {
+      const timer = setInterval(() => {
+        if (service.requests.length > 0) {
+          clearInterval(timer);
+          interrupt();
+        }
+      }, 5);
+    },
+  });
+  expect(result.exitCode).toBe(130);
+});
+
+test('the key is hidden where the server repeats it, and in --verbose', async () => {
+  const service = await stubService();
+  service.answer(ROUTE, { status: 400, body: { error: `bad key ${KEY}!` } });
+  const result = await cli(['create', TARGET, '--verbose'], { env: service.env });
+  expect(result.stderr).toContain('bad key');
+  expect(result.stderr).toMatch(/POST/);
+  expect(result.stderr).not.toContain(KEY);
+});
+
+test('--json prints errors as one object on stderr', async () => {
+  const service = await stubService();
+  service.answer(ROUTE, { status: 401, body: { error: 'no' }, headers: { 'X-Request-Id': 'r1' } });
+  const result = await cli(['create', TARGET, '--json'], { env: service.env });
+  expect(JSON.parse(result.stderr)).toEqual({
+    version: 1,
+    error: {
+      code: 'authentication',
+      message: expect.stringContaining('no'),
+      hint: expect.any(String),
+      exit_code: 4,
+      status: 401,
+      request_id: 'r1',
+    },
+  });
+});

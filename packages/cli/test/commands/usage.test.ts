@@ -1,0 +1,69 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { stubService, USAGE } from '../stub-service.ts';
+import { cli } from '../test-io.ts';
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.parse('2026-11-20T08:00:28.000Z') });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+test('draws a bar for each window and each resource', async () => {
+  const service = await stubService();
+  const { exitCode, stdout } = await cli(['usage'], { env: service.env });
+  expect(exitCode).toBe(0);
+  expect(stdout.split('\n')).toEqual([
+    'Plan                 pro',
+    'Requests this minute ████░░░░░░░░░░░░░░░░░░░░  20%  12 of 60, new in 32 s',
+    'Requests today       █████████████████████░░░  90%  9,000 of 10,000, new in 15 h 59 min',
+    'Requests this month  ████████████████████████ 100%  200,000 of 200,000, new in 255 h 59 min',
+    'Short links          ░░░░░░░░░░░░░░░░░░░░░░░░  1,234, no limit',
+    'API keys             ████████░░░░░░░░░░░░░░░░  33%  1 of 3',
+    'Batch size           up to 100 links',
+    '',
+  ]);
+});
+
+test('colours on a terminal say how near a limit is', async () => {
+  const service = await stubService();
+  const { stdout } = await cli(['usage'], {
+    env: { ...service.env, TERM: 'xterm-256color' },
+    tty: { stdout: true },
+  });
+  expect(stdout).toContain('\u001b[33m█████████████████████░░░');
+  expect(stdout).toContain('\u001b[31m████████████████████████');
+});
+
+test.each([{ NO_COLOR: '1' }, { CI: 'true' }, { TERM: 'dumb' }])(
+  'no colour with %j',
+  async (env) => {
+    const service = await stubService();
+    const { stdout } = await cli(['usage'], {
+      env: { ...service.env, ...env },
+      tty: { stdout: true },
+    });
+    expect(stdout).not.toContain('\u001b');
+  },
+);
+
+test('no colour with --no-color; FORCE_COLOR colours a pipe', async () => {
+  const service = await stubService();
+  const env = { ...service.env, FORCE_COLOR: '1' };
+  expect((await cli(['usage'], { env })).stdout).toContain('\u001b[');
+  expect((await cli(['usage', '--no-color'], { env })).stdout).not.toContain('\u001b');
+});
+
+test('--json prints the usage as the service sent it', async () => {
+  const service = await stubService();
+  const { stdout } = await cli(['usage', '--json'], { env: service.env });
+  expect(JSON.parse(stdout)).toEqual(USAGE);
+});
+
+test('a service without the endpoint is told apart from a wrong address', async () => {
+  const service = await stubService();
+  service.answer('GET /api/v1/usage', { status: 404, body: { error: 'not found' } });
+  const result = await cli(['usage'], { env: service.env });
+  expect(result.exitCode).toBe(1);
+  expect(result.stderr).toMatch(/does not report usage/);
+});
