@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { open, rename, rm } from 'node:fs/promises';
 
 /**
@@ -7,7 +6,7 @@ import { open, rename, rm } from 'node:fs/promises';
  * moment readable by others.
  */
 export async function writeFileAtomic(path: string, text: string, mode = 0o666): Promise<void> {
-  const temporary = `${path}.${randomBytes(6).toString('hex')}.tmp`;
+  const temporary = `${path}.${crypto.randomUUID()}.tmp`;
   try {
     const file = await open(temporary, 'wx', mode);
     try {

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { Account, Context } from '../../context.ts';
 
 /** What a key was found to be. A key that works but may not read usage is valid too. */
@@ -40,6 +39,6 @@ export async function checkKey(
   if (byUsage !== 'no such thing') {
     return byUsage;
   }
-  const byJob = await ask(shortlink.jobs.retrieve(randomUUID(), { signal }));
+  const byJob = await ask(shortlink.jobs.retrieve(crypto.randomUUID(), { signal }));
   return byJob === 'no such thing' ? 'valid' : byJob;
 }

@@ -1,0 +1,51 @@
+import { Context, type GlobalOptions } from './context.ts';
+import { EXIT_CODES, type ExitCode } from './exit-codes.ts';
+import type { Io } from './io.ts';
+import { buildProgram, describeUsageError, isHelpOrVersion } from './program.ts';
+
+/** Parses the command line, acts it out, and turns whatever goes wrong into words and an exit code. */
+export async function runCommand(argv: readonly string[], io: Io): Promise<ExitCode> {
+  // Until the command line is parsed, only how to print an error about it is known.
+  let context = new Context(io, argv, unparsedGlobals(argv));
+  let exitCode: ExitCode = EXIT_CODES.ok;
+  const program = buildProgram(io, async (command, act) => {
+    context = new Context(io, argv, command.optsWithGlobals<GlobalOptions>());
+    exitCode = await act(context);
+  });
+  try {
+    await program.parseAsync(argv, { from: 'user' });
+    return exitCode;
+  } catch (error) {
+    if (isHelpOrVersion(error)) {
+      return EXIT_CODES.ok;
+    }
+    const usage = describeUsageError(error);
+    return usage === undefined ? fail(error, context) : failUsage(usage, context);
+  }
+}
+
+function unparsedGlobals(argv: readonly string[]): GlobalOptions {
+  return { json: argv.includes('--json'), color: !argv.includes('--no-color') };
+}
+
+function failUsage(message: string, context: Context): ExitCode {
+  // A command without its subcommand prints its help, and has no message of its own.
+  if (message !== HELP_SHOWN) {
+    const hint = 'See: shortlink --help';
+    context.printer.error({ code: 'usage', message, hint, exitCode: EXIT_CODES.usage });
+  }
+  return EXIT_CODES.usage;
+}
+
+/** Message of commander's error after it printed help to stderr. */
+const HELP_SHOWN = '(outputHelp)';
+
+async function fail(error: unknown, context: Context): Promise<ExitCode> {
+  const { describeError } = await import('./output/describe-error.ts');
+  const report = await describeError(error);
+  context.printer.error(report);
+  if (context.globals.verbose === true && error instanceof Error) {
+    context.printer.trace(error.stack ?? error.message);
+  }
+  return report.exitCode;
+}
