@@ -122,10 +122,43 @@ export interface Store {
    * completed jobs with their results. In several bounded steps, so that other writes get their turn.
    */
   prune(now: number): Promise<void>;
+  /**
+   * Tells a cache of every link that is changed, by whichever instance, until the store is closed. Missing on an engine that
+   * can't tell: there a cache looks again after a moment.
+   */
+  watchLinks?(watcher: LinkWatcher): void;
+  /**
+   * Hands accepted jobs out over the instances that share the database. Missing on an engine that one process runs the jobs
+   * of: that one finds them with {@link pendingJobs}.
+   */
+  readonly jobQueue?: JobQueue | undefined;
+
   /** Rejects when the database can't be used. */
   ping(): Promise<void>;
   /** Finishes what was started, then closes. */
   close(): Promise<void>;
+}
+
+export interface LinkWatcher {
+  /** The link of this code was changed: what was read of it before is old. */
+  changed(code: string): void;
+  /** Whether every change is told from now on. False until it is told otherwise: changes may go unnoticed. */
+  connected(connected: boolean): void;
+}
+
+/** Runs a job to its end. It rejects to hand the job back, and does so soon when the signal says that the job is no longer ours. */
+export type JobWork = (jobId: string, signal: AbortSignal) => Promise<void>;
+
+export interface JobQueue {
+  /**
+   * Runs each job that is handed to this instance. A job whose `run` rejects is handed out again after a moment, and so is one
+   * whose instance gives no sign of life.
+   *
+   * @param onError - Told what goes wrong in handing out; it goes on by itself.
+   */
+  work(run: JobWork, onError: (error: unknown) => void): Promise<void>;
+  /** Takes no more jobs, hands the running ones back, and waits until their `run` has ended. */
+  stop(): Promise<void>;
 }
 
 export interface Account {
