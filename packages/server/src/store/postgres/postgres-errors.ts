@@ -1,0 +1,64 @@
+import { DatabaseError } from 'pg';
+import { StoreError, type StoreErrorReason } from '../store-error.ts';
+
+/**
+ * SQLSTATEs and their classes (https://www.postgresql.org/docs/current/errcodes-appendix.html) that say something about the
+ * database rather than about our statements. The longest match counts.
+ */
+const REASONS: ReadonlyMap<string, [reason: StoreErrorReason, words: string]> = new Map([
+  ['08', ['unavailable', 'broke the connection off']],
+  ['25006', ['read_only', 'can be read, but not written']],
+  ['25P03', ['unavailable', 'ended a transaction that was idle for too long']],
+  ['28', ['unavailable', 'refuses the user or the password']],
+  ['3D000', ['unavailable', 'does not exist']],
+  ['40', ['busy', 'could not order simultaneous writes']],
+  ['53100', ['full', 'can not grow: no space is left']],
+  ['53', ['unavailable', 'has no connections or memory left']],
+  ['55P03', ['busy', 'is held by another connection']],
+  ['57014', ['busy', 'took too long']],
+  ['57P', ['unavailable', 'is stopping or starting']],
+  ['58', ['unavailable', 'can not read or write its files']],
+  ['XX001', ['corrupt', 'is damaged']],
+  ['XX002', ['corrupt', 'is damaged']],
+]);
+
+/** The server ended the session with these. */
+const SESSION_ENDED = /^(?:08|57P|25P03)/;
+
+/** What the driver says of a connection that is gone or never came about, where it gives no code. */
+const LOST_MESSAGES =
+  /^(?:Connection terminated|timeout exceeded when trying to connect|Query read timeout|Client has encountered a connection error|Client was closed)/;
+
+/** The transaction was rolled back because of others that ran at the same time; the same may pass now. */
+export function isConflict(error: unknown): boolean {
+  return error instanceof DatabaseError && (error.code === '40001' || error.code === '40P01');
+}
+
+/** Whether the session ended: nobody answers any more, and a transaction without `COMMIT` is rolled back. */
+export function isConnectionLost(error: unknown): boolean {
+  if (error instanceof DatabaseError) return SESSION_ENDED.test(error.code ?? '');
+  if (!(error instanceof Error)) return false;
+  return 'syscall' in error || 'errno' in error || LOST_MESSAGES.test(error.message);
+}
+
+/**
+ * What the driver threw, as a `StoreError` whose message a person can act on; the driver's error stays the `cause`.
+ *
+ * @param name - The database for messages: never with a password.
+ */
+export function toStoreError(error: unknown, name: string): StoreError {
+  if (error instanceof StoreError) return error;
+  const message = error instanceof Error ? error.message : String(error);
+  const [reason, words] = reasonOf(error) ?? ['internal', `failed: ${message}`];
+  return new StoreError(reason, `The database ${name} ${words}.`, { cause: error });
+}
+
+function reasonOf(error: unknown): [StoreErrorReason, string] | undefined {
+  if (error instanceof DatabaseError) {
+    const code = error.code ?? '';
+    return REASONS.get(code) ?? REASONS.get(code.slice(0, 3)) ?? REASONS.get(code.slice(0, 2));
+  }
+  if (!isConnectionLost(error)) return undefined;
+  const detail = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
+  return ['unavailable', `can not be reached${detail}`];
+}
