@@ -1,0 +1,6 @@
+import type { Migration } from '../migrate.ts';
+import { initial } from './001-initial.ts';
+import { admission } from './002-admission.ts';
+
+/** Every step of the schema, in order. A released step is never edited: a change is a new step. */
+export const migrations: readonly Migration[] = [initial, admission];

@@ -1,0 +1,79 @@
+import { refusingWindow, requestLimit, windowState } from '../../../domain/limits.ts';
+import { type RequestWindow, windowsAt } from '../../../domain/windows.ts';
+import type { Admission, Caller } from '../../store.ts';
+import { StoreError } from '../../store-error.ts';
+import type { Database } from '../database.ts';
+
+/** One request to count. */
+export interface AdmissionRequest {
+  caller: Caller;
+  now: number;
+}
+
+/** Requests with the same one are counted by one statement: those of an account in the same minute, under the same limits. */
+export function admissionGroup({ caller, now }: AdmissionRequest): string {
+  const { requests_per_minute, requests_per_day, requests_per_month } = caller.limits;
+  const [minute] = windowsAt(now);
+  const limits = [requests_per_minute, requests_per_day, requests_per_month];
+  return [caller.accountId, minute.startsAt, ...limits].join(' ');
+}
+
+/** Counts the requests of a group (see {@link admissionGroup}) in the order of their arrival. */
+export async function admit(
+  db: Database,
+  requests: readonly AdmissionRequest[],
+): Promise<Admission[]> {
+  const [first] = requests;
+  if (first === undefined) return [];
+  const { limits, accountId } = first.caller;
+  const windows = windowsAt(first.now);
+  const [minute, day, month] = windows;
+  const row = await db.once<{
+    granted: number;
+    day_used: number;
+    minute_used: number;
+    month_used: number;
+  }>(
+    'SELECT * FROM admit_requests($1, $2, $3, $4, $5, $6, $7, $8)',
+    accountId,
+    day.startsAt,
+    minute.startsAt,
+    month.startsAt,
+    requestLimit(limits, 'day'),
+    requestLimit(limits, 'minute'),
+    requestLimit(limits, 'month'),
+    requests.map(({ caller }) => caller.keyId),
+  );
+  if (row === undefined) throw new StoreError('internal', 'Counting requests gave no answer.');
+  const before = { minute: row.minute_used, day: row.day_used, month: row.month_used };
+  return requests.map(({ caller }, index) => {
+    const admitted = index < row.granted;
+    const states = (passed: number) =>
+      windows.map((window: RequestWindow) =>
+        windowState(window, caller.limits, before[window.name] + passed),
+      );
+    if (admitted) return { admitted, windows: states(index + 1) };
+    return refusal(states(row.granted));
+  });
+}
+
+function refusal(windows: ReturnType<typeof windowState>[]): Admission {
+  const refusedBy = refusingWindow(windows);
+  if (refusedBy === undefined) {
+    throw new StoreError('internal', 'A request was refused although no window is full.');
+  }
+  return { admitted: false, windows, refusedBy };
+}
+
+/** Not waited for on disk, like the admission it takes back. Rows are locked in the order of `admit_requests`. */
+export async function refund(db: Database, { caller, now }: AdmissionRequest): Promise<void> {
+  const [minute, day, month] = windowsAt(now);
+  await db.once(
+    'SELECT refund_request($1, $2, $3, $4, $5)',
+    caller.accountId,
+    day.startsAt,
+    minute.startsAt,
+    month.startsAt,
+    caller.keyId,
+  );
+}

@@ -1,0 +1,48 @@
+import type { NewLink } from '../../store.ts';
+import { StoreError } from '../../store-error.ts';
+import type { Session } from '../session.ts';
+import { insertLinks, type LinkMaker, toResultItem } from './insert-links.ts';
+
+/**
+ * The job's row is locked until the chunk and the progress are committed. So two instances that believe the job is theirs
+ * follow each other, chunk by chunk, and no chunk is run twice whoever runs it.
+ */
+export async function runJobChunk(
+  maker: LinkMaker,
+  session: Session,
+  jobId: string,
+  now: number,
+): Promise<{ processed: number; done: boolean }> {
+  const job = await session.get<{ account_id: string; total: number; processed: number }>(
+    'SELECT account_id, total, processed FROM jobs WHERE id = $1 FOR UPDATE',
+    jobId,
+  );
+  if (job === undefined) return { processed: 0, done: true };
+  if (job.processed === job.total) return { processed: job.processed, done: true };
+
+  const next = await session.get<{ chunk: number; inputs: string }>(
+    `SELECT chunk, inputs FROM job_chunks
+     WHERE job_id = $1 AND inputs IS NOT NULL ORDER BY chunk LIMIT 1`,
+    jobId,
+  );
+  if (next === undefined) {
+    throw new StoreError('corrupt', `Job ${jobId} is unfinished but has no chunk left.`);
+  }
+  const inputs: NewLink[] = JSON.parse(next.inputs);
+  const links = await insertLinks(maker, session, job.account_id, inputs, now);
+  await session.run(
+    'UPDATE job_chunks SET inputs = NULL, results = $3 WHERE job_id = $1 AND chunk = $2',
+    jobId,
+    next.chunk,
+    links.map((link) => JSON.stringify(toResultItem(link))).join(','),
+  );
+  const processed = job.processed + links.length;
+  const done = processed === job.total;
+  await session.run(
+    'UPDATE jobs SET processed = $2, completed_at = $3 WHERE id = $1',
+    jobId,
+    processed,
+    done ? now : null,
+  );
+  return { processed, done };
+}

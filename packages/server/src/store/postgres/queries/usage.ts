@@ -1,0 +1,126 @@
+import type { KeyDay, KeyUsage, Usage, WindowUsage } from '@shortlink/sdk/wire';
+import { requestLimit } from '../../../domain/limits.ts';
+import { dateOf, type WindowName, windowsAt } from '../../../domain/windows.ts';
+import { USAGE_HISTORY_DAYS } from '../../retention.ts';
+import { StoreError } from '../../store-error.ts';
+import type { Session } from '../session.ts';
+import { findAccount } from './accounts.ts';
+
+/** Run it in a snapshot: the parts are of the same moment. */
+export async function usage(session: Session, accountId: string, now: number): Promise<Usage> {
+  const account = await findAccount(session, accountId);
+  if (account === undefined) throw new StoreError('internal', `There is no account ${accountId}.`);
+  const { plan, limits } = account;
+  const windows = windowsAt(now);
+  const used = await requestsUsed(session, accountId, windows);
+  const [minute, day, month] = windows;
+  const windowUsage = ({ name, endsAt }: (typeof windows)[number]): WindowUsage => ({
+    used: used[name],
+    limit: requestLimit(limits, name),
+    resets_at: new Date(endsAt).toISOString(),
+  });
+  const keys = await keyUsages(session, accountId, now);
+  return {
+    plan,
+    requests: { minute: windowUsage(minute), day: windowUsage(day), month: windowUsage(month) },
+    links: { used: await linksUsed(session, accountId), limit: limits.links },
+    api_keys: { used: keys.length, limit: limits.api_keys },
+    batch_size: limits.batch_size,
+    keys,
+  };
+}
+
+async function requestsUsed(
+  session: Session,
+  accountId: string,
+  [minute, day, month]: ReturnType<typeof windowsAt>,
+): Promise<Record<WindowName, number>> {
+  const used = { minute: 0, day: 0, month: 0 };
+  const rows = await session.all<{ period: WindowName; used: number }>(
+    `SELECT period, used FROM request_counters
+     WHERE account_id = $1 AND (period, starts_at) IN (('minute', $2), ('day', $3), ('month', $4))`,
+    accountId,
+    minute.startsAt,
+    day.startsAt,
+    month.startsAt,
+  );
+  for (const row of rows) used[row.period] = row.used;
+  return used;
+}
+
+async function linksUsed(session: Session, accountId: string): Promise<number> {
+  const row = await session.get<{ used: number }>(
+    'SELECT used FROM link_totals WHERE account_id = $1',
+    accountId,
+  );
+  return row?.used ?? 0;
+}
+
+/** The account's keys that are not revoked, oldest first. */
+async function keyUsages(session: Session, accountId: string, now: number): Promise<KeyUsage[]> {
+  const [minute, day, month] = windowsAt(now);
+  const rows = await session.all<{
+    id: string;
+    name: string;
+    permissions: string;
+    created_at: number;
+    minute: number;
+    day: number;
+    month: number;
+  }>(
+    `SELECT id, name, permissions, created_at,
+       coalesce(sum(minute_requests) FILTER (WHERE minute = $2), 0)::bigint AS minute,
+       coalesce(sum(requests) FILTER (WHERE day = $3), 0)::bigint AS day,
+       coalesce(sum(requests), 0)::bigint AS month
+     FROM api_keys LEFT JOIN key_requests ON key_id = id AND day >= $4 AND day < $5
+     WHERE account_id = $1 AND revoked_at IS NULL
+     GROUP BY id ORDER BY position`,
+    accountId,
+    minute.startsAt,
+    day.startsAt,
+    month.startsAt,
+    month.endsAt,
+  );
+  const histories = await keyHistories(
+    session,
+    rows.map((row) => row.id),
+  );
+  return rows.map((row) => ({
+    id: row.id,
+    name: row.name,
+    permissions: JSON.parse(row.permissions),
+    created_at: new Date(row.created_at).toISOString(),
+    requests: { minute: row.minute, day: row.day, month: row.month },
+    history: histories.get(row.id) ?? [],
+  }));
+}
+
+/** The last days of use of each key, oldest first. */
+async function keyHistories(
+  session: Session,
+  keyIds: readonly string[],
+): Promise<Map<string, KeyDay[]>> {
+  const rows = await session.all<{
+    key_id: string;
+    day: number;
+    requests: number;
+    refused: number;
+    links: number;
+  }>(
+    `SELECT key_id, day, requests, refused, links FROM unnest($1::text[]) AS wanted (id), LATERAL (
+       SELECT key_id, day, coalesce(requests, 0) AS requests,
+         coalesce(key_requests.refused, 0) + coalesce(key_links.refused, 0) AS refused, coalesce(links, 0) AS links
+       FROM (SELECT * FROM key_requests WHERE key_id = wanted.id) AS key_requests
+         FULL JOIN (SELECT * FROM key_links WHERE key_id = wanted.id) AS key_links USING (key_id, day)
+       ORDER BY day DESC LIMIT ${USAGE_HISTORY_DAYS}) AS history
+     ORDER BY day`,
+    keyIds,
+  );
+  const histories = new Map<string, KeyDay[]>();
+  for (const { key_id, day, ...counts } of rows) {
+    const history = histories.get(key_id) ?? [];
+    history.push({ date: dateOf(day), ...counts });
+    histories.set(key_id, history);
+  }
+  return histories;
+}
