@@ -25,7 +25,11 @@ export function fetchWithFaults(fetch: Fetch, faults: FaultScript): Fetch {
 }
 
 function answer({ status, retryAfterSeconds }: Extract<Fault, { kind: 'answer' }>): Response {
-  const headers = new Headers();
+  // As the service's own answers: without these, a page in a browser sees a failed connection instead of the fault.
+  const headers = new Headers({
+    'Access-Control-Allow-Origin': '*',
+    'Access-Control-Expose-Headers': 'Retry-After',
+  });
   if (retryAfterSeconds !== undefined) headers.set('Retry-After', String(retryAfterSeconds));
   return Response.json({ error: `Scripted fault: ${status}.` }, { status, headers });
 }
