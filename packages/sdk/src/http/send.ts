@@ -2,6 +2,7 @@ import type { KyInstance } from 'ky';
 import { ConnectionError } from '../errors/connection-error.ts';
 import { HEADERS } from '../wire/headers.ts';
 import { isNeverSent } from './not-sent.ts';
+import { onceOnlyBody } from './once-only-body.ts';
 import { causeParts, type Redact, scrubCause } from './redact.ts';
 
 /** One attempt, ready to be written. */
@@ -63,7 +64,8 @@ export async function send(attempt: Attempt, signal: AbortSignal): Promise<Answe
       fetch: (input, init) => {
         started = true;
         const fetch = attempt.fetch ?? globalThis.fetch;
-        return fetch(input, { ...init, signal });
+        const onceOnly = body === undefined ? undefined : onceOnlyBody(body);
+        return fetch(input, { ...init, signal, ...(onceOnly && { body: onceOnly }) });
       },
     });
     const { status, headers: answered } = response;
