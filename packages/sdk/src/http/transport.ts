@@ -133,9 +133,10 @@ export function createTransport(
         onFailedAttempt: ({ error, attemptNumber: number, retriesLeft: left }) =>
           afterFailure(error, call, { number, left }, outcome, signal),
       });
-    if (totalTimeoutMs === 0) return attempts(call.signal);
+    // Awaited, not only returned: one that has failed already would be unhandled for a moment, and workerd reports that.
+    if (totalTimeoutMs === 0) return await attempts(call.signal);
     const timeoutError = () => outcome.timeoutError(totalTimeoutMs);
-    return within({ signal: call.signal, timeoutMs: totalTimeoutMs, timeoutError }, attempts);
+    return await within({ signal: call.signal, timeoutMs: totalTimeoutMs, timeoutError }, attempts);
   }
 
   return {

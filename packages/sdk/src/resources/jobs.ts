@@ -49,7 +49,8 @@ export class Jobs {
    */
   async retrieve(jobId: string, options?: RequestOptions): Promise<Job> {
     if (jobId === '') throw new InvalidOptionError('jobId', 'the job_id of a batch answer');
-    return this.#transport.request({
+    // Awaited for the sake of workerd, see the transport.
+    return await this.#transport.request({
       method: 'GET',
       path: jobPath(jobId),
       schema: jobSchema,
