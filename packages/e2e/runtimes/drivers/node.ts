@@ -1,0 +1,13 @@
+import { runEntry } from './run-entry.ts';
+import type { Runtime } from './runtime.ts';
+
+/** A release line of Node. It reads the TypeScript of the suite as it is, from 22.18 on without a flag. */
+export function node({ major, packageName }: { major: number; packageName: string }): Runtime {
+  return {
+    name: `Node.js ${major}`,
+    packageName,
+    tellsNotSent: true,
+    repeatsLostPosts: false,
+    run: (stageUrl, signal) => runEntry({ program: `${packageName}/bin/node` }, stageUrl, signal),
+  };
+}

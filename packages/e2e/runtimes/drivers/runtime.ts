@@ -1,0 +1,20 @@
+import type { RuntimeTraits } from '../suite/check.ts';
+
+/** A runtime that the suite runs in, and how to get it going. */
+export interface Runtime extends RuntimeTraits {
+  /** The npm package that brings it. */
+  packageName: string;
+  /**
+   * Starts it, runs the suite in it to its end, and stops it.
+   *
+   * @throws Error when it doesn't start, or the suite breaks down; its message holds what the runtime printed
+   */
+  run: (stageUrl: string, signal: AbortSignal) => Promise<RunOutput>;
+}
+
+export interface RunOutput {
+  /** Such as `22.23.3`. */
+  version: string;
+  /** Everything it printed. */
+  output: string;
+}

@@ -1,0 +1,41 @@
+import type { Runtime } from './drivers/runtime.ts';
+import { startStage } from './stage/stage-server.ts';
+import type { CheckResult, RuntimeTraits } from './suite/check.ts';
+
+/** Longest time of the whole suite in one runtime, its start included, in milliseconds. */
+export const RUNTIME_TIMEOUT_MS = 100_000;
+
+/** What became of the suite in one runtime. */
+export interface RuntimeRun extends RuntimeTraits {
+  version: string;
+  results: CheckResult[];
+}
+
+/**
+ * Runs the suite in a runtime.
+ *
+ * @throws Error when the runtime doesn't start or the suite breaks down
+ */
+export async function runInRuntime(runtime: Runtime): Promise<RuntimeRun> {
+  const { name, packageName, tellsNotSent, repeatsLostPosts } = runtime;
+  const traits = { name, tellsNotSent, repeatsLostPosts };
+  await using stage = await startStage(traits);
+  try {
+    const signal = AbortSignal.timeout(RUNTIME_TIMEOUT_MS);
+    const { version, output } = await runtime.run(stage.url, signal);
+    const { results } = await stage.report;
+    return { ...traits, version, results: [...results, keysIn(output, stage.apiKeys)] };
+  } catch (error) {
+    const advice = `Is the npm package ${packageName} installed, and its install script allowed?`;
+    throw new Error(`The suite did not run in ${name}. ${advice}\n${error}`, { cause: error });
+  }
+}
+
+/** A last check, from outside: the suite shows clients and errors on the console, and no key may be in what that prints. */
+function keysIn(output: string, apiKeys: readonly string[]): CheckResult {
+  const leaked = apiKeys.filter((key) => output.includes(key));
+  let failure: string | undefined;
+  if (leaked.length > 0) failure = `${leaked.length} API keys are in the output:\n${output}`;
+  else if (!output.includes('Shortlink')) failure = `the client was not printed:\n${output}`;
+  return { name: 'the console shows no API key', failure, durationMs: 0 };
+}
