@@ -26,6 +26,10 @@ export class BoundedCache<T> {
     return entry.value;
   }
 
+  delete(key: string): void {
+    this.#entries.delete(key);
+  }
+
   /** @param readAt - When the value was true, from the same clock: its age counts from there. */
   set(key: string, value: T, readAt: number): void {
     this.#entries.delete(key);

@@ -1,5 +1,11 @@
 import { expect, test } from 'vitest';
-import { REDIRECT_MAX_AGE_MS, RedirectCache, UNKNOWN_CODE_MAX_AGE_MS } from './redirect-cache.ts';
+import {
+  OUTAGE_MAX_AGE_MS,
+  REDIRECT_MAX_AGE_MS,
+  RedirectCache,
+  UNKNOWN_CODE_MAX_AGE_MS,
+  WATCHED_REDIRECT_MAX_AGE_MS,
+} from './redirect-cache.ts';
 import type { Redirect } from './store.ts';
 
 const redirect: Redirect = {
@@ -88,4 +94,91 @@ test('a look-up that fails is not remembered', async () => {
   store.findRedirect = findRedirect;
   links.set('a', redirect);
   expect(await cache.find('a')).toBe(redirect);
+});
+
+test('while changes are told, a link is looked up once a minute, and at once after a change', async () => {
+  const { cache, links, lookups, clock } = setUp();
+  cache.connected(true);
+  links.set('a', redirect);
+  await cache.find('a');
+  clock.now += WATCHED_REDIRECT_MAX_AGE_MS - 1;
+  await cache.find('a');
+  expect(lookups).toEqual(['a']);
+  links.set('a', { ...redirect, is_active: false });
+  cache.changed('a');
+  expect(await cache.find('a')).toMatchObject({ is_active: false });
+  clock.now += WATCHED_REDIRECT_MAX_AGE_MS;
+  await cache.find('a');
+  expect(lookups).toEqual(['a', 'a', 'a']);
+});
+
+test('what was read before changes were told, or while they were not, is looked up again', async () => {
+  const { cache, links, lookups, clock } = setUp();
+  links.set('a', redirect);
+  await cache.find('a');
+  clock.now += REDIRECT_MAX_AGE_MS;
+  cache.connected(true);
+  await cache.find('a');
+  clock.now += REDIRECT_MAX_AGE_MS;
+  cache.connected(false);
+  await cache.find('a');
+  expect(lookups).toEqual(['a', 'a', 'a']);
+});
+
+test('a look-up that a change came in between is not kept', async () => {
+  const { cache, links, lookups, store } = setUp();
+  cache.connected(true);
+  links.set('a', redirect);
+  const { findRedirect } = store;
+  store.findRedirect = async (code) => {
+    const before = await findRedirect(code);
+    cache.changed(code);
+    return before;
+  };
+  await cache.find('a');
+  store.findRedirect = findRedirect;
+  links.set('a', { ...redirect, is_active: false });
+  expect(await cache.find('a')).toMatchObject({ is_active: false });
+  expect(lookups).toEqual(['a', 'a']);
+});
+
+test('while the store is down, known links are served for an hour, and unknown ones fail', async () => {
+  const { cache, links, clock, store } = setUp();
+  links.set('a', redirect);
+  await cache.find('a');
+  store.findRedirect = () => Promise.reject(new Error('down'));
+  clock.now += OUTAGE_MAX_AGE_MS - 1;
+  expect(await cache.find('a')).toBe(redirect);
+  await expect(cache.find('b')).rejects.toThrow('down');
+  clock.now += 1;
+  await expect(cache.find('a')).rejects.toThrow('down');
+});
+
+test('a store that does not answer holds known links up once, for a moment', async () => {
+  const { cache, links, clock, store } = setUp();
+  links.set('a', redirect);
+  await cache.find('a');
+  let asked = 0;
+  store.findRedirect = () => {
+    asked += 1;
+    return new Promise(() => undefined);
+  };
+  clock.now += REDIRECT_MAX_AGE_MS;
+  expect(await cache.find('a')).toBe(redirect);
+  expect(await cache.find('a')).toBe(redirect);
+  expect(asked).toBe(1);
+});
+
+test('when the store is back, a change is seen', async () => {
+  const { cache, links, clock, store } = setUp();
+  links.set('a', redirect);
+  await cache.find('a');
+  const { findRedirect } = store;
+  store.findRedirect = () => Promise.reject(new Error('down'));
+  clock.now += REDIRECT_MAX_AGE_MS;
+  await cache.find('a');
+  store.findRedirect = findRedirect;
+  links.delete('a');
+  clock.now += REDIRECT_MAX_AGE_MS;
+  expect(await cache.find('a')).toBeUndefined();
 });

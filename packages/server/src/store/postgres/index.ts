@@ -6,7 +6,7 @@ import { connectionConfig, databaseName } from './connection.ts';
 import { Database } from './database.ts';
 import { PgBossQueue } from './job-queue.ts';
 import { LinkChanges } from './link-changes.ts';
-import { migrate } from './migrate.ts';
+import { type MigrationReport, migrate } from './migrate.ts';
 import { migrations } from './migrations/index.ts';
 import { hostnameLookup } from './operations/hostnames.ts';
 import { toStoreError } from './postgres-errors.ts';
@@ -34,10 +34,10 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const { url, publicUrl, connections } = options;
   const queue = new PgBossQueue(url);
   try {
-    await migratePostgres(url, queue);
+    await bringUpToDate(url, queue);
   } catch (error) {
     await queue.close().catch(() => undefined);
-    throw toStoreError(error, databaseName(url));
+    throw error;
   }
   return new PostgresStore({
     db: new Database({ url, connections }),
@@ -51,18 +51,29 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   });
 }
 
-async function migratePostgres(url: string, queue: PgBossQueue): Promise<void> {
+/** Brings the schema of a database up to date and tells what was done. Throws as {@link openPostgresStore} does. */
+export async function migratePostgres(url: string): Promise<MigrationReport> {
+  const queue = new PgBossQueue(url);
+  try {
+    return await bringUpToDate(url, queue);
+  } finally {
+    await queue.close().catch(() => undefined);
+  }
+}
+
+async function bringUpToDate(url: string, queue: PgBossQueue): Promise<MigrationReport> {
+  const name = databaseName(url);
+  // A step may take longer than a request may.
   const { statement_timeout, query_timeout, ...config } = connectionConfig(url);
   const client = new Client(config);
   // The statement that is under way learns of the loss.
   client.on('error', () => undefined);
   try {
     await client.connect();
-    await migrate(client, migrations, {
-      name: databaseName(url),
-      now: Date.now(),
-      prepare: () => queue.install(),
-    });
+    const prepare = () => queue.install();
+    return await migrate(client, migrations, { name, now: Date.now(), prepare });
+  } catch (error) {
+    throw toStoreError(error, name);
   } finally {
     await client.end().catch(() => undefined);
   }

@@ -9,6 +9,12 @@ export interface Migration {
   sql: string;
 }
 
+/** Schema versions before and after; 0 is an empty database. Equal when there was nothing to do. */
+export interface MigrationReport {
+  from: number;
+  to: number;
+}
+
 /** Held while the schema is looked at and changed. Any number will do that nobody else uses in this database. */
 const LOCK = 7_305_812_447;
 
@@ -31,7 +37,7 @@ export async function migrate(
   client: Client,
   migrations: readonly Migration[],
   options: { name: string; now: number; prepare: () => Promise<void> },
-): Promise<void> {
+): Promise<MigrationReport> {
   await client.query('SELECT pg_advisory_lock($1)', [LOCK]);
   try {
     const from = await schemaVersion(client, options.name);
@@ -41,6 +47,7 @@ export async function migrate(
       if (migration.version > from) await apply(client, migration, options.now);
     }
     await options.prepare();
+    return { from, to: newest };
   } finally {
     await client.query('SELECT pg_advisory_unlock($1)', [LOCK]).catch(() => undefined);
   }
