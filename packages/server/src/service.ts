@@ -1,6 +1,7 @@
 import { type AppOptions, createApp } from './app.ts';
 import { ClickBuffer } from './jobs/click-buffer.ts';
 import { Housekeeping } from './jobs/housekeeping.ts';
+import { QueuedJobRunner } from './jobs/queued-job-runner.ts';
 import { JobRunner } from './jobs/runner.ts';
 import { RedirectCache } from './store/redirect-cache.ts';
 
@@ -21,10 +22,15 @@ export interface Service {
 
 /** Joins the app with its job runner, click buffer, redirect cache and housekeeping. */
 export function createService({ store, publicUrl, logger, now }: ServiceOptions): Service {
-  const runner = new JobRunner({ store, logger, now });
+  const { jobQueue: queue } = store;
+  const runner =
+    queue === undefined
+      ? new JobRunner({ store, logger, now })
+      : new QueuedJobRunner({ store, queue, logger, now });
   const clicks = new ClickBuffer({ store, logger });
   const housekeeping = new Housekeeping({ store, logger, now });
   const redirects = new RedirectCache({ store });
+  store.watchLinks?.(redirects);
   let draining = false;
   const app = createApp({
     store,
