@@ -22,11 +22,17 @@ export interface Settings {
 }
 
 /** The database, by engine. */
-export interface DatabaseSetting {
-  engine: 'sqlite';
-  /** A file's path, or `:memory:`. */
-  path: string;
-}
+export type DatabaseSetting =
+  | {
+      engine: 'sqlite';
+      /** A file's path, or `:memory:`. */
+      path: string;
+    }
+  | {
+      engine: 'postgres';
+      /** With user and password: never shown or logged. */
+      url: string;
+    };
 
 export const DEFAULT_SETTINGS = Object.freeze({
   database: 'sqlite:./shortlink.db',
@@ -91,12 +97,14 @@ function refuse({ name, text }: Given, accepted: string): ConfigError {
 
 function parseDatabase(given: Given): DatabaseSetting {
   const { text } = given;
-  if (/^postgres(?:ql)?:/i.test(text)) {
-    throw refuse(given, 'sqlite:<path>: PostgreSQL is not available in this release');
-  }
   const path = /^sqlite:(?:\/\/)?(.+)$/i.exec(text)?.[1];
-  if (path === undefined) throw refuse(given, 'sqlite:<path> or sqlite::memory:');
-  return { engine: 'sqlite', path };
+  if (path !== undefined) return { engine: 'sqlite', path };
+  const url = /^postgres(?:ql)?:\/\//i.test(text) ? URL.parse(text) : null;
+  // More than a name in the path comes of an `@` or `/` in the password that should be percent-encoded.
+  if (url === null || !/^\/[^/@]+$/.test(url.pathname)) {
+    throw refuse(given, 'sqlite:<path>, sqlite::memory: or postgres://user:password@host/database');
+  }
+  return { engine: 'postgres', url: text };
 }
 
 function parseHost(given: Given): string {

@@ -12,6 +12,8 @@ export { type AppOptions, createApp } from './app.ts';
 // Settings and logs
 export { ConfigError, type RawSettings, readSettings, type Settings } from './config.ts';
 export { createLogger, LOG_LEVELS, type LogLevel } from './logger.ts';
+// The database that the settings name
+export { openStore } from './open-store.ts';
 export { createService, type Service, type ServiceOptions } from './service.ts';
 // A listening server
 export { type RunningServer, startServer } from './start-server.ts';

@@ -3,18 +3,33 @@ import { migrateSqlite, openSqliteStore } from './store/sqlite/index.ts';
 import type { Store } from './store/store.ts';
 
 /** Opens the database that the settings name; its short URLs begin with `publicUrl`. */
-export function openStore(settings: Settings & { publicUrl: string }): Promise<Store> {
+export async function openStore(settings: Settings & { publicUrl: string }): Promise<Store> {
   const { database, publicUrl } = settings;
   switch (database.engine) {
     case 'sqlite':
       return openSqliteStore({ path: database.path, publicUrl });
+    case 'postgres': {
+      const { openPostgresStore } = await loadPostgres();
+      return openPostgresStore({ url: database.url, publicUrl });
+    }
   }
 }
 
 /** Brings the schema of the database up to date; resolves to its version before and after. */
-export function migrateDatabase({ database }: Settings): Promise<{ from: number; to: number }> {
+export async function migrateDatabase({
+  database,
+}: Settings): Promise<{ from: number; to: number }> {
   switch (database.engine) {
     case 'sqlite':
       return migrateSqlite(database.path);
+    case 'postgres': {
+      const { migratePostgres } = await loadPostgres();
+      return migratePostgres(database.url);
+    }
   }
+}
+
+/** Loaded where it is used only: the driver and the job queue take 70 ms, which every admin command on SQLite would wait. */
+function loadPostgres() {
+  return import('./store/postgres/index.ts');
 }
