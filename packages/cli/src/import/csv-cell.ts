@@ -25,10 +25,8 @@ export function dropFormulaGuard(text: string): string {
 
 /** The first `width` cells of a row, as CSV without a line end; missing cells are empty. */
 export function csvCells(cells: readonly string[], width: number): string {
-  let text = '';
-  for (let index = 0; index < width; index += 1) {
-    if (index > 0) text += ',';
-    text += csvCell(cells[index] ?? '');
-  }
-  return text;
+  // Joining is what keeps the line one flat string: added up piece by piece it would be a tree of them.
+  const line: string[] = [];
+  for (let index = 0; index < width; index += 1) line.push(csvCell(cells[index] ?? ''));
+  return line.join(',');
 }

@@ -3,7 +3,7 @@ import { chooseEncoding } from './encodings.ts';
 import { invalidBytesError } from './invalid-bytes.ts';
 
 /** Bytes per read: large enough that the hop to the thread pool costs nothing, small enough to stay in the cache. */
-const CHUNK_BYTES = 256 * 1024;
+const CHUNK_BYTES = 64 * 1024;
 
 export interface DecodeOptions {
   /** Name of the file in messages. */

@@ -1,17 +1,17 @@
 import type { BatchLinkInput } from '@shortlink/sdk';
 import { TextHold } from './text-hold.ts';
-import type { Row } from './types.ts';
 
 /** A row whose link was handed out and whose fate is not written yet. */
 export interface PendingRow {
   /** Position among the links, from 0. */
   index: number;
-  row: Row;
+  /** The row's own part of its results line: much smaller than its cells. */
+  own: string;
   link: BatchLinkInput;
 }
 
 /** Taken rows are forgotten in large steps, so that each step is cheap. */
-const FORGET_STEP = 16_384;
+const FORGET_STEP = 4096;
 
 const NOTHING: readonly string[] = [];
 
@@ -21,7 +21,7 @@ const NOTHING: readonly string[] = [];
  * file, so they are held as text, and beyond some megabytes on disk.
  */
 export class PendingRows {
-  #rows: PendingRow[] = [];
+  #rows: Array<Omit<PendingRow, 'index'>> = [];
   /** Rows taken from the front of `#rows` and not forgotten yet. */
   #taken = 0;
   #linkCount = 0;
@@ -37,8 +37,8 @@ export class PendingRows {
     return this.#rows.length - this.#taken;
   }
 
-  addLink(row: Row, link: BatchLinkInput): void {
-    this.#rows.push({ index: this.#linkCount, row, link });
+  addLink(own: string, link: BatchLinkInput): void {
+    this.#rows.push({ own, link });
     this.#linkCount += 1;
   }
 
@@ -49,22 +49,21 @@ export class PendingRows {
 
   /** The pending link at `index`; undefined when it was taken already or is not read yet. */
   linkAt(index: number): BatchLinkInput | undefined {
-    const first = this.#rows[this.#taken];
-    return first === undefined || index < first.index
-      ? undefined
-      : this.#rows[this.#taken + index - first.index]?.link;
+    const first = this.#linkCount - this.size;
+    return index < first ? undefined : this.#rows[this.#taken + index - first]?.link;
   }
 
   /** Takes the first row out. */
   take(): PendingRow | undefined {
     const row = this.#rows[this.#taken];
     if (row === undefined) return undefined;
+    const index = this.#linkCount - this.size;
     this.#taken += 1;
     if (this.#taken === FORGET_STEP || this.#taken === this.#rows.length) {
       this.#rows = this.#rows.slice(this.#taken);
       this.#taken = 0;
     }
-    return row;
+    return { index, own: row.own, link: row.link };
   }
 
   /** Takes out the lines of the rejected rows that stand before the link at `index`, in pieces. */

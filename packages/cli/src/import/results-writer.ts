@@ -34,12 +34,13 @@ export class ResultsWriter implements RowReceiver {
   }
 
   link(row: Row, link: BatchLinkInput): void {
-    this.#pending.addLink(row, link);
+    this.#pending.addLink(this.#format.own(row), link);
   }
 
   rejected(row: Row, reason: string): void {
     this.counts.rejected += 1;
-    this.#pending.addRejected(this.#format.line(row, { status: 'rejected', error: reason }));
+    const own = this.#format.own(row);
+    this.#pending.addRejected(this.#format.line(own, { status: 'rejected', error: reason }));
   }
 
   /** Rejected rows that wait for no link are written at once: a hopeless file is not held back. */
@@ -91,7 +92,7 @@ export class ResultsWriter implements RowReceiver {
   #write(row: PendingRow, outcome: Outcome): void {
     for (const text of this.#pending.rejectedBefore(row.index)) this.#sink.write(text);
     this.counts[outcome.status] += 1;
-    this.#sink.write(this.#format.line(row.row, outcome));
+    this.#sink.write(this.#format.line(row.own, outcome));
   }
 }
 

@@ -9,7 +9,10 @@ const RESULT_COLUMNS = ['code', 'short_url', 'status', 'error'] as const;
 export interface ResultsFormat {
   /** What comes before the first row. */
   header: string;
-  line(row: Row, outcome: Outcome): string;
+  /** The row's own part of its line: all that has to be kept of a row until its fate is known. */
+  own(row: Row): string;
+  /** The whole line, from the row's own part. */
+  line(own: string, outcome: Outcome): string;
 }
 
 export function createResultsFormat(
@@ -23,22 +26,26 @@ function csv(columns: readonly string[]): ResultsFormat {
   const { length } = columns;
   return {
     header: `${csvCells([...columns, ...RESULT_COLUMNS], length + RESULT_COLUMNS.length)}\n`,
-    line: (row, outcome) => {
-      const own = csvCells(row.cells, length);
-      return outcome.status === 'created'
+    own: (row) => csvCells(row.cells, length),
+    line: (own, outcome) =>
+      outcome.status === 'created'
         ? `${own},${csvCell(outcome.code)},${csvCell(outcome.short_url)},created,\n`
-        : `${own},,,${outcome.status},${csvCell(outcome.error)}\n`;
-    },
+        : `${own},,,${outcome.status},${csvCell(outcome.error)}\n`,
   };
 }
 
+/** JSON has no columns of the same name: a key of the input that is one of ours makes way. */
 function jsonl(columns: readonly string[]): ResultsFormat {
+  const taken = new Set<string>(RESULT_COLUMNS);
   return {
     header: '',
-    line: (row, outcome) => {
-      const own =
-        row.object ??
-        Object.fromEntries(columns.map((name, index) => [name, row.cells[index] ?? '']));
+    own: (row) => {
+      const entries = row.object
+        ? Object.entries(row.object)
+        : columns.map((name, index) => [name, row.cells[index] ?? ''] as const);
+      return JSON.stringify(Object.fromEntries(entries.filter(([name]) => !taken.has(name))));
+    },
+    line: (own, outcome) => {
       const created = outcome.status === 'created' ? outcome : undefined;
       const result = {
         code: created?.code ?? null,
@@ -46,7 +53,8 @@ function jsonl(columns: readonly string[]): ResultsFormat {
         status: outcome.status,
         error: outcome.status === 'created' ? null : outcome.error,
       } satisfies Record<(typeof RESULT_COLUMNS)[number], string | null>;
-      return `${JSON.stringify({ ...own, ...result })}\n`;
+      const separator = own === '{}' ? '' : ',';
+      return `${own.slice(0, -1)}${separator}${JSON.stringify(result).slice(1)}\n`;
     },
   };
 }

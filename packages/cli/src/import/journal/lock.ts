@@ -1,8 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import { link, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
+import { basename, dirname, join } from 'node:path';
 import { kill, pid } from 'node:process';
+import { setTimeout as delay } from 'node:timers/promises';
 import { inputError } from '../input-error.ts';
+
+/** Tries before a run refuses: two that begin in the same instant see each other, and both step back. */
+const TRIES = 4;
+
+/** Longest pause between two tries, in milliseconds. */
+const MAX_PAUSE_MS = 120;
 
 /** Who holds a lock. */
 interface Owner {
@@ -18,65 +26,57 @@ export interface Lock {
 }
 
 /**
- * Takes the lock of a journal: a file beside it that names the process. The lock of a process that is gone (killed, or
- * the machine was restarted) is taken over.
+ * Takes the lock of a journal. Each run puts a file of its own beside it, then looks for those of others: whoever comes
+ * later sees the earlier one, so two never hold it, and a file left by a process that is gone can be removed by anyone,
+ * since nobody else will ever use its name.
  *
  * @throws CliError (exit code 2) when another run holds it
  */
 export async function takeLock(journal: string): Promise<Lock> {
-  const path = `${journal}.lock`;
-  const mine = JSON.stringify({
-    pid,
-    host: hostname(),
-    started: await startOf(pid),
-  } satisfies Owner);
-  const draft = `${path}.${randomUUID()}`;
-  await writeFile(draft, mine).catch((cause: unknown) => {
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw inputError(`${path} can't be written: ${reason}`, 'Name another place: --journal FILE');
-  });
-  try {
-    // A link is made whole or not at all, so nobody ever reads half a lock.
-    while (!(await linked(draft, path))) await removeIfStale(path, journal);
-  } finally {
-    await rm(draft, { force: true });
-  }
-  return { release: () => rm(path, { force: true }) };
-}
-
-async function linked(from: string, to: string): Promise<boolean> {
-  try {
-    await link(from, to);
-    return true;
-  } catch (error) {
-    if (hasCode(error, 'EEXIST')) return false;
-    throw error;
+  const path = `${journal}.lock.${randomUUID()}`;
+  const mine: Owner = { pid, host: hostname(), started: await startOf(pid) };
+  const release = () => rm(path, { force: true });
+  for (let tries = 1; ; tries += 1) {
+    await writeFile(path, JSON.stringify(mine)).catch((cause: unknown) => {
+      const reason = cause instanceof Error ? cause.message : String(cause);
+      throw inputError(`${path} can't be written: ${reason}`, 'Name another place: --journal FILE');
+    });
+    const other = await findOther(journal, path);
+    if (other === undefined) return { release };
+    await release();
+    if (tries === TRIES) throw inUse(journal, other);
+    await delay(Math.random() * MAX_PAUSE_MS);
   }
 }
 
-/** Makes way for a new lock where the owner is gone, else refuses. */
-async function removeIfStale(path: string, journal: string): Promise<void> {
-  const content = await readIfThere(path);
-  if (content === undefined) return;
-  const owner = parseOwner(content);
-  if (owner === undefined || (await isAlive(owner))) {
-    const who = owner === undefined ? 'another run' : `process ${owner.pid} on ${owner.host}`;
-    throw inputError(
-      `${journal} is in use by ${who}`,
-      `Wait for it to end. If it is certainly over, delete ${path}`,
-    );
+interface OtherLock {
+  path: string;
+  /** Undefined when its file can't be understood: it is being written, or is damaged. */
+  owner: Owner | undefined;
+}
+
+/** A lock of somebody else who is alive; those of the dead are removed. */
+async function findOther(journal: string, mine: string): Promise<OtherLock | undefined> {
+  const directory = dirname(journal);
+  const prefix = `${basename(journal)}.lock.`;
+  for (const name of await readdir(directory)) {
+    const path = join(directory, name);
+    if (!name.startsWith(prefix) || name === basename(mine)) continue;
+    const content = await readIfThere(path);
+    if (content === undefined) continue;
+    const owner = parseOwner(content);
+    if (owner === undefined || (await isAlive(owner))) return { path, owner };
+    await rm(path, { force: true });
   }
-  // Two runs may find the same stale lock: only one of them moves it away. If the other had put its own in place
-  // already, what was moved is not what was judged, and goes back.
-  const aside = `${path}.${randomUUID()}`;
-  try {
-    await rename(path, aside);
-  } catch (error) {
-    if (hasCode(error, 'ENOENT')) return;
-    throw error;
-  }
-  if ((await readIfThere(aside)) !== content) await linked(aside, path);
-  await rm(aside, { force: true });
+  return undefined;
+}
+
+function inUse(journal: string, { path, owner }: OtherLock) {
+  const who = owner === undefined ? 'another run' : `process ${owner.pid} on ${owner.host}`;
+  return inputError(
+    `${journal} is in use by ${who}`,
+    `Wait for it to end. If it is certainly over, delete ${path}`,
+  );
 }
 
 async function readIfThere(path: string): Promise<string | undefined> {
