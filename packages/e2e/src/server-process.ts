@@ -16,7 +16,7 @@ export interface ServerProcess {
 }
 
 export interface StartOptions {
-  /** `sqlite:` URL of the database. */
+  /** URL of the database. */
   database: string;
   /** @default 0, a free one */
   port?: number | undefined;

@@ -2,9 +2,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Link } from '@shortlink/sdk';
+import { type Backend, createBackend } from './backend.ts';
 import { CLI_PROGRAM } from './programs.ts';
 import { type ProgramResult, type RunOptions, runProgram } from './run-program.ts';
-import { admin, type ServerProcess, startServer } from './server-process.ts';
+import { admin, type ServerProcess } from './server-process.ts';
 
 export interface AccountRow {
   id: string;
@@ -21,22 +22,25 @@ export interface KeyRow {
   key: string;
 }
 
-/** A server on a fresh SQLite file in a folder of its own, and what a test does with it. */
+/** The service on a fresh database, with a folder of its own, and what a test does with it. */
 export class World {
   readonly folder: string;
   readonly database: string;
   server: ServerProcess;
+  readonly #backend: Backend;
 
-  private constructor(folder: string, database: string, server: ServerProcess) {
+  private constructor(folder: string, backend: Backend, server: ServerProcess) {
     this.folder = folder;
-    this.database = database;
+    this.database = backend.database;
     this.server = server;
+    this.#backend = backend;
   }
 
   static async create(args: readonly string[] = []): Promise<World> {
     const folder = await mkdtemp(join(tmpdir(), 'shortlink-e2e-'));
-    const database = `sqlite:${join(folder, 'shortlink.db')}`;
-    return new World(folder, database, await startServer({ database, args }));
+    const backend = await createBackend(folder);
+    const { database } = backend;
+    return new World(folder, backend, await backend.start({ database, args }));
   }
 
   path(name: string): string {
@@ -47,7 +51,7 @@ export class World {
   async restart(): Promise<void> {
     const { port } = this.server;
     await this.server.stop();
-    this.server = await startServer({ database: this.database, port });
+    this.server = await this.#backend.start({ database: this.database, port });
   }
 
   async account(
@@ -131,6 +135,7 @@ export class World {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.server.stop();
+    await this.#backend.remove();
     await rm(this.folder, { recursive: true, force: true });
   }
 }

@@ -1,0 +1,26 @@
+import { join } from 'node:path';
+import { startCluster } from './cluster.ts';
+import { startPostgres } from './postgres.ts';
+import { type ServerProcess, type StartOptions, startServer } from './server-process.ts';
+
+/** What a world runs on. */
+export interface Backend {
+  /** URL of an empty database. */
+  database: string;
+  start: (options: StartOptions) => Promise<ServerProcess>;
+  /** Deletes the database, once no server runs. */
+  remove: () => Promise<void>;
+}
+
+/**
+ * One server on SQLite; or, with `SHORTLINK_E2E_BACKEND=cluster`, three on PostgreSQL behind a balancer, so that the same tests
+ * hold both.
+ */
+export async function createBackend(folder: string): Promise<Backend> {
+  if (process.env['SHORTLINK_E2E_BACKEND'] !== 'cluster') {
+    const database = `sqlite:${join(folder, 'shortlink.db')}`;
+    return { database, start: startServer, remove: async () => undefined };
+  }
+  const postgres = await startPostgres(['fsync=off']);
+  return { database: postgres.url, start: startCluster, remove: postgres.remove };
+}

@@ -1,0 +1,24 @@
+import { describe, expect, test } from 'vitest';
+import { RUNTIMES } from '../runtimes/drivers/runtimes.ts';
+import { RUNTIME_TIMEOUT_MS, runInRuntime } from '../runtimes/run-runtime.ts';
+import { type Row, readRows, toRow, withoutVersion } from '../runtimes/table.ts';
+
+const rows: Row[] = [];
+
+describe('the suite passes in', () => {
+  // A few seconds more than the run's own limit, which says more than the test runner's.
+  test.each(RUNTIMES)('$name', { timeout: RUNTIME_TIMEOUT_MS + 10_000 }, async (runtime) => {
+    const run = await runInRuntime(runtime);
+    rows.push(toRow(run));
+    const failures = run.results.filter((result) => result.failure !== undefined);
+    const report = failures.map(({ name, failure }) => `${name}:\n${failure}`).join('\n\n');
+    expect(
+      failures,
+      `${run.name} ${run.version} fails ${failures.length} checks\n\n${report}`,
+    ).toEqual([]);
+  });
+});
+
+test("the README's table is what the runs say (`node packages/e2e/runtimes/write-table.ts` writes it)", async () => {
+  expect((await readRows()).map(withoutVersion)).toEqual(rows.map(withoutVersion));
+});
