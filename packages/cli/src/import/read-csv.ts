@@ -34,6 +34,8 @@ export class CsvReader implements RowReader {
   readonly #name: string;
   /** The beginning of a row whose end has not come yet. */
   #rest = '';
+  /** Where the next delimiter stands in the text that is being parsed. */
+  #nextDelimiter = -1;
   #line: number;
 
   constructor(options: CsvReaderOptions) {
@@ -55,6 +57,7 @@ export class CsvReader implements RowReader {
     const rows: Row[] = [];
     const { length } = text;
     let position = 0;
+    this.#nextDelimiter = -1;
     // Where the next of each stands, searched again only once it is behind: so a file without one is scanned once.
     let lf = -1;
     let cr = -1;
@@ -119,7 +122,7 @@ export class CsvReader implements RowReader {
         afterQuoted = true;
       } else {
         const from = position;
-        position = this.#endOfPlainCell(text, position);
+        position = this.#endOfPlainCell(text, position, lineEnd);
         cells.push(text.slice(from, position));
       }
       if (position >= length) {
@@ -144,7 +147,14 @@ export class CsvReader implements RowReader {
     }
   }
 
-  #endOfPlainCell(text: string, start: number): number {
+  #endOfPlainCell(text: string, start: number, lineEnd: number): number {
+    if (start <= lineEnd) {
+      if (this.#nextDelimiter < start) {
+        this.#nextDelimiter = indexOrEnd(text, this.#delimiter, start);
+      }
+      return Math.min(this.#nextDelimiter, lineEnd);
+    }
+    // Behind a quoted cell of several lines the next line break is not known.
     let position = start;
     for (; position < text.length; position += 1) {
       const code = text.charCodeAt(position);
