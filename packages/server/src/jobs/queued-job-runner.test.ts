@@ -5,10 +5,13 @@ import { QueuedJobRunner } from './queued-job-runner.ts';
 /** A queue that a test hands jobs out of, and a store whose jobs have `chunks` chunks each. */
 function setUp(chunks: number) {
   let work: JobWork | undefined;
+  let onError: (error: unknown) => void = () => undefined;
+  const clock = { now: 0 };
   const stopping = new AbortController();
   const queue: JobQueue = {
-    work: async (run) => {
+    work: async (run, tell) => {
       work = run;
+      onError = tell;
     },
     stop: async () => stopping.abort(),
   };
@@ -23,7 +26,9 @@ function setUp(chunks: number) {
   const errors: unknown[] = [];
   const logger = { error: (entry: unknown) => errors.push(entry) };
   return {
-    runner: new QueuedJobRunner({ store, queue, logger }),
+    runner: new QueuedJobRunner({ store, queue, logger, now: () => clock.now }),
+    clock,
+    fail: (error: Error) => onError(error),
     store,
     progress,
     errors,
@@ -68,4 +73,11 @@ test('a chunk that fails hands the job back, and is logged with it', async () =>
   await runner.start();
   await expect(handOut('a')).rejects.toThrow('down');
   expect(errors).toEqual([{ err: down, jobId: 'a' }]);
+});
+
+test('a queue that fails all the time is logged every ten seconds', async () => {
+  const { runner, fail, clock, errors } = setUp(1);
+  await runner.start();
+  for (; clock.now < 20_000; clock.now += 500) fail(new Error(`at ${clock.now}`));
+  expect(errors).toMatchObject([{ err: { message: 'at 0' } }, { err: { message: 'at 10000' } }]);
 });

@@ -1,6 +1,9 @@
 import type { Logger } from '../logger.ts';
 import type { JobQueue, Store } from '../store/store.ts';
 
+/** During an outage every attempt to ask for a job fails: one log line in this time says it, in milliseconds. */
+const LOG_INTERVAL_MS = 10_000;
+
 export interface QueuedJobRunnerOptions {
   store: Pick<Store, 'runJobChunk'>;
   queue: JobQueue;
@@ -16,16 +19,16 @@ export interface QueuedJobRunnerOptions {
  */
 export class QueuedJobRunner {
   readonly #options: QueuedJobRunnerOptions;
+  #loggedAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: QueuedJobRunnerOptions) {
     this.#options = options;
   }
 
   async start(): Promise<void> {
-    const { queue, logger } = this.#options;
-    await queue.work(
+    await this.#options.queue.work(
       (jobId, signal) => this.#run(jobId, signal),
-      (error) => logger?.error({ err: error }, 'the job queue failed; it goes on'),
+      (error) => this.#logSeldom(error),
     );
   }
 
@@ -35,6 +38,13 @@ export class QueuedJobRunner {
   /** Finishes the chunks that run, and hands their jobs back. */
   async stop(): Promise<void> {
     await this.#options.queue.stop();
+  }
+
+  #logSeldom(error: unknown): void {
+    const { logger, now = Date.now } = this.#options;
+    if (now() - this.#loggedAt < LOG_INTERVAL_MS) return;
+    this.#loggedAt = now();
+    logger?.error({ err: error }, 'the job queue failed; it goes on');
   }
 
   async #run(jobId: string, signal: AbortSignal): Promise<void> {

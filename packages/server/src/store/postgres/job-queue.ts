@@ -1,5 +1,7 @@
 import { PgBoss } from 'pg-boss';
 import type { JobQueue, JobWork } from '../store.ts';
+import { databaseName } from './connection.ts';
+import { toStoreError } from './postgres-errors.ts';
 import type { Session } from './session.ts';
 
 const QUEUE = 'shortlink-jobs';
@@ -56,7 +58,8 @@ export class PgBossQueue implements JobQueue {
       useListenNotify: true,
     });
     // It goes on by itself when the database is back.
-    this.#boss.on('error', (error) => this.#onError(error));
+    // As the driver's errors carry the whole connection, they must not be logged as they are.
+    this.#boss.on('error', (error) => this.#onError(toStoreError(error, databaseName(url))));
   }
 
   /** Brings the tables of pg-boss up to date. Instances must not do it at the same time. */

@@ -38,7 +38,9 @@ export function isConflict(error: unknown): boolean {
 export function isConnectionLost(error: unknown): boolean {
   if (error instanceof DatabaseError) return SESSION_ENDED.test(error.code ?? '');
   if (!(error instanceof Error)) return false;
-  return 'syscall' in error || 'errno' in error || LOST_MESSAGES.test(error.message);
+  // Node gives one error for all addresses of a host name that were tried.
+  const failed = error instanceof AggregateError ? error.errors[0] : error;
+  return 'syscall' in failed || LOST_MESSAGES.test(error.message);
 }
 
 /**

@@ -30,6 +30,7 @@ import type { LinkMaker } from './operations/insert-links.ts';
 import { setLinkActive } from './operations/links.ts';
 import { PRUNE_STEPS } from './operations/prune.ts';
 import { runJobChunk } from './operations/run-job-chunk.ts';
+import { toStoreError } from './postgres-errors.ts';
 import * as found from './queries/accounts.ts';
 import { findJob, pendingJobs } from './queries/jobs.ts';
 import { findLink, findRedirect } from './queries/links.ts';
@@ -132,7 +133,9 @@ export class PostgresStore implements Store {
   createJob(request: CreateRequest<readonly NewLink[]>): Promise<CreateOutcome<AcceptedJob>> {
     const input = { total: request.input.length, chunks: toJobChunks(request.input) };
     return this.#calls.run(async () => {
-      await this.jobQueue.ready();
+      await this.jobQueue.ready().catch((error: unknown) => {
+        throw toStoreError(error, this.#db.name);
+      });
       return this.#db.write((session) =>
         createJob(session, { ...request, input }, (...job) => this.jobQueue.enqueue(...job)),
       );
