@@ -2,6 +2,9 @@ import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { once } from 'node:events';
 import { cleanEnvironment } from '../../src/run-program.ts';
 
+/** Nothing but the test's own requests leaves the machine, and nothing but text is printed. */
+const SILENCE = { DENO_NO_UPDATE_CHECK: '1', DO_NOT_TRACK: '1', NO_COLOR: '1' };
+
 /** Runs a program to its end and returns what it printed, on both channels. Rejects unless it ends with 0. */
 export async function runProcess(
   command: string,
@@ -10,7 +13,7 @@ export async function runProcess(
 ): Promise<string> {
   const child = spawn(command, args, {
     ...options,
-    env: { ...cleanEnvironment(), NO_COLOR: '1' },
+    env: { ...cleanEnvironment(), ...SILENCE },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const output = collectOutput(child);

@@ -57,7 +57,8 @@ export const workerd: Runtime = {
     } catch (error) {
       throw new Error(`${error}:\n${output()}`, { cause: error });
     } finally {
-      child.kill();
+      // SIGTERM would wait for the request in flight.
+      child.kill('SIGKILL');
       await closed;
     }
     return { version: await version(), output: output() };

@@ -38,7 +38,10 @@ export async function startStage(traits: RuntimeTraits): Promise<StageServer> {
     recorded.set(id, server);
     return c.json({ id, baseUrl: server.baseUrl, apiKey: server.apiKey });
   });
-  app.post('/servers/:id/requests', (c) => c.json(recorded.get(c.req.param('id'))?.requests));
+  app.post('/servers/:id/requests', (c) => {
+    const server = recorded.get(c.req.param('id'));
+    return server === undefined ? c.text('this server was stopped', 404) : c.json(server.requests);
+  });
   app.post('/stalling-servers', async (c) => {
     const { baseUrl } = running.add(await startStallingServer());
     return c.json({ baseUrl });
@@ -46,6 +49,7 @@ export async function startStage(traits: RuntimeTraits): Promise<StageServer> {
   app.post('/free-addresses', async (c) => c.json({ baseUrl: await freeAddress() }));
   app.post('/clear', async (c) => {
     await running.dispose();
+    recorded.clear();
     return c.json({});
   });
   app.post('/report', async (c) => {

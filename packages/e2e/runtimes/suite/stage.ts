@@ -23,6 +23,8 @@ export interface StagedServer {
   apiKey: string;
   /** What it received so far. */
   requests: () => Promise<SeenRequest[]>;
+  /** Resolves once it has received this many. */
+  received: (count: number) => Promise<void>;
   /** A client of it. */
   client: (options?: ShortlinkOptions) => Shortlink;
 }
@@ -49,10 +51,16 @@ export class Stage {
       '/servers',
       options,
     );
+    const requests = () => this.#post<SeenRequest[]>(`/servers/${id}/requests`);
     return {
       baseUrl,
       apiKey,
-      requests: () => this.#post(`/servers/${id}/requests`),
+      requests,
+      async received(count) {
+        while ((await requests()).length < count) {
+          await new Promise((resolve) => setTimeout(resolve, 20));
+        }
+      },
       client: (clientOptions) => new Shortlink({ apiKey, baseUrl, ...clientOptions }),
     };
   }

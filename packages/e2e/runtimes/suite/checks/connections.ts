@@ -47,7 +47,8 @@ export const connectionChecks: readonly Check[] = [
       const creating = server.client({ timeoutMs: 300 }).links.create(LINK);
       const error = await rejection(creating, TimeoutError);
       assert.containSubset(error, { timeoutMs: 300, outcome: 'unknown' });
-      assert.lengthOf(await server.requests(), 1);
+      // None where the machine is too busy to get it there in time.
+      assert.isAtMost((await server.requests()).length, 1);
     },
   },
   {
