@@ -30,6 +30,19 @@ export default defineConfig({
           hookTimeout: 60_000,
         },
       },
+      // The same tests on three servers that share a PostgreSQL, behind a balancer.
+      {
+        test: {
+          name: 'e2e-cluster',
+          root: 'packages/e2e',
+          include: ['create', 'batch', 'limits', 'sdk', 'import', 'restart'].map(
+            (name) => `test/${name}.test.ts`,
+          ),
+          env: { SHORTLINK_E2E_BACKEND: 'cluster' },
+          testTimeout: 120_000,
+          hookTimeout: 60_000,
+        },
+      },
     ],
   },
 });

@@ -1,34 +1,34 @@
-import { type Proxy, startProxy } from './proxy.ts';
+import { type Balancer, startBalancer } from './balancer.ts';
 import { type ServerProcess, type StartOptions, startServer } from './server-process.ts';
 
 /** Servers on one database behind one address. To a test it is a server. */
 export interface Cluster extends ServerProcess {
   servers: ServerProcess[];
-  proxy: Proxy;
+  balancer: Balancer;
 }
 
 export const INSTANCES = 3;
 
 /** Starts instances at the same time, all on the same empty database, and a balancer in front of them. */
 export async function startCluster(options: StartOptions): Promise<Cluster> {
-  const proxy = await startProxy(options.port);
-  const args = ['--public-url', proxy.url, ...(options.args ?? [])];
+  const balancer = await startBalancer(options.port);
+  const args = ['--public-url', balancer.url, ...(options.args ?? [])];
   const servers = await Promise.all(
     Array.from({ length: INSTANCES }, () => startServer({ database: options.database, args })),
   );
-  proxy.backends.push(...servers.map((server) => server.port));
+  balancer.backends.push(...servers.map((server) => server.port));
   const [first] = servers;
   if (first === undefined) throw new Error('a cluster has a server');
   return {
-    url: proxy.url,
-    port: proxy.port,
+    url: balancer.url,
+    port: balancer.port,
     child: first.child,
     servers,
-    proxy,
+    balancer,
     log: () => servers.map((server) => server.log()).join(''),
     stop: async (signal) => {
       const codes = await Promise.all(servers.map((server) => server.stop(signal)));
-      await proxy.close();
+      await balancer.close();
       return codes.every((code) => code === 0) ? 0 : (codes.find((code) => code !== 0) ?? null);
     },
   };

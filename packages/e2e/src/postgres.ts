@@ -15,6 +15,9 @@ export interface PostgresProcess {
   remove: () => Promise<void>;
 }
 
+/** Easy to find where it must not be. */
+export const POSTGRES_PASSWORD = 'hunter2-of-postgres';
+
 /** @param settings - Server settings, such as `fsync=off`. */
 export async function startPostgres(settings: readonly string[] = []): Promise<PostgresProcess> {
   const folder = await mkdtemp(join(tmpdir(), 'shortlink-postgres-'));
@@ -25,7 +28,7 @@ export async function startPostgres(settings: readonly string[] = []): Promise<P
     databaseDir: join(folder, 'data'),
     port,
     user: 'postgres',
-    password: 'secret',
+    password: POSTGRES_PASSWORD,
     persistent: true,
     createPostgresUser: process.getuid?.() === 0,
     initdbFlags: ['--locale=C.UTF-8', '--encoding=UTF8'],
@@ -39,7 +42,7 @@ export async function startPostgres(settings: readonly string[] = []): Promise<P
   await server.start();
   await server.createDatabase('shortlink');
   return {
-    url: `postgres://postgres:secret@127.0.0.1:${port}/shortlink`,
+    url: `postgres://postgres:${POSTGRES_PASSWORD}@127.0.0.1:${port}/shortlink`,
     shutDown: () => server.stop(),
     startAgain: () => server.start(),
     remove: async () => {

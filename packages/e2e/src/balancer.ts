@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 
 /** A balancer: each connection goes to the next backend. */
-export interface Proxy {
+export interface Balancer {
   url: string;
   port: number;
   /** Ports that connections are given to, in turns. Changing it changes where the next one goes. */
@@ -14,7 +14,7 @@ export interface Proxy {
  * Balances connections, not requests, and passes bytes on as they are, so that what a test sends is what a server gets. A
  * backend that can't be connected to is passed over: it has been sent nothing.
  */
-export async function startProxy(port = 0): Promise<Proxy> {
+export async function startBalancer(port = 0): Promise<Balancer> {
   const backends: number[] = [];
   const open = new Set<Socket>();
   let turn = 0;

@@ -1,0 +1,236 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Cluster, startCluster } from '../src/cluster.ts';
+import { POSTGRES_PASSWORD, type PostgresProcess, startPostgres } from '../src/postgres.ts';
+import { admin, type ServerProcess } from '../src/server-process.ts';
+import type { KeyRow } from '../src/world.ts';
+
+const LINKS = '/api/v1/links';
+const BATCH = '/api/v1/links/batch';
+
+let postgres: PostgresProcess;
+let cluster: Cluster;
+
+beforeAll(async () => {
+  postgres = await startPostgres();
+  cluster = await startCluster({ database: postgres.url });
+});
+afterAll(async () => {
+  await cluster.stop();
+  await postgres.remove();
+});
+
+async function newKey(...limits: string[]): Promise<string> {
+  const flags = limits.flatMap((limit) => ['--limit', limit]);
+  const plan = ['--name', 'cluster', '--plan', 'custom', ...flags];
+  const account = await admin<{ id: string }>(postgres.url, ['accounts', 'create', ...plan]);
+  const key = await admin<KeyRow>(postgres.url, ['keys', 'create', '--account', account.id]);
+  return key.key;
+}
+
+interface Answer {
+  status: number;
+  headers: Headers;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of any shape, also wrong ones.
+  json: any;
+}
+
+/** One request to the balancer, or to one server. */
+async function request(
+  key: string,
+  method: string,
+  path: string,
+  { body, to = cluster, headers }: { body?: unknown; to?: ServerProcess; headers?: object } = {},
+): Promise<Answer> {
+  const response = await fetch(to.url + path, {
+    method,
+    redirect: 'manual',
+    headers: { 'X-Api-Key': key, 'Content-Type': 'application/json', ...headers },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  return { status: response.status, headers: response.headers, json: text && JSON.parse(text) };
+}
+
+function server(index: number): ServerProcess {
+  const found = cluster.servers[index % cluster.servers.length];
+  if (found === undefined) throw new Error('no server');
+  return found;
+}
+
+/** Waits for the next clock minute when this one ends soon: windows are clock minutes. */
+async function roomInThisMinute(ms: number): Promise<void> {
+  const left = 60_000 - (Date.now() % 60_000);
+  if (left < ms) await new Promise((resolve) => setTimeout(resolve, left + 50));
+}
+
+const linksOf = (count: number, name = 'l') =>
+  Array.from({ length: count }, (_, n) => ({ target_url: `https://example.com/${name}/${n}` }));
+
+async function linksUsed(key: string): Promise<number> {
+  return (await request(key, 'GET', '/api/v1/usage')).json.links.used;
+}
+
+test('of three times the limit of requests, sent to all servers at once, exactly the limit passes', async () => {
+  await roomInThisMinute(20_000);
+  const key = await newKey('rpm=200');
+  const answers = await Promise.all(
+    Array.from({ length: 600 }, (_, n) =>
+      request(key, 'GET', '/api/v1/jobs/unknown', { to: server(n) }),
+    ),
+  );
+  expect(answers.filter((answer) => answer.status === 404)).toHaveLength(200);
+  expect(answers.filter((answer) => answer.status === 429)).toHaveLength(400);
+  const usage = await request(key, 'GET', '/api/v1/usage');
+  expect(usage.json.requests.minute).toMatchObject({ used: 200, limit: 200 });
+});
+
+test('of three times the limit of links, created on all servers at once, exactly the limit is created', async () => {
+  const key = await newKey('links=100');
+  const answers = await Promise.all(
+    linksOf(300).map((body, n) => request(key, 'POST', LINKS, { body, to: server(n) })),
+  );
+  expect(answers.filter((answer) => answer.status === 201)).toHaveLength(100);
+  expect(answers.filter((answer) => answer.status === 403)).toHaveLength(200);
+  expect(new Set(answers.map((answer) => answer.json.code)).size).toBe(101);
+  expect(await linksUsed(key)).toBe(100);
+});
+
+test('50 simultaneous duplicates with one Idempotency-Key, over all servers, make one link', async () => {
+  const key = await newKey();
+  const [body] = linksOf(1);
+  const headers = { 'Idempotency-Key': 'once' };
+  const create = async (n: number): Promise<Answer> => {
+    const answer = await request(key, 'POST', LINKS, { body, headers, to: server(n) });
+    return answer.status === 409 ? create(n + 1) : answer;
+  };
+  const answers = await Promise.all(Array.from({ length: 50 }, (_, n) => create(n)));
+  expect(answers.map((answer) => answer.status)).toEqual(answers.map(() => 201));
+  expect(new Set(answers.map((answer) => answer.json.id)).size).toBe(1);
+  expect(await linksUsed(key)).toBe(1);
+});
+
+test('a link that is disabled stops redirecting on every server within a second', async () => {
+  const key = await newKey();
+  const { json: link } = await request(key, 'POST', LINKS, { body: linksOf(1)[0] });
+  const follow = async (n: number) =>
+    (await fetch(`${server(n).url}/${link.code}`, { redirect: 'manual' })).status;
+  const statuses = () => Promise.all(cluster.servers.map((_, n) => follow(n)));
+  expect(await statuses()).toEqual([302, 302, 302]);
+  await admin(postgres.url, ['links', 'disable', link.code]);
+  await expect.poll(statuses, { timeout: 1_000 }).toEqual([410, 410, 410]);
+});
+
+test('clicks on every server add up', async () => {
+  const key = await newKey();
+  const { json: link } = await request(key, 'POST', LINKS, { body: linksOf(1)[0] });
+  await Promise.all(
+    Array.from({ length: 150 }, (_, n) =>
+      fetch(`${server(n).url}/${link.code}`, { redirect: 'manual' }),
+    ),
+  );
+  const clicks = async () =>
+    (await admin<{ click_count: number }>(postgres.url, ['links', 'show', link.code])).click_count;
+  await expect.poll(clicks, { timeout: 5_000, interval: 300 }).toBe(150);
+});
+
+test('PostgreSQL restarts under load: no acknowledged link is lost, every other answer is a clean 503, and all goes on', async () => {
+  const key = await newKey();
+  const { json: known } = await request(key, 'POST', LINKS, { body: linksOf(1)[0] });
+  const follow = (code: string, to: ServerProcess) =>
+    fetch(`${to.url}/${code}`, { redirect: 'manual' });
+  for (const to of cluster.servers) expect((await follow(known.code, to)).status).toBe(302);
+
+  const codes: string[] = [];
+  const others: Answer[] = [];
+  const redirects = new Set<number>();
+  let stopped = false;
+  const writers = Array.from({ length: 12 }, async (_, writer) => {
+    for (let count = 0; !stopped; count += 1) {
+      const body = { target_url: `https://example.com/${writer}/${count}` };
+      const answer = await request(key, 'POST', LINKS, { body, to: server(writer) });
+      if (answer.status === 201) codes.push(answer.json.code);
+      else {
+        others.push(answer);
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+    }
+  });
+  const readers = cluster.servers.map(async (to) => {
+    while (!stopped) {
+      redirects.add((await follow(known.code, to)).status);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+  });
+  await expect.poll(() => codes.length, { timeout: 20_000 }).toBeGreaterThan(200);
+  await postgres.shutDown();
+  await expect.poll(async () => ready(0), { timeout: 5_000 }).toBe(503);
+  await new Promise((resolve) => setTimeout(resolve, 2_000));
+  expect((await follow(known.code, server(0))).status).toBe(302);
+  await postgres.startAgain();
+  const afterStart = codes.length;
+  await expect.poll(() => codes.length, { timeout: 20_000 }).toBeGreaterThan(afterStart + 200);
+  stopped = true;
+  await Promise.all([...writers, ...readers]);
+
+  expect(others.length).toBeGreaterThan(0);
+  for (const answer of others) {
+    expect(answer.status).toBe(503);
+    expect(answer.json).toMatchObject({ code: 'unavailable', error: expect.any(String) });
+  }
+  expect(redirects).toEqual(new Set([302]));
+  for (const n of cluster.servers.keys()) await expect.poll(() => ready(n)).toBe(200);
+  const found = await Promise.all(codes.map((code, n) => follow(code, server(n))));
+  expect(found.filter((answer) => answer.status !== 302)).toEqual([]);
+  expect(await linksUsed(key)).toBe(codes.length + 1);
+});
+
+test('after all that, no log line holds the password of the database, or a key of a session', () => {
+  expect(cluster.log()).toContain('"level":"error"');
+  expect(cluster.log()).not.toContain(POSTGRES_PASSWORD);
+  expect(cluster.log()).not.toContain('secretKey');
+});
+
+// The last one: its server stays dead.
+test('the job of a server that is killed goes on elsewhere within seconds, and makes each link once', async () => {
+  const key = await newKey();
+  const links = linksOf(10_000, 'job');
+  const victim = server(0);
+  const others = [server(1), server(2)];
+  // The others are paused until it is dead, so that it is the one that has taken the job.
+  for (const other of others) other.child.kill('SIGSTOP');
+  const accepted = await request(key, 'POST', BATCH, { body: { links }, to: victim });
+  expect(accepted.status).toBe(202);
+  const jobPath = `/api/v1/jobs/${accepted.json.job_id}`;
+  const processed = async (to: ServerProcess) =>
+    (await request(key, 'GET', jobPath, { to })).json.processed;
+  await expect.poll(() => processed(victim), { interval: 1 }).toBeGreaterThan(0);
+  await victim.stop('SIGKILL');
+  const killedAt = performance.now();
+  for (const other of others) other.child.kill('SIGCONT');
+
+  const survivor = server(1);
+  const poll = () => request(key, 'GET', jobPath, { to: survivor });
+  expect((await poll()).json.status, 'killed in the middle').toBe('processing');
+  await expect
+    .poll(async () => (await poll()).json.status, { timeout: 30_000, interval: 200 })
+    .toBe('completed');
+  expect(performance.now() - killedAt).toBeLessThan(20_000);
+  const { results } = (await poll()).json;
+  expect(results.map((item: { target_url: string }) => item.target_url)).toEqual(
+    links.map((link) => link.target_url),
+  );
+  expect(new Set(results.map((item: { code: string }) => item.code)).size).toBe(10_000);
+  expect((await request(key, 'GET', '/api/v1/usage', { to: survivor })).json.links.used).toBe(
+    10_000,
+  );
+  const stored = await admin<{ target_url: string }>(postgres.url, [
+    'links',
+    'show',
+    results.at(-1).code,
+  ]);
+  expect(stored.target_url).toBe(links.at(-1)?.target_url);
+});
+
+async function ready(n: number): Promise<number> {
+  return (await fetch(`${server(n).url}/readyz`)).status;
+}
