@@ -1,0 +1,89 @@
+/**
+ * Measures how many requests of one key are counted in a second, by three instances at once, against a plain counter row that
+ * every request updates. Run: `pnpm --filter @shortlink/e2e hot-key`.
+ */
+import { createHash } from 'node:crypto';
+import { createAccount, createKey, openStore, readSettings } from '@shortlink/server';
+import { Pool } from 'pg';
+import { startPostgres } from '../src/postgres.ts';
+
+const SECONDS = 5;
+const INSTANCES = 3;
+/** Requests under way per instance. */
+const CONCURRENCY = 64;
+
+/** Runs `call` again and again, so many at a time, and answers calls per second. */
+async function rate(concurrency: number, call: (worker: number) => Promise<unknown>) {
+  const end = performance.now() + SECONDS * 1_000;
+  let calls = 0;
+  await Promise.all(
+    Array.from({ length: concurrency }, async (_, worker) => {
+      while (performance.now() < end) {
+        await call(worker);
+        calls += 1;
+      }
+    }),
+  );
+  return Math.round(calls / SECONDS);
+}
+
+const postgres = await startPostgres();
+try {
+  const pools = Array.from(
+    { length: INSTANCES },
+    () => new Pool({ connectionString: postgres.url, max: 10 }),
+  );
+  const [pool] = pools;
+  await pool?.query('CREATE TABLE plain (key text PRIMARY KEY, used bigint NOT NULL)');
+  await pool?.query("INSERT INTO plain VALUES ('hot', 0)");
+  const update = {
+    name: 'count',
+    text: "UPDATE plain SET used = used + 1 WHERE key = 'hot' AND used < $1 RETURNING used",
+    values: [1e15],
+  };
+  const plain = await rate(CONCURRENCY * INSTANCES, async (worker) =>
+    pools[worker % INSTANCES]?.query(update),
+  );
+  await pool?.query('DROP TABLE plain');
+  await Promise.all(pools.map((one) => one.end()));
+
+  const settings = readSettings({ database: postgres.url, publicUrl: 'https://sho.rt' }, {});
+  const open = () => openStore({ ...settings, publicUrl: 'https://sho.rt' });
+  const stores = await Promise.all(Array.from({ length: INSTANCES }, open));
+  const [store] = stores;
+  if (store === undefined) throw new Error('no store');
+  const limits = { requests_per_minute: 1_000_000_000 };
+  const account = await createAccount(store, {
+    name: 'hot',
+    plan: 'custom',
+    limits,
+    now: Date.now(),
+  });
+  const owner = { accountId: account.id, name: 'hot', permissions: [], now: Date.now() };
+  const { key } = await createKey(store, owner);
+  const caller = await store.findKeyByHash(createHash('sha256').update(key).digest());
+  if (caller === undefined) throw new Error('no key');
+  const admitted = await rate(CONCURRENCY * INSTANCES, async (worker) =>
+    stores[worker % INSTANCES]?.admit(caller, Date.now()),
+  );
+  const single = await rate(1, () => store.admit(caller, Date.now()));
+  const input = {
+    target_url: 'https://example.com/a/page/of/ordinary/length?with=a&query=string',
+    title: '',
+    redirect_type: 302,
+    tags: [],
+    domain_id: null,
+  } as const;
+  const create = (worker: number) =>
+    stores[worker % INSTANCES]?.createLink({ caller, input, now: Date.now() });
+  const created = await rate(CONCURRENCY * INSTANCES, async (worker) => create(worker));
+  await Promise.all(stores.map((one) => one.close()));
+  console.log(`plain counter row:        ${plain} requests/s of one key`);
+  console.log(
+    `admit, ${INSTANCES} instances:       ${admitted} requests/s of one key (${(admitted / plain).toFixed(1)} x)`,
+  );
+  console.log(`admit, one at a time:     ${single} requests/s`);
+  console.log(`createLink, ${INSTANCES} instances:  ${created} links/s of one key`);
+} finally {
+  await postgres.remove();
+}
