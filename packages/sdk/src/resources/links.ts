@@ -93,7 +93,7 @@ export class Links {
     options: RequestOptions | undefined,
     watch?: AttemptWatch,
   ): Promise<BatchAnswer> {
-    return this.#transport.request({
+    return this.#transport.request<BatchAnswer>({
       method: 'POST',
       path: ROUTES.linksBatch,
       body,
