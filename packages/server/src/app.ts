@@ -3,6 +3,7 @@ import { Hono } from 'hono';
 import { methodNotAllowed as methodNotAllowedMiddleware } from 'hono/method-not-allowed';
 import { requestId } from 'hono/request-id';
 import { methodNotAllowed, notFound } from './domain/problem.ts';
+import { EVERY_TARGET_HOST, type TargetHosts, targetHostMatcher } from './domain/target-hosts.ts';
 import type { Logger } from './logger.ts';
 import { admit } from './middleware/admit.ts';
 import { answerError } from './middleware/answer-error.ts';
@@ -30,6 +31,8 @@ export interface AppOptions {
   store: Store;
   /** Origin of the default short domain, such as `https://sho.rt`: no link may point back at it. */
   publicUrl: string;
+  /** Hosts that new links may and may not lead to. @default any host but the service's own */
+  targetHosts?: TargetHosts | undefined;
   /** @default nothing is logged */
   logger?: Logger | undefined;
   /** Milliseconds since the epoch. @default Date.now */
@@ -88,6 +91,7 @@ function toDeps(options: AppOptions): RouteDeps {
     store,
     now,
     ownHosts: createOwnHosts(store, publicUrl, now),
+    isAllowedHost: targetHostMatcher(options.targetHosts ?? EVERY_TARGET_HOST),
     runOnce: createRunOnce(),
     onJobAccepted: options.onJobAccepted ?? (() => undefined),
     onClick: options.onClick ?? countAtOnce(store, logger),

@@ -8,6 +8,9 @@ test('without flags and environment, the defaults hold', () => {
     port: 8787,
     publicUrl: undefined,
     logLevel: 'info',
+    targetAllow: [],
+    targetDeny: [],
+    drainDelayMs: 0,
   });
 });
 
@@ -18,6 +21,9 @@ test('a flag wins over the environment, an empty variable counts as not set', ()
     SHORTLINK_PORT: '',
     SHORTLINK_PUBLIC_URL: 'https://SHO.rt/',
     SHORTLINK_LOG_LEVEL: 'debug',
+    SHORTLINK_TARGET_ALLOW: 'Example.com, example.org',
+    SHORTLINK_TARGET_DENY: 'old.example.com',
+    SHORTLINK_DRAIN_DELAY_MS: '5000',
   };
   expect(readSettings({ host: '::1' }, env)).toEqual({
     database: { engine: 'sqlite', path: ':memory:' },
@@ -25,6 +31,9 @@ test('a flag wins over the environment, an empty variable counts as not set', ()
     port: 8787,
     publicUrl: 'https://sho.rt',
     logLevel: 'debug',
+    targetAllow: ['example.com', 'example.org'],
+    targetDeny: ['old.example.com'],
+    drainDelayMs: 5000,
   });
 });
 
@@ -53,6 +62,10 @@ describe('a bad value is named in one line, with what is accepted', () => {
     ['SHORTLINK_PUBLIC_URL', 'ftp://sho.rt', 'an http or https address without path'],
     ['SHORTLINK_PUBLIC_URL', 'https://sho.rt/s', 'an http or https address without path'],
     ['SHORTLINK_PUBLIC_URL', 'https://a@sho.rt', 'an http or https address without path'],
+    ['SHORTLINK_TARGET_ALLOW', 'https://example.com', 'hosts without scheme or port'],
+    ['SHORTLINK_TARGET_DENY', '*.example.com', 'hosts without scheme or port'],
+    ['SHORTLINK_DRAIN_DELAY_MS', '5s', 'milliseconds from 0 to 60000'],
+    ['SHORTLINK_DRAIN_DELAY_MS', '60001', 'milliseconds from 0 to 60000'],
     ['SHORTLINK_LOG_LEVEL', 'loud', 'one of silent, fatal, error, warn, info, debug, trace'],
   ])('%s=%s', (name, value, message) => {
     const read = () => readSettings({}, { [name]: value });

@@ -1,3 +1,4 @@
+import { parseHostList, type TargetHosts } from './domain/target-hosts.ts';
 import { isLogLevel, LOG_LEVELS, type LogLevel } from './logger.ts';
 
 /** Settings as text, from flags or the environment; `undefined` where nothing was said. */
@@ -7,6 +8,9 @@ export interface RawSettings {
   port?: string | undefined;
   publicUrl?: string | undefined;
   logLevel?: string | undefined;
+  targetAllow?: string | undefined;
+  targetDeny?: string | undefined;
+  drainDelayMs?: string | undefined;
 }
 
 export interface Settings {
@@ -19,6 +23,12 @@ export interface Settings {
   publicUrl: string | undefined;
   /** @default 'info' */
   logLevel: LogLevel;
+  /** Hosts that new links may lead to, with their subdomains; empty allows every host. @default [] */
+  targetAllow: TargetHosts['allow'];
+  /** Hosts that new links may not lead to, with their subdomains. @default [] */
+  targetDeny: TargetHosts['deny'];
+  /** How long `/readyz` answers 503 before the server stops listening, in milliseconds. @default 0 */
+  drainDelayMs: number;
 }
 
 /** The database, by engine. */
@@ -39,6 +49,7 @@ export const DEFAULT_SETTINGS = Object.freeze({
   host: '127.0.0.1',
   port: '8787',
   logLevel: 'info',
+  drainDelayMs: '0',
 });
 
 /** A setting that stops the program. Its message is one line: the setting, its value, what is accepted. */
@@ -46,13 +57,19 @@ export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 }
 
-/** The flag and the variable of each setting, as a person knows them. */
+/** Longest wait before a stop: service managers kill a process that takes much longer. */
+const MAX_DRAIN_DELAY_MS = 60_000;
+
+/** The flag and the variable of each setting, as a person knows them; the library's name where there is no flag. */
 const NAMES = {
   database: ['--database', 'SHORTLINK_DATABASE_URL'],
   host: ['--host', 'SHORTLINK_HOST'],
   port: ['--port', 'SHORTLINK_PORT'],
   publicUrl: ['--public-url', 'SHORTLINK_PUBLIC_URL'],
   logLevel: ['--log-level', 'SHORTLINK_LOG_LEVEL'],
+  targetAllow: ['targetAllow', 'SHORTLINK_TARGET_ALLOW'],
+  targetDeny: ['targetDeny', 'SHORTLINK_TARGET_DENY'],
+  drainDelayMs: ['drainDelayMs', 'SHORTLINK_DRAIN_DELAY_MS'],
 } as const satisfies Record<keyof Settings, readonly [flag: string, variable: string]>;
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -69,6 +86,9 @@ export function readSettings(flags: RawSettings, env: Env): Settings {
     port: read('port', parsePort, flags, env),
     publicUrl: read('publicUrl', parsePublicUrl, flags, env),
     logLevel: read('logLevel', parseLogLevel, flags, env),
+    targetAllow: read('targetAllow', parseHosts, flags, env),
+    targetDeny: read('targetDeny', parseHosts, flags, env),
+    drainDelayMs: read('drainDelayMs', parseDrainDelay, flags, env),
   };
 }
 
@@ -136,6 +156,23 @@ function parseLogLevel(given: Given): LogLevel {
   const { text } = given;
   if (!isLogLevel(text)) throw refuse(given, `one of ${LOG_LEVELS.join(', ')}`);
   return text;
+}
+
+function parseHosts(given: Given): string[] {
+  const hosts = parseHostList(given.text);
+  if (hosts === undefined) {
+    throw refuse(given, 'hosts without scheme or port, such as example.com, separated by commas');
+  }
+  return hosts;
+}
+
+function parseDrainDelay(given: Given): number {
+  const { text } = given;
+  const delay = /^\d{1,6}$/.test(text) ? Number(text) : Number.NaN;
+  if (!(delay <= MAX_DRAIN_DELAY_MS)) {
+    throw refuse(given, `milliseconds from 0 to ${MAX_DRAIN_DELAY_MS}`);
+  }
+  return delay;
 }
 
 /** A URL without what may be secret in it: user, password and query become `***`. */

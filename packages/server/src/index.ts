@@ -11,6 +11,7 @@ export { createKey } from './admin/keys-create.ts';
 export { type AppOptions, createApp } from './app.ts';
 // Settings and logs
 export { ConfigError, type RawSettings, readSettings, type Settings } from './config.ts';
+export type { TargetHosts } from './domain/target-hosts.ts';
 export { createLogger, LOG_LEVELS, type LogLevel } from './logger.ts';
 // The database that the settings name
 export { openStore } from './open-store.ts';

@@ -6,7 +6,10 @@ import { JobRunner } from './jobs/runner.ts';
 import { RedirectCache } from './store/redirect-cache.ts';
 
 /** Options of {@link createService}. */
-export type ServiceOptions = Pick<AppOptions, 'store' | 'publicUrl' | 'logger' | 'now'>;
+export type ServiceOptions = Pick<
+  AppOptions,
+  'store' | 'publicUrl' | 'targetHosts' | 'logger' | 'now'
+>;
 
 /** The whole service on a store: the app, and the work that goes on behind it. */
 export interface Service {
@@ -21,7 +24,8 @@ export interface Service {
 }
 
 /** Joins the app with its job runner, click buffer, redirect cache and housekeeping. */
-export function createService({ store, publicUrl, logger, now }: ServiceOptions): Service {
+export function createService(options: ServiceOptions): Service {
+  const { store, logger, now } = options;
   const { jobQueue: queue } = store;
   const runner =
     queue === undefined
@@ -33,10 +37,7 @@ export function createService({ store, publicUrl, logger, now }: ServiceOptions)
   store.watchLinks?.(redirects);
   let draining = false;
   const app = createApp({
-    store,
-    publicUrl,
-    logger,
-    now,
+    ...options,
     onJobAccepted: (jobId) => runner.notify(jobId),
     onClick: (code) => clicks.add(code),
     findRedirect: (code) => redirects.find(code),

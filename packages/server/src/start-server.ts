@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createDevAccount } from './admin/dev-account.ts';
 import type { Settings } from './config.ts';
 import type { Logger } from './logger.ts';
@@ -40,7 +41,12 @@ async function serve(
   const publicUrl = settings.publicUrl ?? publicUrlOf(listener.url);
   const store = await openStore({ ...settings, publicUrl });
   const devKey = dev ? await createDevAccount(store, Date.now()) : undefined;
-  const service = createService({ store, publicUrl, logger });
+  const service = createService({
+    store,
+    publicUrl,
+    targetHosts: { allow: settings.targetAllow, deny: settings.targetDeny },
+    logger,
+  });
   await service.start();
   listener.answerWith(service.fetch);
   logger.info({ url: listener.url, public_url: publicUrl }, 'serving');
@@ -50,6 +56,8 @@ async function serve(
     stop: async () => {
       logger.info('stopping');
       service.drain();
+      // Balancers that see the 503 of `/readyz` in this time send nothing more to a port that is about to close.
+      if (settings.drainDelayMs > 0) await sleep(settings.drainDelayMs);
       await listener.close();
       await service.stop();
       await store.close();

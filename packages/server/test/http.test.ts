@@ -3,7 +3,7 @@ import { createLogger } from '../src/logger.ts';
 import { openSqliteStore } from '../src/store/sqlite/index.ts';
 import type { Store } from '../src/store/store.ts';
 import { StoreError } from '../src/store/store-error.ts';
-import { BATCH, Fixture, LINKS, PUBLIC_URL, TARGET } from './fixture.ts';
+import { BATCH, entries, Fixture, LINKS, PUBLIC_URL, TARGET } from './fixture.ts';
 
 let app: Fixture;
 let key: string;
@@ -184,6 +184,21 @@ describe('failures on our side', () => {
     expect(answer.json.code).toBe('unavailable');
     expect(answer.headers.get('retry-after')).toBe('1');
     expect((await app.get(key, '/api/v1/usage')).json.requests.minute.used).toBe(0);
+  });
+
+  test('that leave the fate of a create open are 500 without Retry-After, so that nobody sends it again', async () => {
+    const fail = () => Promise.reject(new StoreError('outcome_unknown', 'the thread died'));
+    Object.assign(store, { createLink: fail, createBatch: fail, createJob: fail });
+    const answers = [
+      await app.post(key, LINKS, { target_url: TARGET }),
+      await app.post(key, BATCH, { links: entries(2) }),
+      await app.post(await app.caller(), BATCH, { links: entries(101) }),
+    ];
+    for (const { status, headers, json } of answers) {
+      expect(status).toBe(500);
+      expect(headers.has('retry-after')).toBe(false);
+      expect(json.code).toBe('internal');
+    }
   });
 
   test('a refund that fails too changes nothing in the answer', async () => {

@@ -44,8 +44,8 @@ function run(args: string[], env: Record<string, string> = {}) {
 }
 
 /** A serving process: its URL, and the key that `--dev` printed. */
-async function start(args: string[] = []) {
-  const { child, ended } = run(['start', '--dev', '--port', '0', ...args]);
+async function start(args: string[] = [], env: Record<string, string> = {}) {
+  const { child, ended } = run(['start', '--dev', '--port', '0', ...args], env);
   let key = '';
   for await (const line of createInterface({ input: child.stdout })) {
     key ||= /^api key: (sl_\w+)$/.exec(line)?.[1] ?? '';
@@ -110,6 +110,21 @@ describe('a serving process', () => {
     socket.write(body.slice(5));
     await once(socket, 'close');
     expect(answer).toContain('201 Created');
+    expect((await server.ended).code).toBe(0);
+  });
+
+  test('with a drain delay it says first that it is not ready, and still answers', async () => {
+    const server = await start([], { SHORTLINK_DRAIN_DELAY_MS: '700' });
+    expect((await fetch(`${server.url}/readyz`)).status).toBe(200);
+    server.child.kill('SIGTERM');
+    const ready = () =>
+      fetch(`${server.url}/readyz`).then(
+        ({ status }) => status,
+        () => 'refused',
+      );
+    await expect.poll(ready).toBe(503);
+    expect((await post(server, { target_url: 'https://example.com/' })).status).toBe(201);
+    await expect.poll(ready, { timeout: 5_000 }).toBe('refused');
     expect((await server.ended).code).toBe(0);
   });
 

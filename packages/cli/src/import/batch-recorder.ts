@@ -31,8 +31,11 @@ export class BatchRecorder {
   /** Batches answered. */
   answered = 0;
   readonly #options: BatchRecorderOptions;
+  /** The key of each batch that is planned, by its first link. */
   readonly #keys = new Map<number, string>();
   readonly #done: FateCounts = { created: 0, failed: 0, unknown: 0 };
+  /** Batches that an earlier run may have sent, by their first link. */
+  readonly #carriedOver = new Set<number>();
   #sent = 0;
 
   constructor(options: BatchRecorderOptions) {
@@ -46,9 +49,20 @@ export class BatchRecorder {
     }
   }
 
-  /** The `Idempotency-Key` of a batch that is being sent: of its own, so that a refused one is no replay later. */
+  /**
+   * The `Idempotency-Key` of a planned batch. A batch that is sent again keeps the key it had; any other gets one of its
+   * own, so that a refused one is no replay later.
+   */
   idempotencyKey(range: BatchRange): string {
-    return this.#keys.get(range.first) ?? randomUUID();
+    const key = this.#keys.get(range.first) ?? this.#maybeSent(range)?.key ?? randomUUID();
+    this.#keys.set(range.first, key);
+    return key;
+  }
+
+  /** What an earlier run knew of a batch whose fate it left open. */
+  #maybeSent(range: BatchRange) {
+    const known = this.#options.journal.get(range);
+    return known?.state === 'sent' || known?.state === 'unknown' ? known : undefined;
   }
 
   async onBatch(event: BatchEvent): Promise<void> {
@@ -56,6 +70,8 @@ export class BatchRecorder {
     const { first, count } = event;
     switch (event.type) {
       case 'planned':
+        this.#keys.delete(first);
+        if (this.#maybeSent(event) !== undefined) this.#carriedOver.add(first);
         await this.#options.checkInput();
         break;
       case 'sent':
@@ -79,8 +95,9 @@ export class BatchRecorder {
         break;
       case 'resized':
       case 'unsent':
-        // An `unsent` batch may never have been sent, and then the journal does not know it.
-        if (this.#options.journal.get(event) !== undefined) {
+        // An `unsent` batch may never have been sent, and then the journal does not know it. One that an earlier run may
+        // have sent stays as that run left it: not being sent now says nothing about then.
+        if (this.#options.journal.get(event) !== undefined && !this.#isStillOpen(event)) {
           await this.#append({ t: 'released', first, count, error: event.error.message });
         }
         if (event.type === 'resized') {
@@ -91,15 +108,13 @@ export class BatchRecorder {
   }
 
   #sentRecord(range: BatchRange): StepRecord {
-    const { journal, idempotency, wallClock } = this.#options;
+    const { idempotency, wallClock } = this.#options;
     const at = new Date(wallClock()).toISOString();
     if (!idempotency) return { t: 'sent', ...range, at };
-    // A batch that is sent again keeps its key, and the time from which the service remembers it.
-    const earlier = journal.get(range);
-    const known = earlier?.state === 'sent' || earlier?.state === 'unknown' ? earlier : undefined;
-    const key = known?.key ?? randomUUID();
-    this.#keys.set(range.first, key);
-    return { t: 'sent', ...range, at: known?.key === undefined ? at : known.at, key };
+    // A batch that is sent again keeps the time from which the service remembers its key.
+    const known = this.#maybeSent(range);
+    const key = this.idempotencyKey(range);
+    return { t: 'sent', ...range, at: known?.key === key ? known.at : at, key };
   }
 
   async #completed(
@@ -112,6 +127,10 @@ export class BatchRecorder {
     if (known?.state !== 'completed') return;
     const { created, failed } = known;
     this.#settled({ created, failed, unknown: range.count - created - failed });
+  }
+
+  #isStillOpen({ first, type }: BatchEvent): boolean {
+    return type === 'unsent' && this.#carriedOver.has(first);
   }
 
   async #unknown(event: Extract<BatchEvent, { type: 'unknown' }>): Promise<void> {

@@ -39,11 +39,11 @@ export class BulkRun<T extends BatchLinkInput> implements RunContext {
   readonly #settled = new OrderBuffer<SettledBatch<T>>();
   readonly #refused = new RefusedBatches<T>();
   readonly #abort = new AbortController();
+  readonly #ending = new AbortController();
   #inFlight = 0;
   /** Links read and not yet yielded. */
   #held = 0;
   #sourceEnded = false;
-  #isEnding = false;
   #failure: { reason: unknown } | undefined;
 
   constructor(init: BulkRunInit<T>) {
@@ -59,6 +59,10 @@ export class BulkRun<T extends BatchLinkInput> implements RunContext {
     return this.#abort.signal;
   }
 
+  get ending(): AbortSignal {
+    return this.#ending.signal;
+  }
+
   taken(count: number): void {
     this.largestTaken = Math.max(this.largestTaken, count);
     this.#changed.notify();
@@ -69,16 +73,16 @@ export class BulkRun<T extends BatchLinkInput> implements RunContext {
     this.endSoftly();
   }
 
-  /** Starts no new batch. */
+  /** Sends no batch that is not under way yet. */
   endSoftly(): void {
-    this.#isEnding = true;
+    this.#ending.abort();
     this.#changed.notify();
   }
 
-  /** Starts no new batch and aborts those in flight. */
+  /** Sends nothing more and aborts what is in flight. */
   abort(reason: unknown): void {
-    this.endWith(reason);
     this.#abort.abort(reason);
+    this.endWith(reason);
   }
 
   /** Yields every settled link in order, then throws what ended the run, if anything did. */
@@ -130,7 +134,7 @@ export class BulkRun<T extends BatchLinkInput> implements RunContext {
   /** Runs until nothing is left to send and nothing is in flight. Never rejects. */
   async #startBatches(): Promise<void> {
     try {
-      while (!this.#isEnding) {
+      while (!this.ending.aborted) {
         const refused = this.#refused.nextCount(this.#batchSize);
         if (refused > 0 ? this.#maySend(refused) : this.#mayRead()) {
           const batch = this.#refused.take(this.#batchSize);
@@ -182,7 +186,10 @@ export class BulkRun<T extends BatchLinkInput> implements RunContext {
     await this.#begin({ first: range.first, inputs }, range.record);
   }
 
-  /** Undefined when the run ends first: a source that hangs must not hold it up. */
+  /**
+   * Undefined when the run ends first, since a source that hangs must not hold it up, and when the source fails: then it
+   * is at its end, and what was read before goes out all the same.
+   */
   async #read(count: number): Promise<T[] | undefined> {
     let inputs: T[] | undefined;
     this.#reader.read(count).then(
@@ -190,10 +197,15 @@ export class BulkRun<T extends BatchLinkInput> implements RunContext {
         inputs = entries;
         this.#changed.notify();
       },
-      (error: unknown) => this.endWith(error),
+      (error: unknown) => {
+        this.#failure ??= { reason: error };
+        this.#sourceEnded = true;
+        this.#changed.notify();
+      },
     );
-    while (inputs === undefined && !this.#isEnding) await this.#changed.wait();
-    return this.#isEnding ? undefined : inputs;
+    const isOpen = () => inputs === undefined && !this.#sourceEnded && !this.ending.aborted;
+    while (isOpen()) await this.#changed.wait();
+    return this.ending.aborted ? undefined : inputs;
   }
 
   async #begin(batch: Batch<T>, record: BatchRecord | undefined): Promise<void> {

@@ -72,22 +72,6 @@ describe('createMany: ending early', () => {
     expect(service.asked).toEqual([]);
   });
 
-  it('sends nothing that was planned but not sent when the abort came', async () => {
-    const service = new FakeService();
-    const abort = new AbortController();
-    const types: string[] = [];
-    const { items } = await runCreateMany(service, links(1), {
-      signal: abort.signal,
-      onBatch: (event) => {
-        types.push(event.type);
-        abort.abort(new Error('stop'));
-      },
-    });
-    expect(items).toEqual([]);
-    expect(service.asked).toEqual([]);
-    expect(types).toEqual(['planned', 'sent', 'unsent']);
-  });
-
   it('leaves no listener on the signals', async () => {
     for (const name of ['signal', 'stopSignal'] as const) {
       const counted = countListeners();

@@ -1,6 +1,7 @@
 import { BadRequestError } from '../errors/bad-request-error.ts';
 import { createApiError } from '../errors/create-api-error.ts';
 import type { ShortlinkError } from '../errors/shortlink-error.ts';
+import type { AttemptWatch } from '../http/attempt-watch.ts';
 import type { RequestOptions } from '../options.ts';
 import type {
   BatchAnswer,
@@ -22,6 +23,8 @@ export type Gate = (n: number, links: readonly BatchLinkInput[]) => void | Promi
  */
 export class FakeService implements CreateManyDeps {
   onBatch: Gate = () => undefined;
+  /** Holds the n-th request (from 0) before it is written, as a rate limit does. */
+  onWait: (n: number) => void | Promise<void> = () => undefined;
   afterBatch: Gate = () => undefined;
   onJob: (jobId: string, options: WaitForJobOptions) => void | Promise<void> = () => undefined;
   /** Batches above it are answered with a job. */
@@ -34,13 +37,18 @@ export class FakeService implements CreateManyDeps {
   readonly requestOptions: RequestOptions[] = [];
   readonly waits: WaitForJobOptions[] = [];
   readonly jobs = new Map<string, BatchResultItem[]>();
+  waiting = 0;
   posting = 0;
   mostPosting = 0;
 
   readonly createBatch = async (
     body: CreateBatchBody,
     options: RequestOptions,
+    watch: AttemptWatch,
   ): Promise<BatchAnswer> => {
+    await abortable(this.onWait(this.waiting++), options.signal);
+    await watch.beforeSend();
+    options.signal?.throwIfAborted();
     const n = this.asked.length;
     this.asked.push(body.links.length);
     this.requestOptions.push(options);
@@ -123,8 +131,10 @@ export function deferred(): { promise: Promise<void>; resolve: () => void } {
 /** Like the transport: an abort rejects at once with the signal's reason. */
 function abortable(work: void | Promise<void>, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
-    if (signal?.aborted) return reject(signal.reason);
+    // First, so that work which fails after the abort is no unhandled rejection.
+    const settled = Promise.resolve(work);
+    if (signal?.aborted) reject(signal.reason);
     signal?.addEventListener('abort', () => reject(signal.reason), { once: true });
-    Promise.resolve(work).then(resolve, reject);
+    settled.then(resolve, reject);
   });
 }

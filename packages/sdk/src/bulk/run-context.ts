@@ -1,5 +1,6 @@
 import { ConnectionError } from '../errors/connection-error.ts';
 import { ShortlinkError } from '../errors/shortlink-error.ts';
+import type { AttemptWatch } from '../http/attempt-watch.ts';
 import type { RequestOptions } from '../options.ts';
 import type { BatchAnswer, BatchLinkInput, CreateBatchBody } from '../wire/batch.ts';
 import type { Job } from '../wire/job.ts';
@@ -8,7 +9,11 @@ import type { BatchEvent, BatchRange, CreateManyOptions } from './types.ts';
 
 /** What a bulk run calls; the client hands in its own methods. */
 export interface CreateManyDeps {
-  createBatch(body: CreateBatchBody, options: RequestOptions): Promise<BatchAnswer>;
+  createBatch(
+    body: CreateBatchBody,
+    options: RequestOptions,
+    watch: AttemptWatch,
+  ): Promise<BatchAnswer>;
   waitForJob(jobId: string, options: WaitForJobOptions): Promise<Job>;
 }
 
@@ -26,6 +31,8 @@ export interface RunContext {
   readonly options: CreateManyOptions;
   /** Aborted when the run ends hard. */
   readonly signal: AbortSignal;
+  /** Aborted when the run ends in any way: from then on nothing is sent. */
+  readonly ending: AbortSignal;
   /** Largest batch that the service took so far. */
   readonly largestTaken: number;
   /** The service took a batch of this size. */

@@ -26,7 +26,7 @@ export interface CreateManyOptions
 
   /**
    * Called at each step of each batch's life, in order per batch, and awaited before the next step: a journal that
-   * writes and syncs in `planned` knows of every request before it is sent. A rejection stops the run.
+   * writes and syncs in `sent` knows of every request before it is written. A rejection stops the run.
    */
   onBatch?: ((event: BatchEvent) => void | Promise<void>) | undefined;
 
@@ -48,12 +48,15 @@ export interface CreateManyOptions
    */
   resume?: Iterable<BatchRecord> | undefined;
 
-  /** Ends the run: waits stop at once, batches in flight are aborted and reported as `unknown`. */
+  /**
+   * Ends the run: waits stop at once, batches in flight are aborted and reported as `unknown`, those that wait to be
+   * sent as `unsent`.
+   */
   signal?: AbortSignal | undefined;
 
   /**
-   * Ends the run softly: no new batch is sent, those in flight are finished and reported, then the iteration ends
-   * (links not sent are simply not yielded).
+   * Ends the run softly: no more batch is sent, not even one that waits for a rate limit; those in flight are finished
+   * and reported, then the iteration ends (links not sent are simply not yielded).
    */
   stopSignal?: AbortSignal | undefined;
 
@@ -69,7 +72,8 @@ export interface BatchRange {
 
 /**
  * One step in a batch's life:
- * `planned` (before its request is sent), `sent` (the request is about to be written), `accepted` (answered with a job),
+ * `planned` (before its request is sent), `sent` (all waits for limits are over and the request is about to be written;
+ * repeated attempts are not reported), `accepted` (answered with a job),
  * then one of `completed`, `failed` (nothing was created; `error` says why), `unknown` (it can't be known what was
  * created), `resized` (its size was refused, nothing was created: its links are planned again in smaller batches), or
  * `unsent` (nothing was created and the run ends with `error`, such as a plan limit or a rate limit longer than we may

@@ -31,6 +31,11 @@ export class CallOutcome {
     if (isOutcomeUnknown(error)) this.#lost = true;
   }
 
+  /** Whether the service may have carried the request out: it is being sent, or an attempt was lost. */
+  get mayBeDone(): boolean {
+    return this.#inFlight || this.#lost;
+  }
+
   /** The error that the call ends with, when its last attempt failed with this one. */
   finalError(last: ShortlinkError): ShortlinkError {
     const unsettled =
@@ -42,7 +47,7 @@ export class CallOutcome {
 
   /** The error of a call that took longer than its `totalTimeoutMs`. */
   timeoutError(timeoutMs: number): TimeoutError {
-    const outcome: Outcome = this.#inFlight || this.#lost ? 'unknown' : 'not-sent';
+    const outcome: Outcome = this.mayBeDone ? 'unknown' : 'not-sent';
     const message = `The call took longer than ${timeoutMs} ms`;
     return new TimeoutError(message, { outcome, timeoutMs, cause: this.#lastError });
   }

@@ -1,6 +1,7 @@
 import { checkAmount, checkCount, checkHeaders, checkIdempotencyKey } from '../check-options.ts';
 import type { RequestOptions } from '../options.ts';
 import { HEADERS } from '../wire/headers.ts';
+import type { AttemptWatch } from './attempt-watch.ts';
 import { newIdempotencyKey } from './idempotency-key.ts';
 import { createRedact } from './redact.ts';
 import type { ResponseSchema } from './response-schema.ts';
@@ -18,6 +19,7 @@ export interface PreparedCall<T> extends RetrySubject {
   timeoutMs: number;
   totalTimeoutMs: number;
   maxRetries: number;
+  watch: AttemptWatch | undefined;
 }
 
 /** Returns the function that joins a request with the client's settings. */
@@ -64,6 +66,7 @@ export function createPrepare(settings: TransportSettings) {
         'milliseconds',
       ),
       maxRetries: checkCount('maxRetries', options.maxRetries ?? settings.maxRetries),
+      watch: request.watch,
     };
   };
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { JOB, LINK } from '../../test/answers.ts';
-import { batchAnswerSchema } from '../wire/batch.ts';
+import { type BatchAnswer, batchAnswerSchema } from '../wire/batch.ts';
 import { jobSchema } from '../wire/job.ts';
 import { linkSchema } from '../wire/link.ts';
 import { readData, readError } from './read-answer.ts';
@@ -41,9 +41,21 @@ describe('readData', () => {
   });
 
   it('names the field that tells two answers apart', () => {
-    expect(() => readData(answer('{"status":"queued"}', 202), batchAnswerSchema)).toThrow(
-      expect.objectContaining({ path: 'status' }),
+    const read = (body: string) => readData<BatchAnswer>(answer(body, 202), batchAnswerSchema);
+    expect(() => read('{"status":"queued"}')).toThrow(expect.objectContaining({ path: 'status' }));
+    expect(() => read('{"status":"processing","total":1}')).toThrow(
+      expect.objectContaining({ path: 'job_id' }),
     );
+    expect(() => read('{"status":"completed","total":1}')).toThrow(
+      expect.objectContaining({ path: 'results' }),
+    );
+    expect(() => read('[]')).toThrow(expect.objectContaining({ path: '' }));
+    expect(read('{"status":"processing","total":1,"job_id":"j","more":1}')).toEqual({
+      status: 'processing',
+      total: 1,
+      job_id: 'j',
+      more: 1,
+    });
   });
 
   it.each(['[]', 'null', '7', '"text"'])('refuses %s as a whole', (text) => {

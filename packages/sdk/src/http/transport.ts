@@ -3,6 +3,7 @@ import { RateLimitError } from '../errors/rate-limit-error.ts';
 import { ShortlinkError } from '../errors/shortlink-error.ts';
 import { TimeoutError } from '../errors/timeout-error.ts';
 import type { RequestOptions } from '../options.ts';
+import type { AttemptWatch } from './attempt-watch.ts';
 import { CallOutcome } from './call-outcome.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { Cooldown } from './cooldown.ts';
@@ -27,6 +28,7 @@ export interface TransportRequest<T> {
   /** What a 2xx answer must look like. */
   schema: ResponseSchema<T>;
   options?: RequestOptions | undefined;
+  watch?: AttemptWatch | undefined;
 }
 
 /** Sends requests: attempts, waits, limits and errors are its business, resources only name what they want. */
@@ -73,8 +75,12 @@ export function createTransport(
     outcome: CallOutcome,
     signal: AbortSignal | undefined,
   ): Promise<T> {
-    const { method, path, timeoutMs } = call;
+    const { method, path, timeoutMs, watch } = call;
     const turn = await takeTurn(signal);
+    if (watch !== undefined) {
+      await watch.beforeSend();
+      signal?.throwIfAborted();
+    }
     const event = { method, path, attempt: number };
     reporter.request(event);
     outcome.sending();
@@ -107,6 +113,7 @@ export function createTransport(
     // Anything else is a defect, and no reason to try again.
     if (!ShortlinkError.isInstance(error)) throw error;
     outcome.failed(error);
+    if (!outcome.mayBeDone) call.watch?.nothingDone();
     const retryAfterMs = askedWaitMs(error);
     const waitMs = retryWaitMs(error, attempts.number, random);
     const tooLong = retryAfterMs !== undefined && retryAfterMs > maxRetryAfterMs;

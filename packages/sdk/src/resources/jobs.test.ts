@@ -90,7 +90,7 @@ describe('jobs.wait', () => {
     );
     await jobs.wait(JOB_ID);
     expect(polls.length).toBeLessThanOrEqual(9);
-    expect(polls.at(-1)?.atMs).toBeLessThanOrEqual(1.25 * 5000 + 500);
+    expect(polls.at(-1)?.atMs).toBeLessThanOrEqual(1.65 * 5000 + 500);
   });
 
   it.each(['failed', 'cancelled', 'error'])('ends with JobFailedError on %s', async (status) => {

@@ -8,7 +8,7 @@ import type { RequestOptions } from '../options.ts';
 import { JOB_FAILURE_STATUSES, type Job, jobSchema } from '../wire/job.ts';
 import { jobPath } from '../wire/routes.ts';
 import { JobForecast } from './job-forecast.ts';
-import { firstPollDelay, nextPollDelay, type PollSample, remainingMs } from './poll-timing.ts';
+import { firstPollDelay, nextPollDelay, type PollSample, remainingRange } from './poll-timing.ts';
 
 /** Longest wait for a job, in milliseconds, where the caller names none: one hour. */
 export const DEFAULT_JOB_TIMEOUT_MS = 3_600_000;
@@ -118,7 +118,7 @@ export class Jobs {
       this.#forecast.completeAtFirstPoll(total, seenMs);
       return;
     }
-    const endMs = last.atMs + (remainingMs(samples) ?? Number.POSITIVE_INFINITY);
+    const endMs = last.atMs + (remainingRange(samples)?.longest ?? Number.POSITIVE_INFINITY);
     this.#forecast.measured(total, Math.min(seenMs, endMs));
   }
 }

@@ -1,5 +1,7 @@
 import { createMany } from '../bulk/create-many.ts';
+import type { CreateManyDeps } from '../bulk/run-context.ts';
 import type { BulkItem, CreateManyOptions } from '../bulk/types.ts';
+import type { AttemptWatch } from '../http/attempt-watch.ts';
 import type { Transport } from '../http/transport.ts';
 import type { RequestOptions } from '../options.ts';
 import {
@@ -10,7 +12,7 @@ import {
 } from '../wire/batch.ts';
 import { type CreateLinkBody, type Link, linkSchema } from '../wire/link.ts';
 import { ROUTES } from '../wire/routes.ts';
-import type { Jobs, WaitOptions } from './jobs.ts';
+import type { Jobs } from './jobs.ts';
 
 /** Creates short links: `shortlink.links`. */
 export class Links {
@@ -57,13 +59,7 @@ export class Links {
    * @throws ConnectionError or TimeoutError with `outcome: 'unknown'` when the links may or may not have been created
    */
   createBatch(batch: CreateBatchBody, options?: RequestOptions): Promise<BatchAnswer> {
-    return this.#transport.request({
-      method: 'POST',
-      path: ROUTES.linksBatch,
-      body: batch,
-      schema: batchAnswerSchema,
-      options,
-    });
+    return this.#postBatch(batch, options);
   }
 
   /**
@@ -85,11 +81,25 @@ export class Links {
     source: Iterable<T> | AsyncIterable<T>,
     options?: CreateManyOptions,
   ): AsyncGenerator<BulkItem<T>, void, undefined> {
-    const deps = {
-      createBatch: (body: CreateBatchBody, requestOptions: RequestOptions) =>
-        this.createBatch(body, requestOptions),
-      waitForJob: (jobId: string, waitOptions: WaitOptions) => this.#jobs.wait(jobId, waitOptions),
+    const deps: CreateManyDeps = {
+      createBatch: (body, requestOptions, watch) => this.#postBatch(body, requestOptions, watch),
+      waitForJob: (jobId, waitOptions) => this.#jobs.wait(jobId, waitOptions),
     };
     return createMany(deps, source, options);
+  }
+
+  #postBatch(
+    body: CreateBatchBody,
+    options: RequestOptions | undefined,
+    watch?: AttemptWatch,
+  ): Promise<BatchAnswer> {
+    return this.#transport.request<BatchAnswer>({
+      method: 'POST',
+      path: ROUTES.linksBatch,
+      body,
+      schema: batchAnswerSchema,
+      options,
+      watch,
+    });
   }
 }

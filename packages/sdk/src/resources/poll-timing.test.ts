@@ -7,7 +7,7 @@ import {
   MIN_POLL_INTERVAL_MS,
   nextPollDelay,
   type PollSample,
-  remainingMs,
+  remainingRange,
 } from './poll-timing.ts';
 
 const sample = (atMs: number, processed: number, total = 10_000): PollSample => ({
@@ -26,19 +26,20 @@ describe('firstPollDelay', () => {
 });
 
 describe('nextPollDelay', () => {
-  it('doubles while progress says nothing, then grows by a quarter of the time waited', () => {
-    expect(nextPollDelay([sample(200, 0)])).toBe(400);
-    expect(nextPollDelay([sample(200, 0), sample(600, 0)])).toBe(650);
-    expect(nextPollDelay([sample(8000, 0), sample(12_000, 0)])).toBe(3500);
+  it('grows with the time waited while there is no progress', () => {
+    expect(nextPollDelay([sample(150, 0)])).toBe(2.4 * 150);
+    expect(nextPollDelay([sample(150, 0), sample(500, 0)])).toBe(0.65 * 500 + 500);
+    expect(nextPollDelay([sample(8000, 0), sample(12_000, 0)])).toBe(0.65 * 12_000 + 500);
   });
 
   it('goes to where the job should end once two polls show its speed', () => {
-    // 10 links per ms: 5,000 are left.
-    expect(nextPollDelay([sample(200, 2000), sample(500, 5000)])).toBe(500 * 1.05 + 50);
+    // 9,999 links per 1,000 ms, seen to the link: 5,001 are left.
+    const delay = nextPollDelay([sample(200, 2000), sample(500, 4999)]);
+    expect(delay).toBeCloseTo(500.3 * 1.05 + 50, 0);
   });
 
   it('trusts a forecast no further than three times the time waited', () => {
-    expect(nextPollDelay([sample(200, 2), sample(400, 4)])).toBe(1200);
+    expect(nextPollDelay([sample(200, 21), sample(400, 40)])).toBe(1200);
   });
 
   it('does not yet trust the speed of a job that was just seen to begin', () => {
@@ -54,12 +55,8 @@ describe('nextPollDelay', () => {
       delays.push(delay);
       samples.push(sample((samples.at(-1)?.atMs ?? 0) + delay, 9900));
     }
-    expect(delays).toEqual([400, 800, 1150, 1437.5]);
-  });
-
-  it('uses the recent speed when a job speeds up', () => {
-    const slowThenFast = [sample(1000, 100), sample(5000, 500), sample(6000, 5500)];
-    expect(remainingMs(slowThenFast)).toBe(900);
+    const patience = [1400 + 480 + 1152, 1400 + 480 + 1152 + 2470.8].map((ms) => 0.65 * ms + 500);
+    expect(delays).toEqual([2.4 * 200, 2.4 * 480, ...patience]);
   });
 
   it('stays within its bounds, whatever a service says', () => {
@@ -76,6 +73,37 @@ describe('nextPollDelay', () => {
         expect(delay).toBeLessThanOrEqual(MAX_POLL_INTERVAL_MS);
       }),
     );
+  });
+});
+
+describe('remainingRange', () => {
+  it('is not known without progress', () => {
+    expect(remainingRange([])).toBeUndefined();
+    expect(remainingRange([sample(1000, 0), sample(2000, 0)])).toBeUndefined();
+    expect(remainingRange([sample(1000, 20, 10)])).toBeUndefined();
+  });
+
+  it('is anything up to the slowest pace for a job seen running once', () => {
+    expect(remainingRange([sample(1000, 100)])).toEqual({ shortest: 0, longest: 99_000 });
+  });
+
+  it('is close for a job that counts every link', () => {
+    const range = remainingRange([sample(1000, 1001), sample(2000, 2003)]);
+    // 1,002 links a second, more or less by one; 7,997 are left.
+    expect(range?.shortest).toBeCloseTo((7996 / 1003) * 1000);
+    expect(range?.longest).toBeCloseTo((7997 / 1001.5) * 1000);
+  });
+
+  it('is wide for a job that counts in steps, which may be a whole step ahead', () => {
+    // 20% in 1 s may be 10% to 30%; 40% are shown and up to 50% done.
+    const range = remainingRange([sample(1000, 2000), sample(2000, 4000), sample(2500, 6000)]);
+    expect(range).toEqual({ shortest: 250, longest: (4000 * 2500) / 6000 });
+  });
+
+  it('follows a job that speeds up', () => {
+    const range = remainingRange([sample(1000, 101), sample(5000, 500), sample(6000, 5500)]);
+    expect(range?.shortest).toBeLessThan(900);
+    expect(range?.longest).toBeCloseTo(900, 0);
   });
 });
 
@@ -103,7 +131,7 @@ describe('polling a job of 10,000 links', () => {
     [60_000, 10],
   ];
   it.each(mostPolls)('of %i ms sees its end soon, in at most %i polls', (lengthMs, polls) => {
-    for (const chunk of [1, 100, 500]) {
+    for (const chunk of [1, 100, 500, 1000]) {
       for (const latencyMs of [0, 5, 30, 80]) {
         for (const idleMs of [0, 50, 250]) {
           const seen = simulate(lengthMs, chunk, latencyMs, idleMs);
@@ -115,10 +143,26 @@ describe('polling a job of 10,000 links', () => {
     }
   });
 
-  it('sees the end of any job soon even where it shows no progress at all', () => {
+  it.each(mostPolls)(
+    'of %i ms that shows few steps or none costs little more',
+    (lengthMs, polls) => {
+      for (const chunk of [2000, 2500, 5000, 10_000]) {
+        for (const latencyMs of [0, 5, 30, 80]) {
+          const seen = simulate(lengthMs, chunk, latencyMs);
+          const when = `chunks of ${chunk}, ${latencyMs} ms latency`;
+          expect(seen.seenMs, when).toBeLessThanOrEqual(1.65 * lengthMs + 500 + latencyMs);
+          expect(seen.polls, when).toBeLessThanOrEqual(chunk === 10_000 ? polls : polls + 1);
+        }
+      }
+    },
+  );
+
+  it('sees the end of any job soon even where it shows no progress at all, and never spins', () => {
     fc.assert(
-      fc.property(fc.integer({ min: 1, max: 110_000 }), (lengthMs) => {
-        expect(simulate(lengthMs, 10_000, 0).seenMs).toBeLessThanOrEqual(1.25 * lengthMs + 500);
+      fc.property(fc.integer({ min: 1, max: 90_000 }), (lengthMs) => {
+        const { seenMs, polls } = simulate(lengthMs, 10_000, 0);
+        expect(seenMs).toBeLessThanOrEqual(1.65 * lengthMs + 500);
+        expect(polls).toBeLessThanOrEqual(11);
       }),
     );
   });

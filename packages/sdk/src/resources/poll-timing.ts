@@ -24,6 +24,14 @@ const LATE_MS = 50;
 /** How far a forecast is trusted, in multiples of the time already waited. */
 const TRUST_FACTOR = 3;
 
+/** Patience with a job whose progress is known: its end is seen within 1.25 times its length plus 0.5 s. */
+const KNOWN_PATIENCE = 0.25;
+/** Patience with a job that shows nothing: 0.25 would cost 17 polls in a minute, this costs 10. */
+const BLIND_PATIENCE = 0.65;
+const PATIENCE_MS = 500;
+/** While a job shows nothing, each wait is at most this many times the one before it, so that short jobs are seen soon. */
+const BLIND_GROWTH = 2.4;
+
 /** Wait before the first poll, in milliseconds; `expectedMs` is how long the job should take, where that is known. */
 export function firstPollDelay(expectedMs: number | undefined): number {
   if (expectedMs === undefined) return FIRST_POLL_MS;
@@ -33,45 +41,75 @@ export function firstPollDelay(expectedMs: number | undefined): number {
 /**
  * Wait before the next poll, in milliseconds, from what the polls so far saw (oldest first, at least one).
  *
- * While progress says nothing, waits double but stay within a quarter of the time waited plus half a second: whenever
- * the job ends, it is seen within 1.25 times its length plus 0.5 s. Once two polls show progress between them, the
- * next one is put where the job should end.
+ * The polls tell when the job can end at the earliest and at the latest. The next poll is put where it ends at the
+ * latest, but early enough that the earliest end is still seen within 1.25 times its length plus 0.5 s. While there is
+ * no progress there is no such forecast: then waits grow with the time waited, and cost at most 10 polls in a minute.
  */
 export function nextPollDelay(samples: readonly PollSample[]): number {
   const last = samples.at(-1);
   const previous = samples.at(-2);
   if (last === undefined) return FIRST_POLL_MS;
 
-  const patience = last.atMs / 4 + 500;
-  const doubled = 2 * (last.atMs - (previous?.atMs ?? 0));
-  const remaining = remainingMs(samples);
-  if (remaining === undefined) return bounded(Math.min(patience, doubled));
+  const elapsed = last.atMs;
+  const blind = Math.min(
+    elapsed * BLIND_PATIENCE + PATIENCE_MS,
+    BLIND_GROWTH * (elapsed - (previous?.atMs ?? 0)),
+  );
+  const range = remainingRange(samples);
+  if (range === undefined) return bounded(blind);
 
-  // A job that was seen idle may have begun at any moment since, and one seen once may have waited before it began:
-  // its speed is still a guess.
-  const isGuess = previous === undefined || previous.processed === 0;
-  const trusted = isGuess ? patience : TRUST_FACTOR * last.atMs;
-  return bounded(Math.min(remaining * LATE_FACTOR + LATE_MS, trusted));
+  const latestUseful = range.shortest + (elapsed + range.shortest) * KNOWN_PATIENCE + PATIENCE_MS;
+  const delay = Math.min(
+    range.longest * LATE_FACTOR + LATE_MS,
+    latestUseful,
+    Math.max(TRUST_FACTOR * elapsed, PATIENCE_MS),
+  );
+  // One that stands still has no end in sight, however little is left.
+  const standsStill = previous !== undefined && last.processed <= previous.processed;
+  return bounded(standsStill ? Math.max(delay, blind) : delay);
 }
 
-/** Time the job still needs at the best speed seen, or undefined where the last poll brought no progress. */
-export function remainingMs(samples: readonly PollSample[]): number | undefined {
+/** How long a job goes on from its last sample, in milliseconds, if it goes on as it did. */
+export interface RemainingRange {
+  shortest: number;
+  longest: number;
+}
+
+/** See {@link RemainingRange}; undefined where no progress was seen yet. */
+export function remainingRange(samples: readonly PollSample[]): RemainingRange | undefined {
   const last = samples.at(-1);
-  const previous = samples.at(-2) ?? { atMs: 0, processed: 0 };
-  if (last === undefined || !(last.processed > previous.processed)) return undefined;
-
+  if (last === undefined || !(last.processed >= 1) || !(last.total >= last.processed)) {
+    return undefined;
+  }
   const left = last.total - last.processed;
-  if (!(left >= 0)) return undefined;
-  const first = samples.length > 1 ? samples[0] : undefined;
-  const speed = Math.max(speedBetween(previous, last), first ? speedBetween(first, last) : 0);
-  return speed > 0 ? left / speed : undefined;
+  const step = stepOf(samples);
+  let shortest = Number.POSITIVE_INFINITY;
+  // From nothing, when the wait began. The job may have begun later, and then it is faster.
+  let longest = (left * last.atMs) / last.processed;
+  // The whole time that it was seen to run, and the last part of it, since jobs speed up when others end.
+  for (const from of [samples.find(({ processed }) => processed >= 1), samples.at(-2)]) {
+    if (from === undefined || from === last || !(from.processed >= 1)) continue;
+    const time = last.atMs - from.atMs;
+    const links = last.processed - from.processed;
+    if (links < 0) continue;
+    // Progress that is shown in steps may be a whole step ahead of what is shown, at either end.
+    shortest = Math.min(shortest, (Math.max(0, left - step) * time) / (links + step));
+    if (links > step) longest = Math.min(longest, (left * time) / (links - step));
+  }
+  // Seen running once: it may have begun the moment before.
+  if (shortest === Number.POSITIVE_INFINITY) shortest = 0;
+  return { shortest: Math.min(shortest, longest), longest };
 }
 
-function speedBetween(
-  from: Pick<PollSample, 'atMs' | 'processed'>,
-  to: Pick<PollSample, 'atMs' | 'processed'>,
-): number {
-  return (to.processed - from.processed) / Math.max(1, to.atMs - from.atMs);
+/** The steps in which a job shows its progress: what all of its figures are multiples of. */
+function stepOf(samples: readonly PollSample[]): number {
+  return samples.reduce((step, { processed }) => greatestCommonDivisor(step, processed), 0);
+}
+
+function greatestCommonDivisor(a: number, b: number): number {
+  let [larger, smaller] = [a, b];
+  while (smaller >= 1) [larger, smaller] = [smaller, larger % smaller];
+  return larger;
 }
 
 function bounded(delayMs: number): number {

@@ -49,11 +49,17 @@ export const processingBatchSchema = z.looseObject({
   total: z.number(),
 });
 
-/** Both answers of the batch endpoint, told apart by `status`. */
-export const batchAnswerSchema = z.discriminatedUnion('status', [
-  completedBatchSchema,
-  processingBatchSchema,
-]);
+/**
+ * Both answers of the batch endpoint, told apart by `status`. Not zod's own union of the two: that would be 12% of this
+ * entry point's size.
+ */
+export const batchAnswerSchema = {
+  safeParse(value: unknown) {
+    const result = processingBatchSchema.safeParse(value);
+    const isOther = !result.success && result.error.issues.some(({ path }) => path[0] === 'status');
+    return isOther ? completedBatchSchema.safeParse(value) : result;
+  },
+};
 
 /** A batch answered at once: every link is created. */
 export interface CompletedBatch {

@@ -9,10 +9,12 @@ const anyTarget = fc.oneof(
   fc.string({ unit: 'binary' }).map((rest) => `https://example.com/${rest}`),
 );
 
+const anyHost = { isOwnHost: () => false, isAllowedHost: () => true };
+
 test('whatever is accepted makes a Location that a header can carry and that leads to the same place', () => {
   fc.assert(
     fc.property(anyTarget, (target) => {
-      if (checkTarget(target, () => false) !== undefined) return;
+      if (checkTarget(target, anyHost) !== undefined) return;
       const location = locationOf(target);
       expect(location).toMatch(/^[\x21-\x7e]+$/);
       expect(new URL(location).href).toBe(new URL(target).href);

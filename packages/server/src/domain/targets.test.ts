@@ -8,7 +8,7 @@ const isOwnHost = ownHostMatcher([
   'xn--bcher-kva.example',
   '127.0.0.1:9',
 ]);
-const check = (target: string) => checkTarget(target, isOwnHost);
+const check = (target: string) => checkTarget(target, { isOwnHost, isAllowedHost: () => true });
 
 test.each([
   'https://example.com',

@@ -1,4 +1,5 @@
 import type { IsOwnHost } from './hostnames.ts';
+import type { IsAllowedHost } from './target-hosts.ts';
 
 /**
  * Scheme and authority, as every URL parser reads them. A backslash counts as a slash to browsers and as part of the
@@ -18,11 +19,17 @@ const USER_INFO = /^(?:[^:@]+@)?[^@]*$/;
 
 const OUTER_WHITESPACE = /^\s|\s$/;
 
+/** What the rules need to know of the service. */
+export interface TargetRules {
+  isOwnHost: IsOwnHost;
+  isAllowedHost: IsAllowedHost;
+}
+
 /**
  * Why a target URL is refused, or `undefined` when it is fine (DESIGN section 2, "target_url").
  * Its length is checked by the schema. The address behind the host is not: the service redirects, it never fetches.
  */
-export function checkTarget(target: string, isOwnHost: IsOwnHost): string | undefined {
+export function checkTarget(target: string, rules: TargetRules): string | undefined {
   if (CONTROL_CHARACTERS.test(target)) return 'must not contain control characters';
   if (OUTER_WHITESPACE.test(target)) return 'must not begin or end with whitespace';
   const match = SCHEME_AND_AUTHORITY.exec(target);
@@ -30,7 +37,8 @@ export function checkTarget(target: string, isOwnHost: IsOwnHost): string | unde
   if (!USER_INFO.test(match[1] ?? '')) return 'must not contain a password';
   const url = URL.parse(target);
   if (url === null) return 'must be an absolute http or https URL';
-  if (isOwnHost(url)) return "must not point to one of the service's own domains";
+  if (rules.isOwnHost(url)) return "must not point to one of the service's own domains";
+  if (!rules.isAllowedHost(url)) return 'must not point to a host that this service does not allow';
   return undefined;
 }
 

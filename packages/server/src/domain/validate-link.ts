@@ -9,8 +9,7 @@ import {
   type RedirectType,
 } from '@shortlink/sdk/wire';
 import * as z from 'zod';
-import type { IsOwnHost } from './hostnames.ts';
-import { checkTarget } from './targets.ts';
+import { checkTarget, type TargetRules } from './targets.ts';
 
 /** Half of a surrogate pair: it can't be written as UTF-8, so it could not be returned as it was sent. */
 const LONE_SURROGATE = /\p{Surrogate}/u;
@@ -50,8 +49,7 @@ export const linkInputSchema = z.object({
 });
 
 /** What the rules need to know about the service and the caller. */
-export interface LinkRules {
-  isOwnHost: IsOwnHost;
+export interface LinkRules extends TargetRules {
   /** Domains of the caller's account, among those the request names. */
   ownedDomains: ReadonlySet<string>;
   /** Domain of a link that names none; `null` is the service's own. */
@@ -78,7 +76,7 @@ export function validateLink(input: unknown, rules: LinkRules): Validated<ValidL
   if (!parsed.success) return { ok: false, details: toDetails(parsed.error.issues) };
   const { target_url, title = '', domain_id = rules.defaultDomainId, tags = [] } = parsed.data;
   const details: ErrorDetail[] = [];
-  const problem = checkTarget(target_url, rules.isOwnHost);
+  const problem = checkTarget(target_url, rules);
   if (problem !== undefined) details.push(fieldDetail('target_url', problem));
   if (domain_id !== null && !rules.ownedDomains.has(domain_id)) {
     details.push(fieldDetail('domain_id', 'is not a domain of this account'));

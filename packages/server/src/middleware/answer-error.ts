@@ -5,7 +5,11 @@ import type { Logger } from '../logger.ts';
 import { StoreError, type StoreErrorReason } from '../store/store-error.ts';
 import type { AppEnv } from './env.ts';
 
-/** Failures of the database that pass: 503, so that clients try again. The others are faults of ours: 500. */
+/**
+ * Failures of the database that pass, and with which nothing was stored: 503 and `Retry-After`, at which clients send
+ * again, also a POST. The others are faults of ours: 500. One of those is `outcome_unknown`, since a create that is
+ * sent again after it could create twice.
+ */
 const PASSING: ReadonlySet<StoreErrorReason> = new Set<StoreErrorReason>([
   'busy',
   'full',

@@ -44,7 +44,8 @@ async function validate(
     deps.ownHosts(),
     ids.length > 0 ? deps.store.ownedDomains(caller.accountId, ids) : new Set<string>(),
   ]);
-  const checked = validateEntries(outline.value, { isOwnHost, ownedDomains });
+  const { isAllowedHost } = deps;
+  const checked = validateEntries(outline.value, { isOwnHost, isAllowedHost, ownedDomains });
   if (!checked.ok) throw invalidBatch(checked.details);
   return checked.value;
 }

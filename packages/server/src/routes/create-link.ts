@@ -20,7 +20,12 @@ export function createLink(deps: RouteDeps) {
         ? deps.store.ownedDomains(caller.accountId, [domainId])
         : new Set<string>(),
     ]);
-    const checked = validateLink(body.value, { isOwnHost, ownedDomains, defaultDomainId: null });
+    const checked = validateLink(body.value, {
+      isOwnHost,
+      isAllowedHost: deps.isAllowedHost,
+      ownedDomains,
+      defaultDomainId: null,
+    });
     if (!checked.ok) throw invalidLink(checked.details);
     const outcome = await deps.runOnce(caller.accountId, idempotency, () =>
       deps.store.createLink({ caller, input: checked.value, now: deps.now(), idempotency }),

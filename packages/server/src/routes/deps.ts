@@ -1,3 +1,4 @@
+import type { IsAllowedHost } from '../domain/target-hosts.ts';
 import type { RunOnce } from '../middleware/idempotency.ts';
 import type { OwnHosts } from '../own-hosts.ts';
 import type { Redirect, Store } from '../store/store.ts';
@@ -7,6 +8,7 @@ export interface RouteDeps {
   store: Store;
   now: () => number;
   ownHosts: () => Promise<OwnHosts>;
+  isAllowedHost: IsAllowedHost;
   runOnce: RunOnce;
   onJobAccepted: (jobId: string) => void;
   onClick: (code: string) => void;

@@ -13,10 +13,12 @@ export type StoreErrorReason =
   | 'unavailable'
   /** The store was closed. */
   | 'closed'
+  /** The write was handed on, but its answer got lost: it may be stored, and it may not. */
+  | 'outcome_unknown'
   /** Anything else: a fault of ours. */
   | 'internal';
 
-/** Thrown by every method of a store that fails. Nothing of the failed call was stored. */
+/** Thrown by every method of a store that fails. Nothing of the failed call was stored, except with `outcome_unknown`. */
 export class StoreError extends Error {
   override readonly name = 'StoreError';
   readonly reason: StoreErrorReason;

@@ -15,7 +15,7 @@ import type { WindowState } from '../domain/windows.ts';
  * `store/contract.test-suite.ts`. Each method is one atomic step: it happens whole or not at all, also when
  * other requests, other processes or a `kill -9` come in between. A promise that resolves after a write
  * means that the write is durable, except where a method says otherwise. Whatever fails rejects with a `StoreError`,
- * and then nothing of the call was stored; the store goes on when the cause is gone.
+ * and then nothing of the call was stored, except with the reason `outcome_unknown`; the store goes on when the cause is gone.
  *
  * Times are handed in (`now`, milliseconds since the epoch), so that tests can move the clock.
  */

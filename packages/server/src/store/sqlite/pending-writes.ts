@@ -54,10 +54,13 @@ export class PendingWrites {
     }
   }
 
-  /** Rejects everything that waits. */
+  /** Rejects everything that was sent and waits for its reply. What was only collected is still sent. */
   fail(error: StoreError): void {
-    this.#outbox = [];
-    for (const waiting of this.#waiting.values()) waiting.reject(error);
-    this.#waiting.clear();
+    const unsent = new Set(this.#outbox.map((request) => request.id));
+    for (const [id, waiting] of this.#waiting) {
+      if (unsent.has(id)) continue;
+      this.#waiting.delete(id);
+      waiting.reject(error);
+    }
   }
 }

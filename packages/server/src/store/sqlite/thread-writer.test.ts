@@ -1,6 +1,8 @@
 import { performance } from 'node:perf_hooks';
+import type { Worker } from 'node:worker_threads';
 import { expect, test } from 'vitest';
 import { NOW, newCaller, newJob, newLink, PUBLIC_URL } from '../contract/fixtures.ts';
+import { Database } from './database.ts';
 import { openSqliteStore } from './index.ts';
 import { useDatabasePath } from './temp-database.test-suite.ts';
 import { ThreadWriter } from './thread-writer.ts';
@@ -20,6 +22,28 @@ test('a thread that can not open the database rejects what waits for it, and the
     });
   }
   await writer.close();
+});
+
+test('when the thread dies, the fate of what was posted to it is unknown, and the next write is done', async () => {
+  const threads: Worker[] = [];
+  const onWorker = (worker: Worker) => threads.push(worker);
+  process.on('worker', onWorker);
+  const store = await openSqliteStore({ path: path(), publicUrl: PUBLIC_URL, busyTimeoutMs: 800 });
+  const caller = await newCaller(store);
+  const create = () => store.createLink({ caller, input: newLink(), now: NOW });
+  // The thread waits for the lock with the create in its hands.
+  const holder = new Database({ path: path() });
+  holder.exec('BEGIN IMMEDIATE');
+  const outcome = create().catch((error: unknown) => error);
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  await threads[0]?.terminate();
+  expect(await outcome).toMatchObject({ name: 'StoreError', reason: 'outcome_unknown' });
+  holder.exec('COMMIT');
+  holder.close();
+  expect(await create()).toMatchObject({ ok: true });
+  expect(threads).toHaveLength(2);
+  process.off('worker', onWorker);
+  await store.close();
 });
 
 test('the event loop stays free while a job of 10,000 links runs', async () => {

@@ -2,9 +2,8 @@ import { Worker } from 'node:worker_threads';
 import { StoreError } from '../store-error.ts';
 import type { Input, OperationName, Output } from './operations/operations.ts';
 import { PendingWrites } from './pending-writes.ts';
-import type { WriteReply } from './write-core.ts';
 import type { Writer } from './writer.ts';
-import type { WriterThreadData, WriterThreadMessage } from './writer-thread.ts';
+import type { WriterThreadAnswer, WriterThreadData, WriterThreadMessage } from './writer-thread.ts';
 
 /** Run from source, the thread's file is TypeScript (Node strips the types); in a build it stands beside the bundle. */
 const THREAD_FILE = new URL(
@@ -14,6 +13,7 @@ const THREAD_FILE = new URL(
 
 /**
  * Writes on a thread of its own. Should the thread die, what waited for it rejects, and the next write starts a new one.
+ * What was posted to a thread that worked may have been committed in its last moment, so its outcome is unknown.
  */
 export class ThreadWriter implements Writer {
   readonly #data: WriterThreadData;
@@ -54,8 +54,10 @@ export class ThreadWriter implements Writer {
     const worker = new Worker(THREAD_FILE, { workerData: this.#data, name: 'shortlink-writer' });
     worker.unref();
     let cause: unknown;
-    worker.on('message', (replies: WriteReply[]) => {
-      this.#pending.settle(replies);
+    let ready = false;
+    worker.on('message', (answer: WriterThreadAnswer) => {
+      if (answer === 'ready') ready = true;
+      else this.#pending.settle(answer);
       if (this.#pending.size === 0 && !this.#closed) worker.unref();
     });
     worker.on('error', (error) => {
@@ -65,7 +67,7 @@ export class ThreadWriter implements Writer {
       if (this.#worker === worker) this.#worker = undefined;
       this.#pending.fail(
         new StoreError(
-          'unavailable',
+          ready ? 'outcome_unknown' : 'unavailable',
           `The writer thread ended${cause instanceof Error ? `: ${cause.message}` : '.'}`,
           { cause },
         ),

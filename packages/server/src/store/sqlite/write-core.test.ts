@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { generateCode, MAX_CODE_DRAWS } from '../../domain/codes.ts';
 import {
   linksUsed,
@@ -11,6 +11,7 @@ import {
 } from '../contract/fixtures.ts';
 import { shortUrlMaker } from '../short-url.ts';
 import type { Caller } from '../store.ts';
+import { StoreError } from '../store-error.ts';
 import { Database } from './database.ts';
 import { InlineWriter } from './inline-writer.ts';
 import { migrate } from './migrate.ts';
@@ -136,5 +137,22 @@ test('a full disk fails the writes with words, loses nothing, and is survived', 
   db.exec('PRAGMA max_page_count = 1000000');
   expect(await store.createBatch({ caller, input, now: NOW })).toMatchObject({ ok: true });
   expect(db.get('PRAGMA integrity_check')).toEqual({ integrity_check: 'ok' });
+  await store.close();
+});
+
+test('when the disk fails in mid-commit, the fate of the writes is unknown', async () => {
+  const { db, core, store, caller } = await openParts();
+  const exec = db.exec.bind(db);
+  vi.spyOn(db, 'exec').mockImplementation((sql) => {
+    if (sql === 'COMMIT') throw new StoreError('unavailable', 'disk I/O error');
+    exec(sql);
+  });
+  const replies: WriteReply[] = [];
+  core.run([createRequest(1, caller)], (some) => replies.push(...some));
+  expect(replies).toMatchObject([{ id: 1, ok: false, reason: 'outcome_unknown' }]);
+  vi.restoreAllMocks();
+  expect(await store.createLink({ caller, input: newLink(), now: NOW })).toMatchObject({
+    ok: true,
+  });
   await store.close();
 });

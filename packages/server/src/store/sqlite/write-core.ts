@@ -63,12 +63,24 @@ export class WriteCore {
       this.#setSynchronous(synchronous);
       db.exec('BEGIN IMMEDIATE');
       const replies = requests.map((request) => this.#attempt(request));
-      db.exec('COMMIT');
+      this.#commit();
       return replies;
     } catch (error) {
       // The transaction is gone, and every write with it, also those that had gone well.
       db.rollback();
       return requests.map(({ id }) => failure(id, error));
+    }
+  }
+
+  /** A disk that fails in mid-commit may hold all of it: recovery after a crash would find it and keep it. */
+  #commit(): void {
+    try {
+      this.#context.db.exec('COMMIT');
+    } catch (error) {
+      if (!(error instanceof StoreError) || error.reason !== 'unavailable') throw error;
+      throw new StoreError('outcome_unknown', `The commit failed: ${error.message}`, {
+        cause: error,
+      });
     }
   }
 

@@ -2,7 +2,7 @@ import { isMainThread, parentPort, receiveMessageOnPort, workerData } from 'node
 import { generateCode } from '../../domain/codes.ts';
 import { shortUrlMaker } from '../short-url.ts';
 import { openFile } from './open-file.ts';
-import { WriteCore, type WriteRequest } from './write-core.ts';
+import { WriteCore, type WriteReply, type WriteRequest } from './write-core.ts';
 
 /** What the main thread hands to a new writer thread. */
 export interface WriterThreadData {
@@ -14,6 +14,9 @@ export interface WriterThreadData {
 /** What the main thread posts: writes that arrived together, or the end. */
 export type WriterThreadMessage = WriteRequest[] | 'close';
 
+/** What the thread posts: once that it has opened the database, then replies. */
+export type WriterThreadAnswer = WriteReply[] | 'ready';
+
 /**
  * The thread that holds the one writing connection, so that neither commits nor job chunks hold up the event loop that answers
  * requests. Messages that queued up during a commit become the next group.
@@ -21,6 +24,8 @@ export type WriterThreadMessage = WriteRequest[] | 'close';
 function serve(port: NonNullable<typeof parentPort>, data: WriterThreadData): void {
   const db = openFile(data);
   const core = new WriteCore({ db, generateCode, shortUrl: shortUrlMaker(data.publicUrl) });
+  const answer = (message: WriterThreadAnswer) => port.postMessage(message);
+  answer('ready');
   port.on('message', (first: WriterThreadMessage) => {
     const requests: WriteRequest[] = [];
     let closing = false;
@@ -30,7 +35,7 @@ function serve(port: NonNullable<typeof parentPort>, data: WriterThreadData): vo
       else requests.push(...message);
       message = receiveMessageOnPort(port)?.message;
     }
-    core.run(requests, (replies) => port.postMessage(replies));
+    core.run(requests, answer);
     if (closing) {
       db.close();
       port.close();

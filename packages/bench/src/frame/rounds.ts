@@ -1,0 +1,89 @@
+import type { Row } from './section.ts';
+import { type Figure, summarize } from './stats.ts';
+
+/** What one measurement found, by the column it goes into; the name ends with the unit. */
+export type Sample = Readonly<Record<string, number>>;
+
+/** One of the things that are compared. */
+export interface Contender {
+  name: string;
+  /** Does the work once and tells how it went. */
+  measure: () => Promise<Sample>;
+}
+
+export interface RoundsOptions {
+  /** Rounds that count. */
+  rounds: number;
+  /** Rounds before them that don't: compilers and caches warm up. @default 1 */
+  warmups?: number | undefined;
+  /** No round begins after this many milliseconds, once there are {@link MIN_ROUNDS}. @default 120_000 */
+  budgetMs?: number | undefined;
+  /** Which column is compared, and with which contenders. @default nothing is compared */
+  ratio?: { of: string; to: readonly string[] } | undefined;
+}
+
+/** Fewer rounds make no median. */
+export const MIN_ROUNDS = 3;
+
+const DEFAULT_BUDGET_MS = 120_000;
+
+/**
+ * Measures contenders in turns, A B C A B C, so that what else the machine does hits all of them alike. A ratio is taken
+ * within each round, and the median of these is what counts: it moves far less than the figures it is made of.
+ */
+export async function interleave(
+  contenders: readonly Contender[],
+  { rounds, warmups = 1, budgetMs = DEFAULT_BUDGET_MS, ratio }: RoundsOptions,
+): Promise<Row[]> {
+  for (let round = 0; round < warmups; round += 1) await oneRound(contenders);
+  const endsAt = performance.now() + budgetMs;
+  const done: Map<string, Sample>[] = [];
+  while (done.length < rounds && (done.length < MIN_ROUNDS || performance.now() < endsAt)) {
+    done.push(await oneRound(contenders));
+  }
+  return contenders.map(({ name }) => ({
+    name,
+    figures: {
+      ...figuresOf(samplesOf(done, name)),
+      ...(ratio && ratiosOf(done, name, ratio)),
+    },
+  }));
+}
+
+async function oneRound(contenders: readonly Contender[]): Promise<Map<string, Sample>> {
+  const samples = new Map<string, Sample>();
+  for (const { name, measure } of contenders) samples.set(name, await measure());
+  return samples;
+}
+
+function samplesOf(rounds: readonly Map<string, Sample>[], name: string): Sample[] {
+  return rounds.flatMap((round) => {
+    const sample = round.get(name);
+    return sample === undefined ? [] : [sample];
+  });
+}
+
+/** Contenders of one comparison may have columns of their own. */
+function figuresOf(samples: readonly Sample[]): Record<string, Figure> {
+  const columns = Object.keys(samples[0] ?? {});
+  return Object.fromEntries(
+    columns.map((column) => [column, summarize(samples.flatMap((sample) => sample[column] ?? []))]),
+  );
+}
+
+function ratiosOf(
+  rounds: readonly Map<string, Sample>[],
+  name: string,
+  { of, to }: NonNullable<RoundsOptions['ratio']>,
+): Record<string, Figure> {
+  return Object.fromEntries(
+    to.map((floor) => {
+      const ratios = rounds.flatMap((round) => {
+        const own = round.get(name)?.[of];
+        const other = round.get(floor)?.[of];
+        return own === undefined || other === undefined ? [] : own / other;
+      });
+      return [`to ${floor}`, summarize(ratios)];
+    }),
+  );
+}

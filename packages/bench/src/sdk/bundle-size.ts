@@ -1,0 +1,80 @@
+import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
+import { build } from 'esbuild';
+import { medianOf, type Row, type Section } from '../frame/section.ts';
+
+/** What a page would import. Everything that an export list offers is the whole client. */
+const IMPORTS = {
+  ky: `export { default } from 'ky'`,
+  '@shortlink/sdk, whole': `export * from '@shortlink/sdk'`,
+  '@shortlink/sdk, one create': `import { Shortlink } from '@shortlink/sdk';
+    console.log(await new Shortlink().links.create({ target_url: location.href }));`,
+  '@shortlink/sdk/wire, whole': `export * from '@shortlink/sdk/wire'`,
+  '@shortlink/sdk/wire, one schema': `export { linkSchema } from '@shortlink/sdk/wire'`,
+  'dub, whole': `export * from 'dub'`,
+  'dub, one create': `import { DubCore } from 'dub/core.js'; import { linksCreate } from 'dub/funcs/linksCreate.js';
+    console.log(await linksCreate(new DubCore(), { url: location.href }));`,
+  'openai, whole': `export * from 'openai'`,
+  'openai, one create': `import OpenAI from 'openai';
+    console.log(await new OpenAI().chat.completions.create({ model: 'm', messages: [] }));`,
+  '@anthropic-ai/sdk, whole': `export * from '@anthropic-ai/sdk'`,
+  '@anthropic-ai/sdk, one create': `import Anthropic from '@anthropic-ai/sdk';
+    console.log(await new Anthropic().messages.create({ model: 'm', max_tokens: 1, messages: [] }));`,
+} as const;
+
+/** Size budgets (issue "The SDK", Packaging), in KB of 1,000 bytes. */
+const WHOLE_KB = 18;
+const WIRE_KB = 7;
+
+/** Bytes a browser loads for each import: bundled and minified by esbuild, then gzip at its best level. */
+export async function measureSizes(): Promise<Section> {
+  const rows: Row[] = [];
+  for (const [name, code] of Object.entries(IMPORTS)) {
+    const bundle = await bundled(code);
+    rows.push({
+      name,
+      figures: {
+        'min KB': figureOf(bundle.length / 1000),
+        'min+gzip KB': figureOf(gzipSync(bundle, { level: 9 }).length / 1000),
+      },
+    });
+  }
+  const gzipOf = (name: keyof typeof IMPORTS) => medianOf(rows, name, 'min+gzip KB');
+  return {
+    title: 'Bundle size',
+    about: 'Bundled for browsers and minified by esbuild; KB are 1,000 bytes.',
+    rows,
+    checks: [
+      {
+        name: 'whole client, min+gzip KB',
+        measured: gzipOf('@shortlink/sdk, whole'),
+        wanted: { atMost: WHOLE_KB },
+      },
+      {
+        name: './wire, min+gzip KB',
+        measured: gzipOf('@shortlink/sdk/wire, whole'),
+        wanted: { atMost: WIRE_KB },
+      },
+    ],
+  };
+}
+
+async function bundled(code: string): Promise<Uint8Array> {
+  const { outputFiles } = await build({
+    stdin: { contents: code, resolveDir: fileURLToPath(new URL('.', import.meta.url)) },
+    bundle: true,
+    minify: true,
+    write: false,
+    format: 'esm',
+    platform: 'browser',
+    target: 'es2023',
+    // Peers look for packages of Node where they are there; a page has none.
+    external: ['node:*'],
+    logLevel: 'error',
+  });
+  const [file] = outputFiles;
+  if (file === undefined) throw new Error('esbuild made no file');
+  return file.contents;
+}
+
+const figureOf = (value: number) => ({ median: value, min: value, max: value });

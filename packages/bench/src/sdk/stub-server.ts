@@ -1,0 +1,35 @@
+/** The service as cheap as it can be: every answer is made before the first request. Started by `sdk/stub.ts`. */
+import { createServer, type IncomingMessage } from 'node:http';
+import { answerParent } from '../frame/answer-parent.ts';
+import { listenOnLoopback } from '../frame/listen-on-loopback.ts';
+import { LARGE_BATCH, SMALL_BATCH } from './batch-sizes.ts';
+import { acceptedBatch, completedBatch, completedJob, SINGLE_ANSWERS } from './stub-answers.ts';
+
+const small = completedBatch(SMALL_BATCH);
+const accepted = acceptedBatch(LARGE_BATCH);
+const job = completedJob(LARGE_BATCH);
+
+/** Between the sizes of the two batches, in bytes: parsing the body would make the stub what is measured. */
+const LARGE_BODY_BYTES = 100_000;
+
+function answerTo(request: IncomingMessage) {
+  const path = request.url ?? '';
+  if (path === '/api/v1/links/batch') {
+    return Number(request.headers['content-length']) > LARGE_BODY_BYTES ? accepted : small;
+  }
+  return path.startsWith('/api/v1/jobs/') ? job : SINGLE_ANSWERS[path];
+}
+
+const server = createServer((request, response) => {
+  request.resume();
+  request.once('end', () => {
+    const { status, body } = answerTo(request) ?? { status: 404, body: Buffer.from('{}') };
+    response.writeHead(status, {
+      'Content-Type': 'application/json',
+      'Content-Length': body.length,
+    });
+    response.end(body);
+  });
+});
+const url = await listenOnLoopback(server);
+answerParent(() => url);

@@ -1,0 +1,2 @@
+import type { Suite } from '../frame/section.ts';
+export const suite: Suite = {};

@@ -1,0 +1,65 @@
+import type { AttemptWatch } from '../http/attempt-watch.ts';
+import type { BatchLinkInput } from '../wire/batch.ts';
+import { type Batch, emit, type RunContext, rangeOf } from './run-context.ts';
+
+/**
+ * The POST of one batch. Tells the journal right before it is written, and gives up its waits when the run ends: a batch
+ * that waits for a rate limit has created nothing, so nothing is lost by not sending it.
+ */
+export class BatchPost implements AttemptWatch {
+  readonly #run: RunContext;
+  readonly #batch: Batch<BatchLinkInput>;
+  readonly #abort = new AbortController();
+  #journalled: Promise<boolean> | undefined;
+  #mayBeDone = false;
+
+  constructor(run: RunContext, batch: Batch<BatchLinkInput>) {
+    this.#run = run;
+    this.#batch = batch;
+    run.ending.addEventListener('abort', this.#endWait);
+    run.signal.addEventListener('abort', this.#end);
+    if (run.ending.aborted) this.#end();
+  }
+
+  /** Of the request: aborted with the run, or with its soft end while nothing can have been created. */
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  /** Whether what the request threw is its abort, which says nothing about the batch. */
+  isAbort(thrown: unknown): boolean {
+    return this.signal.aborted && thrown === this.signal.reason;
+  }
+
+  /** Whether the links may have been created, as far as it was known when the request ended. */
+  get mayBeDone(): boolean {
+    return this.#mayBeDone;
+  }
+
+  async beforeSend(): Promise<void> {
+    this.#journalled ??= emit(this.#run, { ...rangeOf(this.#batch), type: 'sent' });
+    const isJournalled = await this.#journalled;
+    if (isJournalled && !this.#run.ending.aborted) this.#mayBeDone = true;
+    else this.#end();
+  }
+
+  nothingDone(): void {
+    this.#mayBeDone = false;
+    if (this.#run.ending.aborted) this.#end();
+  }
+
+  /** Leaves no listener, and no event of the journal under way: the next one must come after it. */
+  async close(): Promise<void> {
+    this.#run.ending.removeEventListener('abort', this.#endWait);
+    this.#run.signal.removeEventListener('abort', this.#end);
+    await this.#journalled;
+  }
+
+  readonly #endWait = () => {
+    if (!this.#mayBeDone) this.#end();
+  };
+
+  readonly #end = () => {
+    this.#abort.abort(this.#run.signal.reason);
+  };
+}

@@ -1,0 +1,142 @@
+import { describe, expect, it } from 'vitest';
+import { FakeService, links, planLimit } from './fake-service.ts';
+import { lives, outcomes, runCreateMany, settle } from './run-create-many.ts';
+import type { BatchEvent, CreateManyOptions } from './types.ts';
+
+/** A run that the test stops: softly, or at once. */
+const ENDINGS = [
+  { name: 'stopSignal', isSoft: true },
+  { name: 'signal', isSoft: false },
+] as const;
+
+/** One batch that goes out and ends, then one that waits to be written, as it would for a rate limit. */
+function startWaiting(options: CreateManyOptions) {
+  const service = new FakeService();
+  service.onWait = (n) => (n === 0 ? undefined : new Promise(() => undefined));
+  const events: BatchEvent[] = [];
+  const done = runCreateMany(service, links(10), {
+    batchSize: 2,
+    concurrency: 2,
+    onBatch: (event) => void events.push(event),
+    ...options,
+  });
+  return { service, events, done };
+}
+
+describe('createMany: batches that wait to be sent', () => {
+  it('are reported as sent only when the wait is over', async () => {
+    const stop = new AbortController();
+    const { events, done } = startWaiting({ stopSignal: stop.signal });
+    await settle();
+    expect(lives(events)).toContain('2+2 planned');
+    expect(lives(events)).not.toContain('2+2 sent');
+    stop.abort();
+    await done;
+  });
+
+  it.each(ENDINGS)('are unsent when $name ends the run', async ({ name, isSoft }) => {
+    const controller = new AbortController();
+    const { service, events, done } = startWaiting({ [name]: controller.signal });
+    await settle();
+    const reason = new Error('enough');
+    controller.abort(reason);
+    const { items, error } = await done;
+    expect(error).toBe(isSoft ? undefined : reason);
+    expect(outcomes(items)).toBe('cc');
+    expect(service.created.size).toBe(2);
+    expect(lives(events).filter((life) => !life.startsWith('0+2'))).toEqual([
+      '2+2 planned',
+      '4+2 planned',
+      '2+2 unsent',
+      '4+2 unsent',
+    ]);
+  });
+
+  it('are unsent when another batch meets what every batch would meet', async () => {
+    const service = new FakeService();
+    const refusal = planLimit({ limit: 'links' });
+    service.onWait = (n) => (n === 2 ? new Promise(() => undefined) : undefined);
+    service.onBatch = async (n) => {
+      if (n !== 1) return;
+      await settle();
+      throw refusal;
+    };
+    const options = { batchSize: 2, concurrency: 2 };
+    const { items, error, events } = await runCreateMany(service, links(6), options);
+    expect(error).toBe(refusal);
+    expect(outcomes(items)).toBe('cc');
+    expect(lives(events)).toContain('4+2 unsent');
+  });
+
+  it.each(ENDINGS)(
+    'are unsent when $name comes while the wait for a refused one lasts',
+    async ({ name }) => {
+      const controller = new AbortController();
+      const service = new FakeService();
+      const { createBatch } = service;
+      // A 429, then the wait before the next attempt.
+      service.onWait = () => new Promise(() => undefined);
+      Object.assign(service, {
+        createBatch: async (...args: Parameters<typeof createBatch>) => {
+          const [, , watch] = args;
+          await watch.beforeSend();
+          watch.nothingDone();
+          return createBatch(...args);
+        },
+      });
+      const done = runCreateMany(service, links(2), { [name]: controller.signal });
+      await settle();
+      controller.abort(new Error('enough'));
+      const { items, events } = await done;
+      expect(items).toEqual([]);
+      expect(lives(events)).toEqual(['0+2 planned', '0+2 sent', '0+2 unsent']);
+    },
+  );
+
+  it('are unsent when they are refused after the run was stopped, and are not sent again', async () => {
+    const stop = new AbortController();
+    const service = new FakeService();
+    const { createBatch } = service;
+    Object.assign(service, {
+      createBatch: async (...args: Parameters<typeof createBatch>) => {
+        const [, { signal }, watch] = args;
+        await watch.beforeSend();
+        stop.abort();
+        expect(signal?.aborted).toBe(false);
+        watch.nothingDone();
+        signal?.throwIfAborted();
+        return createBatch(...args);
+      },
+    });
+    const { error, events } = await runCreateMany(service, links(2), { stopSignal: stop.signal });
+    expect(error).toBeUndefined();
+    expect(lives(events)).toEqual(['0+2 planned', '0+2 sent', '0+2 unsent']);
+    expect(service.created.size).toBe(0);
+  });
+
+  it.each([
+    { at: 'planned', types: ['planned', 'unsent'] },
+    { at: 'sent', types: ['planned', 'sent', 'unsent'] },
+  ])(
+    'are not written when the abort comes while the journal writes "$at"',
+    async ({ at, types }) => {
+      for (const { name } of ENDINGS) {
+        const service = new FakeService();
+        const controller = new AbortController();
+        const seen: string[] = [];
+        const { items } = await runCreateMany(service, links(1), {
+          [name]: controller.signal,
+          onBatch: async (event) => {
+            if (event.type === at) controller.abort(new Error('stop'));
+            await settle();
+            seen.push(event.type);
+          },
+        });
+        expect(items).toEqual([]);
+        expect(service.asked).toEqual([]);
+        // In order, each step awaited, though the abort ended the request while the journal was writing.
+        expect(seen).toEqual(types);
+      }
+    },
+  );
+});

@@ -1,0 +1,67 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { Gate } from './gate.ts';
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** Calls through a gate, with what is running now. */
+function setUp(places: number) {
+  const gate = new Gate(places);
+  const running = new Map<string, (error?: Error) => void>();
+  const call = (name: string) =>
+    gate.run(
+      () =>
+        new Promise<string>((resolve, reject) => {
+          running.set(name, (error) => {
+            running.delete(name);
+            if (error === undefined) resolve(name);
+            else reject(error);
+          });
+        }),
+    );
+  const end = async (name: string, error?: Error) => {
+    running.get(name)?.(error);
+    await vi.advanceTimersByTimeAsync(0);
+  };
+  return { call, end, running: () => [...running.keys()] };
+}
+
+test('so many calls run at a time; the others follow in the order they came', async () => {
+  const { call, end, running } = setUp(2);
+  const calls = ['a', 'b', 'c', 'd'].map(call);
+  expect(running()).toEqual(['a', 'b']);
+  await end('b');
+  expect(running()).toEqual(['a', 'c']);
+  await end('a');
+  await end('c');
+  await end('d');
+  expect(await Promise.all(calls)).toEqual(['a', 'b', 'c', 'd']);
+});
+
+test('a call that fails frees its place', async () => {
+  const { call, end, running } = setUp(1);
+  const failed = expect(call('a')).rejects.toThrow('lost');
+  call('b');
+  await end('a', new Error('lost'));
+  await failed;
+  expect(running()).toEqual(['b']);
+});
+
+test('a call waits ten seconds, is then refused, and takes no place later', async () => {
+  const { call, end, running } = setUp(1);
+  call('a');
+  const refused = expect(call('b')).rejects.toMatchObject({ name: 'StoreError', reason: 'busy' });
+  await vi.advanceTimersByTimeAsync(10_000);
+  await refused;
+  const next = call('c');
+  await end('a');
+  expect(running()).toEqual(['c']);
+  await end('c');
+  expect(await next).toBe('c');
+  call('d');
+  expect(running()).toEqual(['d']);
+});

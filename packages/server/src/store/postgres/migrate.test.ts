@@ -1,0 +1,81 @@
+import { expect, test } from 'vitest';
+import { newCaller, PUBLIC_URL } from '../contract/fixtures.ts';
+import { migratePostgres, openPostgresStore } from './index.ts';
+import { migrations } from './migrations/index.ts';
+import { execute, usePostgres } from './test-postgres.test-suite.ts';
+
+const { newDatabase } = usePostgres();
+const newest = migrations.length;
+
+test('ten instances that start at once migrate once, and all work', async () => {
+  const url = await newDatabase();
+  const stores = await Promise.all(
+    Array.from({ length: 10 }, () => openPostgresStore({ url, publicUrl: PUBLIC_URL })),
+  );
+  const applied = await execute(url, 'SELECT version FROM schema_migrations ORDER BY version');
+  expect(applied.map((row) => row['version'])).toEqual(migrations.map(({ version }) => version));
+  for (const store of stores) await newCaller(store);
+  expect(await stores[0]?.listAccounts()).toHaveLength(10);
+  await Promise.all(stores.map((store) => store.close()));
+}, 60_000);
+
+test('migrating tells what was done', async () => {
+  const url = await newDatabase();
+  expect(await migratePostgres(url)).toEqual({ from: 0, to: newest });
+  expect(await migratePostgres(url)).toEqual({ from: newest, to: newest });
+});
+
+test('a database with other tables is left alone', async () => {
+  const url = await newDatabase();
+  await execute(url, 'CREATE TABLE other (id int)');
+  await expect(migratePostgres(url)).rejects.toMatchObject({ reason: 'corrupt' });
+  expect(await tables(url)).toEqual(['other']);
+});
+
+test('a newer database is left alone', async () => {
+  const url = await newDatabase();
+  await migratePostgres(url);
+  await execute(url, `INSERT INTO schema_migrations VALUES (${newest + 1}, 'later', 0)`);
+  const failure = migratePostgres(url);
+  await expect(failure).rejects.toMatchObject({ reason: 'too_new' });
+  await expect(failure).rejects.toThrow(`schema version ${newest + 1}`);
+});
+
+test('a step that fails leaves the schema as it was', async () => {
+  const url = await newDatabase();
+  await execute(
+    url,
+    'CREATE FUNCTION refund_request(text, bigint, bigint, bigint, text) RETURNS int LANGUAGE sql AS $$ SELECT 1 $$',
+  );
+  await expect(migratePostgres(url)).rejects.toMatchObject({ reason: 'internal' });
+  const applied = await execute(url, 'SELECT version FROM schema_migrations');
+  expect(applied).toEqual([{ version: 1 }]);
+  await execute(url, 'DROP FUNCTION refund_request');
+  expect(await migratePostgres(url)).toEqual({ from: 1, to: newest });
+});
+
+test.each([
+  ['no server', (url: URL) => ({ port: '1', pathname: url.pathname }), 'ECONNREFUSED'],
+  ['no such database', () => ({ pathname: '/nowhere' }), 'does not exist'],
+  ['a wrong password', () => ({ password: 'hunter2' }), 'refuses the user or the password'],
+])('%s is said in one line, without the password', async (_, change, words) => {
+  const url = new URL(await newDatabase());
+  const { password } = url;
+  Object.assign(url, change(url));
+  const failure: Error = await openPostgresStore({ url: url.href, publicUrl: PUBLIC_URL }).then(
+    () => Promise.reject(new Error('it opened')),
+    (error: Error) => error,
+  );
+  expect(failure).toMatchObject({ name: 'StoreError', reason: 'unavailable' });
+  expect(failure.message).toContain(words);
+  expect(failure.message).not.toContain(password);
+  expect(failure.message).not.toContain('hunter2');
+});
+
+async function tables(url: string): Promise<unknown[]> {
+  const rows = await execute(
+    url,
+    `SELECT tablename FROM pg_tables WHERE schemaname NOT IN ('pg_catalog', 'information_schema')`,
+  );
+  return rows.map((row) => row['tablename']);
+}
