@@ -115,7 +115,7 @@ export interface Store {
 
   // --- usage and housekeeping ---
 
-  /** What the account uses of its plan, with a history of at most 30 days per key. */
+  /** What the account uses of its plan; per key a history of at most 30 days, and the last refusals by a limit, newest first. */
   usage(accountId: string, now: number): Promise<Usage>;
   /**
    * Deletes what is past its retention (see `retention.ts`): idempotency records, counters of old windows, history of keys, and
