@@ -5,6 +5,7 @@ import { requestId } from 'hono/request-id';
 import { methodNotAllowed, notFound } from './domain/problem.ts';
 import { EVERY_TARGET_HOST, type TargetHosts, targetHostMatcher } from './domain/target-hosts.ts';
 import type { Logger } from './logger.ts';
+import { Metrics } from './metrics/metrics.ts';
 import { admit } from './middleware/admit.ts';
 import { answerError } from './middleware/answer-error.ts';
 import { apiCors, apiSecurityHeaders } from './middleware/api-headers.ts';
@@ -12,6 +13,7 @@ import { authenticate } from './middleware/authenticate.ts';
 import type { AppEnv } from './middleware/env.ts';
 import { createRunOnce } from './middleware/idempotency.ts';
 import { logRequests } from './middleware/log-requests.ts';
+import { measure } from './middleware/measure.ts';
 import { requirePermission } from './middleware/require-permission.ts';
 import { createOwnHosts } from './own-hosts.ts';
 import { createBatch } from './routes/create-batch.ts';
@@ -20,6 +22,8 @@ import type { RouteDeps } from './routes/deps.ts';
 import { getJob } from './routes/get-job.ts';
 import { getUsage } from './routes/get-usage.ts';
 import { health, readiness } from './routes/health.ts';
+import { metricsRoute } from './routes/metrics.ts';
+import { openApi } from './routes/openapi.ts';
 import { redirect } from './routes/redirect.ts';
 import type { Redirect, Store } from './store/store.ts';
 
@@ -35,6 +39,10 @@ export interface AppOptions {
   targetHosts?: TargetHosts | undefined;
   /** @default nothing is logged */
   logger?: Logger | undefined;
+  /** What is counted of requests, shown by `/metrics`. @default counters of this app alone */
+  metrics?: Metrics | undefined;
+  /** Bearer token that `/metrics` asks for. @default it answers direct connections from the same machine only */
+  metricsToken?: string | undefined;
   /** Milliseconds since the epoch. @default Date.now */
   now?: (() => number) | undefined;
   /** Told the id of every accepted job, so that a job runner starts on it. Jobs don't run by themselves. @default nobody is told */
@@ -55,11 +63,12 @@ export function createApp(options: AppOptions): Hono<AppEnv> {
   const { store, logger } = options;
   const deps = toDeps(options);
   const app = new Hono<AppEnv>();
-  app.onError(answerError(logger));
+  app.onError(answerError(logger, deps.metrics));
   // Answered, not thrown: the check for a wrong method looks at plain 404s only.
   app.notFound((c) => c.json(notFound('Path').body, 404));
 
   app.use(requestId({ limitLength: MAX_REQUEST_ID_LENGTH }));
+  app.use(measure(deps.metrics));
   if (logger !== undefined) app.use(logRequests(logger));
   app.use(
     methodNotAllowedMiddleware({
@@ -79,16 +88,20 @@ export function createApp(options: AppOptions): Hono<AppEnv> {
   app.post(ROUTES.linksBatch, identified, admitted, writer, createBatch(deps));
   app.get(`${ROUTES.jobs}/:id`, identified, admitted, getJob(deps));
   app.get(ROUTES.usage, identified, getUsage(deps));
+  app.get('/openapi.json', openApi(options.publicUrl));
   app.get('/healthz', health);
   app.get('/readyz', readiness(deps));
+  app.get('/metrics', metricsRoute({ metrics: deps.metrics, token: options.metricsToken }));
   app.get('/:code', redirect(deps));
   return app;
 }
 
 function toDeps(options: AppOptions): RouteDeps {
-  const { store, publicUrl, logger, now = Date.now } = options;
+  const { store, publicUrl, logger, now = Date.now, metrics = new Metrics() } = options;
+  metrics.watchPendingJobs(() => store.pendingJobs());
   return {
     store,
+    metrics,
     now,
     ownHosts: createOwnHosts(store, publicUrl, now),
     isAllowedHost: targetHostMatcher(options.targetHosts ?? EVERY_TARGET_HOST),

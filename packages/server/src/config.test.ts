@@ -11,6 +11,7 @@ test('without flags and environment, the defaults hold', () => {
     targetAllow: [],
     targetDeny: [],
     drainDelayMs: 0,
+    metricsToken: undefined,
   });
 });
 
@@ -24,6 +25,7 @@ test('a flag wins over the environment, an empty variable counts as not set', ()
     SHORTLINK_TARGET_ALLOW: 'Example.com, example.org',
     SHORTLINK_TARGET_DENY: 'old.example.com',
     SHORTLINK_DRAIN_DELAY_MS: '5000',
+    SHORTLINK_METRICS_TOKEN: 'a.long-enough_token==',
   };
   expect(readSettings({ host: '::1' }, env)).toEqual({
     database: { engine: 'sqlite', path: ':memory:' },
@@ -34,6 +36,7 @@ test('a flag wins over the environment, an empty variable counts as not set', ()
     targetAllow: ['example.com', 'example.org'],
     targetDeny: ['old.example.com'],
     drainDelayMs: 5000,
+    metricsToken: 'a.long-enough_token==',
   });
 });
 
@@ -72,6 +75,15 @@ describe('a bad value is named in one line, with what is accepted', () => {
     expect(read).toThrow(message);
     expect(read).toThrow(new RegExp(`^${name} is [^\n]*$`));
   });
+
+  test.each(['short', 'sixteen or more characters', `${'x'.repeat(20)}\n`])(
+    'a metrics token like %j is refused without being repeated',
+    (token) => {
+      const read = () => readSettings({}, { SHORTLINK_METRICS_TOKEN: token });
+      expect(read).toThrow('SHORTLINK_METRICS_TOKEN is not a token');
+      expect(read).not.toThrow(token);
+    },
+  );
 
   test('flags are named as flags', () => {
     expect(() => readSettings({ port: 'x' }, { SHORTLINK_PORT: '1' })).toThrow('--port is "x"');

@@ -11,6 +11,7 @@ export interface RawSettings {
   targetAllow?: string | undefined;
   targetDeny?: string | undefined;
   drainDelayMs?: string | undefined;
+  metricsToken?: string | undefined;
 }
 
 export interface Settings {
@@ -29,6 +30,8 @@ export interface Settings {
   targetDeny: TargetHosts['deny'];
   /** How long `/readyz` answers 503 before the server stops listening, in milliseconds. @default 0 */
   drainDelayMs: number;
+  /** Bearer token that `/metrics` asks for. @default it answers direct connections from the same machine only */
+  metricsToken: string | undefined;
 }
 
 /** The database, by engine. */
@@ -70,6 +73,7 @@ const NAMES = {
   targetAllow: ['targetAllow', 'SHORTLINK_TARGET_ALLOW'],
   targetDeny: ['targetDeny', 'SHORTLINK_TARGET_DENY'],
   drainDelayMs: ['drainDelayMs', 'SHORTLINK_DRAIN_DELAY_MS'],
+  metricsToken: ['metricsToken', 'SHORTLINK_METRICS_TOKEN'],
 } as const satisfies Record<keyof Settings, readonly [flag: string, variable: string]>;
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -89,6 +93,7 @@ export function readSettings(flags: RawSettings, env: Env): Settings {
     targetAllow: read('targetAllow', parseHosts, flags, env),
     targetDeny: read('targetDeny', parseHosts, flags, env),
     drainDelayMs: read('drainDelayMs', parseDrainDelay, flags, env),
+    metricsToken: read('metricsToken', parseToken, flags, env),
   };
 }
 
@@ -173,6 +178,15 @@ function parseDrainDelay(given: Given): number {
     throw refuse(given, `milliseconds from 0 to ${MAX_DRAIN_DELAY_MS}`);
   }
   return delay;
+}
+
+function parseToken({ name, text }: Given): string | undefined {
+  if (text === '') return undefined;
+  // RFC 6750 section 2.1. The value is a secret, so the message doesn't repeat it.
+  if (!/^[\w.~+/-]{16,}=*$/.test(text)) {
+    throw new ConfigError(`${name} is not a token; expected 16 or more of A-Z a-z 0-9 - . _ ~ + /`);
+  }
+  return text;
 }
 
 /** A URL without what may be secret in it: user, password and query become `***`. */

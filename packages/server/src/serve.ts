@@ -17,9 +17,9 @@ const KEEP_ALIVE_TIMEOUT_MS = 75_000;
 /** Answers one request; the `fetch` of an app is one. */
 export type Fetch = (request: Request, node: NodeBindings) => Response | Promise<Response>;
 
-/** The connection under a request, so that a test server can cut it. */
+/** The connection under a request: where it comes from, and a way for a test server to cut it. */
 export interface NodeBindings {
-  incoming: { socket: { destroy: () => unknown } };
+  incoming: { socket: { remoteAddress?: string | undefined; destroy: () => unknown } };
 }
 
 export interface ListenOptions {

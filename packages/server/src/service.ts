@@ -3,18 +3,20 @@ import { ClickBuffer } from './jobs/click-buffer.ts';
 import { Housekeeping } from './jobs/housekeeping.ts';
 import { QueuedJobRunner } from './jobs/queued-job-runner.ts';
 import { JobRunner } from './jobs/runner.ts';
+import { Metrics } from './metrics/metrics.ts';
+import type { Connection } from './middleware/env.ts';
 import { RedirectCache } from './store/redirect-cache.ts';
 
 /** Options of {@link createService}. */
 export type ServiceOptions = Pick<
   AppOptions,
-  'store' | 'publicUrl' | 'targetHosts' | 'logger' | 'now'
+  'store' | 'publicUrl' | 'targetHosts' | 'logger' | 'now' | 'metrics' | 'metricsToken'
 >;
 
 /** The whole service on a store: the app, and the work that goes on behind it. */
 export interface Service {
   /** Answers one request. */
-  fetch: (request: Request) => Response | Promise<Response>;
+  fetch: (request: Request, connection?: Connection) => Response | Promise<Response>;
   /** Takes up the jobs of an earlier run, and starts the housekeeping. */
   start: () => Promise<void>;
   /** From now on `/readyz` answers 503, so that balancers send new requests elsewhere. */
@@ -25,26 +27,29 @@ export interface Service {
 
 /** Joins the app with its job runner, click buffer, redirect cache and housekeeping. */
 export function createService(options: ServiceOptions): Service {
-  const { store, logger, now } = options;
+  const { store, logger, now, metrics = new Metrics() } = options;
   const { jobQueue: queue } = store;
+  const onLinksCreated = (links: number) => metrics.countLinks('job', links);
   const runner =
     queue === undefined
-      ? new JobRunner({ store, logger, now })
-      : new QueuedJobRunner({ store, queue, logger, now });
-  const clicks = new ClickBuffer({ store, logger });
+      ? new JobRunner({ store, logger, now, onLinksCreated })
+      : new QueuedJobRunner({ store, queue, logger, now, onLinksCreated });
+  const onDropped = (dropped: number) => metrics.countDroppedClicks(dropped);
+  const clicks = new ClickBuffer({ store, logger, onDropped });
   const housekeeping = new Housekeeping({ store, logger, now });
   const redirects = new RedirectCache({ store });
   store.watchLinks?.(redirects);
   let draining = false;
   const app = createApp({
     ...options,
+    metrics,
     onJobAccepted: (jobId) => runner.notify(jobId),
     onClick: (code) => clicks.add(code),
     findRedirect: (code) => redirects.find(code),
     isDraining: () => draining,
   });
   return {
-    fetch: (request) => app.fetch(request),
+    fetch: (request, connection) => app.fetch(request, connection),
     start: async () => {
       await runner.start();
       housekeeping.start();

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createDevAccount } from './admin/dev-account.ts';
 import type { Settings } from './config.ts';
 import type { Logger } from './logger.ts';
+import { Metrics } from './metrics/metrics.ts';
 import { openStore } from './open-store.ts';
 import { type Listener, listen } from './serve.ts';
 import { createService } from './service.ts';
@@ -41,11 +42,15 @@ async function serve(
   const publicUrl = settings.publicUrl ?? publicUrlOf(listener.url);
   const store = await openStore({ ...settings, publicUrl });
   const devKey = dev ? await createDevAccount(store, Date.now()) : undefined;
+  const metrics = new Metrics();
+  metrics.watchProcess();
   const service = createService({
     store,
     publicUrl,
     targetHosts: { allow: settings.targetAllow, deny: settings.targetDeny },
     logger,
+    metrics,
+    metricsToken: settings.metricsToken,
   });
   await service.start();
   listener.answerWith(service.fetch);

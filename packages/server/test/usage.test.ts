@@ -40,6 +40,9 @@ test('a refusal shows in the key’s history and in no window', async () => {
   expect(json.requests.minute.used).toBe(1);
   expect(json.requests.day.used).toBe(1);
   expect(json.keys[0].history[0]).toMatchObject({ requests: 1, refused: 2 });
+  expect(json.keys[0].recent_refusals).toEqual([
+    { minute: '2026-11-20T10:20:00.000Z', reason: 'minute', count: 2 },
+  ]);
 });
 
 test('so do refusals by the plan', async () => {

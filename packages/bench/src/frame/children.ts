@@ -41,21 +41,24 @@ export class Children {
     };
   }
 
-  /** Starts a program and resolves to the part of its standard output that `pattern` captures first. */
+  /** Starts a program and resolves to its standard output so far, once a line of it matches. */
   async startUntil(
-    command: string,
+    program: string,
     args: readonly string[],
     pattern: RegExp,
-  ): Promise<{ pid: number; found: string; stop: () => Promise<void> }> {
-    const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'ignore'] });
+  ): Promise<{ pid: number; output: string; stop: () => Promise<void> }> {
+    const child = spawn(process.execPath, [program, ...args], {
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
     const pid = this.#adopt(child);
-    const found = await within(START_LIMIT_MS, child, (resolve) => {
+    let output = '';
+    await within(START_LIMIT_MS, child, (resolve) => {
       createInterface({ input: child.stdout }).on('line', (line) => {
-        const match = pattern.exec(line)?.[1];
-        if (match !== undefined) resolve(match);
+        output += `${line}\n`;
+        if (pattern.test(line)) resolve(line);
       });
     });
-    return { pid, found: String(found), stop: () => this.#stop(child) };
+    return { pid, output, stop: () => this.#stop(child) };
   }
 
   async stopAll(): Promise<void> {

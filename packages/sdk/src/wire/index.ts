@@ -52,7 +52,10 @@ export { PLAN_LIMITS, PLANS, type Plan, type PlanLimits } from './plans.ts';
 export { API_PREFIX, jobPath, ROUTES } from './routes.ts';
 export {
   type KeyDay,
+  type KeyRefusal,
   type KeyUsage,
+  REFUSAL_REASONS,
+  type RefusalReason,
   type ResourceUsage,
   type Usage,
   usageSchema,

@@ -24,6 +24,12 @@ const keyDaySchema = z.looseObject({
   links: z.number(),
 });
 
+const keyRefusalSchema = z.looseObject({
+  minute: z.string(),
+  reason: z.string(),
+  count: z.number(),
+});
+
 const keyUsageSchema = z.looseObject({
   id: z.string(),
   name: z.string(),
@@ -31,6 +37,7 @@ const keyUsageSchema = z.looseObject({
   created_at: z.string(),
   requests: windowCountsSchema,
   history: z.array(keyDaySchema),
+  recent_refusals: z.optional(z.array(keyRefusalSchema)),
 });
 
 /** Answer of `GET /api/v1/usage`, an addition of the reference server (DESIGN section 2). */
@@ -76,6 +83,20 @@ export interface KeyDay {
   links: number;
 }
 
+/** Limits that refuse a request: a request window, the account's total of links, or the size of a batch. */
+export const REFUSAL_REASONS = ['minute', 'day', 'month', 'links', 'batch_size'] as const;
+export type RefusalReason = (typeof REFUSAL_REASONS)[number];
+
+/** Refusals of one API key in one minute, for one reason. */
+export interface KeyRefusal {
+  /** When the minute began, ISO 8601 in UTC. */
+  minute: string;
+  /** The limit that refused, see {@link REFUSAL_REASONS}. */
+  reason: RefusalReason | (string & {});
+  /** Requests refused. */
+  count: number;
+}
+
 /** Use of one API key (spec, rule 4). */
 export interface KeyUsage {
   id: string;
@@ -87,6 +108,8 @@ export interface KeyUsage {
   requests: { minute: number; day: number; month: number };
   /** The last 30 days that have any use, oldest first. */
   history: KeyDay[];
+  /** The last refusals by a limit, newest first: at most 20 of the last 7 days. Absent from older servers. */
+  recent_refusals?: KeyRefusal[] | undefined;
 }
 
 /** What an account uses of what its plan allows. */

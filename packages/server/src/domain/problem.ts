@@ -21,6 +21,7 @@ type Extras = Omit<ErrorBody, 'error' | 'code'>;
 export class Problem extends Error {
   override readonly name = 'Problem';
   readonly status: ProblemStatus;
+  readonly code: ErrorCode;
   readonly body: ErrorBody;
   readonly headers: Readonly<Record<string, string>>;
 
@@ -33,6 +34,7 @@ export class Problem extends Error {
   ) {
     super(message);
     this.status = status;
+    this.code = code;
     this.body = { error: message, code, ...extras };
     this.headers = headers;
   }

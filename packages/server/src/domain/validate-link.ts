@@ -20,9 +20,6 @@ const text = (what = 'must be a string') =>
     .refine((value) => !LONE_SURROGATE.test(value), 'must be valid Unicode')
     .refine((value) => !value.includes('\0'), 'must not contain NUL');
 
-const isRedirectType = (value: unknown): value is RedirectType =>
-  REDIRECT_TYPES.some((type) => type === value);
-
 /**
  * Shape and bounds of one link, in a body of its own or in a batch (spec, "create one link"; DESIGN section 2).
  * Unknown fields are dropped. Messages begin with the verb: the field's name is put before them.
@@ -34,9 +31,7 @@ export const linkInputSchema = z.object({
   ),
   title: text().max(MAX_TITLE_LENGTH, `must be at most ${MAX_TITLE_LENGTH} characters`).optional(),
   domain_id: text().optional(),
-  redirect_type: z
-    .custom<RedirectType>(isRedirectType, `must be ${REDIRECT_TYPES.join(', ')}`)
-    .optional(),
+  redirect_type: z.literal(REDIRECT_TYPES, `must be ${REDIRECT_TYPES.join(', ')}`).optional(),
   tags: z
     .array(
       text()

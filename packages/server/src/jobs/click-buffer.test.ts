@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { CLICK_FLUSH_MS, ClickBuffer } from './click-buffer.ts';
+import { CLICK_FLUSH_MS, ClickBuffer, MAX_BUFFERED_CODES } from './click-buffer.ts';
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -121,4 +121,31 @@ test('stop gives up when the store stays broken, and says what is lost', async (
   await buffer.stop();
   expect(logged.at(-1)).toEqual({ lost: 3 });
   expect(vi.getTimerCount()).toBe(0);
+});
+
+test('while nothing can be written, no more codes are kept than the bound, and what is dropped is told', async () => {
+  let dropped = 0;
+  let broken = true;
+  const written = new Map<string, number>();
+  const store = {
+    addClicks: async (clicks: ReadonlyMap<string, number>) => {
+      if (broken) throw new Error('disk full');
+      for (const [code, count] of clicks) written.set(code, count);
+    },
+  };
+  const onDropped = (clicks: number) => {
+    dropped += clicks;
+  };
+  const buffer = new ClickBuffer({ store, onDropped });
+  for (let n = 0; n < MAX_BUFFERED_CODES; n += 1) buffer.add(`code ${n}`);
+  buffer.add('one too many');
+  buffer.add('code 0');
+  await vi.advanceTimersByTimeAsync(CLICK_FLUSH_MS);
+  buffer.add('one too many');
+  expect(dropped).toBe(2);
+  broken = false;
+  await buffer.flush();
+  expect(written.size).toBe(MAX_BUFFERED_CODES);
+  expect(written.get('code 0')).toBe(2);
+  await buffer.stop();
 });

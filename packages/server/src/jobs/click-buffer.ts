@@ -10,6 +10,12 @@ export const CLICK_FLUSH_MS = 400;
 /** Codes of one write: a step that other writes wait for. */
 const FLUSH_CODES = 500;
 
+/**
+ * Codes that are kept while nothing can be written, some 10 MB; the clicks of further codes are dropped, since the redirects
+ * must go on however long the disk stays full.
+ */
+export const MAX_BUFFERED_CODES = 100_000;
+
 /** Tries of the last flush before its clicks are given up, so that a broken disk doesn't stop the process from ending. */
 const STOP_TRIES = 3;
 
@@ -17,6 +23,8 @@ export interface ClickBufferOptions {
   store: Pick<Store, 'addClicks'>;
   /** @default nothing is logged */
   logger?: Pick<Logger, 'error'> | undefined;
+  /** Told how many clicks were given up. @default nobody is told */
+  onDropped?: ((clicks: number) => void) | undefined;
   /** @default CLICK_FLUSH_MS */
   flushMs?: number | undefined;
 }
@@ -29,6 +37,7 @@ export class ClickBuffer {
   readonly #store: ClickBufferOptions['store'];
   readonly #logger: ClickBufferOptions['logger'];
   readonly #flushMs: number;
+  readonly #onDropped: (clicks: number) => void;
   #clicks = new Map<string, number>();
   #timer: NodeJS.Timeout | undefined;
   #flushing: Promise<boolean> | undefined;
@@ -37,11 +46,12 @@ export class ClickBuffer {
     this.#store = options.store;
     this.#logger = options.logger;
     this.#flushMs = options.flushMs ?? CLICK_FLUSH_MS;
+    this.#onDropped = options.onDropped ?? (() => undefined);
   }
 
   /** Counts one click. */
   add(code: string): void {
-    this.#clicks.set(code, (this.#clicks.get(code) ?? 0) + 1);
+    this.#count(code, 1);
     this.#flushLater();
   }
 
@@ -63,6 +73,7 @@ export class ClickBuffer {
     clearTimeout(this.#timer);
     if (this.#clicks.size > 0) {
       const lost = [...this.#clicks.values()].reduce((sum, count) => sum + count, 0);
+      this.#onDropped(lost);
       this.#logger?.error({ lost }, 'clicks lost: they could not be written before the end');
     }
   }
@@ -90,8 +101,14 @@ export class ClickBuffer {
 
   #putBack(clicks: readonly [string, number][]): void {
     for (const [code, count] of clicks) {
-      this.#clicks.set(code, (this.#clicks.get(code) ?? 0) + count);
+      this.#count(code, count);
     }
     this.#flushLater();
+  }
+
+  #count(code: string, clicks: number): void {
+    const before = this.#clicks.get(code);
+    if (before === undefined && this.#clicks.size >= MAX_BUFFERED_CODES) this.#onDropped(clicks);
+    else this.#clicks.set(code, (before ?? 0) + clicks);
   }
 }

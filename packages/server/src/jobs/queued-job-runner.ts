@@ -9,6 +9,8 @@ export interface QueuedJobRunnerOptions {
   queue: JobQueue;
   /** @default nothing is logged */
   logger?: Pick<Logger, 'error'> | undefined;
+  /** Told how many links a chunk created. @default nobody is told */
+  onLinksCreated?: ((links: number) => void) | undefined;
   /** Milliseconds since the epoch. @default Date.now */
   now?: (() => number) | undefined;
 }
@@ -48,11 +50,12 @@ export class QueuedJobRunner {
   }
 
   async #run(jobId: string, signal: AbortSignal): Promise<void> {
-    const { store, logger, now = Date.now } = this.#options;
+    const { store, logger, onLinksCreated, now = Date.now } = this.#options;
     try {
       for (;;) {
         signal.throwIfAborted();
-        const { done } = await store.runJobChunk(jobId, now());
+        const { created, done } = await store.runJobChunk(jobId, now());
+        if (created > 0) onLinksCreated?.(created);
         if (done) return;
       }
     } catch (error) {

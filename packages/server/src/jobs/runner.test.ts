@@ -19,7 +19,7 @@ function setUp(jobs: Record<string, number>) {
       ran.push(jobId);
       const chunks = (left.get(jobId) ?? 1) - 1;
       left.set(jobId, chunks);
-      return { processed: 1, done: chunks <= 0 };
+      return { created: 1, processed: 1, done: chunks <= 0 };
     },
   };
   const logger = { error: (fields: object) => logged.push(fields) };

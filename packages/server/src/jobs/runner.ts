@@ -11,6 +11,8 @@ export interface JobRunnerOptions {
   store: Pick<Store, 'pendingJobs' | 'runJobChunk'>;
   /** @default nothing is logged */
   logger?: Pick<Logger, 'error'> | undefined;
+  /** Told how many links a chunk created. @default nobody is told */
+  onLinksCreated?: ((links: number) => void) | undefined;
   /** Milliseconds since the epoch. @default Date.now */
   now?: (() => number) | undefined;
 }
@@ -24,6 +26,7 @@ export class JobRunner {
   readonly #store: JobRunnerOptions['store'];
   readonly #logger: JobRunnerOptions['logger'];
   readonly #now: () => number;
+  readonly #onLinksCreated: (links: number) => void;
   /** Jobs whose next chunk may run now; the first is next, and goes to the end after it. */
   readonly #queue: string[] = [];
   /** Failures in a row, and the timer of jobs that wait for their next try. */
@@ -37,6 +40,7 @@ export class JobRunner {
     this.#store = options.store;
     this.#logger = options.logger;
     this.#now = options.now ?? Date.now;
+    this.#onLinksCreated = options.onLinksCreated ?? (() => undefined);
   }
 
   /** Takes up the unfinished jobs of an earlier run. */
@@ -91,7 +95,8 @@ export class JobRunner {
 
   async #runChunk(jobId: string): Promise<void> {
     try {
-      const { done } = await this.#store.runJobChunk(jobId, this.#now());
+      const { created, done } = await this.#store.runJobChunk(jobId, this.#now());
+      if (created > 0) this.#onLinksCreated(created);
       this.#failing.delete(jobId);
       if (!done) this.#queue.push(jobId);
     } catch (error) {

@@ -2,6 +2,7 @@ import type { ErrorBody } from '@shortlink/sdk/wire';
 import type { ErrorHandler } from 'hono';
 import { Problem, unavailable } from '../domain/problem.ts';
 import type { Logger } from '../logger.ts';
+import type { Metrics } from '../metrics/metrics.ts';
 import { StoreError, type StoreErrorReason } from '../store/store-error.ts';
 import type { AppEnv } from './env.ts';
 
@@ -19,11 +20,15 @@ const PASSING: ReadonlySet<StoreErrorReason> = new Set<StoreErrorReason>([
 ]);
 
 /** Answers what was thrown: a {@link Problem} as it says, anything else without its cause, which only the log gets. */
-export function answerError(logger: Logger | undefined): ErrorHandler<AppEnv> {
+export function answerError(logger: Logger | undefined, metrics: Metrics): ErrorHandler<AppEnv> {
   return (error, c) => {
-    if (error instanceof Problem) return c.json(error.body, error.status, error.headers);
+    if (error instanceof Problem) {
+      metrics.countRefusal(error.code);
+      return c.json(error.body, error.status, error.headers);
+    }
     const requestId = c.get('requestId');
     logger?.error({ err: error, request_id: requestId }, 'request failed');
+    if (error instanceof StoreError) metrics.countStoreError(error.reason);
     if (error instanceof StoreError && PASSING.has(error.reason)) {
       const problem = unavailable();
       return c.json(problem.body, problem.status, problem.headers);

@@ -1,8 +1,14 @@
 import type { RequestIdVariables } from 'hono/request-id';
 import type { Caller } from '../store/store.ts';
 
+/** The connection a request came over; nothing of it is known when the app is called without a socket. */
+export interface Connection {
+  incoming?: { socket: { remoteAddress?: string | undefined } } | undefined;
+}
+
 /** What every handler can read from its context. */
 export interface AppEnv {
+  Bindings: Connection;
   Variables: RequestIdVariables & {
     /** Set by `authenticate`; absent where no key is asked for. */
     caller?: Caller;
@@ -11,5 +17,6 @@ export interface AppEnv {
 
 /** What handlers behind `authenticate` can read. */
 export interface CallerEnv {
+  Bindings: Connection;
   Variables: AppEnv['Variables'] & { caller: Caller };
 }

@@ -13,7 +13,7 @@ import { readIdempotency } from '../middleware/idempotency.ts';
 import { readJson } from '../middleware/read-json.ts';
 import type { Caller, CreateRequest } from '../store/store.ts';
 import type { RouteDeps } from './deps.ts';
-import { createdBy } from './outcome.ts';
+import { createdBy, isReplay } from './outcome.ts';
 
 /**
  * `POST /api/v1/links/batch` (spec, "create many links"): up to 100 links are created at once and answered with 200,
@@ -58,9 +58,11 @@ async function createAtOnce(
   request: BatchRequest,
 ): Promise<Response> {
   const { caller, idempotency } = request;
-  const results = createdBy(
-    await deps.runOnce(caller.accountId, idempotency, () => deps.store.createBatch(request)),
+  const outcome = await deps.runOnce(caller.accountId, idempotency, () =>
+    deps.store.createBatch(request),
   );
+  const results = createdBy(outcome);
+  if (!isReplay(outcome)) deps.metrics.countLinks('batch', results.length);
   return c.json({ status: 'completed', total: results.length, results } satisfies CompletedBatch);
 }
 

@@ -5,7 +5,7 @@ import type { CallerEnv } from '../middleware/env.ts';
 import { readIdempotency } from '../middleware/idempotency.ts';
 import { readJson } from '../middleware/read-json.ts';
 import type { RouteDeps } from './deps.ts';
-import { createdBy } from './outcome.ts';
+import { createdBy, isReplay } from './outcome.ts';
 
 /** `POST /api/v1/links` (spec, "create one link"). */
 export function createLink(deps: RouteDeps) {
@@ -30,6 +30,8 @@ export function createLink(deps: RouteDeps) {
     const outcome = await deps.runOnce(caller.accountId, idempotency, () =>
       deps.store.createLink({ caller, input: checked.value, now: deps.now(), idempotency }),
     );
-    return c.json(createdBy(outcome), 201);
+    const link = createdBy(outcome);
+    if (!isReplay(outcome)) deps.metrics.countLinks('single', 1);
+    return c.json(link, 201);
   };
 }

@@ -1,4 +1,5 @@
 import type { IsAllowedHost } from '../domain/target-hosts.ts';
+import type { Metrics } from '../metrics/metrics.ts';
 import type { RunOnce } from '../middleware/idempotency.ts';
 import type { OwnHosts } from '../own-hosts.ts';
 import type { Redirect, Store } from '../store/store.ts';
@@ -6,6 +7,7 @@ import type { Redirect, Store } from '../store/store.ts';
 /** What the routes are made of; {@link createApp} puts it together. */
 export interface RouteDeps {
   store: Store;
+  metrics: Metrics;
   now: () => number;
   ownHosts: () => Promise<OwnHosts>;
   isAllowedHost: IsAllowedHost;

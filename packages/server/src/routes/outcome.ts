@@ -11,3 +11,8 @@ export function createdBy<T>(outcome: CreateOutcome<T>): T {
       throw idempotencyConflict();
   }
 }
+
+/** `true` when an earlier request created what is answered. */
+export function isReplay(outcome: CreateOutcome<unknown>): boolean {
+  return outcome.ok && outcome.replayed;
+}

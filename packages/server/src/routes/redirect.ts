@@ -16,7 +16,9 @@ const CACHE_CONTROL = 'private, max-age=0';
  * `GET` and `HEAD /<code>` (addition, DESIGN section 2). A link of a custom domain is served on that host only; one of
  * the default domain on every other host, so that the service works behind proxies that rewrite `Host`.
  */
-export function redirect(deps: Pick<RouteDeps, 'findRedirect' | 'ownHosts' | 'onClick'>) {
+export function redirect(
+  deps: Pick<RouteDeps, 'findRedirect' | 'ownHosts' | 'onClick' | 'metrics'>,
+) {
   return async (c: Context<AppEnv, '/:code'>): Promise<Response> => {
     const code = c.req.param('code');
     c.header('Cache-Control', CACHE_CONTROL);
@@ -25,7 +27,10 @@ export function redirect(deps: Pick<RouteDeps, 'findRedirect' | 'ownHosts' | 'on
       throw notFound('Short link');
     }
     if (!link.is_active) throw gone();
-    if (c.req.method !== 'HEAD') deps.onClick(code);
+    if (c.req.method !== 'HEAD') {
+      deps.onClick(code);
+      deps.metrics.countRedirect(link.redirect_type);
+    }
     c.header('Location', locationOf(link.target_url));
     return c.body(null, link.redirect_type);
   };

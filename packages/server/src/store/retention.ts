@@ -16,5 +16,11 @@ export const COUNTER_RETENTION_MS = DAY_MS;
 /** Daily history of a key: a year and some, so that a month can be compared with the same month a year before. */
 export const KEY_HISTORY_RETENTION_MS = 400 * DAY_MS;
 
+/** Refusals are remembered minute by minute for a week, to look into what just went wrong; the daily history keeps their number. */
+export const REFUSAL_RETENTION_MS = 7 * DAY_MS;
+
+/** Refusals that a usage answer shows of each key (see `KeyUsage.recent_refusals`). */
+export const USAGE_REFUSALS = 20;
+
 /** Days of history that a usage answer shows (see `KeyUsage.history`). */
 export const USAGE_HISTORY_DAYS = 30;

@@ -98,7 +98,7 @@ export interface Store {
    * Creates the next chunk of a job's links (at most 500) and its progress, in one step: a chunk is never run twice.
    * `done` is true when the job is complete (also when it was before), and for an unknown job.
    */
-  runJobChunk(jobId: string, now: number): Promise<{ processed: number; done: boolean }>;
+  runJobChunk(jobId: string, now: number): Promise<JobProgress>;
   /** `undefined` for an unknown job, and for another account's. */
   findJob(accountId: string, jobId: string): Promise<StoredJob | undefined>;
 
@@ -115,7 +115,7 @@ export interface Store {
 
   // --- usage and housekeeping ---
 
-  /** What the account uses of its plan, with a history of at most 30 days per key. */
+  /** What the account uses of its plan; per key a history of at most 30 days, and the last refusals by a limit, newest first. */
   usage(accountId: string, now: number): Promise<Usage>;
   /**
    * Deletes what is past its retention (see `retention.ts`): idempotency records, counters of old windows, history of keys, and
@@ -232,6 +232,15 @@ export type CreateOutcome<T> =
 export interface AcceptedJob {
   job_id: string;
   total: number;
+}
+
+/** What one chunk of a job came to. */
+export interface JobProgress {
+  /** Links that this chunk created; 0 when there was nothing left to do. */
+  created: number;
+  /** Links of the job that exist now. */
+  processed: number;
+  done: boolean;
 }
 
 export interface StoredJob {

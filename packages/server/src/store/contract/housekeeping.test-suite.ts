@@ -35,6 +35,7 @@ export function testHousekeeping(useStore: UseStore): void {
           id: caller.keyId,
           requests: { minute: 2, day: 2, month: 2 },
           history: [{ date: '2026-03-10', requests: 2, refused: 0, links: 4 }],
+          recent_refusals: [],
         },
         {
           ...key,
@@ -42,6 +43,7 @@ export function testHousekeeping(useStore: UseStore): void {
           permissions: ['analytics:read'],
           requests: { minute: 1, day: 1, month: 1 },
           history: [{ date: '2026-03-10', requests: 1, refused: 0, links: 0 }],
+          recent_refusals: [],
         },
       ],
     });
@@ -67,6 +69,37 @@ export function testHousekeeping(useStore: UseStore): void {
     expect(dates).toHaveLength(30);
     expect(dates).toEqual(dates.toSorted());
     expect(dates.at(-1)).toBe('2026-03-09');
+  });
+
+  test('refusals by a limit are shown by minute and reason, newest first', async () => {
+    const caller = await newCaller(store(), { requests_per_minute: 1, links: 2, batch_size: 3 });
+    const later = NOW + 60_000;
+    for (let n = 0; n < 3; n += 1) await store().admit(caller, NOW);
+    await store().createBatch({ caller, input: newLinks(4), now: later });
+    await store().createBatch({ caller, input: newLinks(3), now: later });
+    await store().createJob({ caller, input: newLinks(101), now: later });
+    const { keys } = await store().usage(caller.accountId, later);
+    expect(keys[0]?.recent_refusals).toEqual([
+      { minute: '2026-03-10T12:31:00.000Z', reason: 'batch_size', count: 2 },
+      { minute: '2026-03-10T12:31:00.000Z', reason: 'links', count: 1 },
+      { minute: '2026-03-10T12:30:00.000Z', reason: 'minute', count: 2 },
+    ]);
+  });
+
+  test('the last 20 refusals are shown, and none for longer than a week, pruned or not', async () => {
+    const caller = await newCaller(store(), { requests_per_day: 0 });
+    for (let minute = 0; minute < 25; minute += 1) {
+      await store().admit(caller, NOW + minute * 60_000);
+    }
+    const refusals = async (now: number) =>
+      (await store().usage(caller.accountId, now)).keys[0]?.recent_refusals ?? [];
+    const shown = await refusals(NOW + DAY);
+    expect(shown).toHaveLength(20);
+    expect(shown[0]).toEqual({ minute: '2026-03-10T12:54:00.000Z', reason: 'day', count: 1 });
+    expect(shown.at(-1)?.minute).toBe('2026-03-10T12:35:00.000Z');
+    await store().prune(NOW + 7 * DAY + 19 * 60_000);
+    expect(await refusals(NOW + 7 * DAY)).toHaveLength(5);
+    expect(await refusals(NOW + 8 * DAY)).toEqual([]);
   });
 
   test('usage of an unknown account rejects', async () => {

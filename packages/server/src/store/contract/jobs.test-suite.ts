@@ -76,12 +76,20 @@ export function testJobs(useStore: UseStore): void {
     const jobId = await newJob(store(), caller, 101);
     await finishJob(store(), jobId);
     const before = await store().findJob(caller.accountId, jobId);
-    expect(await store().runJobChunk(jobId, NOW)).toEqual({ processed: 101, done: true });
+    expect(await store().runJobChunk(jobId, NOW)).toEqual({
+      created: 0,
+      processed: 101,
+      done: true,
+    });
     expect(await store().findJob(caller.accountId, jobId)).toEqual(before);
   });
 
   test('an unknown job is done', async () => {
-    expect(await store().runJobChunk('nobody', NOW)).toEqual({ processed: 0, done: true });
+    expect(await store().runJobChunk('nobody', NOW)).toEqual({
+      created: 0,
+      processed: 0,
+      done: true,
+    });
   });
 
   test("an unknown job and another account's job are not found", async () => {

@@ -36,8 +36,8 @@ test('a step that fails leaves the old schema, whole', () => {
 });
 
 test('the released steps are numbered without gaps, and migrateSqlite reports them', async () => {
-  expect(await migrateSqlite(path())).toEqual({ from: 0, to: 1 });
-  expect(await migrateSqlite(path())).toEqual({ from: 1, to: 1 });
+  expect(await migrateSqlite(path())).toEqual({ from: 0, to: 2 });
+  expect(await migrateSqlite(path())).toEqual({ from: 2, to: 2 });
 });
 
 test('a database of a newer version is refused with words, and left alone', async () => {

@@ -9,6 +9,7 @@ import type {
   CreateOutcome,
   CreateRequest,
   Domain,
+  JobProgress,
   NewLink,
   Outcome,
   Redirect,
@@ -119,7 +120,7 @@ export class SqliteStore implements Store {
     return pendingJobs(this.#reader);
   }
 
-  runJobChunk(jobId: string, now: number): Promise<{ processed: number; done: boolean }> {
+  runJobChunk(jobId: string, now: number): Promise<JobProgress> {
     return this.#writer.submit('runJobChunk', { jobId, now });
   }
 

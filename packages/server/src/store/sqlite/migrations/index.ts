@@ -1,5 +1,6 @@
 import type { Migration } from '../migrate.ts';
 import { initial } from './001-initial.ts';
+import { keyRefusals } from './002-key-refusals.ts';
 
 /** Every step of the schema, in order. A released step is never edited: a change is a new step. */
-export const migrations: readonly Migration[] = [initial];
+export const migrations: readonly Migration[] = [initial, keyRefusals];

@@ -1,6 +1,7 @@
 import { refusingWindow, windowState } from '../../../domain/limits.ts';
 import { startOfDay, windowsAt } from '../../../domain/windows.ts';
 import { requestsUsed } from '../queries/request-counters.ts';
+import { addRefusal } from './add-refusal.ts';
 import type { Operation } from './operations.ts';
 
 export const admit: Operation<'admit'> = ({ db }, { caller, now }) => {
@@ -39,9 +40,9 @@ export const admit: Operation<'admit'> = ({ db }, { caller, now }) => {
     minute.startsAt,
     passed,
   );
-  return refusedBy === undefined
-    ? { admitted: true, windows: states }
-    : { admitted: false, windows: states, refusedBy };
+  if (refusedBy === undefined) return { admitted: true, windows: states };
+  addRefusal(db, caller, refusedBy.name, now);
+  return { admitted: false, windows: states, refusedBy };
 };
 
 export const refund: Operation<'refund'> = ({ db }, { caller, now }) => {

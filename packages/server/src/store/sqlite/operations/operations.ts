@@ -8,6 +8,7 @@ import type {
   CreateOutcome,
   CreateRequest,
   Domain,
+  JobProgress,
   NewLink,
   Outcome,
 } from '../../store.ts';
@@ -44,7 +45,7 @@ export interface Operations {
   createJob: { input: CreateRequest<JobInput>; output: CreateOutcome<AcceptedJob> };
   runJobChunk: {
     input: { jobId: string; now: number };
-    output: { processed: number; done: boolean };
+    output: JobProgress;
   };
   addClicks: { input: ReadonlyMap<string, number>; output: undefined };
   setLinkActive: { input: { code: string; active: boolean }; output: Link | undefined };

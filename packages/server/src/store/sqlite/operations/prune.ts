@@ -4,6 +4,7 @@ import {
   IDEMPOTENCY_RETENTION_MS,
   JOB_RETENTION_MS,
   KEY_HISTORY_RETENTION_MS,
+  REFUSAL_RETENTION_MS,
 } from '../../retention.ts';
 import type { Operation } from './operations.ts';
 
@@ -46,6 +47,13 @@ export const pruneSome: Operation<'pruneSome'> = ({ db }, { now }) => {
     startOfDay(now - KEY_HISTORY_RETENTION_MS),
   );
 
-  const more = [records, counters, days].includes(STEP_ROWS) || expiredJobs.length === STEP_JOBS;
+  const refusals = db.run(
+    `DELETE FROM key_refusals WHERE (key_id, minute, reason) IN
+       (SELECT key_id, minute, reason FROM key_refusals WHERE minute < ? LIMIT ${STEP_ROWS})`,
+    now - REFUSAL_RETENTION_MS,
+  );
+
+  const more =
+    [records, counters, days, refusals].includes(STEP_ROWS) || expiredJobs.length === STEP_JOBS;
   return { done: !more };
 };

@@ -9,8 +9,10 @@ export const runJobChunk: Operation<'runJobChunk'> = (context, { jobId, now }) =
     'SELECT account_id, total, processed FROM jobs WHERE id = ?',
     jobId,
   );
-  if (job === undefined) return { processed: 0, done: true };
-  if (job.processed === job.total) return { processed: job.processed, done: true };
+  if (job === undefined) return { created: 0, processed: 0, done: true };
+  if (job.processed === job.total) {
+    return { created: 0, processed: job.processed, done: true };
+  }
 
   const next = db.get<{ chunk: number; inputs: string }>(
     'SELECT chunk, inputs FROM job_chunks WHERE job_id = ? AND inputs IS NOT NULL ORDER BY chunk LIMIT 1',
@@ -35,5 +37,5 @@ export const runJobChunk: Operation<'runJobChunk'> = (context, { jobId, now }) =
     done ? now : null,
     jobId,
   );
-  return { processed, done };
+  return { created: links.length, processed, done };
 };

@@ -3,6 +3,7 @@ import { startOfDay } from '../../../domain/windows.ts';
 import type { Caller, PlanLimitReached } from '../../store.ts';
 import { StoreError } from '../../store-error.ts';
 import type { Database } from '../database.ts';
+import { addRefusal } from './add-refusal.ts';
 
 /**
  * Takes `count` places of the account's total of links, or none: the check and the increase are one statement.
@@ -36,6 +37,7 @@ export function takePlaces(
     throw new StoreError('internal', `There is no account ${caller.accountId}.`);
   }
   addToDay(db, caller, now, { links: 0, refused: 1 });
+  addRefusal(db, caller, 'links', now);
   return { ok: false, reason: 'plan_limit', limit: 'links', used: account.links_used, allowed };
 }
 
@@ -49,6 +51,7 @@ export function refuseLargeBatch(
   const allowed = caller.limits.batch_size;
   if (allowed === null || !exceedsBatchSize(caller.limits, count)) return undefined;
   addToDay(db, caller, now, { links: 0, refused: 1 });
+  addRefusal(db, caller, 'batch_size', now);
   return { ok: false, reason: 'plan_limit', limit: 'batch_size', used: count, allowed };
 }
 

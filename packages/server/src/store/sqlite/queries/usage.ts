@@ -1,7 +1,7 @@
-import type { KeyDay, KeyUsage, Usage, WindowUsage } from '@shortlink/sdk/wire';
+import type { KeyDay, KeyRefusal, KeyUsage, Usage, WindowUsage } from '@shortlink/sdk/wire';
 import { requestLimit } from '../../../domain/limits.ts';
 import { dateOf, windowsAt } from '../../../domain/windows.ts';
-import { USAGE_HISTORY_DAYS } from '../../retention.ts';
+import { REFUSAL_RETENTION_MS, USAGE_HISTORY_DAYS, USAGE_REFUSALS } from '../../retention.ts';
 import { StoreError } from '../../store-error.ts';
 import type { Database } from '../database.ts';
 import { findAccount } from './accounts.ts';
@@ -75,6 +75,7 @@ function keyUsages(db: Database, accountId: string, now: number): KeyUsage[] {
       created_at: new Date(row.created_at).toISOString(),
       requests: { minute: row.minute, day: row.day, month: row.month },
       history: keyHistory(db, row.id),
+      recent_refusals: keyRefusals(db, row.id, now),
     }));
 }
 
@@ -87,4 +88,15 @@ function keyHistory(db: Database, keyId: string): KeyDay[] {
     )
     .reverse()
     .map(({ day, ...counts }) => ({ date: dateOf(day), ...counts }));
+}
+
+function keyRefusals(db: Database, keyId: string, now: number): KeyRefusal[] {
+  return db
+    .all<{ minute: number; reason: string; count: number }>(
+      `SELECT minute, reason, count FROM key_refusals
+       WHERE key_id = ? AND minute >= ? ORDER BY minute DESC, reason LIMIT ${USAGE_REFUSALS}`,
+      keyId,
+      now - REFUSAL_RETENTION_MS,
+    )
+    .map(({ minute, ...refusal }) => ({ minute: new Date(minute).toISOString(), ...refusal }));
 }

@@ -1,0 +1,108 @@
+/** Sends requests and takes their times, in a process of its own. Started by `load/load.ts`. */
+import { answerParent } from '../frame/answer-parent.ts';
+import { percentile } from '../frame/stats.ts';
+import { Connection } from './connection.ts';
+import type { LoadResult, LoadRun } from './load-run.ts';
+
+/** Ends one request: its place in the run, and when it should have gone out. */
+type Send = (connection: Connection, number: number, dueAt: number, onDone: () => void) => void;
+
+answerParent(async (run: LoadRun): Promise<LoadResult> => {
+  const { promise: lost, reject } = Promise.withResolvers<never>();
+  const connections = await Promise.all(
+    Array.from({ length: run.connections }, () => Connection.open(run.url, reject)),
+  );
+  const buffers = run.requests.map((request) => Buffer.from(request));
+  const start = Math.floor(Math.random() * buffers.length);
+  const times: number[] = [];
+  const send: Send = (connection, number, dueAt, onDone) => {
+    const request = buffers[(start + number) % buffers.length];
+    if (request === undefined) return reject(new Error('there are no requests to send'));
+    connection.send(request, (status) => {
+      times.push(performance.now() - dueAt);
+      if (status === run.expect) onDone();
+      else reject(new Error(`answered with ${status}, not with ${run.expect}`));
+    });
+  };
+  const startedAt = performance.now();
+  const { amount } = run;
+  const finished =
+    'count' in amount
+      ? sendInTurn(connections, amount.count, send)
+      : sendAtRate(connections, amount, send);
+  try {
+    await Promise.race([finished, lost]);
+  } finally {
+    for (const connection of connections) connection.close();
+  }
+  const ms = performance.now() - startedAt;
+  const sorted = Float64Array.from(times).sort();
+  return {
+    requests: times.length,
+    ms,
+    p50: percentile(sorted, 0.5),
+    p99: percentile(sorted, 0.99),
+    max: percentile(sorted, 1),
+  };
+});
+
+/** Each connection always has one request under way. */
+async function sendInTurn(
+  connections: readonly Connection[],
+  count: number,
+  send: Send,
+): Promise<void> {
+  let begun = 0;
+  await Promise.all(
+    connections.map(
+      (connection) =>
+        new Promise<void>((resolve) => {
+          const next = () => {
+            if (begun === count) return resolve();
+            begun += 1;
+            send(connection, begun, performance.now(), next);
+          };
+          next();
+        }),
+    ),
+  );
+}
+
+/**
+ * Requests go out at a steady rate whether or not earlier ones are answered: one that finds every connection busy waits,
+ * and its wait counts. A server that stalls is so seen by all the requests it would have stalled.
+ */
+async function sendAtRate(
+  connections: readonly Connection[],
+  { perSecond, forMs }: { perSecond: number; forMs: number },
+  send: Send,
+): Promise<void> {
+  const total = Math.floor((perSecond * forMs) / 1000);
+  const idle = [...connections];
+  const due: number[] = [];
+  const { promise, resolve } = Promise.withResolvers<void>();
+  let released = 0;
+  let done = 0;
+  const dispatch = () => {
+    while (due.length > 0) {
+      const connection = idle.pop();
+      if (connection === undefined) return;
+      const dueAt = due.shift() ?? performance.now();
+      send(connection, released, dueAt, () => {
+        idle.push(connection);
+        done += 1;
+        if (done === total) resolve();
+        else dispatch();
+      });
+    }
+  };
+  const startedAt = performance.now();
+  const timer = setInterval(() => {
+    const now = performance.now();
+    const wanted = Math.min(total, Math.floor(((now - startedAt) * perSecond) / 1000));
+    for (; released < wanted; released += 1) due.push(now);
+    if (released === total) clearInterval(timer);
+    dispatch();
+  }, 1);
+  await promise;
+}

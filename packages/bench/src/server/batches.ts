@@ -1,0 +1,94 @@
+import { cpuTimeMs } from '../frame/cpu-time.ts';
+import { type Contender, interleave } from '../frame/rounds.ts';
+import { medianOf, type Section, type SectionContext, scaled } from '../frame/section.ts';
+import { measureLoad, startLoad } from '../load/load.ts';
+import { rawRequest } from '../load/load-run.ts';
+import { insertContender } from './insert-contender.ts';
+import { batchBody, createBatch } from './make-links.ts';
+import { OURS, startTargets, type Target } from './targets.ts';
+
+const SMALL_BATCH = 100;
+const LARGE_BATCH = 10_000;
+const CONNECTIONS = 8;
+
+/** A batch of 10,000 against the bare loop that inserts its rows (issue "The server", Speed). */
+const LEAST_OF_INSERTS = 0.6;
+
+const RATE = 'links/s';
+const INSERTS = 'insert loop';
+
+/** Batches of 100, each answered when its links are on disk. */
+export async function measureSyncBatches(context: SectionContext): Promise<Section> {
+  const load = await startLoad(context.children);
+  const count = scaled(200, context, 20);
+  const contenders = (await startTargets(context)).map((target): Contender => {
+    const { name, url, pid, apiKey } = target;
+    const headers = { 'X-Api-Key': apiKey };
+    const body = batchBody(SMALL_BATCH);
+    const run = {
+      url,
+      connections: CONNECTIONS,
+      requests: [rawRequest('POST', url, '/api/v1/links/batch', { headers, body })],
+      expect: 200,
+      amount: { count },
+    };
+    return {
+      name,
+      measure: async () => {
+        const { 'requests/s': rate = Number.NaN, ...sample } = await measureLoad(load, pid, run);
+        return { [RATE]: rate * SMALL_BATCH, ...sample };
+      },
+    };
+  });
+  const insertRun = { links: count * SMALL_BATCH, perCommit: SMALL_BATCH };
+  const inserts = await insertContender(context, INSERTS, RATE, insertRun);
+  return {
+    title: `Batches of ${SMALL_BATCH}, ${CONNECTIONS} connections`,
+    about: `${count} batches per round; the insert loop commits after every ${SMALL_BATCH} rows.`,
+    rows: await interleave([...contenders, inserts], {
+      rounds: context.rounds,
+      ratio: { of: RATE, to: ['node:http', 'Hono', INSERTS] },
+    }),
+  };
+}
+
+/** Batches of 10,000, from the POST to the poll that says completed. */
+export async function measureJobs(context: SectionContext): Promise<Section> {
+  const batches = scaled(3, context, 1);
+  const body = batchBody(LARGE_BATCH);
+  const contenders = (await startTargets(context)).map((target) => ({
+    name: target.name,
+    measure: () => measureJobRun(target, body, batches),
+  }));
+  const insertRun = { links: batches * LARGE_BATCH, perCommit: LARGE_BATCH };
+  const inserts = await insertContender(context, INSERTS, RATE, insertRun);
+  const rows = await interleave([...contenders, inserts], {
+    rounds: context.rounds,
+    ratio: { of: RATE, to: ['node:http', 'Hono', INSERTS] },
+  });
+  return {
+    title: `Batches of ${LARGE_BATCH.toLocaleString('en-US')}`,
+    about: `${batches} batches per round, one after the other, each from its POST until a poll finds it completed; the insert loop does each in one transaction.`,
+    rows,
+    checks: [
+      {
+        name: 'links/s of a large batch to the insert loop',
+        measured: medianOf(rows, OURS, `to ${INSERTS}`),
+        wanted: { atLeast: LEAST_OF_INSERTS },
+      },
+    ],
+  };
+}
+
+async function measureJobRun(target: Target, body: string, batches: number) {
+  const cpuBefore = cpuTimeMs(target.pid);
+  const startedAt = performance.now();
+  for (let batch = 0; batch < batches; batch += 1) await createBatch(target, body);
+  const ms = performance.now() - startedAt;
+  const links = batches * LARGE_BATCH;
+  return {
+    [RATE]: (links / ms) * 1000,
+    'ms/batch': ms / batches,
+    'CPU µs/link': ((cpuTimeMs(target.pid) - cpuBefore) / links) * 1000,
+  };
+}

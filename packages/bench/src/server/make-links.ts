@@ -1,0 +1,52 @@
+import type { Target } from './targets.ts';
+
+/** How long a job is left alone between two polls, in milliseconds; the end of a job is seen this late at most. */
+const POLL_MS = 10;
+
+/** What a link of the bench leads to. */
+export function linkInput(number: number) {
+  return { target_url: `https://example.com/catalogue/item/${number}?from=bench`, tags: ['bench'] };
+}
+
+/** The body of a batch. */
+export function batchBody(count: number): string {
+  return JSON.stringify({ links: Array.from({ length: count }, (_, number) => linkInput(number)) });
+}
+
+/** Makes links and resolves to their codes, when they all exist. */
+export async function makeLinks(target: Target, count: number): Promise<string[]> {
+  return createBatch(target, batchBody(count));
+}
+
+/** Sends a batch and waits for its job, if it becomes one. */
+export async function createBatch(target: Target, body: string): Promise<string[]> {
+  const answer = await call(target, '/api/v1/links/batch', body);
+  if (answer.results !== undefined) return codesOf(answer);
+  for (;;) {
+    const job = await call(target, `/api/v1/jobs/${answer.job_id}`);
+    if (job.status === 'completed') return codesOf(job);
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+  }
+}
+
+interface Answer {
+  status: string;
+  job_id?: string;
+  results?: { code: string }[];
+}
+
+async function call({ url, apiKey }: Target, path: string, body?: string): Promise<Answer> {
+  const response = await fetch(url + path, {
+    headers: {
+      'X-Api-Key': apiKey,
+      ...(body !== undefined && { 'Content-Type': 'application/json' }),
+    },
+    ...(body !== undefined && { method: 'POST', body }),
+  });
+  if (!response.ok) throw new Error(`${path} was answered with ${response.status}`);
+  return response.json();
+}
+
+function codesOf({ results = [] }: Answer): string[] {
+  return results.map(({ code }) => code);
+}

@@ -1,0 +1,68 @@
+import { join } from 'node:path';
+import { interleave, type Sample } from '../frame/rounds.ts';
+import { medianOf, type Section, type SectionContext, scaled } from '../frame/section.ts';
+import { measureLoad, startLoad } from '../load/load.ts';
+import { rawRequest } from '../load/load-run.ts';
+import { batchBody, createBatch, makeLinks } from './make-links.ts';
+import { startOurs } from './targets.ts';
+
+const CONNECTIONS = 8;
+const PER_SECOND = 500;
+const LINKS = 1_000;
+const BATCH = 10_000;
+
+/** A redirect while batches run (issue "The server", Speed). */
+const MOST_P50_MS = 1.2;
+
+const BUSY = 'while batches run';
+
+/** What a visitor waits while somebody imports. */
+export async function measureRedirectsBesideJobs(context: SectionContext): Promise<Section> {
+  const load = await startLoad(context.children);
+  const target = await startOurs(context, join(context.directory, 'shortlink.db'));
+  const codes = await makeLinks(target, LINKS);
+  const body = batchBody(BATCH);
+  const run = {
+    url: target.url,
+    connections: CONNECTIONS,
+    requests: codes.map((code) => rawRequest('GET', target.url, `/${code}`)),
+    expect: 302,
+    amount: { perSecond: PER_SECOND, forMs: scaled(4_000, context, 500) },
+  };
+
+  async function measureBusy(): Promise<Sample> {
+    let links = 0;
+    let isOver = false;
+    const import_ = (async () => {
+      while (!isOver) links += (await createBatch(target, body)).length;
+    })();
+    const startedAt = performance.now();
+    const sample = await measureLoad(load, target.pid, run).finally(() => {
+      isOver = true;
+    });
+    await import_;
+    const seconds = (performance.now() - startedAt) / 1000;
+    const { 'CPU µs/request': _both, ...redirects } = sample;
+    return { ...redirects, 'links/s': links / seconds };
+  }
+
+  const rows = await interleave(
+    [
+      { name: 'nothing else runs', measure: () => measureLoad(load, target.pid, run) },
+      { name: BUSY, measure: measureBusy },
+    ],
+    { rounds: context.rounds },
+  );
+  return {
+    title: 'Redirects while batches run',
+    about: `${PER_SECOND} GETs a second, come what may, over ${CONNECTIONS} connections; beside them batches of ${BATCH.toLocaleString('en-US')} links, one after the other.`,
+    rows,
+    checks: [
+      {
+        name: 'p50 of a redirect while batches run, ms',
+        measured: medianOf(rows, BUSY, 'p50 ms'),
+        wanted: { atMost: MOST_P50_MS },
+      },
+    ],
+  };
+}

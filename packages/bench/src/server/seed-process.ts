@@ -1,0 +1,40 @@
+/** Fills a server's database file with links, fast and without durability: `seed-process.ts <file>`. Started by `growth.ts`. */
+import { DatabaseSync } from 'node:sqlite';
+import { answerParent } from '../frame/answer-parent.ts';
+import { linkInput } from './make-links.ts';
+import { newCode } from './new-code.ts';
+
+/** Rows of one transaction: few enough for the log to stay small. */
+const PER_COMMIT = 100_000;
+
+/** Codes that are handed back, to be followed. Many more than the server keeps in memory. */
+const SAMPLE = 50_000;
+
+const [path = ''] = process.argv.slice(2);
+
+answerParent((links: number): string[] => {
+  const db = new DatabaseSync(path);
+  // A page cache that holds the whole index of codes: random inserts would read it from the file otherwise.
+  db.exec('PRAGMA synchronous = OFF; PRAGMA cache_size = -1000000');
+  const account = db.prepare('SELECT id FROM accounts').get()?.['id'];
+  if (typeof account !== 'string') throw new Error(`no account in ${path}`);
+  const insert = db.prepare(
+    `INSERT INTO links (code, id, account_id, target_url, title, redirect_type, tags, created_at)
+     VALUES (?, ?, ?, ?, '', 302, ?, ?) ON CONFLICT (code) DO NOTHING`,
+  );
+  const codes: string[] = [];
+  for (let first = 0; first < links; first += PER_COMMIT) {
+    db.exec('BEGIN');
+    for (let number = first; number < Math.min(first + PER_COMMIT, links); number += 1) {
+      const code = newCode();
+      const { target_url, tags } = linkInput(number);
+      insert.run(code, crypto.randomUUID(), account, target_url, JSON.stringify(tags), Date.now());
+      if (number % Math.ceil(links / SAMPLE) === 0) codes.push(code);
+    }
+    db.exec('COMMIT');
+  }
+  db.prepare('UPDATE accounts SET links_used = ?').run(links);
+  db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+  db.close();
+  return codes;
+});

@@ -1,0 +1,69 @@
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { SectionContext } from '../frame/section.ts';
+
+/** A running server that links can be made on. */
+export interface Target {
+  name: string;
+  url: string;
+  pid: number;
+  apiKey: string;
+}
+
+/** The floors: what answers the same requests and does nothing else. */
+export const FLOORS = {
+  'node:http': new URL('./floor-http.ts', import.meta.url),
+  Hono: new URL('./floor-hono.ts', import.meta.url),
+} as const;
+
+const SERVER_PROGRAM = fileURLToPath(import.meta.resolve('@shortlink/server/package.json')).replace(
+  /package\.json$/,
+  'dist/main.js',
+);
+
+export const OURS = 'shortlink-server';
+
+/** The two floors and the built server on a fresh database. */
+export async function startTargets(context: SectionContext): Promise<Target[]> {
+  return [
+    await startFloor(context, 'node:http'),
+    await startFloor(context, 'Hono'),
+    await startOurs(context, join(context.directory, 'shortlink.db')),
+  ];
+}
+
+async function startFloor(
+  { children }: SectionContext,
+  name: keyof typeof FLOORS,
+): Promise<Target> {
+  const child = await children.start(FLOORS[name]);
+  return { name, url: await child.ask<string>('url'), pid: child.pid, apiKey: 'none' };
+}
+
+/** The built program with its own defaults, as `shortlink-server start` runs; its log goes nowhere. */
+export async function startOurs(
+  context: SectionContext,
+  databaseFile: string,
+): Promise<Target & { stop: () => Promise<void> }> {
+  const { pid, output, stop } = await context.children.startUntil(
+    SERVER_PROGRAM,
+    ['start', '--port', '0', '--database', `sqlite:${databaseFile}`, '--dev'],
+    /^listening on /,
+  );
+  const url = /^listening on (\S+)$/m.exec(output)?.[1];
+  const apiKey = /^api key: (\S+)$/m.exec(output)?.[1];
+  if (url === undefined) throw new Error(`no address in ${output}`);
+  // A database that was opened before keeps its key to itself.
+  return { name: OURS, url, pid, apiKey: apiKey ?? '', stop };
+}
+
+/** The service alone, with and without counting clicks, on the database file of a server that was stopped. */
+export async function startService(
+  { children }: SectionContext,
+  databaseFile: string,
+  counting: 'counting' | 'not-counting',
+): Promise<Omit<Target, 'apiKey'>> {
+  const program = new URL('./service-process.ts', import.meta.url);
+  const child = await children.start(program, [databaseFile, counting]);
+  return { name: `service, ${counting}`, url: await child.ask<string>('url'), pid: child.pid };
+}

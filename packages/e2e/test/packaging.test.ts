@@ -1,0 +1,97 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { publint } from 'publint';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { COMPILERS, compiler } from '../src/compilers.ts';
+import { type Consumer, createConsumer } from '../src/consumer.ts';
+import { runCommand } from '../src/run-command.ts';
+import { World } from '../src/world.ts';
+
+let consumer: Consumer;
+let world: World;
+let env: { SHORTLINK_API_KEY: string; SHORTLINK_BASE_URL: string };
+
+beforeAll(async () => {
+  [consumer, world] = await Promise.all([createConsumer(), World.create()]);
+  const { key } = await world.caller('custom');
+  env = { SHORTLINK_API_KEY: key, SHORTLINK_BASE_URL: world.server.url };
+});
+afterAll(async () => {
+  await consumer?.[Symbol.asyncDispose]();
+  await world?.[Symbol.asyncDispose]();
+});
+
+/** Runs a Node program in a folder of the consumer, and resolves to what it prints. */
+function node(folder: string, ...args: string[]): Promise<string> {
+  return runCommand(process.execPath, args, { cwd: join(consumer.folder, folder), env });
+}
+
+describe('the packed SDK', () => {
+  it('has nothing that publint --strict would name, not even a suggestion', async () => {
+    const packed = await readFile(consumer.tarball);
+    const pack = { tarball: packed.buffer.slice(0, packed.byteLength) };
+    const { messages } = await publint({ pack, strict: true });
+    expect(messages).toEqual([]);
+  });
+
+  it('has types that attw --pack finds no problem with', async () => {
+    const attw = new URL(
+      'dist/index.js',
+      import.meta.resolve('@arethetypeswrong/cli/package.json'),
+    );
+    const report = await node('.', fileURLToPath(attw), consumer.tarball);
+    expect(report).toContain('No problems found');
+  });
+
+  it('says that it has no side effects, and has a source map with its sources for each module', async () => {
+    const manifest = JSON.parse(await readFile(join(consumer.installed, 'package.json'), 'utf8'));
+    expect(manifest.sideEffects).toBe(false);
+    const dist = join(consumer.installed, 'dist');
+    const modules = (await readdir(dist)).filter((file) => /\.c?js$/.test(file));
+    expect(modules.length).toBeGreaterThanOrEqual(4);
+    for (const file of modules) {
+      expect(await readFile(join(dist, file), 'utf8')).toContain(
+        `//# sourceMappingURL=${file}.map`,
+      );
+      const map = JSON.parse(await readFile(join(dist, `${file}.map`), 'utf8'));
+      expect(map.sourcesContent, file).toHaveLength(map.sources.length);
+    }
+  });
+
+  it('has no file but what is loaded, and what npm adds', async () => {
+    const files = await readdir(consumer.installed);
+    expect(files.toSorted()).toEqual(['LICENSE', 'README.md', 'dist', 'package.json']);
+  });
+
+  it('runs in plain JavaScript, as an ES module and as CommonJS', async () => {
+    expect(await node('esm-javascript', 'main.js')).toBe('true\n');
+    expect(await node('cjs-javascript', 'main.js')).toBe('true\n');
+  });
+
+  const forms = ['esm', 'cjs'].flatMap((form) => COMPILERS.map((entry) => ({ form, ...entry })));
+  it.each(forms)('compiles with TypeScript $version to $form, and runs', async ({ form, tsc }) => {
+    const folder = `${form}-typescript`;
+    await node(folder, tsc);
+    expect(JSON.parse(await node(folder, 'main.js'))).toEqual({
+      link: true,
+      refused: '400 target_url',
+      small: 1,
+      job: 101,
+      created: 1,
+      wire: ['X-Api-Key', '/api/v1/links', 60],
+    });
+  });
+
+  it('compiles where only Node has declared fetch and the like', async () => {
+    const types = fileURLToPath(new URL('..', import.meta.resolve('@types/node/package.json')));
+    const options = ['--lib', 'es2023', '--types', 'node', '--typeRoots', types];
+    await node('esm-typescript', compiler('6'), '--noEmit', ...options);
+  });
+
+  it('compiles the way TypeScript looked modules up before it knew exports', async () => {
+    // zod's own types need esModuleInterop there.
+    const options = ['--module', 'commonjs', '--moduleResolution', 'node10', '--esModuleInterop'];
+    await node('cjs-typescript', compiler('5.6'), '--noEmit', ...options);
+  });
+});

@@ -1,0 +1,147 @@
+import { HEADERS, MAX_SYNC_BATCH_LINKS, ROUTES } from '@shortlink/sdk/wire';
+import {
+  jsonResponse,
+  LIMITED_HEADERS,
+  type OpenApiObject,
+  plainResponse,
+  refusals,
+} from './responses.ts';
+
+const jsonBody = (schema: string): OpenApiObject => ({
+  required: true,
+  content: { 'application/json': { schema: { $ref: `#/components/schemas/${schema}` } } },
+});
+
+/** 403 is one of two: the body's `upgrade` tells a plan limit from a missing permission. */
+const CREATE_REFUSALS: Record<string, OpenApiObject> = {
+  400: jsonResponse(
+    'The body breaks a rule; nothing was created.',
+    'ValidationError',
+    LIMITED_HEADERS,
+  ),
+  403: jsonResponse(
+    'The key lacks the permission shortlinks:write, or a limit of the plan is reached; nothing was created.',
+    {
+      oneOf: [
+        { $ref: '#/components/schemas/PermissionError' },
+        { $ref: '#/components/schemas/PlanLimitError' },
+      ],
+    },
+    LIMITED_HEADERS,
+  ),
+  ...refusals(401, 409, 413, 415, 422, 429, 500, 503),
+};
+
+const IDEMPOTENCY_KEY: OpenApiObject = {
+  $ref: `#/components/parameters/${HEADERS.idempotencyKey}`,
+};
+
+export const componentParameters: Record<string, OpenApiObject> = {
+  [HEADERS.idempotencyKey]: {
+    name: HEADERS.idempotencyKey,
+    in: 'header',
+    description:
+      'Addition. One key per logical request: sent again within 24 hours with the same body, it gets the first answer again.',
+    schema: { type: 'string', minLength: 1, maxLength: 255 },
+  },
+};
+
+/** The endpoints that take an API key. */
+export const apiPaths: Record<string, OpenApiObject> = {
+  [ROUTES.links]: {
+    post: {
+      operationId: 'createLink',
+      tags: ['links'],
+      summary: 'Create one link',
+      description: 'Needs the permission `shortlinks:write`.',
+      parameters: [IDEMPOTENCY_KEY],
+      requestBody: jsonBody('LinkInput'),
+      responses: {
+        201: jsonResponse('The created link.', 'Link', LIMITED_HEADERS),
+        ...CREATE_REFUSALS,
+      },
+    },
+  },
+  [ROUTES.linksBatch]: {
+    post: {
+      operationId: 'createBatch',
+      tags: ['links'],
+      summary: 'Create many links',
+      description: `Needs the permission \`shortlinks:write\`. ${MAX_SYNC_BATCH_LINKS} links or fewer are created at once; more become a job. All are valid, or none is created.`,
+      parameters: [IDEMPOTENCY_KEY],
+      requestBody: jsonBody('BatchInput'),
+      responses: {
+        200: jsonResponse(
+          'All links are created, in the order they were sent.',
+          'CompletedBatch',
+          LIMITED_HEADERS,
+        ),
+        202: jsonResponse('The batch became a job; poll it.', 'ProcessingBatch', [
+          ...LIMITED_HEADERS,
+          'Location',
+        ]),
+        ...CREATE_REFUSALS,
+      },
+    },
+  },
+  [`${ROUTES.jobs}/{job_id}`]: {
+    get: {
+      operationId: 'getJob',
+      tags: ['jobs'],
+      summary: 'Poll a batch job',
+      description: 'Any valid key of the account that sent the batch.',
+      parameters: [{ name: 'job_id', in: 'path', required: true, schema: { type: 'string' } }],
+      responses: {
+        200: jsonResponse('The job, with the results so far in order.', 'Job', LIMITED_HEADERS),
+        ...refusals(401, 404, 429, 500, 503),
+      },
+    },
+  },
+  [ROUTES.usage]: {
+    get: {
+      operationId: 'getUsage',
+      tags: ['usage'],
+      summary: "Use of the plan's limits, in total and per key",
+      description: 'Addition. Any valid key of the account; counts against no limit.',
+      responses: {
+        200: jsonResponse('What is used of what the plan allows.', 'Usage', LIMITED_HEADERS),
+        ...refusals(401, 500, 503),
+      },
+    },
+  },
+};
+
+/** What anyone may ask without a key. */
+export const openPaths: Record<string, OpenApiObject> = {
+  '/{code}': {
+    parameters: [{ name: 'code', in: 'path', required: true, schema: { type: 'string' } }],
+    get: redirectOperation('followLink', 'Follow a short link', 'Addition. Counts a click.'),
+    head: redirectOperation(
+      'inspectLink',
+      'See where a short link leads',
+      'Addition. Counts no click.',
+    ),
+  },
+};
+
+function redirectOperation(operationId: string, summary: string, description: string) {
+  const found = plainResponse('The target of the link, with its redirect type.', ['Location']);
+  const refused = (text: string) =>
+    operationId === 'inspectLink' ? plainResponse(text) : jsonResponse(text, 'Error');
+  return {
+    operationId,
+    tags: ['redirects'],
+    summary,
+    description,
+    security: [],
+    responses: {
+      301: found,
+      302: found,
+      307: found,
+      404: refused('No link has this code on this host.'),
+      410: refused('The link is switched off.'),
+      500: refused('A fault of the service.'),
+      503: plainResponse('The database can not be used for the moment.', [HEADERS.retryAfter]),
+    },
+  };
+}

@@ -1,0 +1,102 @@
+import { HEADERS } from '@shortlink/sdk/wire';
+import type { JsonSchema } from './schemas.ts';
+
+/** An OpenAPI object that is written out as it stands. */
+export type OpenApiObject = { readonly [field: string]: unknown };
+
+const header = (description: string, schema: JsonSchema): OpenApiObject => ({
+  description,
+  schema,
+});
+const useHeader = (name: string): OpenApiObject => ({ $ref: `#/components/headers/${name}` });
+const schemaRef = (name: string): OpenApiObject => ({ $ref: `#/components/schemas/${name}` });
+
+export const componentHeaders: Record<string, OpenApiObject> = {
+  [HEADERS.requestId]: header('Names this answer in logs and bug reports.', {
+    type: 'string',
+    pattern: '^[\\w=-]{1,128}$',
+  }),
+  [HEADERS.rateLimitPolicy]: header(
+    'The request windows of the plan (IETF draft-ietf-httpapi-ratelimit-headers-11); absent when all are unlimited.',
+    { type: 'string' },
+  ),
+  [HEADERS.rateLimit]: header('What is left of each window, and when it ends (same draft).', {
+    type: 'string',
+  }),
+  [HEADERS.retryAfter]: header('Whole seconds to wait before trying again.', {
+    type: 'integer',
+    minimum: 0,
+  }),
+  Location: header('Where it leads.', { type: 'string' }),
+  'WWW-Authenticate': header('The challenge of a 401.', { type: 'string', const: 'ApiKey' }),
+  Accept: header('The content type that is taken.', { type: 'string', const: 'application/json' }),
+};
+
+/** Headers of every answer of an endpoint that takes a key, once the key is known. */
+export const LIMITED_HEADERS = [HEADERS.rateLimitPolicy, HEADERS.rateLimit];
+
+/** A JSON answer. Every answer also has its request id. */
+export function jsonResponse(
+  description: string,
+  schema: string | JsonSchema,
+  headers: readonly string[] = [],
+): OpenApiObject {
+  return {
+    ...plainResponse(description, headers),
+    content: {
+      'application/json': { schema: typeof schema === 'string' ? schemaRef(schema) : schema },
+    },
+  };
+}
+
+/** An answer without a body, or with one that the caller describes. */
+export function plainResponse(description: string, headers: readonly string[] = []): OpenApiObject {
+  const names = [HEADERS.requestId, ...headers];
+  return {
+    description,
+    headers: Object.fromEntries(names.map((name) => [name, useHeader(name)])),
+  };
+}
+
+/** Refusals that several endpoints share, by status (DESIGN section 2). */
+const SHARED = {
+  401: jsonResponse('The API key is missing or invalid. Counts against no limit.', 'Error', [
+    'WWW-Authenticate',
+  ]),
+  404: jsonResponse('There is nothing here.', 'Error', LIMITED_HEADERS),
+  409: jsonResponse('The first request with this Idempotency-Key is still running.', 'Error', [
+    ...LIMITED_HEADERS,
+    HEADERS.retryAfter,
+  ]),
+  413: jsonResponse('The body is larger than 16 MiB.', 'Error', LIMITED_HEADERS),
+  415: jsonResponse('The body is not JSON.', 'Error', [...LIMITED_HEADERS, 'Accept']),
+  422: jsonResponse(
+    'This Idempotency-Key was used before, for another request.',
+    'Error',
+    LIMITED_HEADERS,
+  ),
+  429: jsonResponse('A rate limit is exceeded; the message names it.', 'Error', [
+    ...LIMITED_HEADERS,
+    HEADERS.retryAfter,
+  ]),
+  500: jsonResponse(
+    'A fault of the service. Whether a create was carried out is unknown.',
+    'Error',
+    LIMITED_HEADERS,
+  ),
+  503: jsonResponse('The database can not be used for the moment; nothing was stored.', 'Error', [
+    ...LIMITED_HEADERS,
+    HEADERS.retryAfter,
+  ]),
+} as const;
+
+export const componentResponses: Record<string, OpenApiObject> = Object.fromEntries(
+  Object.entries(SHARED).map(([status, response]) => [`Status${status}`, response]),
+);
+
+/** References to shared refusals, to be spread into an operation's responses. */
+export function refusals(...statuses: (keyof typeof SHARED)[]): Record<string, OpenApiObject> {
+  return Object.fromEntries(
+    statuses.map((status) => [status, { $ref: `#/components/responses/Status${status}` }]),
+  );
+}

@@ -1,0 +1,74 @@
+import { HEADERS } from '@shortlink/sdk/wire';
+import { jsonResponse, type OpenApiObject, plainResponse, refusals } from './responses.ts';
+
+/** What the operator of the service and curious people ask; all are additions. */
+export const servicePaths: Record<string, OpenApiObject> = {
+  '/openapi.json': {
+    get: {
+      operationId: 'getApiDescription',
+      tags: ['service'],
+      summary: 'This document',
+      security: [],
+      responses: { 200: jsonResponse('OpenAPI 3.1.', { type: 'object' }), ...refusals(500) },
+    },
+  },
+  '/healthz': {
+    get: {
+      operationId: 'getHealth',
+      tags: ['service'],
+      summary: 'Whether the process answers',
+      security: [],
+      responses: { 200: jsonResponse('It does.', status('ok')), ...refusals(500) },
+    },
+  },
+  '/readyz': {
+    get: {
+      operationId: 'getReadiness',
+      tags: ['service'],
+      summary: 'Whether requests may be sent here',
+      security: [],
+      responses: {
+        200: jsonResponse('They may.', status('ready')),
+        503: jsonResponse('The server is stopping, or has no database.', 'Error'),
+        ...refusals(500),
+      },
+    },
+  },
+  '/metrics': {
+    get: {
+      operationId: 'getMetrics',
+      tags: ['service'],
+      summary: 'Metrics in the Prometheus text format',
+      description:
+        'For the operator: with the token of SHORTLINK_METRICS_TOKEN, or from the same machine.',
+      security: [{ metricsToken: [] }, {}],
+      responses: {
+        200: textResponse('The metrics.', 'text/plain'),
+        403: jsonResponse('Not for this caller.', 'Error'),
+        ...refusals(500),
+      },
+    },
+  },
+};
+
+function textResponse(description: string, type: string): OpenApiObject {
+  return { ...plainResponse(description), content: { [type]: { schema: { type: 'string' } } } };
+}
+
+function status(value: string) {
+  return {
+    type: 'object',
+    properties: { status: { type: 'string', const: value } },
+    required: ['status'],
+  };
+}
+
+export const securitySchemes: Record<string, OpenApiObject> = {
+  apiKey: {
+    type: 'apiKey',
+    in: 'header',
+    name: HEADERS.apiKey,
+    description: 'A key of the account, made with `shortlink-server keys create`.',
+  },
+  metricsToken: { type: 'http', scheme: 'bearer', description: 'SHORTLINK_METRICS_TOKEN.' },
+};

@@ -1,0 +1,43 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { Context } from 'hono';
+import { Problem } from '../domain/problem.ts';
+import type { Metrics } from '../metrics/metrics.ts';
+import type { AppEnv } from '../middleware/env.ts';
+
+/** Headers by which a proxy says that it hands on somebody else's request. */
+const FORWARDING_HEADERS = ['Forwarded', 'X-Forwarded-For', 'X-Real-IP', 'Via'];
+
+export interface MetricsRouteOptions {
+  metrics: Metrics;
+  /** @default metrics are served to the machine itself only */
+  token: string | undefined;
+}
+
+/**
+ * `GET /metrics` (addition) in the Prometheus text format. For the operator: with a token when there is one; else for a
+ * direct connection from the machine itself, because what a proxy there hands on is the world's.
+ */
+export function metricsRoute({ metrics, token }: MetricsRouteOptions) {
+  return async (c: Context<AppEnv>): Promise<Response> => {
+    const allowed = token === undefined ? isFromThisMachine(c) : hasToken(c, token);
+    if (!allowed)
+      throw new Problem(403, 'forbidden', 'Metrics are for the operator of the service.');
+    c.header('Cache-Control', 'no-store');
+    return c.body(await metrics.text(), 200, { 'Content-Type': metrics.contentType });
+  };
+}
+
+function isFromThisMachine(c: Context<AppEnv>): boolean {
+  const address = c.env?.incoming?.socket.remoteAddress;
+  if (address === undefined || !/^(?:::ffff:)?127\.|^::1$/.test(address)) return false;
+  return FORWARDING_HEADERS.every((name) => c.req.header(name) === undefined);
+}
+
+function hasToken(c: Context<AppEnv>, token: string): boolean {
+  const given = /^Bearer (.+)$/i.exec(c.req.header('Authorization') ?? '')?.[1];
+  return given !== undefined && timingSafeEqual(sha256(given), sha256(token));
+}
+
+function sha256(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}
