@@ -51,7 +51,7 @@ export async function importRows(
     const counts = output === undefined ? countsOf(journal, found) : result.counts;
     const { created, unsent, unknown } = counts;
     const progress = { name: input.name, created, unsent, rows: found.rows };
-    const stopped = whyStopped(result, counts, progress, deps, settings);
+    const stopped = whyStopped(result, counts, progress, checked, journal);
     if (stopped === undefined && unsent + unknown === 0) await journal.finish(at());
     return {
       ...summary,
@@ -139,15 +139,25 @@ function whyStopped(
   result: SendPassResult,
   counts: Readonly<Record<RowStatus, number>>,
   progress: Progress,
-  deps: Pick<ImportDeps, 'signal' | 'stopSignal'>,
-  settings: Pick<ImportSettings, 'onUnknown'>,
+  { deps, settings }: CheckedInput,
+  journal: Journal,
 ): Stopped | undefined {
   if (result.failure !== undefined) return stoppedByError(result.failure.error, progress);
   const isInterrupted = deps.signal.aborted || deps.stopSignal.aborted;
   // A stop that came when everything was sent already has stopped nothing.
   if (isInterrupted && counts.unsent + counts.unknown > 0) return stoppedByUser(progress);
-  if (settings.onUnknown !== 'skip' && counts.unknown > 0) {
-    return stoppedByUnknown(progress, counts.unknown);
+  const inJobs = rowsInJobs(journal);
+  const isDecided = settings.onUnknown === 'skip' && inJobs === 0;
+  if (counts.unknown === 0 || isDecided) return undefined;
+  return stoppedByUnknown(progress, counts.unknown, inJobs === counts.unknown);
+}
+
+/** Rows of accepted batches that no run has seen completed: the next one can still ask for their jobs. */
+function rowsInJobs(journal: Journal): number {
+  let rows = 0;
+  for (const batch of journal.batches.list()) {
+    const isOpen = batch.state === 'unknown' && batch.job !== undefined;
+    if (isOpen || batch.state === 'accepted') rows += batch.count;
   }
-  return undefined;
+  return rows;
 }

@@ -3,6 +3,7 @@ import { detectLayout } from './detect.ts';
 import { importRows } from './import-rows.ts';
 import { type Lock, takeLock } from './journal/lock.ts';
 import { RejectsFile } from './rejects.ts';
+import { keepHeapSmall } from './small-heap.ts';
 import { openInput } from './spool.ts';
 import { stoppedByRejects, stoppedByUser } from './stop.ts';
 import type { ImportSettings, ImportSummary } from './types.ts';
@@ -24,6 +25,7 @@ export async function runImport(
   settings: ImportSettings,
   deps: ImportDeps,
 ): Promise<ImportSummary> {
+  keepHeapSmall();
   const startedAt = deps.now();
   const requestsBefore = deps.requestCount();
   // A dry run leaves no trace, so it needs no journal and no lock.

@@ -42,7 +42,16 @@ function reasonOf(error: unknown): ErrorReason {
   return 'error';
 }
 
-export function stoppedByUnknown(progress: Progress, unknown: number): Stopped {
+/** @param areJobs all of the rows belong to jobs that the service accepted, and that may still be asked */
+export function stoppedByUnknown(progress: Progress, unknown: number, areJobs: boolean): Stopped {
+  if (areJobs) {
+    return {
+      reason: 'unknown',
+      message:
+        `The service accepted ${count(unknown, 'row')} of ${progress.name}, and their jobs could not be followed to the ` +
+        `end. ${describe(progress)} Run the same command again: it asks for the jobs first, and sends nothing twice.`,
+    };
+  }
   return {
     reason: 'unknown',
     message:
