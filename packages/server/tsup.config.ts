@@ -7,6 +7,8 @@ export default defineConfig({
     testing: 'src/testing/index.ts',
     'writer-thread': 'src/store/sqlite/writer-thread.ts',
   },
+  // The analytics page is read at run time, from beside the bundle.
+  publicDir: 'src/analytics/page',
   format: ['esm'],
   target: 'node22',
   platform: 'node',

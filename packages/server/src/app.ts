@@ -16,6 +16,7 @@ import { logRequests } from './middleware/log-requests.ts';
 import { measure } from './middleware/measure.ts';
 import { requirePermission } from './middleware/require-permission.ts';
 import { createOwnHosts } from './own-hosts.ts';
+import { analytics } from './routes/analytics.ts';
 import { createBatch } from './routes/create-batch.ts';
 import { createLink } from './routes/create-link.ts';
 import type { RouteDeps } from './routes/deps.ts';
@@ -88,6 +89,7 @@ export function createApp(options: AppOptions): Hono<AppEnv> {
   app.post(ROUTES.linksBatch, identified, admitted, writer, createBatch(deps));
   app.get(`${ROUTES.jobs}/:id`, identified, admitted, getJob(deps));
   app.get(ROUTES.usage, identified, getUsage(deps));
+  app.get('/analytics', analytics());
   app.get('/openapi.json', openApi(options.publicUrl));
   app.get('/healthz', health);
   app.get('/readyz', readiness(deps));

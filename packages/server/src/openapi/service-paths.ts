@@ -12,6 +12,21 @@ export const servicePaths: Record<string, OpenApiObject> = {
       responses: { 200: jsonResponse('OpenAPI 3.1.', { type: 'object' }), ...refusals(500) },
     },
   },
+  '/analytics': {
+    get: {
+      operationId: 'getAnalyticsPage',
+      tags: ['usage'],
+      summary: 'A page that shows the usage of a key as charts',
+      security: [],
+      responses: {
+        200: textResponse(
+          'The page; it asks for a key and sends it to this service only.',
+          'text/html',
+        ),
+        ...refusals(500),
+      },
+    },
+  },
   '/healthz': {
     get: {
       operationId: 'getHealth',

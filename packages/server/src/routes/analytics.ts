@@ -1,0 +1,21 @@
+import type { Context } from 'hono';
+import { buildPage, type Page } from '../analytics/build-page.ts';
+import type { AppEnv } from '../middleware/env.ts';
+
+/** `GET /analytics` (addition): the page is the same for everyone; what it shows comes with the visitor's key. */
+export function analytics() {
+  let page: Page | undefined;
+  return (c: Context<AppEnv>): Response => {
+    page ??= buildPage();
+    return c.html(page.html, 200, {
+      'Content-Security-Policy': page.contentSecurityPolicy,
+      'Cache-Control': 'no-cache',
+      'Cross-Origin-Opener-Policy': 'same-origin',
+      'Cross-Origin-Resource-Policy': 'same-origin',
+      'Permissions-Policy': 'camera=(), geolocation=(), microphone=()',
+      'Referrer-Policy': 'no-referrer',
+      'X-Content-Type-Options': 'nosniff',
+      'X-Frame-Options': 'DENY',
+    });
+  };
+}
