@@ -5,9 +5,36 @@ import { CODE_ALPHABET } from './codes.ts';
 /** 57^12: unguessable enough for a name that opens nothing, short enough to type in an admin command. */
 const randomPart = customAlphabet(CODE_ALPHABET, 12);
 
+/** A draw from the system's generator costs 3 µs whether it is for 16 bytes or for many ids: a sixth of a link's creation. */
+const pool = new Uint8Array(4_096);
+const UUID_BYTES = 16;
+let poolUsed = pool.length;
+
+function drawUuidBytes(): Uint8Array {
+  if (poolUsed === pool.length) {
+    crypto.getRandomValues(pool);
+    poolUsed = 0;
+  }
+  poolUsed += UUID_BYTES;
+  return pool.subarray(poolUsed - UUID_BYTES, poolUsed);
+}
+
+/** Millisecond of the last id, and its place in it: ids of one millisecond count up from a random number. */
+let lastMs = 0;
+let sequence = 0;
+
 /** Id of a link or a job: a UUIDv7 (RFC 9562, section 5.7), so ids sort by creation time. */
 export function newUuid(): string {
-  return v7();
+  const random = drawUuidBytes();
+  const now = Date.now();
+  if (now > lastMs) {
+    lastMs = now;
+    // 31 bits of the 32: the other half is room to count (RFC 9562, section 6.2, method 1).
+    sequence = new DataView(random.buffer, random.byteOffset).getUint32(6) >>> 1;
+  } else {
+    sequence += 1;
+  }
+  return v7({ random, msecs: lastMs, seq: sequence });
 }
 
 /** Id of an account, such as `acc_7hVmWq2RkPzN`. The prefix tells a person which kind of id was pasted. */
