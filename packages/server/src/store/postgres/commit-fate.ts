@@ -12,8 +12,12 @@ export type CommitFate = 'committed' | 'aborted' | 'unknown';
  * restart or a crash (https://www.postgresql.org/docs/current/functions-info.html, `pg_xact_status`). Without asking, a create
  * that is stored would be answered with an error, and one that is not could not be repeated.
  */
-export async function fateOf(xid: string, config: ClientConfig): Promise<CommitFate> {
-  const giveUpAt = performance.now() + MAX_WAIT_MS;
+export async function fateOf(
+  xid: string,
+  config: ClientConfig,
+  maxWaitMs = MAX_WAIT_MS,
+): Promise<CommitFate> {
+  const giveUpAt = performance.now() + maxWaitMs;
   while (performance.now() < giveUpAt) {
     const status = await ask(xid, config).catch(() => 'in progress');
     if (status === 'committed' || status === 'aborted') return status;

@@ -16,6 +16,9 @@ const ANSWER_TIMEOUT_MS = STATEMENT_TIMEOUT_MS + 2_000;
  */
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 10_000;
 
+/** An idle connection is checked after this long, so that routers in between don't forget it. */
+const KEEP_ALIVE_MS = 10_000;
+
 const INT8 = types.builtins.INT8;
 
 /** The driver gives bigint as text, since JavaScript's numbers end at 2^53. Our times, counts and limits stay far below. */
@@ -34,6 +37,7 @@ export function connectionConfig(url: string): ClientConfig {
     query_timeout: ANSWER_TIMEOUT_MS,
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
     keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
     types: NUMBERS,
   };
 }

@@ -21,8 +21,18 @@ const CONNECTIONS = 10;
 const TRIES = 4;
 const RETRY_MS = 25;
 
+/** A call that has taken this long is not run again: whoever waits for it should hear of the failure. */
+const RETRY_WITHIN_MS = 3_000;
+
 /** Begins a transaction and asks for its number, in one exchange: with the number, a lost answer to COMMIT can be asked for. */
 const BEGIN = 'BEGIN; SELECT pg_current_xact_id()::text AS xid';
+
+/** A connection that is ours for the time of a call. */
+interface Lease {
+  client: PoolClient;
+  /** Set when it must not be used again. */
+  broken: boolean;
+}
 
 export interface DatabaseOptions {
   /** `postgres://user:password@host:port/database` */
@@ -55,13 +65,13 @@ export class Database {
     // The pool listens to idle connections only. In use, the statement that runs learns of the loss by itself.
     this.#pool.on('connect', (client) => client.on('error', ignore));
     this.reader = sessionOn(<R extends QueryResultRow>(sql: string, values: readonly SqlValue[]) =>
-      this.#attempts(isConnectionLost, (client) => this.#query<R>(client, sql, values)),
+      this.#attempts(isConnectionLost, ({ client }) => this.#query<R>(client, sql, values)),
     );
   }
 
   /** Reads that see one moment of the database. */
   snapshot<T>(act: (session: Session) => Promise<T>): Promise<T> {
-    return this.#attempts(isConnectionLost, async (client) => {
+    return this.#attempts(isConnectionLost, async ({ client }) => {
       await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
       const value = await act(this.#sessionOn(client));
       await client.query('COMMIT');
@@ -74,7 +84,9 @@ export class Database {
    * counted once too often, but not twice.
    */
   once<R extends QueryResultRow>(sql: string, ...values: SqlValue[]): Promise<R | undefined> {
-    return this.#attempts(isConflict, (client) => this.#sessionOn(client).get<R>(sql, ...values));
+    return this.#attempts(isConflict, ({ client }) =>
+      this.#sessionOn(client).get<R>(sql, ...values),
+    );
   }
 
   /**
@@ -84,13 +96,14 @@ export class Database {
   write<T>(act: (session: Session) => Promise<T>): Promise<T> {
     return this.#attempts(
       (error) => isConflict(error) || isConnectionLost(error),
-      async (client) => {
-        const xid = await begin(client);
-        const value = await act(this.#sessionOn(client));
+      async (lease) => {
+        const xid = await begin(lease.client);
+        const value = await act(this.#sessionOn(lease.client));
         try {
-          await client.query('COMMIT');
+          await lease.client.query('COMMIT');
         } catch (error) {
           if (!isConnectionLost(error)) throw error;
+          lease.broken = true;
           const fate = await fateOf(xid, this.#config);
           if (fate === 'unknown') throw this.#unknownFate(error);
           if (fate === 'aborted') throw error;
@@ -106,18 +119,20 @@ export class Database {
 
   #attempts<T>(
     mayRetry: (error: unknown) => boolean,
-    act: (client: PoolClient) => Promise<T>,
+    act: (lease: Lease) => Promise<T>,
   ): Promise<T> {
     return this.#gate.run(async () => {
+      const giveUpAt = performance.now() + RETRY_WITHIN_MS;
       for (let tries = 1; ; tries += 1) {
-        const client = await this.#connect();
+        const lease: Lease = { client: await this.#connect(), broken: false };
         try {
-          const value = await act(client);
-          client.release();
+          const value = await act(lease);
+          lease.client.release(lease.broken);
           return value;
         } catch (error) {
-          await discard(client, error);
-          if (tries === TRIES || !mayRetry(error)) throw toStoreError(error, this.name);
+          await discard(lease, error);
+          const giveUp = tries === TRIES || performance.now() >= giveUpAt;
+          if (giveUp || !mayRetry(error)) throw toStoreError(error, this.name);
         }
         await delay(tries * RETRY_MS * (0.5 + Math.random()));
       }
@@ -161,8 +176,8 @@ async function begin(client: PoolClient): Promise<string> {
 }
 
 /** Undoes what was begun, and gives the connection back, or closes it when it is in doubt. */
-async function discard(client: PoolClient, error: unknown): Promise<void> {
-  if (!isConnectionLost(error)) {
+async function discard({ client, broken }: Lease, error: unknown): Promise<void> {
+  if (!broken && !isConnectionLost(error)) {
     try {
       await client.query('ROLLBACK');
       client.release();

@@ -17,6 +17,7 @@ import type {
   Store,
   StoredJob,
 } from '../store.ts';
+import { StoreError } from '../store-error.ts';
 import { CallGroups } from './call-groups.ts';
 import type { Database } from './database.ts';
 import type { PgBossQueue } from './job-queue.ts';
@@ -40,6 +41,9 @@ import type { Session } from './session.ts';
 /** Requests of one account that are counted or created together, at most. */
 const ADMISSIONS_TOGETHER = 1_000;
 const CREATES_TOGETHER = 200;
+
+/** A database that answers later than this is not ready to be sent requests, in milliseconds. */
+const PING_TIMEOUT_MS = 2_000;
 
 export interface PostgresStoreParts {
   db: Database;
@@ -121,7 +125,11 @@ export class PostgresStore implements Store {
     if (request.idempotency !== undefined) {
       return this.#write((session) => createLink(this.#maker, session, request));
     }
-    return this.#calls.run(() => this.#creates.submit(createGroup(request), request));
+    return this.#calls.run(async () => {
+      // Here, so that an unknown domain is no failure of the others in its group.
+      await this.#maker.hostnameOf(this.#db.reader, request.input.domain_id);
+      return this.#creates.submit(createGroup(request), request);
+    });
   }
 
   createBatch(
@@ -193,8 +201,15 @@ export class PostgresStore implements Store {
     });
   }
 
+  /** Also when the server has vanished without a word, which a connection notices late. */
   async ping(): Promise<void> {
-    await this.#read((session) => session.get('SELECT version FROM schema_migrations LIMIT 1'));
+    let timer: NodeJS.Timeout | undefined;
+    const tooLate = new Promise<never>((_, reject) => {
+      const message = `The database ${this.#db.name} gave no answer in ${PING_TIMEOUT_MS} ms.`;
+      timer = setTimeout(() => reject(new StoreError('unavailable', message)), PING_TIMEOUT_MS);
+    });
+    const answer = this.#read((session) => session.get('SELECT FROM schema_migrations LIMIT 1'));
+    await Promise.race([answer, tooLate]).finally(() => clearTimeout(timer));
   }
 
   close(): Promise<void> {
@@ -204,7 +219,8 @@ export class PostgresStore implements Store {
 
   async #close(): Promise<void> {
     await this.#calls.close();
-    await Promise.all([this.jobQueue.close(), this.#linkChanges.close()]);
+    // Without a database there is no saying goodbye to it.
+    await Promise.allSettled([this.jobQueue.close(), this.#linkChanges.close()]);
     await this.#db.close();
   }
 

@@ -28,7 +28,8 @@ export function createLink(
 
 /**
  * Creates links of one account that were asked for at the same time, for the price of one: the row of the account's total is
- * locked once, and the disk is waited for once. `undefined` when there isn't place for all: then none is created.
+ * locked once, and the disk is waited for once. They share the time of the first. `undefined` when there isn't place for all:
+ * then none is created.
  */
 export async function createLinksTogether(
   maker: LinkMaker,

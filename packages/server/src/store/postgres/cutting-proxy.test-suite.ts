@@ -1,0 +1,84 @@
+import { once } from 'node:events';
+import { connect, createServer, type Socket } from 'node:net';
+import { afterEach } from 'vitest';
+
+/** When the connection is cut: as the client's `COMMIT` arrives, or once it has been carried out. */
+export type Cut = 'before COMMIT' | 'after COMMIT';
+
+/** Stands between a store and PostgreSQL. */
+export interface CuttingProxy {
+  /** The database, by way of the proxy. */
+  url: string;
+  /** Cuts the next transactions, one by each, as they commit. */
+  cuts: Cut[];
+  /** Lets nobody through, and cuts all who are. */
+  block: (blocked: boolean) => void;
+}
+
+/** Gives each test of a group proxies of its own. */
+export function useCuttingProxy(): (databaseUrl: string) => Promise<CuttingProxy> {
+  const closers: (() => void)[] = [];
+  afterEach(() => {
+    for (const close of closers.splice(0)) close();
+  });
+  return async (databaseUrl) => {
+    const target = new URL(databaseUrl);
+    const open = new Set<Socket>();
+    const cuts: Cut[] = [];
+    let blocked = false;
+    const server = createServer((client) => {
+      if (blocked) client.destroy();
+      else pass(client, connect(Number(target.port), target.hostname), { open, cuts });
+    });
+    const cutAll = () => {
+      for (const socket of open) socket.destroy();
+    };
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    closers.push(() => {
+      cutAll();
+      server.close();
+    });
+    const address = server.address();
+    if (address === null || typeof address === 'string') throw new Error('not listening');
+    return {
+      url: Object.assign(new URL(databaseUrl), { host: `127.0.0.1:${address.port}` }).href,
+      cuts,
+      block: (wanted) => {
+        blocked = wanted;
+        if (wanted) cutAll();
+      },
+    };
+  };
+}
+
+function pass(
+  client: Socket,
+  database: Socket,
+  { open, cuts }: { open: Set<Socket>; cuts: Cut[] },
+): void {
+  for (const [socket, other] of [
+    [client, database],
+    [database, client],
+  ] as const) {
+    open.add(socket);
+    socket.setNoDelay(true);
+    socket.on('error', () => undefined);
+    socket.on('close', () => {
+      open.delete(socket);
+      other.destroy();
+    });
+  }
+  let swallowing = false;
+  client.on('data', (bytes) => {
+    const cut = bytes.includes('COMMIT\0') ? cuts.shift() : undefined;
+    if (cut === 'before COMMIT') client.destroy();
+    else database.write(bytes);
+    if (cut === 'after COMMIT') swallowing = true;
+  });
+  database.on('data', (bytes) => {
+    // The answer is there, so the commit has been carried out; it goes no further.
+    if (swallowing) client.destroy();
+    else client.write(bytes);
+  });
+}

@@ -1,0 +1,139 @@
+import { expect, test } from 'vitest';
+import { linksUsed, NOW, newCaller, newLink, newLinks, PUBLIC_URL } from '../contract/fixtures.ts';
+import { fateOf } from './commit-fate.ts';
+import { useCuttingProxy } from './cutting-proxy.test-suite.ts';
+import { openPostgresStore } from './index.ts';
+import { execute, usePostgres } from './test-postgres.test-suite.ts';
+
+const { newDatabase } = usePostgres();
+const newProxy = useCuttingProxy();
+
+/** A store that reaches its database through a proxy, and the same database directly. */
+async function setUp(options: { generateCode?: () => string } = {}) {
+  const directUrl = await newDatabase();
+  const proxy = await newProxy(directUrl);
+  const store = await openPostgresStore({ url: proxy.url, publicUrl: PUBLIC_URL, ...options });
+  return { store, proxy, directUrl, count: () => countLinks(directUrl) };
+}
+
+async function countLinks(url: string): Promise<number> {
+  const [row] = await execute(url, 'SELECT count(*)::int AS count FROM links');
+  return Number(row?.['count']);
+}
+
+for (const cut of ['before COMMIT', 'after COMMIT'] as const) {
+  test(`a connection that is lost ${cut}: the link is created once, and answered`, async () => {
+    const { store, proxy, count } = await setUp();
+    const caller = await newCaller(store);
+    proxy.cuts.push(cut);
+    const outcome = await store.createLink({ caller, input: newLink(), now: NOW });
+    if (!outcome.ok) throw new Error(outcome.reason);
+    expect(proxy.cuts).toEqual([]);
+    expect(await store.findLink(outcome.value.code)).toEqual(outcome.value);
+    expect(await count()).toBe(1);
+    expect(await linksUsed(store, caller)).toBe(1);
+    await store.close();
+  });
+
+  test(`a connection that is lost ${cut} of a job: it is accepted once, and every chunk runs once`, async () => {
+    const { store, proxy, count } = await setUp();
+    const caller = await newCaller(store);
+    proxy.cuts.push(cut);
+    const outcome = await store.createJob({ caller, input: newLinks(1_200), now: NOW });
+    if (!outcome.ok) throw new Error(outcome.reason);
+    expect(await store.pendingJobs()).toEqual([outcome.value.job_id]);
+    for (let done = false; !done; ) {
+      proxy.cuts.push(cut);
+      ({ done } = await store.runJobChunk(outcome.value.job_id, NOW));
+    }
+    expect(await count()).toBe(1_200);
+    expect(await linksUsed(store, caller)).toBe(1_200);
+    await store.close();
+  });
+
+  test(`clicks are counted once when the connection is lost ${cut}`, async () => {
+    const { store, proxy } = await setUp();
+    const caller = await newCaller(store);
+    const outcome = await store.createLink({ caller, input: newLink(), now: NOW });
+    if (!outcome.ok) throw new Error(outcome.reason);
+    proxy.cuts.push(cut);
+    await store.addClicks(new Map([[outcome.value.code, 25]]));
+    expect(await store.findLink(outcome.value.code)).toMatchObject({ click_count: 25 });
+    await store.close();
+  });
+}
+
+test('a commit whose fate can not be learnt is told apart from a database that is away', async () => {
+  const { store, proxy, directUrl } = await setUp();
+  const [row] = await execute(directUrl, 'SELECT pg_current_xact_id()::text AS xid');
+  const xid = String(row?.['xid']);
+  expect(await fateOf(xid, { connectionString: directUrl })).toBe('committed');
+  proxy.block(true);
+  expect(await fateOf(xid, { connectionString: proxy.url }, 300)).toBe('unknown');
+  await store.close();
+});
+
+test('while the database is away everything rejects as unavailable; then it goes on', async () => {
+  const { store, proxy, count } = await setUp();
+  const caller = await newCaller(store);
+  proxy.block(true);
+  const unavailable = { name: 'StoreError', reason: 'unavailable' };
+  await expect(store.ping()).rejects.toMatchObject(unavailable);
+  await expect(store.findRedirect('abc')).rejects.toMatchObject(unavailable);
+  await expect(store.admit(caller, NOW)).rejects.toMatchObject(unavailable);
+  const creates = newLinks(30).map((input) => store.createLink({ caller, input, now: NOW }));
+  for (const create of await Promise.allSettled(creates)) {
+    expect(create).toMatchObject({ status: 'rejected', reason: unavailable });
+  }
+  const input = newLinks(101);
+  await expect(store.createJob({ caller, input, now: NOW })).rejects.toMatchObject(unavailable);
+  proxy.block(false);
+  expect(await count()).toBe(0);
+  await expect(store.ping()).resolves.toBeUndefined();
+  expect(await store.createLink({ caller, input: newLink(), now: NOW })).toMatchObject({
+    ok: true,
+  });
+  expect(await linksUsed(store, caller)).toBe(1);
+  await store.close();
+});
+
+test('sessions that the server ends while they are idle are replaced', async () => {
+  const { store, directUrl } = await setUp();
+  await Promise.all(Array.from({ length: 10 }, () => store.ping()));
+  await execute(
+    directUrl,
+    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+     WHERE datname = current_database() AND pid <> pg_backend_pid()`,
+  );
+  await Promise.all(Array.from({ length: 20 }, () => store.ping()));
+  await store.close();
+});
+
+test('a code that is taken is drawn again, also by links of one batch', async () => {
+  let draws = 0;
+  // Every code is drawn three times.
+  const generateCode = () => `code${String(Math.floor(draws++ / 3)).padStart(3, '0')}`;
+  const { store, count } = await setUp({ generateCode });
+  const caller = await newCaller(store);
+  const first = await store.createLink({ caller, input: newLink(), now: NOW });
+  expect(first).toMatchObject({ value: { code: 'code000' } });
+  const batch = await store.createBatch({ caller, input: newLinks(10), now: NOW });
+  if (!batch.ok) throw new Error(batch.reason);
+  expect(new Set(batch.value.map((item) => item.code)).size).toBe(10);
+  for (const { code, target_url } of batch.value) {
+    expect(await store.findRedirect(code ?? '')).toMatchObject({ target_url });
+  }
+  expect(await count()).toBe(11);
+  await store.close();
+});
+
+test('a generator that gives one code over and over ends, and nothing is kept', async () => {
+  const { store, count } = await setUp({ generateCode: () => 'same' });
+  const caller = await newCaller(store);
+  await store.createLink({ caller, input: newLink(), now: NOW });
+  const again = store.createLink({ caller, input: newLink(), now: NOW });
+  await expect(again).rejects.toMatchObject({ reason: 'internal' });
+  expect(await count()).toBe(1);
+  expect(await linksUsed(store, caller)).toBe(1);
+  await store.close();
+});

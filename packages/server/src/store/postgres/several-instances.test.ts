@@ -1,0 +1,177 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { BatchResultItem } from '@shortlink/sdk/wire';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import {
+  linksUsed,
+  NOW,
+  newCaller,
+  newJob,
+  newLink,
+  newLinks,
+  PUBLIC_URL,
+} from '../contract/fixtures.ts';
+import type { Store } from '../store.ts';
+import { openPostgresStore } from './index.ts';
+import { execute, usePostgres } from './test-postgres.test-suite.ts';
+
+const { newDatabase } = usePostgres();
+let url: string;
+let stores: [Store, Store, Store];
+
+beforeEach(async () => {
+  url = await newDatabase();
+  const open = () => openPostgresStore({ url, publicUrl: PUBLIC_URL });
+  stores = await Promise.all([open(), open(), open()]);
+});
+afterEach(async () => {
+  await Promise.all(stores.map((store) => store.close()));
+});
+
+function store(n: number): Store {
+  return stores[n % 3] ?? stores[0];
+}
+
+test('of 3L requests over all instances exactly L pass, in every window', async () => {
+  for (const limit of ['requests_per_minute', 'requests_per_day', 'requests_per_month'] as const) {
+    const caller = await newCaller(store(0), { [limit]: 50 });
+    const answers = await Promise.all(
+      Array.from({ length: 150 }, (_, n) => store(n).admit(caller, NOW)),
+    );
+    expect(answers.filter((answer) => answer.admitted)).toHaveLength(50);
+  }
+});
+
+test('requests of two minutes and several limits of one account do not block one another', async () => {
+  const caller = await newCaller(store(0), { requests_per_day: 300 });
+  const upgraded = { ...caller, limits: { ...caller.limits, requests_per_day: 301 } };
+  const answers = await Promise.all(
+    Array.from({ length: 400 }, (_, n) =>
+      store(n).admit(n % 5 === 0 ? upgraded : caller, NOW + (n % 2) * 60_000),
+    ),
+  );
+  const passed = answers.filter((answer) => answer.admitted).length;
+  expect(passed).toBeGreaterThanOrEqual(300);
+  expect(passed).toBeLessThanOrEqual(301);
+  const { requests, keys } = await store(0).usage(caller.accountId, NOW);
+  expect(requests.day.used).toBe(passed);
+  expect(keys[0]?.history[0]).toMatchObject({ requests: passed, refused: 400 - passed });
+});
+
+test('of 3L links over all instances exactly L are created, alone and in batches', async () => {
+  const caller = await newCaller(store(0), { links: 60 });
+  const singles = newLinks(90).map((input, n) => store(n).createLink({ caller, input, now: NOW }));
+  const batches = Array.from({ length: 9 }, (_, n) =>
+    store(n).createBatch({ caller, input: newLinks(10), now: NOW }),
+  );
+  const single = (await Promise.all(singles)).filter((outcome) => outcome.ok).length;
+  const batch = (await Promise.all(batches)).filter((outcome) => outcome.ok).length;
+  expect(single + 10 * batch).toBe(60);
+  expect(await linksUsed(store(1), caller)).toBe(60);
+});
+
+test('of duplicates over all instances one creates, and all get its answer', async () => {
+  const caller = await newCaller(store(0));
+  const idempotency = { key: 'k', fingerprint: 'f' };
+  const answers = await Promise.all(
+    Array.from({ length: 60 }, (_, n) =>
+      store(n).createLink({ caller, input: newLink(), now: NOW, idempotency }),
+    ),
+  );
+  expect(answers.filter((answer) => answer.ok && !answer.replayed)).toHaveLength(1);
+  expect(new Set(answers.map((answer) => answer.ok && answer.value.id)).size).toBe(1);
+  expect(await linksUsed(store(0), caller)).toBe(1);
+});
+
+test('a queue hands each job to one instance at a time, and every job is done once', async () => {
+  const caller = await newCaller(store(0));
+  const running = new Set<string>();
+  const runs: string[] = [];
+  for (const one of stores) {
+    await one.jobQueue?.work(async (jobId) => {
+      expect(running.has(jobId)).toBe(false);
+      running.add(jobId);
+      runs.push(jobId);
+      for (let done = false; !done; ) ({ done } = await one.runJobChunk(jobId, NOW));
+      running.delete(jobId);
+    }, fail);
+  }
+  const jobs: string[] = [];
+  for (let n = 0; n < 12; n += 1) jobs.push(await newJob(store(n), caller, 1_100));
+  await expect.poll(() => store(0).pendingJobs(), { timeout: 20_000 }).toEqual([]);
+  expect(runs.toSorted()).toEqual(jobs.toSorted());
+  expect(await linksUsed(store(0), caller)).toBe(12 * 1_100);
+});
+
+test('a job that is handed back by an instance that stops goes on at another', async () => {
+  const caller = await newCaller(store(0));
+  const jobId = await newJob(store(0), caller, 2_000);
+  let started: () => void = () => undefined;
+  const begun = new Promise<void>((resolve) => {
+    started = resolve;
+  });
+  await store(0).jobQueue?.work(async (id, signal) => {
+    await store(0).runJobChunk(id, NOW);
+    started();
+    while (!signal.aborted) await delay(5);
+    signal.throwIfAborted();
+  }, fail);
+  await begun;
+  await store(0).jobQueue?.stop();
+  await store(1).jobQueue?.work(async (id) => {
+    for (let done = false; !done; ) ({ done } = await store(1).runJobChunk(id, NOW));
+  }, fail);
+  await expect.poll(() => store(1).pendingJobs(), { timeout: 15_000 }).toEqual([]);
+  const job = await store(1).findJob(caller.accountId, jobId);
+  const results: BatchResultItem[] = JSON.parse(job?.resultsJson ?? '');
+  expect(results.map((item) => item.target_url)).toEqual(
+    newLinks(2_000).map((link) => link.target_url),
+  );
+});
+
+test('every instance is told of a changed link, and of a connection that is lost', async () => {
+  const caller = await newCaller(store(0));
+  const outcome = await store(0).createLink({ caller, input: newLink(), now: NOW });
+  if (!outcome.ok) throw new Error(outcome.reason);
+  const { code } = outcome.value;
+  const told: (string | boolean)[] = [];
+  store(1).watchLinks?.({
+    changed: (changed) => told.push(changed),
+    connected: (connected) => told.push(connected),
+  });
+  await expect.poll(() => told).toEqual([true]);
+  await store(2).setLinkActive(code, false);
+  await expect.poll(() => told).toEqual([true, code]);
+  await execute(
+    url,
+    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+     WHERE datname = current_database() AND pid <> pg_backend_pid()`,
+  );
+  await expect.poll(() => told, { timeout: 5_000 }).toEqual([true, code, false, true]);
+  await store(2).setLinkActive(code, true);
+  await expect.poll(() => told).toEqual([true, code, false, true, code]);
+});
+
+test('clicks of a hot link are spread over rows, those of others are not', async () => {
+  const caller = await newCaller(store(0));
+  const batch = await store(0).createBatch({ caller, input: newLinks(2), now: NOW });
+  if (!batch.ok) throw new Error(batch.reason);
+  const [hot = '', cold = ''] = batch.value.map((item) => item.code ?? '');
+  await Promise.all(
+    Array.from({ length: 30 }, (_, n) =>
+      store(n).addClicks(
+        new Map([
+          [hot, 10],
+          [cold, 1],
+        ]),
+      ),
+    ),
+  );
+  expect(await store(0).findLink(hot)).toMatchObject({ click_count: 300 });
+  expect(await store(0).findLink(cold)).toMatchObject({ click_count: 30 });
+  const slots = await execute(url, `SELECT slot FROM link_clicks WHERE code = '${cold}'`);
+  expect(slots).toEqual([{ slot: 0 }]);
+});
+
+function fail(error: unknown): never {
+  throw error;
+}
