@@ -6,25 +6,15 @@ import { createHash } from 'node:crypto';
 import { createAccount, createKey, openStore, readSettings } from '@shortlink/server';
 import { Pool } from 'pg';
 import { startPostgres } from '../src/postgres.ts';
+import { repeat } from './repeat.ts';
 
 const SECONDS = 5;
 const INSTANCES = 3;
 /** Requests under way per instance. */
 const CONCURRENCY = 64;
 
-/** Runs `call` again and again, so many at a time, and answers calls per second. */
-async function rate(concurrency: number, call: (worker: number) => Promise<unknown>) {
-  const end = performance.now() + SECONDS * 1_000;
-  let calls = 0;
-  await Promise.all(
-    Array.from({ length: concurrency }, async (_, worker) => {
-      while (performance.now() < end) {
-        await call(worker);
-        calls += 1;
-      }
-    }),
-  );
-  return Math.round(calls / SECONDS);
+async function rate(concurrency: number, call: (count: number) => Promise<unknown>) {
+  return Math.round((await repeat({ seconds: SECONDS, concurrency }, call)) / SECONDS);
 }
 
 const postgres = await startPostgres();
@@ -41,8 +31,8 @@ try {
     text: "UPDATE plain SET used = used + 1 WHERE key = 'hot' AND used < $1 RETURNING used",
     values: [1e15],
   };
-  const plain = await rate(CONCURRENCY * INSTANCES, async (worker) =>
-    pools[worker % INSTANCES]?.query(update),
+  const plain = await rate(CONCURRENCY * INSTANCES, async (count) =>
+    pools[count % INSTANCES]?.query(update),
   );
   await pool?.query('DROP TABLE plain');
   await Promise.all(pools.map((one) => one.end()));
@@ -63,8 +53,8 @@ try {
   const { key } = await createKey(store, owner);
   const caller = await store.findKeyByHash(createHash('sha256').update(key).digest());
   if (caller === undefined) throw new Error('no key');
-  const admitted = await rate(CONCURRENCY * INSTANCES, async (worker) =>
-    stores[worker % INSTANCES]?.admit(caller, Date.now()),
+  const admitted = await rate(CONCURRENCY * INSTANCES, async (count) =>
+    stores[count % INSTANCES]?.admit(caller, Date.now()),
   );
   const single = await rate(1, () => store.admit(caller, Date.now()));
   const input = {
@@ -74,9 +64,9 @@ try {
     tags: [],
     domain_id: null,
   } as const;
-  const create = (worker: number) =>
-    stores[worker % INSTANCES]?.createLink({ caller, input, now: Date.now() });
-  const created = await rate(CONCURRENCY * INSTANCES, async (worker) => create(worker));
+  const create = (count: number) =>
+    stores[count % INSTANCES]?.createLink({ caller, input, now: Date.now() });
+  const created = await rate(CONCURRENCY * INSTANCES, async (count) => create(count));
   await Promise.all(stores.map((one) => one.close()));
   console.log(`plain counter row:        ${plain} requests/s of one key`);
   console.log(

