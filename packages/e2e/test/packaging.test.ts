@@ -1,8 +1,9 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { publint } from 'publint';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { codeBlocks } from '../src/code-blocks.ts';
 import { COMPILERS, compiler } from '../src/compilers.ts';
 import { type Consumer, createConsumer } from '../src/consumer.ts';
 import { runCommand } from '../src/run-command.ts';
@@ -69,6 +70,22 @@ describe('the packed SDK', () => {
     expect(await node('cjs-javascript', 'main.js')).toBe('true\n');
   });
 
+  it('runs the first example of its README', async () => {
+    const [example] = codeBlocks(
+      await readFile(join(consumer.installed, 'README.md'), 'utf8'),
+    ).filter(({ language }) => language === 'ts');
+    const program = example?.code
+      .replace('YOUR_KEY', env.SHORTLINK_API_KEY)
+      .replace('https://go.example.com', env.SHORTLINK_BASE_URL);
+    await writeFile(join(consumer.folder, 'esm-javascript/readme.js'), program ?? '');
+    const printed = await node('esm-javascript', 'readme.js');
+    expect(printed.trim().split('\n')).toEqual([
+      expect.stringContaining(env.SHORTLINK_BASE_URL),
+      expect.stringMatching(/^0 http/),
+      expect.stringMatching(/^1 http/),
+    ]);
+  });
+
   const forms = ['esm', 'cjs'].flatMap((form) => COMPILERS.map((entry) => ({ form, ...entry })));
   it.each(forms)('compiles with TypeScript $version to $form, and runs', async ({ form, tsc }) => {
     const folder = `${form}-typescript`;
@@ -81,6 +98,12 @@ describe('the packed SDK', () => {
       created: 1,
       wire: ['X-Api-Key', '/api/v1/links', 60],
     });
+  });
+
+  it('has types that Deno reads', async () => {
+    const deno = fileURLToPath(import.meta.resolve('deno/deno'));
+    const cwd = join(consumer.folder, 'esm-typescript');
+    await runCommand(deno, ['check', '--quiet', 'main.ts'], { cwd, env: { NO_COLOR: '1' } });
   });
 
   it('compiles where only Node has declared fetch and the like', async () => {
