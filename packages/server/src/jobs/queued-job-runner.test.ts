@@ -20,13 +20,18 @@ function setUp(chunks: number) {
     runJobChunk: async (jobId: string) => {
       const processed = (progress.get(jobId) ?? 0) + 1;
       progress.set(jobId, processed);
-      return { processed, done: processed >= chunks };
+      return { created: 500, processed, done: processed >= chunks };
     },
   };
   const errors: unknown[] = [];
+  let created = 0;
+  const onLinksCreated = (links: number) => {
+    created += links;
+  };
   const logger = { error: (entry: unknown) => errors.push(entry) };
   return {
-    runner: new QueuedJobRunner({ store, queue, logger, now: () => clock.now }),
+    runner: new QueuedJobRunner({ store, queue, logger, onLinksCreated, now: () => clock.now }),
+    created: () => created,
     clock,
     fail: (error: Error) => onError(error),
     store,
@@ -36,11 +41,12 @@ function setUp(chunks: number) {
   };
 }
 
-test('a job is run to its last chunk', async () => {
-  const { runner, handOut, progress } = setUp(3);
+test('a job is run to its last chunk, and its links are told', async () => {
+  const { runner, handOut, progress, created } = setUp(3);
   await runner.start();
   await handOut('a');
   expect(progress.get('a')).toBe(3);
+  expect(created()).toBe(1_500);
 });
 
 test('a job whose claim is lost is handed back after the chunk that runs, and that is no error', async () => {

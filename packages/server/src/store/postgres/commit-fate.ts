@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Client, type ClientConfig } from 'pg';
 
 /** How long the fate of a commit is asked for while the database is away, and the wait between two tries, in milliseconds. */
-const MAX_WAIT_MS = 10_000;
+export const FATE_WAIT_MS = 10_000;
 const RETRY_MS = 100;
 
 export type CommitFate = 'committed' | 'aborted' | 'unknown';
@@ -15,7 +15,7 @@ export type CommitFate = 'committed' | 'aborted' | 'unknown';
 export async function fateOf(
   xid: string,
   config: ClientConfig,
-  maxWaitMs = MAX_WAIT_MS,
+  maxWaitMs: number,
 ): Promise<CommitFate> {
   const giveUpAt = performance.now() + maxWaitMs;
   while (performance.now() < giveUpAt) {

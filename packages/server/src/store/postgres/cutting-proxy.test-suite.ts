@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { afterEach } from 'vitest';
 
-/** When the connection is cut: as the client's `COMMIT` arrives, or once it has been carried out. */
-export type Cut = 'before COMMIT' | 'after COMMIT';
+/** When the connection is cut: as the client's `COMMIT` arrives, or once it has been carried out, and perhaps all others too. */
+export type Cut = 'before COMMIT' | 'after COMMIT' | 'after COMMIT, for good';
 
 /** Stands between a store and PostgreSQL. */
 export interface CuttingProxy {
@@ -28,10 +28,14 @@ export function useCuttingProxy(): (databaseUrl: string) => Promise<CuttingProxy
     let blocked = false;
     const server = createServer((client) => {
       if (blocked) client.destroy();
-      else pass(client, connect(Number(target.port), target.hostname), { open, cuts });
+      else pass(client, connect(Number(target.port), target.hostname), { open, cuts, block });
     });
     const cutAll = () => {
       for (const socket of open) socket.destroy();
+    };
+    const block = (wanted: boolean) => {
+      blocked = wanted;
+      if (wanted) cutAll();
     };
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
@@ -44,10 +48,7 @@ export function useCuttingProxy(): (databaseUrl: string) => Promise<CuttingProxy
     return {
       url: Object.assign(new URL(databaseUrl), { host: `127.0.0.1:${address.port}` }).href,
       cuts,
-      block: (wanted) => {
-        blocked = wanted;
-        if (wanted) cutAll();
-      },
+      block,
     };
   };
 }
@@ -55,7 +56,7 @@ export function useCuttingProxy(): (databaseUrl: string) => Promise<CuttingProxy
 function pass(
   client: Socket,
   database: Socket,
-  { open, cuts }: { open: Set<Socket>; cuts: Cut[] },
+  { open, cuts, block }: { open: Set<Socket>; cuts: Cut[]; block: (blocked: boolean) => void },
 ): void {
   for (const [socket, other] of [
     [client, database],
@@ -69,16 +70,17 @@ function pass(
       other.destroy();
     });
   }
-  let swallowing = false;
+  let cutNow: Cut | undefined;
   client.on('data', (bytes) => {
     const cut = bytes.includes('COMMIT\0') ? cuts.shift() : undefined;
     if (cut === 'before COMMIT') client.destroy();
     else database.write(bytes);
-    if (cut === 'after COMMIT') swallowing = true;
+    cutNow = cut;
   });
   database.on('data', (bytes) => {
     // The answer is there, so the commit has been carried out; it goes no further.
-    if (swallowing) client.destroy();
+    if (cutNow === 'after COMMIT, for good') block(true);
+    else if (cutNow !== undefined) client.destroy();
     else client.write(bytes);
   });
 }

@@ -7,7 +7,7 @@ import {
   type QueryResultRow,
 } from 'pg';
 import { StoreError } from '../store-error.ts';
-import { fateOf } from './commit-fate.ts';
+import { FATE_WAIT_MS, fateOf } from './commit-fate.ts';
 import { connectionConfig, databaseName } from './connection.ts';
 import { Gate } from './gate.ts';
 import { isConflict, isConnectionLost, toStoreError } from './postgres-errors.ts';
@@ -39,11 +39,13 @@ export interface DatabaseOptions {
   url: string;
   /** Connections of the pool. @default 10 */
   connections?: number | undefined;
+  /** How long the fate of a commit is asked for, in milliseconds. @default 10_000 */
+  fateWaitMs?: number | undefined;
 }
 
 /**
- * A pool of connections. What fails is a `StoreError`, and then nothing of the call is stored; with one exception that says
- * so: the answer to a `COMMIT` was lost, and the database did not come back in time to be asked (`internal`).
+ * A pool of connections. What fails is a `StoreError`, and then nothing of the call is stored; except with `outcome_unknown`:
+ * the answer to a `COMMIT` was lost, and the database did not come back in time to be asked.
  */
 export class Database {
   /** For messages. */
@@ -53,9 +55,11 @@ export class Database {
   readonly #config: ClientConfig;
   readonly #pool: Pool;
   readonly #gate: Gate;
+  readonly #fateWaitMs: number;
   readonly #nameOf = statementNames();
 
-  constructor({ url, connections = CONNECTIONS }: DatabaseOptions) {
+  constructor({ url, connections = CONNECTIONS, fateWaitMs = FATE_WAIT_MS }: DatabaseOptions) {
+    this.#fateWaitMs = fateWaitMs;
     this.name = databaseName(url);
     this.#config = connectionConfig(url);
     this.#pool = new Pool({ ...this.#config, max: connections });
@@ -104,7 +108,7 @@ export class Database {
         } catch (error) {
           if (!isConnectionLost(error)) throw error;
           lease.broken = true;
-          const fate = await fateOf(xid, this.#config);
+          const fate = await fateOf(xid, this.#config, this.#fateWaitMs);
           if (fate === 'unknown') throw this.#unknownFate(error);
           if (fate === 'aborted') throw error;
         }
@@ -163,7 +167,7 @@ export class Database {
 
   #unknownFate(cause: unknown): StoreError {
     const message = `The database ${this.name} was lost during a commit; whether it was carried out is not known.`;
-    return new StoreError('internal', message, { cause });
+    return new StoreError('outcome_unknown', message, { cause });
   }
 }
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { linksUsed, NOW, newCaller, newLink, newLinks, PUBLIC_URL } from '../contract/fixtures.ts';
-import { fateOf } from './commit-fate.ts';
 import { useCuttingProxy } from './cutting-proxy.test-suite.ts';
+import { Database } from './database.ts';
 import { openPostgresStore } from './index.ts';
 import { execute, usePostgres } from './test-postgres.test-suite.ts';
 
@@ -64,13 +64,18 @@ for (const cut of ['before COMMIT', 'after COMMIT'] as const) {
 }
 
 test('a commit whose fate can not be learnt is told apart from a database that is away', async () => {
-  const { store, proxy, directUrl } = await setUp();
-  const [row] = await execute(directUrl, 'SELECT pg_current_xact_id()::text AS xid');
-  const xid = String(row?.['xid']);
-  expect(await fateOf(xid, { connectionString: directUrl })).toBe('committed');
-  proxy.block(true);
-  expect(await fateOf(xid, { connectionString: proxy.url }, 300)).toBe('unknown');
-  await store.close();
+  const directUrl = await newDatabase();
+  const proxy = await newProxy(directUrl);
+  const db = new Database({ url: proxy.url, fateWaitMs: 300 });
+  await db.write((session) => session.run('CREATE TABLE kept (id int)'));
+  proxy.cuts.push('after COMMIT, for good');
+  const insert = () => db.write((session) => session.run('INSERT INTO kept VALUES (1)'));
+  await expect(insert()).rejects.toMatchObject({ name: 'StoreError', reason: 'outcome_unknown' });
+  await expect(insert()).rejects.toMatchObject({ name: 'StoreError', reason: 'unavailable' });
+  expect(await execute(directUrl, 'SELECT id FROM kept')).toEqual([{ id: 1 }]);
+  proxy.block(false);
+  expect(await insert()).toBe(1);
+  await db.close();
 });
 
 test('while the database is away everything rejects as unavailable; then it goes on', async () => {

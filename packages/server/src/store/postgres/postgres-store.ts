@@ -10,6 +10,7 @@ import type {
   CreateOutcome,
   CreateRequest,
   Domain,
+  JobProgress,
   LinkWatcher,
   NewLink,
   Outcome,
@@ -158,7 +159,7 @@ export class PostgresStore implements Store {
     return this.#read(pendingJobs);
   }
 
-  runJobChunk(jobId: string, now: number): Promise<{ processed: number; done: boolean }> {
+  runJobChunk(jobId: string, now: number): Promise<JobProgress> {
     return this.#write((session) => runJobChunk(this.#maker, session, jobId, now));
   }
 

@@ -96,6 +96,15 @@ export const initial: Migration = {
     ) WITH (fillfactor = 50);
     CREATE INDEX key_links_day ON key_links (day);
 
+    CREATE TABLE key_refusals (
+      key_id text NOT NULL,
+      minute bigint NOT NULL, -- when it began
+      reason text NOT NULL, -- the limit that refused
+      count bigint NOT NULL,
+      PRIMARY KEY (key_id, minute, reason)
+    ) WITH (fillfactor = 80);
+    CREATE INDEX key_refusals_minute ON key_refusals (minute);
+
     CREATE TABLE idempotency_records (
       account_id text NOT NULL,
       key text NOT NULL,

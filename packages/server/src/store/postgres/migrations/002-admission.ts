@@ -16,6 +16,7 @@ export const admission: Migration = {
       account text,
       day_start bigint, minute_start bigint, month_start bigint,
       day_limit bigint, minute_limit bigint, month_limit bigint, -- null is unlimited
+      last_to_end text[], -- the windows, the one that ends last first: of those that are full, that one refuses
       keys text[]
     ) RETURNS TABLE (granted bigint, day_used bigint, minute_used bigint, month_used bigint)
     LANGUAGE plpgsql AS $$
@@ -52,6 +53,19 @@ export const admission: Migration = {
           minute_requests = excluded.minute_requests
             + CASE WHEN history.minute = excluded.minute THEN history.minute_requests ELSE 0 END,
           minute = excluded.minute;
+
+      IF granted < cardinality(keys) THEN
+        INSERT INTO key_refusals AS refusals (key_id, minute, reason, count)
+          SELECT key, minute_start, full_window, count(*)
+            FROM unnest(keys) WITH ORDINALITY AS arrived (key, place), LATERAL (
+              SELECT name AS full_window FROM unnest(last_to_end) WITH ORDINALITY AS periods (name, place)
+                WHERE (name = 'day' AND day_used + granted >= day_limit)
+                  OR (name = 'minute' AND minute_used + granted >= minute_limit)
+                  OR (name = 'month' AND month_used + granted >= month_limit)
+                ORDER BY periods.place LIMIT 1) AS refusing
+            WHERE arrived.place > granted GROUP BY key, full_window ORDER BY key
+          ON CONFLICT (key_id, minute, reason) DO UPDATE SET count = refusals.count + excluded.count;
+      END IF;
       RETURN NEXT;
     END
     $$;

@@ -34,7 +34,7 @@ export async function admit(
     minute_used: number;
     month_used: number;
   }>(
-    'SELECT * FROM admit_requests($1, $2, $3, $4, $5, $6, $7, $8)',
+    'SELECT * FROM admit_requests($1, $2, $3, $4, $5, $6, $7, $8, $9)',
     accountId,
     day.startsAt,
     minute.startsAt,
@@ -42,6 +42,8 @@ export async function admit(
     requestLimit(limits, 'day'),
     requestLimit(limits, 'minute'),
     requestLimit(limits, 'month'),
+    // Of windows that end together, the first is said to refuse (see `refusingWindow`); sorting keeps their order.
+    windows.toSorted((a, b) => b.endsAt - a.endsAt).map(({ name }) => name),
     requests.map(({ caller }) => caller.keyId),
   );
   if (row === undefined) throw new StoreError('internal', 'Counting requests gave no answer.');

@@ -4,6 +4,7 @@ import {
   IDEMPOTENCY_RETENTION_MS,
   JOB_RETENTION_MS,
   KEY_HISTORY_RETENTION_MS,
+  REFUSAL_RETENTION_MS,
 } from '../../retention.ts';
 import type { Session } from '../session.ts';
 
@@ -26,6 +27,7 @@ export const PRUNE_STEPS: readonly PruneStep[] = [
   (session, now) => deleteCounters(session, 'month', startOfMonth(now - COUNTER_RETENTION_MS)),
   (session, now) => deleteSome(session, 'key_requests', 'day', oldestDay(now)),
   (session, now) => deleteSome(session, 'key_links', 'day', oldestDay(now)),
+  (session, now) => deleteSome(session, 'key_refusals', 'minute', now - REFUSAL_RETENTION_MS),
 ];
 
 function oldestDay(now: number): number {
@@ -34,8 +36,8 @@ function oldestDay(now: number): number {
 
 async function deleteSome(
   session: Session,
-  table: 'idempotency_records' | 'key_requests' | 'key_links',
-  column: 'created_at' | 'day',
+  table: 'idempotency_records' | 'key_requests' | 'key_links' | 'key_refusals',
+  column: 'created_at' | 'day' | 'minute',
   before: number,
 ): Promise<boolean> {
   const deleted = await session.run(

@@ -1,4 +1,4 @@
-import type { NewLink } from '../../store.ts';
+import type { JobProgress, NewLink } from '../../store.ts';
 import { StoreError } from '../../store-error.ts';
 import type { Session } from '../session.ts';
 import { insertLinks, type LinkMaker, toResultItem } from './insert-links.ts';
@@ -12,13 +12,13 @@ export async function runJobChunk(
   session: Session,
   jobId: string,
   now: number,
-): Promise<{ processed: number; done: boolean }> {
+): Promise<JobProgress> {
   const job = await session.get<{ account_id: string; total: number; processed: number }>(
     'SELECT account_id, total, processed FROM jobs WHERE id = $1 FOR UPDATE',
     jobId,
   );
-  if (job === undefined) return { processed: 0, done: true };
-  if (job.processed === job.total) return { processed: job.processed, done: true };
+  if (job === undefined) return { created: 0, processed: 0, done: true };
+  if (job.processed === job.total) return { created: 0, processed: job.processed, done: true };
 
   const next = await session.get<{ chunk: number; inputs: string }>(
     `SELECT chunk, inputs FROM job_chunks
@@ -44,5 +44,5 @@ export async function runJobChunk(
     processed,
     done ? now : null,
   );
-  return { processed, done };
+  return { created: links.length, processed, done };
 }

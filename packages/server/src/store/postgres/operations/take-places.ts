@@ -1,5 +1,6 @@
+import type { RefusalReason } from '@shortlink/sdk/wire';
 import { exceedsBatchSize } from '../../../domain/limits.ts';
-import { startOfDay } from '../../../domain/windows.ts';
+import { startOfDay, windowsAt } from '../../../domain/windows.ts';
 import type { Caller, PlanLimitReached } from '../../store.ts';
 import { StoreError } from '../../store-error.ts';
 import type { Session } from '../session.ts';
@@ -56,7 +57,7 @@ export async function takePlaces(
   if (total === undefined || allowed === null) {
     throw new StoreError('internal', `There is no account ${caller.accountId}.`);
   }
-  await countRefusal(session, caller, now);
+  await countRefusal(session, caller, 'links', now);
   return { ok: false, reason: 'plan_limit', limit: 'links', used: total.used, allowed };
 }
 
@@ -69,15 +70,29 @@ export async function refuseLargeBatch(
 ): Promise<PlanLimitReached | undefined> {
   const allowed = caller.limits.batch_size;
   if (allowed === null || !exceedsBatchSize(caller.limits, count)) return undefined;
-  await countRefusal(session, caller, now);
+  await countRefusal(session, caller, 'batch_size', now);
   return { ok: false, reason: 'plan_limit', limit: 'batch_size', used: count, allowed };
 }
 
-async function countRefusal(session: Session, caller: Caller, now: number): Promise<void> {
+/** In the history of the key, and among its last refusals. */
+async function countRefusal(
+  session: Session,
+  { keyId }: Caller,
+  reason: RefusalReason,
+  now: number,
+): Promise<void> {
+  const [minute] = windowsAt(now);
   await session.run(
     `INSERT INTO key_links AS history (key_id, day, links, refused) VALUES ($1, $2, 0, 1)
      ON CONFLICT (key_id, day) DO UPDATE SET refused = history.refused + 1`,
-    caller.keyId,
+    keyId,
     startOfDay(now),
+  );
+  await session.run(
+    `INSERT INTO key_refusals AS refusals (key_id, minute, reason, count) VALUES ($1, $2, $3, 1)
+     ON CONFLICT (key_id, minute, reason) DO UPDATE SET count = refusals.count + 1`,
+    keyId,
+    minute.startsAt,
+    reason,
   );
 }

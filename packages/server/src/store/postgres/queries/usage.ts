@@ -1,7 +1,7 @@
-import type { KeyDay, KeyUsage, Usage, WindowUsage } from '@shortlink/sdk/wire';
+import type { KeyDay, KeyRefusal, KeyUsage, Usage, WindowUsage } from '@shortlink/sdk/wire';
 import { requestLimit } from '../../../domain/limits.ts';
 import { dateOf, type WindowName, windowsAt } from '../../../domain/windows.ts';
-import { USAGE_HISTORY_DAYS } from '../../retention.ts';
+import { REFUSAL_RETENTION_MS, USAGE_HISTORY_DAYS, USAGE_REFUSALS } from '../../retention.ts';
 import { StoreError } from '../../store-error.ts';
 import type { Session } from '../session.ts';
 import { findAccount } from './accounts.ts';
@@ -81,10 +81,9 @@ async function keyUsages(session: Session, accountId: string, now: number): Prom
     month.startsAt,
     month.endsAt,
   );
-  const histories = await keyHistories(
-    session,
-    rows.map((row) => row.id),
-  );
+  const ids = rows.map((row) => row.id);
+  const histories = await keyHistories(session, ids);
+  const refusals = await keyRefusals(session, ids, now);
   return rows.map((row) => ({
     id: row.id,
     name: row.name,
@@ -92,6 +91,7 @@ async function keyUsages(session: Session, accountId: string, now: number): Prom
     created_at: new Date(row.created_at).toISOString(),
     requests: { minute: row.minute, day: row.day, month: row.month },
     history: histories.get(row.id) ?? [],
+    recent_refusals: refusals.get(row.id) ?? [],
   }));
 }
 
@@ -116,11 +116,38 @@ async function keyHistories(
      ORDER BY day`,
     keyIds,
   );
-  const histories = new Map<string, KeyDay[]>();
-  for (const { key_id, day, ...counts } of rows) {
-    const history = histories.get(key_id) ?? [];
-    history.push({ date: dateOf(day), ...counts });
-    histories.set(key_id, history);
+  return groupByKey(rows, ({ day, ...counts }) => ({ date: dateOf(day), ...counts }));
+}
+
+/** The last refusals of each key by a limit, newest first. */
+async function keyRefusals(
+  session: Session,
+  keyIds: readonly string[],
+  now: number,
+): Promise<Map<string, KeyRefusal[]>> {
+  const rows = await session.all<{ key_id: string; minute: number; reason: string; count: number }>(
+    `SELECT key_id, minute, reason, count FROM unnest($1::text[]) AS wanted (id), LATERAL (
+       SELECT key_id, minute, reason, count FROM key_refusals
+       WHERE key_id = wanted.id AND minute >= $2 ORDER BY minute DESC, reason LIMIT ${USAGE_REFUSALS}) AS refusals
+     ORDER BY minute DESC, reason`,
+    keyIds,
+    now - REFUSAL_RETENTION_MS,
+  );
+  return groupByKey(rows, ({ minute, ...refusal }) => ({
+    minute: new Date(minute).toISOString(),
+    ...refusal,
+  }));
+}
+
+function groupByKey<R extends { key_id: string }, T>(
+  rows: readonly R[],
+  show: (row: Omit<R, 'key_id'>) => T,
+): Map<string, T[]> {
+  const groups = new Map<string, T[]>();
+  for (const { key_id, ...row } of rows) {
+    const group = groups.get(key_id) ?? [];
+    group.push(show(row));
+    groups.set(key_id, group);
   }
-  return histories;
+  return groups;
 }
