@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client, type ClientConfig } from 'pg';
+import { endSoon } from './end-soon.ts';
 
 /** How long the fate of a commit is asked for while the database is away, and the wait between two tries, in milliseconds. */
 export const FATE_WAIT_MS = 10_000;
@@ -39,6 +40,6 @@ async function ask(xid: string, config: ClientConfig): Promise<string | null> {
     );
     return rows[0]?.status ?? null;
   } finally {
-    await client.end().catch(() => undefined);
+    await endSoon(client.end());
   }
 }

@@ -13,6 +13,8 @@ export interface CuttingProxy {
   cuts: Cut[];
   /** Lets nobody through, and cuts all who are. */
   block: (blocked: boolean) => void;
+  /** Passes nothing on from now on, and says nothing of it, like a network that swallows packets. */
+  swallow: () => void;
 }
 
 /** Gives each test of a group proxies of its own. */
@@ -26,8 +28,10 @@ export function useCuttingProxy(): (databaseUrl: string) => Promise<CuttingProxy
     const open = new Set<Socket>();
     const cuts: Cut[] = [];
     let blocked = false;
+    let swallowing = false;
     const server = createServer((client) => {
-      if (blocked) client.destroy();
+      if (swallowing) open.add(client.on('error', () => undefined));
+      else if (blocked) client.destroy();
       else pass(client, connect(Number(target.port), target.hostname), { open, cuts, block });
     });
     const cutAll = () => {
@@ -49,6 +53,10 @@ export function useCuttingProxy(): (databaseUrl: string) => Promise<CuttingProxy
       url: Object.assign(new URL(databaseUrl), { host: `127.0.0.1:${address.port}` }).href,
       cuts,
       block,
+      swallow: () => {
+        for (const socket of open) socket.removeAllListeners('data').resume();
+        swallowing = true;
+      },
     };
   };
 }

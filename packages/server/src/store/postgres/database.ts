@@ -9,6 +9,7 @@ import {
 import { StoreError } from '../store-error.ts';
 import { FATE_WAIT_MS, fateOf } from './commit-fate.ts';
 import { connectionConfig, databaseName } from './connection.ts';
+import { endSoon } from './end-soon.ts';
 import { Gate } from './gate.ts';
 import { isConflict, isConnectionLost, toStoreError } from './postgres-errors.ts';
 import { type Session, type SqlValue, sessionOn } from './session.ts';
@@ -118,7 +119,7 @@ export class Database {
   }
 
   async close(): Promise<void> {
-    await this.#pool.end();
+    await endSoon(this.#pool.end());
   }
 
   #attempts<T>(

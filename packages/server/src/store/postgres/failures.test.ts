@@ -102,6 +102,19 @@ test('while the database is away everything rejects as unavailable; then it goes
   await store.close();
 });
 
+test('a database that vanishes without a word is noticed: by a ping in two seconds, by who watches links in one', async () => {
+  const { store, proxy } = await setUp();
+  const connected: boolean[] = [];
+  store.watchLinks?.({ changed: () => undefined, connected: (is) => connected.push(is) });
+  await store.ping();
+  await expect.poll(() => connected).toEqual([true]);
+  proxy.swallow();
+  await expect.poll(() => connected, { timeout: 1_000, interval: 20 }).toEqual([true, false]);
+  await expect(store.ping()).rejects.toMatchObject({ name: 'StoreError', reason: 'unavailable' });
+  proxy.block(true);
+  await store.close();
+});
+
 test('sessions that the server ends while they are idle are replaced', async () => {
   const { store, directUrl } = await setUp();
   await Promise.all(Array.from({ length: 10 }, () => store.ping()));

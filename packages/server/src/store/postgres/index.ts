@@ -4,6 +4,7 @@ import { shortUrlMaker } from '../short-url.ts';
 import type { Store } from '../store.ts';
 import { connectionConfig, databaseName } from './connection.ts';
 import { Database } from './database.ts';
+import { endSoon } from './end-soon.ts';
 import { PgBossQueue } from './job-queue.ts';
 import { LinkChanges } from './link-changes.ts';
 import { type MigrationReport, migrate } from './migrate.ts';
@@ -36,7 +37,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   try {
     await bringUpToDate(url, queue);
   } catch (error) {
-    await queue.close().catch(() => undefined);
+    await endSoon(queue.close());
     throw error;
   }
   return new PostgresStore({
@@ -57,7 +58,7 @@ export async function migratePostgres(url: string): Promise<MigrationReport> {
   try {
     return await bringUpToDate(url, queue);
   } finally {
-    await queue.close().catch(() => undefined);
+    await endSoon(queue.close());
   }
 }
 
@@ -75,6 +76,6 @@ async function bringUpToDate(url: string, queue: PgBossQueue): Promise<Migration
   } catch (error) {
     throw toStoreError(error, name);
   } finally {
-    await client.end().catch(() => undefined);
+    await endSoon(client.end());
   }
 }

@@ -38,6 +38,9 @@ const QUEUE_OPTIONS = {
 /** Connections of pg-boss, apart from those of requests, so that neither keeps the other waiting. */
 const CONNECTIONS = 2;
 
+/** An answer that takes longer never comes, in milliseconds. */
+const ANSWER_TIMEOUT_MS = 30_000;
+
 /** Hands jobs out over all instances, with pg-boss. This module alone knows it. */
 export class PgBossQueue implements JobQueue {
   readonly #boss: PgBoss;
@@ -47,7 +50,7 @@ export class PgBossQueue implements JobQueue {
 
   constructor(url: string) {
     this.#boss = new PgBoss({
-      connectionString: url,
+      connectionString: withQueryTimeout(url),
       application_name: 'shortlink-jobs',
       connectionTimeoutMillis: 3_000,
       max: CONNECTIONS,
@@ -114,4 +117,11 @@ export class PgBossQueue implements JobQueue {
     await this.stop();
     if (this.#started !== undefined) await this.#boss.stop({ graceful: false });
   }
+}
+
+/** pg-boss has no option for it, but hands the address on to the driver, which takes its options from there too. */
+function withQueryTimeout(url: string): string {
+  const withOption = new URL(url);
+  withOption.searchParams.set('query_timeout', String(ANSWER_TIMEOUT_MS));
+  return withOption.href;
 }

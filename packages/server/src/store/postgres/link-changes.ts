@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client, type ClientConfig } from 'pg';
 import type { LinkWatcher } from '../store.ts';
+import { endSoon } from './end-soon.ts';
 
 /** Where changes of links are told; the payload is the code. */
 export const LINK_CHANGES_CHANNEL = 'shortlink_link_changes';
@@ -41,7 +42,6 @@ export class LinkChanges {
     const { signal } = this.#closing;
     while (!signal.aborted) {
       await this.#listen(signal).catch(() => undefined);
-      for (const watcher of this.#watchers) watcher.connected(false);
       await delay(RECONNECT_MS, undefined, { signal }).catch(() => undefined);
     }
   }
@@ -63,7 +63,8 @@ export class LinkChanges {
         await client.query('SELECT 1');
       }
     } finally {
-      await client.end().catch(() => undefined);
+      for (const watcher of this.#watchers) watcher.connected(false);
+      await endSoon(client.end());
     }
   }
 }

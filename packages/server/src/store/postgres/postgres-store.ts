@@ -21,6 +21,7 @@ import type {
 import { StoreError } from '../store-error.ts';
 import { CallGroups } from './call-groups.ts';
 import type { Database } from './database.ts';
+import { endSoon } from './end-soon.ts';
 import type { PgBossQueue } from './job-queue.ts';
 import type { LinkChanges } from './link-changes.ts';
 import { OpenCalls } from './open-calls.ts';
@@ -220,8 +221,7 @@ export class PostgresStore implements Store {
 
   async #close(): Promise<void> {
     await this.#calls.close();
-    // Without a database there is no saying goodbye to it.
-    await Promise.allSettled([this.jobQueue.close(), this.#linkChanges.close()]);
+    await Promise.all([endSoon(this.jobQueue.close()), this.#linkChanges.close()]);
     await this.#db.close();
   }
 
