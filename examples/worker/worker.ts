@@ -18,8 +18,9 @@ export default {
     const shortlink = new Shortlink({
       apiKey: env.SHORTLINK_API_KEY,
       baseUrl: env.SHORTLINK_BASE_URL,
-      // Who waits for a page gives up before this.
+      // Who waits for a page waits no longer than this.
       totalTimeoutMs: 10_000,
+      maxRetryAfterMs: 3_000,
     });
     try {
       // Nobody waits for it any more: don't either.

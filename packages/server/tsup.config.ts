@@ -5,6 +5,7 @@ export default defineConfig({
     main: 'src/main.ts',
     index: 'src/index.ts',
     testing: 'src/testing/index.ts',
+    'testing-msw': 'src/testing/msw.ts',
     'writer-thread': 'src/store/sqlite/writer-thread.ts',
   },
   // The analytics page is read at run time, from beside the bundle.
@@ -12,7 +13,13 @@ export default defineConfig({
   format: ['esm'],
   target: 'node22',
   platform: 'node',
-  dts: { entry: { index: 'src/index.ts', testing: 'src/testing/index.ts' } },
+  dts: {
+    entry: {
+      index: 'src/index.ts',
+      testing: 'src/testing/index.ts',
+      'testing-msw': 'src/testing/msw.ts',
+    },
+  },
   sourcemap: true,
   clean: true,
   splitting: true,

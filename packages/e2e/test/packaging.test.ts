@@ -70,20 +70,26 @@ describe('the packed SDK', () => {
     expect(await node('cjs-javascript', 'main.js')).toBe('true\n');
   });
 
-  it('runs the first example of its README', async () => {
-    const [example] = codeBlocks(
-      await readFile(join(consumer.installed, 'README.md'), 'utf8'),
-    ).filter(({ language }) => language === 'ts');
-    const program = example?.code
-      .replace('YOUR_KEY', env.SHORTLINK_API_KEY)
-      .replace('https://go.example.com', env.SHORTLINK_BASE_URL);
-    await writeFile(join(consumer.folder, 'esm-javascript/readme.js'), program ?? '');
-    const printed = await node('esm-javascript', 'readme.js');
-    expect(printed.trim().split('\n')).toEqual([
+  it('runs the examples of its README, the first one as it is printed there', async () => {
+    const readme = await readFile(join(consumer.installed, 'README.md'), 'utf8');
+    const examples = codeBlocks(readme).filter(
+      ({ language, code }) => language === 'ts' && !/from '(?!@shortlink\/sdk')/.test(code),
+    );
+    expect(examples.length).toBeGreaterThanOrEqual(4);
+    const printed: string[] = [];
+    for (const { code, line } of examples) {
+      const program = code
+        .replace('YOUR_KEY', env.SHORTLINK_API_KEY)
+        .replace('https://go.example.com', env.SHORTLINK_BASE_URL);
+      await writeFile(join(consumer.folder, `esm-typescript/readme-${line}.ts`), program);
+      printed.push(await node('esm-typescript', `readme-${line}.ts`));
+    }
+    expect(printed[0]?.trim().split('\n')).toEqual([
       expect.stringContaining(env.SHORTLINK_BASE_URL),
       expect.stringMatching(/^0 http/),
       expect.stringMatching(/^1 http/),
     ]);
+    expect(printed.slice(1).join('')).not.toMatch(/unknown|failed|may exist/);
   });
 
   const forms = ['esm', 'cjs'].flatMap((form) => COMPILERS.map((entry) => ({ form, ...entry })));

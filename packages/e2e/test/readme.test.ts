@@ -1,7 +1,9 @@
 import { globSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import * as client from '@shortlink/sdk';
 import { describe, expect, it } from 'vitest';
 import { codeBlocks } from '../src/code-blocks.ts';
+import { interfaceMembers } from '../src/interface-members.ts';
 import { typeCheck } from '../src/type-check.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
@@ -46,5 +48,50 @@ describe('the code in the READMEs', () => {
         expect(() => JSON.parse(text), `${name}:${line}`).not.toThrow();
       }
     }
+  });
+});
+
+describe("the tables of the client's README", () => {
+  const sdk = (path: string) => readFileSync(`${ROOT}/packages/sdk/${path}`, 'utf8');
+  const readme = sdk('README.md');
+  /** The rows of a section's first table that begin with code, as cells. */
+  const rows = (heading: string) => {
+    const section = readme.split(new RegExp(`^## ${heading}$`, 'm'))[1]?.split(/^##/m)[0] ?? '';
+    return section
+      .split('\n')
+      .filter((line) => line.startsWith('| `'))
+      .map((line) => line.split(/(?<!\\)\|/).map((cell) => cell.trim().replaceAll('`', '')));
+  };
+
+  it.each([
+    { heading: 'Options', file: 'src/options.ts', name: 'ShortlinkOptions', inherited: [] },
+    {
+      heading: 'Bulk',
+      file: 'src/bulk/types.ts',
+      name: 'CreateManyOptions',
+      inherited: ['timeoutMs', 'maxRetries', 'headers'],
+    },
+    { heading: 'Watching', file: 'src/http/hooks.ts', name: 'ShortlinkHooks', inherited: [] },
+  ])('has every member of $name, with its default', ({ heading, file, name, inherited }) => {
+    const members = interfaceMembers(sdk(file), name);
+    const table = new Map(rows(heading).map(([, option = '', value]) => [option, value]));
+    const names = [...members.map((member) => member.name), ...inherited];
+    expect([...table.keys()].toSorted()).toEqual(names.toSorted());
+    for (const { name: option, defaultText = '' } of members) {
+      const amount = /^[\d_]+$/.exec(defaultText)?.[0];
+      if (amount === undefined) continue;
+      expect(table.get(option), option).toBe(
+        Number(amount.replaceAll('_', '')).toLocaleString('en'),
+      );
+    }
+  });
+
+  it('has every error class, and the options of every call', () => {
+    const classes = Object.keys(client).filter((name) => name.endsWith('Error'));
+    const described = rows('Errors').map(([, name]) => name);
+    expect([...described, 'ShortlinkError'].toSorted()).toEqual(classes.toSorted());
+    const members = interfaceMembers(sdk('src/options.ts'), 'RequestOptions');
+    const call = /Every call also takes `\{ (.*) \}`/.exec(readme)?.[1]?.split(', ');
+    expect(call?.toSorted()).toEqual(members.map(({ name }) => name).toSorted());
   });
 });

@@ -46,6 +46,45 @@ describe('a batch of a bulk run', () => {
     expect(items.map((item) => item.outcome)).toEqual(['created', 'created']);
   });
 
+  it('is not written before its journal has it', async () => {
+    let written = () => {};
+    const onBatch = ({ type }: BatchEvent) =>
+      type === 'sent' ? new Promise<void>((resolve) => (written = resolve)) : undefined;
+    const { network, items, done } = start({}, { concurrency: 1, batchSize: 2, onBatch });
+    await settle();
+    expect(network.sent).toHaveLength(0);
+    written();
+    await settle();
+    expect(network.sent).toHaveLength(1);
+    await network.answer(0, json({ error: 'no' }, 401));
+    expect(await done).toMatchObject({ status: 401 });
+    expect(items).toEqual([]);
+  });
+
+  it('that is aborted while its journal is being written ends after that', async () => {
+    const controller = new AbortController();
+    const steps: string[] = [];
+    const onBatch = async ({ type }: BatchEvent) => {
+      steps.push(`${type} begins`);
+      if (type === 'sent') controller.abort(new Error('enough'));
+      await settle();
+      steps.push(`${type} is written`);
+    };
+    // With a time limit the call ends with the abort itself, whatever is going on in it.
+    const { network, done } = start(
+      { totalTimeoutMs: 60_000 },
+      { batchSize: 2, onBatch, signal: controller.signal },
+    );
+    await done;
+    expect(steps.slice(2)).toEqual([
+      'sent begins',
+      'sent is written',
+      'unsent begins',
+      'unsent is written',
+    ]);
+    expect(network.sent).toHaveLength(0);
+  });
+
   it.each(['stopSignal', 'signal'] as const)(
     'that waits for the pace is unsent as soon as %s is aborted',
     async (name) => {

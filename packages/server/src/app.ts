@@ -8,13 +8,14 @@ import type { Logger } from './logger.ts';
 import { Metrics } from './metrics/metrics.ts';
 import { admit } from './middleware/admit.ts';
 import { answerError } from './middleware/answer-error.ts';
-import { apiCors, apiSecurityHeaders } from './middleware/api-headers.ts';
+import { apiCors, noStore } from './middleware/api-headers.ts';
 import { authenticate } from './middleware/authenticate.ts';
 import type { AppEnv } from './middleware/env.ts';
 import { createRunOnce } from './middleware/idempotency.ts';
 import { logRequests } from './middleware/log-requests.ts';
 import { measure } from './middleware/measure.ts';
 import { requirePermission } from './middleware/require-permission.ts';
+import { securityHeaders, setSecurityHeaders } from './middleware/security-headers.ts';
 import { createOwnHosts } from './own-hosts.ts';
 import { analytics } from './routes/analytics.ts';
 import { createBatch } from './routes/create-batch.ts';
@@ -66,7 +67,10 @@ export function createApp(options: AppOptions): Hono<AppEnv> {
   const app = new Hono<AppEnv>();
   app.onError(answerError(logger, deps.metrics));
   // Answered, not thrown: the check for a wrong method looks at plain 404s only.
-  app.notFound((c) => c.json(notFound('Path').body, 404));
+  app.notFound((c) => {
+    setSecurityHeaders(c);
+    return c.json(notFound('Path').body, 404);
+  });
 
   app.use(requestId({ limitLength: MAX_REQUEST_ID_LENGTH }));
   app.use(measure(deps.metrics));
@@ -79,7 +83,8 @@ export function createApp(options: AppOptions): Hono<AppEnv> {
       },
     }),
   );
-  app.use('/api/*', apiCors(), apiSecurityHeaders());
+  const secured = securityHeaders();
+  app.use('/api/*', apiCors(), secured, noStore());
 
   // The order of the checks is DESIGN section 2: 401, 429, 403, then what the handler finds.
   const identified = authenticate(store);
@@ -89,11 +94,15 @@ export function createApp(options: AppOptions): Hono<AppEnv> {
   app.post(ROUTES.linksBatch, identified, admitted, writer, createBatch(deps));
   app.get(`${ROUTES.jobs}/:id`, identified, admitted, getJob(deps));
   app.get(ROUTES.usage, identified, getUsage(deps));
-  app.get('/analytics', analytics());
-  app.get('/openapi.json', openApi(options.publicUrl));
-  app.get('/healthz', health);
-  app.get('/readyz', readiness(deps));
-  app.get('/metrics', metricsRoute({ metrics: deps.metrics, token: options.metricsToken }));
+  app.get('/analytics', secured, analytics());
+  app.get('/openapi.json', secured, openApi(options.publicUrl));
+  app.get('/healthz', secured, health);
+  app.get('/readyz', secured, readiness(deps));
+  app.get(
+    '/metrics',
+    secured,
+    metricsRoute({ metrics: deps.metrics, token: options.metricsToken }),
+  );
   app.get('/:code', redirect(deps));
   return app;
 }

@@ -1,8 +1,9 @@
 /** {@link FloorService} on bare node:http. Started by `server/targets.ts`. */
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer } from 'node:http';
 import { answerParent } from '../frame/answer-parent.ts';
 import { listenOnLoopback } from '../frame/listen-on-loopback.ts';
 import { FloorService } from './floor-service.ts';
+import { answerJson, readBody } from './plain-http.ts';
 
 const service = new FloorService();
 
@@ -10,11 +11,11 @@ const server = createServer((request, response) => {
   const path = request.url ?? '';
   if (request.method === 'POST') {
     readBody(request, (body) => {
-      if (path === '/api/v1/links') answer(response, 201, service.createLink(body));
-      else answer(response, 200, service.createBatch(body));
+      if (path === '/api/v1/links') answerJson(response, 201, service.createLink(body));
+      else answerJson(response, 200, service.createBatch(body));
     });
   } else if (path.startsWith('/api/v1/jobs/')) {
-    answer(response, 200, service.job(path.slice('/api/v1/jobs/'.length)));
+    answerJson(response, 200, service.job(path.slice('/api/v1/jobs/'.length)));
   } else {
     const target = service.target(path.slice(1));
     if (target === undefined) response.writeHead(404, { 'Content-Length': 0 });
@@ -22,21 +23,6 @@ const server = createServer((request, response) => {
     response.end();
   }
 });
-
-function readBody(request: IncomingMessage, onBody: (body: string) => void): void {
-  const chunks: Buffer[] = [];
-  request.on('data', (chunk: Buffer) => chunks.push(chunk));
-  request.on('end', () => onBody(Buffer.concat(chunks).toString()));
-}
-
-function answer(response: ServerResponse, status: number, value: object): void {
-  const body = JSON.stringify(value);
-  response.writeHead(status, {
-    'Content-Type': 'application/json',
-    'Content-Length': Buffer.byteLength(body),
-  });
-  response.end(body);
-}
 
 const url = await listenOnLoopback(server);
 answerParent(() => url);

@@ -11,9 +11,10 @@ export interface Target {
 }
 
 /** The floors: what answers the same requests and does nothing else. */
-export const FLOORS = {
+const FLOORS = {
   'node:http': new URL('./floor-http.ts', import.meta.url),
   Hono: new URL('./floor-hono.ts', import.meta.url),
+  'node:http, a commit each': new URL('./floor-commit-each.ts', import.meta.url),
 } as const;
 
 const SERVER_PROGRAM = fileURLToPath(import.meta.resolve('@shortlink/server/package.json')).replace(
@@ -32,11 +33,17 @@ export async function startTargets(context: SectionContext): Promise<Target[]> {
   ];
 }
 
+/** What a server does that commits in each request, as most do. */
+export function startCommitEach(context: SectionContext): Promise<Target> {
+  return startFloor(context, 'node:http, a commit each', join(context.directory, 'each.db'));
+}
+
 async function startFloor(
   { children }: SectionContext,
   name: keyof typeof FLOORS,
+  ...args: string[]
 ): Promise<Target> {
-  const child = await children.start(FLOORS[name]);
+  const child = await children.start(FLOORS[name], args);
   return { name, url: await child.ask<string>('url'), pid: child.pid, apiKey: 'none' };
 }
 

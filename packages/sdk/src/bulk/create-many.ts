@@ -8,7 +8,7 @@ import { SourceReader } from './source-reader.ts';
 import type { BulkItem, CreateManyOptions } from './types.ts';
 
 /** Batches in flight at once, where the caller names no number. */
-export const DEFAULT_CONCURRENCY = 4;
+const DEFAULT_CONCURRENCY = 4;
 
 /**
  * Creates a link for every entry of `source`, in batches, and yields what became of each, in order. The source is read

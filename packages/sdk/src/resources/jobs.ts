@@ -11,7 +11,7 @@ import { JobForecast } from './job-forecast.ts';
 import { firstPollDelay, nextPollDelay, type PollSample, remainingRange } from './poll-timing.ts';
 
 /** Longest wait for a job, in milliseconds, where the caller names none: one hour. */
-export const DEFAULT_JOB_TIMEOUT_MS = 3_600_000;
+const DEFAULT_JOB_TIMEOUT_MS = 3_600_000;
 
 /** Time for a poll that begins just before the deadline, in milliseconds. */
 const LAST_POLL_MS = 1_000;

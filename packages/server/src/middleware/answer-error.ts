@@ -5,6 +5,7 @@ import type { Logger } from '../logger.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import { StoreError, type StoreErrorReason } from '../store/store-error.ts';
 import type { AppEnv } from './env.ts';
+import { setSecurityHeaders } from './security-headers.ts';
 
 /**
  * Failures of the database that pass, and with which nothing was stored: 503 and `Retry-After`, at which clients send
@@ -22,6 +23,7 @@ const PASSING: ReadonlySet<StoreErrorReason> = new Set<StoreErrorReason>([
 /** Answers what was thrown: a {@link Problem} as it says, anything else without its cause, which only the log gets. */
 export function answerError(logger: Logger | undefined, metrics: Metrics): ErrorHandler<AppEnv> {
   return (error, c) => {
+    setSecurityHeaders(c);
     if (error instanceof Problem) {
       metrics.countRefusal(error.code);
       return c.json(error.body, error.status, error.headers);

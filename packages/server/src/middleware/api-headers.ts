@@ -22,13 +22,10 @@ export function apiCors() {
   });
 }
 
-/** API answers are private data in JSON: never stored by a cache, never sniffed or framed as something else. */
-export function apiSecurityHeaders() {
+/** API answers are private data: never stored by a cache. */
+export function noStore() {
   return createMiddleware(async (c, next) => {
     c.header('Cache-Control', 'no-store');
-    c.header('X-Content-Type-Options', 'nosniff');
-    c.header('Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'");
-    c.header('Referrer-Policy', 'no-referrer');
     await next();
   });
 }

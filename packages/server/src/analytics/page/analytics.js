@@ -92,24 +92,26 @@ function render(usage) {
   byId('status').textContent = `As of ${new Date().toLocaleTimeString()}`;
   byId('limits').replaceChildren(
     limitCard('Requests this minute', requests.minute, resets(requests.minute)),
-    limitCard('Requests today (UTC)', requests.day, resets(requests.day)),
-    limitCard('Requests this month (UTC)', requests.month, resets(requests.month)),
-    limitCard('Short links', usage.links, 'in total'),
-    limitCard('API keys', usage.api_keys, 'in use'),
-    limitCard('Links in one batch', { used: null, limit: usage.batch_size ?? 10_000 }, ''),
+    limitCard('Requests today', requests.day, resets(requests.day)),
+    limitCard('Requests this month', requests.month, resets(requests.month)),
+    limitCard('Short links in total', usage.links),
+    limitCard('API keys', usage.api_keys),
+    limitCard('Links in one batch', { used: null, limit: usage.batch_size ?? 10_000 }),
   );
   byId('keys').replaceChildren(...usage.keys.map((key) => keyCard(key, usage)));
 }
 
 function resets({ resets_at }) {
   const end = new Date(resets_at);
-  const minutes = Math.max(1, Math.round((end - Date.now()) / 60_000));
+  const seconds = Math.max(1, Math.round((end - Date.now()) / 1_000));
+  if (seconds < 60) return `new in ${seconds} s`;
+  const minutes = Math.round(seconds / 60);
   if (minutes < 60) return `new in ${minutes} min`;
   if (minutes < 48 * 60) return `new in ${Math.round(minutes / 60)} h`;
   return `new on ${shortDate.format(end)}`;
 }
 
-function limitCard(name, { used, limit }, note) {
+function limitCard(name, { used, limit }, note = '') {
   const card = fromTemplate('limit-template');
   fill(card, '.limit-name', name);
   if (used === null) {
@@ -119,13 +121,14 @@ function limitCard(name, { used, limit }, note) {
   }
   fill(card, '.used', number.format(used));
   fill(card, '.allowed', limit === null ? 'no limit' : `of ${number.format(limit)}`);
-  fill(card, '.note', limit === null ? note : `${percent(used, limit)} used, ${note}`);
+  fill(card, '.note', [percent(used, limit), note].filter((part) => part !== '').join(', '));
   card.querySelector('usage-meter').show({ name, used, limit });
   return card;
 }
 
 function percent(used, limit) {
-  return `${limit === 0 ? 100 : Math.min(100, Math.floor((used / limit) * 100))} %`;
+  if (limit === null) return '';
+  return `${limit === 0 ? 100 : Math.min(100, Math.floor((used / limit) * 100))} % used`;
 }
 
 function keyCard(key, usage) {
@@ -143,28 +146,30 @@ function keyCard(key, usage) {
       share('This month', key.requests.month, usage.requests.month),
       share('Links in 30 days', made, usage.links),
     );
-  const keyName = key.name || key.id;
-  card.querySelector('.requests').show({
-    days,
-    parts: ['requests', 'refused'],
-    title: `Requests a day with the key ${keyName}`,
-  });
-  card
-    .querySelector('.links')
-    .show({ days, parts: ['links'], title: `Links created a day with the key ${keyName}` });
+  if (days.some((day) => day.requests + day.refused + day.links > 0)) {
+    showHistory(card, days, key.name || key.id);
+  } else {
+    card.querySelector('.history').hidden = true;
+    card.querySelector('.no-use').hidden = false;
+  }
+  showRefusals(card, key.recent_refusals ?? []);
+  return card;
+}
+
+function showHistory(card, days, keyName) {
+  const parts = ['requests', 'refused'];
+  card.querySelector('.requests').show({ days, parts, title: `Requests a day with ${keyName}` });
+  const title = `Links created a day with ${keyName}`;
+  card.querySelector('.links').show({ days, parts: ['links'], title });
   addRows(
     card.querySelector('.days tbody'),
     days
       .toReversed()
-      .map((day) => [
-        day.date,
-        number.format(day.requests),
-        number.format(day.refused),
-        number.format(day.links),
+      .map(({ date, ...counts }) => [
+        date,
+        ...[counts.requests, counts.refused, counts.links].map((count) => number.format(count)),
       ]),
   );
-  showRefusals(card, key.recent_refusals ?? []);
-  return card;
 }
 
 /** What this key used of a limit of the account; the paler part is what all keys used. */
@@ -212,7 +217,8 @@ function addRows(body, rows) {
 }
 
 function fromTemplate(id) {
-  return byId(id).content.firstElementChild.cloneNode(true);
+  // Imported, not cloned: only then do the custom elements in it come to life at once.
+  return document.importNode(byId(id).content, true).firstElementChild;
 }
 
 /** Always as text: names of keys are whatever somebody typed. */

@@ -1,0 +1,20 @@
+import { DatabaseSync } from 'node:sqlite';
+import { openSqliteStore } from '@shortlink/server';
+
+/** The server's own table of links in a new file, with the server's own durability and nothing around it. */
+export async function openBareTable(
+  path: string,
+): Promise<{ db: DatabaseSync; insert: (code: string, targetUrl: string) => void }> {
+  // The store makes the tables, so that they are always those of today.
+  await (await openSqliteStore({ path, publicUrl: 'http://127.0.0.1' })).close();
+  const db = new DatabaseSync(path, { enableForeignKeyConstraints: false });
+  db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -32768');
+  const statement = db.prepare(
+    `INSERT INTO links (code, id, account_id, target_url, title, redirect_type, tags, created_at)
+     VALUES (?, ?, 'bench', ?, '', 302, '["bench"]', ?)`,
+  );
+  return {
+    db,
+    insert: (code, targetUrl) => statement.run(code, crypto.randomUUID(), targetUrl, Date.now()),
+  };
+}

@@ -1,0 +1,87 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { Readable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import { collectOutput } from './run-process.ts';
+import { tempFolder } from './temp-folder.ts';
+
+/** Where workerd says on which port it listens. */
+const CONTROL_FD = 3;
+
+/** A worker that runs. */
+export interface RunningWorker extends AsyncDisposable {
+  url: string;
+  /** What it has printed so far. */
+  output: () => string;
+}
+
+/**
+ * Runs a module as Cloudflare runs it by default, save that it may reach servers on this machine. No Node compatibility.
+ *
+ * @param bindings texts in its `env`, by name
+ */
+export async function startWorkerd(
+  script: string,
+  bindings: Readonly<Record<string, string>> = {},
+): Promise<RunningWorker> {
+  await using cleanup = new AsyncDisposableStack();
+  const folder = cleanup.use(await tempFolder());
+  await writeFile(join(folder.path, 'worker.js'), script);
+  const config = join(folder.path, 'config.capnp');
+  await writeFile(config, configOf(bindings));
+
+  const program = fileURLToPath(import.meta.resolve('workerd/bin/workerd'));
+  const child = spawn(program, ['serve', config, `--control-fd=${CONTROL_FD}`], {
+    stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
+  });
+  const output = collectOutput(child);
+  const closed = once(child, 'close');
+  cleanup.defer(async () => {
+    // SIGTERM would wait for the request in flight.
+    child.kill('SIGKILL');
+    await closed;
+  });
+  const port = await listeningPort(child).catch((error: unknown) => {
+    throw new Error(`${error}:\n${output()}`, { cause: error });
+  });
+  const kept = cleanup.move();
+  return {
+    url: `http://127.0.0.1:${port}/`,
+    output,
+    [Symbol.asyncDispose]: () => kept.disposeAsync(),
+  };
+}
+
+function configOf(bindings: Readonly<Record<string, string>>): string {
+  const texts = Object.entries(bindings).map(
+    // The escapes of JSON are among those that Cap'n Proto's texts know.
+    ([name, text]) => `(name = ${JSON.stringify(name)}, text = ${JSON.stringify(text)})`,
+  );
+  return `
+using Workerd = import "/workerd/workerd.capnp";
+const config :Workerd.Config = (
+  services = [
+    (name = "main", worker = (
+      modules = [(name = "worker", esModule = embed "worker.js")],
+      bindings = [${texts.join(', ')}],
+      compatibilityDate = "2026-01-01",
+    )),
+    (name = "internet", network = (allow = ["local"])),
+  ],
+  sockets = [(name = "http", address = "127.0.0.1:0", http = (), service = "main")],
+);
+`;
+}
+
+async function listeningPort(child: ChildProcess): Promise<number> {
+  const control = child.stdio[CONTROL_FD];
+  if (!(control instanceof Readable)) throw new Error('no control channel');
+  for await (const line of createInterface({ input: control })) {
+    const { event, port }: { event?: string; port?: number } = JSON.parse(line);
+    if (event === 'listen' && port !== undefined) return port;
+  }
+  throw new Error('workerd ended before it listened');
+}

@@ -1,0 +1,178 @@
+import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { bundleModule } from '../runtimes/drivers/bundle-entry.ts';
+import { launchChromium } from '../runtimes/drivers/launch-chromium.ts';
+import { startWorkerd } from '../runtimes/drivers/start-workerd.ts';
+import { CLI_PROGRAM } from '../src/programs.ts';
+import { runCommand } from '../src/run-command.ts';
+import { runProgram } from '../src/run-program.ts';
+import { serveVitePage } from '../src/vite-page.ts';
+import { World } from '../src/world.ts';
+
+const EXAMPLES = fileURLToPath(new URL('../../../examples', import.meta.url));
+const example = (path: string) => join(EXAMPLES, path);
+
+let world: World;
+let key: string;
+/** What the examples take from the environment. */
+let env: { SHORTLINK_API_KEY: string; SHORTLINK_BASE_URL: string };
+
+beforeAll(async () => {
+  world = await World.create();
+  ({ key } = await world.caller('custom'));
+  env = { SHORTLINK_API_KEY: key, SHORTLINK_BASE_URL: world.server.url };
+});
+afterAll(() => world?.[Symbol.asyncDispose]());
+
+describe('examples/node', () => {
+  const shorten = (args: string[], more = {}) =>
+    runProgram(example('node/shorten.mjs'), args, { env: { ...env, ...more } });
+
+  it('shortens the URLs of its command line', async () => {
+    const { exitCode, stdout } = await shorten(['https://example.com/a', 'https://example.com/b']);
+    expect(exitCode).toBe(0);
+    expect(stdout.trim().split('\n')).toEqual([
+      expect.stringMatching(/^http:.+ -> https:\/\/example\.com\/a$/),
+      expect.stringMatching(/^http:.+ -> https:\/\/example\.com\/b$/),
+    ]);
+  });
+
+  it('says in words what went wrong', async () => {
+    expect(await shorten([])).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringMatching(/^Which/),
+    });
+    const refused = await shorten(['nowhere']);
+    expect(refused).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('target_url') });
+    const { key: full } = await world.caller('custom', { links: 0 });
+    const limited = await shorten(['https://example.com'], { SHORTLINK_API_KEY: full });
+    expect(limited).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('(0 of 0)') });
+  });
+});
+
+describe('examples/ci', () => {
+  /** A folder of its own: the examples write beside their input. */
+  async function checkout(name: string): Promise<string> {
+    const folder = world.path(name);
+    await mkdir(folder);
+    for (const file of ['import-csv.sh', 'links.csv']) {
+      await cp(example(`ci/${file}`), join(folder, file));
+    }
+    return folder;
+  }
+  /** Runs the script as CI does; stands in for `npx @shortlink/cli`. */
+  const importCsv = (cwd: string, file: string, more = {}) =>
+    runCommand('bash', ['import-csv.sh', file], {
+      cwd,
+      env: { ...env, SHORTLINK: `${process.execPath} ${CLI_PROGRAM}`, CI: 'true', ...more },
+    });
+
+  it('creates a link for every page, and fails the job when one is missing', async () => {
+    const output = world.path('short-links.json');
+    const create = (pages: string) =>
+      runProgram(example('ci/create-links.mjs'), [pages, output], { env });
+    expect((await create(example('ci/pages.json'))).exitCode).toBe(0);
+    const shortUrls = JSON.parse(await readFile(output, 'utf8'));
+    expect(Object.keys(shortUrls)).toHaveLength(3);
+    expect(shortUrls['https://example.com/docs']).toMatch(/^http:/);
+
+    const pages = world.path('pages.json');
+    await writeFile(pages, JSON.stringify([{ url: 'nowhere', title: '' }]));
+    const failed = await create(pages);
+    expect(failed.exitCode).toBe(1);
+    expect(failed.stderr).toContain('failed: nowhere');
+  });
+
+  it('imports the CSV file of a repository, and once only', async () => {
+    const folder = await checkout('repository');
+    expect(await importCsv(folder, 'links.csv')).toContain('All links of links.csv exist');
+    const results = await readFile(join(folder, 'links.csv.results.csv'), 'utf8');
+    expect(results.split('\n')[3]).toMatch(/^https:\/\/example.com\/autumn,.*,http:.*,created,/);
+    await importCsv(folder, 'links.csv');
+    expect(await readFile(join(folder, 'links.csv.results.csv'), 'utf8')).toBe(results);
+  });
+
+  it('fails the job with words', async () => {
+    const folder = await checkout('refused');
+    await writeFile(join(folder, 'bad.csv'), 'url\nnowhere\n');
+    await expect(importCsv(folder, 'bad.csv')).rejects.toMatchObject({
+      message: expect.stringContaining('::error file=bad.csv::The file or the settings are wrong'),
+      cause: { code: 2 },
+    });
+    const { key: full } = await world.caller('custom', { links: 0 });
+    await expect(importCsv(folder, 'links.csv', { SHORTLINK_API_KEY: full })).rejects.toMatchObject(
+      {
+        message: expect.stringContaining("::error file=links.csv::The plan's limit is reached"),
+        cause: { code: 5 },
+      },
+    );
+  });
+
+  it('is run by the workflow the way it is tested here', async () => {
+    const workflow = await readFile(example('ci/import-links.yml'), 'utf8');
+    const commands = [...workflow.matchAll(/^ +run: (.+)$/gm)].map(([, command]) => command);
+    expect(commands).toEqual(['bash import-csv.sh links.csv']);
+    for (const name of Object.keys(env)) expect(workflow).toMatch(new RegExp(`^ +${name}: `, 'm'));
+    const written = ['shortlink-journal', 'results.csv', 'rejects.csv'];
+    for (const file of written) expect(workflow).toContain(`links/links.csv.${file}`);
+  });
+});
+
+it('examples/bun shortens the lines of its standard input', async () => {
+  const bun = fileURLToPath(import.meta.resolve('bun/bin/bun.exe'));
+  const input = 'https://example.com/1\n\nhttps://example.com/2\n';
+  await writeFile(world.path('urls.txt'), input);
+  const command = `"${bun}" shorten-lines.ts < "${world.path('urls.txt')}"`;
+  const printed = await runCommand('bash', ['-c', command], { cwd: example('bun'), env });
+  expect(printed.trim().split('\n')).toEqual([
+    expect.stringMatching(/^https:\/\/example\.com\/1\thttp:/),
+    expect.stringMatching(/^https:\/\/example\.com\/2\thttp:/),
+  ]);
+});
+
+it('examples/deno follows the job of a batch', async () => {
+  const deno = fileURLToPath(import.meta.resolve('deno/deno'));
+  const args = ['run', '--no-prompt', '--allow-net', '--allow-env', 'batch.ts', '500'];
+  const printed = await runCommand(deno, args, { cwd: example('deno'), env });
+  expect(printed).toMatch(/^500 links, the first is http:/);
+});
+
+it('examples/worker shortens what pages send it, and answers their mistakes', async () => {
+  const conditions = ['workerd', 'worker', 'browser'];
+  const script = await bundleModule(example('worker/worker.ts'), conditions);
+  await using worker = await startWorkerd(script, env);
+  const post = (body: string) => fetch(worker.url, { method: 'POST', body });
+  const created = await post('{"url":"https://example.com/docs"}');
+  expect(created.status).toBe(201);
+  expect(await created.json()).toEqual({ short_url: expect.stringMatching(/^http:/) });
+  expect((await post('{"url":"nowhere"}')).status).toBe(400);
+  expect((await post('not JSON')).status).toBe(400);
+  expect((await fetch(worker.url)).status).toBe(405);
+
+  const { key: limited } = await world.caller('custom', { rpm: 0 });
+  await using busy = await startWorkerd(script, { ...env, SHORTLINK_API_KEY: limited });
+  const refused = await fetch(busy.url, { method: 'POST', body: '{"url":"https://example.com"}' });
+  expect(refused.status).toBe(503);
+  expect(Number(refused.headers.get('Retry-After'))).toBeGreaterThan(0);
+});
+
+it('examples/browser shortens a link in a page, and shows what went wrong', async () => {
+  await using launched = await launchChromium();
+  await using served = await serveVitePage(example('browser'));
+  const page = await launched.browser.newPage();
+  await page.goto(served.url);
+  const submit = async (url: string) => {
+    await page.getByLabel('Service').fill(world.server.url);
+    await page.getByLabel('API key').fill(key);
+    await page.getByLabel('URL').fill(url);
+    await page.getByRole('button').click();
+  };
+  await submit('https://example.com/docs');
+  const link = page.locator('output a');
+  await link.waitFor();
+  expect(await link.textContent()).toMatch(/^http:/);
+  await submit('ftp://example.com');
+  await page.locator('output', { hasText: 'target_url' }).waitFor();
+});

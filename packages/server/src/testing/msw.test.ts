@@ -1,0 +1,46 @@
+import { setupServer } from 'msw/node';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createMswHandlers, type MswHandlers } from './msw.ts';
+
+let service: MswHandlers;
+const network = setupServer();
+beforeAll(async () => {
+  service = await createMswHandlers({ plan: 'community', baseUrl: 'https://api.sho.rt/' });
+  network.use(...service.handlers);
+  network.listen({ onUnhandledFrame: 'error' });
+});
+afterAll(async () => {
+  network.close();
+  await service.close();
+});
+
+const create = (target_url: string) =>
+  fetch(`${service.url}/api/v1/links`, {
+    method: 'POST',
+    headers: { 'X-Api-Key': service.apiKey, 'Content-Type': 'application/json' },
+    body: JSON.stringify({ target_url }),
+  });
+
+test('a client without a socket meets the service itself', async () => {
+  const created = await create('https://example.com/docs');
+  expect(created.status).toBe(201);
+  const link = JSON.parse(await created.text());
+  expect(link.short_url).toBe(`https://api.sho.rt/${link.code}`);
+  const followed = await fetch(link.short_url, { redirect: 'manual' });
+  expect(followed.headers.get('location')).toBe('https://example.com/docs');
+  expect((await create('ftp://example.com')).status).toBe(400);
+  const { links } = await service.store.usage(service.accountId, Date.now());
+  expect(links).toEqual({ used: 1, limit: 15 });
+});
+
+test('faults happen as scripted; a dropped connection is a network error after the work', async () => {
+  service.faults.add({ fault: { kind: 'answer', status: 429, retryAfterSeconds: 2 } });
+  const refused = await create('https://example.com/');
+  expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '2']);
+  service.faults.add({ fault: { kind: 'drop', when: 'after' } });
+  await expect(create('https://example.com/')).rejects.toThrow(TypeError);
+  service.faults.add({ fault: { kind: 'drop', when: 'before' } });
+  await expect(create('https://example.com/')).rejects.toThrow(TypeError);
+  const { links } = await service.store.usage(service.accountId, Date.now());
+  expect(links.used).toBe(2);
+});

@@ -1,0 +1,64 @@
+/**
+ * The Shortlink service as handlers of Mock Service Worker (`msw`, a peer dependency), for tests without a socket.
+ *
+ * @packageDocumentation
+ */
+import { type HttpHandler, HttpResponse, http } from 'msw';
+import type { Store } from '../store/store.ts';
+import type { FaultScript } from './faults.ts';
+import { startTestService, type TestServiceOptions } from './test-service.ts';
+
+/** Options of {@link createMswHandlers}. */
+export interface MswHandlersOptions extends TestServiceOptions {
+  /** Origin that the handlers stand in for. @default 'https://shortlink.test' */
+  baseUrl?: string | undefined;
+}
+
+/** The service behind the handlers. */
+export interface MswHandlers {
+  /** For `setupServer(...handlers)` or `worker.use(...handlers)`: all paths of the base address. */
+  handlers: HttpHandler[];
+  /** The base address to give to the client. */
+  url: string;
+  /** A key of the account. */
+  apiKey: string;
+  accountId: string;
+  /** What the service remembers, to look at or to prepare. */
+  store: Store;
+  /** The faults still to happen; more can be added. A `drop` is a network error here. */
+  faults: FaultScript;
+  /** Ends the jobs and forgets everything. */
+  close: () => Promise<void>;
+  [Symbol.asyncDispose]: () => Promise<void>;
+}
+
+/**
+ * Answers requests with the service itself, the same that `startTestServer` serves, so that a mock can't differ from it.
+ *
+ * @example
+ * ```ts
+ * await using service = await createMswHandlers({ plan: 'community' });
+ * const network = setupServer(...service.handlers);
+ * network.listen();
+ * const shortlink = new Shortlink({ apiKey: service.apiKey, baseUrl: service.url });
+ * ```
+ */
+export async function createMswHandlers(options: MswHandlersOptions = {}): Promise<MswHandlers> {
+  const { baseUrl = 'https://shortlink.test' } = options;
+  const url = new URL(baseUrl).origin;
+  const { answer, stop, ...service } = await startTestService(url, options);
+  const handler = http.all(`${url}/*`, async ({ request }) => {
+    let isCut = false;
+    const cut = () => {
+      isCut = true;
+    };
+    const response = await answer(request, { incoming: { socket: { destroy: cut } } });
+    return isCut ? HttpResponse.error() : response;
+  });
+  let stopping: Promise<void> | undefined;
+  const close = () => {
+    stopping ??= stop();
+    return stopping;
+  };
+  return { handlers: [handler], url, ...service, close, [Symbol.asyncDispose]: close };
+}

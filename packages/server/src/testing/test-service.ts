@@ -1,0 +1,70 @@
+import type { Permission, Plan, PlanLimits } from '@shortlink/sdk/wire';
+import { createAccount } from '../admin/accounts-create.ts';
+import { createKey } from '../admin/keys-create.ts';
+import { DEFAULT_PERMISSIONS } from '../domain/permissions.ts';
+import type { Fetch } from '../serve.ts';
+import { createService } from '../service.ts';
+import { openSqliteStore } from '../store/sqlite/index.ts';
+import type { Store } from '../store/store.ts';
+import { type FaultRule, FaultScript } from './faults.ts';
+import { fetchWithFaults } from './fetch-with-faults.ts';
+
+/** What a service for tests is like. */
+export interface TestServiceOptions {
+  /** Plan of the account. @default 'custom', which has no limit but 10,000 links a batch */
+  plan?: Plan | undefined;
+  /** Limits that replace the plan's own. @default none */
+  limits?: Partial<PlanLimits> | undefined;
+  /** Permissions of the key. @default ['shortlinks:write'] */
+  permissions?: readonly Permission[] | undefined;
+  /** What goes wrong, in order. @default nothing */
+  faults?: readonly FaultRule[] | undefined;
+  /** The service's clock, in milliseconds since the epoch, to walk over the edge of a window. @default Date.now */
+  now?: (() => number) | undefined;
+}
+
+/** A whole service in memory, with one account and key. */
+export interface TestService {
+  /** A key of the account. */
+  apiKey: string;
+  accountId: string;
+  /** What the service remembers, to look at or to prepare. */
+  store: Store;
+  /** The faults still to happen; more can be added. */
+  faults: FaultScript;
+  /** Answers one request, or cuts its connection where a fault says so. */
+  answer: Fetch;
+  /** Ends the jobs and forgets everything. */
+  stop: () => Promise<void>;
+}
+
+/** Starts a service without a socket; its short URLs begin with `publicUrl`. */
+export async function startTestService(
+  publicUrl: string,
+  options: TestServiceOptions,
+): Promise<TestService> {
+  const {
+    plan = 'custom',
+    limits = {},
+    permissions = DEFAULT_PERMISSIONS,
+    now = Date.now,
+  } = options;
+  const faults = new FaultScript(options.faults);
+  const store = await openSqliteStore({ path: ':memory:', publicUrl });
+  const account = await createAccount(store, { name: 'test', plan, limits, now: now() });
+  const keyInput = { accountId: account.id, name: 'test', permissions, now: now() };
+  const { key } = await createKey(store, keyInput);
+  const service = createService({ store, publicUrl, now });
+  await service.start();
+  return {
+    apiKey: key,
+    accountId: account.id,
+    store,
+    faults,
+    answer: fetchWithFaults(service.fetch, faults),
+    stop: async () => {
+      await service.stop();
+      await store.close();
+    },
+  };
+}
