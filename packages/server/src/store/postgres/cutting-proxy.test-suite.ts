@@ -30,8 +30,8 @@ export function useCuttingProxy(): (databaseUrl: string) => Promise<CuttingProxy
     let blocked = false;
     let swallowing = false;
     const server = createServer((client) => {
-      if (swallowing) open.add(client.on('error', () => undefined));
-      else if (blocked) client.destroy();
+      if (blocked) client.destroy();
+      else if (swallowing) open.add(client.on('error', () => undefined));
       else pass(client, connect(Number(target.port), target.hostname), { open, cuts, block });
     });
     const cutAll = () => {

