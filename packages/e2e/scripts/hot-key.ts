@@ -10,6 +10,8 @@ import { repeat } from './repeat.ts';
 
 const SECONDS = 5;
 const INSTANCES = 3;
+/** Links that are clicked in one flush. */
+const CLICKED = 500;
 /** Requests under way per instance. */
 const CONCURRENCY = 64;
 
@@ -67,6 +69,13 @@ try {
   const create = (count: number) =>
     stores[count % INSTANCES]?.createLink({ caller, input, now: Date.now() });
   const created = await rate(CONCURRENCY * INSTANCES, async (count) => create(count));
+  const links = Array.from({ length: CLICKED }, () => input);
+  const batch = await store.createBatch({ caller, input: links, now: Date.now() });
+  if (!batch.ok) throw new Error(batch.reason);
+  const clicks = new Map(batch.value.map(({ code = '' }) => [code, 1]));
+  const flushes = await rate(INSTANCES, async (count) =>
+    stores[count % INSTANCES]?.addClicks(clicks),
+  );
   await Promise.all(stores.map((one) => one.close()));
   console.log(`plain counter row:        ${plain} requests/s of one key`);
   console.log(
@@ -74,6 +83,9 @@ try {
   );
   console.log(`admit, one at a time:     ${single} requests/s`);
   console.log(`createLink, ${INSTANCES} instances:  ${created} links/s of one key`);
+  console.log(
+    `addClicks, ${INSTANCES} instances:   ${flushes * CLICKED} links/s, ${CLICKED} a flush`,
+  );
 } finally {
   await postgres.remove();
 }
