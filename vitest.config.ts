@@ -30,7 +30,8 @@ export default defineConfig({
           hookTimeout: 60_000,
         },
       },
-      // The same tests on three servers that share a PostgreSQL, behind a balancer.
+      // The same tests on three servers that share a PostgreSQL, behind a balancer. Those that are left out open the SQLite file
+      // themselves, or are about clients and pages.
       {
         test: {
           name: 'e2e-cluster',
