@@ -4,7 +4,7 @@ import { EXIT } from './admin/exit-codes.ts';
 import { runProgram } from './admin/program.ts';
 import { httpOrigin, type Settings } from './config.ts';
 import { createLogger } from './logger.ts';
-import { migrateDatabase, openStore } from './open-store.ts';
+import { backupDatabase, migrateDatabase, openStore } from './open-store.ts';
 import { startServer } from './start-server.ts';
 
 /** A reader that went away, such as `| head`, is no reason to stop serving. */
@@ -22,6 +22,7 @@ process.exitCode = await runProgram(process.argv.slice(2), packageJson.version, 
     return openStore({ ...settings, publicUrl });
   },
   migrate: migrateDatabase,
+  backup: backupDatabase,
   start,
 });
 

@@ -1,5 +1,5 @@
-import type { Settings } from './config.ts';
-import { migrateSqlite, openSqliteStore } from './store/sqlite/index.ts';
+import { ConfigError, type Settings } from './config.ts';
+import { backupSqlite, migrateSqlite, openSqliteStore } from './store/sqlite/index.ts';
 import type { Store } from './store/store.ts';
 
 /** Opens the database that the settings name; its short URLs begin with `publicUrl`. */
@@ -27,6 +27,14 @@ export async function migrateDatabase({
       return migratePostgres(database.url);
     }
   }
+}
+
+/** Writes a copy of the database into a new file, while the server runs. PostgreSQL has its own command for that. */
+export async function backupDatabase({ database }: Settings, file: string): Promise<void> {
+  if (database.engine !== 'sqlite') {
+    throw new ConfigError('backup copies SQLite databases; use pg_dump for PostgreSQL');
+  }
+  await backupSqlite(database.path, file);
 }
 
 /** Loaded where it is used only: the driver and the job queue take 70 ms, which every admin command on SQLite would wait. */

@@ -13,6 +13,7 @@ let closeStore: () => Promise<void>;
 let out: string[];
 let err: string[];
 let started: [Settings, { dev: boolean }][];
+let backups: [Settings, string][];
 
 beforeEach(async () => {
   store = await openSqliteStore({ path: ':memory:', publicUrl: 'https://sho.rt' });
@@ -20,6 +21,7 @@ beforeEach(async () => {
   closeStore = store.close.bind(store);
   store.close = async () => undefined;
   started = [];
+  backups = [];
 });
 afterEach(() => closeStore());
 
@@ -33,6 +35,9 @@ async function run(...args: string[]): Promise<number> {
     now: () => START,
     openStore: async () => store,
     migrate: async () => ({ from: 0, to: 1 }),
+    backup: async (settings, file) => {
+      backups.push([settings, file]);
+    },
     start: async (settings, options) => {
       started.push([settings, options]);
     },
@@ -261,4 +266,12 @@ test('--dev makes an account without limits on an empty database only', async ()
   });
   expect(await createDevAccount(store, START)).toBeUndefined();
   expect(await store.listAccounts()).toHaveLength(1);
+});
+
+test('backup hands the database and the file on, and prints the file', async () => {
+  expect(await json('backup', '/backups/today.db', '--database', 'sqlite:x.db')).toEqual({
+    file: '/backups/today.db',
+  });
+  expect(backups).toMatchObject([[{ database: { path: 'x.db' } }, '/backups/today.db']]);
+  expect(await run('backup')).toBe(2);
 });

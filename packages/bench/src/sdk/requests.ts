@@ -10,16 +10,19 @@ const LEAST_OF_KY = 0.9;
 const RATE = 'requests/s';
 
 /** Many short rounds: what else the machine does then hits neighbours alike, and the median of their ratios stands still. */
-const ROUNDS_FACTOR = 4;
+const ROUNDS_FACTOR = 10;
+
+/** Some thousand requests of each client, until its code is compiled. */
+const WARMUPS = 10;
 
 /** Creates one after the other. */
 export function measureSequential(context: SectionContext): Promise<Section> {
-  return measureRequests(context, { concurrency: 1, requests: scaled(500, context) });
+  return measureRequests(context, { concurrency: 1, requests: scaled(150, context) });
 }
 
 /** Creates 50 at a time. */
 export function measureConcurrent(context: SectionContext): Promise<Section> {
-  return measureRequests(context, { concurrency: 50, requests: scaled(1_500, context, 200) });
+  return measureRequests(context, { concurrency: 50, requests: scaled(400, context, 100) });
 }
 
 async function measureRequests(context: SectionContext, run: CreateRun): Promise<Section> {
@@ -41,7 +44,11 @@ async function measureRequests(context: SectionContext, run: CreateRun): Promise
     });
   }
   const ratio = { of: RATE, to: ['fetch', 'ky'] };
-  const rows = await interleave(contenders, { rounds: rounds * ROUNDS_FACTOR, warmups: 3, ratio });
+  const rows = await interleave(contenders, {
+    rounds: rounds * ROUNDS_FACTOR,
+    warmups: WARMUPS,
+    ratio,
+  });
   const ofKy = medianOf(rows, '@shortlink/sdk', 'to ky');
   const { requests, concurrency } = run;
   return {

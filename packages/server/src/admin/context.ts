@@ -13,6 +13,8 @@ export interface CommandContext {
   openStore: (settings: Settings) => Promise<Store>;
   /** Brings the schema up to date; resolves to its version before and after. */
   migrate: (settings: Settings) => Promise<{ from: number; to: number }>;
+  /** Writes a copy of the database into a new file. */
+  backup: (settings: Settings, file: string) => Promise<void>;
   /** Serves until it is told to stop. */
   start: (settings: Settings, options: { dev: boolean }) => Promise<void>;
 }

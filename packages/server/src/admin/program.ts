@@ -4,6 +4,7 @@ import { StoreError } from '../store/store-error.ts';
 import { registerAccountsCreate } from './accounts-create.ts';
 import { registerAccountsList } from './accounts-list.ts';
 import { registerAccountsShow } from './accounts-show.ts';
+import { registerBackup } from './backup.ts';
 import type { CommandContext } from './context.ts';
 import { registerDomainsAdd } from './domains-add.ts';
 import { registerDomainsList } from './domains-list.ts';
@@ -69,5 +70,6 @@ function buildProgram(context: CommandContext, version: string): Command {
   registerLinksShow(links, context);
   registerLinksSetActive(links, context);
   registerMigrate(program, context);
+  registerBackup(program, context);
   return program;
 }

@@ -8,6 +8,8 @@ import type { Store } from '../store/store.ts';
 import type { FaultScript } from './faults.ts';
 import { startTestService, type TestServiceOptions } from './test-service.ts';
 
+export type { TestServiceOptions };
+
 /** Options of {@link createMswHandlers}. */
 export interface MswHandlersOptions extends TestServiceOptions {
   /** Origin that the handlers stand in for. @default 'https://shortlink.test' */

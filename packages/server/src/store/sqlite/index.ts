@@ -1,6 +1,7 @@
 import { generateCode } from '../../domain/codes.ts';
 import { shortUrlMaker } from '../short-url.ts';
 import type { Store } from '../store.ts';
+import { backupSqlite } from './backup.ts';
 import { BUSY_TIMEOUT_MS, Database } from './database.ts';
 import { InlineWriter } from './inline-writer.ts';
 import { type MigrationReport, migrate } from './migrate.ts';
@@ -9,6 +10,8 @@ import { openFile } from './open-file.ts';
 import { SqliteStore } from './sqlite-store.ts';
 import { ThreadWriter } from './thread-writer.ts';
 import { WriteCore } from './write-core.ts';
+
+export { backupSqlite };
 
 /** Options of {@link openSqliteStore}. */
 export interface SqliteStoreOptions {

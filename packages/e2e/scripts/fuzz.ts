@@ -1,0 +1,16 @@
+/**
+ * Fuzzes the server from its own API description for some minutes and prints what it met:
+ * `pnpm --filter @shortlink/e2e fuzz [requests] [seed]`. A failure prints the smallest request and the seed that repeats it.
+ */
+import { runFuzz } from '../src/fuzz/run-fuzz.ts';
+
+const [requests = '100000', seed] = process.argv.slice(2);
+const startedAt = performance.now();
+const report = await runFuzz({
+  requests: Number(requests),
+  ...(seed !== undefined && { seed: Number(seed) }),
+});
+for (const [line, count] of Object.entries(report)) console.log(String(count).padStart(8), line);
+console.log(
+  `${requests} requests in ${Math.round((performance.now() - startedAt) / 1000)} s, no difference`,
+);

@@ -1,0 +1,14 @@
+/**
+ * Kills a busy server at random moments and checks each time that nothing acknowledged is lost:
+ * `pnpm --filter @shortlink/e2e torture [rounds]`.
+ */
+import { runTorture } from '../src/torture/run-torture.ts';
+
+const [rounds = '200'] = process.argv.slice(2);
+const startedAt = performance.now();
+const report = await runTorture(Number(rounds), (round, { links, answeredClicks, lostClicks }) => {
+  console.log(
+    `round ${round}: ${links} links, ${answeredClicks} clicks, ${lostClicks} of them lost`,
+  );
+});
+console.log({ ...report, seconds: Math.round((performance.now() - startedAt) / 1000) });

@@ -1,0 +1,164 @@
+import fc from 'fast-check';
+import type { ApiDescription, Operation, Schema } from './api-description.ts';
+
+/** A request as it is drawn; what only the run can know (keys, ids of earlier answers) is named. */
+export interface DrawnRequest {
+  /** Which operation it is meant for. */
+  operation: string;
+  method: string;
+  /** Values of the path's parameters: `earlier` is one that an answer gave before. */
+  path: { kind: 'random'; text: string } | { kind: 'earlier'; pick: number };
+  key: KeyKind;
+  headers: Record<string, string>;
+  body: string | Uint8Array | undefined;
+}
+
+/** Whose key a request carries. */
+export const KEY_KINDS = [
+  'good',
+  'reading',
+  'rate limited',
+  'plan limited',
+  'wrong',
+  'none',
+] as const;
+export type KeyKind = (typeof KEY_KINDS)[number];
+
+/** How an operation is named in requests and reports: a counterexample with all of it would fill a screen. */
+export function nameOf({ method, path }: Pick<Operation, 'method' | 'path'>): string {
+  return `${method} ${path}`;
+}
+
+/** Draws requests for one operation: most of them nearly right, some of them nonsense. */
+export function requestsFor(api: ApiDescription, operation: Operation): fc.Arbitrary<DrawnRequest> {
+  return fc.record({
+    operation: fc.constant(nameOf(operation)),
+    method: fc.oneof(
+      { arbitrary: fc.constant(operation.method), weight: 20 },
+      {
+        arbitrary: fc.constantFrom('GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS'),
+        weight: 1,
+      },
+    ),
+    path: fc.oneof(
+      fc.record({ kind: fc.constant('earlier' as const), pick: fc.nat() }),
+      fc.record({ kind: fc.constant('random' as const), text: pathText }),
+    ),
+    key: fc.oneof(
+      { arbitrary: fc.constant('good' as const), weight: 6 },
+      { arbitrary: fc.constantFrom(...KEY_KINDS), weight: 3 },
+    ),
+    headers: headers(operation),
+    body: operation.body === undefined ? fc.constant(undefined) : body(api, operation.body),
+  });
+}
+
+const pathText = fc.oneof(
+  fc.uuid(),
+  fc.string({ minLength: 1, maxLength: 40 }).map(encodeURIComponent),
+  fc
+    .string({ unit: 'grapheme', minLength: 1, maxLength: 12 })
+    .map((text) => encodeURIComponent(text)),
+  fc.stringMatching(/^%[0-9a-f]{2}[\w%.~-]{0,10}$/),
+);
+
+/** Printable characters that a header may have. */
+const headerText = fc.string({ minLength: 1, maxLength: 30 }).map((text) => text.trim() || 'x');
+
+function headers(operation: Operation): fc.Arbitrary<Record<string, string>> {
+  const wanted = operation.parameters.filter((parameter) => parameter.in === 'header');
+  const own = Object.fromEntries(
+    wanted.map(({ name }) => [name, fc.oneof(headerText, fc.constantFrom('k1', 'k2', '"k3"'))]),
+  );
+  const type = fc.oneof(
+    { arbitrary: fc.constant('application/json'), weight: 12 },
+    {
+      arbitrary: fc.constantFrom(
+        'application/json; charset=utf-8',
+        'text/plain',
+        'application/x-www-form-urlencoded',
+      ),
+      weight: 1,
+    },
+    { arbitrary: headerText, weight: 1 },
+  );
+  const common = { 'X-Request-Id': headerText, Accept: headerText, Origin: headerText };
+  return fc
+    .tuple(
+      operation.body === undefined ? fc.constant({}) : fc.record({ 'Content-Type': type }),
+      fc.oneof(
+        { arbitrary: fc.constant({}), weight: 3 },
+        { arbitrary: fc.record({ ...common, ...own }, { requiredKeys: [] }), weight: 1 },
+      ),
+    )
+    .map(([required, optional]) => ({ ...optional, ...required }));
+}
+
+function body(api: ApiDescription, schema: Schema): fc.Arbitrary<string | Uint8Array> {
+  const fitting = fromSchema(api, schema);
+  return fc.oneof(
+    { arbitrary: fitting.map((value) => JSON.stringify(value)), weight: 12 },
+    { arbitrary: withOneChange(fitting).map((value) => JSON.stringify(value)), weight: 6 },
+    { arbitrary: fc.json(), weight: 2 },
+    { arbitrary: fc.string(), weight: 1 },
+    { arbitrary: fc.uint8Array({ maxLength: 60 }), weight: 1 },
+  );
+}
+
+/** One property, at the top or in the first entry of an array, replaced by any JSON value. */
+function withOneChange(fitting: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
+  return fc.tuple(fitting, fc.nat(), fc.jsonValue()).map(([value, pick, other]) => {
+    const target = Array.isArray(Object(value).links) ? Object(value).links[0] : value;
+    const names = Object.keys(Object(target));
+    if (names.length === 0) return other;
+    target[names[pick % names.length] ?? ''] = other;
+    return value;
+  });
+}
+
+/** Values of a field of this name that its schema can't tell apart from nonsense. */
+const BY_NAME: Record<string, fc.Arbitrary<unknown>> = {
+  target_url: fc.oneof(
+    { arbitrary: fc.webUrl({ withFragments: true, withQueryParameters: true }), weight: 8 },
+    {
+      arbitrary: fc
+        .string({ unit: 'binary', maxLength: 30 })
+        .map((rest) => `https://example.com/${rest}`),
+      weight: 2,
+    },
+    { arbitrary: fc.string(), weight: 1 },
+  ),
+};
+
+/** More entries than this become a job. */
+const SYNC_ENTRIES = 100;
+
+function fromSchema(api: ApiDescription, given: Schema): fc.Arbitrary<unknown> {
+  const schema = api.follow(given);
+  if (schema.enum !== undefined) return fc.constantFrom(...schema.enum);
+  switch (schema.type) {
+    case 'object': {
+      const fields = Object.entries(schema.properties ?? {}).map(
+        ([name, property]) => [name, BY_NAME[name] ?? fromSchema(api, property)] as const,
+      );
+      return fc.record(Object.fromEntries(fields), { requiredKeys: schema.required ?? [] });
+    }
+    case 'array': {
+      const items = fromSchema(api, schema.items ?? {});
+      const few = fc.array(items, { minLength: schema.minItems ?? 0, maxLength: 4 });
+      if ((schema.maxItems ?? 0) <= SYNC_ENTRIES) return few;
+      const many = items.map((item) => Array.from({ length: SYNC_ENTRIES + 1 }, () => item));
+      return fc.oneof({ arbitrary: few, weight: 20 }, { arbitrary: many, weight: 1 });
+    }
+    case 'string':
+      return fc.string({
+        minLength: schema.minLength ?? 0,
+        maxLength: Math.min(schema.maxLength ?? 40, 300),
+      });
+    case 'integer':
+    case 'number':
+      return fc.integer();
+    default:
+      return fc.jsonValue();
+  }
+}

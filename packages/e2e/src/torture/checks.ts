@@ -1,0 +1,59 @@
+import type { Inspection } from './inspect.ts';
+import type { Ledger } from './ledger.ts';
+
+/** How long the jobs of all rounds may take to end, in milliseconds. */
+const JOBS_TIMEOUT_MS = 300_000;
+
+/** Every acknowledged link leads where it was told to. */
+export function checkLinks(
+  links: Iterable<readonly [code: string, target: string]>,
+  targetOf: Inspection['targetOf'],
+): void {
+  for (const [code, target] of links) {
+    const found = targetOf(code);
+    if (found !== target) throw new Error(`${code} leads to ${found}, acknowledged was ${target}`);
+  }
+}
+
+/** The file is whole, and no create or chunk of a job is half done: every place taken has its link, or will have. */
+export function checkTotals(found: Inspection): void {
+  if (found.integrity !== 'ok') throw new Error(`integrity check: ${found.integrity}`);
+  if (found.links + found.outstanding !== found.places) {
+    throw new Error(
+      `${found.links} links and ${found.outstanding} outstanding, but ${found.places} places`,
+    );
+  }
+}
+
+/** Every accepted job completes with exactly its links, in order; they join the ledger. */
+export async function checkJobs(url: string, key: string, ledger: Ledger): Promise<void> {
+  const deadline = performance.now() + JOBS_TIMEOUT_MS;
+  for (const [jobId, targets] of ledger.jobs) {
+    let job = await poll(url, key, jobId);
+    while (job.status !== 'completed') {
+      if (performance.now() > deadline) throw new Error(`job ${jobId} does not end`);
+      await new Promise((resolve) => setTimeout(resolve, 200));
+      job = await poll(url, key, jobId);
+    }
+    if (job.processed !== targets.length || job.results.length !== targets.length) {
+      throw new Error(`job ${jobId} has ${job.results.length} links of ${targets.length}`);
+    }
+    job.results.forEach((item, n) => {
+      if (item.target_url !== targets[n]) throw new Error(`job ${jobId} is out of order at ${n}`);
+      if (ledger.links.has(item.code)) throw new Error(`code ${item.code} was given out twice`);
+      ledger.acknowledge(item.code, item.target_url);
+    });
+  }
+}
+
+interface PolledJob {
+  status: string;
+  processed: number;
+  results: { code: string; target_url: string }[];
+}
+
+async function poll(url: string, key: string, jobId: string): Promise<PolledJob> {
+  const response = await fetch(`${url}/api/v1/jobs/${jobId}`, { headers: { 'X-Api-Key': key } });
+  if (response.status !== 200) throw new Error(`polling ${jobId}: ${response.status}`);
+  return JSON.parse(await response.text());
+}

@@ -1,0 +1,73 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type ServerProcess, startServer } from '../server-process.ts';
+import { checkLinks, checkTotals } from './checks.ts';
+import { inspect } from './inspect.ts';
+import type { Ledger } from './ledger.ts';
+import { putLoadOn } from './load.ts';
+
+/** Clicks that a `kill -9` may cost are those of so many milliseconds (DESIGN section 5). */
+const CLICK_WINDOW_MS = 500;
+
+/** The end comes so long after the first answer, in milliseconds; now and then it doesn't wait for one. */
+const ROUND_MS = { shortest: 5, longest: 900 } as const;
+const IMPATIENT_ROUNDS = 1 / 8;
+
+/** A busy machine may need this long to answer at all, in milliseconds. */
+const FIRST_ANSWER_TIMEOUT_MS = 20_000;
+
+export interface RoundOptions {
+  path: string;
+  key: string;
+  ledger: Ledger;
+  /** SIGTERM instead of SIGKILL: then no click may be lost. */
+  gentle: boolean;
+  /** Clicks in the database before this round. */
+  clicksBefore: number;
+  /** Told of the server, so that it can't outlive a failure. */
+  onServer: (server: ServerProcess) => void;
+}
+
+export interface RoundResult {
+  links: number;
+  answeredClicks: number;
+  lostClicks: number;
+  /** Clicks in the database after this round. */
+  clicks: number;
+}
+
+/** One life of the server: started, put under load, ended at a random moment; then the database is looked into. */
+export async function playRound(options: RoundOptions): Promise<RoundResult> {
+  const { path, key, ledger, gentle, clicksBefore } = options;
+  const known = new Set(ledger.links.keys());
+  const server = await startServer({ database: `sqlite:${path}` });
+  options.onServer(server);
+  const load = putLoadOn({ url: server.url, key, ledger });
+  await Promise.race([load, randomMoment(() => ledger.links.size > known.size)]);
+  const endedAt = performance.now();
+  await server.stop(gentle ? 'SIGTERM' : 'SIGKILL');
+  await load;
+
+  const found = inspect(path);
+  try {
+    const news = [...ledger.links].filter(([code]) => !known.has(code));
+    checkLinks(news, found.targetOf);
+    checkTotals(found);
+    const gained = found.clicks - clicksBefore;
+    const due = ledger.clickTimes.filter((time) => gentle || time < endedAt - CLICK_WINDOW_MS);
+    if (gained < due.length) throw new Error(`${due.length - gained} clicks lost that were due`);
+    if (found.clicks > ledger.sentClicks) throw new Error('more clicks counted than made');
+    const answeredClicks = ledger.clickTimes.length;
+    const lostClicks = Math.max(0, answeredClicks - gained);
+    return { links: news.length, answeredClicks, lostClicks, clicks: found.clicks };
+  } finally {
+    found.close();
+  }
+}
+
+async function randomMoment(hasAnswered: () => boolean): Promise<void> {
+  if (Math.random() > IMPATIENT_ROUNDS) {
+    const deadline = performance.now() + FIRST_ANSWER_TIMEOUT_MS;
+    while (!hasAnswered() && performance.now() < deadline) await sleep(5);
+  }
+  await sleep(ROUND_MS.shortest + Math.random() * (ROUND_MS.longest - ROUND_MS.shortest));
+}

@@ -1,0 +1,75 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { admin, type ServerProcess, startServer } from '../server-process.ts';
+import { checkJobs, checkLinks, checkTotals } from './checks.ts';
+import { inspect } from './inspect.ts';
+import { Ledger } from './ledger.ts';
+import { playRound, type RoundResult } from './play-round.ts';
+
+/** Every so many rounds the server is asked to stop instead of being killed. */
+const GENTLE_EVERY = 10;
+
+export interface TortureReport {
+  rounds: number;
+  kills: number;
+  acknowledgedLinks: number;
+  acceptedJobs: number;
+  answeredClicks: number;
+  /** Clicks that were answered and not counted, in all, and in the worst round. */
+  lostClicks: number;
+  mostLostInARound: number;
+}
+
+/** Kills a busy server again and again; rejects when anything it had acknowledged turns out untrue. */
+export async function runTorture(
+  rounds: number,
+  onRound: (round: number, result: RoundResult) => void = () => undefined,
+): Promise<TortureReport> {
+  const folder = await mkdtemp(join(tmpdir(), 'shortlink-torture-'));
+  let server: ServerProcess | undefined;
+  const onServer = (started: ServerProcess) => {
+    server = started;
+  };
+  try {
+    const path = join(folder, 'shortlink.db');
+    const key = await makeKey(`sqlite:${path}`);
+    const ledger = new Ledger();
+    const report = { rounds, kills: 0, answeredClicks: 0, lostClicks: 0, mostLostInARound: 0 };
+    let clicksBefore = 0;
+    for (let round = 1; round <= rounds; round += 1) {
+      const gentle = round % GENTLE_EVERY === 0;
+      const result = await playRound({ path, key, ledger, gentle, clicksBefore, onServer });
+      clicksBefore = result.clicks;
+      ledger.clickTimes = [];
+      report.kills += gentle ? 0 : 1;
+      report.answeredClicks += result.answeredClicks;
+      report.lostClicks += result.lostClicks;
+      report.mostLostInARound = Math.max(report.mostLostInARound, result.lostClicks);
+      onRound(round, result);
+    }
+    onServer(await startServer({ database: `sqlite:${path}` }));
+    if (server !== undefined) await checkJobs(server.url, key, ledger);
+    await server?.stop();
+    checkEnd(path, ledger);
+    return { ...report, acknowledgedLinks: ledger.links.size, acceptedJobs: ledger.jobs.size };
+  } finally {
+    await server?.stop('SIGKILL');
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+function checkEnd(path: string, ledger: Ledger): void {
+  const found = inspect(path);
+  checkLinks(ledger.links, found.targetOf);
+  checkTotals(found);
+  if (found.outstanding > 0) throw new Error('a job is not finished');
+  if (found.links > ledger.sentLinks) throw new Error('more links than were asked for');
+  found.close();
+}
+
+async function makeKey(database: string): Promise<string> {
+  const create = ['accounts', 'create', '--name', 'torture', '--plan', 'custom'];
+  const account = await admin<{ id: string }>(database, create);
+  return (await admin<{ key: string }>(database, ['keys', 'create', '--account', account.id])).key;
+}
