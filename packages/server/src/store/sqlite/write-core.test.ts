@@ -56,7 +56,7 @@ function dataVersion(db: Database): number {
   return db.get<{ data_version: number }>('PRAGMA data_version')?.data_version ?? 0;
 }
 
-test('admissions are answered before creates, and both before work in the background', async () => {
+test('admissions are answered before creates, clicks after them, and all before work in the background', async () => {
   const { core, caller, store } = await openParts();
   const answered: number[][] = [];
   core.run(
@@ -69,7 +69,7 @@ test('admissions are answered before creates, and both before work in the backgr
     ],
     (replies) => answered.push(replies.map((reply) => reply.id)),
   );
-  expect(answered).toEqual([[5], [3, 4], [1, 2]]);
+  expect(answered).toEqual([[5], [3, 4], [2], [1]]);
   await store.close();
 });
 

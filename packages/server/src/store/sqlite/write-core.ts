@@ -14,17 +14,19 @@ export type WriteReply =
 
 /**
  * The kinds of writes, in the order their transactions follow one another: an admission is not durable on its own (see
- * `Store.admit`), and nobody waits for what is done in the background, so that comes last.
+ * `Store.admit`), clicks may be lost by a crash until they are written, and nobody waits for what is done in the background, so
+ * that comes last.
  */
-const KINDS = ['relaxed', 'durable', 'background'] as const;
+const KINDS = ['relaxed', 'durable', 'clicks', 'background'] as const;
 type Kind = (typeof KINDS)[number];
 
 function kindOf(name: OperationName): Kind {
   switch (name) {
     case 'admit':
       return 'relaxed';
-    case 'runJobChunk':
     case 'addClicks':
+      return 'clicks';
+    case 'runJobChunk':
     case 'pruneSome':
       return 'background';
     default:
