@@ -9,7 +9,7 @@ import { launchChromium } from '../runtimes/drivers/launch-chromium.ts';
 const ARTIFACTS = fileURLToPath(new URL('../artifacts/', import.meta.url));
 const AXE = createRequire(import.meta.url).resolve('axe-core');
 
-/** Minutes and days of made-up use, so that the charts have something to show. */
+/** The service's clock stands still, so that no window ends between use and look. */
 const NOW = Date.now();
 const DAY = 86_400_000;
 
@@ -20,6 +20,7 @@ const cleanup = new AsyncDisposableStack();
 beforeAll(async () => {
   server = cleanup.use(
     await startTestServer({
+      now: () => NOW,
       plan: 'custom',
       limits: { requests_per_minute: 60, requests_per_day: 5_000, links: 20_000, api_keys: 3 },
     }),
@@ -49,7 +50,7 @@ async function useTheService({ store, accountId, apiKey }: TestServer): Promise<
     await store.createBatch({ caller, input, now });
   }
   for (let n = 0; n < 75; n += 1) await store.admit(caller, NOW - 3 * 60_000);
-  for (let n = 0; n < 52; n += 1) await store.admit(caller, Date.now());
+  for (let n = 0; n < 52; n += 1) await store.admit(caller, NOW);
   await store.createKey({
     accountId,
     name: '<img src=x onerror=alert(1)>',
