@@ -6,9 +6,12 @@ import { runTorture } from '../src/torture/run-torture.ts';
 
 const [rounds = '200'] = process.argv.slice(2);
 const startedAt = performance.now();
-const report = await runTorture(Number(rounds), (round, { links, answeredClicks, lostClicks }) => {
-  console.log(
-    `round ${round}: ${links} links, ${answeredClicks} clicks, ${lostClicks} of them lost`,
-  );
-});
+const report = await runTorture(
+  Number(rounds),
+  (round, { links, answeredClicks, lostClicks, lateMs }) => {
+    console.log(
+      `round ${round}: ${links} links, ${answeredClicks} clicks, ${lostClicks} of them lost, up to ${Math.round(lateMs)} ms late`,
+    );
+  },
+);
 console.log({ ...report, seconds: Math.round((performance.now() - startedAt) / 1000) });

@@ -19,6 +19,8 @@ export interface TortureReport {
   /** Clicks that were answered and not counted, in all, and in the worst round. */
   lostClicks: number;
   mostLostInARound: number;
+  /** How late the machine was with what it had to do, at worst: the window of lost clicks is that much longer. */
+  latestMs: number;
 }
 
 /** Kills a busy server again and again; rejects when anything it had acknowledged turns out untrue. */
@@ -35,7 +37,14 @@ export async function runTorture(
     const path = join(folder, 'shortlink.db');
     const key = await makeKey(`sqlite:${path}`);
     const ledger = new Ledger();
-    const report = { rounds, kills: 0, answeredClicks: 0, lostClicks: 0, mostLostInARound: 0 };
+    const report = {
+      rounds,
+      kills: 0,
+      answeredClicks: 0,
+      lostClicks: 0,
+      mostLostInARound: 0,
+      latestMs: 0,
+    };
     let clicksBefore = 0;
     for (let round = 1; round <= rounds; round += 1) {
       const gentle = round % GENTLE_EVERY === 0;
@@ -46,6 +55,7 @@ export async function runTorture(
       report.answeredClicks += result.answeredClicks;
       report.lostClicks += result.lostClicks;
       report.mostLostInARound = Math.max(report.mostLostInARound, result.lostClicks);
+      report.latestMs = Math.max(report.latestMs, Math.round(result.lateMs));
       onRound(round, result);
     }
     onServer(await startServer({ database: `sqlite:${path}` }));

@@ -37,7 +37,7 @@ test('clicks are written together, with time left for the write before half a se
     ]),
   );
   expect(writes).toEqual([2]);
-  expect(CLICK_FLUSH_MS).toBeLessThanOrEqual(250);
+  expect(CLICK_FLUSH_MS).toBeLessThanOrEqual(100);
 });
 
 test('without clicks nothing is written', async () => {

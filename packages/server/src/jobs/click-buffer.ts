@@ -5,7 +5,7 @@ import type { Store } from '../store/store.ts';
  * How long a click waits before it is written, in milliseconds. A `kill -9` may cost the clicks of 500 ms (DESIGN section 5):
  * the rest of that is for the write itself, which on a busy disk has to wait for a job chunk and its own commit.
  */
-export const CLICK_FLUSH_MS = 200;
+export const CLICK_FLUSH_MS = 100;
 
 /** Codes of one write: a step that other writes wait for. */
 const FLUSH_CODES = 500;
