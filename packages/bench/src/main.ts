@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -42,6 +43,11 @@ async function runSection(
 ): Promise<MeasuredSection> {
   const children = new Children();
   const directory = await mkdtemp(join(tmpdir(), 'shortlink-bench-'));
+  const onExit = () => {
+    children.kill();
+    rmSync(directory, { recursive: true, force: true });
+  };
+  process.once('exit', onExit);
   const context: SectionContext = { rounds, scale, large, children, directory };
   const load = loadAverage();
   const startedAt = performance.now();
@@ -52,8 +58,12 @@ async function runSection(
   } finally {
     await children.stopAll();
     await rm(directory, { recursive: true, force: true });
+    process.removeListener('exit', onExit);
   }
 }
+
+/** A run that is interrupted leaves no process and no file. */
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
 
 try {
   await bench(parseOptions(process.argv.slice(2)));
