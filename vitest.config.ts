@@ -17,6 +17,8 @@ const unit = (name: string, typecheck = false) => ({
 
 export default defineConfig({
   test: {
+    // Most end-to-end tests wait: for windows to end, jobs, other processes. More files than cores at once make use of that.
+    maxWorkers: 3,
     projects: [
       unit('sdk', true),
       unit('server'),
