@@ -35,6 +35,30 @@ export interface BatchResultItem {
   error?: string | null | undefined;
 }
 
+/**
+ * Whether a value is what the schema takes, for arrays of thousands of items: a schema copies each of them, and costs as much as
+ * parsing the JSON. One that is not goes to the schema, which says what is wrong.
+ */
+export function areResultItems(value: unknown): value is BatchResultItem[] {
+  return Array.isArray(value) && value.every(isResultItem);
+}
+
+function isResultItem(item: unknown): item is BatchResultItem {
+  if (typeof item !== 'object' || item === null) return false;
+  const { target_url, code, short_url, error }: { [Field in keyof BatchResultItem]?: unknown } =
+    item;
+  return (
+    typeof target_url === 'string' &&
+    isOptionalString(code) &&
+    isOptionalString(short_url) &&
+    (error === null || isOptionalString(error))
+  );
+}
+
+function isOptionalString(value: unknown): boolean {
+  return value === undefined || typeof value === 'string';
+}
+
 /** 200: the batch was small enough to be answered at once (spec, 100 links or fewer). */
 export const completedBatchSchema = z.looseObject({
   status: z.literal('completed'),

@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { type BatchResultItem, batchResultItemSchema } from './batch.ts';
+import { areResultItems, type BatchResultItem, batchResultItemSchema } from './batch.ts';
 
 /** Answer of `GET /api/v1/jobs/<job_id>` (spec, "poll a batch job"). `status` stays open: the spec lists what was seen, not all. */
 export const jobSchema = z.looseObject({
@@ -28,4 +28,23 @@ export interface Job {
   processed: number;
   /** Items done so far, in the order they were sent. */
   results: BatchResultItem[];
+}
+
+/** {@link jobSchema} for the answers to polls, quicker where all is well. */
+export const jobAnswerSchema = {
+  safeParse(value: unknown) {
+    return isJob(value) ? { success: true as const, data: value } : jobSchema.safeParse(value);
+  },
+};
+
+function isJob(value: unknown): value is Job {
+  if (typeof value !== 'object' || value === null) return false;
+  const { id, status, total, processed, results }: { [Field in keyof Job]?: unknown } = value;
+  return (
+    typeof id === 'string' &&
+    typeof status === 'string' &&
+    Number.isFinite(total) &&
+    Number.isFinite(processed) &&
+    areResultItems(results)
+  );
 }
