@@ -10,6 +10,7 @@ export function alignResults(
   links: readonly BatchLinkInput[],
   results: readonly RecordedResult[],
 ): readonly BatchResultItem[] {
+  if (areAllInPlace(links, results)) return results;
   const strays = straysByTarget(links, results);
   return links.map((link, index) => {
     const result = results[index];
@@ -20,6 +21,17 @@ export function alignResults(
     const stray = strays.get(canonical(link.target_url))?.shift();
     return { ...stray, target_url: link.target_url };
   });
+}
+
+/** The usual case, which needs no copy. */
+function areAllInPlace(
+  links: readonly BatchLinkInput[],
+  results: readonly RecordedResult[],
+): results is readonly BatchResultItem[] {
+  return (
+    links.length === results.length &&
+    links.every((link, index) => isExactlyOf(link, results[index]))
+  );
 }
 
 /** Results that are not at their link's place. */
@@ -39,7 +51,6 @@ function straysByTarget(
   return strays;
 }
 
-/** The usual case, which needs no copy. */
 function isExactlyOf(
   link: BatchLinkInput,
   result: RecordedResult | undefined,

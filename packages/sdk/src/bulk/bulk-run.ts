@@ -9,7 +9,7 @@ import { RefusedBatches } from './refused-batches.ts';
 import { runBatch } from './run-batch.ts';
 import type { Batch, BatchEnd, CreateManyDeps, RunContext } from './run-context.ts';
 import type { SourceReader } from './source-reader.ts';
-import type { BatchRecord, BulkItem, CreateManyOptions } from './types.ts';
+import type { BatchRecord, CreateManyOptions } from './types.ts';
 
 /** What a run works with, every default filled in. */
 export interface BulkRunInit<T extends BatchLinkInput> {
@@ -85,8 +85,8 @@ export class BulkRun<T extends BatchLinkInput> implements RunContext {
     this.endWith(reason);
   }
 
-  /** Yields every settled link in order, then throws what ended the run, if anything did. */
-  async *items(): AsyncGenerator<BulkItem<T>, void, undefined> {
+  /** Yields every settled batch in order, then throws what ended the run, if anything did. */
+  async *batches(): AsyncGenerator<SettledBatch<T>, void, undefined> {
     const unfollow = this.#followSignals();
     const started = this.#startBatches();
     let isDrained = false;
@@ -94,11 +94,7 @@ export class BulkRun<T extends BatchLinkInput> implements RunContext {
       for (;;) {
         const batch = this.#settled.take();
         if (batch !== undefined) {
-          let index = batch.first;
-          for (const input of batch.inputs) {
-            yield { index, input, ...batch.outcome(index - batch.first) };
-            index += 1;
-          }
+          yield batch;
           this.#held -= batch.inputs.length;
           this.#changed.notify();
         } else if (this.#settled.isClosed) {

@@ -3,6 +3,7 @@ import type { BatchLinkInput } from '../wire/batch.ts';
 import { MAX_BATCH_LINKS } from '../wire/limits.ts';
 import { BatchPlan } from './batch-plan.ts';
 import { BulkRun } from './bulk-run.ts';
+import { ItemIterator } from './item-iterator.ts';
 import type { CreateManyDeps } from './run-context.ts';
 import { SourceReader } from './source-reader.ts';
 import type { BulkItem, CreateManyOptions } from './types.ts';
@@ -45,7 +46,7 @@ export function createMany<T extends BatchLinkInput>(
     batchSize: batchSize === 'auto' ? MAX_BATCH_LINKS : batchSize,
     concurrency,
   });
-  return run.items();
+  return new ItemIterator(run.batches());
 }
 
 function checkCount(option: string, value: number, most: number): void {
