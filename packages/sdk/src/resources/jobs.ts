@@ -5,9 +5,9 @@ import { TimeoutError } from '../errors/timeout-error.ts';
 import { type Clock, systemClock } from '../http/clock.ts';
 import type { Transport } from '../http/transport.ts';
 import type { RequestOptions } from '../options.ts';
-import { JOB_FAILURE_STATUSES, type Job, jobSchema } from '../wire/job.ts';
+import { JOB_FAILURE_STATUSES, type Job, jobAnswerSchema } from '../wire/job.ts';
 import { jobPath } from '../wire/routes.ts';
-import { JobForecast } from './job-forecast.ts';
+import { type ExpectedJob, JobForecast } from './job-forecast.ts';
 import { firstPollDelay, nextPollDelay, type PollSample, remainingRange } from './poll-timing.ts';
 
 /** Longest wait for a job, in milliseconds, where the caller names none: one hour. */
@@ -15,6 +15,12 @@ const DEFAULT_JOB_TIMEOUT_MS = 3_600_000;
 
 /** Time for a poll that begins just before the deadline, in milliseconds. */
 const LAST_POLL_MS = 1_000;
+
+/** How long a job is not polled because the one before it is still running, while nothing is known of their length. */
+const MAX_UNTAUGHT_MS = 5_000;
+
+/** How often a wait for the first poll looks whether another job has taught something, in milliseconds. */
+const LOOK_AGAIN_MS = 100;
 
 /** Options of `jobs.wait`; `maxRetries` and `headers` hold for each poll, whose attempts have the client's `timeoutMs`. */
 export interface WaitOptions extends Pick<RequestOptions, 'signal' | 'maxRetries' | 'headers'> {
@@ -35,11 +41,12 @@ export interface WaitOptions extends Pick<RequestOptions, 'signal' | 'maxRetries
 export class Jobs {
   readonly #transport: Transport;
   readonly #clock: Clock;
-  readonly #forecast = new JobForecast();
+  readonly #forecast: JobForecast;
 
   constructor(transport: Transport, clock: Clock = systemClock) {
     this.#transport = transport;
     this.#clock = clock;
+    this.#forecast = new JobForecast(clock);
   }
 
   /**
@@ -53,7 +60,7 @@ export class Jobs {
     return await this.#transport.request({
       method: 'GET',
       path: jobPath(jobId),
-      schema: jobSchema,
+      schema: jobAnswerSchema,
       options,
     });
   }
@@ -80,47 +87,76 @@ export class Jobs {
     const limitMs = timeoutMs === 0 ? Number.POSITIVE_INFINITY : timeoutMs;
     const elapsedMs = () => this.#clock.now() - startedAt;
 
+    const expected = total === undefined ? undefined : this.#forecast.begin(total);
     const samples: PollSample[] = [];
     let lastJob: Job | undefined;
-    let delayMs = firstPollDelay(
-      total === undefined ? undefined : this.#forecast.expectedMs(total),
-    );
+    let delayMs: number | undefined;
+    try {
+      await this.#untilFirstPoll(expected, elapsedMs, limitMs, signal);
+      for (;;) {
+        if (delayMs !== undefined) {
+          await this.#clock.delay(Math.max(0, Math.min(delayMs, limitMs - elapsedMs())), signal);
+        }
+        try {
+          lastJob = await this.retrieve(jobId, {
+            signal,
+            maxRetries: options.maxRetries,
+            headers: options.headers,
+            totalTimeoutMs:
+              timeoutMs === 0 ? undefined : Math.max(LAST_POLL_MS, limitMs - elapsedMs()),
+          });
+        } catch (error) {
+          if (!TimeoutError.isInstance(error) || elapsedMs() < limitMs) throw error;
+          throw jobTimeout(jobId, timeoutMs, lastJob, error);
+        }
+        onProgress?.(lastJob);
+
+        if (lastJob.status === 'completed') {
+          if (expected !== undefined) learn(expected, samples, elapsedMs());
+          return lastJob;
+        }
+        if (isFailure(lastJob.status)) throw jobFailed(jobId, lastJob);
+        if (elapsedMs() >= limitMs) throw jobTimeout(jobId, timeoutMs, lastJob);
+        samples.push({ atMs: elapsedMs(), processed: lastJob.processed, total: lastJob.total });
+        delayMs = nextPollDelay(samples);
+      }
+    } finally {
+      expected?.end();
+    }
+  }
+
+  /** Waits until the first poll is due. What other jobs teach meanwhile moves it. */
+  async #untilFirstPoll(
+    job: ExpectedJob | undefined,
+    elapsedMs: () => number,
+    limitMs: number,
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
     for (;;) {
-      await this.#clock.delay(Math.max(0, Math.min(delayMs, limitMs - elapsedMs())), signal);
-      try {
-        lastJob = await this.retrieve(jobId, {
-          signal,
-          maxRetries: options.maxRetries,
-          headers: options.headers,
-          totalTimeoutMs:
-            timeoutMs === 0 ? undefined : Math.max(LAST_POLL_MS, limitMs - elapsedMs()),
-        });
-      } catch (error) {
-        if (!TimeoutError.isInstance(error) || elapsedMs() < limitMs) throw error;
-        throw jobTimeout(jobId, timeoutMs, lastJob, error);
-      }
-      onProgress?.(lastJob);
-
-      if (lastJob.status === 'completed') {
-        if (total !== undefined) this.#learn(total, samples, elapsedMs());
-        return lastJob;
-      }
-      if (isFailure(lastJob.status)) throw jobFailed(jobId, lastJob);
-      if (elapsedMs() >= limitMs) throw jobTimeout(jobId, timeoutMs, lastJob);
-      samples.push({ atMs: elapsedMs(), processed: lastJob.processed, total: lastJob.total });
-      delayMs = nextPollDelay(samples);
+      const dueMs = job === undefined ? firstPollDelay(undefined) : firstPollTime(job);
+      const leftMs = Math.min(dueMs, limitMs) - elapsedMs();
+      // A wait of less than a clock's smallest step would never end.
+      if (leftMs < 1) return;
+      await this.#clock.delay(Math.min(leftMs, LOOK_AGAIN_MS), signal);
     }
   }
+}
 
-  #learn(total: number, samples: readonly PollSample[], seenMs: number): void {
-    const last = samples.at(-1);
-    if (last === undefined) {
-      this.#forecast.completeAtFirstPoll(total, seenMs);
-      return;
-    }
-    const endMs = last.atMs + (remainingRange(samples)?.longest ?? Number.POSITIVE_INFINITY);
-    this.#forecast.measured(total, Math.min(seenMs, endMs));
+/** When a job is to be polled for the first time, as far as it is known now. */
+function firstPollTime(job: ExpectedJob): number {
+  const { beganMs, expectedMs, expectedEndMs } = job;
+  if (beganMs !== undefined) return beganMs + firstPollDelay(expectedMs);
+  return expectedEndMs === undefined ? MAX_UNTAUGHT_MS : firstPollDelay(expectedEndMs);
+}
+
+function learn(expected: ExpectedJob, samples: readonly PollSample[], seenMs: number): void {
+  const last = samples.at(-1);
+  if (last === undefined) {
+    expected.completeAtFirstPoll(seenMs);
+    return;
   }
+  const endMs = last.atMs + (remainingRange(samples)?.longest ?? Number.POSITIVE_INFINITY);
+  expected.measured(Math.min(seenMs, endMs));
 }
 
 function isFailure(status: string): boolean {
