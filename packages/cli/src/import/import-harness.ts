@@ -99,7 +99,7 @@ export class ImportHarness {
   /** Rows of a CSV file in the directory, the header first. */
   table(name = 'input.csv.results.csv'): string[][] {
     const reader = new CsvReader({ delimiter: ',', name });
-    return [...reader.push(this.read(name)), ...reader.end()].map(({ cells }) => cells);
+    return [...reader.push(this.read(name)), ...reader.end()].map(({ cells }) => [...cells]);
   }
 
   /** Values of the `status` column of the results. */

@@ -13,8 +13,8 @@ import {
   stoppedByUser,
 } from './stop.ts';
 import type { TextSink } from './text-sink.ts';
-import type { ImportSettings, ImportSummary, Row, RowStatus } from './types.ts';
-import type { CheckedRow } from './validate.ts';
+import type { ImportSettings, ImportSummary, RowStatus } from './types.ts';
+import type { RowRules } from './validate.ts';
 import type { Validation } from './validation-pass.ts';
 
 /** Passes that may follow the first one to send again what got no answer: what fails three times is not a blip. */
@@ -25,7 +25,7 @@ export interface CheckedInput {
   deps: ImportDeps;
   input: Input;
   layout: Layout;
-  check: (row: Row) => CheckedRow;
+  rules: RowRules;
   found: Validation;
 }
 

@@ -1,10 +1,11 @@
-import type { BatchLinkInput } from '@shortlink/sdk';
+import { RowLink } from './row-link.ts';
+import type { RowSet } from './row-set.ts';
 import type { Row } from './types.ts';
-import type { CheckedRow } from './validate.ts';
+import type { RowRules } from './validate.ts';
 
 /** Where the rows that are read go. */
 export interface RowReceiver {
-  link(row: Row, link: BatchLinkInput): void;
+  link(link: RowLink): void;
   rejected(row: Row, reason: string): void;
   /** Awaited after each stretch of rows. */
   settle(): Promise<void>;
@@ -15,20 +16,24 @@ export interface RowReceiver {
  * generator. Each row goes to the receiver before its link is handed out. It can't be closed: after `createMany` has
  * ended early, the rows that are left are read from it for the results.
  */
-export class LinkSource implements AsyncIterableIterator<BatchLinkInput> {
+export class LinkSource implements AsyncIterableIterator<RowLink> {
   readonly #batches: AsyncIterator<Row[]>;
-  readonly #check: (row: Row) => CheckedRow;
+  readonly #rules: RowRules;
+  readonly #rejected: RowSet;
   readonly #receiver: RowReceiver;
   #rows: readonly Row[] = [];
   #position = 0;
+  /** Of the next row, among all. */
+  #number = 0;
 
   constructor(
     batches: AsyncIterator<Row[]>,
-    check: (row: Row) => CheckedRow,
+    { rules, rejectedRows }: { rules: RowRules; rejectedRows: RowSet },
     receiver: RowReceiver,
   ) {
     this.#batches = batches;
-    this.#check = check;
+    this.#rules = rules;
+    this.#rejected = rejectedRows;
     this.#receiver = receiver;
   }
 
@@ -36,7 +41,7 @@ export class LinkSource implements AsyncIterableIterator<BatchLinkInput> {
     return this;
   }
 
-  next(): Promise<IteratorResult<BatchLinkInput, undefined>> {
+  next(): Promise<IteratorResult<RowLink, undefined>> {
     const link = this.#takeLink();
     return link === undefined ? this.#readOn() : Promise.resolve({ done: false, value: link });
   }
@@ -47,21 +52,23 @@ export class LinkSource implements AsyncIterableIterator<BatchLinkInput> {
   }
 
   /** The next link of the rows at hand. */
-  #takeLink(): BatchLinkInput | undefined {
+  #takeLink(): RowLink | undefined {
     for (;;) {
       const row = this.#rows[this.#position];
       if (row === undefined) return undefined;
       this.#position += 1;
-      const checked = this.#check(row);
-      if (typeof checked !== 'string') {
-        this.#receiver.link(row, checked);
-        return checked;
+      const isRejected = this.#rejected.has(this.#number);
+      this.#number += 1;
+      if (!isRejected) {
+        const link = new RowLink(row, this.#rules);
+        this.#receiver.link(link);
+        return link;
       }
-      this.#receiver.rejected(row, checked);
+      this.#receiver.rejected(row, this.#rules.problem(row) ?? '');
     }
   }
 
-  async #readOn(): Promise<IteratorResult<BatchLinkInput, undefined>> {
+  async #readOn(): Promise<IteratorResult<RowLink, undefined>> {
     for (;;) {
       await this.#receiver.settle();
       const { done, value } = await this.#batches.next();

@@ -1,13 +1,11 @@
-import type { BatchLinkInput } from '@shortlink/sdk';
+import type { RowLink } from './row-link.ts';
 import { TextHold } from './text-hold.ts';
 
 /** A row whose link was handed out and whose fate is not written yet. */
 export interface PendingRow {
   /** Position among the links, from 0. */
   index: number;
-  /** The row's own part of its results line: much smaller than its cells. */
-  own: string;
-  link: BatchLinkInput;
+  link: RowLink;
 }
 
 /** Taken rows are forgotten in large steps, so that each step is cheap. */
@@ -21,7 +19,7 @@ const NOTHING: readonly string[] = [];
  * file, so they are held as text, and beyond some megabytes on disk.
  */
 export class PendingRows {
-  #rows: Array<Omit<PendingRow, 'index'>> = [];
+  #rows: RowLink[] = [];
   /** Rows taken from the front of `#rows` and not forgotten yet. */
   #taken = 0;
   #linkCount = 0;
@@ -37,8 +35,8 @@ export class PendingRows {
     return this.#rows.length - this.#taken;
   }
 
-  addLink(own: string, link: BatchLinkInput): void {
-    this.#rows.push({ own, link });
+  addLink(link: RowLink): void {
+    this.#rows.push(link);
     this.#linkCount += 1;
   }
 
@@ -48,22 +46,22 @@ export class PendingRows {
   }
 
   /** The pending link at `index`; undefined when it was taken already or is not read yet. */
-  linkAt(index: number): BatchLinkInput | undefined {
+  linkAt(index: number): RowLink | undefined {
     const first = this.#linkCount - this.size;
-    return index < first ? undefined : this.#rows[this.#taken + index - first]?.link;
+    return index < first ? undefined : this.#rows[this.#taken + index - first];
   }
 
   /** Takes the first row out. */
   take(): PendingRow | undefined {
-    const row = this.#rows[this.#taken];
-    if (row === undefined) return undefined;
+    const link = this.#rows[this.#taken];
+    if (link === undefined) return undefined;
     const index = this.#linkCount - this.size;
     this.#taken += 1;
     if (this.#taken === FORGET_STEP || this.#taken === this.#rows.length) {
       this.#rows = this.#rows.slice(this.#taken);
       this.#taken = 0;
     }
-    return { index, own: row.own, link: row.link };
+    return { index, link };
   }
 
   /** Takes out the lines of the rejected rows that stand before the link at `index`, in pieces. */

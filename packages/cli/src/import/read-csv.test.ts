@@ -8,7 +8,8 @@ import type { Row } from './types.ts';
 
 function read(pieces: readonly string[], delimiter = ','): Row[] {
   const reader = new CsvReader({ delimiter, name: 'x.csv' });
-  return [...pieces.flatMap((piece) => reader.push(piece)), ...reader.end()];
+  const rows = [...pieces.flatMap((piece) => reader.push(piece)), ...reader.end()];
+  return rows.map(({ line, cells }) => ({ line, cells }));
 }
 
 /** What the rules make of a table: rows that hold nothing are skipped. */

@@ -1,5 +1,6 @@
 import { inputError, shown } from './input-error.ts';
 import { countLineBreaks } from './line-counter.ts';
+import { PlainRow } from './plain-row.ts';
 import type { RowReader } from './row-reader.ts';
 import type { Row } from './types.ts';
 
@@ -8,6 +9,7 @@ const CR = 13;
 const TAB = 9;
 const SPACE = 32;
 const QUOTE = 34;
+const FIRST_NON_ASCII = 128;
 
 /** The longest row, in characters. Without it a quote that never closes would read the rest of the file into memory. */
 export const MAX_ROW_LENGTH = 16 * 1024 * 1024;
@@ -67,23 +69,22 @@ export class CsvReader implements RowReader {
       if (cr < position) cr = indexOrEnd(text, '\r', position);
       if (quote < position) quote = indexOrEnd(text, '"', position);
       const lineEnd = Math.min(lf, cr);
-      let cells: string[];
-      let next: number;
-      let lines: number;
       if (quote >= lineEnd) {
         // A CR that ends the piece may be half of a CRLF.
         if (!last && (lineEnd === length || (lineEnd === cr && cr === length - 1))) break;
-        cells = text.slice(position, lineEnd).split(this.#delimiter);
-        next = lineEnd === cr && lf === cr + 1 ? lf + 1 : lineEnd + 1;
-        lines = 1;
+        if (!this.#isBlankLine(text, position, lineEnd)) {
+          rows.push(new PlainRow(this.#line, text.slice(position, lineEnd), this.#delimiter));
+        }
+        position = lineEnd === cr && lf === cr + 1 ? lf + 1 : lineEnd + 1;
+        this.#line += 1;
       } else {
         const row = this.#readQuotedRow(text, position, lineEnd, last);
         if (row === undefined) break;
-        ({ cells, next, lines } = row);
+        const { cells, next, lines } = row;
+        if (!isBlank(cells)) rows.push({ line: this.#line, cells });
+        position = next;
+        this.#line += lines;
       }
-      if (!isBlank(cells)) rows.push({ line: this.#line, cells });
-      this.#line += lines;
-      position = next;
     }
     this.#rest = text.slice(position);
     if (this.#rest.length > MAX_ROW_LENGTH) throw this.#tooLong();
@@ -161,6 +162,15 @@ export class CsvReader implements RowReader {
       if (code === this.#delimiterCode || code === LF || code === CR) break;
     }
     return position;
+  }
+
+  #isBlankLine(text: string, start: number, end: number): boolean {
+    const code = text.charCodeAt(start);
+    // Nearly every line begins with an ASCII character that is no space, and that settles it.
+    if (code > SPACE && code < FIRST_NON_ASCII && code !== this.#delimiterCode && start < end) {
+      return false;
+    }
+    return isBlank(text.slice(start, end).split(this.#delimiter));
   }
 
   #isPadding(code: number): boolean {

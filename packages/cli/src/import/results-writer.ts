@@ -1,4 +1,4 @@
-import type { BatchLinkInput, BulkItem } from '@shortlink/sdk';
+import type { BulkItem } from '@shortlink/sdk';
 import type { GuardedSink } from './guarded-sink.ts';
 import { HELD_BACK } from './journal/resume.ts';
 import type { JournalFates } from './journal-fates.ts';
@@ -6,6 +6,7 @@ import type { LinkSource, RowReceiver } from './link-source.ts';
 import type { Outcome } from './outcome.ts';
 import { type PendingRow, PendingRows } from './pending-rows.ts';
 import type { ResultsFormat } from './results.ts';
+import type { RowLink } from './row-link.ts';
 import type { Row, RowStatus } from './types.ts';
 
 /**
@@ -33,14 +34,13 @@ export class ResultsWriter implements RowReceiver {
     sink.write(format.header);
   }
 
-  link(row: Row, link: BatchLinkInput): void {
-    this.#pending.addLink(this.#format.own(row), link);
+  link(link: RowLink): void {
+    this.#pending.addLink(link);
   }
 
   rejected(row: Row, reason: string): void {
     this.counts.rejected += 1;
-    const own = this.#format.own(row);
-    this.#pending.addRejected(this.#format.line(own, { status: 'rejected', error: reason }));
+    this.#pending.addRejected(this.#format.line(row, { status: 'rejected', error: reason }));
   }
 
   /** Rejected rows that wait for no link are written at once: a hopeless file is not held back. */
@@ -92,7 +92,7 @@ export class ResultsWriter implements RowReceiver {
   #write(row: PendingRow, outcome: Outcome): void {
     for (const text of this.#pending.rejectedBefore(row.index)) this.#sink.write(text);
     this.counts[outcome.status] += 1;
-    this.#sink.write(this.#format.line(row.own, outcome));
+    this.#sink.write(this.#format.line(row.link.row, outcome));
   }
 }
 

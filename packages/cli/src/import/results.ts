@@ -9,10 +9,7 @@ const RESULT_COLUMNS = ['code', 'short_url', 'status', 'error'] as const;
 export interface ResultsFormat {
   /** What comes before the first row. */
   header: string;
-  /** The row's own part of its line: all that has to be kept of a row until its fate is known. */
-  own(row: Row): string;
-  /** The whole line, from the row's own part. */
-  line(own: string, outcome: Outcome): string;
+  line(row: Row, outcome: Outcome): string;
 }
 
 export function createResultsFormat(
@@ -26,11 +23,12 @@ function csv(columns: readonly string[]): ResultsFormat {
   const { length } = columns;
   return {
     header: `${csvCells([...columns, ...RESULT_COLUMNS], length + RESULT_COLUMNS.length)}\n`,
-    own: (row) => csvCells(row.cells, length),
-    line: (own, outcome) =>
-      outcome.status === 'created'
+    line: (row, outcome) => {
+      const own = row.asCsv?.(length) ?? csvCells(row.cells, length);
+      return outcome.status === 'created'
         ? `${own},${csvCell(outcome.code)},${csvCell(outcome.short_url)},created,\n`
-        : `${own},,,${outcome.status},${csvCell(outcome.error)}\n`,
+        : `${own},,,${outcome.status},${csvCell(outcome.error)}\n`;
+    },
   };
 }
 
@@ -39,22 +37,19 @@ function jsonl(columns: readonly string[]): ResultsFormat {
   const taken = new Set<string>(RESULT_COLUMNS);
   return {
     header: '',
-    own: (row) => {
-      const entries = row.object
-        ? Object.entries(row.object)
-        : columns.map((name, index) => [name, row.cells[index] ?? ''] as const);
-      return JSON.stringify(Object.fromEntries(entries.filter(([name]) => !taken.has(name))));
-    },
-    line: (own, outcome) => {
+    line: (row, outcome) => {
+      const { object, cells } = row;
+      const entries = object
+        ? Object.entries(object)
+        : columns.map((name, index) => [name, cells[index] ?? ''] as const);
       const created = outcome.status === 'created' ? outcome : undefined;
-      const result = {
+      return `${JSON.stringify({
+        ...Object.fromEntries(entries.filter(([name]) => !taken.has(name))),
         code: created?.code ?? null,
         short_url: created?.short_url ?? null,
         status: outcome.status,
         error: outcome.status === 'created' ? null : outcome.error,
-      } satisfies Record<(typeof RESULT_COLUMNS)[number], string | null>;
-      const separator = own === '{}' ? '' : ',';
-      return `${own.slice(0, -1)}${separator}${JSON.stringify(result).slice(1)}\n`;
+      } satisfies Record<(typeof RESULT_COLUMNS)[number], string | null>)}\n`;
     },
   };
 }

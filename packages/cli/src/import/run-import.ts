@@ -7,7 +7,7 @@ import { keepHeapSmall } from './small-heap.ts';
 import { openInput } from './spool.ts';
 import { stoppedByRejects, stoppedByUser } from './stop.ts';
 import type { ImportSettings, ImportSummary } from './types.ts';
-import { createRowCheck } from './validate.ts';
+import { createRowRules } from './validate.ts';
 import { validateInput } from './validation-pass.ts';
 
 export type { ImportDeps } from './deps.ts';
@@ -48,9 +48,9 @@ async function importInput(settings: ImportSettings, deps: ImportDeps): Promise<
   try {
     const layout = await detectLayout(input, settings);
     deps.onEvent({ type: 'planned', plan: layout.plan });
-    const check = createRowCheck(layout, settings.defaults);
+    const rules = createRowRules(layout, settings.defaults);
     const rejects = new RejectsFile(settings.rejects, layout.plan.columns);
-    const found = await validateInput(input, layout, check, rejects, deps).catch(
+    const found = await validateInput(input, layout, rules, rejects, deps).catch(
       async (error: unknown) => {
         await rejects.discard();
         throw error;
@@ -76,7 +76,7 @@ async function importInput(settings: ImportSettings, deps: ImportDeps): Promise<
       summary.stopped = stoppedByRejects(progress, summary.rejected, allowed, summary.rejectsFile);
       return summary;
     }
-    return await importRows({ settings, deps, input, layout, check, found }, summary);
+    return await importRows({ settings, deps, input, layout, rules, found }, summary);
   } finally {
     await input.dispose();
   }

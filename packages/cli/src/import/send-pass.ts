@@ -12,19 +12,21 @@ import { LinkSource } from './link-source.ts';
 import { readRows } from './read-rows.ts';
 import { createResultsFormat } from './results.ts';
 import { ResultsWriter } from './results-writer.ts';
+import type { RowSet } from './row-set.ts';
 import type { Input } from './spool.ts';
 import type { TextSink } from './text-sink.ts';
-import type { ImportSettings, Row, RowStatus } from './types.ts';
-import type { CheckedRow } from './validate.ts';
+import type { ImportSettings, RowStatus } from './types.ts';
+import type { RowRules } from './validate.ts';
 
 export interface SendPassInput {
   input: Input;
   layout: Layout;
-  check: (row: Row) => CheckedRow;
+  rules: RowRules;
   journal: Journal;
   /** Rows of the input, and those among them that are links. */
   rows: number;
   links: number;
+  rejectedRows: RowSet;
   settings: ImportSettings;
   deps: ImportDeps;
   sink: TextSink;
@@ -42,8 +44,8 @@ export interface SendPassResult {
 }
 
 /**
- * Sends what the journal doesn't know of yet and writes the results of all rows, in one reading of the input: rows are
- * checked again, links go to `createMany`, and each row is written once its fate and that of all before it is known.
+ * Sends what the journal doesn't know of yet and writes the results of all rows, in one reading of the input: the rows that were
+ * found good go to `createMany`, and each row is written once its fate and that of all before it is known.
  */
 export async function sendPass(pass: SendPassInput): Promise<SendPassResult> {
   const { input, layout, journal, settings, deps } = pass;
@@ -57,7 +59,7 @@ export async function sendPass(pass: SendPassInput): Promise<SendPassResult> {
     createResultsFormat(settings.outputFormat, layout.plan.columns),
     new JournalFates(journal),
   );
-  const source = new LinkSource(readRows(input, layout), pass.check, writer);
+  const source = new LinkSource(readRows(input, layout), pass, writer);
   const recorder = new BatchRecorder({
     journal,
     deps,

@@ -1,15 +1,37 @@
-/** Between tags inside a cell, where neither `--tag-separator` nor a preset says otherwise. */
-const USUAL_SEPARATORS = /[,;|]/;
+import { trimmed } from './trimmed.ts';
+
+const COMMA = 44;
+const SEMICOLON = 59;
+const BAR = 124;
 
 /**
- * The tags of a cell: trimmed, without the empty ones. A JSON array of strings is taken as one, which is how arrays of
- * JSON Lines stand in a cell.
+ * The tags of a cell: trimmed, without the empty ones, cut at `separator` or else at any of `,` `;` `|`. A JSON array of strings
+ * is taken as one, which is how arrays of JSON Lines stand in a cell.
  */
 export function splitTags(cell: string, separator: string | undefined): string[] {
-  const text = cell.trim();
+  const text = trimmed(cell);
   if (text === '') return [];
-  const parts = jsonStrings(text) ?? text.split(separator ?? USUAL_SEPARATORS);
-  return parts.map((tag) => tag.trim()).filter((tag) => tag !== '');
+  const parts = jsonStrings(text) ?? (separator === undefined ? cut(text) : text.split(separator));
+  const tags: string[] = [];
+  for (const part of parts) {
+    const tag = trimmed(part);
+    if (tag !== '') tags.push(tag);
+  }
+  return tags;
+}
+
+/** Cuts at the usual separators. By hand, since `split` with a pattern takes longer than reading and checking the row. */
+function cut(text: string): string[] {
+  const parts: string[] = [];
+  let start = 0;
+  for (let index = 0; index < text.length; index += 1) {
+    const code = text.charCodeAt(index);
+    if (code !== COMMA && code !== SEMICOLON && code !== BAR) continue;
+    parts.push(text.slice(start, index));
+    start = index + 1;
+  }
+  parts.push(text.slice(start));
+  return parts;
 }
 
 function jsonStrings(text: string): string[] | undefined {

@@ -1,8 +1,14 @@
 import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import { inputError } from './input-error.ts';
 
-/** Characters that are gathered before they are written. */
-const BUFFER_LENGTH = 256 * 1024;
+/** Bytes that are gathered before they are written. */
+const BUFFER_BYTES = 256 * 1024;
+
+/** Characters that are gathered before they are encoded: few enough for the young generation of the heap. */
+const PIECE_LENGTH = 16 * 1024;
+
+/** UTF-8 takes at most so many for a UTF-16 code unit. */
+const MAX_BYTES_PER_UNIT = 3;
 
 /** Where results and rejects go. Text is gathered; whoever writes much awaits `drain` when `full` says so. */
 export interface TextSink {
@@ -17,31 +23,47 @@ export interface TextSink {
 
 /** What we need of standard output. */
 export interface TextWritable {
-  write(text: string, callback: (error?: Error | null) => void): unknown;
+  write(bytes: Uint8Array, callback: (error?: Error | null) => void): unknown;
 }
 
 abstract class BufferedSink implements TextSink {
-  #parts: string[] = [];
+  #text = '';
+  /** Used again and again: memory that is fresh each time costs more than the writing. */
+  #bytes = Buffer.allocUnsafe(BUFFER_BYTES + PIECE_LENGTH * MAX_BYTES_PER_UNIT);
   #length = 0;
 
   write(text: string): void {
-    this.#parts.push(text);
-    this.#length += text.length;
+    this.#text += text;
+    if (this.#text.length >= PIECE_LENGTH) this.#encode();
   }
 
   get full(): boolean {
-    return this.#length >= BUFFER_LENGTH;
+    return this.#length >= BUFFER_BYTES;
   }
 
   async drain(): Promise<void> {
+    this.#encode();
     if (this.#length === 0) return;
-    const text = this.#parts.join('');
-    this.#parts = [];
+    const bytes = this.#bytes.subarray(0, this.#length);
     this.#length = 0;
-    await this.flush(text);
+    await this.flush(bytes);
   }
 
-  protected abstract flush(text: string): Promise<void>;
+  #encode(): void {
+    const text = this.#text;
+    this.#text = '';
+    const needed = this.#length + text.length * MAX_BYTES_PER_UNIT;
+    // Whoever doesn't drain when `full` says so, or writes a large piece, gets room all the same.
+    if (needed > this.#bytes.length) {
+      const larger = Buffer.allocUnsafe(needed);
+      this.#bytes.copy(larger, 0, 0, this.#length);
+      this.#bytes = larger;
+    }
+    this.#length += this.#bytes.write(text, this.#length);
+  }
+
+  /** Writes the bytes; they are overwritten once that has ended. */
+  protected abstract flush(bytes: Uint8Array): Promise<void>;
   abstract finish(): Promise<void>;
   abstract discard(): Promise<void>;
 }
@@ -57,8 +79,8 @@ class FileSink extends BufferedSink {
     this.#handle = handle;
   }
 
-  protected override async flush(text: string): Promise<void> {
-    await this.#handle.writeFile(text);
+  protected override async flush(bytes: Uint8Array): Promise<void> {
+    await this.#handle.writeFile(bytes);
   }
 
   override async finish(): Promise<void> {
@@ -81,9 +103,9 @@ class StreamSink extends BufferedSink {
     this.#stream = stream;
   }
 
-  protected override async flush(text: string): Promise<void> {
+  protected override async flush(bytes: Uint8Array): Promise<void> {
     await new Promise<void>((resolve, reject) => {
-      this.#stream.write(text, (error) => (error ? reject(error) : resolve()));
+      this.#stream.write(bytes, (error) => (error ? reject(error) : resolve()));
     });
   }
 

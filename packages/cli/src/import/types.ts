@@ -50,13 +50,20 @@ export interface ImportSettings {
 /** One row of the input that holds something. */
 export interface Row {
   /** Line of the file on which the row begins, from 1. */
-  line: number;
-  /** The row's own cells, as read; there may be fewer or more than columns. JSONL: the values of the columns' keys. */
-  cells: string[];
+  readonly line: number;
+  /**
+   * The row's own cells, as read; there may be fewer or more than columns. JSONL: the values of the columns' keys. May be made
+   * anew each time it is asked for.
+   */
+  readonly cells: readonly string[];
+  /** One of {@link Row.cells}, where it can be had without the others. */
+  cell?(index: number): string | undefined;
+  /** The row as CSV of so many cells, where it stands in the input just as it would be written. */
+  asCsv?(width: number): string | undefined;
   /** JSONL: the object itself, so that JSONL results can echo it with its types. */
-  object?: Readonly<Record<string, unknown>> | undefined;
+  readonly object?: Readonly<Record<string, unknown>> | undefined;
   /** Why the row could not even be split into cells. */
-  problem?: string | undefined;
+  readonly problem?: string | undefined;
 }
 
 /** What was found by looking at the beginning of the input, said before anything is sent. */
@@ -76,7 +83,7 @@ export interface Plan {
 /** Why a row can't be sent. */
 export interface Reject {
   line: number;
-  cells: string[];
+  cells: readonly string[];
   reason: string;
 }
 

@@ -4,12 +4,12 @@ import { describe, expect, test } from 'vitest';
 import { splitTags } from './tags.ts';
 import { targetProblem } from './target-url.ts';
 import type { LinkField, Row } from './types.ts';
-import { createRowCheck } from './validate.ts';
+import { createRowRules } from './validate.ts';
 
 const FIELDS: readonly LinkField[] = ['target_url', 'title', 'tags', 'domain_id', 'redirect_type'];
 
 function check(cells: string[], options: { isRejectsFile?: boolean } = {}) {
-  const layout: Parameters<typeof createRowCheck>[0] = {
+  const layout: Parameters<typeof createRowRules>[0] = {
     plan: {
       format: 'csv',
       encoding: 'utf-8',
@@ -23,7 +23,8 @@ function check(cells: string[], options: { isRejectsFile?: boolean } = {}) {
     isRejectsFile: options.isRejectsFile === true,
   };
   const row: Row = { line: 2, cells };
-  return createRowCheck(layout, {})(row);
+  const rules = createRowRules(layout, {});
+  return rules.problem(row) ?? rules.link(row);
 }
 
 const URL = 'https://example.com/';
@@ -123,4 +124,22 @@ test('tags: a separator of the user, and JSON arrays', () => {
   expect(splitTags('a,b;c', ';')).toEqual(['a,b', 'c']);
   expect(splitTags('["a,b","c"]', undefined)).toEqual(['a,b', 'c']);
   expect(splitTags('[1,2]', undefined)).toEqual(['[1', '2]']);
+});
+
+test('the quick look at a URL takes only what all the others take', () => {
+  const word = fc.constantFrom('a', 'b-', '1', 'xn--', 'xn--p1ai', '.', '%41', 'é');
+  const url = fc
+    .tuple(
+      fc.constantFrom('http://', 'HTTPS://', 'https:/'),
+      fc.array(word, { maxLength: 5 }),
+      fc.constantFrom('', '/', '?', '#', ':80', '\\', '@', ' '),
+      fc.string(),
+    )
+    .map(([scheme, host, next, rest]) => `${scheme}${host.join('')}${next}${rest}`);
+  fc.assert(
+    fc.property(url, (cell) => {
+      if (targetProblem(cell, 2048) === undefined) expect(globalThis.URL.canParse(cell)).toBe(true);
+    }),
+    { numRuns: 3000 },
+  );
 });

@@ -11,70 +11,91 @@ import type { Layout } from './detect.ts';
 import { shown } from './input-error.ts';
 import { splitTags } from './tags.ts';
 import { targetProblem } from './target-url.ts';
+import { trimmed } from './trimmed.ts';
 import type { ImportSettings, Row } from './types.ts';
 
-/** A row as the link to create, or why it can't be one, in words that follow "line 7:". */
-export type CheckedRow = BatchLinkInput | string;
+/** What the input's rows mean, and which of them can be sent. */
+export interface RowRules {
+  /** Why a row can't be sent, in words that follow "line 7:"; undefined for one that can. */
+  problem(row: Row): string | undefined;
+  /** The link that a row without a problem stands for. */
+  link(row: Row): BatchLinkInput;
+  /** Of that link. */
+  targetUrl(row: Row): string;
+}
 
-/**
- * Makes the function that turns rows into links. Its rules are the service's (DESIGN section 2), since there one bad
- * entry refuses a whole batch.
- */
-export function createRowCheck(
+/** The service's rules (DESIGN section 2), since there one bad entry refuses a whole batch. */
+export function createRowRules(
   layout: Pick<Layout, 'plan' | 'tagSeparator' | 'isRejectsFile'>,
   defaults: Pick<ImportSettings['defaults'], 'tags' | 'redirect_type'>,
-): (row: Row) => CheckedRow {
+): RowRules {
   const { columns, mapping, hasHeader } = layout.plan;
   const { tagSeparator, isRejectsFile } = layout;
-  const cellOf = (row: Row, index: number | undefined): string => {
-    const cell = index === undefined ? '' : (row.cells[index]?.trim() ?? '');
-    return isRejectsFile ? dropFormulaGuard(cell) : cell;
+  const defaultTags = defaults.tags !== undefined && defaults.tags.length > 0 && defaults.tags;
+  const clean = (cell: string | undefined): string => {
+    const text = trimmed(cell ?? '');
+    return isRejectsFile ? dropFormulaGuard(text) : text;
   };
+  const read = (cells: readonly string[], index: number | undefined): string =>
+    index === undefined ? '' : clean(cells[index]);
 
-  return (row) => {
-    if (row.problem !== undefined) return row.problem;
-    if (hasSurplus(row.cells, columns.length)) {
-      const than = hasHeader ? 'the header' : 'the first row';
-      return `${row.cells.length} cells, ${than} has ${columns.length}: is a cell with a delimiter not quoted?`;
-    }
-    const target_url = cellOf(row, mapping.target_url);
-    const problem = targetProblem(target_url, MAX_TARGET_URL_LENGTH);
-    if (problem !== undefined) return problem;
-
-    const link: BatchLinkInput = { target_url };
-    const title = cellOf(row, mapping.title);
-    if (title !== '') {
-      if (title.length > MAX_TITLE_LENGTH) {
-        return `title is ${title.length} characters long, at most ${MAX_TITLE_LENGTH} are allowed`;
-      }
-      if (!isCleanText(title)) return `title holds NUL or broken characters: ${shown(title)}`;
-      link.title = title;
-    }
-    const tags = splitTags(cellOf(row, mapping.tags), tagSeparator);
-    if (tags.length > 0) {
-      const tagProblem = tagsProblem(tags);
-      if (tagProblem !== undefined) return tagProblem;
-      link.tags = tags;
-    } else if (defaults.tags !== undefined && defaults.tags.length > 0) {
-      link.tags = defaults.tags;
-    }
+  const linkOf = (cells: readonly string[]): BatchLinkInput => {
+    const link: BatchLinkInput = { target_url: read(cells, mapping.target_url) };
+    const title = read(cells, mapping.title);
+    if (title !== '') link.title = title;
+    const tags = splitTags(read(cells, mapping.tags), tagSeparator);
+    if (tags.length > 0) link.tags = tags;
+    else if (defaultTags) link.tags = defaultTags;
     // The default domain goes with the request as a whole.
-    const domain_id = cellOf(row, mapping.domain_id);
-    if (domain_id !== '') {
-      if (!isCleanText(domain_id)) return 'domain_id holds NUL or broken characters';
-      link.domain_id = domain_id;
-    }
-    const redirect = cellOf(row, mapping.redirect_type);
-    const redirect_type =
-      redirect === ''
-        ? defaults.redirect_type
-        : REDIRECT_TYPES.find((type) => String(type) === redirect);
+    const domain_id = read(cells, mapping.domain_id);
+    if (domain_id !== '') link.domain_id = domain_id;
+    const redirect_type = redirectTypeOf(read(cells, mapping.redirect_type));
     if (redirect_type !== undefined) link.redirect_type = redirect_type;
-    else if (redirect !== '') {
-      return `redirect_type ${shown(redirect)} is not one of ${REDIRECT_TYPES.join(', ')}`;
-    }
+    else if (defaults.redirect_type !== undefined) link.redirect_type = defaults.redirect_type;
     return link;
   };
+
+  return {
+    problem(row) {
+      if (row.problem !== undefined) return row.problem;
+      const { cells } = row;
+      if (hasSurplus(cells, columns.length)) {
+        const than = hasHeader ? 'the header' : 'the first row';
+        return `${cells.length} cells, ${than} has ${columns.length}: is a cell with a delimiter not quoted?`;
+      }
+      const redirect = read(cells, mapping.redirect_type);
+      return linkProblem(linkOf(cells)) ?? redirectProblem(redirect);
+    },
+    link: (row) => linkOf(row.cells),
+    targetUrl: (row) => {
+      const index = mapping.target_url ?? 0;
+      return clean(row.cell === undefined ? row.cells[index] : row.cell(index));
+    },
+  };
+}
+
+function linkProblem({ target_url, title, tags, domain_id }: BatchLinkInput): string | undefined {
+  const problem = targetProblem(target_url, MAX_TARGET_URL_LENGTH);
+  if (problem !== undefined) return problem;
+  if (title !== undefined) {
+    if (title.length > MAX_TITLE_LENGTH) {
+      return `title is ${title.length} characters long, at most ${MAX_TITLE_LENGTH} are allowed`;
+    }
+    if (!isCleanText(title)) return `title holds NUL or broken characters: ${shown(title)}`;
+  }
+  if (domain_id !== undefined && !isCleanText(domain_id)) {
+    return 'domain_id holds NUL or broken characters';
+  }
+  return tags && tagsProblem(tags);
+}
+
+function redirectTypeOf(text: string): BatchLinkInput['redirect_type'] {
+  return text === '' ? undefined : REDIRECT_TYPES.find((type) => String(type) === text);
+}
+
+function redirectProblem(text: string): string | undefined {
+  if (text === '' || redirectTypeOf(text) !== undefined) return undefined;
+  return `redirect_type ${shown(text)} is not one of ${REDIRECT_TYPES.join(', ')}`;
 }
 
 /** Cells beyond the last column, other than the empty ones that spreadsheets add. */

@@ -3,9 +3,10 @@ import type { ImportDeps } from './deps.ts';
 import type { Layout } from './detect.ts';
 import { readRows } from './read-rows.ts';
 import type { RejectsFile } from './rejects.ts';
+import { RowSet } from './row-set.ts';
 import type { Input } from './spool.ts';
 import type { Reject, Row } from './types.ts';
-import type { CheckedRow } from './validate.ts';
+import type { RowRules } from './validate.ts';
 
 /** Rejects that are shown at once; all of them are in the rejects file. */
 const FIRST_REJECTS = 10;
@@ -19,6 +20,8 @@ export interface Validation {
   rows: number;
   /** Rows that can be sent. */
   links: number;
+  /** The others. */
+  rejectedRows: RowSet;
   /** SHA-256 of the input, in hexadecimal. */
   sha256: string;
 }
@@ -30,12 +33,13 @@ export interface Validation {
 export async function validateInput(
   input: Input,
   layout: Layout,
-  check: (row: Row) => CheckedRow,
+  rules: RowRules,
   rejects: RejectsFile,
   deps: Pick<ImportDeps, 'onEvent' | 'signal' | 'stopSignal'>,
 ): Promise<Validation | undefined> {
   const hash = createHash('sha256');
   const firstRejects: Reject[] = [];
+  const rejectedRows = new RowSet();
   let bytesRead = 0;
   let rows = 0;
   let rejected = 0;
@@ -48,13 +52,16 @@ export async function validateInput(
     if (deps.signal.aborted || deps.stopSignal.aborted) return undefined;
     const bad: Array<{ row: Row; reason: string }> = [];
     for (const row of batch) {
-      const checked = check(row);
-      if (typeof checked === 'string') bad.push({ row, reason: checked });
+      const reason = rules.problem(row);
+      if (reason !== undefined) {
+        bad.push({ row, reason });
+        rejectedRows.add(rows);
+      }
+      rows += 1;
     }
     for (const { row, reason } of bad.slice(0, FIRST_REJECTS - firstRejects.length)) {
       firstRejects.push({ line: row.line, cells: row.cells, reason });
     }
-    rows += batch.length;
     rejected += bad.length;
     await rejects.add(bad);
     if (rows - announced >= EVENT_STEP) {
@@ -63,5 +70,5 @@ export async function validateInput(
     }
   }
   deps.onEvent({ type: 'validated', rows, rejected, firstRejects });
-  return { rows, links: rows - rejected, sha256: hash.digest('hex') };
+  return { rows, links: rows - rejected, rejectedRows, sha256: hash.digest('hex') };
 }

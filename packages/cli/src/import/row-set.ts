@@ -1,0 +1,18 @@
+/** A set of row numbers, from 0, at one bit each: a hopeless file may have millions of bad rows. */
+export class RowSet {
+  #bits = new Uint8Array(1024);
+
+  add(row: number): void {
+    const byte = row >> 3;
+    if (byte >= this.#bits.length) {
+      const grown = new Uint8Array(Math.max(byte + 1, this.#bits.length * 2));
+      grown.set(this.#bits);
+      this.#bits = grown;
+    }
+    this.#bits[byte] = (this.#bits[byte] ?? 0) | (1 << (row & 7));
+  }
+
+  has(row: number): boolean {
+    return ((this.#bits[row >> 3] ?? 0) & (1 << (row & 7))) !== 0;
+  }
+}
