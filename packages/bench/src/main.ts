@@ -8,12 +8,13 @@ import { describeMachine, loadAverage } from './frame/machine.ts';
 import { type BenchOptions, parseOptions, UsageError } from './frame/options.ts';
 import type { SectionContext, Suite } from './frame/section.ts';
 
-const USAGE = `pnpm bench sdk|server [--only SECTION]... [--rounds N] [--scale F] [--large] [--json]`;
+const USAGE = `pnpm bench sdk|server|cli [--only SECTION]... [--rounds N] [--scale F] [--large] [--json]`;
 
 /** Loaded when asked for: one suite's libraries are none of another's business. */
 const SUITES: Readonly<Record<string, () => Promise<{ suite: Suite }>>> = {
   sdk: () => import('./sdk/suite.ts'),
   server: () => import('./server/suite.ts'),
+  cli: () => import('./cli/suite.ts'),
 };
 
 async function bench(options: BenchOptions): Promise<void> {
