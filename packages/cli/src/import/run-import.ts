@@ -25,12 +25,13 @@ export async function runImport(
   settings: ImportSettings,
   deps: ImportDeps,
 ): Promise<ImportSummary> {
-  keepHeapSmall();
+  const releaseHeap = keepHeapSmall();
   const startedAt = deps.now();
   const requestsBefore = deps.requestCount();
   // A dry run leaves no trace, so it needs no journal and no lock.
-  const lock: Lock | undefined = settings.dryRun ? undefined : await takeLock(settings.journal);
+  let lock: Lock | undefined;
   try {
+    lock = settings.dryRun ? undefined : await takeLock(settings.journal);
     const summary = await importInput(settings, deps);
     return {
       ...summary,
@@ -38,6 +39,7 @@ export async function runImport(
       elapsedMs: deps.now() - startedAt,
     };
   } finally {
+    releaseHeap();
     await lock?.release();
   }
 }

@@ -12,12 +12,8 @@ export function splitTags(cell: string, separator: string | undefined): string[]
   const text = trimmed(cell);
   if (text === '') return [];
   const parts = jsonStrings(text) ?? (separator === undefined ? cut(text) : text.split(separator));
-  const tags: string[] = [];
-  for (const part of parts) {
-    const tag = trimmed(part);
-    if (tag !== '') tags.push(tag);
-  }
-  return tags;
+  const tags = parts.map(trimmed);
+  return tags.includes('') ? tags.filter((tag) => tag !== '') : tags;
 }
 
 /** Cuts at the usual separators. By hand, since `split` with a pattern takes longer than reading and checking the row. */
