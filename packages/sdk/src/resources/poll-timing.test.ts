@@ -20,7 +20,7 @@ describe('firstPollDelay', () => {
   it('is short where nothing is known, and a little beyond the expected end where it is', () => {
     expect(firstPollDelay(undefined)).toBe(FIRST_POLL_MS);
     expect(firstPollDelay(1000)).toBe(1100);
-    expect(firstPollDelay(0)).toBe(50);
+    expect(firstPollDelay(0)).toBe(0);
     expect(firstPollDelay(3_600_000)).toBe(MAX_POLL_INTERVAL_MS);
   });
 });

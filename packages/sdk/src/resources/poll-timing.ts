@@ -35,7 +35,8 @@ const BLIND_GROWTH = 2.4;
 /** Wait before the first poll, in milliseconds; `expectedMs` is how long the job should take, where that is known. */
 export function firstPollDelay(expectedMs: number | undefined): number {
   if (expectedMs === undefined) return FIRST_POLL_MS;
-  return Math.min(MAX_POLL_INTERVAL_MS, expectedMs * LATE_FACTOR + LATE_MS);
+  const lateMs = Math.min(LATE_MS, expectedMs);
+  return Math.min(MAX_POLL_INTERVAL_MS, expectedMs * LATE_FACTOR + lateMs);
 }
 
 /**
