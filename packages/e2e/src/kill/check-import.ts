@@ -1,0 +1,67 @@
+import { readFile } from 'node:fs/promises';
+import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseCsv } from '../parse-csv.ts';
+
+/** What became of the rows of one file, by its results and by the server's database. */
+export interface ImportFates {
+  created: number;
+  unknown: number;
+  /** Of the unknown rows, those that became links. */
+  unknownButCreated: number;
+}
+
+/** Longest time for the jobs that were accepted before the last kill. */
+const SETTLE_LIMIT_MS = 60_000;
+
+/**
+ * Compares the results of an import that was killed with what the server holds: every row `created` is there once, under the code
+ * that the results name; every row that is there is `created` or `unknown`; none is there twice.
+ *
+ * @throws Error that names the first row that breaks this
+ */
+export async function checkImport(
+  database: string,
+  results: string,
+  targets: readonly string[],
+): Promise<ImportFates> {
+  const links = await settledLinks(database, new Set(targets));
+  const [, ...rows] = parseCsv(await readFile(results, 'utf8'));
+  if (rows.length !== targets.length) throw new Error(`${rows.length} rows of ${targets.length}`);
+  const fates: ImportFates = { created: 0, unknown: 0, unknownButCreated: 0 };
+  for (const [index, target] of targets.entries()) {
+    const [own, code = '', , status = ''] = rows[index] ?? [];
+    const codes = links.get(target) ?? [];
+    const what = `row ${index} (${target}): "${status}" with code ${code}, in the database ${codes}`;
+    if (own !== target) throw new Error(`out of order, ${what}`);
+    if (codes.length > 1) throw new Error(`created twice, ${what}`);
+    if (status === 'created' && codes[0] === code) fates.created += 1;
+    else if (status === 'unknown' && code === '') {
+      fates.unknown += 1;
+      fates.unknownButCreated += codes.length;
+    } else throw new Error(`wrong fate, ${what}`);
+  }
+  return fates;
+}
+
+/** Codes of the links by target, once no job is under way any more. */
+async function settledLinks(database: string, targets: ReadonlySet<string>) {
+  const db = new DatabaseSync(database.replace(/^sqlite:/, ''), { readOnly: true });
+  try {
+    const until = performance.now() + SETTLE_LIMIT_MS;
+    const openJobs = db.prepare('SELECT count(*) AS n FROM jobs WHERE completed_at IS NULL');
+    while (openJobs.get()?.['n'] !== 0) {
+      if (performance.now() > until) throw new Error('jobs do not end');
+      await sleep(100);
+    }
+    const links = new Map<string, string[]>();
+    for (const row of db.prepare('SELECT target_url, code FROM links').iterate()) {
+      const target = String(row['target_url']);
+      if (!targets.has(target)) continue;
+      links.set(target, [...(links.get(target) ?? []), String(row['code'])]);
+    }
+    return links;
+  } finally {
+    db.close();
+  }
+}

@@ -1,0 +1,68 @@
+import { rm, writeFile } from 'node:fs/promises';
+import { World } from '../world.ts';
+import { checkImport } from './check-import.ts';
+import { importUntilDone } from './import-until-done.ts';
+
+export interface KillOptions {
+  kills: number;
+  /** Whether requests carry an idempotency key, so that each row must be created exactly once. */
+  idempotency: boolean;
+  /** @default 30_000 */
+  rows?: number | undefined;
+  /** Called after each file. */
+  onFile?: ((report: KillReport) => void) | undefined;
+}
+
+/** Sums over the files that were imported. */
+export interface KillReport {
+  kills: number;
+  files: number;
+  created: number;
+  unknown: number;
+  unknownButCreated: number;
+}
+
+/**
+ * Small enough for dozens of batches between two kills. One file's become jobs, the next one's are answered at once: then most kills
+ * meet a request that is on its way.
+ */
+const BATCH_SIZES = ['500', '100'] as const;
+
+/** Kills fall between the start and this; a run that is not killed takes about three times as long. */
+const LATEST_KILL_MS = 1_500;
+
+/**
+ * Imports files into a real server, and kills the import at random moments so many times in all. Whatever happens, no row may be
+ * created twice, and none may be called what it is not.
+ */
+export async function runKills(options: KillOptions): Promise<KillReport> {
+  const { kills, idempotency, rows = 30_000, onFile } = options;
+  const policy = idempotency ? ['--idempotency'] : ['--on-unknown', 'skip'];
+  await using world = await World.create();
+  const { key } = await world.caller('custom');
+  const report: KillReport = { kills: 0, files: 0, created: 0, unknown: 0, unknownButCreated: 0 };
+  const file = world.path('links.csv');
+  while (report.kills < kills) {
+    const targets = Array.from(
+      { length: rows },
+      (_, row) => `https://example.com/${report.files}/${row}`,
+    );
+    await writeFile(file, `target_url\n${targets.join('\n')}\n`);
+    report.kills += await importUntilDone({
+      world,
+      key,
+      args: ['import', file, '--batch-size', BATCH_SIZES[report.files % 2] ?? '', ...policy],
+      kills: kills - report.kills,
+      latestMs: LATEST_KILL_MS,
+      random: Math.random,
+    });
+    const fates = await checkImport(world.database, `${file}.results.csv`, targets);
+    await rm(`${file}.shortlink-journal`);
+    report.files += 1;
+    report.created += fates.created;
+    report.unknown += fates.unknown;
+    report.unknownButCreated += fates.unknownButCreated;
+    onFile?.({ ...report });
+  }
+  return report;
+}
