@@ -10,6 +10,9 @@ export type {
   BatchRange,
   BatchRecord,
   BulkItem,
+  BulkItems,
+  BulkSource,
+  BulkSourceIterator,
   CreateManyOptions,
   RecordedResult,
 } from './bulk/types.ts';

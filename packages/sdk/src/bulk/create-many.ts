@@ -6,7 +6,7 @@ import { BulkRun } from './bulk-run.ts';
 import { ItemIterator } from './item-iterator.ts';
 import type { CreateManyDeps } from './run-context.ts';
 import { SourceReader } from './source-reader.ts';
-import type { BulkItem, CreateManyOptions } from './types.ts';
+import type { BulkItems, BulkSource, CreateManyOptions } from './types.ts';
 
 /** Batches in flight at once, where the caller names no number. */
 const DEFAULT_CONCURRENCY = 4;
@@ -28,9 +28,9 @@ const DEFAULT_CONCURRENCY = 4;
  */
 export function createMany<T extends BatchLinkInput>(
   deps: CreateManyDeps,
-  source: Iterable<T> | AsyncIterable<T>,
+  source: BulkSource<T>,
   options: CreateManyOptions = {},
-): AsyncGenerator<BulkItem<T>, void, undefined> {
+): BulkItems<T> {
   const { concurrency = DEFAULT_CONCURRENCY, batchSize = 'auto', resume = [] } = options;
   checkCount('concurrency', concurrency, Number.MAX_SAFE_INTEGER);
   if (batchSize !== 'auto') checkCount('batchSize', batchSize, MAX_BATCH_LINKS);

@@ -25,6 +25,22 @@ describe('ItemIterator', () => {
     ]);
   });
 
+  it('hands out what is settled without a promise, and nothing that a call waits for', async () => {
+    async function* batches() {
+      yield batch(0, 3);
+      yield batch(3, 1);
+    }
+    const items = new ItemIterator(batches());
+    expect(items.nextSettled()).toBeUndefined();
+    const first = items.next();
+    expect(items.nextSettled()).toBeUndefined();
+    expect(await first).toMatchObject({ value: { index: 0 } });
+    expect(items.nextSettled()).toMatchObject({ index: 1 });
+    expect(await items.next()).toMatchObject({ value: { index: 2 } });
+    expect(items.nextSettled()).toBeUndefined();
+    expect(await items.next()).toMatchObject({ value: { index: 3 } });
+  });
+
   it('throws what its batches throw, after the items before, and is at its end then', async () => {
     async function* batches() {
       yield batch(0, 1);

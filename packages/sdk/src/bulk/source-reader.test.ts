@@ -41,6 +41,21 @@ describe('SourceReader', () => {
     expect(await reader.read(1)).toEqual([]);
   });
 
+  it('reads an async source that answers without promises', async () => {
+    const steps = [1, 2, 3];
+    const reader = new SourceReader({
+      [Symbol.asyncIterator]: () => ({
+        next: () => {
+          const value = steps.shift();
+          const step = value === undefined ? { done: true as const, value } : { value };
+          return steps.length === 1 ? Promise.resolve(step) : step;
+        },
+      }),
+    });
+    expect(await reader.read(2)).toEqual([1, 2]);
+    expect(await reader.read(2)).toEqual([3]);
+  });
+
   it('does not open a source only to close it', async () => {
     let opened = false;
     const source = {

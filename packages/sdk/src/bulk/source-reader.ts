@@ -1,11 +1,13 @@
+import type { BulkSource, BulkSourceIterator } from './types.ts';
+
 /** Reads a sync or async iterable in pieces, no further than asked. One read at a time. */
 export class SourceReader<T> {
-  readonly #source: Iterable<T> | AsyncIterable<T>;
-  #iterator: Iterator<T> | AsyncIterator<T> | undefined;
+  readonly #source: BulkSource<T>;
+  #iterator: Iterator<T> | BulkSourceIterator<T> | undefined;
   #isReading = false;
   #isDone = false;
 
-  constructor(source: Iterable<T> | AsyncIterable<T>) {
+  constructor(source: BulkSource<T>) {
     this.#source = source;
   }
 
@@ -45,7 +47,7 @@ export class SourceReader<T> {
   }
 }
 
-function open<T>(source: Iterable<T> | AsyncIterable<T>): Iterator<T> | AsyncIterator<T> {
+function open<T>(source: BulkSource<T>): Iterator<T> | BulkSourceIterator<T> {
   return Symbol.asyncIterator in source
     ? source[Symbol.asyncIterator]()
     : source[Symbol.iterator]();

@@ -64,6 +64,18 @@ export interface CreateManyOptions
   jobTimeoutMs?: number | undefined;
 }
 
+/**
+ * A source of links: any iterable, sync or async. An async one may answer without a promise where it has a link at hand: a promise
+ * for each of millions costs more than the link.
+ */
+export type BulkSource<T> = Iterable<T> | { [Symbol.asyncIterator](): BulkSourceIterator<T> };
+
+/** An async iterator, save that not every step needs to be a promise. */
+export interface BulkSourceIterator<T> {
+  next(): IteratorResult<T, unknown> | PromiseLike<IteratorResult<T, unknown>>;
+  return?(value?: undefined): unknown;
+}
+
 /** A run of links of the source: `count` of them, from the one at `first` (from 0). */
 export interface BatchRange {
   first: number;
@@ -122,3 +134,13 @@ export type BulkItem<T extends BatchLinkInput = BatchLinkInput> = {
   /** The connection was lost after sending, or its job could not be followed: it may or may not exist. */
   | { outcome: 'unknown'; error: string; cause?: ShortlinkError | undefined }
 );
+
+/** What `links.createMany` returns: loop over it with `for await`. */
+export interface BulkItems<T extends BatchLinkInput = BatchLinkInput>
+  extends AsyncGenerator<BulkItem<T>, void, undefined> {
+  /**
+   * The next item where it is settled already, undefined where it takes `next()` to wait for it. Taking all of these between two
+   * turns of a loop saves a promise for each: worth it for millions.
+   */
+  nextSettled(): BulkItem<T> | undefined;
+}

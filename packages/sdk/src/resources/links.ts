@@ -1,6 +1,6 @@
 import { createMany } from '../bulk/create-many.ts';
 import type { CreateManyDeps } from '../bulk/run-context.ts';
-import type { BulkItem, CreateManyOptions } from '../bulk/types.ts';
+import type { BulkItems, BulkSource, CreateManyOptions } from '../bulk/types.ts';
 import type { AttemptWatch } from '../http/attempt-watch.ts';
 import type { Transport } from '../http/transport.ts';
 import type { RequestOptions } from '../options.ts';
@@ -78,9 +78,9 @@ export class Links {
    * iteration, after everything settled was yielded: the links that were not yielded were not created
    */
   createMany<T extends BatchLinkInput>(
-    source: Iterable<T> | AsyncIterable<T>,
+    source: BulkSource<T>,
     options?: CreateManyOptions,
-  ): AsyncGenerator<BulkItem<T>, void, undefined> {
+  ): BulkItems<T> {
     const deps: CreateManyDeps = {
       createBatch: (body, requestOptions, watch) => this.#postBatch(body, requestOptions, watch),
       waitForJob: (jobId, waitOptions) => this.#jobs.wait(jobId, waitOptions),
