@@ -12,7 +12,7 @@ export interface DecodeOptions {
   encoding: string | undefined;
   /** Called once with the encoding that was chosen. */
   onEncoding?: ((encoding: string) => void) | undefined;
-  /** Called with the bytes of each read before they are decoded. They are overwritten by the next read. */
+  /** Called with the bytes of each read before they are decoded. They are overwritten later. */
   onBytes?: ((bytes: Uint8Array) => void) | undefined;
 }
 
@@ -23,13 +23,25 @@ export interface DecodeOptions {
  */
 export async function* decodeFile(path: string, options: DecodeOptions): AsyncGenerator<string> {
   const file = await open(path, 'r');
+  let reading: ReturnType<typeof file.read<Buffer>> | undefined;
   try {
-    const buffer = Buffer.allocUnsafe(CHUNK_BYTES);
+    // The next piece is read while this one is parsed.
+    const buffers = [Buffer.allocUnsafe(CHUNK_BYTES), Buffer.allocUnsafe(CHUNK_BYTES)] as const;
+    let turn: 0 | 1 = 0;
+    const readNext = () => {
+      const read = file.read(buffers[turn], 0, CHUNK_BYTES, null);
+      // It may fail before anybody awaits it; whoever does will see it.
+      read.catch(() => {});
+      return read;
+    };
+    reading = readNext();
     let decoder: InstanceType<typeof TextDecoder> | undefined;
     let offset = 0;
     for (;;) {
-      const { bytesRead } = await file.read(buffer, 0, CHUNK_BYTES, null);
+      const { bytesRead, buffer } = await reading;
       const bytes = buffer.subarray(0, bytesRead);
+      turn = turn === 0 ? 1 : 0;
+      reading = readNext();
       if (bytesRead > 0) options.onBytes?.(bytes);
       if (decoder === undefined) {
         const encoding = chooseEncoding(bytes, options.encoding);
@@ -47,6 +59,7 @@ export async function* decodeFile(path: string, options: DecodeOptions): AsyncGe
       offset += bytesRead;
     }
   } finally {
+    await reading?.catch(() => {});
     await file.close();
   }
 }

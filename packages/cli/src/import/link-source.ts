@@ -1,3 +1,4 @@
+import type { BulkSourceIterator } from '@shortlink/sdk';
 import { RowLink } from './row-link.ts';
 import type { RowSet } from './row-set.ts';
 import type { Row } from './types.ts';
@@ -11,12 +12,14 @@ export interface RowReceiver {
   settle(): Promise<void>;
 }
 
+type LinkStep = IteratorResult<RowLink, undefined>;
+
 /**
  * The links of the input, for `createMany`, which reads them one by one: a plain object costs a third of an async
  * generator. Each row goes to the receiver before its link is handed out. It can't be closed: after `createMany` has
  * ended early, the rows that are left are read from it for the results.
  */
-export class LinkSource implements AsyncIterableIterator<RowLink> {
+export class LinkSource implements BulkSourceIterator<RowLink> {
   readonly #batches: AsyncIterator<Row[]>;
   readonly #rules: RowRules;
   readonly #rejected: RowSet;
@@ -41,9 +44,9 @@ export class LinkSource implements AsyncIterableIterator<RowLink> {
     return this;
   }
 
-  next(): Promise<IteratorResult<RowLink, undefined>> {
+  next(): LinkStep | Promise<LinkStep> {
     const link = this.#takeLink();
-    return link === undefined ? this.#readOn() : Promise.resolve({ done: false, value: link });
+    return link === undefined ? this.#readOn() : { done: false, value: link };
   }
 
   /** Ends the reading of the input. */
@@ -68,7 +71,7 @@ export class LinkSource implements AsyncIterableIterator<RowLink> {
     }
   }
 
-  async #readOn(): Promise<IteratorResult<RowLink, undefined>> {
+  async #readOn(): Promise<LinkStep> {
     for (;;) {
       await this.#receiver.settle();
       const { done, value } = await this.#batches.next();

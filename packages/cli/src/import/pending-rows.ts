@@ -35,6 +35,11 @@ export class PendingRows {
     return this.#rows.length - this.#taken;
   }
 
+  /** Position of the link that {@link take} gives, among all. */
+  get nextIndex(): number {
+    return this.#linkCount - this.size;
+  }
+
   addLink(link: RowLink): void {
     this.#rows.push(link);
     this.#linkCount += 1;
@@ -47,7 +52,7 @@ export class PendingRows {
 
   /** The pending link at `index`; undefined when it was taken already or is not read yet. */
   linkAt(index: number): RowLink | undefined {
-    const first = this.#linkCount - this.size;
+    const first = this.nextIndex;
     return index < first ? undefined : this.#rows[this.#taken + index - first];
   }
 
@@ -55,7 +60,7 @@ export class PendingRows {
   take(): PendingRow | undefined {
     const link = this.#rows[this.#taken];
     if (link === undefined) return undefined;
-    const index = this.#linkCount - this.size;
+    const index = this.nextIndex;
     this.#taken += 1;
     if (this.#taken === FORGET_STEP || this.#taken === this.#rows.length) {
       this.#rows = this.#rows.slice(this.#taken);

@@ -1,4 +1,4 @@
-import type { BulkItem } from '@shortlink/sdk';
+import type { BulkItem, BulkItems } from '@shortlink/sdk';
 import type { GuardedSink } from './guarded-sink.ts';
 import { HELD_BACK } from './journal/resume.ts';
 import type { JournalFates } from './journal-fates.ts';
@@ -58,15 +58,23 @@ export class ResultsWriter implements RowReceiver {
   }
 
   /** Writes all that `createMany` yields. Links that it passes over are as the journal knows them. */
-  async writeItems(items: AsyncIterable<BulkItem>): Promise<void> {
-    for await (const item of items) {
-      let row = this.#pending.take();
-      while (row !== undefined && row.index < item.index) {
-        await this.#writeFromJournal(row);
-        row = this.#pending.take();
+  async writeItems(items: BulkItems): Promise<void> {
+    for await (const first of items) {
+      for (let item: BulkItem | undefined = first; item; item = items.nextSettled()) {
+        if (item.index > this.#pending.nextIndex) await this.#writeUpTo(item.index);
+        const row = this.#pending.take();
+        if (row !== undefined) this.#write(row, toOutcome(item));
+        if (this.#sink.full) await this.#sink.drain();
       }
-      if (row !== undefined) this.#write(row, toOutcome(item));
-      if (this.#sink.full) await this.#sink.drain();
+    }
+  }
+
+  /** Writes the rows before the link at `index`, as the journal knows them. */
+  async #writeUpTo(index: number): Promise<void> {
+    while (this.#pending.nextIndex < index) {
+      const row = this.#pending.take();
+      if (row === undefined) return;
+      await this.#writeFromJournal(row);
     }
   }
 

@@ -1,9 +1,5 @@
 import { trimmed } from './trimmed.ts';
 
-const COMMA = 44;
-const SEMICOLON = 59;
-const BAR = 124;
-
 /**
  * The tags of a cell: trimmed, without the empty ones, cut at `separator` or else at any of `,` `;` `|`. A JSON array of strings
  * is taken as one, which is how arrays of JSON Lines stand in a cell.
@@ -16,18 +12,15 @@ export function splitTags(cell: string, separator: string | undefined): string[]
   return tags.includes('') ? tags.filter((tag) => tag !== '') : tags;
 }
 
-/** Cuts at the usual separators. By hand, since `split` with a pattern takes longer than reading and checking the row. */
+/** Cuts at the usual separators. A cell rarely mixes them, and a pattern costs twice as much as a character. */
 function cut(text: string): string[] {
-  const parts: string[] = [];
-  let start = 0;
-  for (let index = 0; index < text.length; index += 1) {
-    const code = text.charCodeAt(index);
-    if (code !== COMMA && code !== SEMICOLON && code !== BAR) continue;
-    parts.push(text.slice(start, index));
-    start = index + 1;
-  }
-  parts.push(text.slice(start));
-  return parts;
+  const bar = text.includes('|');
+  const comma = text.includes(',');
+  const semicolon = text.includes(';');
+  if (bar && !comma && !semicolon) return text.split('|');
+  if (comma && !bar && !semicolon) return text.split(',');
+  if (semicolon && !bar && !comma) return text.split(';');
+  return bar || comma || semicolon ? text.split(/[,;|]/) : [text];
 }
 
 function jsonStrings(text: string): string[] | undefined {

@@ -19,15 +19,20 @@ export function packResults(
       : undefined;
   const codes: string[] = [];
   if (prefix !== undefined) {
-    for (const [index, result] of results.entries()) {
-      const { code, short_url, error, target_url } = result;
-      const isPlain = code !== undefined && short_url === prefix + code && !error;
-      if (!isPlain || !isSameTarget(target_url, targetAt(index))) break;
+    for (const { code, short_url, error, target_url } of results) {
+      const isPlain = code !== undefined && isJoined(short_url, prefix, code) && !error;
+      if (!isPlain || !isSameTarget(target_url, targetAt(codes.length))) break;
       codes.push(code);
     }
   }
   if (prefix !== undefined && codes.length === results.length) return { prefix, codes };
   return { items: results.map((result, index) => packItem(result, targetAt(index))) };
+}
+
+/** Whether `text` is `prefix + code`, without adding them up. */
+function isJoined(text: string | undefined, prefix: string, code: string): boolean {
+  if (text === undefined || text.length !== prefix.length + code.length) return false;
+  return text.startsWith(prefix) && text.endsWith(code);
 }
 
 function packItem(result: RecordedResult, sent: string | undefined): PackedItem {
