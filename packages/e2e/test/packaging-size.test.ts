@@ -7,12 +7,12 @@ const CLIENT = "export { Shortlink } from '@shortlink/sdk'";
 
 /**
  * Sizes after minification and gzip. Of the whole client, ky is 8.8 KB, p-retry 1.8 and the part of zod/mini that it
- * uses 5.5: that is 16 of the 27 KB before the first line of ours. ky is loaded with the first request, so a page starts
- * with the rest. Budgets are what was reached, and 3%.
+ * uses 5.5: that is 16 of the 28 KB before the first line of ours, so 18 KB for all of it are out of reach
+ * with these libraries. ky is loaded with the first request, so a page starts with the rest. Budgets are what was reached, and 3%.
  */
 const BUDGETS = [
-  { name: 'the client, all of it', source: CLIENT, kb: 28, part: 'total' },
-  { name: 'the client, before its first request', source: CLIENT, kb: 19, part: 'initial' },
+  { name: 'the client, all of it', source: CLIENT, kb: 29, part: 'total' },
+  { name: 'the client, before its first request', source: CLIENT, kb: 20, part: 'initial' },
   { name: './wire', source: "export * from '@shortlink/sdk/wire'", kb: 7, part: 'total' },
   {
     name: 'one schema of ./wire',
