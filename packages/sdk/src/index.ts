@@ -44,6 +44,7 @@ export type {
   ShortlinkHooks,
 } from './http/hooks.ts';
 export type { Logger } from './http/logger.ts';
+export type { QuotaWindow } from './http/rate-limit-header.ts';
 export type { RequestOptions, ShortlinkOptions } from './options.ts';
 export type { Jobs, WaitOptions } from './resources/jobs.ts';
 export type { Links } from './resources/links.ts';

@@ -208,3 +208,76 @@ describe('requestsPerMinute', () => {
     expect(test.sent).toHaveLength(50);
   });
 });
+
+describe('what the service tells of the quota', () => {
+  const told = (remaining: number, resetSeconds: number) =>
+    json(LINK, 201, {
+      RateLimit: `"minute";r=${remaining};t=${resetSeconds}, "day";r=0;t=80000`,
+      'RateLimit-Policy': '"minute";q=60;w=60, "day";q=100;w=86400',
+    });
+
+  it('holds requests back until the next window, without a 429', async () => {
+    const test = setUp();
+    void create(test);
+    await test.answer(0, told(1, 34));
+    for (let n = 0; n < 3; n += 1) void create(test);
+    await settle();
+    expect(test.sent).toHaveLength(2);
+    await test.answer(1, told(0, 34));
+    await test.clock.advance(33_949);
+    expect(test.sent).toHaveLength(2);
+    expect(test.cooldowns).toEqual([{ waitMs: expect.any(Number), retryAfterMs: undefined }]);
+    // One asks for the next window, and its answer lets the others go.
+    await test.clock.advance(51);
+    expect(test.sent).toHaveLength(3);
+    await test.answer(2, told(59, 60));
+    await test.clock.advance(50);
+    expect(test.sent).toHaveLength(4);
+  });
+
+  it('is told to the hooks', async () => {
+    const quotas: unknown[] = [];
+    const test = setUp({ hooks: { onResponse: ({ quota }) => quotas.push(...quota) } });
+    void create(test);
+    await test.answer(0, told(1, 34));
+    expect(quotas).toEqual([
+      { name: 'minute', remaining: 1, resetMs: 34_000, quota: 60, windowMs: 60_000 },
+      { name: 'day', remaining: 0, resetMs: 80_000_000, quota: 100, windowMs: 86_400_000 },
+    ]);
+  });
+
+  it('is left to a 429 where the caller wants no retries, or no wait so long', async () => {
+    const test = setUp({ maxRetryAfterMs: 30_000 });
+    void create(test);
+    await test.answer(0, told(0, 34));
+    void create(test);
+    await settle();
+    expect(test.sent).toHaveLength(2);
+
+    const impatient = setUp();
+    void create(impatient, 0);
+    await impatient.answer(0, told(0, 34));
+    void create(impatient, 0);
+    await settle();
+    expect(impatient.sent).toHaveLength(2);
+  });
+
+  it('is learned from the first 429 where there are no headers, and kept from then on', async () => {
+    const test = setUp();
+    void create(test);
+    await test.answer(
+      0,
+      json({ error: 'Only 2 requests per minute' }, 429, { 'Retry-After': '10' }),
+    );
+    void create(test);
+    void create(test);
+    await test.clock.advance(10_000);
+    expect(test.sent).toHaveLength(3);
+    await test.answer(1, json(LINK, 201));
+    await test.answer(2, json(LINK, 201));
+    await test.clock.advance(59_999);
+    expect(test.sent).toHaveLength(3);
+    await test.clock.advance(1);
+    expect(test.sent).toHaveLength(4);
+  });
+});

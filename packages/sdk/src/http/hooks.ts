@@ -1,4 +1,5 @@
 import type { ShortlinkError } from '../errors/shortlink-error.ts';
+import type { QuotaWindow } from './rate-limit-header.ts';
 
 /** An attempt is about to be sent. */
 export interface RequestEvent {
@@ -16,6 +17,8 @@ export interface ResponseEvent extends RequestEvent {
   durationMs: number;
   /** `X-Request-Id` of the answer, where the service sends one. */
   requestId: string | undefined;
+  /** What the answer tells of the account's quota, in the service's order; empty where it tells nothing. */
+  quota: readonly QuotaWindow[];
 }
 
 /** An attempt failed and will be repeated after a wait. */
@@ -26,11 +29,11 @@ export interface RetryEvent extends RequestEvent {
   waitMs: number;
 }
 
-/** A 429 pauses the whole client. */
+/** A 429, or a window of the quota that is used up, pauses the whole client. */
 export interface CooldownEvent {
   /** How long nothing is sent, in milliseconds from now. */
   waitMs: number;
-  /** The wait the service asked for, in milliseconds; undefined when it gave none that could be read. */
+  /** The wait the service asked for, in milliseconds; undefined when there was no 429, or none that could be read. */
   retryAfterMs: number | undefined;
 }
 

@@ -28,9 +28,10 @@ export class Pace {
   #taken = 0;
   #nextAt = Number.NEGATIVE_INFINITY;
 
-  constructor(requestsPerMinute: number, clock: Clock) {
+  /** @param isEven `false` for no gaps: N at once, and the next N when a minute has passed since each of them */
+  constructor(requestsPerMinute: number, clock: Clock, isEven = true) {
     this.#clock = clock;
-    this.#gapMs = MINUTE_MS / requestsPerMinute;
+    this.#gapMs = isEven ? MINUTE_MS / requestsPerMinute : 0;
     this.#size = Math.max(1, Math.floor(requestsPerMinute));
   }
 

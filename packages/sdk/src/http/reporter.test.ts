@@ -33,11 +33,14 @@ describe('hooks', () => {
     const first = { method: 'POST', path: '/api/v1/links', attempt: 1 };
     expect(events).toEqual([
       ['request', first],
-      ['response', { ...first, status: 429, durationMs: 0, requestId: undefined }],
+      ['response', { ...first, status: 429, durationMs: 0, requestId: undefined, quota: [] }],
       ['cooldown', { waitMs: 3000, retryAfterMs: 3000 }],
       ['retry', { ...first, error: expect.objectContaining({ status: 429 }), waitMs: 3000 }],
       ['request', { ...first, attempt: 2 }],
-      ['response', { ...first, attempt: 2, status: 201, durationMs: 0, requestId: 'r2' }],
+      [
+        'response',
+        { ...first, attempt: 2, status: 201, durationMs: 0, requestId: 'r2', quota: [] },
+      ],
     ]);
   });
 

@@ -42,7 +42,8 @@ export function createReporter(
       call('onRequest', () => hooks?.onRequest?.(event));
     },
     response(event) {
-      log('debug', 'response', event);
+      const { quota: _, ...fields } = event;
+      log('debug', 'response', fields);
       call('onResponse', () => hooks?.onResponse?.(event));
     },
     retry(event) {

@@ -9,6 +9,8 @@ import { type Clock, systemClock } from './clock.ts';
 import { Cooldown } from './cooldown.ts';
 import { Pace, type Turn } from './pace.ts';
 import { createPrepare, type PreparedCall } from './prepare.ts';
+import { Quota } from './quota.ts';
+import { parseRateLimit, type QuotaWindow } from './rate-limit-header.ts';
 import { readData, readError } from './read-answer.ts';
 import { recaptureStack } from './recapture-stack.ts';
 import { createReporter } from './reporter.ts';
@@ -16,6 +18,7 @@ import type { ResponseSchema } from './response-schema.ts';
 import { askedWaitMs, isRetryable, retryWaitMs } from './retry-policy.ts';
 import { send } from './send.ts';
 import type { TransportSettings } from './settings.ts';
+import { toldRequestsPerMinute } from './told-limit.ts';
 import { within } from './within.ts';
 
 /** One logical request: what a resource's method asks for, whatever attempts it takes. */
@@ -58,15 +61,34 @@ export function createTransport(
   const prepare = createPrepare(settings);
   const reporter = createReporter(settings.hooks, settings.logger);
   const cooldown = new Cooldown(clock);
-  const pace = requestsPerMinute > 0 ? new Pace(requestsPerMinute, clock) : undefined;
+  let pace = requestsPerMinute > 0 ? new Pace(requestsPerMinute, clock) : undefined;
+  const quota = new Quota(clock);
 
-  /** Waits until nothing is paused and the pace allows a request. What changed during a wait is looked at again. */
-  async function takeTurn(signal: AbortSignal | undefined): Promise<Turn | undefined> {
+  /** Waits until nothing is paused, and pace and quota allow a request. What changed during a wait is looked at again. */
+  async function takeTurn(
+    { maxRetries }: Pick<PreparedCall<unknown>, 'maxRetries'>,
+    signal: AbortSignal | undefined,
+  ): Promise<{ sentAt: number; turn: Turn | undefined }> {
     for (;;) {
-      const waitMs = Math.max(cooldown.leftMs(), pace?.leftMs() ?? 0);
-      if (waitMs <= 0) return pace?.take();
+      // Whoever wants no retries wants to hear of a limit, not to wait for it.
+      const short = maxRetries > 0 ? quota.wait(maxRetryAfterMs) : undefined;
+      const pausedMs = cooldown.leftMs();
+      if (short?.isUsedUp && short.waitMs > pausedMs + 1 && cooldown.extend(short.waitMs)) {
+        reporter.cooldown({ waitMs: short.waitMs, retryAfterMs: undefined });
+      }
+      const waitMs = Math.max(cooldown.leftMs(), pace?.leftMs() ?? 0, short?.waitMs ?? 0);
+      if (waitMs <= 0) {
+        return { sentAt: quota.take(), turn: pace?.take() };
+      }
       await clock.delay(waitMs, signal);
     }
+  }
+
+  /** Where neither the caller nor headers say how many requests the service takes, its first 429 does. */
+  function learnPace({ message, retryAfterMs, headers }: RateLimitError): void {
+    if (pace !== undefined || parseRateLimit(headers).length > 0) return;
+    const limit = toldRequestsPerMinute(message, retryAfterMs);
+    if (limit !== undefined) pace = new Pace(limit, clock, false);
   }
 
   async function attempt<T>(
@@ -76,28 +98,35 @@ export function createTransport(
     signal: AbortSignal | undefined,
   ): Promise<T> {
     const { method, path, timeoutMs, watch } = call;
-    const turn = await takeTurn(signal);
-    if (watch !== undefined) {
-      await watch.beforeSend();
-      signal?.throwIfAborted();
-    }
-    const event = { method, path, attempt: number };
-    reporter.request(event);
-    outcome.sending();
-    const startedAt = clock.now();
-    const timeoutError = () =>
-      new TimeoutError(`No whole answer within ${timeoutMs} ms`, { outcome: 'unknown', timeoutMs });
+    const { sentAt, turn } = await takeTurn(call, signal);
+    let windows: readonly QuotaWindow[] = [];
     try {
+      if (watch !== undefined) {
+        await watch.beforeSend();
+        signal?.throwIfAborted();
+      }
+      const event = { method, path, attempt: number };
+      reporter.request(event);
+      outcome.sending();
+      const startedAt = clock.now();
+      const timeoutError = () =>
+        new TimeoutError(`No whole answer within ${timeoutMs} ms`, {
+          outcome: 'unknown',
+          timeoutMs,
+        });
       const answer = await within({ signal, timeoutMs, timeoutError }, (attemptSignal) =>
         send(call.attempt, attemptSignal),
       );
       const { status, requestId } = answer;
-      reporter.response({ ...event, status, durationMs: clock.now() - startedAt, requestId });
+      windows = parseRateLimit(answer.headers);
+      const durationMs = clock.now() - startedAt;
+      reporter.response({ ...event, status, durationMs, requestId, quota: windows });
       if (status < 200 || status > 299) {
         throw readError(answer, call.attempt.redact, clock.date());
       }
       return readData(answer, call.schema);
     } finally {
+      quota.finish(sentAt, windows);
       if (turn !== undefined) pace?.finish(turn);
     }
   }
@@ -117,6 +146,7 @@ export function createTransport(
     const retryAfterMs = askedWaitMs(error);
     const waitMs = retryWaitMs(error, attempts.number, random);
     const tooLong = retryAfterMs !== undefined && retryAfterMs > maxRetryAfterMs;
+    if (RateLimitError.isInstance(error)) learnPace(error);
     // A wait that this call won't sit out is none for the others either: each of them would hang.
     if (RateLimitError.isInstance(error) && !tooLong && cooldown.extend(waitMs)) {
       reporter.cooldown({ waitMs, retryAfterMs });
