@@ -25,7 +25,7 @@ const validated = (rows: number) =>
 
 test('checking: rows, and how much of the file where its size is known', () => {
   const { shown } = progress();
-  expect(shown.line(0)).toBe('Checking links.csv: 0 rows');
+  expect(shown.line(0)).toBe('Checking links.csv');
   shown.onEvent({ type: 'validating', rows: 50_000, bytesRead: 10, bytesTotal: 40 }, 0);
   expect(shown.line(0)).toBe('Checking links.csv: 50,000 rows (25%)');
 });
@@ -94,4 +94,19 @@ test('after Ctrl-C it says so', () => {
   shown.onEvent(validated(10), 0);
   shown.onStopping();
   expect(shown.line(0)).toContain('stopping after the batches in flight');
+});
+
+test('the time left is that of the windows of the quota, where it is what takes the time', () => {
+  const { shown, request } = progress();
+  shown.onEvent(validated(100_000), 0);
+  request(10);
+  const minute = { name: 'minute', quota: 60, windowMs: 60_000 };
+  shown.onQuota([{ ...minute, remaining: 50, resetMs: 30_000 }], 1_000);
+  shown.onQuota([], 1_000);
+  shown.onEvent(rowsDone(5_000, 100_000), 1_000);
+  // 190 requests more: 50 now, 60 in each of the next two minutes, and the rest in the one after them.
+  expect(shown.line(1_000)).toContain('ETA 2:30');
+  expect(shown.line(11_000)).toContain('ETA 2:20');
+  shown.onQuota([{ ...minute, remaining: 500, resetMs: 30_000 }], 1_000);
+  expect(shown.line(1_000)).toContain('ETA 0:19');
 });

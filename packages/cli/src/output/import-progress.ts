@@ -1,3 +1,4 @@
+import type { QuotaWindow } from '@shortlink/sdk';
 import type { ImportEvent } from '../import/types.ts';
 import { bar } from './bar.ts';
 import { formatClock, formatCount, formatRate, plural } from './format.ts';
@@ -22,6 +23,8 @@ export class ImportProgress {
   /** Where counting began: rows that an earlier run did say nothing about this run's speed. */
   #start: { at: number; done: number; requests: number } | undefined;
   readonly #jobs = new Map<string, JobProgress>();
+  /** What the service told of its quota last, and when. */
+  #quota: { at: number; windows: readonly QuotaWindow[] } | undefined;
   #wait: { until: number; why: string } | undefined;
   #stopping = false;
 
@@ -73,6 +76,11 @@ export class ImportProgress {
     }
   }
 
+  /** An answer told of the quota, if it did. */
+  onQuota(windows: readonly QuotaWindow[], now: number): void {
+    if (windows.length > 0) this.#quota = { at: now, windows };
+  }
+
   /** After the first Ctrl-C. */
   onStopping(): void {
     this.#stopping = true;
@@ -82,7 +90,7 @@ export class ImportProgress {
     if (this.#rows === undefined) {
       const { rows, fraction } = this.#checking;
       const percent = fraction === undefined ? '' : ` (${percentOf(fraction)})`;
-      return `Checking ${this.#file}: ${plural(rows, 'row')}${percent}`;
+      return `Checking ${this.#file}${rows === 0 ? '' : `: ${plural(rows, 'row')}${percent}`}`;
     }
     const { total } = this.#rows;
     const done = this.#doneWithJobs();
@@ -123,20 +131,32 @@ export class ImportProgress {
       return [];
     }
     const perMs = (done - start.done) / (now - start.at);
-    const left = Math.max((total - done) / perMs, this.#limiterMs(done, start, total));
+    const measured = (total - done) / perMs;
+    const requestsLeft =
+      ((total - done) * (this.#requestCount() - start.requests)) / (done - start.done);
+    const left = this.#quotaMs(requestsLeft, now) || Math.max(measured, this.#paceMs(requestsLeft));
     return [
       `${formatRate(perMs * 1000)} rows/s`,
       ...(done < total ? [`ETA ${formatClock(left)}`] : []),
     ];
   }
 
-  /** Time that the requests still to be made take at the pace of `--rpm`. */
-  #limiterMs(done: number, start: { done: number; requests: number }, total: number): number {
-    if (this.#requestsPerMinute === undefined) {
-      return 0;
-    }
-    const perRow = (this.#requestCount() - start.requests) / (done - start.done);
-    return ((total - done) * perRow * 60_000) / this.#requestsPerMinute;
+  /** Time that so many requests take at the pace of `--rpm`. */
+  #paceMs(requests: number): number {
+    return this.#requestsPerMinute === undefined
+      ? 0
+      : (requests * 60_000) / this.#requestsPerMinute;
+  }
+
+  /** Time until the last window begins that so many requests need; 0 where those at hand have room for all. */
+  #quotaMs(requests: number, now: number): number {
+    const { at = now, windows = [] } = this.#quota ?? {};
+    const waits = windows.map(({ remaining, resetMs, quota = 0, windowMs = 0 }) => {
+      if (requests <= remaining || quota <= 0) return 0;
+      const windowsBetween = Math.ceil((requests - remaining) / quota) - 1;
+      return Math.max(0, resetMs - (now - at)) + windowsBetween * windowMs;
+    });
+    return Math.max(0, ...waits);
   }
 
   #currentJob(): string[] {

@@ -36,6 +36,7 @@ export async function watchImports(
       onRequest: () => {
         requests++;
       },
+      onResponse: ({ quota }) => progress?.onQuota(quota, Date.now()),
       onCooldown: ({ waitMs }) => onWait('waiting for the rate limit:', waitMs),
       onRetry: ({ waitMs, error }) => onWait(`trying again (${error.message}) in`, waitMs),
     },

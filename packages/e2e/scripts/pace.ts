@@ -1,0 +1,33 @@
+/**
+ * Imports into an account of 60 requests a minute, told by headers or by `--rpm 60`, and compares the time with the arithmetic:
+ * `pnpm --filter @shortlink/e2e pace [batches]`. Takes some minutes.
+ */
+import { writeFile } from 'node:fs/promises';
+import { World } from '../src/world.ts';
+
+const REQUESTS_PER_MINUTE = 60;
+const BATCH_SIZE = 500;
+const [batches = '60'] = process.argv.slice(2);
+
+await using world = await World.create();
+for (const flags of [[], ['--rpm', String(REQUESTS_PER_MINUTE)]]) {
+  const { key } = await world.caller('custom', { rpm: REQUESTS_PER_MINUTE });
+  const rows = Number(batches) * BATCH_SIZE;
+  const urls = Array.from({ length: rows }, (_, row) => `https://example.com/${row}`);
+  await writeFile(world.path('links.txt'), urls.join('\n'));
+  const run = await world.cli(key, [
+    ...['import', 'links.txt', '--batch-size', String(BATCH_SIZE), '--restart', '--verbose'],
+    ...[...flags, '--output', 'results.csv'],
+  ]);
+  const statuses = [...run.stderr.matchAll(/response .*status=(\d+)/g)].map(([, status]) => status);
+  const refused = statuses.filter((status) => status === '429').length;
+  const seconds = Number(/([\d.]+) min|([\d.]+) s/.exec(run.stderr)?.[1] ?? Number.NaN);
+  console.log({ flags, exitCode: run.exitCode, requests: statuses.length, refused, seconds });
+  console.log(`arithmetic: ${(((statuses.length - 1) * 60) / REQUESTS_PER_MINUTE).toFixed(1)} s`);
+  console.log(
+    run.stderr
+      .split('\n')
+      .filter((line) => line.includes('│'))
+      .join('\n'),
+  );
+}
