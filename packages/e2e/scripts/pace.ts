@@ -21,8 +21,7 @@ for (const flags of [[], ['--rpm', String(REQUESTS_PER_MINUTE)]]) {
   ]);
   const statuses = [...run.stderr.matchAll(/response .*status=(\d+)/g)].map(([, status]) => status);
   const refused = statuses.filter((status) => status === '429').length;
-  const seconds = Number(/([\d.]+) min|([\d.]+) s/.exec(run.stderr)?.[1] ?? Number.NaN);
-  console.log({ flags, exitCode: run.exitCode, requests: statuses.length, refused, seconds });
+  console.log({ flags, exitCode: run.exitCode, requests: statuses.length, refused });
   console.log(`arithmetic: ${(((statuses.length - 1) * 60) / REQUESTS_PER_MINUTE).toFixed(1)} s`);
   console.log(
     run.stderr

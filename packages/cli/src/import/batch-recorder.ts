@@ -30,6 +30,8 @@ interface FateCounts {
 export class BatchRecorder {
   /** Batches answered. */
   answered = 0;
+  /** Their rows. */
+  answeredRows = 0;
   readonly #options: BatchRecorderOptions;
   /** The key of each batch that is planned, by its first link. */
   readonly #keys = new Map<number, string>();
@@ -152,6 +154,7 @@ export class BatchRecorder {
 
   #settled(added: Partial<FateCounts>): void {
     this.answered += 1;
+    for (const count of Object.values(added)) this.answeredRows += count;
     this.#done.created += added.created ?? 0;
     this.#done.failed += added.failed ?? 0;
     this.#done.unknown += added.unknown ?? 0;

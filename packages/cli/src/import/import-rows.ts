@@ -57,6 +57,7 @@ export async function importRows(
       ...summary,
       ...counts,
       batches: result.batches,
+      answered: result.answered,
       stopped,
       output,
       journal: settings.journal,
@@ -85,12 +86,14 @@ async function sendUntilKnown(
   const { settings, deps, found } = checked;
   const mayRepeat = settings.onUnknown === 'retry' || settings.idempotency;
   let batches = 0;
+  let answered = 0;
   for (let repeats = 0; ; repeats += 1) {
     const sink = await openResultsSink(settings.output, deps.stdout, mayRepeat);
     const result = await discardingOnError(sink, () =>
       sendPass({ ...checked, ...found, journal, sink }),
     );
     batches += result.batches;
+    answered += result.answered;
     const isOpen = journal.batches.list().some(({ state }) => state === 'unknown');
     const isStopped =
       result.failure !== undefined || deps.signal.aborted || deps.stopSignal.aborted;
@@ -101,7 +104,7 @@ async function sendUntilKnown(
     if (result.isComplete) await sink.finish();
     else await sink.discard();
     const output = result.isComplete ? settings.output : undefined;
-    return { result: { ...result, batches }, output };
+    return { result: { ...result, batches, answered }, output };
   }
 }
 

@@ -287,7 +287,7 @@ describe('jobs', () => {
     world.service.onPoll = (id) => (id === 'job-1' ? { type: 'lost', created: false } : undefined);
     const stopped = await world.import({ batchSize: 10, concurrency: 1 });
     expect(stopped).toMatchObject({ created: 10, unknown: 10, unsent: 10 });
-    expect(stopped.stopped?.message).toContain('it asks for the jobs first');
+    expect(stopped.stopped?.message).toContain('asks for the jobs first');
     world.service.onPoll = () => undefined;
     const summary = await world.import({ batchSize: 10 });
     expect(summary).toMatchObject({ created: 30, unknown: 0, stopped: undefined });

@@ -55,12 +55,15 @@ describe('a run', () => {
     expect(world.events).toContainEqual({ type: 'resuming', doneRows: 300, acceptedBatches: 0 });
   });
 
-  test('--restart forgets and sends again', async () => {
+  test('--restart sets the journal aside and sends again', async () => {
     world.writeRows(10);
-    await world.import();
+    await world.import({ restart: true });
+    const journal = world.read('input.csv.shortlink-journal');
     const summary = await world.import({ restart: true });
     expect(summary).toMatchObject({ created: 10, batches: 1 });
     expect(world.service.created.get('https://example.com/0')).toBe(2);
+    expect(world.read('input.csv.shortlink-journal.old')).toBe(journal);
+    expect(world.read('input.csv.shortlink-journal')).not.toBe(journal);
   });
 
   test('finds a batch size that the plan takes', async () => {

@@ -6,6 +6,7 @@ import { RejectsFile } from './rejects.ts';
 import { keepHeapSmall } from './small-heap.ts';
 import { openInput } from './spool.ts';
 import { stoppedByRejects, stoppedByUser } from './stop.ts';
+import { emptySummary } from './summary.ts';
 import type { ImportSettings, ImportSummary } from './types.ts';
 import { createRowRules } from './validate.ts';
 import { validateInput } from './validation-pass.ts';
@@ -82,24 +83,4 @@ async function importInput(settings: ImportSettings, deps: ImportDeps): Promise<
   } finally {
     await input.dispose();
   }
-}
-
-function emptySummary(settings: ImportSettings): ImportSummary {
-  return {
-    file: settings.file,
-    dryRun: settings.dryRun,
-    rows: 0,
-    created: 0,
-    rejected: 0,
-    failed: 0,
-    unknown: 0,
-    unsent: 0,
-    batches: 0,
-    requests: 0,
-    elapsedMs: 0,
-    stopped: undefined,
-    output: undefined,
-    rejectsFile: undefined,
-    journal: undefined,
-  };
 }

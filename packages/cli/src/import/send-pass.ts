@@ -37,8 +37,9 @@ export interface SendPassResult {
   counts: Record<RowStatus, number>;
   /** Whether the results hold every row. */
   isComplete: boolean;
-  /** Batches answered. */
+  /** Batches answered, and their rows. */
   batches: number;
+  answered: number;
   /** What ended the sending early; undefined where nothing did, or the user. */
   failure: { error: unknown } | undefined;
 }
@@ -113,6 +114,7 @@ export async function sendPass(pass: SendPassInput): Promise<SendPassResult> {
     counts,
     isComplete: written === pass.rows && sink.failure === undefined,
     batches: recorder.answered,
+    answered: recorder.answeredRows,
     failure: deps.signal.aborted ? undefined : (sink.failure ?? failure),
   };
 }

@@ -49,7 +49,7 @@ export function stoppedByUnknown(progress: Progress, unknown: number, areJobs: b
       reason: 'unknown',
       message:
         `The service accepted ${count(unknown, 'row')} of ${progress.name}, and their jobs could not be followed to the ` +
-        `end. ${describe(progress)} Run the same command again: it asks for the jobs first, and sends nothing twice.`,
+        `end. ${describe(progress)} The next run asks for the jobs first, and sends nothing twice.`,
     };
   }
   return {
@@ -57,7 +57,8 @@ export function stoppedByUnknown(progress: Progress, unknown: number, areJobs: b
     message:
       `It is not known whether ${count(unknown, 'row')} of ${progress.name} became links: the answer to their request ` +
       `was lost. ${describe(progress)} The results file marks them as unknown. Look whether the links are there, then ` +
-      'run the same command with --on-unknown skip (leave these rows) or --on-unknown retry (send them again).',
+      'leave these rows with --on-unknown skip, or send them again with --on-unknown retry.',
+    mustDecide: true,
   };
 }
 
@@ -71,26 +72,30 @@ export function stoppedByRejects(
   allowed: number,
   rejectsFile: string | undefined,
 ): Stopped {
-  const where = rejectsFile === undefined ? '' : `; they are in ${rejectsFile} with their reasons`;
-  const than = allowed === 0 ? '' : `, more than the ${allowed} allowed`;
+  const they = rejected === 1 ? 'it is' : 'they are';
+  const reasons = rejected === 1 ? 'its reason' : 'their reasons';
+  const where = rejectsFile === undefined ? '' : `; ${they} in ${rejectsFile} with ${reasons}`;
+  const than = allowed === 0 ? '' : `, more than the ${grouped(allowed)} allowed`;
   return {
     reason: 'rejects',
     message:
       `${count(rejected, 'row')} of ${progress.name} can't be sent${than}${where}. Nothing was sent. ` +
-      'Mend them, or send the other rows only: --max-rejects all',
+      `Mend ${rejected === 1 ? 'it' : 'them'}, or send the other rows only: --max-rejects all`,
   };
 }
 
 function describe({ name, created, unsent, rows }: Progress): string {
-  if (unsent === 0) return `${created} of ${count(rows, 'row')} of ${name} are created.`;
-  return (
-    `${created} of ${count(rows, 'row')} of ${name} are created, ${unsent} not sent: ` +
-    'the same command goes on from there.'
-  );
+  const done = `${grouped(created)} of ${count(rows, 'row')} of ${name} are created`;
+  return unsent === 0 ? `${done}.` : `${done}, ${grouped(unsent)} not sent.`;
 }
 
 function count(value: number, noun: string): string {
-  return `${value} ${noun}${value === 1 ? '' : 's'}`;
+  return `${grouped(value)} ${noun}${value === 1 ? '' : 's'}`;
+}
+
+/** `12000` as `12,000`, as the table at the end has it. */
+function grouped(value: number): string {
+  return String(value).replace(/\B(?=(?:\d{3})+$)/g, ',');
 }
 
 function sentence(text: string): string {

@@ -133,9 +133,19 @@ export interface ImportSummary {
   /** Batches answered, and requests made in this run (polls and retries included). */
   batches: number;
   requests: number;
+  /** Rows of those batches: what this run did, whatever earlier ones had done. */
+  answered: number;
   elapsedMs: number;
   /** Undefined when every row was sent. */
-  stopped?: { reason: StopReason; message: string; error?: unknown } | undefined;
+  stopped?:
+    | {
+        reason: StopReason;
+        message: string;
+        error?: unknown;
+        /** The same command would stop again: the user has to say what becomes of the unknown rows. */
+        mustDecide?: boolean | undefined;
+      }
+    | undefined;
   /** Files written; undefined where none was. */
   output: string | undefined;
   rejectsFile: string | undefined;

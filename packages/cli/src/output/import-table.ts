@@ -3,16 +3,20 @@ import { formatCount, formatDuration, formatRate } from './format.ts';
 import type { Paint, Style } from './style.ts';
 import { type Cell, renderTable } from './table.ts';
 
-/** The table at the end of an import. Unsent rows are named only where there are any. */
+/** The table at the end of an import: of this run's batches, requests, time and rate, and of all rows. */
 export function importTable(summary: ImportSummary, style: Style): Promise<string> {
-  const { rows, created, rejected, failed, unknown, unsent, batches, requests, elapsedMs } =
-    summary;
-  const perSecond = elapsedMs > 0 ? (rows * 1000) / elapsedMs : 0;
+  const { rows, created, rejected, failed, unknown, unsent } = summary;
+  const { batches, requests, answered, elapsedMs, dryRun } = summary;
   const count = (name: string, value: number, paint: Paint): Cell[] => [
     value > 0 ? { text: name, paint } : name,
     formatCount(value),
   ];
-  const lines = [
+  const checked = [
+    ['rows', formatCount(rows)],
+    count('valid', rows - rejected, style.green),
+    count('rejected', rejected, style.red),
+  ];
+  const sent = [
     ['rows', formatCount(rows)],
     count('created', created, style.green),
     count('rejected', rejected, style.red),
@@ -21,8 +25,13 @@ export function importTable(summary: ImportSummary, style: Style): Promise<strin
     ...(unsent > 0 ? [count('unsent', unsent, style.yellow)] : []),
     ['batches', formatCount(batches)],
     ['requests', formatCount(requests)],
+  ];
+  // What earlier runs had done says nothing about the speed of this one.
+  const perSecond = ((dryRun ? rows : answered) * 1000) / elapsedMs;
+  const lines = [
+    ...(dryRun ? checked : sent),
     ['time', formatDuration(elapsedMs)],
-    ['rate', `${formatRate(perSecond)} rows/s`],
+    ...(perSecond > 0 && elapsedMs > 0 ? [['rate', `${formatRate(perSecond)} rows/s`]] : []),
   ];
   return renderTable({
     head: [summary.dryRun ? `${summary.file} (dry run)` : summary.file, ''],

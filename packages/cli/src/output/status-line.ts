@@ -36,7 +36,6 @@ export async function openStatusLine(io: Io, printer: Printer): Promise<StatusLi
   });
   const fit = (text: string) => cut(printer.redact(sanitize(text)), (io.stderr.columns ?? 80) - 3);
   return repeating(REDRAW_MS, {
-    isShownAtOnce: true,
     show: (text) => {
       spinner.text = fit(text);
       if (!spinner.isSpinning) {
@@ -50,8 +49,6 @@ export async function openStatusLine(io: Io, printer: Printer): Promise<StatusLi
 function plainLines(printer: Printer): StatusLine {
   let last: string | undefined;
   return repeating(PLAIN_LINE_MS, {
-    // What is over within seconds needs no line about it.
-    isShownAtOnce: false,
     show: (text) => {
       if (text !== last) {
         last = text;
@@ -64,13 +61,13 @@ function plainLines(printer: Printer): StatusLine {
 
 function repeating(
   intervalMs: number,
-  line: { isShownAtOnce: boolean; show: (text: string) => void; end: () => void },
+  line: { show: (text: string) => void; end: () => void },
 ): StatusLine {
   let timer: NodeJS.Timeout | undefined;
   return {
     start(text) {
       clearInterval(timer);
-      if (line.isShownAtOnce) line.show(text());
+      line.show(text());
       timer = setInterval(() => line.show(text()), intervalMs);
       // The work keeps the process alive, not the line about it.
       timer.unref();

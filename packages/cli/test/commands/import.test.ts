@@ -183,7 +183,7 @@ test('bad rows stop the run before anything is sent: line, reason and what to do
   expect(bodies()).toEqual([]);
   expect(result.stderr).toMatch(/line 4: /);
   expect(result.stderr).toContain('--max-rejects all');
-  expect(result.stderr).toContain(`Rejected rows: ${input}.rejects.csv`);
+  expect(result.stderr).toContain(`it is in ${input}.rejects.csv with its reason`);
   const json = await run(['--json']);
   expect(JSON.parse(json.stdout)).toMatchObject({
     exit_code: 2,
@@ -194,6 +194,9 @@ test('bad rows stop the run before anything is sent: line, reason and what to do
 
 test('--dry-run needs no account and sends nothing', async () => {
   const { input, service } = await scene(GOOD);
+  const told = await cli(['import', input, '--dry-run']);
+  expect(told.stderr).toMatch(/│ valid +│ +2 │/);
+  expect(told.stderr).not.toMatch(/created|requests/);
   const result = await cli(['import', input, '--dry-run', '--json']);
   expect(result.exitCode, result.stderr).toBe(0);
   expect(JSON.parse(result.stdout)).toMatchObject({

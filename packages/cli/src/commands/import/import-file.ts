@@ -2,11 +2,12 @@ import type { Shortlink } from '@shortlink/sdk';
 import type { Context } from '../../context.ts';
 import { type ExitCode, exitCodeOfImport } from '../../exit-codes.ts';
 import type { ImportDeps } from '../../import/deps.ts';
+import { emptySummary } from '../../import/summary.ts';
 import type { ImportSettings, ImportSummary } from '../../import/types.ts';
 import { isClosedPipe, type OutputStream } from '../../io.ts';
 import { describeError } from '../../output/describe-error.ts';
 import type { StopSignals } from './stop-signals.ts';
-import type { FileWatch, ImportWatch } from './watch-import.ts';
+import type { ImportWatch } from './watch-import.ts';
 
 /** What all files of one command line share. */
 export interface Run {
@@ -74,7 +75,12 @@ export async function importFile(settings: ImportSettings, run: Run): Promise<Fi
     });
     return await ended(summary);
   } catch (error) {
-    return await failed(error, nothingDone(settings, watch, performance.now() - startedAt));
+    const elapsedMs = performance.now() - startedAt;
+    return await failed(error, {
+      ...emptySummary(settings),
+      requests: watch.requestCount(),
+      elapsedMs,
+    });
   } finally {
     watch.end();
     stop.onSoft = undefined;
@@ -96,7 +102,7 @@ async function ended(summary: ImportSummary): Promise<FileOutcome> {
       reason: stopped.reason,
       message: stopped.message,
       hint: stopped.reason === 'rate_limit' ? waitHint(cause?.hint) : cause?.hint,
-      resumable: summary.journal !== undefined && stopped.reason !== 'rejects',
+      resumable: summary.journal !== undefined && stopped.mustDecide !== true,
     },
   };
 }
@@ -111,25 +117,5 @@ async function failed(error: unknown, summary: ImportSummary): Promise<FileOutco
     summary,
     exitCode,
     stopped: { reason: code, message, hint, resumable: false },
-  };
-}
-
-/** The summary of an import that ended before it had one. */
-function nothingDone(settings: ImportSettings, watch: FileWatch, elapsedMs: number): ImportSummary {
-  return {
-    file: settings.file,
-    dryRun: settings.dryRun,
-    rows: 0,
-    created: 0,
-    rejected: 0,
-    failed: 0,
-    unknown: 0,
-    unsent: 0,
-    batches: 0,
-    requests: watch.requestCount(),
-    elapsedMs,
-    output: undefined,
-    rejectsFile: undefined,
-    journal: undefined,
   };
 }

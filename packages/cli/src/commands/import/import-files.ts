@@ -60,16 +60,15 @@ async function report(outcome: FileOutcome, context: Context): Promise<void> {
   if (context.globals.json === true) {
     return;
   }
-  if (summary.rows > 0) {
+  // Where bad rows stopped it, the error says all there is.
+  if (summary.rows > 0 && stopped?.reason !== 'rejects') {
     printer.drawing(await importTable(summary, printer.errStyle));
   }
-  for (const [what, path] of [
-    ['Results', summary.output],
-    ['Rejected rows', summary.rejectsFile],
-  ] as const) {
-    if (path !== undefined && path !== STANDARD_STREAM) {
-      printer.note(`${what}: ${path}`);
-    }
+  if (summary.output !== undefined && summary.output !== STANDARD_STREAM) {
+    printer.note(`Results: ${summary.output}`);
+  }
+  if (summary.rejectsFile !== undefined && stopped?.reason !== 'rejects') {
+    printer.note(`Rejected rows: ${summary.rejectsFile}`);
   }
   if (stopped !== undefined) {
     const goOn = stopped.resumable ? `To go on: ${commandLine(context.argv)}` : undefined;

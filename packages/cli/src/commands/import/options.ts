@@ -149,7 +149,7 @@ export function addImportOptions(command: Command): Command {
       0,
     )
     .option('--journal <file>', 'remembers what was sent (default: <input>.shortlink-journal)')
-    .option('--restart', 'forget the journal and start again');
+    .option('--restart', 'start again; the journal is kept as <journal>.old');
 }
 
 function parseMap(value: string, previous: FieldMap | undefined): FieldMap {

@@ -2,7 +2,7 @@ import { inputError } from '../input-error.ts';
 import type { JournalIdentity } from './records.ts';
 
 const RESTART =
-  '--restart forgets the journal and sends every row, also those that were created already.';
+  '--restart sets the journal aside and sends every row, also those that were created already.';
 
 /**
  * Refuses a journal of something else.

@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { type FileHandle, open } from 'node:fs/promises';
+import { type FileHandle, open, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { BatchRange, RecordedResult } from '@shortlink/sdk';
 import { inputError } from '../input-error.ts';
@@ -17,6 +17,7 @@ export interface OpenJournalOptions {
   links: number;
   /** Name of the input in messages. */
   inputName: string;
+  /** Begin a new one; the old one is kept beside it, as `.old`. */
   restart: boolean;
   /** For the header, RFC 3339. */
   at: string;
@@ -58,10 +59,10 @@ export class Journal {
    */
   static async open(options: OpenJournalOptions): Promise<Journal> {
     const { path, identity } = options;
+    if (options.restart) await setAside(path);
     const handle = await openFile(path);
     try {
-      if (options.restart) await checkIsJournal(handle, path);
-      const loaded = options.restart ? undefined : await loadJournal(handle, path);
+      const loaded = await loadJournal(handle, path);
       if (loaded !== undefined) {
         checkIdentity(loaded.header, identity, path, options.inputName);
         await handle.truncate(loaded.goodBytes);
@@ -127,6 +128,18 @@ export class Journal {
     this.#queue = [];
     await this.#handle.appendFile(bytes);
     await this.#handle.datasync();
+  }
+}
+
+/** Keeps a journal that is to be forgotten: it is the only record of what was created. */
+async function setAside(path: string): Promise<void> {
+  const handle = await openFile(path);
+  try {
+    await checkIsJournal(handle, path);
+    const isEmpty = (await handle.stat()).size === 0;
+    if (!isEmpty) await rename(path, `${path}.old`);
+  } finally {
+    await handle.close();
   }
 }
 

@@ -53,7 +53,7 @@ export async function loadJournal(
 }
 
 /**
- * Makes sure that a file which is about to be emptied is a journal, whole or not, or empty.
+ * Makes sure that a file which is about to be set aside is a journal, whole or not, or empty.
  *
  * @throws CliError (exit code 2) when it is something else
  */
@@ -127,6 +127,6 @@ function checkVersion(header: HeaderRecord, path: string): HeaderRecord {
 function damaged(path: string, line: number) {
   return inputError(
     `${path} is damaged at line ${line}, so what was sent is not known for certain`,
-    'Look at the file. --restart forgets it and sends every row again, also those that were created.',
+    'Look at the file. --restart sets it aside and sends every row again, also those that were created.',
   );
 }
