@@ -9,10 +9,10 @@ export function ask(question: string, io: Io, signal: AbortSignal): Promise<stri
 
 /** The same without echo: nothing typed, nor how long it is, can be seen. */
 export async function askSecret(question: string, io: Io, signal: AbortSignal): Promise<string> {
-  io.stderr.write(question);
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
   try {
-    return await readLine('', io, nowhere, signal);
+    // Asked only once the echo is off: whoever pastes at once would show the key.
+    return await readLine('', io, nowhere, signal, () => io.stderr.write(question));
   } finally {
     // The line break that was typed was not echoed either.
     io.stderr.write('\n');
@@ -24,9 +24,11 @@ async function readLine(
   io: Io,
   output: Writable,
   signal: AbortSignal,
+  onEchoOff: () => unknown = () => {},
 ): Promise<string> {
   const { createInterface } = await import('node:readline/promises');
   const lines = createInterface({ input: io.stdin, output, terminal: true, historySize: 0 });
+  onEchoOff();
   let onAbort = () => {};
   const ended = new Promise<never>((_resolve, reject) => {
     onAbort = () => reject(signal.reason);
