@@ -1,0 +1,90 @@
+import { stripVTControlCharacters } from 'node:util';
+import { type IPty, spawn } from '@lydell/node-pty';
+import { CLI_PROGRAM } from './programs.ts';
+import { cleanEnvironment } from './run-program.ts';
+
+/** Longest time that a test waits for something to appear, or for the program to end. */
+const LIMIT_MS = 30_000;
+
+export const CTRL_C = '\x03';
+
+/** A program in a pseudo-terminal, as a person has it before them. */
+export class Terminal {
+  readonly exitCode: Promise<number>;
+  readonly #pty: IPty;
+  #output = '';
+  #onOutput: () => void = () => {};
+
+  constructor(file: string, args: readonly string[], cwd: string, env: Record<string, string>) {
+    const inherited = cleanEnvironment();
+    delete inherited['CI'];
+    delete inherited['NO_COLOR'];
+    this.#pty = spawn(file, [...args], {
+      cols: 120,
+      rows: 40,
+      name: 'xterm-256color',
+      cwd,
+      env: { ...inherited, TERM: 'xterm-256color', ...env },
+    });
+    this.#pty.onData((text) => {
+      this.#output += text;
+      this.#onOutput();
+    });
+    this.exitCode = new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        this.#pty.kill('SIGKILL');
+        reject(new Error(`still running:\n${this.text}`));
+      }, LIMIT_MS);
+      this.#pty.onExit(({ exitCode, signal }) => {
+        clearTimeout(timer);
+        resolve(signal ? 128 + signal : exitCode);
+      });
+    });
+    // Whoever waits for something else fails first.
+    this.exitCode.catch(() => {});
+  }
+
+  /** Everything that was written, escapes and all. */
+  get raw(): string {
+    return this.#output;
+  }
+
+  /** What was written, without escapes. */
+  get text(): string {
+    return stripVTControlCharacters(this.#output);
+  }
+
+  type(keys: string): void {
+    this.#pty.write(keys);
+  }
+
+  /** Waits until the text from `from` on matches; resolves to the match. */
+  async until(pattern: RegExp, from = 0): Promise<RegExpExecArray> {
+    let timer: NodeJS.Timeout | undefined;
+    try {
+      return await new Promise((resolve, reject) => {
+        this.#onOutput = () => {
+          const found = pattern.exec(this.text.slice(from));
+          if (found !== null) resolve(found);
+        };
+        timer = setTimeout(
+          () => reject(new Error(`no ${pattern} in:\n${this.text.slice(-2_000)}`)),
+          LIMIT_MS,
+        );
+        this.#onOutput();
+      });
+    } finally {
+      clearTimeout(timer);
+      this.#onOutput = () => {};
+    }
+  }
+}
+
+/** `shortlink` in a pseudo-terminal. */
+export function cliTerminal(
+  args: readonly string[],
+  cwd: string,
+  env: Record<string, string>,
+): Terminal {
+  return new Terminal(process.execPath, [CLI_PROGRAM, ...args], cwd, env);
+}

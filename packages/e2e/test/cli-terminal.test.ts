@@ -1,0 +1,157 @@
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { parseCsv } from '../src/parse-csv.ts';
+import { CLI_PROGRAM } from '../src/programs.ts';
+import { CTRL_C, cliTerminal, Terminal } from '../src/terminal.ts';
+import { World } from '../src/world.ts';
+
+let world: World;
+let key: string;
+let env: Record<string, string>;
+
+beforeEach(async () => {
+  world = await World.create();
+  ({ key } = await world.caller('custom'));
+  env = {
+    SHORTLINK_API_KEY: key,
+    SHORTLINK_BASE_URL: world.server.url,
+    XDG_CONFIG_HOME: world.path('config'),
+  };
+});
+afterEach(() => world[Symbol.asyncDispose]());
+
+async function writeUrls(rows: number): Promise<void> {
+  const urls = Array.from({ length: rows }, (_, row) => `https://example.com/${row}`);
+  await writeFile(world.path('urls.csv'), `url\n${urls.join('\n')}\n`);
+}
+
+const shortlink = (args: readonly string[], more: Record<string, string> = {}) =>
+  cliTerminal(args, world.folder, { ...env, ...more });
+
+const statuses = async () => {
+  const [, ...rows] = parseCsv(await readFile(world.path('urls.csv.results.csv'), 'utf8'));
+  return rows.map((row) => row[3]);
+};
+
+const linksUsed = async () => (await world.request(key, 'GET', '/api/v1/usage')).json.links.used;
+
+test('progress: a bar that grows, rows, rate and time left, then a table', async () => {
+  await writeUrls(40_000);
+  const terminal = shortlink(['import', 'urls.csv', '--batch-size', '2000']);
+  const [, first] = await terminal.until(
+    /█+░+ (\d+)%, [\d,]+ of 40,000 rows, [\d,.]+ rows\/s, ETA \d+:\d\d/,
+  );
+  await terminal.until(new RegExp(`░ (?!${first}%)\\d+%`), terminal.text.length);
+  expect(await terminal.exitCode).toBe(0);
+  expect(terminal.text).toMatch(/│ created +│ +40,000 │/);
+  // One line is drawn over again and again, in colour, and gone at the end.
+  const afterBars = terminal.text.slice(terminal.text.lastIndexOf('█'));
+  expect(afterBars.indexOf('┌')).toBeGreaterThan(0);
+  expect(terminal.raw).toContain('\x1b[32m');
+  expect(terminal.raw.split('\n').length).toBeLessThan(30);
+});
+
+test('NO_COLOR: the same without a colour', async () => {
+  await writeUrls(10);
+  const terminal = shortlink(['import', 'urls.csv'], { NO_COLOR: '1' });
+  expect(await terminal.exitCode).toBe(0);
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: finding them is the point
+  expect(terminal.raw).not.toMatch(/\u001b\[[\d;]*m/);
+});
+
+test('Ctrl-C once: batches in flight end, the rest is unsent, and the same command goes on', async () => {
+  await writeUrls(60_000);
+  const args = ['import', 'urls.csv', '--batch-size', '1000'];
+  const stopped = shortlink(args);
+  await stopped.until(/ETA/);
+  stopped.type(CTRL_C);
+  await stopped.until(/Stopping after the batches in flight/);
+  expect(await stopped.exitCode).toBe(130);
+  expect(stopped.text).toMatch(
+    /error: Interrupted\. [\d,]+ of 60,000 rows of urls\.csv are created/,
+  );
+  expect(stopped.text).toContain('To go on: shortlink import urls.csv --batch-size 1000');
+  const first = await statuses();
+  expect(new Set(first)).toEqual(new Set(['created', 'unsent']));
+  expect(await linksUsed()).toBe(first.filter((status) => status === 'created').length);
+
+  const again = shortlink(args);
+  await again.until(/going on from the journal/);
+  expect(await again.exitCode).toBe(0);
+  expect(await linksUsed()).toBe(60_000);
+});
+
+test('Ctrl-C twice: ends at once, and what was in flight is followed by the next run', async () => {
+  await writeUrls(60_000);
+  const stopped = shortlink(['import', 'urls.csv']);
+  await stopped.until(/job 0 of 10,000|job [\d,]+ of 10,000/);
+  stopped.type(CTRL_C);
+  await stopped.until(/Stopping/);
+  stopped.type(CTRL_C);
+  const at = performance.now();
+  expect(await stopped.exitCode).toBe(130);
+  expect(performance.now() - at).toBeLessThan(3_000);
+  await expect(stat(world.path('urls.csv.results.csv'))).rejects.toThrow('ENOENT');
+
+  const again = shortlink(['import', 'urls.csv', '--on-unknown', 'skip']);
+  expect([0, 7]).toContain(await again.exitCode);
+  const fates = await statuses();
+  expect(fates).toHaveLength(60_000);
+  expect(fates.filter((fate) => fate !== 'created' && fate !== 'unknown')).toEqual([]);
+});
+
+test('| head: the import stops, without a stack, and the journal has what it did', async () => {
+  await writeUrls(20_000);
+  const command = `"${process.execPath}" "${CLI_PROGRAM}" import urls.csv --batch-size 500 -o - | head -n 2; echo "ended with \${PIPESTATUS[0]}"`;
+  const shell = new Terminal('bash', ['-c', command], world.folder, env);
+  await shell.until(/ended with \d+/);
+  expect(shell.text).toMatch(/url,code,short_url,status,error\r?\nhttps:\/\/example\.com\/0,/);
+  expect(shell.text).toMatch(/ended with 130/);
+  expect(shell.text).not.toMatch(/EPIPE|^\s+at /m);
+  await shell.exitCode;
+  const again = shortlink(['import', 'urls.csv', '-o', 'urls.csv.results.csv']);
+  expect(await again.exitCode).toBe(0);
+  expect(await linksUsed()).toBe(20_000);
+});
+
+test('auth login: the key is not echoed, is checked, and is stored for its owner only', async () => {
+  const { SHORTLINK_API_KEY: _, SHORTLINK_BASE_URL: __, ...bare } = env;
+  const login = cliTerminal(['auth', 'login', '--base-url', world.server.url], world.folder, bare);
+  await login.until(/API key:/);
+  login.type(`${key}\r`);
+  expect(await login.exitCode).toBe(0);
+  expect(login.raw).not.toContain(key);
+  expect(login.text).toContain(`****${key.slice(-4)}`);
+  const file = world.path('config/shortlink/config.json');
+  expect(await readFile(file, 'utf8')).toContain(key);
+  expect((await stat(file)).mode & 0o777).toBe(0o600);
+});
+
+test('bash completes commands, options and their values', async () => {
+  const bin = world.path('bin');
+  await mkdir(bin);
+  await writeFile(
+    `${bin}/shortlink`,
+    `#!/bin/sh\nexec "${process.execPath}" "${CLI_PROGRAM}" "$@"\n`,
+    {
+      mode: 0o755,
+    },
+  );
+  const PATH = `${bin}:${process.env['PATH']}`;
+  const shell = new Terminal('bash', ['--norc', '-i'], world.folder, { ...env, PATH, PS1: '> ' });
+  shell.type('source <(shortlink completion bash); echo re""ady\r');
+  await shell.until(/ready/);
+  for (const [typed, completed] of [
+    ['shortlink imp', /shortlink import /],
+    ['shortlink import x.csv --on-un', /--on-unknown /],
+    ['shortlink import x.csv --on-unknown sk', /--on-unknown skip/],
+    ['shortlink auth log', /shortlink auth log(in|out)|login +logout|logi?n?/],
+  ] as const) {
+    const from = shell.text.length;
+    shell.type(`${typed}\t`);
+    await shell.until(completed, from);
+    shell.type('\x15');
+  }
+  shell.type('exit\r');
+  expect(await shell.exitCode).toBe(0);
+});
