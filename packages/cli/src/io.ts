@@ -26,7 +26,7 @@ export interface Io {
   /** The user's home directory. */
   readonly home: string;
   /**
-   * Calls `listener` at each Ctrl-C, each SIGTERM, and when the reader of stdout has gone (`| head`). While nobody
+   * Calls `listener` at each Ctrl-C, each SIGTERM, and when stdout can't be written any more (`| head`, a full disk). While nobody
    * listens, a signal ends the process as usual. Returns what takes the listener off again.
    */
   onInterrupt(listener: () => void): () => void;
@@ -40,8 +40,9 @@ export function processIo(): Io {
       listener();
     }
   };
-  ignoreClosedPipe(process.stdout, interrupt);
-  ignoreClosedPipe(process.stderr, () => {});
+  const isHeeded = () => listeners.size > 0;
+  followErrors(process.stdout, interrupt, isHeeded);
+  followErrors(process.stderr, () => {}, isHeeded);
   return {
     stdin: process.stdin,
     stdout: process.stdout,
@@ -71,18 +72,19 @@ export function processIo(): Io {
 /**
  * A reader that stops early is no error of ours: without a listener, its EPIPE would end the process with a stack. Each
  * later write may fail again, so it is told once. Output that can't be written for another reason (a full disk) ends
- * the process at once, since whatever it still did could not be seen.
+ * the process at once, since whatever it still did could not be seen; but not work that can be told to stop, which meets the same
+ * error where it writes.
  */
-function ignoreClosedPipe(stream: Writable, onClosed: () => void): void {
-  let closed = false;
+function followErrors(stream: Writable, onBroken: () => void, isHeeded: () => boolean): void {
+  let isBroken = false;
   stream.on('error', (error) => {
-    if (!isClosedPipe(error)) {
+    if (!isClosedPipe(error) && !isHeeded() && !isBroken) {
       process.stderr.write(`error: Can't write the output: ${error.message}\n`);
       process.exit(1);
     }
-    if (!closed) {
-      closed = true;
-      onClosed();
+    if (!isBroken) {
+      isBroken = true;
+      onBroken();
     }
   });
 }

@@ -14,6 +14,7 @@ import { createResultsFormat } from './results.ts';
 import { ResultsWriter } from './results-writer.ts';
 import type { RowSet } from './row-set.ts';
 import type { Input } from './spool.ts';
+import { systemReason } from './system-reason.ts';
 import type { TextSink } from './text-sink.ts';
 import type { ImportSettings, RowStatus } from './types.ts';
 import type { RowRules } from './validate.ts';
@@ -133,7 +134,12 @@ function hasWork(records: readonly BatchRecord[], links: number): boolean {
 async function inputGuard(input: Input): Promise<() => Promise<void>> {
   const before = await stat(input.path);
   return async () => {
-    const now = await stat(input.path);
+    const now = await stat(input.path).catch((cause: unknown) => {
+      throw inputError(
+        `${input.name} was taken away while it was being imported: ${systemReason(cause)}`,
+        'Put it back and run the same command to go on.',
+      );
+    });
     if (now.size !== before.size || now.mtimeMs !== before.mtimeMs || now.ino !== before.ino) {
       throw inputError(
         `${input.name} was changed while it was being imported`,

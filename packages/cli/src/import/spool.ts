@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { inputError } from './input-error.ts';
+import { systemReason } from './system-reason.ts';
 
 /** An input that can be read as often as needed. */
 export interface Input {
@@ -30,7 +31,7 @@ export async function openInput(
 ): Promise<Input> {
   if (file === '-') return await spool('standard input', stdin, signal);
   const stats = await stat(file).catch((cause: unknown) => {
-    throw inputError(`${file} can't be read: ${reasonOf(cause)}`);
+    throw inputError(`${file} can't be read: ${systemReason(cause)}`);
   });
   if (stats.isDirectory()) throw inputError(`${file} is a directory, not a file`);
   if (stats.isFile()) {
@@ -56,12 +57,4 @@ async function spool(
     await dispose();
     throw error;
   }
-}
-
-/** `ENOENT` and its like, in words. */
-function reasonOf(cause: unknown): string {
-  const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
-  if (code === 'ENOENT') return 'there is no such file';
-  if (code === 'EACCES') return 'permission denied';
-  return cause instanceof Error ? cause.message : String(cause);
 }

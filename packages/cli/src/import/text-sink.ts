@@ -1,5 +1,6 @@
 import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import { inputError } from './input-error.ts';
+import { systemReason, writeError } from './system-reason.ts';
 
 /** Bytes that are gathered before they are written. */
 const BUFFER_BYTES = 256 * 1024;
@@ -80,18 +81,22 @@ class FileSink extends BufferedSink {
   }
 
   protected override async flush(bytes: Uint8Array): Promise<void> {
-    await this.#handle.writeFile(bytes);
+    await this.#handle.writeFile(bytes).catch((cause) => this.#fail(cause));
   }
 
   override async finish(): Promise<void> {
     await this.drain();
-    await this.#handle.close();
-    await rename(partialPath(this.#path), this.#path);
+    await this.#handle.close().catch((cause) => this.#fail(cause));
+    await rename(partialPath(this.#path), this.#path).catch((cause) => this.#fail(cause));
   }
 
   override async discard(): Promise<void> {
     await this.#handle.close().catch(() => {});
     await rm(partialPath(this.#path), { force: true });
+  }
+
+  #fail(cause: unknown): never {
+    throw writeError(this.#path, cause);
   }
 }
 
@@ -105,7 +110,9 @@ class StreamSink extends BufferedSink {
 
   protected override async flush(bytes: Uint8Array): Promise<void> {
     await new Promise<void>((resolve, reject) => {
-      this.#stream.write(bytes, (error) => (error ? reject(error) : resolve()));
+      const done = (error?: Error | null) =>
+        error ? reject(writeError('the output', error)) : resolve();
+      this.#stream.write(bytes, done);
     });
   }
 
@@ -125,8 +132,7 @@ export async function openFileSink(path: string): Promise<TextSink> {
   try {
     return new FileSink(path, await open(partialPath(path), 'w'));
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw inputError(`${path} can't be written: ${reason}`, 'Name another file.');
+    throw inputError(`${path} can't be written: ${systemReason(cause)}`, 'Name another file.');
   }
 }
 

@@ -1,5 +1,6 @@
 import { CliError } from '../cli-error.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
+import { systemReason } from '../import/system-reason.ts';
 import { describeServiceError } from './describe-service-error.ts';
 import type { ErrorReport } from './printer.ts';
 
@@ -32,17 +33,8 @@ function isSystemError(error: unknown): error is NodeJS.ErrnoException {
   return error instanceof Error && 'syscall' in error && 'code' in error;
 }
 
-const SYSTEM_WORDS: Record<string, string> = {
-  EACCES: 'permission denied',
-  EISDIR: 'it is a directory',
-  ENOENT: 'there is no such file or directory',
-  ENOSPC: 'the disk is full',
-  EROFS: 'the file system is read-only',
-};
-
 function systemMessage(error: NodeJS.ErrnoException): string {
-  const words = SYSTEM_WORDS[error.code ?? ''];
-  return words !== undefined && error.path !== undefined
-    ? `Can't use ${error.path}: ${words}.`
-    : error.message;
+  return error.path === undefined
+    ? error.message
+    : `Can't use ${error.path}: ${systemReason(error)}.`;
 }

@@ -3,6 +3,7 @@ import { type FileHandle, open, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { BatchRange, RecordedResult } from '@shortlink/sdk';
 import { inputError } from '../input-error.ts';
+import { systemReason, writeError } from '../system-reason.ts';
 import { BatchIndex, type JournalBatch, type Place } from './batch-index.ts';
 import { checkIdentity } from './identity.ts';
 import { checkIsJournal, loadJournal } from './load.ts';
@@ -126,8 +127,12 @@ export class Journal {
     if (this.#queue.length === 0) return;
     const bytes = Buffer.concat(this.#queue);
     this.#queue = [];
-    await this.#handle.appendFile(bytes);
-    await this.#handle.datasync();
+    try {
+      await this.#handle.appendFile(bytes);
+      await this.#handle.datasync();
+    } catch (cause) {
+      throw writeError(this.path, cause);
+    }
   }
 }
 
@@ -148,7 +153,7 @@ async function openFile(path: string): Promise<FileHandle> {
     // Its owner alone may read it: it holds target URLs and short links.
     return await open(path, constants.O_RDWR | constants.O_CREAT | constants.O_APPEND, 0o600);
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = systemReason(cause);
     throw inputError(`${path} can't be written: ${reason}`, 'Name another file: --journal FILE');
   }
 }

@@ -5,6 +5,7 @@ import { basename, dirname, join } from 'node:path';
 import { kill, pid } from 'node:process';
 import { setTimeout as delay } from 'node:timers/promises';
 import { inputError } from '../input-error.ts';
+import { systemReason } from '../system-reason.ts';
 
 /** Tries before a run refuses: two that begin in the same instant see each other, and both step back. */
 const TRIES = 4;
@@ -38,8 +39,11 @@ export async function takeLock(journal: string): Promise<Lock> {
   const release = () => rm(path, { force: true });
   for (let tries = 1; ; tries += 1) {
     await writeFile(path, JSON.stringify(mine)).catch((cause: unknown) => {
-      const reason = cause instanceof Error ? cause.message : String(cause);
-      throw inputError(`${path} can't be written: ${reason}`, 'Name another place: --journal FILE');
+      const reason = systemReason(cause);
+      throw inputError(
+        `${journal} can't be written: ${reason}`,
+        'Name another place: --journal FILE',
+      );
     });
     const other = await findOther(journal, path);
     if (other === undefined) return { release };
