@@ -1,0 +1,102 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdir, rename, truncate, writeFile } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { CLI_PROGRAM } from '../src/programs.ts';
+import { cleanEnvironment } from '../src/run-program.ts';
+import { World } from '../src/world.ts';
+
+const ROWS = 12_000;
+const ARGS = ['import', 'urls.csv', '--batch-size', '1000'];
+
+let world: World;
+let key: string;
+
+beforeEach(async () => {
+  world = await World.create();
+  ({ key } = await world.caller('custom'));
+  const urls = Array.from({ length: ROWS }, (_, row) => `https://example.com/${row}`);
+  await writeFile(world.path('urls.csv'), `url\n${urls.join('\n')}\n`);
+});
+afterEach(() => world[Symbol.asyncDispose]());
+
+const linksUsed = async () => (await world.request(key, 'GET', '/api/v1/usage')).json.links.used;
+
+/** Runs the command in a shell that lets no file grow beyond so many kilobytes, which is a full disk without needing one. */
+async function runWithLimit(kilobytes: number, args: readonly string[], redirection = '') {
+  const command = `ulimit -f ${kilobytes * 2}; exec "$@" ${redirection}`;
+  const child = spawn('/bin/sh', ['-c', command, 'sh', process.execPath, CLI_PROGRAM, ...args], {
+    cwd: world.folder,
+    env: {
+      ...cleanEnvironment(),
+      CI: '1',
+      SHORTLINK_API_KEY: key,
+      SHORTLINK_BASE_URL: world.server.url,
+    },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  let stderr = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text;
+  });
+  const [exitCode] = await once(child, 'close');
+  return { exitCode, stderr };
+}
+
+test.each([
+  ['the results', ARGS, '', 'urls.csv.results.csv'],
+  ['standard output', [...ARGS, '-o', '-'], '> out.csv', 'the output'],
+])('a disk that is full for %s: said, and nothing lost', async (_, args, redirection, name) => {
+  const full = await runWithLimit(400, args, redirection);
+  expect(full.stderr).toContain(`error: ${name} can't be written: files may not become so large`);
+  expect(full.stderr).toMatch(/[\d,]+ of 12,000 rows of urls\.csv are created/);
+  expect(full.exitCode).toBe(1);
+  expect(await readdir(world.folder)).not.toContain('urls.csv.results.csv.partial');
+
+  const again = await world.cli(key, ARGS);
+  expect(again.exitCode, again.stderr).toBe(0);
+  expect(await linksUsed()).toBe(ROWS);
+});
+
+test('a disk that is full for the journal: no row is sent twice after it', async () => {
+  const full = await runWithLimit(40, [...ARGS, '-o', '-']);
+  expect(full.stderr).toContain(
+    "error: urls.csv.shortlink-journal can't be written: files may not",
+  );
+  expect(full.exitCode).toBe(1);
+  // A batch whose answer found no room in the journal is in doubt, and is not sent again.
+  const again = await world.cli(key, [...ARGS, '--on-unknown', 'skip', '--json']);
+  expect([0, 7]).toContain(again.exitCode);
+  const { created, unknown } = JSON.parse(again.stdout);
+  expect(created + unknown).toBe(ROWS);
+  expect(await linksUsed()).toBe(ROWS);
+});
+
+test('a folder that can’t be written, before anything is sent', async () => {
+  for (const [option, path] of [
+    ['--journal', 'urls.csv/journal'],
+    ['--output', 'missing/results.csv'],
+  ] as const) {
+    const run = await world.cli(key, [...ARGS, option, path]);
+    expect(run.stderr).toMatch(new RegExp(`error: ${path} can't be written: .*\\n  Name another`));
+    expect(run.exitCode).toBe(2);
+  }
+  expect(await linksUsed()).toBe(0);
+});
+
+test.each([
+  ['is cut short', () => truncate(world.path('urls.csv'), 100)],
+  ['disappears', () => rename(world.path('urls.csv'), world.path('elsewhere.csv'))],
+  ['is replaced', () => writeFile(world.path('urls.csv'), 'url\nhttps://example.com/other\n')],
+])('an input that %s while it is sent ends the import', async (_, change) => {
+  const importing = world.cli(key, [...ARGS, '--concurrency', '1', '--rpm', '60']);
+  while ((await linksUsed()) === 0) await sleep(20);
+  await change();
+  const run = await importing;
+  expect(run.stderr).toMatch(
+    /error: urls\.csv (was changed|was taken away) while it was being imported/,
+  );
+  expect(run.exitCode).toBe(2);
+  expect(await linksUsed()).toBeLessThan(ROWS);
+});
