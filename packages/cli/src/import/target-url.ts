@@ -1,4 +1,5 @@
 import { shown } from './input-error.ts';
+import { characterCount, isLongerThan } from './text-length.ts';
 
 /**
  * Scheme and authority, as every URL parser reads them. A backslash before the path names two hosts at once: browsers
@@ -25,8 +26,8 @@ const PLAIN_URL =
 /** Why a cell is no target URL (DESIGN section 2), or undefined. `cell` is trimmed. */
 export function targetProblem(cell: string, maxLength: number): string | undefined {
   if (cell === '') return 'no target URL';
-  if (cell.length > maxLength) {
-    return `the target URL is ${cell.length} characters long, at most ${maxLength} are allowed`;
+  if (isLongerThan(maxLength, cell)) {
+    return `the target URL is ${characterCount(cell)} characters long, at most ${maxLength} are allowed`;
   }
   if (PLAIN_URL.test(cell)) return undefined;
   if (CONTROL_CHARACTERS.test(cell)) {

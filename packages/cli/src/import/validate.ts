@@ -11,6 +11,7 @@ import type { Layout } from './detect.ts';
 import { shown } from './input-error.ts';
 import { splitTags } from './tags.ts';
 import { targetProblem } from './target-url.ts';
+import { characterCount, isLongerThan } from './text-length.ts';
 import { trimmed } from './trimmed.ts';
 import type { ImportSettings, Row } from './types.ts';
 
@@ -78,8 +79,8 @@ function linkProblem({ target_url, title, tags, domain_id }: BatchLinkInput): st
   const problem = targetProblem(target_url, MAX_TARGET_URL_LENGTH);
   if (problem !== undefined) return problem;
   if (title !== undefined) {
-    if (title.length > MAX_TITLE_LENGTH) {
-      return `title is ${title.length} characters long, at most ${MAX_TITLE_LENGTH} are allowed`;
+    if (isLongerThan(MAX_TITLE_LENGTH, title)) {
+      return `title is ${characterCount(title)} characters long, at most ${MAX_TITLE_LENGTH} are allowed`;
     }
     if (!isCleanText(title)) return `title holds NUL or broken characters: ${shown(title)}`;
   }
@@ -109,8 +110,8 @@ function hasSurplus(cells: readonly string[], width: number): boolean {
 function tagsProblem(tags: readonly string[]): string | undefined {
   if (tags.length > MAX_TAGS) return `${tags.length} tags, at most ${MAX_TAGS} are allowed`;
   for (const tag of tags) {
-    if (tag.length > MAX_TAG_LENGTH) {
-      return `tag ${shown(tag)} is ${tag.length} characters long, at most ${MAX_TAG_LENGTH} are allowed`;
+    if (isLongerThan(MAX_TAG_LENGTH, tag)) {
+      return `tag ${shown(tag)} is ${characterCount(tag)} characters long, at most ${MAX_TAG_LENGTH} are allowed`;
     }
     if (!isCleanText(tag)) return `tag ${shown(tag)} holds NUL or broken characters`;
   }
