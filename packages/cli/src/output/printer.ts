@@ -2,6 +2,7 @@ import type { ExitCode } from '../exit-codes.ts';
 import type { Io, OutputStream } from '../io.ts';
 import { sanitizeLines, toSafeJson } from './sanitize.ts';
 import { createStyle, type Style, wantsColor } from './style.ts';
+import { wrapWords } from './wrap-words.ts';
 
 export interface PrinterOptions {
   json: boolean;
@@ -106,10 +107,17 @@ export class Printer {
       this.#line(toSafeJson({ version: JSON_VERSION, error }));
       return;
     }
-    this.#line(`${this.errStyle.red('error:')} ${sanitizeLines(report.message)}`);
+    const message = wrapWords(`error: ${sanitizeLines(report.message)}`, this.#width());
+    this.#line(message.replace('error:', this.errStyle.red('error:')));
     if (report.hint !== undefined) {
       this.#line(indent(sanitizeLines(report.hint)));
     }
+  }
+
+  /** Columns of the terminal that messages go to; undefined where there is none. */
+  #width(): number | undefined {
+    const { isTTY, columns } = this.#io.stderr;
+    return isTTY === true ? columns : undefined;
   }
 
   #line(text: string): void {

@@ -117,7 +117,7 @@ export function addImportOptions(command: Command): Command {
     .option('--concurrency <n>', 'batches in flight at once', parseCount(1, MAX_CONCURRENCY), 4)
     .option(
       '--rpm <n>',
-      'requests per minute to stay below (default: no pacing)',
+      'requests per minute to stay below (default: what the service tells of its limit)',
       parseCount(1, 1_000_000),
     )
     .addOption(
