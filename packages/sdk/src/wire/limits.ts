@@ -11,17 +11,17 @@ export const MAX_SYNC_BATCH_LINKS = 100;
 /** The most links one batch request may carry, whatever the plan (spec, "POST /api/v1/links/batch"). */
 export const MAX_BATCH_LINKS = 10_000;
 
-/** Longest `target_url`, in UTF-16 code units (DESIGN section 2). */
+/** Longest `target_url`, in Unicode code points (DESIGN section 2). */
 export const MAX_TARGET_URL_LENGTH = 2048;
 
-/** Longest `title`, in UTF-16 code units (DESIGN section 2). */
+/** Longest `title`, in Unicode code points (DESIGN section 2). */
 export const MAX_TITLE_LENGTH = 255;
 
 /** The most tags of one link (DESIGN section 2). */
 export const MAX_TAGS = 20;
 
 /**
- * Longest tag, in UTF-16 code units; an empty tag is refused. DESIGN section 2 says 50, but the agency names of the
+ * Longest tag, in Unicode code points; an empty tag is refused. DESIGN section 2 says 50, but the agency names of the
  * sample data, which must be usable as tags, have up to 64.
  */
 export const MAX_TAG_LENGTH = 64;
