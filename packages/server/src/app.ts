@@ -1,21 +1,22 @@
 import { ROUTES } from '@shortlink/sdk/wire';
 import { Hono } from 'hono';
 import { methodNotAllowed as methodNotAllowedMiddleware } from 'hono/method-not-allowed';
-import { requestId } from 'hono/request-id';
 import { methodNotAllowed, notFound } from './domain/problem.ts';
 import { EVERY_TARGET_HOST, type TargetHosts, targetHostMatcher } from './domain/target-hosts.ts';
 import type { Logger } from './logger.ts';
 import { Metrics } from './metrics/metrics.ts';
 import { admit } from './middleware/admit.ts';
+import { answerJson, setHeaders } from './middleware/answer.ts';
 import { answerError } from './middleware/answer-error.ts';
-import { apiCors, noStore } from './middleware/api-headers.ts';
+import { apiHeaders } from './middleware/api-headers.ts';
 import { authenticate } from './middleware/authenticate.ts';
 import type { AppEnv } from './middleware/env.ts';
 import { createRunOnce } from './middleware/idempotency.ts';
 import { logRequests } from './middleware/log-requests.ts';
 import { measure } from './middleware/measure.ts';
+import { requestId } from './middleware/request-id.ts';
 import { requirePermission } from './middleware/require-permission.ts';
-import { securityHeaders, setSecurityHeaders } from './middleware/security-headers.ts';
+import { SECURITY_HEADERS, securityHeaders } from './middleware/security-headers.ts';
 import { createOwnHosts } from './own-hosts.ts';
 import { analytics } from './routes/analytics.ts';
 import { createBatch } from './routes/create-batch.ts';
@@ -28,9 +29,6 @@ import { metricsRoute } from './routes/metrics.ts';
 import { openApi } from './routes/openapi.ts';
 import { redirect } from './routes/redirect.ts';
 import type { Redirect, Store } from './store/store.ts';
-
-/** Longest `X-Request-Id` that is taken over from a client or proxy; made of letters, digits, `_`, `-` and `=` only. */
-const MAX_REQUEST_ID_LENGTH = 128;
 
 export interface AppOptions {
   /** Where everything is kept. */
@@ -68,11 +66,11 @@ export function createApp(options: AppOptions): Hono<AppEnv> {
   app.onError(answerError(logger, deps.metrics));
   // Answered, not thrown: the check for a wrong method looks at plain 404s only.
   app.notFound((c) => {
-    setSecurityHeaders(c);
-    return c.json(notFound('Path').body, 404);
+    setHeaders(c, SECURITY_HEADERS);
+    return answerJson(c, notFound('Path').body, 404);
   });
 
-  app.use(requestId({ limitLength: MAX_REQUEST_ID_LENGTH }));
+  app.use(requestId());
   app.use(measure(deps.metrics));
   if (logger !== undefined) app.use(logRequests(logger));
   app.use(
@@ -84,7 +82,7 @@ export function createApp(options: AppOptions): Hono<AppEnv> {
     }),
   );
   const secured = securityHeaders();
-  app.use('/api/*', apiCors(), secured, noStore());
+  app.use('/api/*', apiHeaders());
 
   // The order of the checks is DESIGN section 2: 401, 429, 403, then what the handler finds.
   const identified = authenticate(store);

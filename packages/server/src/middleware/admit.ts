@@ -1,11 +1,11 @@
 import { HEADERS } from '@shortlink/sdk/wire';
-import type { Context } from 'hono';
 import { createMiddleware } from 'hono/factory';
 import { rateLimited } from '../domain/problem.ts';
 import { rateLimitHeaders } from '../domain/rate-limit-headers.ts';
 import type { WindowState } from '../domain/windows.ts';
 import type { Logger } from '../logger.ts';
 import type { Store } from '../store/store.ts';
+import { type HeaderContext, setHeader } from './answer.ts';
 import type { CallerEnv } from './env.ts';
 
 /**
@@ -33,12 +33,12 @@ export function admit(
 
 /** Puts the windows as they stand on the answer. */
 export function setRateLimitHeaders(
-  c: Pick<Context, 'header'>,
+  c: HeaderContext,
   windows: readonly WindowState[],
   now: number,
 ): void {
   const headers = rateLimitHeaders(windows, now);
   if (headers === undefined) return;
-  c.header(HEADERS.rateLimitPolicy, headers.policy);
-  c.header(HEADERS.rateLimit, headers.state);
+  setHeader(c, HEADERS.rateLimitPolicy, headers.policy);
+  setHeader(c, HEADERS.rateLimit, headers.state);
 }

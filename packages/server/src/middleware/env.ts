@@ -1,5 +1,5 @@
-import type { RequestIdVariables } from 'hono/request-id';
 import type { Caller } from '../store/store.ts';
+import type { AnswerHeaders } from './answer.ts';
 
 /** The connection a request came over; nothing of it is known when the app is called without a socket. */
 export interface Connection {
@@ -9,7 +9,11 @@ export interface Connection {
 /** What every handler can read from its context. */
 export interface AppEnv {
   Bindings: Connection;
-  Variables: RequestIdVariables & {
+  Variables: {
+    /** What tells this request from all others: `X-Request-Id` of the answer. */
+    requestId: string;
+    /** Filled by `setHeader`. */
+    answerHeaders?: AnswerHeaders;
     /** Set by `authenticate`; absent where no key is asked for. */
     caller?: Caller;
   };

@@ -8,6 +8,7 @@ import type { Context } from 'hono';
 import { invalidBatch } from '../domain/problem.ts';
 import { domainIdsOf, validateBatchOutline, validateEntries } from '../domain/validate-batch.ts';
 import type { ValidLink } from '../domain/validate-link.ts';
+import { answerJson } from '../middleware/answer.ts';
 import type { CallerEnv } from '../middleware/env.ts';
 import { readIdempotency } from '../middleware/idempotency.ts';
 import { readJson } from '../middleware/read-json.ts';
@@ -63,7 +64,8 @@ async function createAtOnce(
   );
   const results = createdBy(outcome);
   if (!isReplay(outcome)) deps.metrics.countLinks('batch', results.length);
-  return c.json({ status: 'completed', total: results.length, results } satisfies CompletedBatch);
+  const answer: CompletedBatch = { status: 'completed', total: results.length, results };
+  return answerJson(c, answer);
 }
 
 async function acceptJob(
@@ -77,5 +79,5 @@ async function acceptJob(
   );
   deps.onJobAccepted(job_id);
   const answer: ProcessingBatch = { job_id, status: 'processing', total };
-  return c.json(answer, 202, { Location: jobPath(job_id) });
+  return answerJson(c, answer, 202, { Location: jobPath(job_id) });
 }

@@ -1,6 +1,7 @@
 import type { Context } from 'hono';
 import { invalidLink } from '../domain/problem.ts';
 import { validateLink } from '../domain/validate-link.ts';
+import { answerJson } from '../middleware/answer.ts';
 import type { CallerEnv } from '../middleware/env.ts';
 import { readIdempotency } from '../middleware/idempotency.ts';
 import { readJson } from '../middleware/read-json.ts';
@@ -32,6 +33,6 @@ export function createLink(deps: RouteDeps) {
     );
     const link = createdBy(outcome);
     if (!isReplay(outcome)) deps.metrics.countLinks('single', 1);
-    return c.json(link, 201);
+    return answerJson(c, link, 201);
   };
 }

@@ -1,5 +1,6 @@
 import type { Context } from 'hono';
 import { notFound } from '../domain/problem.ts';
+import { answer } from '../middleware/answer.ts';
 import type { CallerEnv } from '../middleware/env.ts';
 import type { RouteDeps } from './deps.ts';
 
@@ -16,6 +17,6 @@ export function getJob(deps: Pick<RouteDeps, 'store'>) {
     const { resultsJson, ...head } = job;
     // The results are JSON already, up to megabytes of it: parsing them here would only be to write them again.
     const body = `${JSON.stringify(head).slice(0, -1)},"results":${resultsJson}}`;
-    return c.body(body, 200, { 'Content-Type': 'application/json' });
+    return answer(c, body, 200, { 'Content-Type': 'application/json' });
   };
 }

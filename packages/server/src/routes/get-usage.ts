@@ -2,6 +2,7 @@ import type { Usage } from '@shortlink/sdk/wire';
 import type { Context } from 'hono';
 import { WINDOW_NAMES, type WindowState } from '../domain/windows.ts';
 import { setRateLimitHeaders } from '../middleware/admit.ts';
+import { answerJson } from '../middleware/answer.ts';
 import type { CallerEnv } from '../middleware/env.ts';
 import type { RouteDeps } from './deps.ts';
 
@@ -11,7 +12,7 @@ export function getUsage(deps: Pick<RouteDeps, 'store' | 'now'>) {
     const now = deps.now();
     const usage = await deps.store.usage(c.get('caller').accountId, now);
     setRateLimitHeaders(c, windowsOf(usage), now);
-    return c.json(usage);
+    return answerJson(c, usage);
   };
 }
 

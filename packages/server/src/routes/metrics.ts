@@ -2,6 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Context } from 'hono';
 import { Problem } from '../domain/problem.ts';
 import type { Metrics } from '../metrics/metrics.ts';
+import { answer } from '../middleware/answer.ts';
 import type { AppEnv } from '../middleware/env.ts';
 
 /** Headers by which a proxy says that it hands on somebody else's request. */
@@ -22,8 +23,10 @@ export function metricsRoute({ metrics, token }: MetricsRouteOptions) {
     const allowed = token === undefined ? isFromThisMachine(c) : hasToken(c, token);
     if (!allowed)
       throw new Problem(403, 'forbidden', 'Metrics are for the operator of the service.');
-    c.header('Cache-Control', 'no-store');
-    return c.body(await metrics.text(), 200, { 'Content-Type': metrics.contentType });
+    return answer(c, await metrics.text(), 200, {
+      'Cache-Control': 'no-store',
+      'Content-Type': metrics.contentType,
+    });
   };
 }
 

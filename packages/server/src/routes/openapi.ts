@@ -1,4 +1,5 @@
 import type { Context } from 'hono';
+import { answer } from '../middleware/answer.ts';
 import type { AppEnv } from '../middleware/env.ts';
 import { openApiDocument } from '../openapi/document.ts';
 
@@ -7,8 +8,10 @@ export function openApi(publicUrl: string) {
   let text: string | undefined;
   return (c: Context<AppEnv>): Response => {
     text ??= JSON.stringify(openApiDocument(publicUrl));
-    c.header('Access-Control-Allow-Origin', '*');
-    c.header('Cache-Control', 'public, max-age=300');
-    return c.body(text, 200, { 'Content-Type': 'application/json' });
+    return answer(c, text, 200, {
+      'Access-Control-Allow-Origin': '*',
+      'Cache-Control': 'public, max-age=300',
+      'Content-Type': 'application/json',
+    });
   };
 }

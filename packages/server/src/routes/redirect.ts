@@ -3,6 +3,7 @@ import { CODE_ALPHABET, CODE_LENGTH } from '../domain/codes.ts';
 import { normalizeHost } from '../domain/hostnames.ts';
 import { gone, notFound } from '../domain/problem.ts';
 import { locationOf } from '../domain/targets.ts';
+import { answer, setHeader } from '../middleware/answer.ts';
 import type { AppEnv } from '../middleware/env.ts';
 import type { RouteDeps } from './deps.ts';
 
@@ -21,7 +22,7 @@ export function redirect(
 ) {
   return async (c: Context<AppEnv, '/:code'>): Promise<Response> => {
     const code = c.req.param('code');
-    c.header('Cache-Control', CACHE_CONTROL);
+    setHeader(c, 'Cache-Control', CACHE_CONTROL);
     const link = CODE.test(code) ? await deps.findRedirect(code) : undefined;
     if (link === undefined || !(await isServedHere(deps, c.req.url, link.hostname))) {
       throw notFound('Short link');
@@ -31,8 +32,7 @@ export function redirect(
       deps.onClick(code);
       deps.metrics.countRedirect(link.redirect_type);
     }
-    c.header('Location', locationOf(link.target_url));
-    return c.body(null, link.redirect_type);
+    return answer(c, null, link.redirect_type, { Location: locationOf(link.target_url) });
   };
 }
 
