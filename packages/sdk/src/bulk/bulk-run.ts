@@ -8,14 +8,14 @@ import { OrderBuffer } from './order-buffer.ts';
 import { RefusedBatches } from './refused-batches.ts';
 import { runBatch } from './run-batch.ts';
 import type { Batch, BatchEnd, CreateManyDeps, RunContext } from './run-context.ts';
-import type { SourceReader } from './source-reader.ts';
-import type { BatchRecord, CreateManyOptions } from './types.ts';
+import { SourceReader } from './source-reader.ts';
+import type { BatchRecord, BulkSource, CreateManyOptions } from './types.ts';
 
 /** What a run works with, every default filled in. */
 export interface BulkRunInit<T extends BatchLinkInput> {
   deps: CreateManyDeps;
   options: CreateManyOptions;
-  reader: SourceReader<T>;
+  source: BulkSource<T>;
   plan: BatchPlan;
   batchSize: number;
   concurrency: number;
@@ -49,7 +49,7 @@ export class BulkRun<T extends BatchLinkInput> implements RunContext {
   constructor(init: BulkRunInit<T>) {
     this.deps = init.deps;
     this.options = init.options;
-    this.#reader = init.reader;
+    this.#reader = new SourceReader(init.source);
     this.#plan = init.plan;
     this.#batchSize = init.batchSize;
     this.#concurrency = init.concurrency;

@@ -68,9 +68,10 @@ describe('createMany', () => {
   it('passes the domain, request options and idempotency keys on', async () => {
     const service = new FakeService();
     const bodies: unknown[] = [];
-    const { createBatch, waitForJob } = service;
+    const { createBatch, waitForJob, loadRun } = service;
     const deps = {
       waitForJob,
+      loadRun,
       createBatch: (...args: Parameters<typeof createBatch>) => {
         bodies.push(args[0].domain_id);
         return createBatch(...args);

@@ -2,10 +2,10 @@ import { InvalidOptionError } from '../errors/invalid-option-error.ts';
 import type { BatchLinkInput } from '../wire/batch.ts';
 import { MAX_BATCH_LINKS } from '../wire/limits.ts';
 import { BatchPlan } from './batch-plan.ts';
-import { BulkRun } from './bulk-run.ts';
+import type { BulkRunInit } from './bulk-run.ts';
 import { ItemIterator } from './item-iterator.ts';
+import type { SettledBatch } from './item-outcome.ts';
 import type { CreateManyDeps } from './run-context.ts';
-import { SourceReader } from './source-reader.ts';
 import type { BulkItems, BulkSource, CreateManyOptions } from './types.ts';
 
 /** Batches in flight at once, where the caller names no number. */
@@ -38,15 +38,23 @@ export function createMany<T extends BatchLinkInput>(
   const { jobTimeoutMs = 0 } = options;
   if (!(jobTimeoutMs >= 0)) throw new InvalidOptionError('jobTimeoutMs', 'a number of 0 or more');
 
-  const run = new BulkRun<T>({
-    deps,
-    options,
-    reader: new SourceReader(source),
-    plan: new BatchPlan(resume),
-    batchSize: batchSize === 'auto' ? MAX_BATCH_LINKS : batchSize,
-    concurrency,
-  });
-  return new ItemIterator(run.batches());
+  return new ItemIterator(
+    runBatches({
+      deps,
+      options,
+      source,
+      plan: new BatchPlan(resume),
+      batchSize: batchSize === 'auto' ? MAX_BATCH_LINKS : batchSize,
+      concurrency,
+    }),
+  );
+}
+
+async function* runBatches<T extends BatchLinkInput>(
+  init: BulkRunInit<T>,
+): AsyncGenerator<SettledBatch<T>, void, undefined> {
+  const { BulkRun } = await init.deps.loadRun(init.options.signal);
+  yield* new BulkRun(init).batches();
 }
 
 function checkCount(option: string, value: number, most: number): void {

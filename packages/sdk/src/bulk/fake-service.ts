@@ -12,6 +12,7 @@ import type {
 import type { ErrorBody } from '../wire/error-body.ts';
 import type { Job } from '../wire/job.ts';
 import { MAX_SYNC_BATCH_LINKS } from '../wire/limits.ts';
+import { BulkRun } from './bulk-run.ts';
 import type { CreateManyDeps, WaitForJobOptions } from './run-context.ts';
 
 /** Decides about the n-th request (from 0): resolves to let it through, throws to refuse it. */
@@ -22,6 +23,7 @@ export type Gate = (n: number, links: readonly BatchLinkInput[]) => void | Promi
  * refuse any request before it is carried out (`onBatch`), after it (`afterBatch`), or while its job runs (`onJob`).
  */
 export class FakeService implements CreateManyDeps {
+  readonly loadRun = async () => ({ BulkRun });
   onBatch: Gate = () => undefined;
   /** Holds the n-th request (from 0) before it is written, as a rate limit does. */
   onWait: (n: number) => void | Promise<void> = () => undefined;

@@ -15,6 +15,10 @@ export interface CreateManyDeps {
     watch: AttemptWatch,
   ): Promise<BatchAnswer>;
   waitForJob(jobId: string, options: WaitForJobOptions): Promise<Job>;
+  /** Loads what runs the batches; a program that creates single links does without it. */
+  loadRun(
+    signal: AbortSignal | undefined,
+  ): Promise<Pick<typeof import('./bulk-run.ts'), 'BulkRun'>>;
 }
 
 /** The part of `jobs.wait`'s options that a bulk run uses. */

@@ -1,19 +1,19 @@
 import { checkAmount, checkCount, checkHeaders, checkIdempotencyKey } from '../check-options.ts';
 import type { RequestOptions } from '../options.ts';
 import { HEADERS } from '../wire/headers.ts';
+import type { Answers } from './answers.ts';
 import type { AttemptWatch } from './attempt-watch.ts';
 import { newIdempotencyKey } from './idempotency-key.ts';
 import { createRedact } from './redact.ts';
-import type { ResponseSchema } from './response-schema.ts';
 import type { RetrySubject } from './retry-policy.ts';
 import type { Attempt } from './send.ts';
 import type { TransportSettings } from './settings.ts';
 import type { TransportRequest } from './transport.ts';
 
 /** A request with everything decided that is the same on each of its attempts. */
-export interface PreparedCall<T> extends RetrySubject {
+export interface PreparedCall<Name extends keyof Answers> extends RetrySubject {
   path: string;
-  schema: ResponseSchema<T>;
+  answer: Name;
   attempt: Attempt;
   signal: AbortSignal | undefined;
   timeoutMs: number;
@@ -39,8 +39,10 @@ export function createPrepare(settings: TransportSettings) {
   }
 
   /** @throws InvalidOptionError */
-  return function prepare<T>(request: TransportRequest<T>): PreparedCall<T> {
-    const { method, path, schema, options = {} } = request;
+  return function prepare<Name extends keyof Answers>(
+    request: TransportRequest<Name>,
+  ): PreparedCall<Name> {
+    const { method, path, answer, options = {} } = request;
     const body = request.body === undefined ? undefined : JSON.stringify(request.body);
     const idempotency = options.idempotency ?? settings.idempotency;
     const key = method === 'POST' ? idempotencyKey(idempotency) : undefined;
@@ -48,7 +50,7 @@ export function createPrepare(settings: TransportSettings) {
     return {
       method,
       path,
-      schema,
+      answer,
       hasIdempotencyKey: key !== undefined,
       attempt: {
         method,

@@ -1,4 +1,4 @@
-import type { KyInstance } from 'ky';
+import ky from 'ky';
 import { ConnectionError } from '../errors/connection-error.ts';
 import { HEADERS } from '../wire/headers.ts';
 import { isNeverSent } from './not-sent.ts';
@@ -27,17 +27,6 @@ export interface Answer {
   text: string;
 }
 
-let loadedKy: KyInstance | undefined;
-
-/**
- * ky looks at `Request` when it loads, and that costs 23 ms in Node. Loading it with the first request leaves the import
- * of this package cheap, and `fetch` has to load the same part of Node then anyway.
- */
-async function loadKy(): Promise<KyInstance> {
-  loadedKy ??= (await import('ky')).default;
-  return loadedKy;
-}
-
 /**
  * Sends one request once and reads the answer.
  *
@@ -50,7 +39,6 @@ export async function send(attempt: Attempt, signal: AbortSignal): Promise<Answe
   const { method, url, headers, body, redact } = attempt;
   let started = false;
   try {
-    const ky = loadedKy ?? (await loadKy());
     const response = await ky(url, {
       method,
       headers,

@@ -3,10 +3,13 @@ import { FakeClock, InstantClock, settle } from '../../test/fake-clock.ts';
 import { ConnectionError } from '../errors/connection-error.ts';
 import { createApiError } from '../errors/create-api-error.ts';
 import { TimeoutError } from '../errors/timeout-error.ts';
+import { ANSWER_SCHEMAS, type Answers } from '../http/answers.ts';
 import type { Clock } from '../http/clock.ts';
 import type { TransportRequest } from '../http/transport.ts';
 import type { RequestOptions } from '../options.ts';
 import type { Job } from '../wire/job.ts';
+// Loaded here, so that no test with a clock that stands still has to wait for the disk.
+import './batch-work.ts';
 import { Jobs } from './jobs.ts';
 
 const JOB_ID = '0190a0b0-0000-7000-8000-000000000001';
@@ -19,9 +22,14 @@ function job(status: string, processed = 0, total = 10): Job {
 function makeJobs(clock: Clock, answer: (nowMs: number, poll: number) => Job) {
   const polls: { atMs: number; path: string; options: RequestOptions | undefined }[] = [];
   const transport = {
-    request: async <T>({ path, schema, options }: TransportRequest<T>): Promise<T> => {
+    load: <T>(part: () => Promise<T>) => part(),
+    request: async <Name extends keyof Answers>({
+      path,
+      answer: name,
+      options,
+    }: TransportRequest<Name>): Promise<Answers[Name]> => {
       polls.push({ atMs: clock.now(), path, options });
-      const parsed = schema.safeParse(answer(clock.now(), polls.length));
+      const parsed = ANSWER_SCHEMAS[name].safeParse(answer(clock.now(), polls.length));
       if (!parsed.success) throw new Error('the fake answered something else');
       return parsed.data;
     },

@@ -4,13 +4,8 @@ import type { BulkItems, BulkSource, CreateManyOptions } from '../bulk/types.ts'
 import type { AttemptWatch } from '../http/attempt-watch.ts';
 import type { Transport } from '../http/transport.ts';
 import type { RequestOptions } from '../options.ts';
-import {
-  type BatchAnswer,
-  type BatchLinkInput,
-  batchAnswerSchema,
-  type CreateBatchBody,
-} from '../wire/batch.ts';
-import { type CreateLinkBody, type Link, linkSchema } from '../wire/link.ts';
+import type { BatchAnswer, BatchLinkInput, CreateBatchBody } from '../wire/batch.ts';
+import type { CreateLinkBody, Link } from '../wire/link.ts';
 import { ROUTES } from '../wire/routes.ts';
 import type { Jobs } from './jobs.ts';
 
@@ -40,7 +35,7 @@ export class Links {
       method: 'POST',
       path: ROUTES.links,
       body: link,
-      schema: linkSchema,
+      answer: 'link',
       options,
     });
   }
@@ -84,6 +79,7 @@ export class Links {
     const deps: CreateManyDeps = {
       createBatch: (body, requestOptions, watch) => this.#postBatch(body, requestOptions, watch),
       waitForJob: (jobId, waitOptions) => this.#jobs.wait(jobId, waitOptions),
+      loadRun: (signal) => this.#transport.load(() => import('./batch-work.ts'), signal),
     };
     return createMany(deps, source, options);
   }
@@ -93,11 +89,11 @@ export class Links {
     options: RequestOptions | undefined,
     watch?: AttemptWatch,
   ): Promise<BatchAnswer> {
-    return this.#transport.request<BatchAnswer>({
+    return this.#transport.request({
       method: 'POST',
       path: ROUTES.linksBatch,
       body,
-      schema: batchAnswerSchema,
+      answer: 'batch',
       options,
       watch,
     });

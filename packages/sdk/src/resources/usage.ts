@@ -1,7 +1,7 @@
 import type { Transport } from '../http/transport.ts';
 import type { RequestOptions } from '../options.ts';
 import { ROUTES } from '../wire/routes.ts';
-import { type Usage, usageSchema } from '../wire/usage.ts';
+import type { Usage } from '../wire/usage.ts';
 
 /** What the account uses of its plan: `shortlink.usage`. */
 export class UsageResource {
@@ -21,7 +21,7 @@ export class UsageResource {
     return this.#transport.request({
       method: 'GET',
       path: ROUTES.usage,
-      schema: usageSchema,
+      answer: 'usage',
       options,
     });
   }

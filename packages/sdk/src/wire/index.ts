@@ -31,7 +31,8 @@ export {
 } from './error-body.ts';
 // Routes and headers
 export { HEADERS } from './headers.ts';
-export { JOB_FAILURE_STATUSES, JOB_STATUSES, type Job, jobSchema } from './job.ts';
+export { type Job, jobSchema } from './job.ts';
+export { JOB_FAILURE_STATUSES, JOB_STATUSES } from './job-statuses.ts';
 // Limits, plans and permissions
 export {
   DEFAULT_REDIRECT_TYPE,
