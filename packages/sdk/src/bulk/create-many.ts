@@ -1,3 +1,4 @@
+import { checkAmount } from '../check-options.ts';
 import { InvalidOptionError } from '../errors/invalid-option-error.ts';
 import type { BatchLinkInput } from '../wire/batch.ts';
 import { MAX_BATCH_LINKS } from '../wire/limits.ts';
@@ -35,8 +36,7 @@ export function createMany<T extends BatchLinkInput>(
   checkCount('concurrency', concurrency, Number.MAX_SAFE_INTEGER);
   if (batchSize !== 'auto') checkCount('batchSize', batchSize, MAX_BATCH_LINKS);
   if (!isIterable(source)) throw new InvalidOptionError('source', 'iterable or async iterable');
-  const { jobTimeoutMs = 0 } = options;
-  if (!(jobTimeoutMs >= 0)) throw new InvalidOptionError('jobTimeoutMs', 'a number of 0 or more');
+  checkAmount('jobTimeoutMs', options.jobTimeoutMs ?? 0, 'milliseconds');
 
   return new ItemIterator(
     runBatches({

@@ -1,4 +1,4 @@
-import { causeParts } from './redact.ts';
+import { causeChain } from './causes.ts';
 
 /** Codes that only a connection that never stood gives. */
 const CONNECT_CODES: ReadonlySet<string> = new Set([
@@ -48,21 +48,15 @@ const CONNECT_MESSAGES = [
   'Requests to port',
 ];
 
-/** How far a chain of causes is followed. */
-const MAX_CAUSES = 5;
-
 /**
  * Whether a failure of `fetch` shows that the request never left. False where it can't be known, as in browsers, which
  * hide the reason: then the request may have been carried out.
  */
 export function isNeverSent(error: unknown): boolean {
-  let current = error;
-  for (let depth = 0; depth < MAX_CAUSES && current !== undefined && current !== null; depth += 1) {
-    const { code, syscall, message, cause } = causeParts(current);
-    if (code !== undefined && CONNECT_CODES.has(code)) return true;
-    if (syscall !== undefined && CONNECT_SYSCALLS.has(syscall)) return true;
-    if (CONNECT_MESSAGES.some((words) => message.includes(words))) return true;
-    current = cause;
-  }
-  return false;
+  return causeChain(error).some(
+    ({ code = '', syscall = '', message }) =>
+      CONNECT_CODES.has(code) ||
+      CONNECT_SYSCALLS.has(syscall) ||
+      CONNECT_MESSAGES.some((words) => message.includes(words)),
+  );
 }

@@ -1,9 +1,10 @@
 import ky from 'ky';
 import { ConnectionError } from '../errors/connection-error.ts';
 import { HEADERS } from '../wire/headers.ts';
+import { innermostMessage, scrubCause } from './causes.ts';
 import { isNeverSent } from './not-sent.ts';
 import { onceOnlyBody } from './once-only-body.ts';
-import { causeParts, type Redact, scrubCause } from './redact.ts';
+import type { Redact } from './redact.ts';
 
 /** One attempt, ready to be written. */
 export interface Attempt {
@@ -63,7 +64,7 @@ export async function send(attempt: Attempt, signal: AbortSignal): Promise<Answe
     signal.throwIfAborted();
     const outcome = !started || isNeverSent(error) ? 'not-sent' : 'unknown';
     const origin = new URL(url).origin;
-    const reason = redact(innermostMessage(error));
+    const reason = redact(innermostMessage(error)) || 'no reason given';
     const message =
       outcome === 'not-sent'
         ? `No connection to ${origin}: ${reason}`
@@ -76,16 +77,4 @@ export async function send(attempt: Attempt, signal: AbortSignal): Promise<Answe
 async function readText(response: Response): Promise<string> {
   if (response.ok) return response.text();
   return response.text().catch(() => '');
-}
-
-/** `fetch failed` says nothing; what caused it does. */
-function innermostMessage(error: unknown): string {
-  let { message, code, cause } = causeParts(error);
-  for (let depth = 0; depth < 5 && cause !== undefined && cause !== null; depth += 1) {
-    const inner = causeParts(cause);
-    message = inner.message || inner.code || message;
-    code = inner.code;
-    cause = inner.cause;
-  }
-  return message || code || 'no reason given';
 }

@@ -1,3 +1,4 @@
+import { checkAmount } from '../check-options.ts';
 import { InvalidOptionError } from '../errors/invalid-option-error.ts';
 import { type Clock, systemClock } from '../http/clock.ts';
 import type { Transport } from '../http/transport.ts';
@@ -64,8 +65,7 @@ export class Jobs {
    * @throws NotFoundError for an unknown job or another account's
    */
   async wait(jobId: string, options: WaitOptions = {}): Promise<Job> {
-    const { timeoutMs = 0 } = options;
-    if (!(timeoutMs >= 0)) throw new InvalidOptionError('timeoutMs', 'a number of 0 or more');
+    checkAmount('timeoutMs', options.timeoutMs ?? 0, 'milliseconds');
     const waiter = this.#waiter ?? (await this.#loadWaiter(options.signal));
     return await waiter.wait(jobId, options);
   }

@@ -1,6 +1,7 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { createRedact, scrubCause } from './redact.ts';
+import { scrubCause } from './causes.ts';
+import { createRedact } from './redact.ts';
 
 const redact = createRedact('sk_1');
 
