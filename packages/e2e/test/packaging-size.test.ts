@@ -12,9 +12,9 @@ const CLIENT = "export { Shortlink } from '@shortlink/sdk'";
  * bulk runs and waits for jobs with the first of these. Budgets are what was reached, and 3%.
  */
 const BUDGETS = [
-  { name: 'the client, all of it', source: CLIENT, kb: 30.3, parts: 'total' },
-  { name: 'the client, before its first request', source: CLIENT, kb: 6.1, parts: 'initial' },
-  { name: 'a page that creates links one by one', source: CLIENT, kb: 25.6, parts: 'attempts' },
+  { name: 'the client, all of it', source: CLIENT, kb: 30.2, parts: 'total' },
+  { name: 'the client, before its first request', source: CLIENT, kb: 5.8, parts: 'initial' },
+  { name: 'a page that creates links one by one', source: CLIENT, kb: 25.5, parts: 'attempts' },
   { name: './wire', source: "export * from '@shortlink/sdk/wire'", kb: 6.8, parts: 'total' },
   {
     name: 'one schema of ./wire',
