@@ -1,5 +1,9 @@
 import { trimmed } from './trimmed.ts';
 
+const COMMA = 44;
+const SEMICOLON = 59;
+const BAR = 124;
+
 /**
  * The tags of a cell: trimmed, without the empty ones, cut at `separator` or else at any of `,` `;` `|`. A JSON array of strings
  * is taken as one, which is how arrays of JSON Lines stand in a cell.
@@ -7,20 +11,27 @@ import { trimmed } from './trimmed.ts';
 export function splitTags(cell: string, separator: string | undefined): string[] {
   const text = trimmed(cell);
   if (text === '') return [];
-  const parts = jsonStrings(text) ?? (separator === undefined ? cut(text) : text.split(separator));
-  const tags = parts.map(trimmed);
-  return tags.includes('') ? tags.filter((tag) => tag !== '') : tags;
+  const strings = jsonStrings(text);
+  if (strings === undefined && separator === undefined) return cut(text);
+  const tags = (strings ?? text.split(separator ?? '')).map(trimmed);
+  return tags.filter((tag) => tag !== '');
 }
 
-/** Cuts at the usual separators. A cell rarely mixes them, and a pattern costs twice as much as a character. */
+/** Cuts at the usual separators, character by character: a pattern or a search for each of them costs twice as much. */
 function cut(text: string): string[] {
-  const bar = text.includes('|');
-  const comma = text.includes(',');
-  const semicolon = text.includes(';');
-  if (bar && !comma && !semicolon) return text.split('|');
-  if (comma && !bar && !semicolon) return text.split(',');
-  if (semicolon && !bar && !comma) return text.split(';');
-  return bar || comma || semicolon ? text.split(/[,;|]/) : [text];
+  const tags: string[] = [];
+  let start = 0;
+  for (let at = 0; at <= text.length; at += 1) {
+    if (at < text.length && !isSeparator(text.charCodeAt(at))) continue;
+    const tag = trimmed(text.slice(start, at));
+    if (tag !== '') tags.push(tag);
+    start = at + 1;
+  }
+  return tags;
+}
+
+function isSeparator(code: number): boolean {
+  return code === BAR || code === COMMA || code === SEMICOLON;
 }
 
 function jsonStrings(text: string): string[] | undefined {
