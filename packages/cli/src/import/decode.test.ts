@@ -53,6 +53,24 @@ test('characters that straddle the border of two reads are whole', async () => {
   }
 });
 
+test('lines of any length come whole, and what comes in one piece ends with a line', async () => {
+  const line = fc.integer({ min: 0, max: 20_000 }).map((length) => `${'é'.repeat(length)}\n`);
+  const text = fc.array(line, { maxLength: 40 }).map((lines) => lines.join(''));
+  await fc.assert(
+    fc.asyncProperty(text, fc.constantFrom('', 'x', '\r'), async (whole, end) => {
+      expect(await decode(Buffer.from(whole + end))).toBe(whole + end);
+    }),
+    { numRuns: 30 },
+  );
+  writeFileSync(path, 'https://example.com/\n'.repeat(20_000));
+  const pieces: string[] = [];
+  for await (const piece of decodeFile(path, { name: 'x.csv', encoding: undefined })) {
+    pieces.push(piece);
+  }
+  expect(pieces.length).toBeGreaterThan(3);
+  for (const piece of pieces) expect(piece.endsWith('\n')).toBe(true);
+});
+
 describe('bytes that are not in the encoding', () => {
   test('name the line and the byte', async () => {
     const bytes = Buffer.concat([

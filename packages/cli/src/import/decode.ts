@@ -5,6 +5,11 @@ import { invalidBytesError } from './invalid-bytes.ts';
 /** Bytes per read: large enough that the hop to the thread pool costs nothing, small enough to stay in the cache. */
 const CHUNK_BYTES = 64 * 1024;
 
+/** Room before each read for the beginning of a line that the read before it ended in. */
+const CARRY_BYTES = 8 * 1024;
+
+const LF = 10;
+
 export interface DecodeOptions {
   /** Name of the file in messages. */
   name: string;
@@ -17,7 +22,8 @@ export interface DecodeOptions {
 }
 
 /**
- * The text of a file, in pieces, without its byte order mark. Characters are whole: a piece never ends inside one.
+ * The text of a file, in pieces, without its byte order mark. Characters are whole: a piece never ends inside one. It ends with
+ * a line where lines are not longer than some kilobytes, so that whoever cuts it into rows has nothing to put together.
  *
  * @throws CliError (exit code 2) that names line and byte, when the bytes are not in the encoding
  */
@@ -26,10 +32,11 @@ export async function* decodeFile(path: string, options: DecodeOptions): AsyncGe
   let reading: ReturnType<typeof file.read<Buffer>> | undefined;
   try {
     // The next piece is read while this one is parsed.
-    const buffers = [Buffer.allocUnsafe(CHUNK_BYTES), Buffer.allocUnsafe(CHUNK_BYTES)] as const;
+    const size = CARRY_BYTES + CHUNK_BYTES;
+    const buffers = [Buffer.allocUnsafe(size), Buffer.allocUnsafe(size)] as const;
     let turn: 0 | 1 = 0;
     const readNext = () => {
-      const read = file.read(buffers[turn], 0, CHUNK_BYTES, null);
+      const read = file.read(buffers[turn], CARRY_BYTES, CHUNK_BYTES, null);
       // It may fail before anybody awaits it; whoever does will see it.
       read.catch(() => {});
       return read;
@@ -37,29 +44,41 @@ export async function* decodeFile(path: string, options: DecodeOptions): AsyncGe
     reading = readNext();
     let decoder: InstanceType<typeof TextDecoder> | undefined;
     let offset = 0;
+    let carry: Uint8Array = new Uint8Array();
     for (;;) {
       const { bytesRead, buffer } = await reading;
-      const bytes = buffer.subarray(0, bytesRead);
+      const start = CARRY_BYTES - carry.length;
+      const end = CARRY_BYTES + bytesRead;
+      buffer.set(carry, start);
       turn = turn === 0 ? 1 : 0;
+      if (bytesRead > 0) options.onBytes?.(buffer.subarray(CARRY_BYTES, end));
+      const cut = bytesRead === 0 ? end : cutAtLine(buffer, start, end);
+      carry = Uint8Array.from(buffer.subarray(cut, end));
       reading = readNext();
-      if (bytesRead > 0) options.onBytes?.(bytes);
+      const bytes = buffer.subarray(start, cut);
       if (decoder === undefined) {
-        const encoding = chooseEncoding(bytes, options.encoding);
+        const encoding = chooseEncoding(buffer.subarray(start, end), options.encoding);
         options.onEncoding?.(encoding);
         decoder = new TextDecoder(encoding, { fatal: true });
       }
       let text: string;
       try {
-        text = bytesRead > 0 ? decoder.decode(bytes, { stream: true }) : decoder.decode();
+        text = decoder.decode(bytes, { stream: bytesRead > 0 });
       } catch {
         throw await invalidBytesError(path, options.name, decoder.encoding, offset);
       }
       if (text !== '') yield text;
       if (bytesRead === 0) return;
-      offset += bytesRead;
+      offset += bytes.length;
     }
   } finally {
     await reading?.catch(() => {});
     await file.close();
   }
+}
+
+/** Behind the last line break between `start` and `end`; at `end`, where too much would be carried over. */
+function cutAtLine(buffer: Buffer, start: number, end: number): number {
+  const cut = Math.max(start, buffer.lastIndexOf(LF, end - 1) + 1);
+  return end - cut > CARRY_BYTES ? end : cut;
 }
