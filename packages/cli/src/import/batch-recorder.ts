@@ -86,7 +86,8 @@ export class BatchRecorder {
         onEvent({ type: 'batch-accepted', first, count, jobId: event.job_id });
         break;
       case 'completed':
-        await this.#completed({ first, count }, event.results);
+        // These stand at their links' places, with the links' own target URLs.
+        await this.#completed({ first, count }, packResults(event.results));
         break;
       case 'failed':
         await this.#append({ t: 'failed', first, count, error: event.error.message });
@@ -119,12 +120,8 @@ export class BatchRecorder {
     return { t: 'sent', ...range, at: known?.key === key ? known.at : at, key };
   }
 
-  async #completed(
-    range: BatchRange,
-    results: Extract<BatchEvent, { type: 'completed' }>['results'],
-  ): Promise<void> {
-    const targetAt = (index: number) => this.#options.targetAt(range.first + index);
-    await this.#append({ t: 'completed', ...range, ...packResults(results, targetAt) });
+  async #completed(range: BatchRange, packed: ReturnType<typeof packResults>): Promise<void> {
+    await this.#append({ t: 'completed', ...range, ...packed });
     const known = this.#options.journal.get(range);
     if (known?.state !== 'completed') return;
     const { created, failed } = known;
@@ -139,7 +136,8 @@ export class BatchRecorder {
     const { first, count, error, job_id } = event;
     if (JobFailedError.isInstance(error)) {
       // The job has ended for good: what it did is all there will ever be to know.
-      await this.#completed({ first, count }, error.job.results);
+      const targetAt = (index: number) => this.#options.targetAt(first + index);
+      await this.#completed({ first, count }, packResults(error.job.results, targetAt));
       return;
     }
     const job = NotFoundError.isInstance(error) ? undefined : job_id;

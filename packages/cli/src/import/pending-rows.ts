@@ -1,13 +1,6 @@
 import type { RowLink } from './row-link.ts';
 import { TextHold } from './text-hold.ts';
 
-/** A row whose link was handed out and whose fate is not written yet. */
-export interface PendingRow {
-  /** Position among the links, from 0. */
-  index: number;
-  link: RowLink;
-}
-
 /** Taken rows are forgotten in large steps, so that each step is cheap. */
 const FORGET_STEP = 4096;
 
@@ -56,17 +49,16 @@ export class PendingRows {
     return index < first ? undefined : this.#rows[this.#taken + index - first];
   }
 
-  /** Takes the first row out. */
-  take(): PendingRow | undefined {
+  /** Takes the first row out, the one at {@link nextIndex}. */
+  take(): RowLink | undefined {
     const link = this.#rows[this.#taken];
     if (link === undefined) return undefined;
-    const index = this.nextIndex;
     this.#taken += 1;
     if (this.#taken === FORGET_STEP || this.#taken === this.#rows.length) {
       this.#rows = this.#rows.slice(this.#taken);
       this.#taken = 0;
     }
-    return { index, link };
+    return link;
   }
 
   /** Takes out the lines of the rejected rows that stand before the link at `index`, in pieces. */

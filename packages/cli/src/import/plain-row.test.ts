@@ -10,7 +10,7 @@ const text = fc.string({
 test('cells one by one are the cells of the row', () => {
   fc.assert(
     fc.property(text, fc.constantFrom(',', ';'), (line, delimiter) => {
-      const row = new PlainRow(1, line, delimiter);
+      const row = new PlainRow(1, { text: `x${line}\n${line}`, delimiter }, 1, 1 + line.length);
       expect(row.cells).toEqual(line.split(delimiter));
       const each = Array.from({ length: row.cells.length + 2 }, (_, index) => row.cell(index));
       expect(each).toEqual([...row.cells, undefined, undefined]);
@@ -26,7 +26,7 @@ test('a row that is taken as it is would be written just so', () => {
       fc.constantFrom(',', ';'),
       fc.integer({ min: 1, max: 4 }),
       (line, delimiter, width) => {
-        const row = new PlainRow(1, line, delimiter);
+        const row = new PlainRow(1, { text: `x${line}\n${line}`, delimiter }, 1, 1 + line.length);
         const csv = row.asCsv(width);
         if (csv === undefined) return;
         taken += 1;

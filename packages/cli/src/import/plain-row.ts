@@ -3,41 +3,55 @@ import type { Row } from './types.ts';
 /** A cell that {@link csvCell} would not leave as it is, in a line without quotes. */
 const NEEDS_GUARD = /(?:^|,)[=+\-@\t＝＋－＠]/;
 
+/** A stretch of the input that many rows stand in. */
+export interface Piece {
+  readonly text: string;
+  readonly delimiter: string;
+}
+
 /**
- * A row without quotes, which is cut into cells when they are asked for. Tens of thousands of rows wait at once for their fate:
- * as text each of them is two objects, with its cells it would be eight, and keeping those costs more than cutting again.
+ * A row without quotes, which is cut out of its piece when it is asked for. Tens of thousands of rows wait at once for their fate:
+ * as places in a text each of them is one object, with its cells it would be eight, and keeping those costs more than cutting
+ * again.
  */
 export class PlainRow implements Row {
   readonly line: number;
-  readonly #text: string;
-  readonly #delimiter: string;
+  readonly #piece: Piece;
+  readonly #start: number;
+  readonly #end: number;
 
-  constructor(line: number, text: string, delimiter: string) {
+  constructor(line: number, piece: Piece, start: number, end: number) {
     this.line = line;
-    this.#text = text;
-    this.#delimiter = delimiter;
+    this.#piece = piece;
+    this.#start = start;
+    this.#end = end;
   }
 
   get cells(): readonly string[] {
-    return this.#text.split(this.#delimiter);
+    return this.#text.split(this.#piece.delimiter);
   }
 
   cell(index: number): string | undefined {
+    const text = this.#text;
+    const { delimiter } = this.#piece;
     let start = 0;
     for (let skipped = 0; skipped < index; skipped += 1) {
-      start = this.#text.indexOf(this.#delimiter, start) + 1;
+      start = text.indexOf(delimiter, start) + 1;
       if (start === 0) return undefined;
     }
-    const end = this.#text.indexOf(this.#delimiter, start);
-    return end === -1 ? this.#text.slice(start) : this.#text.slice(start, end);
+    const end = text.indexOf(delimiter, start);
+    return end === -1 ? text.slice(start) : text.slice(start, end);
   }
 
   asCsv(width: number): string | undefined {
-    if (this.#delimiter !== ',' || NEEDS_GUARD.test(this.#text)) return undefined;
+    const text = this.#text;
+    if (this.#piece.delimiter !== ',' || NEEDS_GUARD.test(text)) return undefined;
     let cells = 1;
-    for (let at = this.#text.indexOf(','); at !== -1; at = this.#text.indexOf(',', at + 1)) {
-      cells += 1;
-    }
-    return cells === width ? this.#text : undefined;
+    for (let at = text.indexOf(','); at !== -1; at = text.indexOf(',', at + 1)) cells += 1;
+    return cells === width ? text : undefined;
+  }
+
+  get #text(): string {
+    return this.#piece.text.slice(this.#start, this.#end);
   }
 }

@@ -57,6 +57,7 @@ export class CsvReader implements RowReader {
 
   #parse(text: string, last: boolean): Row[] {
     const rows: Row[] = [];
+    const piece = { text, delimiter: this.#delimiter };
     const { length } = text;
     let position = 0;
     this.#nextDelimiter = -1;
@@ -73,7 +74,7 @@ export class CsvReader implements RowReader {
         // A CR that ends the piece may be half of a CRLF.
         if (!last && (lineEnd === length || (lineEnd === cr && cr === length - 1))) break;
         if (!this.#isBlankLine(text, position, lineEnd)) {
-          rows.push(new PlainRow(this.#line, text.slice(position, lineEnd), this.#delimiter));
+          rows.push(new PlainRow(this.#line, piece, position, lineEnd));
         }
         position = lineEnd === cr && lf === cr + 1 ? lf + 1 : lineEnd + 1;
         this.#line += 1;

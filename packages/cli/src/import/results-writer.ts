@@ -4,7 +4,7 @@ import { HELD_BACK } from './journal/resume.ts';
 import type { JournalFates } from './journal-fates.ts';
 import type { LinkSource, RowReceiver } from './link-source.ts';
 import type { Outcome } from './outcome.ts';
-import { type PendingRow, PendingRows } from './pending-rows.ts';
+import { PendingRows } from './pending-rows.ts';
 import type { ResultsFormat } from './results.ts';
 import type { RowLink } from './row-link.ts';
 import type { Row, RowStatus } from './types.ts';
@@ -62,8 +62,7 @@ export class ResultsWriter implements RowReceiver {
     for await (const first of items) {
       for (let item: BulkItem | undefined = first; item; item = items.nextSettled()) {
         if (item.index > this.#pending.nextIndex) await this.#writeUpTo(item.index);
-        const row = this.#pending.take();
-        if (row !== undefined) this.#write(row, toOutcome(item));
+        this.#writeNext(toOutcome(item));
         if (this.#sink.full) await this.#sink.drain();
       }
     }
@@ -71,18 +70,15 @@ export class ResultsWriter implements RowReceiver {
 
   /** Writes the rows before the link at `index`, as the journal knows them. */
   async #writeUpTo(index: number): Promise<void> {
-    while (this.#pending.nextIndex < index) {
-      const row = this.#pending.take();
-      if (row === undefined) return;
-      await this.#writeFromJournal(row);
+    while (this.#pending.nextIndex < index && this.#pending.size > 0) {
+      await this.#writeNextFromJournal();
     }
   }
 
   /** Writes the rows that are left, as the journal knows them. */
   async writeRest(source: LinkSource): Promise<void> {
     for (;;) {
-      const row = this.#pending.take();
-      if (row !== undefined) await this.#writeFromJournal(row);
+      if (this.#pending.size > 0) await this.#writeNextFromJournal();
       else if ((await source.next()).done) break;
       if (this.#sink.full) await this.#sink.drain();
     }
@@ -93,14 +89,20 @@ export class ResultsWriter implements RowReceiver {
     this.#pending.dispose();
   }
 
-  async #writeFromJournal(row: PendingRow): Promise<void> {
-    this.#write(row, await this.#fates.outcome(row.index, row.link.target_url));
+  async #writeNextFromJournal(): Promise<void> {
+    const { nextIndex } = this.#pending;
+    const target = this.#pending.linkAt(nextIndex)?.target_url ?? '';
+    this.#writeNext(await this.#fates.outcome(nextIndex, target));
   }
 
-  #write(row: PendingRow, outcome: Outcome): void {
-    for (const text of this.#pending.rejectedBefore(row.index)) this.#sink.write(text);
+  /** Writes the first row that is pending, and the rejected ones before it. */
+  #writeNext(outcome: Outcome): void {
+    for (const text of this.#pending.rejectedBefore(this.#pending.nextIndex))
+      this.#sink.write(text);
+    const link = this.#pending.take();
+    if (link === undefined) return;
     this.counts[outcome.status] += 1;
-    this.#sink.write(this.#format.line(row.link.row, outcome));
+    this.#sink.write(this.#format.line(link.row, outcome));
   }
 }
 

@@ -3,18 +3,20 @@ import type { Row } from './types.ts';
 import type { RowRules } from './validate.ts';
 
 /**
- * The link of a row that was found valid, for `createMany`. Whole only in the request's JSON: until the batch is settled, its
- * target URL is all that is needed of it.
+ * The link of a row that was found valid, for `createMany`. It is made in the request's JSON, and nothing of it is kept until the
+ * batch is settled: its target URL, which is compared with the answer's, is cut out once more.
  */
 export class RowLink implements BatchLinkInput {
-  readonly target_url: string;
   readonly row: Row;
   readonly #rules: RowRules;
 
   constructor(row: Row, rules: RowRules) {
     this.row = row;
     this.#rules = rules;
-    this.target_url = rules.targetUrl(row);
+  }
+
+  get target_url(): string {
+    return this.#rules.targetUrl(this.row);
   }
 
   toJSON(): BatchLinkInput {

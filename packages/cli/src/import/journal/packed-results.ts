@@ -4,14 +4,14 @@ import type { PackedItem, StepRecord } from './records.ts';
 type CompletedRecord = Extract<StepRecord, { t: 'completed' }>;
 type Packed = { prefix: string; codes: readonly string[] } | { items: readonly PackedItem[] };
 
+/** The target URL that was sent, by the place in the batch. */
+type TargetAt = (index: number) => string | undefined;
+
 /**
- * The smallest form of a batch's results. `targetAt` gives the target URL that was sent; one that came back different
- * is kept, so that a later run sees it too.
+ * The smallest form of a batch's results. A target URL that came back different from `targetAt` is kept, so that a later run sees
+ * it too; without `targetAt` all are known to be the same.
  */
-export function packResults(
-  results: readonly RecordedResult[],
-  targetAt: (index: number) => string | undefined,
-): Packed {
+export function packResults(results: readonly RecordedResult[], targetAt?: TargetAt): Packed {
   const [first] = results;
   const prefix =
     first?.code !== undefined && first.short_url?.endsWith(first.code)
@@ -21,12 +21,12 @@ export function packResults(
   if (prefix !== undefined) {
     for (const { code, short_url, error, target_url } of results) {
       const isPlain = code !== undefined && isJoined(short_url, prefix, code) && !error;
-      if (!isPlain || !isSameTarget(target_url, targetAt(codes.length))) break;
+      if (!isPlain || (targetAt && !isSameTarget(target_url, targetAt(codes.length)))) break;
       codes.push(code);
     }
   }
   if (prefix !== undefined && codes.length === results.length) return { prefix, codes };
-  return { items: results.map((result, index) => packItem(result, targetAt(index))) };
+  return { items: results.map((result, index) => packItem(result, index, targetAt)) };
 }
 
 /** Whether `text` is `prefix + code`, without adding them up. */
@@ -35,9 +35,9 @@ function isJoined(text: string | undefined, prefix: string, code: string): boole
   return text.startsWith(prefix) && text.endsWith(code);
 }
 
-function packItem(result: RecordedResult, sent: string | undefined): PackedItem {
+function packItem(result: RecordedResult, index: number, targetAt?: TargetAt): PackedItem {
   const { code = null, short_url = null, error, target_url } = result;
-  if (target_url !== undefined && !isSameTarget(target_url, sent)) {
+  if (targetAt && target_url !== undefined && !isSameTarget(target_url, targetAt(index))) {
     return [code, short_url, error || null, target_url];
   }
   return error ? [code, short_url, error] : [code, short_url];
