@@ -14,9 +14,9 @@ export async function proxyFetch(env: Env): Promise<typeof globalThis.fetch | un
   if (httpProxy === '' && httpsProxy === '') {
     return undefined;
   }
-  const { EnvHttpProxyAgent } = await import('undici');
+  const { createProxyAgent } = await import('./proxy-agent.ts');
   const noProxy = read(env, 'no_proxy');
-  const dispatcher = new EnvHttpProxyAgent({ httpProxy, httpsProxy, noProxy });
+  const dispatcher = createProxyAgent({ httpProxy, httpsProxy, noProxy });
   // assign, not a spread: the types of Node's undici and of ours differ in words only, and the intersection fits both.
   return (input, init) => fetch(input, Object.assign({ ...init }, { dispatcher }));
 }

@@ -10,6 +10,7 @@ const CONNECT_CODES: ReadonlySet<string> = new Set([
   'EAI_NODATA',
   'EAI_NONAME',
   'UND_ERR_CONNECT_TIMEOUT',
+  'UND_ERR_PRX_CONN',
   // Bun
   'ConnectionRefused',
   'FailedToOpenSocket',
@@ -46,6 +47,8 @@ const CONNECT_MESSAGES = [
   // Node, then Deno: the ports that the Fetch Standard blocks.
   'bad port',
   'Requests to port',
+  // Node: a proxy that opens no tunnel.
+  'when HTTP Tunneling',
 ];
 
 /**
