@@ -1,4 +1,4 @@
-import { beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test, vi } from 'vitest';
 import { BATCH, entries, Fixture, LINKS, TARGET } from './fixture.ts';
 
 let app: Fixture;
@@ -44,6 +44,19 @@ test('a revoked key is 401 at once', async () => {
   expect((await app.get(key, '/api/v1/usage')).status).toBe(200);
   await app.store.revokeKey(stored?.id ?? '', app.now);
   expect((await app.get(key, '/api/v1/usage')).status).toBe(401);
+});
+
+test('requests that arrive together share the look-up of their key, and no others do', async () => {
+  const key = await app.caller();
+  const other = await app.caller();
+  const findKey = vi.spyOn(app.store, 'findKeyByHash');
+  const usage = (caller: string) => app.get(caller, '/api/v1/usage');
+  const answers = await Promise.all([usage(key), usage(other), usage(key), usage('sl_unknown')]);
+  expect(answers.map((answer) => answer.status)).toEqual([200, 200, 200, 401]);
+  expect(findKey).toHaveBeenCalledTimes(3);
+  await new Promise((resolve) => setImmediate(resolve));
+  await usage(key);
+  expect(findKey).toHaveBeenCalledTimes(4);
 });
 
 test.each([

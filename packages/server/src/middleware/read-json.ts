@@ -11,6 +11,8 @@ import { isObject } from '../domain/validate-link.ts';
 /** `application/json`, with parameters such as a charset. */
 const JSON_TYPE = /^application\/json[\t ]*(?:;|$)/i;
 
+const UTF_8 = new TextDecoder('utf-8', { fatal: true });
+
 /** A request body: its bytes, and the object they spell. */
 export interface JsonBody {
   bytes: Uint8Array;
@@ -59,7 +61,7 @@ async function readStream(body: ReadableStream<Uint8Array> | null): Promise<Uint
 function parseJson(bytes: Uint8Array): unknown {
   let text: string;
   try {
-    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    text = UTF_8.decode(bytes);
   } catch {
     throw invalidRequest('The request body is not valid UTF-8.');
   }
