@@ -3,13 +3,20 @@ import { StoreError } from '../store-error.ts';
 import type { Input, OperationName, Output } from './operations/operations.ts';
 import type { WriteReply, WriteRequest } from './write-core.ts';
 
+/**
+ * Writes that are handed on before the turn ends. So the writer commits the first of a long turn while the rest is still read
+ * and checked; fewer would wait for more commits than they save.
+ */
+const MOST_TOGETHER = 16;
+
 interface Waiting {
   resolve: (value: unknown) => void;
   reject: (error: StoreError) => void;
 }
 
 /**
- * Collects the writes of one turn of the event loop, hands them on together, and settles each promise when its reply comes.
+ * Collects the writes of one turn of the event loop, hands them on together, or in groups when there are many, and settles
+ * each promise when its reply comes.
  */
 export class PendingWrites {
   readonly #send: (requests: WriteRequest[]) => void;
@@ -34,6 +41,7 @@ export class PendingWrites {
       if (this.#outbox.length === 0) setImmediate(() => this.flush());
       // `name` and `input` belong together by N, which the compiler can't follow into the union.
       this.#outbox.push({ id, name, input } as WriteRequest);
+      if (this.#outbox.length === MOST_TOGETHER) this.flush();
     });
   }
 
