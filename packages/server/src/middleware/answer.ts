@@ -23,7 +23,7 @@ export function setHeaders(c: HeaderContext, headers: Readonly<AnswerHeaders>): 
 /** Answers with the headers that were set so far and these. */
 export function answer(
   c: HeaderContext,
-  body: string | null,
+  body: string | Uint8Array<ArrayBuffer> | null,
   status: number,
   headers?: Readonly<AnswerHeaders>,
 ): Response {

@@ -16,7 +16,8 @@ export function getJob(deps: Pick<RouteDeps, 'store'>) {
     if (job === undefined) throw notFound('Job');
     const { resultsJson, ...head } = job;
     // The results are JSON already, up to megabytes of it: parsing them here would only be to write them again.
-    const body = `${JSON.stringify(head).slice(0, -1)},"results":${resultsJson}}`;
+    const start = `${JSON.stringify(head).slice(0, -1)},"results":`;
+    const body = Buffer.concat([Buffer.from(start), resultsJson, Buffer.from('}')]);
     return answer(c, body, 200, { 'Content-Type': 'application/json' });
   };
 }

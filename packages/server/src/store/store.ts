@@ -248,8 +248,8 @@ export interface StoredJob {
   status: 'processing' | 'completed';
   total: number;
   processed: number;
-  /** JSON text of the array of result items done so far, in order: kept as text because it can be a megabyte. */
-  resultsJson: string;
+  /** JSON of the array of result items done so far, in order. Bytes, because it can be a megabyte that is only handed on. */
+  resultsJson: Uint8Array;
 }
 
 export interface Redirect {

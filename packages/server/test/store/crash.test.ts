@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { JobRunner } from '../../src/jobs/runner.ts';
-import { PUBLIC_URL } from '../../src/store/contract/fixtures.ts';
+import { PUBLIC_URL, resultsOf } from '../../src/store/contract/fixtures.ts';
 import { Database } from '../../src/store/sqlite/database.ts';
 import { openSqliteStore } from '../../src/store/sqlite/index.ts';
 import { useDatabasePath } from '../../src/store/sqlite/temp-database.test-suite.ts';
@@ -75,7 +75,7 @@ test('after kill -9 nothing acknowledged is lost, and accepted jobs complete exa
   for (const { accountId, jobId, total } of jobs) {
     const job = await store.findJob(accountId, jobId);
     expect(job).toMatchObject({ status: 'completed', total, processed: total });
-    const results: { code: string; target_url: string }[] = JSON.parse(job?.resultsJson ?? '');
+    const results = resultsOf(job);
     expect(results.map((item) => item.target_url)).toEqual(
       Array.from({ length: total }, (_, n) => `https://example.com/${n}`),
     );

@@ -1,6 +1,11 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { type Permission, PLAN_LIMITS, type PlanLimits } from '@shortlink/sdk/wire';
-import type { Caller, NewLink, Store } from '../store.ts';
+import {
+  type BatchResultItem,
+  type Permission,
+  PLAN_LIMITS,
+  type PlanLimits,
+} from '@shortlink/sdk/wire';
+import type { Caller, NewLink, Store, StoredJob } from '../store.ts';
 
 /** Opens a store that holds nothing. The suite closes it. */
 export type OpenStore = () => Promise<Store>;
@@ -75,6 +80,11 @@ export async function finishJob(store: Store, jobId: string): Promise<number[]> 
     progress.push(processed);
     if (done) return progress;
   }
+}
+
+/** The result items that a job has so far. */
+export function resultsOf(job: StoredJob | undefined): BatchResultItem[] {
+  return JSON.parse(new TextDecoder().decode(job?.resultsJson));
 }
 
 /** Links in use of the account's total. */

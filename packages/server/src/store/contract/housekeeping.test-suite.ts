@@ -1,5 +1,14 @@
 import { expect, test } from 'vitest';
-import { finishJob, NOW, newCaller, newJob, newKey, newLink, newLinks } from './fixtures.ts';
+import {
+  finishJob,
+  NOW,
+  newCaller,
+  newJob,
+  newKey,
+  newLink,
+  newLinks,
+  resultsOf,
+} from './fixtures.ts';
 import type { UseStore } from './use-store.test-suite.ts';
 
 const DAY = 86_400_000;
@@ -132,8 +141,8 @@ export function testHousekeeping(useStore: UseStore): void {
     await store().prune(NOW + 7 * DAY);
     expect(await store().findJob(caller.accountId, done)).toBeUndefined();
     expect(await store().pendingJobs()).toEqual([unfinished]);
-    const [first] = JSON.parse(job?.resultsJson ?? '');
-    expect(await store().findLink(first.code)).toBeDefined();
+    const code = resultsOf(job)[0]?.code ?? '';
+    expect(await store().findLink(code)).toBeDefined();
     await finishJob(store(), unfinished);
     expect(await store().findJob(caller.accountId, unfinished)).toMatchObject({ processed: 101 });
   });

@@ -1,6 +1,14 @@
-import type { BatchResultItem } from '@shortlink/sdk/wire';
 import { expect, test } from 'vitest';
-import { finishJob, linksUsed, NOW, newCaller, newJob, newLink, newLinks } from './fixtures.ts';
+import {
+  finishJob,
+  linksUsed,
+  NOW,
+  newCaller,
+  newJob,
+  newLink,
+  newLinks,
+  resultsOf,
+} from './fixtures.ts';
 import type { UseStore } from './use-store.test-suite.ts';
 
 export function testJobs(useStore: UseStore): void {
@@ -14,7 +22,7 @@ export function testJobs(useStore: UseStore): void {
     expect(chunks.at(-1)).toBe(1_234);
     const job = await store().findJob(caller.accountId, jobId);
     expect(job).toMatchObject({ id: jobId, status: 'completed', total: 1_234, processed: 1_234 });
-    const results: BatchResultItem[] = JSON.parse(job?.resultsJson ?? '');
+    const results = resultsOf(job);
     expect(results.map((item) => item.target_url)).toEqual(
       newLinks(1_234).map((link) => link.target_url),
     );
@@ -29,13 +37,15 @@ export function testJobs(useStore: UseStore): void {
     const caller = await newCaller(store());
     const jobId = await newJob(store(), caller, 1_100);
     const fresh = { id: jobId, status: 'processing', total: 1_100, processed: 0 };
-    expect(await store().findJob(caller.accountId, jobId)).toEqual({ ...fresh, resultsJson: '[]' });
+    const untouched = await store().findJob(caller.accountId, jobId);
+    expect(untouched).toMatchObject(fresh);
+    expect(resultsOf(untouched)).toEqual([]);
     const targets = newLinks(1_100).map((link) => link.target_url);
     for (;;) {
       const { processed, done } = await store().runJobChunk(jobId, NOW);
       const job = await store().findJob(caller.accountId, jobId);
       expect(job?.processed).toBe(processed);
-      const results: BatchResultItem[] = JSON.parse(job?.resultsJson ?? '');
+      const results = resultsOf(job);
       expect(results.map((item) => item.target_url)).toEqual(targets.slice(0, processed));
       if (done) break;
     }
@@ -46,7 +56,7 @@ export function testJobs(useStore: UseStore): void {
     const jobId = await newJob(store(), caller, 3_000);
     await Promise.all(Array.from({ length: 10 }, () => finishJob(store(), jobId)));
     const job = await store().findJob(caller.accountId, jobId);
-    const results: BatchResultItem[] = JSON.parse(job?.resultsJson ?? '');
+    const results = resultsOf(job);
     expect(results.map((item) => item.target_url)).toEqual(
       newLinks(3_000).map((link) => link.target_url),
     );
@@ -65,7 +75,7 @@ export function testJobs(useStore: UseStore): void {
     if (!outcome.ok) throw new Error(outcome.reason);
     await finishJob(store(), outcome.value.job_id);
     const job = await store().findJob(accountId, outcome.value.job_id);
-    const results: BatchResultItem[] = JSON.parse(job?.resultsJson ?? '');
+    const results = resultsOf(job);
     const code = results[1]?.code ?? '';
     expect(results[1]?.short_url).toBe(`https://go.example/${code}`);
     expect(await store().findLink(code)).toMatchObject(special);

@@ -1,5 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { BatchResultItem } from '@shortlink/sdk/wire';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import {
   linksUsed,
@@ -9,6 +8,7 @@ import {
   newLink,
   newLinks,
   PUBLIC_URL,
+  resultsOf,
 } from '../contract/fixtures.ts';
 import type { Store } from '../store.ts';
 import { openPostgresStore } from './index.ts';
@@ -122,7 +122,7 @@ test('a job that is handed back by an instance that stops goes on at another', a
   }, fail);
   await expect.poll(() => store(1).pendingJobs(), { timeout: 15_000 }).toEqual([]);
   const job = await store(1).findJob(caller.accountId, jobId);
-  const results: BatchResultItem[] = JSON.parse(job?.resultsJson ?? '');
+  const results = resultsOf(job);
   expect(results.map((item) => item.target_url)).toEqual(
     newLinks(2_000).map((link) => link.target_url),
   );

@@ -28,6 +28,6 @@ export async function findJob(
     status: row.processed === row.total ? 'completed' : 'processing',
     total: row.total,
     processed: row.processed,
-    resultsJson: `[${row.results ?? ''}]`,
+    resultsJson: Buffer.from(`[${row.results ?? ''}]`),
   };
 }

@@ -9,10 +9,10 @@ export function pendingJobs(db: Database): string[] {
 
 /** One statement, so that the progress and the results are of the same moment. */
 export function findJob(db: Database, accountId: string, jobId: string): StoredJob | undefined {
-  const row = db.get<{ total: number; processed: number; results: string | null }>(
+  const row = db.get<{ total: number; processed: number; results: Uint8Array }>(
     `SELECT total, processed,
-       (SELECT group_concat(results, ',' ORDER BY chunk) FROM job_chunks
-        WHERE job_id = jobs.id AND results IS NOT NULL) AS results
+       (SELECT CAST('[' || coalesce(group_concat(results, ',' ORDER BY chunk), '') || ']' AS BLOB)
+        FROM job_chunks WHERE job_id = jobs.id AND results IS NOT NULL) AS results
      FROM jobs WHERE id = ? AND account_id = ?`,
     jobId,
     accountId,
@@ -23,6 +23,6 @@ export function findJob(db: Database, accountId: string, jobId: string): StoredJ
     status: row.processed === row.total ? 'completed' : 'processing',
     total: row.total,
     processed: row.processed,
-    resultsJson: `[${row.results ?? ''}]`,
+    resultsJson: row.results,
   };
 }
