@@ -8,7 +8,10 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** Jobs as a number of chunks that are left, and a record of the chunks that were run. */
+/**
+ * Jobs as a number of chunks that are left, and a record of the chunks that were asked for. Two are in hand at a time, so a job
+ * may be asked for one more than it has.
+ */
 function setUp(jobs: Record<string, number>) {
   const left = new Map(Object.entries(jobs));
   const ran: string[] = [];
@@ -27,10 +30,11 @@ function setUp(jobs: Record<string, number>) {
 }
 
 test('it takes up the unfinished jobs of an earlier run, in turns', async () => {
-  const { runner, ran } = setUp({ big: 4, small: 1, middle: 2 });
+  const { runner, ran, left } = setUp({ big: 40, small: 1, middle: 2 });
   await runner.start();
   await vi.advanceTimersByTimeAsync(0);
-  expect(ran).toEqual(['big', 'small', 'middle', 'big', 'middle', 'big', 'big']);
+  expect(ran.slice(0, 8)).toEqual(['big', 'big', 'big', 'small', 'middle', 'big', 'middle', 'big']);
+  expect([...left.values()].every((chunks) => chunks <= 0)).toBe(true);
   await runner.stop();
 });
 
@@ -40,10 +44,10 @@ test('it runs a job it is told of, once, however often it is told', async () => 
   runner.notify('new');
   runner.notify('new');
   await vi.advanceTimersByTimeAsync(0);
+  expect(ran).toEqual(['new', 'new']);
   runner.notify('new');
   await vi.advanceTimersByTimeAsync(0);
-  expect(ran).toEqual(['new', 'new', 'new']);
-  expect(left.get('new')).toBe(-1);
+  expect(ran).toEqual(['new', 'new', 'new', 'new']);
 });
 
 test('a chunk that fails is tried again, later each time, and holds up no other job', async () => {
@@ -57,14 +61,15 @@ test('a chunk that fails is tried again, later each time, and holds up no other 
   };
   await runner.start();
   await vi.advanceTimersByTimeAsync(0);
-  expect(ran).toEqual(['bad fails', 'good', 'good', 'good']);
+  expect(ran.filter((job) => job === 'bad fails')).toHaveLength(2);
+  expect(ran.slice(-3)).toEqual(['good', 'good', 'good']);
   expect(logged).toMatchObject([{ jobId: 'bad', failures: 1, retryMs: 200 }]);
 
   ran.length = 0;
   await vi.advanceTimersByTimeAsync(199);
   expect(ran).toEqual([]);
   await vi.advanceTimersByTimeAsync(1);
-  expect(ran).toEqual(['bad fails']);
+  expect(ran).toEqual(['bad fails', 'bad fails']);
   await vi.advanceTimersByTimeAsync(400 + 800 + 1_600);
   expect(logged.at(-1)).toMatchObject({ failures: 5, retryMs: 3_200 });
   await vi.advanceTimersByTimeAsync(600_000);
@@ -72,8 +77,8 @@ test('a chunk that fails is tried again, later each time, and holds up no other 
 
   failing = false;
   ran.length = 0;
-  await vi.advanceTimersByTimeAsync(30_000);
-  expect(ran).toEqual(['bad']);
+  await vi.advanceTimersByTimeAsync(600_000);
+  expect(ran).toEqual(['bad', 'bad']);
   await runner.stop();
 });
 
@@ -86,19 +91,17 @@ test('a failure is forgotten after a success', async () => {
     return calls % 2 === 1 ? Promise.reject(new Error('now and then')) : runJobChunk(jobId);
   };
   await runner.start();
-  await vi.advanceTimersByTimeAsync(1_000);
+  await vi.advanceTimersByTimeAsync(600_000);
   expect(logged).toMatchObject([{ failures: 1 }, { failures: 1 }, { failures: 1 }]);
   await runner.stop();
 });
 
-test('stop waits for the chunk that runs and starts no other', async () => {
+test('stop waits for the chunks that run and starts no other', async () => {
   const { runner, ran, store } = setUp({ job: 9 });
   const { runJobChunk } = store;
-  let finish = () => {};
+  const finish: (() => void)[] = [];
   store.runJobChunk = async (jobId) => {
-    await new Promise<void>((resolve) => {
-      finish = resolve;
-    });
+    await new Promise<void>((resolve) => finish.push(resolve));
     return runJobChunk(jobId);
   };
   await runner.start();
@@ -107,13 +110,15 @@ test('stop waits for the chunk that runs and starts no other', async () => {
     stopped = true;
   });
   await vi.advanceTimersByTimeAsync(1_000);
+  finish[0]?.();
+  await vi.advanceTimersByTimeAsync(1_000);
   expect(stopped).toBe(false);
-  finish();
+  finish[1]?.();
   await stopping;
-  expect(ran).toEqual(['job']);
+  expect(ran).toEqual(['job', 'job']);
   runner.notify('late');
   await vi.advanceTimersByTimeAsync(120_000);
-  expect(ran).toEqual(['job']);
+  expect(ran).toEqual(['job', 'job']);
 });
 
 test('a job that nobody told it of is found within a minute', async () => {
@@ -126,7 +131,7 @@ test('a job that nobody told it of is found within a minute', async () => {
   expect(logged).toHaveLength(1);
   store.pendingJobs = pendingJobs;
   await vi.advanceTimersByTimeAsync(60_000);
-  expect(ran).toEqual(['lost']);
+  expect(ran).toEqual(['lost', 'lost']);
   await runner.stop();
 });
 

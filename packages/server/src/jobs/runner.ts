@@ -4,6 +4,12 @@ import type { Store } from '../store/store.ts';
 /** Wait before a failed chunk is tried again: doubled with every failure in a row, up to the second value, in milliseconds. */
 const RETRY_MS = { first: 200, most: 30_000 } as const;
 
+/**
+ * Chunks that the store has in hand at a time: it begins one while our answer to the last is still on its way. More would
+ * only make a job that is told of now wait longer for its turn.
+ */
+const CHUNKS_IN_HAND = 2;
+
 /** How often the store is asked for jobs that nobody told us of, in milliseconds. */
 const RESCAN_MS = 60_000;
 
@@ -17,9 +23,16 @@ export interface JobRunnerOptions {
   now?: (() => number) | undefined;
 }
 
+interface Failing {
+  /** Since the last success. */
+  failures: number;
+  /** Runs until the next try. */
+  timer: NodeJS.Timeout | undefined;
+}
+
 /**
- * Runs accepted jobs, one chunk at a time and in turns: a small job that comes after ten large ones is done after a chunk of each,
- * and requests get their turn between chunks. It holds no state that matters: after a crash, {@link start} finds the
+ * Runs accepted jobs, a few chunks at a time and in turns: a small job that comes after ten large ones is done after a chunk of
+ * each, and requests get their turn between chunks. It holds no state that matters: after a crash, {@link start} finds the
  * unfinished jobs in the store.
  */
 export class JobRunner {
@@ -27,12 +40,11 @@ export class JobRunner {
   readonly #logger: JobRunnerOptions['logger'];
   readonly #now: () => number;
   readonly #onLinksCreated: (links: number) => void;
-  /** Jobs whose next chunk may run now; the first is next, and goes to the end after it. */
+  /** Jobs that have chunks left, as far as we know; the first is next, and goes to the end. */
   readonly #queue: string[] = [];
-  /** Failures in a row, and the timer of jobs that wait for their next try. */
-  readonly #failing = new Map<string, { failures: number; timer: NodeJS.Timeout | undefined }>();
-  #current: string | undefined;
-  #loop: Promise<void> | undefined;
+  /** Jobs that failed and are not done yet. */
+  readonly #failing = new Map<string, Failing>();
+  readonly #running = new Set<Promise<void>>();
   #rescan: NodeJS.Timeout | undefined;
   #stopped = false;
 
@@ -59,15 +71,15 @@ export class JobRunner {
   notify(jobId: string): void {
     if (this.#stopped || this.#knows(jobId)) return;
     this.#queue.push(jobId);
-    this.#loop ??= this.#run();
+    this.#runChunks();
   }
 
-  /** Finishes the chunk that runs, and starts no other. What is left is done after the next {@link start}. */
+  /** Finishes the chunks that run, and starts no other. What is left is done after the next {@link start}. */
   async stop(): Promise<void> {
     this.#stopped = true;
     clearInterval(this.#rescan);
     for (const { timer } of this.#failing.values()) clearTimeout(timer);
-    await this.#loop;
+    await Promise.all(this.#running);
   }
 
   async #findJobs(): Promise<void> {
@@ -75,32 +87,48 @@ export class JobRunner {
   }
 
   #knows(jobId: string): boolean {
-    return (
-      this.#current === jobId ||
-      this.#queue.includes(jobId) ||
-      this.#failing.get(jobId)?.timer !== undefined
-    );
+    return this.#queue.includes(jobId) || this.#waitsForRetry(jobId);
   }
 
-  async #run(): Promise<void> {
-    while (!this.#stopped) {
+  #waitsForRetry(jobId: string): boolean {
+    return this.#failing.get(jobId)?.timer !== undefined;
+  }
+
+  #runChunks(): void {
+    while (!this.#stopped && this.#running.size < CHUNKS_IN_HAND) {
       const jobId = this.#queue.shift();
-      if (jobId === undefined) break;
-      this.#current = jobId;
-      await this.#runChunk(jobId);
-      this.#current = undefined;
+      if (jobId === undefined) return;
+      this.#queue.push(jobId);
+      const chunk = this.#runChunk(jobId).then(() => {
+        this.#running.delete(chunk);
+        this.#runChunks();
+      });
+      this.#running.add(chunk);
     }
-    this.#loop = undefined;
+  }
+
+  #forget(jobId: string): void {
+    this.#leaveQueue(jobId);
+    clearTimeout(this.#failing.get(jobId)?.timer);
+    this.#failing.delete(jobId);
+  }
+
+  #leaveQueue(jobId: string): void {
+    const place = this.#queue.indexOf(jobId);
+    if (place !== -1) this.#queue.splice(place, 1);
   }
 
   async #runChunk(jobId: string): Promise<void> {
     try {
       const { created, done } = await this.#store.runJobChunk(jobId, this.#now());
       if (created > 0) this.#onLinksCreated(created);
-      this.#failing.delete(jobId);
-      if (!done) this.#queue.push(jobId);
+      const failing = this.#failing.get(jobId);
+      if (failing !== undefined) failing.failures = 0;
+      if (done) this.#forget(jobId);
     } catch (error) {
-      this.#retryLater(jobId, error);
+      this.#leaveQueue(jobId);
+      // Its other chunk may have failed just before, of the same cause.
+      if (!this.#waitsForRetry(jobId)) this.#retryLater(jobId, error);
     }
   }
 
@@ -110,10 +138,11 @@ export class JobRunner {
     const retryMs = Math.min(RETRY_MS.first * 2 ** (failures - 1), RETRY_MS.most);
     this.#logger?.error({ err: error, jobId, failures, retryMs }, 'job chunk failed');
     if (this.#stopped) return;
-    const timer = setTimeout(() => {
-      this.#failing.set(jobId, { failures, timer: undefined });
+    const failing: Failing = { failures, timer: undefined };
+    failing.timer = setTimeout(() => {
+      failing.timer = undefined;
       this.notify(jobId);
     }, retryMs);
-    this.#failing.set(jobId, { failures, timer });
+    this.#failing.set(jobId, failing);
   }
 }

@@ -10,9 +10,10 @@ export class InlineWriter implements Writer {
   #closed = false;
 
   constructor(core: WriteCore) {
-    this.#pending = new PendingWrites((requests) =>
-      core.run(requests, (replies) => this.#pending.settle(replies)),
-    );
+    this.#pending = new PendingWrites((requests) => {
+      let left = requests;
+      while (left.length > 0) left = core.run(left, (replies) => this.#pending.settle(replies));
+    });
   }
 
   async submit<N extends OperationName>(name: N, input: Input<N>): Promise<Output<N>> {

@@ -18,7 +18,7 @@ import { migrate } from './migrate.ts';
 import { migrations } from './migrations/index.ts';
 import { SqliteStore } from './sqlite-store.ts';
 import { useDatabasePath } from './temp-database.test-suite.ts';
-import { WriteCore, type WriteReply } from './write-core.ts';
+import { WriteCore, type WriteReply, type WriteRequest } from './write-core.ts';
 
 const path = useDatabasePath();
 
@@ -70,6 +70,21 @@ test('admissions are answered before creates, clicks after them, and all before 
     (replies) => answered.push(replies.map((reply) => reply.id)),
   );
   expect(answered).toEqual([[5], [3, 4], [2], [1]]);
+  await store.close();
+});
+
+test('of the work in the background one piece is run, so that what arrives meanwhile comes before the next', async () => {
+  const { core, caller, store } = await openParts();
+  const jobId = await newJob(store, caller, 1_500);
+  const chunk = (id: number) =>
+    ({ id, name: 'runJobChunk', input: { jobId, now: NOW } }) as const satisfies WriteRequest;
+  const answered: number[] = [];
+  const run = (requests: WriteRequest[]) =>
+    core.run(requests, (replies) => answered.push(...replies.map((reply) => reply.id)));
+  const left = run([chunk(1), chunk(2), chunk(3)]);
+  expect(left.map((request) => request.id)).toEqual([2, 3]);
+  expect(run(run([...left, createRequest(4, caller)]))).toEqual([]);
+  expect(answered).toEqual([1, 4, 2, 3]);
   await store.close();
 });
 

@@ -48,15 +48,21 @@ export class WriteCore {
 
   /**
    * Runs writes that arrived together, one transaction for each kind of them, and answers each kind before the next begins: an admission
-   * doesn't wait for the disk, and a create doesn't wait for the chunk of a job beside it. Never throws: what fails is answered.
+   * doesn't wait for the disk, and a create doesn't wait for the chunk of a job beside it. Of the background only the first is run.
+   * Never throws: what fails is answered.
+   *
+   * @returns what is left for the next time, together with what arrives until then
    */
-  run(requests: readonly WriteRequest[], reply: (replies: WriteReply[]) => void): void {
+  run(requests: readonly WriteRequest[], reply: (replies: WriteReply[]) => void): WriteRequest[] {
+    let left: WriteRequest[] = [];
     for (const kind of KINDS) {
-      const group = requests.filter((request) => kindOf(request.name) === kind);
+      let group = requests.filter((request) => kindOf(request.name) === kind);
+      if (kind === 'background') [group, left] = [group.slice(0, 1), group.slice(1)];
       if (group.length > 0) {
         reply(this.#commitTogether(group, kind === 'relaxed' ? 'NORMAL' : 'FULL'));
       }
     }
+    return left;
   }
 
   #commitTogether(requests: readonly WriteRequest[], synchronous: 'FULL' | 'NORMAL'): WriteReply[] {

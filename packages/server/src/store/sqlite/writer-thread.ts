@@ -19,7 +19,7 @@ export type WriterThreadAnswer = WriteReply[] | 'ready';
 
 /**
  * The thread that holds the one writing connection, so that neither commits nor job chunks hold up the event loop that answers
- * requests. Messages that queued up during a commit become the next group.
+ * requests. Messages that queued up during a commit, or during a chunk, become the next group.
  */
 function serve(port: NonNullable<typeof parentPort>, data: WriterThreadData): void {
   const db = openFile(data);
@@ -27,15 +27,18 @@ function serve(port: NonNullable<typeof parentPort>, data: WriterThreadData): vo
   const answer = (message: WriterThreadAnswer) => port.postMessage(message);
   answer('ready');
   port.on('message', (first: WriterThreadMessage) => {
-    const requests: WriteRequest[] = [];
+    let requests: WriteRequest[] = [];
     let closing = false;
     let message: WriterThreadMessage | undefined = first;
-    while (message !== undefined) {
-      if (message === 'close') closing = true;
-      else requests.push(...message);
+    do {
+      while (message !== undefined) {
+        if (message === 'close') closing = true;
+        else requests.push(...message);
+        message = receiveMessageOnPort(port)?.message;
+      }
+      requests = core.run(requests, answer);
       message = receiveMessageOnPort(port)?.message;
-    }
-    core.run(requests, answer);
+    } while (message !== undefined || requests.length > 0);
     if (closing) {
       db.close();
       port.close();
