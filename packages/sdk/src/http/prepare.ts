@@ -42,8 +42,7 @@ export function createPrepare(settings: TransportSettings) {
   return function prepare<Name extends keyof Answers>(
     request: TransportRequest<Name>,
   ): PreparedCall<Name> {
-    const { method, path, answer, options = {} } = request;
-    const body = request.body === undefined ? undefined : JSON.stringify(request.body);
+    const { method, path, body, answer, options = {} } = request;
     const idempotency = options.idempotency ?? settings.idempotency;
     const key = method === 'POST' ? idempotencyKey(idempotency) : undefined;
     const headers = headersOf(options, key, body !== undefined);

@@ -16,8 +16,8 @@ export interface TransportRequest<Name extends keyof Answers> {
   method: 'GET' | 'POST';
   /** From the service's root, such as `/api/v1/links`. */
   path: string;
-  /** Sent as JSON. */
-  body?: unknown;
+  /** JSON. */
+  body?: string | undefined;
   /** What a 2xx answer must be. */
   answer: Name;
   options?: RequestOptions | undefined;

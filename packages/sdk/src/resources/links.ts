@@ -1,3 +1,4 @@
+import { batchJson } from '../bulk/batch-json.ts';
 import { createMany } from '../bulk/create-many.ts';
 import type { CreateManyDeps } from '../bulk/run-context.ts';
 import type { BulkItems, BulkSource, CreateManyOptions } from '../bulk/types.ts';
@@ -30,11 +31,11 @@ export class Links {
    * @throws PlanLimitError when the plan's number of links is reached
    * @throws ConnectionError or TimeoutError with `outcome: 'unknown'` when the link may or may not have been created
    */
-  create(link: CreateLinkBody, options?: RequestOptions): Promise<Link> {
-    return this.#transport.request({
+  async create(link: CreateLinkBody, options?: RequestOptions): Promise<Link> {
+    return await this.#transport.request({
       method: 'POST',
       path: ROUTES.links,
-      body: link,
+      body: JSON.stringify(link),
       answer: 'link',
       options,
     });
@@ -53,8 +54,8 @@ export class Links {
    * @throws PlanLimitError when the plan takes no batch of this size, or not so many links; nothing is created
    * @throws ConnectionError or TimeoutError with `outcome: 'unknown'` when the links may or may not have been created
    */
-  createBatch(batch: CreateBatchBody, options?: RequestOptions): Promise<BatchAnswer> {
-    return this.#postBatch(batch, options);
+  async createBatch(batch: CreateBatchBody, options?: RequestOptions): Promise<BatchAnswer> {
+    return await this.#postBatch(JSON.stringify(batch), options);
   }
 
   /**
@@ -77,7 +78,8 @@ export class Links {
     options?: CreateManyOptions,
   ): BulkItems<T> {
     const deps: CreateManyDeps = {
-      createBatch: (body, requestOptions, watch) => this.#postBatch(body, requestOptions, watch),
+      createBatch: async (batch, requestOptions, watch) =>
+        await this.#postBatch(batchJson(batch), requestOptions, watch),
       waitForJob: (jobId, waitOptions) => this.#jobs.wait(jobId, waitOptions),
       loadRun: (signal) => this.#transport.load(() => import('./batch-work.ts'), signal),
     };
@@ -85,7 +87,7 @@ export class Links {
   }
 
   #postBatch(
-    body: CreateBatchBody,
+    body: string,
     options: RequestOptions | undefined,
     watch?: AttemptWatch,
   ): Promise<BatchAnswer> {
