@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { hash } from 'node:crypto';
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,11 +19,17 @@ function deadPid(): number {
   return spawnSync(process.execPath, ['-e', '0']).pid;
 }
 
-function leaveLock(content: object | string, name = 'x'): string {
-  const path = `${journal}.lock.${name}`;
-  const owner =
-    typeof content === 'string' ? content : { host: hostname(), started: '', ...content };
-  writeFileSync(path, typeof owner === 'string' ? owner : JSON.stringify(owner));
+/** Leaves the lock that a process would. */
+function leaveLock(owner: {
+  pid: number;
+  started?: string;
+  host?: string;
+  random?: string;
+}): string {
+  const { pid, started = '', host = hostname(), random = '00000000' } = owner;
+  const hostId = hash('sha256', host).slice(0, 8);
+  const path = `${journal}.lock.${[pid, started, hostId, random].join('.')}`;
+  writeFileSync(path, host);
   return path;
 }
 
@@ -48,7 +55,7 @@ test('of a process that is gone is taken over and cleared away', async () => {
 });
 
 test('of an earlier process with our own id is taken over, as in a container that starts anew', async () => {
-  leaveLock({ pid: process.pid, started: 'before' });
+  leaveLock({ pid: process.pid, started: '1' });
   await (await takeLock(journal)).release();
 });
 
@@ -57,19 +64,26 @@ test('of another machine stands, since nobody here can tell', async () => {
   await expect(takeLock(journal)).rejects.toThrow('in use by process 1 on elsewhere.example');
 });
 
-test('that nobody can read stands', async () => {
-  const path = leaveLock('{"pi');
+test('of another name stands, since nobody can tell whose it is', async () => {
+  const path = `${journal}.lock.mine`;
+  writeFileSync(path, '');
   await expect(takeLock(journal)).rejects.toMatchObject({
     message: expect.stringContaining('in use by another run'),
     hint: expect.stringContaining(path),
   });
 });
 
+test('of a process that was killed before it had written a byte is taken over', async () => {
+  writeFileSync(leaveLock({ pid: deadPid() }), '');
+  await (await takeLock(journal)).release();
+  expect(readdirSync(directory)).toEqual([]);
+});
+
 test('is never held by two, however many begin at once over what dead ones left', async () => {
   const pid = deadPid();
   for (let round = 0; round < 10; round += 1) {
-    leaveLock({ pid }, 'a');
-    leaveLock({ pid }, 'b');
+    leaveLock({ pid, random: '0000000a' });
+    leaveLock({ pid, random: '0000000b' });
     const taken = await Promise.allSettled(Array.from({ length: 6 }, () => takeLock(journal)));
     const held = taken.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
     expect(held.length).toBeLessThanOrEqual(1);

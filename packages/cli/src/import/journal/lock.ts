@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { basename, dirname, join } from 'node:path';
@@ -16,9 +16,10 @@ const MAX_PAUSE_MS = 120;
 /** Who holds a lock. */
 interface Owner {
   pid: number;
-  host: string;
   /** When that process began, as its system counts; empty where it doesn't say. Tells a reused process id apart. */
   started: string;
+  /** Stands for its machine's name. */
+  host: string;
 }
 
 /** A held lock. */
@@ -29,16 +30,17 @@ export interface Lock {
 /**
  * Takes the lock of a journal. Each run puts a file of its own beside it, then looks for those of others: whoever comes
  * later sees the earlier one, so two never hold it, and a file left by a process that is gone can be removed by anyone,
- * since nobody else will ever use its name.
+ * since nobody else will ever use its name. The name says all: a process that is killed has either made the file or not, while
+ * its content could be half written.
  *
  * @throws CliError (exit code 2) when another run holds it
  */
 export async function takeLock(journal: string): Promise<Lock> {
-  const path = `${journal}.lock.${randomUUID()}`;
-  const mine: Owner = { pid, host: hostname(), started: await startOf(pid) };
+  const mine: Owner = { pid, started: await startOf(pid), host: hostId() };
+  const path = lockPrefix(journal) + lockName(mine);
   const release = () => rm(path, { force: true });
   for (let tries = 1; ; tries += 1) {
-    await writeFile(path, JSON.stringify(mine)).catch((cause: unknown) => {
+    await writeFile(path, hostname()).catch((cause: unknown) => {
       const reason = systemReason(cause);
       throw inputError(
         `${journal} can't be written: ${reason}`,
@@ -48,64 +50,62 @@ export async function takeLock(journal: string): Promise<Lock> {
     const other = await findOther(journal, path);
     if (other === undefined) return { release };
     await release();
-    if (tries === TRIES) throw inUse(journal, other);
+    if (tries === TRIES) throw await inUse(journal, other);
     await delay(Math.random() * MAX_PAUSE_MS);
   }
 }
 
 interface OtherLock {
   path: string;
-  /** Undefined when its file can't be understood: it is being written, or is damaged. */
+  /** Undefined when its name is none of ours. */
   owner: Owner | undefined;
 }
 
 /** A lock of somebody else who is alive; those of the dead are removed. */
 async function findOther(journal: string, mine: string): Promise<OtherLock | undefined> {
   const directory = dirname(journal);
-  const prefix = `${basename(journal)}.lock.`;
+  const prefix = basename(lockPrefix(journal));
   for (const name of await readdir(directory)) {
     const path = join(directory, name);
     if (!name.startsWith(prefix) || name === basename(mine)) continue;
-    const content = await readIfThere(path);
-    if (content === undefined) continue;
-    const owner = parseOwner(content);
+    const owner = parseName(name.slice(prefix.length));
     if (owner === undefined || (await isAlive(owner))) return { path, owner };
     await rm(path, { force: true });
   }
   return undefined;
 }
 
-function inUse(journal: string, { path, owner }: OtherLock) {
-  const who = owner === undefined ? 'another run' : `process ${owner.pid} on ${owner.host}`;
+async function inUse(journal: string, { path, owner }: OtherLock) {
+  const host = (await readFile(path, 'utf8').catch(() => '')) || 'another machine';
+  const who = owner === undefined ? 'another run' : `process ${owner.pid} on ${host}`;
   return inputError(
     `${journal} is in use by ${who}`,
     `Wait for it to end. If it is certainly over, delete ${path}`,
   );
 }
 
-async function readIfThere(path: string): Promise<string | undefined> {
-  try {
-    return await readFile(path, 'utf8');
-  } catch (error) {
-    if (hasCode(error, 'ENOENT')) return undefined;
-    throw error;
-  }
+function lockPrefix(journal: string): string {
+  return `${journal}.lock.`;
 }
 
-function parseOwner(content: string): Owner | undefined {
-  try {
-    const value: unknown = JSON.parse(content);
-    if (typeof value !== 'object' || value === null) return undefined;
-    const { pid: owner, host, started } = { pid: 0, host: '', started: '', ...value };
-    return Number.isInteger(owner) && owner > 0 ? { pid: owner, host, started } : undefined;
-  } catch {
-    return undefined;
-  }
+function lockName({ pid: id, started, host }: Owner): string {
+  return [id, started, host, randomBytes(4).toString('hex')].join('.');
+}
+
+function parseName(name: string): Owner | undefined {
+  const [, id = '', started = '', host = ''] =
+    /^([1-9]\d*)\.(\d*)\.([0-9a-f]{8})\.[0-9a-f]{8}$/.exec(name) ?? [];
+  return id === '' ? undefined : { pid: Number(id), started, host };
+}
+
+/** Short and of plain characters, whatever the machine is called. */
+function hostId(): string {
+  return hash('sha256', hostname()).slice(0, 8);
 }
 
 /** A process of another machine can't be asked, and counts as alive. */
 async function isAlive(owner: Owner): Promise<boolean> {
-  if (owner.host !== hostname()) return true;
+  if (owner.host !== hostId()) return true;
   try {
     kill(owner.pid, 0);
   } catch (error) {
