@@ -42,6 +42,11 @@ async function serve(
   const publicUrl = settings.publicUrl ?? publicUrlOf(listener.url);
   const store = await openStore({ ...settings, publicUrl });
   const devKey = dev ? await createDevAccount(store, Date.now()) : undefined;
+  if (dev && devKey === undefined) {
+    logger.info(
+      'the database has accounts, so --dev made none: shortlink-server accounts list and keys create give a new key',
+    );
+  }
   const metrics = new Metrics();
   metrics.watchProcess();
   const service = createService({

@@ -157,6 +157,8 @@ describe('a serving process', () => {
     expect(
       (await post({ ...second, key: first.key }, { target_url: 'https://a.example/' })).status,
     ).toBe(201);
+    second.child.kill('SIGTERM');
+    expect((await second.ended).stderr).toContain('the database has accounts, so --dev made none');
   });
 
   test('the public URL is what it was given', async () => {
