@@ -46,7 +46,7 @@ async function validate(
     ids.length > 0 ? deps.store.ownedDomains(caller.accountId, ids) : new Set<string>(),
   ]);
   const { isAllowedHost } = deps;
-  const checked = validateEntries(outline.value, { isOwnHost, isAllowedHost, ownedDomains });
+  const checked = await validateEntries(outline.value, { isOwnHost, isAllowedHost, ownedDomains });
   if (!checked.ok) throw invalidBatch(checked.details);
   return checked.value;
 }
