@@ -6,4 +6,4 @@
 
 export { type Fault, type FaultRule, FaultScript } from './faults.ts';
 export { startTestServer, type TestServer, type TestServerOptions } from './start-test-server.ts';
-export type { TestServiceOptions } from './test-service.ts';
+export type { TestServiceOptions, TestSubject } from './test-service.ts';

@@ -4,9 +4,7 @@
  * @packageDocumentation
  */
 import { type HttpHandler, HttpResponse, http } from 'msw';
-import type { Store } from '../store/store.ts';
-import type { FaultScript } from './faults.ts';
-import { startTestService, type TestServiceOptions } from './test-service.ts';
+import { startTestService, type TestServiceOptions, type TestSubject } from './test-service.ts';
 
 export type { TestServiceOptions };
 
@@ -16,19 +14,12 @@ export interface MswHandlersOptions extends TestServiceOptions {
   baseUrl?: string | undefined;
 }
 
-/** The service behind the handlers. */
-export interface MswHandlers {
+/** The service behind the handlers. A `drop` among its faults is a network error here. */
+export interface MswHandlers extends TestSubject {
   /** For `setupServer(...handlers)` or `worker.use(...handlers)`: all paths of the base address. */
   handlers: HttpHandler[];
   /** The base address to give to the client. */
   url: string;
-  /** A key of the account. */
-  apiKey: string;
-  accountId: string;
-  /** What the service remembers, to look at or to prepare. */
-  store: Store;
-  /** The faults still to happen; more can be added. A `drop` is a network error here. */
-  faults: FaultScript;
   /** Ends the jobs and forgets everything. */
   close: () => Promise<void>;
   [Symbol.asyncDispose]: () => Promise<void>;

@@ -1,22 +1,13 @@
 import { listen } from '../serve.ts';
-import type { Store } from '../store/store.ts';
-import type { FaultScript } from './faults.ts';
-import { startTestService, type TestServiceOptions } from './test-service.ts';
+import { startTestService, type TestServiceOptions, type TestSubject } from './test-service.ts';
 
 /** Options of {@link startTestServer}. */
 export type TestServerOptions = TestServiceOptions;
 
 /** A server for one test. */
-export interface TestServer {
+export interface TestServer extends TestSubject {
   /** Base address, `http://127.0.0.1:port`. */
   url: string;
-  /** A key of the account. */
-  apiKey: string;
-  accountId: string;
-  /** What the server remembers, to look at or to prepare. */
-  store: Store;
-  /** The faults still to happen; more can be added. */
-  faults: FaultScript;
   /** Cuts every connection and forgets everything. */
   close: () => Promise<void>;
   [Symbol.asyncDispose]: () => Promise<void>;

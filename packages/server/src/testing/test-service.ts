@@ -23,8 +23,8 @@ export interface TestServiceOptions {
   now?: (() => number) | undefined;
 }
 
-/** A whole service in memory, with one account and key. */
-export interface TestService {
+/** What a test has of its service: one account and key, and a way to look inside. */
+export interface TestSubject {
   /** A key of the account. */
   apiKey: string;
   accountId: string;
@@ -32,6 +32,10 @@ export interface TestService {
   store: Store;
   /** The faults still to happen; more can be added. */
   faults: FaultScript;
+}
+
+/** A whole service in memory. */
+export interface TestService extends TestSubject {
   /** Answers one request, or cuts its connection where a fault says so. */
   answer: Fetch;
   /** Ends the jobs and forgets everything. */

@@ -1,5 +1,6 @@
 import { Client } from 'pg';
 import { generateCode } from '../../domain/codes.ts';
+import type { MigrationReport } from '../migration.ts';
 import { shortUrlMaker } from '../short-url.ts';
 import type { Store } from '../store.ts';
 import { connectionConfig, databaseName } from './connection.ts';
@@ -7,7 +8,7 @@ import { Database } from './database.ts';
 import { endSoon } from './end-soon.ts';
 import { PgBossQueue } from './job-queue.ts';
 import { LinkChanges } from './link-changes.ts';
-import { type MigrationReport, migrate } from './migrate.ts';
+import { migrate } from './migrate.ts';
 import { migrations } from './migrations/index.ts';
 import { hostnameLookup } from './operations/hostnames.ts';
 import { toStoreError } from './postgres-errors.ts';

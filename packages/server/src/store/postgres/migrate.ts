@@ -1,19 +1,6 @@
 import type { Client } from 'pg';
+import type { Migration, MigrationReport } from '../migration.ts';
 import { StoreError } from '../store-error.ts';
-
-/** One step of the schema. */
-export interface Migration {
-  /** 1, 2, 3 and so on, without gaps. */
-  version: number;
-  name: string;
-  sql: string;
-}
-
-/** Schema versions before and after; 0 is an empty database. Equal when there was nothing to do. */
-export interface MigrationReport {
-  from: number;
-  to: number;
-}
 
 /** Held while the schema is looked at and changed. Any number will do that nobody else uses in this database. */
 const LOCK = 7_305_812_447;

@@ -1,10 +1,11 @@
 import { generateCode } from '../../domain/codes.ts';
+import type { MigrationReport } from '../migration.ts';
 import { shortUrlMaker } from '../short-url.ts';
 import type { Store } from '../store.ts';
 import { backupSqlite } from './backup.ts';
 import { BUSY_TIMEOUT_MS, Database } from './database.ts';
 import { InlineWriter } from './inline-writer.ts';
-import { type MigrationReport, migrate } from './migrate.ts';
+import { migrate } from './migrate.ts';
 import { migrations } from './migrations/index.ts';
 import { openFile } from './open-file.ts';
 import { SqliteStore } from './sqlite-store.ts';

@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
 import { NOW, PUBLIC_URL } from '../contract/fixtures.ts';
+import type { Migration } from '../migration.ts';
 import { Database } from './database.ts';
 import { migrateSqlite, openSqliteStore } from './index.ts';
-import { type Migration, migrate } from './migrate.ts';
+import { migrate } from './migrate.ts';
 import { useDatabasePath } from './temp-database.test-suite.ts';
 
 const path = useDatabasePath();

@@ -1,19 +1,6 @@
+import type { Migration, MigrationReport } from '../migration.ts';
 import { StoreError } from '../store-error.ts';
 import type { Database } from './database.ts';
-
-/** One step of the schema. */
-export interface Migration {
-  /** 1, 2, 3 and so on, without gaps. */
-  version: number;
-  name: string;
-  sql: string;
-}
-
-/** Schema versions before and after; 0 is an empty database. Equal when there was nothing to do. */
-export interface MigrationReport {
-  from: number;
-  to: number;
-}
 
 const VERSION_TABLE = `
   CREATE TABLE IF NOT EXISTS schema_migrations (

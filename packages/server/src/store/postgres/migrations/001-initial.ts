@@ -1,4 +1,4 @@
-import type { Migration } from '../migrate.ts';
+import type { Migration } from '../../migration.ts';
 
 /**
  * Times are milliseconds since the epoch. `position` is insertion order, which is how lists are sorted. Text of clients

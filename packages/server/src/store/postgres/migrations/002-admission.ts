@@ -1,4 +1,4 @@
-import type { Migration } from '../migrate.ts';
+import type { Migration } from '../../migration.ts';
 
 /**
  * Counts requests of one account that arrived together, one per element of `keys` in the order of their arrival: the first

@@ -1,4 +1,4 @@
-import type { Migration } from '../migrate.ts';
+import type { Migration } from '../../migration.ts';
 
 /** Which limit refused a key's requests, by the minute, for the usage answer and the analytics page. */
 export const keyRefusals: Migration = {

@@ -1,4 +1,4 @@
-import type { Migration } from '../migrate.ts';
+import type { Migration } from '../../migration.ts';
 import { initial } from './001-initial.ts';
 import { keyRefusals } from './002-key-refusals.ts';
 
