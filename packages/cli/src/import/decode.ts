@@ -3,9 +3,9 @@ import { chooseEncoding } from './encodings.ts';
 import { invalidBytesError } from './invalid-bytes.ts';
 
 /** Bytes per read: large enough that the hop to the thread pool costs nothing, small enough to stay in the cache. */
-const CHUNK_BYTES = 64 * 1024;
+const BLOCK_BYTES = 64 * 1024;
 
-/** Room before each read for the beginning of a line that the read before it ended in. */
+/** Room before each block for the beginning of a line that the block before it ended in. */
 const CARRY_BYTES = 8 * 1024;
 
 const LF = 10;
@@ -28,51 +28,61 @@ export interface DecodeOptions {
  * @throws CliError (exit code 2) that names line and byte, when the bytes are not in the encoding
  */
 export async function* decodeFile(path: string, options: DecodeOptions): AsyncGenerator<string> {
+  let decoder: InstanceType<typeof TextDecoder> | undefined;
+  let offset = 0;
+  const decode = async (bytes: Uint8Array, isLast: boolean): Promise<string> => {
+    if (decoder === undefined) {
+      const encoding = chooseEncoding(bytes, options.encoding);
+      options.onEncoding?.(encoding);
+      decoder = new TextDecoder(encoding, { fatal: true });
+    }
+    try {
+      const text = decoder.decode(bytes, { stream: !isLast });
+      offset += bytes.length;
+      return text;
+    } catch {
+      throw await invalidBytesError(path, options.name, decoder.encoding, offset);
+    }
+  };
+
+  let carry = Buffer.alloc(0);
+  for await (const { buffer, end } of readBlocks(path)) {
+    options.onBytes?.(buffer.subarray(CARRY_BYTES, end));
+    const start = CARRY_BYTES - carry.length;
+    carry.copy(buffer, start);
+    const cut = cutAtLine(buffer, start, end);
+    if (cut > start) yield await decode(buffer.subarray(start, cut), false);
+    carry = Buffer.from(buffer.subarray(cut, end));
+  }
+  const text = await decode(carry, true);
+  if (text !== '') yield text;
+}
+
+/**
+ * The blocks of a file, each from {@link CARRY_BYTES} to `end` of its buffer, which is used again later. The next one is read while
+ * this one is parsed.
+ */
+async function* readBlocks(path: string): AsyncGenerator<{ buffer: Buffer; end: number }> {
   const file = await open(path, 'r');
-  let reading: ReturnType<typeof file.read<Buffer>> | undefined;
+  const read = (into: Buffer) => {
+    const reading = file.read(into, CARRY_BYTES, BLOCK_BYTES, null);
+    // It may fail before anybody awaits it; whoever does will see it.
+    reading.catch(() => {});
+    return reading;
+  };
+  const size = CARRY_BYTES + BLOCK_BYTES;
+  let spare: Buffer = Buffer.allocUnsafe(size);
+  let reading = read(Buffer.allocUnsafe(size));
   try {
-    // The next piece is read while this one is parsed.
-    const size = CARRY_BYTES + CHUNK_BYTES;
-    const buffers = [Buffer.allocUnsafe(size), Buffer.allocUnsafe(size)] as const;
-    let turn: 0 | 1 = 0;
-    const readNext = () => {
-      const read = file.read(buffers[turn], CARRY_BYTES, CHUNK_BYTES, null);
-      // It may fail before anybody awaits it; whoever does will see it.
-      read.catch(() => {});
-      return read;
-    };
-    reading = readNext();
-    let decoder: InstanceType<typeof TextDecoder> | undefined;
-    let offset = 0;
-    let carry: Uint8Array = new Uint8Array();
     for (;;) {
       const { bytesRead, buffer } = await reading;
-      const start = CARRY_BYTES - carry.length;
-      const end = CARRY_BYTES + bytesRead;
-      buffer.set(carry, start);
-      turn = turn === 0 ? 1 : 0;
-      if (bytesRead > 0) options.onBytes?.(buffer.subarray(CARRY_BYTES, end));
-      const cut = bytesRead === 0 ? end : cutAtLine(buffer, start, end);
-      carry = Uint8Array.from(buffer.subarray(cut, end));
-      reading = readNext();
-      const bytes = buffer.subarray(start, cut);
-      if (decoder === undefined) {
-        const encoding = chooseEncoding(buffer.subarray(start, end), options.encoding);
-        options.onEncoding?.(encoding);
-        decoder = new TextDecoder(encoding, { fatal: true });
-      }
-      let text: string;
-      try {
-        text = decoder.decode(bytes, { stream: bytesRead > 0 });
-      } catch {
-        throw await invalidBytesError(path, options.name, decoder.encoding, offset);
-      }
-      if (text !== '') yield text;
       if (bytesRead === 0) return;
-      offset += bytes.length;
+      reading = read(spare);
+      yield { buffer, end: CARRY_BYTES + bytesRead };
+      spare = buffer;
     }
   } finally {
-    await reading?.catch(() => {});
+    await reading.catch(() => {});
     await file.close();
   }
 }

@@ -8,7 +8,7 @@ const LOOK_MS = 10;
 
 /**
  * Keeps the heap of an import small until the function that is returned is called. V8 lets it grow to a multiple of what lives in
- * it, and an import of a million rows leaves so much behind that 30 MB of live rows became 300 MB of memory; this makes it 180.
+ * it, and an import of a million rows leaves so much behind that 30 MB of live rows became 300 MB of memory; this makes it 160.
  * V8 reads both flags whenever it decides, so they may be set while the program runs; there is no other way from inside.
  */
 export function keepHeapSmall(): () => void {

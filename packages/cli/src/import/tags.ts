@@ -12,9 +12,12 @@ export function splitTags(cell: string, separator: string | undefined): string[]
   const text = trimmed(cell);
   if (text === '') return [];
   const strings = jsonStrings(text);
-  if (strings === undefined && separator === undefined) return cut(text);
-  const tags = (strings ?? text.split(separator ?? '')).map(trimmed);
-  return tags.filter((tag) => tag !== '');
+  if (strings !== undefined) return withoutEmpty(strings);
+  return separator === undefined ? cut(text) : withoutEmpty(text.split(separator));
+}
+
+function withoutEmpty(parts: readonly string[]): string[] {
+  return parts.map(trimmed).filter((tag) => tag !== '');
 }
 
 /** Cuts at the usual separators, character by character: a pattern or a search for each of them costs twice as much. */
