@@ -109,6 +109,11 @@ export class ImportHarness {
       .map((row) => row.at(-2) ?? '');
   }
 
+  /** Links that the service made, and how many of them it was asked for more than once. */
+  created(): { links: number; duplicates: number } {
+    return { links: this.service.created.size, duplicates: this.service.duplicates };
+  }
+
   dispose(): void {
     rmSync(this.directory, { recursive: true, force: true });
   }

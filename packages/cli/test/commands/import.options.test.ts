@@ -1,0 +1,149 @@
+import { readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { GOOD, scene, urls } from '../import-scene.ts';
+
+describe('options reach the request', () => {
+  test('--map, --tag-separator, --delimiter, --encoding, --input-format', async () => {
+    const text = Buffer.from('Ziel|Wörter\nhttps://example.com/ä|rot+grün\n', 'latin1');
+    const { run, bodies } = await scene(text as unknown as string);
+    const result = await run([
+      ...['--map', 'target_url=ziel', '--map', 'tags=WÖRTER', '--tag-separator', '+'],
+      ...['--delimiter', '|', '--encoding', 'windows-1252', '--input-format', 'csv'],
+    ]);
+    expect(result.exitCode, result.stderr).toBe(0);
+    expect(bodies()[0].links).toEqual([
+      { target_url: 'https://example.com/ä', tags: ['rot', 'grün'] },
+    ]);
+  });
+
+  test('--delimiter tab', async () => {
+    const { run, bodies } = await scene('url\ttitle\nhttps://example.com/a\tA\n');
+    await run(['--delimiter', 'tab']);
+    expect(bodies()[0].links).toEqual([{ target_url: 'https://example.com/a', title: 'A' }]);
+  });
+
+  test('--tag, --domain and --redirect-type, for rows without their own', async () => {
+    const { run, bodies } = await scene(
+      'url,tags\nhttps://example.com/a,own\nhttps://example.com/b,\n',
+    );
+    await run(['--tag', 'x', '--tag', 'y', '--domain', 'd1', '--redirect-type', '307']);
+    expect(bodies()[0].links).toEqual([
+      expect.objectContaining({ tags: ['own'], redirect_type: 307 }),
+      expect.objectContaining({ tags: ['x', 'y'], redirect_type: 307 }),
+    ]);
+    expect(bodies()[0].domain_id).toBe('d1');
+  });
+
+  test('--from names the export', async () => {
+    const { run, bodies } = await scene(
+      'Short link,Destination URL,Clicks,Created at\nhttps://dub.sh/x,https://example.com/a,1,2026\n',
+    );
+    const result = await run(['--from', 'dub']);
+    expect(result.exitCode, result.stderr).toBe(0);
+    expect(result.stderr).toContain('an export of dub');
+    expect(bodies()[0].links[0].target_url).toBe('https://example.com/a');
+  });
+
+  test('--batch-size cuts batches, --concurrency and --rpm are taken', async () => {
+    const { run, bodies } = await scene(urls(5), 'urls.txt');
+    const result = await run(['--batch-size', '2', '--concurrency', '1', '--rpm', '6000']);
+    expect(result.exitCode, result.stderr).toBe(0);
+    expect(bodies().map(({ links }) => links.length)).toEqual([2, 2, 1]);
+  });
+
+  test('--idempotency sends a key', async () => {
+    const { run, service } = await scene(urls(1), 'urls.txt');
+    await run();
+    expect(service.requests[0]?.headers['idempotency-key']).toBeUndefined();
+    await run(['--idempotency', '--restart']);
+    expect(service.requests[1]?.headers['idempotency-key']).toBeTypeOf('string');
+  });
+});
+
+describe('several files', () => {
+  async function two(first: string, second: string) {
+    const made = await scene(first, 'one.csv');
+    const other = join(made.folder, 'two.csv');
+    await writeFile(other, second);
+    return { ...made, other };
+  }
+
+  test('one after the other, each with its own results, in one object', async () => {
+    const { run, other, input } = await two(GOOD, 'url\nhttps://example.com/c\n');
+    const result = await run([other, '--json']);
+    expect(JSON.parse(result.stdout)).toMatchObject({
+      rows: 3,
+      created: 3,
+      requests: 2,
+      files: [
+        { file: input, created: 2, requests: 1 },
+        { file: other, created: 1, requests: 1 },
+      ],
+    });
+    await stat(`${input}.results.csv`);
+    await stat(`${other}.results.csv`);
+  });
+
+  test('the one that stops is the last', async () => {
+    const { run, other, bodies } = await two('url\nnope\n', GOOD);
+    expect((await run([other])).exitCode).toBe(2);
+    expect(bodies()).toEqual([]);
+  });
+
+  test('the gravest exit code of those that finish', async () => {
+    const { run, other } = await two(`${GOOD}nope,C\n`, GOOD);
+    expect((await run([other, '--max-rejects', 'all'])).exitCode).toBe(3);
+  });
+
+  test.each(['--output', '--rejects', '--journal'])('%s is for one file', async (option) => {
+    const { run, other, service } = await two(GOOD, GOOD);
+    const result = await run([other, option, 'x']);
+    expect(result.exitCode).toBe(2);
+    expect(result.stderr).toContain(option);
+    expect(service.requests).toEqual([]);
+  });
+
+  test('not twice, not with stdin, not the results of another', async () => {
+    const { run, input } = await two(GOOD, GOOD);
+    expect((await run([input])).stderr).toMatch(/given twice/);
+    expect((await run(['-'])).stderr).toMatch(/imported alone/);
+    expect((await run([`${input}.results.csv`])).stderr).toMatch(/written by the import of/);
+  });
+});
+
+test.each([
+  [['--map', 'url=URL'], /no field url\. Fields: target_url, title/],
+  [['--map', 'target_url'], /looks like target_url="Long URL"/],
+  [['--map', 'title=A', '--map', 'title=B'], /title is mapped twice/],
+  [['--map', 'title=Nope'], /Nope/],
+  [['--from', 'tinyurll'], /preset/],
+  [['--input-format', 'xlsx'], /auto, csv, tsv, jsonl, urls/],
+  [['--delimiter', ';;'], /one character/],
+  [['--tag-separator', ''], /not be empty/],
+  [['--encoding', 'klingon'], /Encoding Standard/],
+  [['--output-format', 'xml'], /csv, jsonl/],
+  [['--redirect-type', '308'], /301, 302, 307/],
+  [['--batch-size', '10001'], /from 1 to 10000/],
+  [['--batch-size', 'big'], /from 1 to 10000/],
+  [['--concurrency', '0'], /from 1 to 64/],
+  [['--rpm', '0'], /whole number/],
+  [['--max-wait', 'long'], /90s, 5m, 26h/],
+  [['--max-rejects', 'some'], /whole number/],
+  [['--on-unknown', 'panic'], /stop, retry, skip/],
+  [['--journal', '-'], /--journal must be a file/],
+  [['-o', 'same', '--rejects', './same'], /--rejects and --output are the same file/],
+])('%j is a usage error and sends nothing', async (args, words) => {
+  const { run, service } = await scene(GOOD);
+  const result = await run(args);
+  expect(result.exitCode).toBe(2);
+  expect(result.stderr).toMatch(words);
+  expect(service.requests).toEqual([]);
+});
+
+test('the input is never overwritten', async () => {
+  const { run, input } = await scene(GOOD);
+  const result = await run(['-o', input]);
+  expect(result.exitCode).toBe(2);
+  expect(await readFile(input, 'utf8')).toBe(GOOD);
+});

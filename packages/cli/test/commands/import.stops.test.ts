@@ -1,0 +1,109 @@
+import { readFile } from 'node:fs/promises';
+import { describe, expect, test } from 'vitest';
+import { BATCH, GOOD, scene, urls } from '../import-scene.ts';
+import { KEY } from '../stub-service.ts';
+import type { CliOptions } from '../test-io.ts';
+
+describe('what the service says ends the run with its exit code', () => {
+  test.each([
+    [401, { error: 'no' }, {}, 4, 'authentication', /auth login/],
+    [403, { error: 'no' }, {}, 4, 'authentication', /shortlinks:write/],
+    [
+      403,
+      { error: '1 of 1', upgrade: true, limit: 'links' },
+      {},
+      5,
+      'plan_limit',
+      /shortlink usage/,
+    ],
+    [429, { error: 'slow' }, { 'Retry-After': '7200' }, 6, 'rate_limit', /2 h.*--max-wait/],
+  ])('%i %j', async (status, body, headers, exitCode, reason, words) => {
+    const { run, service, input } = await scene(GOOD);
+    service.answer(BATCH, { status, body, headers }, { status, body, headers });
+    const plain = await run();
+    expect(plain.exitCode).toBe(exitCode);
+    expect(plain.stderr).toMatch(words);
+    expect(plain.stderr).toContain(`To go on: shortlink import ${input}`);
+    const json = await run(['--json']);
+    expect(JSON.parse(json.stdout)).toMatchObject({
+      exit_code: exitCode,
+      unsent: 2,
+      files: [{ stopped: { reason } }],
+    });
+    const goesOn = await run();
+    expect(goesOn.exitCode, goesOn.stderr).toBe(0);
+  });
+
+  test('a lost connection: exit 7, nothing sent twice; --on-unknown skip leaves it, retry sends it', async () => {
+    const { run, service, bodies } = await scene(GOOD);
+    service.answer(BATCH, { status: 0, drop: true });
+    const lost = await run();
+    expect(lost.exitCode).toBe(7);
+    expect(lost.stderr).toMatch(/--on-unknown/);
+    expect((await run()).exitCode).toBe(7);
+    expect((await run(['--on-unknown', 'skip'])).exitCode).toBe(7);
+    expect(bodies()).toHaveLength(1);
+    const retried = await run(['--on-unknown', 'retry']);
+    expect(retried.exitCode, retried.stderr).toBe(0);
+    expect(bodies()).toHaveLength(2);
+  });
+
+  test('--max-wait lets it wait', async () => {
+    const { run, service } = await scene(GOOD);
+    const slow = { status: 429, body: { error: 'slow' }, headers: { 'Retry-After': '1' } };
+    service.answer(BATCH, slow, slow);
+    expect((await run(['--max-wait', '500ms'])).exitCode).toBe(6);
+    expect((await run(['--max-wait', '2s'])).exitCode).toBe(0);
+  });
+});
+
+describe('Ctrl-C', () => {
+  /** Presses it when the service has seen this many requests. */
+  const pressAt = (requests: unknown[], ...counts: number[]): CliOptions['onStart'] => {
+    return ({ interrupt }) => {
+      const timer = setInterval(() => {
+        const [next] = counts;
+        if (next !== undefined && requests.length >= next) {
+          counts.shift();
+          interrupt();
+        }
+        if (counts.length === 0) clearInterval(timer);
+      }, 5);
+    };
+  };
+
+  test('once: the batch in flight ends, nothing more is sent, the way on is printed', async () => {
+    const { run, service, bodies, input } = await scene(urls(4), 'urls.txt');
+    const args = ['--batch-size', '2', '--api-key', KEY];
+    const results = ['https://example.com/0', 'https://example.com/1'].map((target_url, i) => ({
+      target_url,
+      code: `k${i}`,
+      short_url: `https://sho.rt/k${i}`,
+    }));
+    const body = { status: 'completed', total: 2, results };
+    service.answer(BATCH, { status: 200, body, afterMs: 150 });
+    const stopped = await run(args, { onStart: pressAt(service.requests, 1) });
+    expect(stopped.exitCode, stopped.stderr).toBe(130);
+    expect(bodies()).toHaveLength(1);
+    expect(stopped.stderr).toContain('Stopping after the batches in flight');
+    expect(stopped.stderr).toContain(
+      `To go on: shortlink import ${input} --batch-size 2 --api-key "$SHORTLINK_API_KEY"`,
+    );
+    expect(stopped.stderr).not.toContain(KEY);
+    expect(stopped.stderr).toMatch(/created\s+│\s+2 │/);
+    const goesOn = await run(args);
+    expect(goesOn.exitCode, goesOn.stderr).toBe(0);
+    expect(bodies()).toHaveLength(2);
+    expect(await readFile(`${input}.results.csv`, 'utf8')).toContain('https://sho.rt/k1');
+  });
+
+  test('twice: it ends at once, and what was in flight is unknown', async () => {
+    const { run, service } = await scene(urls(4), 'urls.txt');
+    service.answer(BATCH, { status: 200, afterMs: 10_000 });
+    const stopped = await run(['--batch-size', '2'], {
+      onStart: pressAt(service.requests, 1, 1),
+    });
+    expect(stopped.exitCode, stopped.stderr).toBe(130);
+    expect(stopped.stderr).toMatch(/unknown\s+│\s+2 │/);
+  });
+});
