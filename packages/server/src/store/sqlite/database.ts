@@ -116,9 +116,11 @@ type DatabaseClass = typeof DatabaseSync;
 
 /** Loads the driver when first needed: as `DatabaseSync` up to Node 24, as `Database` from Node 26 on. */
 function databaseClass(): DatabaseClass {
-  const driver: { DatabaseSync?: DatabaseClass; Database?: DatabaseClass } = loadDriver();
+  const driver: { DatabaseSync?: DatabaseClass; Database?: DatabaseClass } = loadDriver() ?? {};
   const found = driver.DatabaseSync ?? driver.Database;
-  if (found === undefined) throw new Error('This version of Node has no usable node:sqlite.');
+  if (found === undefined) {
+    throw new Error(`SQLite needs Node 22.13 or newer, and this is ${process.version}.`);
+  }
   return found;
 }
 
@@ -126,7 +128,7 @@ function databaseClass(): DatabaseClass {
  * Node 22 prints an ExperimentalWarning when `node:sqlite` is loaded. It would be the first line of every admin command, so
  * that one warning, and no other, is kept back during this one call.
  */
-function loadDriver(): typeof import('node:sqlite') {
+function loadDriver(): typeof import('node:sqlite') | undefined {
   const emitWarning = process.emitWarning;
   process.emitWarning = (warning: string | Error, ...rest: unknown[]) => {
     if (rest[0] === 'ExperimentalWarning' && String(warning).startsWith('SQLite ')) return;
