@@ -14,14 +14,20 @@ export interface QuotaWait {
   isUsedUp: boolean;
 }
 
+/** Of a window: what is left, and when it ends at the earliest and at the latest. */
+interface KnownWindow {
+  remaining: number;
+  endsAfter: number;
+  endsAt: number;
+}
+
 /**
  * What the service tells of the account's quota in its `RateLimit` headers, where it sends them. Requests go out as fast as they come
  * while there is some left, and wait for the next window when there is none, so that no 429 is needed to learn it.
  */
 export class Quota {
   readonly #clock: Pick<Clock, 'now'>;
-  /** `endsAt` is when the window ends at the latest. */
-  readonly #windows = new Map<string, { remaining: number; endsAt: number }>();
+  readonly #windows = new Map<string, KnownWindow>();
   #inFlight = 0;
   /** A window has ended, and no answer has told of the next one: then requests go out one by one. */
   #isUnsure = false;
@@ -61,15 +67,25 @@ export class Quota {
     if (windows.length > 0) this.#isUnsure = false;
     const now = this.#clock.now();
     for (const { name, remaining, resetMs } of windows) {
-      const endsAt = now + resetMs;
+      // The service wrote this between the sending and now.
+      const told = {
+        remaining,
+        endsAfter: sentAt + resetMs - RESOLUTION_MS,
+        endsAt: now + resetMs,
+      };
       const known = this.#windows.get(name);
-      // The service wrote this between the sending and now. Answers overtake each other, and within a window the quota only
-      // shrinks: unless this is certainly a later window, the worse of the two holds.
-      const isLater = known === undefined || sentAt + resetMs - RESOLUTION_MS > known.endsAt;
-      this.#windows.set(name, {
-        remaining: isLater ? remaining : Math.min(known.remaining, remaining),
-        endsAt: isLater ? endsAt : Math.min(known.endsAt, endsAt),
-      });
+      if (known === undefined || told.endsAfter > known.endsAt) this.#windows.set(name, told);
+      // Answers overtake each other: one of a window before this says nothing.
+      else if (told.endsAt >= known.endsAfter) this.#windows.set(name, narrowed(known, told));
     }
   }
+}
+
+/** What two answers tell of one window. The quota only shrinks within it, so the worse of the two holds. */
+function narrowed(one: KnownWindow, other: KnownWindow): KnownWindow {
+  return {
+    remaining: Math.min(one.remaining, other.remaining),
+    endsAfter: Math.max(one.endsAfter, other.endsAfter),
+    endsAt: Math.min(one.endsAt, other.endsAt),
+  };
 }
