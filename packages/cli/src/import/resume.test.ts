@@ -196,7 +196,7 @@ describe('jobs', () => {
             },
           }
         : undefined;
-    const summary = await world.import({ batchSize: 10 });
+    const summary = await world.import({ batchSize: 10, concurrency: 1 });
     expect(summary).toMatchObject({ created: 20, failed: 10, stopped: undefined });
     expect(world.table()[14]?.at(-1)).toContain('is no good');
     expect(await world.import()).toMatchObject({ created: 20, failed: 10, requests: 0 });
