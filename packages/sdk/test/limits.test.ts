@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { RateLimitError } from '../src/errors/rate-limit-error.ts';
-import type { CooldownEvent } from '../src/http/hooks.ts';
+import { RateLimitError } from '../src/errors/api-errors.ts';
+import type { CooldownEvent } from '../src/http/watching.ts';
 import type { ShortlinkOptions } from '../src/options.ts';
 import { JOB, json, LINK } from './answers.ts';
 import { FakeClock, InstantClock, settle } from './fake-clock.ts';

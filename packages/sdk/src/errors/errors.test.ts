@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { JOB } from '../../test/answers.ts';
 import * as sdk from '../index.ts';
-import { createApiError } from './create-api-error.ts';
+import { createApiError } from './api-errors.ts';
 
 /** A plain object: a namespace is not to be looked up by name. */
 const classes = { ...sdk };
