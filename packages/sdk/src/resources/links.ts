@@ -1,4 +1,3 @@
-import { batchJson } from '../bulk/batch-json.ts';
 import { createMany } from '../bulk/create-many.ts';
 import type { CreateManyDeps } from '../bulk/run-context.ts';
 import type { BulkItems, BulkSource, CreateManyOptions } from '../bulk/types.ts';
@@ -78,10 +77,9 @@ export class Links {
     options?: CreateManyOptions,
   ): BulkItems<T> {
     const deps: CreateManyDeps = {
-      createBatch: async (batch, requestOptions, watch) =>
-        await this.#postBatch(batchJson(batch), requestOptions, watch),
+      postBatch: async (body, requestOptions, watch) =>
+        await this.#postBatch(body, requestOptions, watch),
       waitForJob: (jobId, waitOptions) => this.#jobs.wait(jobId, waitOptions),
-      loadRun: (signal) => this.#transport.load(() => import('./batch-work.ts'), signal),
     };
     return createMany(deps, source, options);
   }

@@ -1,19 +1,18 @@
-import { BadRequestError } from '../errors/bad-request-error.ts';
-import { createApiError } from '../errors/create-api-error.ts';
-import type { ShortlinkError } from '../errors/shortlink-error.ts';
-import type { AttemptWatch } from '../http/attempt-watch.ts';
-import type { RequestOptions } from '../options.ts';
+import type { CreateManyDeps, WaitForJobOptions } from '../src/bulk/run-context.ts';
+import { BadRequestError } from '../src/errors/bad-request-error.ts';
+import { createApiError } from '../src/errors/create-api-error.ts';
+import type { ShortlinkError } from '../src/errors/shortlink-error.ts';
+import type { AttemptWatch } from '../src/http/attempt-watch.ts';
+import type { RequestOptions } from '../src/options.ts';
 import type {
   BatchAnswer,
   BatchLinkInput,
   BatchResultItem,
   CreateBatchBody,
-} from '../wire/batch.ts';
-import type { ErrorBody } from '../wire/error-body.ts';
-import type { Job } from '../wire/job.ts';
-import { MAX_SYNC_BATCH_LINKS } from '../wire/limits.ts';
-import { BulkRun } from './bulk-run.ts';
-import type { CreateManyDeps, WaitForJobOptions } from './run-context.ts';
+} from '../src/wire/batch.ts';
+import type { ErrorBody } from '../src/wire/error-body.ts';
+import type { Job } from '../src/wire/job.ts';
+import { MAX_SYNC_BATCH_LINKS } from '../src/wire/limits.ts';
 
 /** Decides about the n-th request (from 0): resolves to let it through, throws to refuse it. */
 export type Gate = (n: number, links: readonly BatchLinkInput[]) => void | Promise<void>;
@@ -23,7 +22,6 @@ export type Gate = (n: number, links: readonly BatchLinkInput[]) => void | Promi
  * refuse any request before it is carried out (`onBatch`), after it (`afterBatch`), or while its job runs (`onJob`).
  */
 export class FakeService implements CreateManyDeps {
-  readonly loadRun = async () => ({ BulkRun });
   onBatch: Gate = () => undefined;
   /** Holds the n-th request (from 0) before it is written, as a rate limit does. */
   onWait: (n: number) => void | Promise<void> = () => undefined;
@@ -37,23 +35,26 @@ export class FakeService implements CreateManyDeps {
   /** Times each target URL was carried out. */
   readonly created = new Map<string, number>();
   readonly requestOptions: RequestOptions[] = [];
+  readonly bodies: CreateBatchBody[] = [];
   readonly waits: WaitForJobOptions[] = [];
   readonly jobs = new Map<string, BatchResultItem[]>();
   waiting = 0;
   posting = 0;
   mostPosting = 0;
 
-  readonly createBatch = async (
-    body: CreateBatchBody,
+  readonly postBatch = async (
+    json: string,
     options: RequestOptions,
     watch: AttemptWatch,
   ): Promise<BatchAnswer> => {
+    const body: CreateBatchBody = JSON.parse(json);
     await abortable(this.onWait(this.waiting++), options.signal);
     await watch.beforeSend();
     options.signal?.throwIfAborted();
     const n = this.asked.length;
     this.asked.push(body.links.length);
     this.requestOptions.push(options);
+    this.bodies.push(body);
     this.posting += 1;
     this.mostPosting = Math.max(this.mostPosting, this.posting);
     try {
