@@ -25,7 +25,7 @@ export async function runBatch<T extends BatchLinkInput>(
   batch: Batch<T>,
 ): Promise<BatchEnd<T>> {
   const range = rangeOf(batch);
-  const wasFilling = run.isFilling;
+  const wasFilling = run.sizing.isFilling;
   const isJournalled = await emit(run, { ...range, type: 'planned' });
   if (!isJournalled || run.ending.aborted) return endedBefore(run, batch);
 
@@ -51,7 +51,7 @@ export async function runBatch<T extends BatchLinkInput>(
   }
   if (answer === undefined) {
     const [entry] = batch.refused.values();
-    if (entry !== undefined) run.notTaken(range, entry.cause);
+    if (entry !== undefined) run.sizing.allRefused(range, entry.cause);
     return completed(run, batch, []);
   }
   const sent = range.count - positionsOfRefused(batch).length;
@@ -190,11 +190,13 @@ async function refused<T extends BatchLinkInput>(
   wasFilling: boolean,
 ): Promise<BatchEnd<T>> {
   const range = rangeOf(batch);
-  const { largestTaken } = run;
+  const { largestTaken, mayFillAgain } = run.sizing;
   const count = range.count - positionsOfRefused(batch).length;
-  const hasOwnKey = run.options.idempotencyKey !== undefined;
-  const mayFill = !wasFilling || run.mayFillAgain;
-  const refusal = judgeRefusal(error, { count, largestTaken, hasOwnKey, mayFill });
+  const { idempotencyKey, domain_id } = run.options;
+  const hasOwnKey = idempotencyKey !== undefined;
+  const hasDomain = domain_id !== undefined;
+  const mayFill = !wasFilling || mayFillAgain;
+  const refusal = judgeRefusal(error, { count, largestTaken, hasOwnKey, hasDomain, mayFill });
   switch (refusal.type) {
     case 'resize':
       await emit(run, { ...range, type: 'resized', error });
@@ -212,7 +214,9 @@ async function refused<T extends BatchLinkInput>(
     case 'failed':
     case 'unknown': {
       await emit(run, { ...range, type: refusal.type, error });
-      run.notTaken(range, error);
+      const isBadEntry = refusal.type === 'failed' && range.count === 1;
+      if (isBadEntry) run.sizing.allRefused(range, error);
+      else run.sizing.notTaken(range);
       const outcome = { outcome: refusal.type, error: error.message, cause: error };
       const { first, inputs, refused: known } = batch;
       const outcomeAt = (offset: number) => {

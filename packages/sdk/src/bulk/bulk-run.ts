@@ -1,9 +1,8 @@
-import { InvalidOptionError } from '../errors/invalid-option-error.ts';
-import type { ShortlinkError } from '../errors/shortlink-error.ts';
 import type { BatchLinkInput } from '../wire/batch.ts';
 import { followJob, runBatch } from './batch-life.ts';
 import type { BatchPlan } from './batch-plan.ts';
-import { BatchQueue, cut, SizeDoubts } from './batch-queue.ts';
+import { BatchQueue, cut } from './batch-queue.ts';
+import { BatchSizing } from './batch-sizing.ts';
 import { OrderBuffer } from './order-buffer.ts';
 import { alignResults, outcomeOfResult, type SettledBatch } from './results.ts';
 import {
@@ -13,7 +12,7 @@ import {
   type RunContext,
   rangeOf,
 } from './run-context.ts';
-import { SourceReader } from './source-reader.ts';
+import { checkEntries, SourceReader } from './source-reader.ts';
 import type { BatchRange, BatchRecord, BulkSource, CreateManyOptions } from './types.ts';
 
 /** What a run works with, every default filled in. */
@@ -27,43 +26,24 @@ export interface BulkRunInit<T extends BatchLinkInput> {
 }
 
 /**
- * How many links the service may refuse, one after the other and before it took any, until the run ends: then it refuses
- * what all of them have in common, such as the `domain_id` of the run.
- */
-const MOST_REFUSED_LINKS = 1_000;
-
-/** How often in a row a batch may be cut to the room of the plan and refused all the same: others may fill it meanwhile. */
-const MOST_FILL_ATTEMPTS = 5;
-
-/**
  * One run of `createMany`: a loop that starts batches, and a generator that yields their links in order. Both wait on
  * one notifier and look again, so that nothing waits on a promise that may never settle.
  */
 export class BulkRun<T extends BatchLinkInput> implements RunContext {
   readonly deps: CreateManyDeps;
   readonly options: CreateManyOptions;
-  largestTaken = 0;
-  isFilling = false;
+  readonly sizing: BatchSizing;
 
   readonly #reader: SourceReader<T>;
   readonly #plan: BatchPlan;
   readonly #concurrency: number;
-  #batchSize: number;
 
   readonly #changed = new Notifier();
   readonly #settled = new OrderBuffer<SettledBatch<T>>();
   readonly #refused = new BatchQueue<T>();
-  readonly #doubts = new SizeDoubts();
   readonly #abort = new AbortController();
   readonly #ending = new AbortController();
   #inFlight = 0;
-  /** Batches up to this size go out side by side: the service took one, perhaps without some of its entries. */
-  #knownSize = 0;
-  /** Links that fit into the plan, for the next batch only. */
-  #room = Number.POSITIVE_INFINITY;
-  #fillAttempts = 0;
-  #refusedLinks = 0;
-  #lastRefusal: ShortlinkError | undefined;
   /** Links read and not yet yielded. */
   #held = 0;
   #sourceEnded = false;
@@ -74,7 +54,7 @@ export class BulkRun<T extends BatchLinkInput> implements RunContext {
     this.options = init.options;
     this.#reader = new SourceReader(init.source);
     this.#plan = init.plan;
-    this.#batchSize = init.batchSize;
+    this.sizing = new BatchSizing(init.batchSize);
     this.#concurrency = init.concurrency;
   }
 
@@ -86,22 +66,10 @@ export class BulkRun<T extends BatchLinkInput> implements RunContext {
     return this.#ending.signal;
   }
 
-  get mayFillAgain(): boolean {
-    return this.#fillAttempts < MOST_FILL_ATTEMPTS;
-  }
-
   taken(range: BatchRange, sent: number): void {
-    this.largestTaken = Math.max(this.largestTaken, sent);
-    this.#knownSize = Math.max(this.#knownSize, range.count);
-    this.#fillAttempts = 0;
-    this.#settleSize(range, sent === range.count);
+    this.sizing.taken(range, sent);
+    // Other batches of this size may go out now, while the job of this one runs.
     this.#changed.notify();
-  }
-
-  notTaken(range: BatchRange, error: ShortlinkError): void {
-    this.#refusedLinks += range.count;
-    this.#lastRefusal = error;
-    this.#settleSize(range, false);
   }
 
   endWith(reason: unknown): void {
@@ -167,7 +135,7 @@ export class BulkRun<T extends BatchLinkInput> implements RunContext {
   async #startBatches(): Promise<void> {
     try {
       while (!this.ending.aborted) {
-        const size = Math.min(this.#batchSize, this.#room);
+        const size = this.sizing.next;
         const refused = this.#refused.nextCount(size);
         if (refused > 0 ? this.#maySend(refused) : this.#mayRead()) {
           const batch = this.#refused.take(size);
@@ -188,34 +156,22 @@ export class BulkRun<T extends BatchLinkInput> implements RunContext {
     this.#changed.notify();
   }
 
-  /**
-   * A batch larger than any that the service has taken goes alone: if its size is refused, only one batch is. So does a batch
-   * that fills the plan, since the room is known only once no other batch is in flight.
-   */
   #maySend(count: number): boolean {
-    if (this.#inFlight === 0) return true;
-    return !this.isFilling && count <= this.#knownSize && this.#hasSlot();
-  }
-
-  #settleSize(range: BatchRange, isTakenWhole: boolean): void {
-    const isSize = this.#doubts.settle(range, isTakenWhole);
-    if (isSize) this.#batchSize = Math.min(this.#batchSize, this.largestTaken);
+    return this.#inFlight === 0 || (!this.sizing.goesAlone(count) && this.#hasSlot());
   }
 
   #mayRead(): boolean {
     if (this.#sourceEnded) return false;
-    const { count, record } = this.#plan.next(this.#batchSize);
+    const { count, record } = this.#plan.next(this.sizing.size);
     const isWithinMemory =
-      this.#held === 0 || this.#held + count <= this.#concurrency * this.#batchSize;
+      this.#held === 0 || this.#held + count <= this.#concurrency * this.sizing.size;
     return isWithinMemory && (isSettledBefore(record) ? this.#hasSlot() : this.#maySend(count));
   }
 
-  #hasSlot(): boolean {
-    return this.#inFlight < this.#concurrency;
-  }
+  #hasSlot = () => this.#inFlight < this.#concurrency;
 
   async #readNext(): Promise<void> {
-    const range = this.#plan.next(this.#batchSize);
+    const range = this.#plan.next(this.sizing.size);
     const inputs = await this.#read(range);
     if (inputs === undefined) return;
     this.#plan.advance(range, inputs.length);
@@ -280,11 +236,9 @@ export class BulkRun<T extends BatchLinkInput> implements RunContext {
   }
 
   #send(batch: Batch<T>): void {
-    if (this.largestTaken === 0 && this.#refusedLinks >= MOST_REFUSED_LINKS) {
-      this.endWith(this.#lastRefusal);
-      return;
-    }
-    this.#room = Number.POSITIVE_INFINITY;
+    const { hopeless } = this.sizing;
+    if (hopeless !== undefined) return this.endWith(hopeless);
+    this.sizing.started();
     this.#start(runBatch(this, batch), batch);
   }
 
@@ -305,19 +259,17 @@ export class BulkRun<T extends BatchLinkInput> implements RunContext {
         this.#settled.put(end.batch);
         break;
       case 'resized':
-        this.#batchSize = Math.min(this.#batchSize, end.size);
+        this.sizing.resized(end.size);
         this.#refused.put(batch);
         break;
       case 'split': {
-        const { count, first } = rangeOf(batch);
-        if (count > this.largestTaken) this.#doubts.add({ first, count });
-        this.#refused.put(...cut(batch, Math.ceil(count / 2)));
+        const range = rangeOf(batch);
+        this.sizing.split(range);
+        this.#refused.put(...cut(batch, Math.ceil(range.count / 2)));
         break;
       }
       case 'filled':
-        if (this.isFilling) this.#fillAttempts += 1;
-        this.isFilling = true;
-        this.#room = end.room;
+        this.sizing.filled(end.room);
         this.#refused.put(batch);
         break;
       case 'unsent':
@@ -340,14 +292,6 @@ class Notifier {
     this.#wakes = [];
     for (const wake of wakes) wake();
   }
-}
-
-/** @throws InvalidOptionError for an entry of the source that is no object */
-function checkEntries(entries: readonly unknown[], first: number): void {
-  const wrong = entries.findIndex((entry) => typeof entry !== 'object' || entry === null);
-  if (wrong < 0) return;
-  const expected = `a link, such as { target_url }, not ${String(entries[wrong])}`;
-  throw new InvalidOptionError(`source[${first + wrong}]`, expected);
 }
 
 /** Whether an earlier run leaves nothing to send for these links. */

@@ -175,6 +175,27 @@ describe('createMany: bad entries that the response does not name', () => {
     expect(outcomes(all.items)).toBe('f'.repeat(1_000));
   });
 
+  it('are not looked for when the responses are lost', async () => {
+    const service = new FakeService();
+    service.afterBatch = (n) => {
+      if (n === 0) throw lost();
+    };
+    const { items, error } = await runCreateMany(service, links(2_400), { batchSize: 1_200 });
+    expect(error).toBeUndefined();
+    expect(outcomes(items)).toBe('u'.repeat(1_200) + 'c'.repeat(1_200));
+  });
+
+  it('end the run at once when the service refuses the domain of the run', async () => {
+    const service = new FakeService();
+    service.onBatch = () => {
+      throw badRequest([{ field: 'domain_id', message: 'is not a domain of this account' }]);
+    };
+    const { items, error } = await runCreateMany(service, links(300), { domain_id: 'd' });
+    expect(error).toMatchObject({ name: 'BadRequestError' });
+    expect(items).toEqual([]);
+    expect(service.asked).toEqual([300]);
+  });
+
   it('do not end a run in which the service took a link', async () => {
     const service = pickyService({ isBad: (position) => position > 0, details: 0 });
     const { items, error } = await runCreateMany(service, links(1_500), { batchSize: 100 });

@@ -22,7 +22,7 @@ const busy = createApiError({
   retryAfterMs: 1000,
 });
 
-const REQUEST = { count: 10, largestTaken: 0, hasOwnKey: false, mayFill: true };
+const REQUEST = { count: 10, largestTaken: 0, hasOwnKey: false, hasDomain: false, mayFill: true };
 
 /** What {@link judgeRefusal} decides about a request of 10 links. */
 function judge(error: ShortlinkError, request: Partial<RefusedRequest> = {}) {
@@ -38,6 +38,16 @@ describe('judgeRefusal', () => {
   it('fails a batch on 422 when the caller gives keys: another body may have used the key', () => {
     expect(judge(apiError(422, { error: 'x' }), { hasOwnKey: true })).toEqual({ type: 'failed' });
     expect(judge(apiError(400, { error: 'x' }), { hasOwnKey: true })).toEqual({ type: 'split' });
+  });
+
+  it('ends the run when the domain of the whole run is refused, and not for the domain of a link', () => {
+    const domain = badRequest([{ field: 'domain_id', message: 'is not a domain of this account' }]);
+    expect(judge(domain, { hasDomain: true })).toEqual({ type: 'unsent' });
+    expect(judge(domain, { hasDomain: true, count: 1 })).toEqual({ type: 'unsent' });
+    expect(judge(domain)).toEqual({ type: 'split' });
+    const entry = badRequest([{ index: 4, field: 'domain_id', message: 'x' }]);
+    expect(judge(entry, { hasDomain: true })).toEqual({ type: 'split' });
+    expect(judge(badRequest([]), { hasDomain: true })).toEqual({ type: 'split' });
   });
 
   it.each([

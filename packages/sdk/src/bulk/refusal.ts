@@ -30,6 +30,8 @@ export interface RefusedRequest {
   largestTaken: number;
   /** Whether the caller gives each batch its idempotency key. */
   hasOwnKey: boolean;
+  /** Whether the request has a `domain_id` besides those of its links. */
+  hasDomain: boolean;
   /** Whether a smaller batch may still be tried to fill the plan. */
   mayFill: boolean;
 }
@@ -47,6 +49,7 @@ export function judgeRefusal(error: ShortlinkError, request: RefusedRequest): Re
     return { type: 'unknown' };
   }
   if (isEntryRefusal(error, request)) {
+    if (request.hasDomain && isDomainRefusal(error)) return { type: 'unsent' };
     return request.count > 1 ? { type: 'split' } : { type: 'failed' };
   }
   return { type: error.status === 422 ? 'failed' : 'unsent' };
@@ -62,6 +65,15 @@ export function isEntryRefusal(
 ): boolean {
   if (error.body?.code === 'idempotency_conflict') return false;
   return error.status === 400 || error.status === 413 || (error.status === 422 && !hasOwnKey);
+}
+
+/** Whether the service refuses the `domain_id` that every batch of the run has. */
+function isDomainRefusal(error: ApiError): boolean {
+  const details = error.body?.details ?? [];
+  const isDomain = details.every(
+    ({ index, field }) => index === undefined && field === 'domain_id',
+  );
+  return details.length > 0 && isDomain;
 }
 
 /** Whether an error met while polling would meet the next request too, so that the run ends. */

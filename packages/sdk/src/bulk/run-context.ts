@@ -4,6 +4,7 @@ import type { AttemptWatch } from '../http/attempt-watch.ts';
 import type { RequestOptions } from '../options.ts';
 import type { BatchAnswer, BatchLinkInput } from '../wire/batch.ts';
 import type { Job } from '../wire/job.ts';
+import type { BatchSizing } from './batch-sizing.ts';
 import type { SettledBatch } from './results.ts';
 import type { BatchEvent, BatchRange, CreateManyOptions } from './types.ts';
 
@@ -30,16 +31,10 @@ export interface RunContext {
   readonly signal: AbortSignal;
   /** Aborted when the run ends in any way: from then on nothing is sent. */
   readonly ending: AbortSignal;
-  /** The largest number of links that the service took in one request. */
-  readonly largestTaken: number;
-  /** Whether batches go out one by one, because the plan has room for a part of one only. */
-  readonly isFilling: boolean;
-  /** Whether a batch that was refused while {@link isFilling} may be tried once more with fewer links. */
-  readonly mayFillAgain: boolean;
+  /** What the run has learned about batch sizes. */
+  readonly sizing: BatchSizing;
   /** The service took `sent` links of the batch and refused its other entries. */
   taken(range: BatchRange, sent: number): void;
-  /** Nothing of the batch was taken, as far as it is known, and no part of it is sent again. */
-  notTaken(range: BatchRange, error: ShortlinkError): void;
   /** No new batch is started, and the iteration throws `reason` at its end. The first reason wins. */
   endWith(reason: unknown): void;
 }
