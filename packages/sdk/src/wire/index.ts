@@ -47,7 +47,7 @@ export {
   REDIRECT_TYPES,
   type RedirectType,
 } from './limits.ts';
-export { type CreateLinkBody, type Link, linkSchema } from './link.ts';
+export { type CreateLinkBody, type Link, linkSchema, pickLinkFields } from './link.ts';
 export { PERMISSIONS, type Permission } from './permissions.ts';
 export { PLAN_LIMITS, PLANS, type Plan, type PlanLimits } from './plans.ts';
 export { API_PREFIX, jobPath, ROUTES } from './routes.ts';

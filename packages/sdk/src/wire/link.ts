@@ -16,6 +16,18 @@ export interface CreateLinkBody {
 }
 
 /**
+ * Exactly the fields of a link, in a fixed order, whatever else the caller's object holds: a row of a database may carry
+ * an e-mail address, and nothing of it may reach the service. An object that has `toJSON`, as `JSON.stringify` would
+ * call it, is asked for its link first.
+ */
+export function pickLinkFields(entry: CreateLinkBody): CreateLinkBody {
+  const toJSON: unknown = Reflect.get(entry, 'toJSON');
+  const link: CreateLinkBody = typeof toJSON === 'function' ? toJSON.call(entry, '') : entry;
+  const { target_url, title, domain_id, redirect_type, tags } = link;
+  return { target_url, title, domain_id, redirect_type, tags };
+}
+
+/**
  * A link as the service answers it (spec, "Link"). Unknown fields pass through, so that a newer service breaks no client.
  */
 export const linkSchema = z.looseObject({
