@@ -1,10 +1,8 @@
 import { HttpResponse, http } from 'msw';
 import { setupServer } from 'msw/node';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { ApiError } from '../src/errors/api-errors.ts';
+import { ApiError, RateLimitError, ServerError } from '../src/errors/api-errors.ts';
 import { ConnectionError } from '../src/errors/call-errors.ts';
-import { RateLimitError } from '../src/errors/api-errors.ts';
-import { ServerError } from '../src/errors/api-errors.ts';
 import { JOB, json, LINK } from './answers.ts';
 import { InstantClock } from './fake-clock.ts';
 import { BASE_URL, makeClient } from './make-client.ts';

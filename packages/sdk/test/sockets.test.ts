@@ -1,8 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer, type Server } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { ConnectionError } from '../src/errors/call-errors.ts';
-import { TimeoutError } from '../src/errors/call-errors.ts';
+import { ConnectionError, TimeoutError } from '../src/errors/call-errors.ts';
 import { LINK } from './answers.ts';
 import { makeClient } from './make-client.ts';
 

@@ -3,8 +3,8 @@ import type { BatchLinkInput } from '../wire/batch.ts';
 import { type Batch, emit, type RunContext, rangeOf } from './run-context.ts';
 
 /**
- * The POST of one batch. Tells the journal right before it is written, and gives up its waits when the run ends: a batch
- * that waits for a rate limit has created nothing, so nothing is lost by not sending it.
+ * The POSTs of one batch. Reports `sent` right before the first of them is written, and gives up waits when the run ends:
+ * a batch that waits for a rate limit has created nothing, so nothing is lost by not sending it.
  */
 export class BatchPost implements AttemptWatch {
   readonly #run: RunContext;
@@ -21,17 +21,17 @@ export class BatchPost implements AttemptWatch {
     if (run.ending.aborted) this.#end();
   }
 
-  /** Of the request: aborted with the run, or with its soft end while nothing can have been created. */
+  /** Signal of the requests: aborted with the run, or with its soft end while nothing can have been created. */
   get signal(): AbortSignal {
     return this.#abort.signal;
   }
 
-  /** Whether what the request threw is its abort, which says nothing about the batch. */
+  /** Whether what a request threw is its abort, which says nothing about the batch. */
   isAbort(thrown: unknown): boolean {
     return this.signal.aborted && thrown === this.signal.reason;
   }
 
-  /** Whether the links may have been created, as far as it was known when the request ended. */
+  /** Whether links may have been created, as far as it was known when the last request ended. */
   get mayBeDone(): boolean {
     return this.#mayBeDone;
   }
@@ -48,7 +48,7 @@ export class BatchPost implements AttemptWatch {
     if (this.#run.ending.aborted) this.#end();
   }
 
-  /** Leaves no listener, and no event of the journal under way: the next one must come after it. */
+  /** Removes its listeners, and waits for `onBatch`, so that the next event comes after this one. */
   async close(): Promise<void> {
     this.#run.ending.removeEventListener('abort', this.#endWait);
     this.#run.signal.removeEventListener('abort', this.#end);

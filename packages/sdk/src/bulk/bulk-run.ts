@@ -1,15 +1,19 @@
 import type { BatchLinkInput } from '../wire/batch.ts';
-import { alignResults } from './align-results.ts';
+import { followJob, runBatch } from './batch-life.ts';
 import type { BatchPlan } from './batch-plan.ts';
-import { followJob } from './follow-job.ts';
-import { outcomeOfResult, type SettledBatch } from './item-outcome.ts';
-import { Notifier } from './notifier.ts';
+import { BatchQueue, cut } from './batch-queue.ts';
+import { BatchSizing } from './batch-sizing.ts';
 import { OrderBuffer } from './order-buffer.ts';
-import { RefusedBatches } from './refused-batches.ts';
-import { runBatch } from './run-batch.ts';
-import type { Batch, BatchEnd, CreateManyDeps, RunContext } from './run-context.ts';
-import { SourceReader } from './source-reader.ts';
-import type { BatchRecord, BulkSource, CreateManyOptions } from './types.ts';
+import { alignResults, outcomeOfResult, type SettledBatch } from './results.ts';
+import {
+  type Batch,
+  type BatchEnd,
+  type CreateManyDeps,
+  type RunContext,
+  rangeOf,
+} from './run-context.ts';
+import { checkEntries, SourceReader } from './source-reader.ts';
+import type { BatchRange, BatchRecord, BulkSource, CreateManyOptions } from './types.ts';
 
 /** What a run works with, every default filled in. */
 export interface BulkRunInit<T extends BatchLinkInput> {
@@ -28,16 +32,15 @@ export interface BulkRunInit<T extends BatchLinkInput> {
 export class BulkRun<T extends BatchLinkInput> implements RunContext {
   readonly deps: CreateManyDeps;
   readonly options: CreateManyOptions;
-  largestTaken = 0;
+  readonly sizing: BatchSizing;
 
   readonly #reader: SourceReader<T>;
   readonly #plan: BatchPlan;
   readonly #concurrency: number;
-  #batchSize: number;
 
   readonly #changed = new Notifier();
   readonly #settled = new OrderBuffer<SettledBatch<T>>();
-  readonly #refused = new RefusedBatches<T>();
+  readonly #refused = new BatchQueue<T>();
   readonly #abort = new AbortController();
   readonly #ending = new AbortController();
   #inFlight = 0;
@@ -51,7 +54,7 @@ export class BulkRun<T extends BatchLinkInput> implements RunContext {
     this.options = init.options;
     this.#reader = new SourceReader(init.source);
     this.#plan = init.plan;
-    this.#batchSize = init.batchSize;
+    this.sizing = new BatchSizing(init.batchSize);
     this.#concurrency = init.concurrency;
   }
 
@@ -63,8 +66,9 @@ export class BulkRun<T extends BatchLinkInput> implements RunContext {
     return this.#ending.signal;
   }
 
-  taken(count: number): void {
-    this.largestTaken = Math.max(this.largestTaken, count);
+  taken(range: BatchRange, sent: number): void {
+    this.sizing.taken(range, sent);
+    // Other batches of this size may go out now, while the job of this one runs.
     this.#changed.notify();
   }
 
@@ -131,11 +135,12 @@ export class BulkRun<T extends BatchLinkInput> implements RunContext {
   async #startBatches(): Promise<void> {
     try {
       while (!this.ending.aborted) {
-        const refused = this.#refused.nextCount(this.#batchSize);
+        const size = this.sizing.next;
+        const refused = this.#refused.nextCount(size);
         if (refused > 0 ? this.#maySend(refused) : this.#mayRead()) {
-          const batch = this.#refused.take(this.#batchSize);
+          const batch = this.#refused.take(size);
           if (batch === undefined) await this.#readNext();
-          else this.#start(runBatch(this, batch), batch);
+          else this.#send(batch);
         } else if (this.#sourceEnded && refused === 0 && this.#inFlight === 0) {
           break;
         } else {
@@ -151,26 +156,23 @@ export class BulkRun<T extends BatchLinkInput> implements RunContext {
     this.#changed.notify();
   }
 
-  /** A batch larger than any the service has taken goes alone: if the plan refuses its size, only one is refused. */
   #maySend(count: number): boolean {
-    return this.#inFlight === 0 || (count <= this.largestTaken && this.#hasSlot());
+    return this.#inFlight === 0 || (!this.sizing.goesAlone(count) && this.#hasSlot());
   }
 
   #mayRead(): boolean {
     if (this.#sourceEnded) return false;
-    const { count, record } = this.#plan.next(this.#batchSize);
+    const { count, record } = this.#plan.next(this.sizing.size);
     const isWithinMemory =
-      this.#held === 0 || this.#held + count <= this.#concurrency * this.#batchSize;
+      this.#held === 0 || this.#held + count <= this.#concurrency * this.sizing.size;
     return isWithinMemory && (isSettledBefore(record) ? this.#hasSlot() : this.#maySend(count));
   }
 
-  #hasSlot(): boolean {
-    return this.#inFlight < this.#concurrency;
-  }
+  #hasSlot = () => this.#inFlight < this.#concurrency;
 
   async #readNext(): Promise<void> {
-    const range = this.#plan.next(this.#batchSize);
-    const inputs = await this.#read(range.count);
+    const range = this.#plan.next(this.sizing.size);
+    const inputs = await this.#read(range);
     if (inputs === undefined) return;
     this.#plan.advance(range, inputs.length);
     if (inputs.length < range.count) {
@@ -179,26 +181,27 @@ export class BulkRun<T extends BatchLinkInput> implements RunContext {
     }
     if (inputs.length === 0) return;
     this.#held += inputs.length;
-    await this.#begin({ first: range.first, inputs }, range.record);
+    await this.#begin({ first: range.first, inputs, refused: new Map() }, range.record);
   }
 
   /**
    * Undefined when the run ends first, since a source that hangs must not hold it up, and when the source fails: then it
    * is at its end, and what was read before goes out all the same.
    */
-  async #read(count: number): Promise<T[] | undefined> {
+  async #read({ first, count }: BatchRange): Promise<T[] | undefined> {
     let inputs: T[] | undefined;
-    this.#reader.read(count).then(
-      (entries) => {
+    this.#reader
+      .read(count)
+      .then((entries) => {
+        checkEntries(entries, first);
         inputs = entries;
         this.#changed.notify();
-      },
-      (error: unknown) => {
+      })
+      .catch((error: unknown) => {
         this.#failure ??= { reason: error };
         this.#sourceEnded = true;
         this.#changed.notify();
-      },
-    );
+      });
     const isOpen = () => inputs === undefined && !this.#sourceEnded && !this.ending.aborted;
     while (isOpen()) await this.#changed.wait();
     return this.ending.aborted ? undefined : inputs;
@@ -208,7 +211,7 @@ export class BulkRun<T extends BatchLinkInput> implements RunContext {
     switch (record?.state) {
       case undefined:
       case 'planned':
-        this.#start(runBatch(this, batch), batch);
+        this.#send(batch);
         break;
       case 'accepted':
         this.#start(followJob(this, batch, record.job_id), batch);
@@ -232,21 +235,62 @@ export class BulkRun<T extends BatchLinkInput> implements RunContext {
     this.#changed.notify();
   }
 
+  #send(batch: Batch<T>): void {
+    const { hopeless } = this.sizing;
+    if (hopeless !== undefined) return this.endWith(hopeless);
+    this.sizing.started();
+    this.#start(runBatch(this, batch), batch);
+  }
+
   #start(life: Promise<BatchEnd<T>>, batch: Batch<T>): void {
     this.#inFlight += 1;
     life
-      .then((end) => {
-        if (end.type === 'settled') this.#settled.put(end.batch);
-        if (end.type === 'resized') {
-          this.#batchSize = Math.min(this.#batchSize, end.smaller);
-          this.#refused.put(batch);
-        }
-      })
+      .then((end) => this.#ended(batch, end))
       .catch((error: unknown) => this.endWith(error))
       .finally(() => {
         this.#inFlight -= 1;
         this.#changed.notify();
       });
+  }
+
+  #ended(batch: Batch<T>, end: BatchEnd<T>): void {
+    switch (end.type) {
+      case 'settled':
+        this.#settled.put(end.batch);
+        break;
+      case 'resized':
+        this.sizing.resized(end.size);
+        this.#refused.put(batch);
+        break;
+      case 'split': {
+        const range = rangeOf(batch);
+        this.sizing.split(range);
+        this.#refused.put(...cut(batch, Math.ceil(range.count / 2)));
+        break;
+      }
+      case 'filled':
+        this.sizing.filled(end.room);
+        this.#refused.put(batch);
+        break;
+      case 'unsent':
+        break;
+    }
+  }
+}
+
+/** Wakes those who wait for something to change. Check the condition again after each wait. */
+class Notifier {
+  #wakes: (() => void)[] = [];
+
+  /** Resolves at the next {@link notify}. */
+  wait(): Promise<void> {
+    return new Promise((resolve) => this.#wakes.push(resolve));
+  }
+
+  notify(): void {
+    const wakes = this.#wakes;
+    this.#wakes = [];
+    for (const wake of wakes) wake();
   }
 }
 

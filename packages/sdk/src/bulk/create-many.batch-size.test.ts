@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { apiError, deferred, FakeService, links, planLimit } from '../../test/fake-service.ts';
+import { lives, outcomes, runCreateMany, settle } from '../../test/run-create-many.ts';
 import type { BatchLinkInput } from '../wire/batch.ts';
-import { apiError, deferred, FakeService, links, planLimit } from './fake-service.ts';
-import { lives, outcomes, runCreateMany, settle } from './run-create-many.ts';
 
 describe('createMany: finding the batch size', () => {
   const limitTo = (size: number, body: object) => (_: number, sent: readonly BatchLinkInput[]) => {
@@ -59,7 +59,7 @@ describe('createMany: finding the batch size', () => {
     expect(events.at(-1)?.type).toBe('unsent');
   });
 
-  it('does not shrink for the total of links', async () => {
+  it('does not shrink for the total of links without numbers', async () => {
     const service = new FakeService();
     service.onBatch = limitTo(0, { limit: 'links', allowed: 15 });
     const { error } = await runCreateMany(service, links(20_000));
@@ -88,7 +88,45 @@ describe('createMany: finding the batch size', () => {
     };
     const { items } = await runCreateMany(service, links(100));
     expect(outcomes(items)).toBe('c'.repeat(100));
-    expect(service.asked.slice(0, 3)).toEqual([100, 50, 25]);
+    expect(service.asked).toEqual([100, 50, 25, 25, 25, 25]);
+  });
+
+  it.each([400, 413])(
+    'learns a size that is refused with %i once, not again for each batch',
+    async (status) => {
+      const service = new FakeService();
+      service.onBatch = (_, sent) => {
+        if (sent.length > 700) throw apiError(status, { error: 'too many links' });
+      };
+      const { items, error } = await runCreateMany(service, links(20_050));
+      expect(error).toBeUndefined();
+      expect(outcomes(items)).toBe('c'.repeat(20_050));
+      expect(service.asked.slice(0, 6)).toEqual([10_000, 5_000, 2_500, 1_250, 625, 625]);
+      expect(service.asked.filter((size) => size > 700)).toHaveLength(4);
+      expect(service.asked.filter((size) => size === 625).length).toBeGreaterThanOrEqual(30);
+      expect(service.asked.length).toBeLessThanOrEqual(4 + 34);
+    },
+  );
+
+  it('does not take a bad entry for a size that is too large', async () => {
+    const service = new FakeService();
+    service.onBatch = (_, sent) => {
+      if (sent.some(({ target_url }) => target_url.endsWith('/3')))
+        throw apiError(400, { error: 'bad' });
+    };
+    await runCreateMany(service, links(48), { batchSize: 16, concurrency: 1 });
+    expect(service.asked).toEqual([16, 8, 4, 2, 2, 1, 1, 4, 8, 16, 16]);
+  });
+
+  it('learns a size although an entry is bad too', async () => {
+    const service = new FakeService();
+    service.onBatch = (_, sent) => {
+      const isBad = sent.some(({ target_url }) => target_url.endsWith('/0'));
+      if (isBad || sent.length > 10) throw apiError(400, { error: 'bad' });
+    };
+    const { items } = await runCreateMany(service, links(64), { batchSize: 32, concurrency: 1 });
+    expect(outcomes(items)).toBe(`f${'c'.repeat(63)}`);
+    expect(service.asked).toEqual([32, 16, 8, 4, 2, 1, 1, 2, 4, 8, 16, 8, 8, 8, 8, 8, 8]);
   });
 
   it('fails a single link whose body is too large, and goes on', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { deferred, FakeService, links, planLimit } from '../../test/fake-service.ts';
+import { lives, outcomes, runCreateMany, settle } from '../../test/run-create-many.ts';
 import { createMany } from './create-many.ts';
-import { deferred, FakeService, links, planLimit } from './fake-service.ts';
-import { lives, outcomes, runCreateMany, settle } from './run-create-many.ts';
 import type { BatchEvent } from './types.ts';
 
 describe('createMany: ending early', () => {

@@ -1,43 +1,12 @@
 import { describe, expect, it } from 'vitest';
+import { apiError, deferred, FakeService, links, planLimit } from '../../test/fake-service.ts';
+import { lives, lost, outcomes, runCreateMany, settle } from '../../test/run-create-many.ts';
 import { ConnectionError } from '../errors/call-errors.ts';
-import { JobFailedError } from '../errors/job-errors.ts';
-import { JobTimeoutError } from '../errors/job-errors.ts';
+import { JobFailedError, JobTimeoutError } from '../errors/job-errors.ts';
 import { createMany } from './create-many.ts';
-import { apiError, badRequest, deferred, FakeService, links, planLimit } from './fake-service.ts';
-import { lives, lost, outcomes, runCreateMany, settle } from './run-create-many.ts';
 import type { BulkItem } from './types.ts';
 
 describe('createMany: batches that fail', () => {
-  it('fails a refused batch whole, names the bad entry, and goes on', async () => {
-    const service = new FakeService();
-    const details = [
-      { index: 1, field: 'target_url', message: 'not a URL' },
-      { index: 1, field: 'title', message: 'too long' },
-    ];
-    service.onBatch = (n) => {
-      if (n === 0) throw badRequest(details);
-    };
-    const { items, events, error } = await runCreateMany(service, links(4), { batchSize: 2 });
-    expect(error).toBeUndefined();
-    expect(outcomes(items)).toBe('ffcc');
-    expect(items[0]).toMatchObject({ error: expect.stringMatching(/another entry.*links\[1\]/) });
-    expect(items[1]).toMatchObject({ error: 'target_url: not a URL; title: too long' });
-    expect(items[1]).toMatchObject({ cause: { name: 'BadRequestError' } });
-    expect(lives(events)).toContain('0+2 failed');
-  });
-
-  it('gives every link of a refused batch the reason where the service gives no details', async () => {
-    const service = new FakeService();
-    service.onBatch = () => {
-      throw badRequest();
-    };
-    const { items } = await runCreateMany(service, links(2));
-    expect(items.map((item) => item.outcome === 'failed' && item.error)).toEqual([
-      'links[1]: bad',
-      'links[1]: bad',
-    ]);
-  });
-
   it.each([
     ['a lost connection', lost()],
     ['a 500', apiError(500, { error: 'oops' })],
@@ -121,7 +90,7 @@ describe('createMany: batches that fail', () => {
     const service = new FakeService();
     const deps = {
       ...service,
-      createBatch: async () => ({
+      postBatch: async () => ({
         status: 'completed' as const,
         total: 3,
         results: [

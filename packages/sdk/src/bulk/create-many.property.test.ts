@@ -1,9 +1,16 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import {
+  apiError,
+  badRequest,
+  codeOf,
+  FakeService,
+  links,
+  planLimit,
+} from '../../test/fake-service.ts';
 import { ConnectionError } from '../errors/call-errors.ts';
 import type { ShortlinkError } from '../errors/shortlink-error.ts';
 import { createMany } from './create-many.ts';
-import { apiError, badRequest, codeOf, FakeService, links, planLimit } from './fake-service.ts';
 import type { BatchEvent, BatchRecord, BulkItem } from './types.ts';
 
 /** What can become of a request. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { codeOf, FakeService, links } from '../../test/fake-service.ts';
+import { lives, outcomes, runCreateMany } from '../../test/run-create-many.ts';
 import { InvalidOptionError } from '../errors/call-errors.ts';
-import { codeOf, FakeService, links } from './fake-service.ts';
-import { lives, outcomes, runCreateMany } from './run-create-many.ts';
 
 describe('createMany: resume', () => {
   const recorded = (count: number, from: number) =>

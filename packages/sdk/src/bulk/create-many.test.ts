@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { codeOf, FakeService, links } from '../../test/fake-service.ts';
+import { lives, outcomes, runCreateMany } from '../../test/run-create-many.ts';
 import { InvalidOptionError } from '../errors/call-errors.ts';
 import type { BatchLinkInput } from '../wire/batch.ts';
 import { createMany } from './create-many.ts';
-import { codeOf, FakeService, links } from './fake-service.ts';
-import { lives, outcomes, runCreateMany } from './run-create-many.ts';
 import type { CreateManyOptions } from './types.ts';
 
 describe('createMany', () => {
@@ -67,15 +67,6 @@ describe('createMany', () => {
 
   it('passes the domain, request options and idempotency keys on', async () => {
     const service = new FakeService();
-    const bodies: unknown[] = [];
-    const { createBatch, waitForJob } = service;
-    const deps = {
-      waitForJob,
-      createBatch: (...args: Parameters<typeof createBatch>) => {
-        bodies.push(args[0].domain_id);
-        return createBatch(...args);
-      },
-    };
     const options = {
       domain_id: 'd1',
       batchSize: 2,
@@ -85,14 +76,49 @@ describe('createMany', () => {
     };
     const idempotencyKey = ({ first, count }: { first: number; count: number }) =>
       `${first}-${count}`;
-    for await (const _ of createMany(deps, links(3), { ...options, idempotencyKey }));
-    expect(bodies).toEqual(['d1', 'd1']);
+    for await (const _ of createMany(service, links(3), { ...options, idempotencyKey }));
+    expect(service.bodies.map((body) => body.domain_id)).toEqual(['d1', 'd1']);
     expect(service.requestOptions[1]).toMatchObject({
       timeoutMs: 7,
       maxRetries: 1,
       headers: { a: 'b' },
       idempotency: '2-1',
     });
+  });
+
+  it('sends the fields of a link and nothing else that the objects of the caller hold', async () => {
+    const service = new FakeService();
+    const full = { title: 't', domain_id: 'd', redirect_type: 301, tags: ['a'] } as const;
+    const row = { ...links(1)[0], ...full, email: 'a@example.com', password_hash: 'secret' };
+    await runCreateMany(service, [row as BatchLinkInput, ...links(1, 1)]);
+    expect(service.bodies).toEqual([{ links: [{ ...links(1)[0], ...full }, ...links(1, 1)] }]);
+  });
+
+  it.each([undefined, null, 'https://example.com', 7])(
+    'ends with an error that names the position of an entry that is %s',
+    async (wrong) => {
+      const service = new FakeService();
+      const source = [...links(5), wrong as unknown as BatchLinkInput, ...links(1, 6)];
+      const { items, error } = await runCreateMany(service, source, { batchSize: 2 });
+      expect(error).toBeInstanceOf(InvalidOptionError);
+      expect(error).toMatchObject({
+        message: `source[5] must be a link, such as { target_url }, not ${wrong}`,
+      });
+      expect(outcomes(items)).toBe('cccc');
+    },
+  );
+
+  it('closes a source that gives an entry that is no link', async () => {
+    let isClosed = false;
+    function* source() {
+      try {
+        yield undefined as unknown as BatchLinkInput;
+      } finally {
+        isClosed = true;
+      }
+    }
+    await runCreateMany(new FakeService(), source());
+    expect(isClosed).toBe(true);
   });
 
   it('refuses bad options before anything is read', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { FakeService, links, planLimit } from './fake-service.ts';
-import { lives, outcomes, runCreateMany, settle } from './run-create-many.ts';
+import { FakeService, links, planLimit } from '../../test/fake-service.ts';
+import { lives, outcomes, runCreateMany, settle } from '../../test/run-create-many.ts';
 import type { BatchEvent, CreateManyOptions } from './types.ts';
 
 /** A run that the test stops: softly, or at once. */
@@ -73,15 +73,15 @@ describe('createMany: batches that wait to be sent', () => {
     async ({ name }) => {
       const controller = new AbortController();
       const service = new FakeService();
-      const { createBatch } = service;
+      const { postBatch } = service;
       // A 429, then the wait before the next attempt.
       service.onWait = () => new Promise(() => undefined);
       Object.assign(service, {
-        createBatch: async (...args: Parameters<typeof createBatch>) => {
+        postBatch: async (...args: Parameters<typeof postBatch>) => {
           const [, , watch] = args;
           await watch.beforeSend();
           watch.nothingDone();
-          return createBatch(...args);
+          return postBatch(...args);
         },
       });
       const done = runCreateMany(service, links(2), { [name]: controller.signal });
@@ -96,16 +96,16 @@ describe('createMany: batches that wait to be sent', () => {
   it('are unsent when they are refused after the run was stopped, and are not sent again', async () => {
     const stop = new AbortController();
     const service = new FakeService();
-    const { createBatch } = service;
+    const { postBatch } = service;
     Object.assign(service, {
-      createBatch: async (...args: Parameters<typeof createBatch>) => {
+      postBatch: async (...args: Parameters<typeof postBatch>) => {
         const [, { signal }, watch] = args;
         await watch.beforeSend();
         stop.abort();
         expect(signal?.aborted).toBe(false);
         watch.nothingDone();
         signal?.throwIfAborted();
-        return createBatch(...args);
+        return postBatch(...args);
       },
     });
     const { error, events } = await runCreateMany(service, links(2), { stopSignal: stop.signal });

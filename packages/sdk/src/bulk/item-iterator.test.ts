@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { BatchLinkInput } from '../wire/batch.ts';
 import { ItemIterator } from './item-iterator.ts';
-import type { SettledBatch } from './item-outcome.ts';
+import type { SettledBatch } from './results.ts';
 
 function batch(first: number, count: number): SettledBatch<BatchLinkInput> {
   const inputs = Array.from({ length: count }, (_, i) => ({

@@ -1,5 +1,5 @@
 import type { BatchLinkInput } from '../wire/batch.ts';
-import type { SettledBatch } from './item-outcome.ts';
+import type { SettledBatch } from './results.ts';
 import type { BulkItem, BulkItems } from './types.ts';
 
 /**

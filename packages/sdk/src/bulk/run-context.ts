@@ -2,22 +2,20 @@ import { ConnectionError } from '../errors/call-errors.ts';
 import { ShortlinkError } from '../errors/shortlink-error.ts';
 import type { AttemptWatch } from '../http/transport.ts';
 import type { RequestOptions } from '../options.ts';
-import type { BatchAnswer, BatchLinkInput, CreateBatchBody } from '../wire/batch.ts';
+import type { BatchAnswer, BatchLinkInput } from '../wire/batch.ts';
 import type { Job } from '../wire/job.ts';
-import type { ItemOutcome, SettledBatch } from './item-outcome.ts';
+import type { BatchSizing } from './batch-sizing.ts';
+import type { SettledBatch } from './results.ts';
 import type { BatchEvent, BatchRange, CreateManyOptions } from './types.ts';
 
-/** What a bulk run calls; the client hands in its own methods. */
+/** What a bulk run calls; the client passes its own methods. */
 export interface CreateManyDeps {
-  createBatch(
-    body: CreateBatchBody,
-    options: RequestOptions,
-    watch: AttemptWatch,
-  ): Promise<BatchAnswer>;
+  /** Sends a batch. `body` is its JSON. */
+  postBatch(body: string, options: RequestOptions, watch: AttemptWatch): Promise<BatchAnswer>;
   waitForJob(jobId: string, options: WaitForJobOptions): Promise<Job>;
 }
 
-/** The part of `jobs.wait`'s options that a bulk run uses. */
+/** The part of the options of `jobs.wait` that a bulk run uses. */
 export interface WaitForJobOptions
   extends Pick<RequestOptions, 'signal' | 'maxRetries' | 'headers'> {
   timeoutMs?: number | undefined;
@@ -29,14 +27,14 @@ export interface WaitForJobOptions
 export interface RunContext {
   readonly deps: CreateManyDeps;
   readonly options: CreateManyOptions;
-  /** Aborted when the run ends hard. */
+  /** Aborted when the run ends at once. */
   readonly signal: AbortSignal;
   /** Aborted when the run ends in any way: from then on nothing is sent. */
   readonly ending: AbortSignal;
-  /** Largest batch that the service took so far. */
-  readonly largestTaken: number;
-  /** The service took a batch of this size. */
-  taken(count: number): void;
+  /** What the run has learned about batch sizes. */
+  readonly sizing: BatchSizing;
+  /** The service took `sent` links of the batch and refused its other entries. */
+  taken(range: BatchRange, sent: number): void;
   /** No new batch is started, and the iteration throws `reason` at its end. The first reason wins. */
   endWith(reason: unknown): void;
 }
@@ -45,20 +43,26 @@ export interface RunContext {
 export interface Batch<T extends BatchLinkInput> {
   first: number;
   inputs: readonly T[];
+  /** Entries that the service refused, by their position in the source. Parts of one batch share it. */
+  refused: Map<number, RefusedEntry>;
 }
 
-/** How a batch's life ended; `smaller` is the size to try next. */
+/** Why the service refused one entry of a batch. */
+export interface RefusedEntry {
+  error: string;
+  cause: ShortlinkError;
+}
+
+/**
+ * How a batch's life ended. All but `settled` mean that nothing was created: `resized` batches are sent again in batches of
+ * at most `size`, `split` ones in two halves, `filled` ones with `room` links first.
+ */
 export type BatchEnd<T extends BatchLinkInput> =
   | { type: 'settled'; batch: SettledBatch<T> }
-  | { type: 'resized'; smaller: number }
+  | { type: 'resized'; size: number }
+  | { type: 'split' }
+  | { type: 'filled'; room: number }
   | { type: 'unsent' };
-
-export function settledEnd<T extends BatchLinkInput>(
-  { first, inputs }: Batch<T>,
-  outcome: (offset: number) => ItemOutcome,
-): BatchEnd<T> {
-  return { type: 'settled', batch: { first, inputs, outcome } };
-}
 
 export function rangeOf({ first, inputs }: Batch<BatchLinkInput>): BatchRange {
   return { first, count: inputs.length };
@@ -71,7 +75,10 @@ export function requestOptions(
   return { signal: run.signal, maxRetries: run.options.maxRetries, headers: run.options.headers };
 }
 
-/** Tells the journal, and whether it took it. A journal that fails ends the run; what was sent is followed all the same. */
+/**
+ * Calls `onBatch`, and returns whether it succeeded. When it fails, the run ends, but a batch that was sent is still
+ * followed to its end.
+ */
 export async function emit(run: RunContext, event: BatchEvent): Promise<boolean> {
   try {
     await run.options.onBatch?.(event);
@@ -84,8 +91,8 @@ export async function emit(run: RunContext, event: BatchEvent): Promise<boolean>
 
 /**
  * What was thrown, as an error that says what is known of the batch. An abort rejects with the caller's own reason,
- * which may be an error of this package too, and then says nothing about the batch. What is neither is a defect: it
- * ends the run.
+ * which may be an error of this package too, and then says nothing about the batch. Anything else that is not an error of
+ * this package is a defect and ends the run.
  */
 export function asShortlinkError(run: RunContext, thrown: unknown): ShortlinkError {
   const isAbort = run.signal.aborted && thrown === run.signal.reason;

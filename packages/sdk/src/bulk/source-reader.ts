@@ -1,3 +1,4 @@
+import { InvalidOptionError } from '../errors/call-errors.ts';
 import type { BulkSource, BulkSourceIterator } from './types.ts';
 
 /** Reads a sync or async iterable in pieces, no further than asked. One read at a time. */
@@ -51,4 +52,12 @@ function open<T>(source: BulkSource<T>): Iterator<T> | BulkSourceIterator<T> {
   return Symbol.asyncIterator in source
     ? source[Symbol.asyncIterator]()
     : source[Symbol.iterator]();
+}
+
+/** @throws InvalidOptionError for an entry of the source that is no object */
+export function checkEntries(entries: readonly unknown[], first: number): void {
+  const wrong = entries.findIndex((entry) => typeof entry !== 'object' || entry === null);
+  if (wrong < 0) return;
+  const expected = `a link, such as { target_url }, not ${String(entries[wrong])}`;
+  throw new InvalidOptionError(`source[${first + wrong}]`, expected);
 }

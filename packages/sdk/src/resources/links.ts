@@ -1,4 +1,3 @@
-import { batchJson } from '../bulk/batch-json.ts';
 import { createMany } from '../bulk/create-many.ts';
 import type { CreateManyDeps } from '../bulk/run-context.ts';
 import type { BulkItems, BulkSource, CreateManyOptions } from '../bulk/types.ts';
@@ -89,10 +88,8 @@ export class Links {
     options?: CreateManyOptions,
   ): BulkItems<T> {
     const deps: CreateManyDeps = {
-      createBatch: async (batch, requestOptions, watch) => {
-        const body = toJson('link', () => batch, batchJson);
-        return await this.#postBatch(body, batch, requestOptions, watch);
-      },
+      postBatch: async (body, requestOptions, watch) =>
+        await this.#postBatch(body, requestOptions, watch),
       waitForJob: (jobId, waitOptions) => this.#jobs.wait(jobId, waitOptions),
     };
     return createMany(deps, source, options);

@@ -1,18 +1,17 @@
-import { BadRequestError } from '../errors/api-errors.ts';
-import { createApiError } from '../errors/api-errors.ts';
-import type { ShortlinkError } from '../errors/shortlink-error.ts';
-import type { AttemptWatch } from '../http/transport.ts';
-import type { RequestOptions } from '../options.ts';
+import type { CreateManyDeps, WaitForJobOptions } from '../src/bulk/run-context.ts';
+import { BadRequestError, createApiError } from '../src/errors/api-errors.ts';
+import type { ShortlinkError } from '../src/errors/shortlink-error.ts';
+import type { AttemptWatch } from '../src/http/transport.ts';
+import type { RequestOptions } from '../src/options.ts';
 import type {
   BatchAnswer,
   BatchLinkInput,
   BatchResultItem,
   CreateBatchBody,
-} from '../wire/batch.ts';
-import type { ErrorBody } from '../wire/error-body.ts';
-import type { Job } from '../wire/job.ts';
-import { MAX_SYNC_BATCH_LINKS } from '../wire/limits.ts';
-import type { CreateManyDeps, WaitForJobOptions } from './run-context.ts';
+} from '../src/wire/batch.ts';
+import type { ErrorBody } from '../src/wire/error-body.ts';
+import type { Job } from '../src/wire/job.ts';
+import { MAX_SYNC_BATCH_LINKS } from '../src/wire/limits.ts';
 
 /** Decides about the n-th request (from 0): resolves to let it through, throws to refuse it. */
 export type Gate = (n: number, links: readonly BatchLinkInput[]) => void | Promise<void>;
@@ -35,23 +34,26 @@ export class FakeService implements CreateManyDeps {
   /** Times each target URL was carried out. */
   readonly created = new Map<string, number>();
   readonly requestOptions: RequestOptions[] = [];
+  readonly bodies: CreateBatchBody[] = [];
   readonly waits: WaitForJobOptions[] = [];
   readonly jobs = new Map<string, BatchResultItem[]>();
   waiting = 0;
   posting = 0;
   mostPosting = 0;
 
-  readonly createBatch = async (
-    body: CreateBatchBody,
+  readonly postBatch = async (
+    json: string,
     options: RequestOptions,
     watch: AttemptWatch,
   ): Promise<BatchAnswer> => {
+    const body: CreateBatchBody = JSON.parse(json);
     await abortable(this.onWait(this.waiting++), options.signal);
     await watch.beforeSend();
     options.signal?.throwIfAborted();
     const n = this.asked.length;
     this.asked.push(body.links.length);
     this.requestOptions.push(options);
+    this.bodies.push(body);
     this.posting += 1;
     this.mostPosting = Math.max(this.mostPosting, this.posting);
     try {

@@ -1,8 +1,8 @@
-import { ConnectionError } from '../errors/call-errors.ts';
-import type { BatchLinkInput } from '../wire/batch.ts';
-import { createMany } from './create-many.ts';
+import { createMany } from '../src/bulk/create-many.ts';
+import type { BatchEvent, BulkItem, CreateManyOptions } from '../src/bulk/types.ts';
+import { ConnectionError } from '../src/errors/call-errors.ts';
+import type { BatchLinkInput } from '../src/wire/batch.ts';
 import type { FakeService } from './fake-service.ts';
-import type { BatchEvent, BulkItem, CreateManyOptions } from './types.ts';
 
 /** For tests only: everything a run yields and reports, and what it throws at the end. */
 export async function runCreateMany(

@@ -1,0 +1,107 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { InvalidOptionError } from '../errors/call-errors.ts';
+import type { BatchLinkInput } from '../wire/batch.ts';
+import { batchJson, derivedKey, keyOf } from './batch-request.ts';
+
+const at = (offset: number) => offset;
+
+describe('batchJson', () => {
+  it('is what JSON.stringify makes of the fields, however many links there are', () => {
+    const link = fc.record({
+      target_url: fc.string(),
+      title: fc.option(fc.string(), { nil: undefined }),
+      tags: fc.option(fc.array(fc.string()), { nil: undefined }),
+    });
+    const links = fc
+      .array(link, { maxLength: 3 })
+      .chain((some) =>
+        fc.constantFrom(0, 1, 199, 200, 201, 1_000).map((count) => Array(count).fill(some).flat()),
+      );
+    fc.assert(
+      fc.property(links, fc.option(fc.string(), { nil: undefined }), (all, domain_id) => {
+        expect(JSON.parse(batchJson(domain_id, all, at))).toEqual(
+          JSON.parse(JSON.stringify({ domain_id, links: all })),
+        );
+      }),
+    );
+  });
+
+  it('writes no field that is not of a link, not even of what toJSON gives', () => {
+    const own = { target_url: 'https://example.com/a', email: 'x' };
+    const made = { ...own, toJSON: () => ({ target_url: 'b', password_hash: 'y' }) };
+    const accessors = new (class {
+      get target_url() {
+        return 'c';
+      }
+    })();
+    expect(batchJson(undefined, [own, made, accessors], at)).toBe(
+      '{"links":[{"target_url":"https://example.com/a"},{"target_url":"b"},{"target_url":"c"}]}',
+    );
+  });
+
+  const fine = { target_url: 'https://example.com/' };
+  it.each([
+    ['a BigInt', { ...fine, title: 5n }, 'BigInt'],
+    [
+      'a getter that throws',
+      {
+        get target_url() {
+          throw new Error('mine');
+        },
+      },
+      'mine',
+    ],
+    [
+      'a toJSON that throws',
+      {
+        ...fine,
+        toJSON() {
+          throw new Error('mine');
+        },
+      },
+      'mine',
+    ],
+    ['a toJSON without a result', { ...fine, toJSON: () => undefined }, 'toJSON'],
+  ])('names the link with %s, and keeps the reason', (_, bad, reason) => {
+    const links = Array.from({ length: 450 }, () => fine);
+    const unknown: unknown = bad;
+    links[321] = unknown as BatchLinkInput;
+    const write = () => batchJson(undefined, links, (offset) => 1_000 + offset);
+    expect(write).toThrow(InvalidOptionError);
+    expect(write).toThrow('source[1321] must be a link that can be written as JSON');
+    expect(write).toThrow(reason);
+    expect(write).toThrow(expect.objectContaining({ cause: expect.any(Error) }));
+  });
+});
+
+describe('keys of batches', () => {
+  it('are those of the caller, and nothing else', () => {
+    const range = { first: 3, count: 4 };
+    expect(keyOf(range, undefined)).toBeUndefined();
+    expect(keyOf(range, ({ first, count }) => `${first}-${count}`)).toBe('3-4');
+    for (const wrong of ['', 'a b', 'é', 'x'.repeat(256), 5n, undefined, null]) {
+      expect(() => keyOf(range, () => wrong as string)).toThrow(/idempotencyKey must be/);
+    }
+  });
+
+  it('of a batch without some entries are always the same, and one for each set of entries', () => {
+    const keys = fc.string({ unit: 'binary-ascii', minLength: 1, maxLength: 255 });
+    const sets = fc.uniqueArray(fc.nat(10_000), { minLength: 1, maxLength: 50 });
+    fc.assert(
+      fc.property(keys, fc.array(sets, { minLength: 2, maxLength: 10 }), (key, lists) => {
+        const omissions = lists.map((list) => list.toSorted((a, b) => a - b));
+        const derived = omissions.map((list) => derivedKey(key, list));
+        expect(omissions.map((list) => derivedKey(key, list))).toEqual(derived);
+        expect(new Set(derived).size).toBe(new Set(omissions.map(String)).size);
+        for (const one of derived) {
+          expect(one).not.toBe(key);
+          expect(one.length).toBeLessThanOrEqual(255);
+        }
+      }),
+    );
+    expect(derivedKey('k', [])).toBe('k');
+    const long = 'x'.repeat(254);
+    expect(derivedKey(`${long}a`, [1])).not.toBe(derivedKey(`${long}b`, [1]));
+  });
+});

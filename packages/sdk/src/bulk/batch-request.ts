@@ -1,0 +1,113 @@
+import { InvalidOptionError } from '../errors/call-errors.ts';
+import type { BatchLinkInput } from '../wire/batch.ts';
+import type { BatchRange } from './types.ts';
+
+/** Links that are written at once. */
+const PIECE_LINKS = 200;
+
+/** Longest idempotency key that services take. */
+const MAX_KEY_LENGTH = 255;
+
+const KEY = /^[\x21-\x7e]{1,255}$/;
+
+/** The fields of a link, and nothing else that the caller's object holds. */
+function linkFields({ target_url, title, domain_id, redirect_type, tags }: BatchLinkInput) {
+  return { target_url, title, domain_id, redirect_type, tags };
+}
+
+/**
+ * The JSON body of a batch. It is written in pieces: until `JSON.stringify` returns, an engine keeps every object it was
+ * given, and the garbage collector would copy 10,000 of them.
+ *
+ * @param positionOf the position in the source of a link, by its position in `links`, for errors
+ * @throws InvalidOptionError that names the link which can't be written as JSON
+ */
+export function batchJson(
+  domain_id: string | undefined,
+  links: readonly BatchLinkInput[],
+  positionOf: (offset: number) => number,
+): string {
+  const domain = domain_id === undefined ? '' : `"domain_id":${JSON.stringify(domain_id)},`;
+  // Joined once, so that the text is flat: if it were added up, it would be copied again to be sent.
+  const pieces = [`{${domain}"links":[`];
+  for (let first = 0; first < links.length; first += PIECE_LINKS) {
+    if (first > 0) pieces.push(',');
+    const piece = links.slice(first, first + PIECE_LINKS);
+    try {
+      pieces.push(JSON.stringify(piece.map(written)).slice(1, -1));
+    } catch {
+      throw unwritable(piece, (offset) => positionOf(first + offset));
+    }
+  }
+  pieces.push(']}');
+  return pieces.join('');
+}
+
+/** What is sent of a link. A link with a `toJSON` decides itself what its fields are. */
+function written(link: BatchLinkInput): BatchLinkInput {
+  if (!('toJSON' in link) || typeof link.toJSON !== 'function') return linkFields(link);
+  const fields: unknown = link.toJSON();
+  if (typeof fields !== 'object' || fields === null) throw new TypeError('toJSON gives no object');
+  return linkFields(fields as BatchLinkInput);
+}
+
+/** Finds the link of a piece that can't be written. */
+function unwritable(piece: readonly BatchLinkInput[], positionOf: (offset: number) => number) {
+  let reason: unknown;
+  const offset = piece.findIndex((link) => {
+    try {
+      JSON.stringify(written(link));
+      return false;
+    } catch (error) {
+      reason = error;
+      return true;
+    }
+  });
+  const why = reason instanceof Error ? reason.message : String(reason);
+  const error = new InvalidOptionError(
+    `source[${positionOf(Math.max(offset, 0))}]`,
+    `a link that can be written as JSON: ${why}`,
+  );
+  error.cause = reason;
+  return error;
+}
+
+/** Calls the caller's `idempotencyKey`. @throws InvalidOptionError when it returns what is no key */
+export function keyOf(
+  range: BatchRange,
+  idempotencyKey: ((batch: BatchRange) => string) | undefined,
+): string | undefined {
+  if (idempotencyKey === undefined) return undefined;
+  const key: unknown = idempotencyKey(range);
+  if (typeof key === 'string' && KEY.test(key)) return key;
+  const expected = 'a function that returns a key of 1 to 255 visible ASCII characters';
+  throw new InvalidOptionError('idempotencyKey', expected);
+}
+
+/**
+ * The idempotency key of a batch without some of its entries. It depends on nothing but the key of the batch and these
+ * entries, so that a later run over the same source sends the same body with the same key, and another body never.
+ *
+ * @param omitted positions in the batch, in ascending order
+ */
+export function derivedKey(key: string, omitted: readonly number[]): string {
+  if (omitted.length === 0) return key;
+  const suffix = `-${hash(`${key} ${omitted.join()}`)}`;
+  return key.slice(0, MAX_KEY_LENGTH - suffix.length) + suffix;
+}
+
+/**
+ * 64 bits of a text, as two FNV-1a hashes with different starts. Synchronous, unlike `crypto.subtle`, which pages without
+ * https don't have. It only has to tell the few bodies of one batch apart.
+ */
+function hash(text: string): string {
+  let a = 0x81_1c_9d_c5;
+  let b = 0x5b_d1_e9_95;
+  for (let i = 0; i < text.length; i += 1) {
+    const code = text.charCodeAt(i);
+    a = Math.imul(a ^ code, 0x01_00_01_93);
+    b = Math.imul(b ^ code, 0x85_eb_ca_6b);
+    b ^= b >>> 13;
+  }
+  return [a, b].map((half) => (half >>> 0).toString(16).padStart(8, '0')).join('');
+}

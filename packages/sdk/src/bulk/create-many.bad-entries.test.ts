@@ -1,0 +1,366 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { apiError, badRequest, FakeService, links, planLimit } from '../../test/fake-service.ts';
+import { type Picky, pickyService, positionOf } from '../../test/picky-service.ts';
+import { lives, lost, outcomes, runCreateMany } from '../../test/run-create-many.ts';
+import { derivedKey } from './batch-request.ts';
+import type { BatchEvent, BatchRecord } from './types.ts';
+
+const eventOf = <Type extends BatchEvent['type']>(events: readonly BatchEvent[], type: Type) =>
+  events.filter((event): event is Extract<BatchEvent, { type: Type }> => event.type === type);
+
+describe('createMany: bad entries that the response names', () => {
+  it('fail with their own reason, and the others are sent in one more request', async () => {
+    const service = pickyService({ isBad: (position) => [3, 500].includes(position) });
+    const { items, events, error } = await runCreateMany(service, links(1_000));
+    expect(error).toBeUndefined();
+    expect(service.asked).toEqual([1_000, 998]);
+    expect(service.created.size).toBe(998);
+    expect(items.filter((item) => item.outcome === 'failed')).toMatchObject(
+      [3, 500].map((index) => ({
+        index,
+        error: `target_url: bad entry ${index}`,
+        cause: { name: 'BadRequestError' },
+      })),
+    );
+    expect(lives(events)).toEqual(
+      ['planned', 'sent', 'accepted', 'completed'].map((type) => `0+1000 ${type}`),
+    );
+    const results = eventOf(events, 'completed')[0]?.results ?? [];
+    expect(results).toHaveLength(1_000);
+    expect(results[3]).toEqual({
+      target_url: 'https://example.com/3',
+      error: 'target_url: bad entry 3',
+    });
+    expect(results[999]).toMatchObject({ code: 'httpsexamplecom999' });
+    expect(service.waits[0]?.total).toBe(998);
+  });
+
+  it('takes as many requests as the response takes to name them all', async () => {
+    const service = pickyService({ isBad: (position) => position % 4 === 0 });
+    const { items } = await runCreateMany(service, links(1_000));
+    expect(service.asked).toEqual([1_000, 900, 800, 750]);
+    expect(outcomes(items)).toBe('fccc'.repeat(250));
+  });
+
+  it('that are all of a batch end it without another request', async () => {
+    const service = pickyService({ isBad: (position) => position < 250 });
+    const { items, events } = await runCreateMany(service, links(300), { batchSize: 250 });
+    expect(outcomes(items)).toBe('f'.repeat(250) + 'c'.repeat(50));
+    expect(service.asked).toEqual([250, 150, 50, 50]);
+    expect(lives(events).slice(0, 3)).toEqual(['0+250 planned', '0+250 sent', '0+250 completed']);
+  });
+
+  it('are found by halving where the named positions make no sense', async () => {
+    const NONSENSE = [-1, 8, 99, 0.5, Number.NaN, 1e21, undefined];
+    for (const index of NONSENSE) {
+      const service = new FakeService();
+      service.onBatch = (_, sent) => {
+        const isBad = sent.some((link) => positionOf(link) === 5);
+        if (isBad) throw badRequest([{ index, field: 'target_url', message: 'no' }]);
+      };
+      const { items } = await runCreateMany(service, links(8), { concurrency: 1 });
+      expect(outcomes(items), String(index)).toBe('cccccfcc');
+      expect(service.asked).toEqual([8, 4, 4, 2, 1, 1, 2]);
+    }
+  });
+
+  it('are those with a position that makes sense, named once or several times', async () => {
+    const service = new FakeService();
+    service.onBatch = (_, sent) => {
+      const index = sent.findIndex((link) => positionOf(link) === 1);
+      const fields = [index, index, -3, 70].map((at) => ({ index: at, field: 'f', message: 'm' }));
+      if (index >= 0) throw badRequest(fields);
+    };
+    const { items } = await runCreateMany(service, links(3));
+    expect(service.asked).toEqual([3, 2]);
+    expect(items[1]).toMatchObject({ outcome: 'failed', error: 'f: m; f: m' });
+  });
+
+  it('end after as many requests as there are entries when the service names one after the other', async () => {
+    const service = pickyService({ isBad: () => true, details: 1 });
+    const { items } = await runCreateMany(service, links(20));
+    expect(outcomes(items)).toBe('f'.repeat(20));
+    expect(service.asked).toHaveLength(20);
+  });
+
+  it('stay failed when the other entries are lost, or the run ends before they are sent', async () => {
+    const service = pickyService({ isBad: (position) => position === 1 });
+    service.afterBatch = () => {
+      throw lost();
+    };
+    const result = await runCreateMany(service, links(3));
+    expect(outcomes(result.items)).toBe('ufu');
+    expect(lives(result.events).at(-1)).toBe('0+3 unknown');
+
+    for (const name of ['signal', 'stopSignal']) {
+      const end = new AbortController();
+      const stopped = new FakeService();
+      stopped.onBatch = () => {
+        end.abort(new Error('enough'));
+        throw badRequest([{ index: 0, field: 'f', message: 'm' }]);
+      };
+      const { items, events } = await runCreateMany(stopped, links(3), { [name]: end.signal });
+      expect(stopped.asked).toEqual([3]);
+      expect(stopped.created.size).toBe(0);
+      if (name === 'stopSignal') expect(lives(events).at(-1)).toBe('0+3 unsent');
+      expect(items.filter(({ outcome }) => outcome === 'created')).toEqual([]);
+    }
+  });
+
+  it('keep their reason when the others do not fit into the plan', async () => {
+    const service = pickyService({ isBad: (position) => position === 1 });
+    const { onBatch } = service;
+    service.onBatch = (n, sent) => {
+      onBatch(n, sent);
+      const room = 4 - service.created.size;
+      if (sent.length > room) {
+        throw planLimit({ limit: 'links', used: service.created.size, allowed: 4 });
+      }
+    };
+    const { items, error } = await runCreateMany(service, links(10));
+    expect(outcomes(items)).toBe('cfccc');
+    expect(error).toMatchObject({ name: 'PlanLimitError', used: 4 });
+    // The bad entry is never sent again.
+    expect(service.asked).toEqual([10, 9, 3, 6, 1, 5]);
+  });
+});
+
+describe('createMany: bad entries that the response does not name', () => {
+  it.each([
+    [0, 1_024],
+    [1_023, 1_024],
+    [300, 1_024],
+    [999, 1_000],
+    [4_321, 10_000],
+  ])('are found by halving: entry %i of %i', async (bad, total) => {
+    const service = pickyService({ isBad: (position) => position === bad, details: 0 });
+    const { items, error, events } = await runCreateMany(service, links(total));
+    expect(error).toBeUndefined();
+    expect(items.filter((item) => item.outcome !== 'created')).toMatchObject([
+      { index: bad, outcome: 'failed', error: 'links[1]: bad', cause: { status: 400 } },
+    ]);
+    expect(service.asked.length - 1).toBeLessThanOrEqual(2 * Math.ceil(Math.log2(total)));
+    expect(lives(events).slice(0, 4)).toEqual([
+      `0+${total} planned`,
+      `0+${total} sent`,
+      `0+${total} resized`,
+      `0+${total / 2} planned`,
+    ]);
+    expect(lives(events)).toContain(`${bad}+1 failed`);
+  });
+
+  it('fail alone, each with the message of the service', async () => {
+    const service = new FakeService();
+    service.onBatch = (_, [link]) => {
+      if (link !== undefined) throw apiError(400, { error: `no to ${positionOf(link)}` });
+    };
+    const { items, error } = await runCreateMany(service, links(20));
+    expect(error).toBeUndefined();
+    expect(items.map((item) => item.outcome === 'failed' && item.error)).toEqual(
+      items.map((_, index) => `no to ${index}`),
+    );
+    expect(service.asked).toHaveLength(39);
+  });
+
+  it('end the run when the service refused 1,000 links one by one and took none', async () => {
+    const service = pickyService({ isBad: () => true, details: 0 });
+    const { items, error } = await runCreateMany(service, links(3_000), { batchSize: 500 });
+    expect(error).toMatchObject({ name: 'BadRequestError' });
+    expect(outcomes(items)).toBe('f'.repeat(1_000));
+    expect(service.asked.length).toBeLessThanOrEqual(2_000);
+
+    const all = await runCreateMany(service, links(1_000));
+    expect(all.error).toBeUndefined();
+    expect(outcomes(all.items)).toBe('f'.repeat(1_000));
+  });
+
+  it('are not looked for when the responses are lost', async () => {
+    const service = new FakeService();
+    service.afterBatch = (n) => {
+      if (n === 0) throw lost();
+    };
+    const { items, error } = await runCreateMany(service, links(2_400), { batchSize: 1_200 });
+    expect(error).toBeUndefined();
+    expect(outcomes(items)).toBe('u'.repeat(1_200) + 'c'.repeat(1_200));
+  });
+
+  it('end the run at once when the service refuses the domain of the run', async () => {
+    const service = new FakeService();
+    service.onBatch = () => {
+      throw badRequest([{ field: 'domain_id', message: 'is not a domain of this account' }]);
+    };
+    const { items, error } = await runCreateMany(service, links(300), { domain_id: 'd' });
+    expect(error).toMatchObject({ name: 'BadRequestError' });
+    expect(items).toEqual([]);
+    expect(service.asked).toEqual([300]);
+  });
+
+  it('do not end a run in which the service took a link', async () => {
+    const service = pickyService({ isBad: (position) => position > 0, details: 0 });
+    const { items, error } = await runCreateMany(service, links(1_500), { batchSize: 100 });
+    expect(error).toBeUndefined();
+    expect(outcomes(items)).toBe(`c${'f'.repeat(1_499)}`);
+  });
+});
+
+describe('createMany, whatever the bad entries', () => {
+  const scenarios = fc.record({
+    total: fc.integer({ min: 1, max: 90 }),
+    bad: fc.uniqueArray(fc.nat(89), { maxLength: 30 }),
+    details: fc.constantFrom(0, 0, 1, 3, 100),
+    maxLinks: fc.option(fc.integer({ min: 1, max: 40 }), { nil: undefined }),
+    batchSize: fc.integer({ min: 1, max: 100 }),
+    concurrency: fc.integer({ min: 1, max: 4 }),
+    syncLinks: fc.constantFrom(0, 5, 100),
+  });
+
+  it('creates every good entry once, fails every bad one, and stays within its number of requests', async () => {
+    await fc.assert(
+      fc.asyncProperty(scenarios, async ({ total, bad, syncLinks, ...scenario }) => {
+        const { details, maxLinks, batchSize, concurrency } = scenario;
+        const isBad = (position: number) => bad.includes(position);
+        const service = pickyService({ isBad, details, ...(maxLinks && { maxLinks }) });
+        service.syncLinks = syncLinks;
+        const options = { batchSize, concurrency };
+        const { items, events, error } = await runCreateMany(service, links(total), options);
+        expect(error).toBeUndefined();
+        expect(items.map(({ index }) => index)).toEqual([...Array(total).keys()]);
+        for (const item of items) {
+          expect(item.outcome).toBe(isBad(item.index) ? 'failed' : 'created');
+          expect(service.created.get(item.input.target_url) ?? 0).toBe(isBad(item.index) ? 0 : 1);
+        }
+        for (const { results, count } of eventOf(events, 'completed')) {
+          expect(results).toHaveLength(count);
+        }
+        const here = bad.filter((position) => position < total).length;
+        const log = Math.ceil(Math.log2(Math.min(total, batchSize)));
+        if (maxLinks === undefined && details === 0) {
+          const batches = Math.ceil(total / batchSize);
+          expect(service.asked.length).toBeLessThanOrEqual(batches + here * 2 * log);
+        }
+        if (maxLinks === undefined && details > 0) {
+          const batches = Math.ceil(total / batchSize);
+          expect(service.asked.length).toBeLessThanOrEqual(batches + here);
+        }
+      }),
+      { numRuns: 100 },
+    );
+  }, 60_000);
+});
+
+describe('createMany: idempotency keys of batches with bad entries', () => {
+  const idempotencyKey = ({ first, count }: { first: number; count: number }) =>
+    `${first}-${count}`;
+
+  /** Runs a picky service that replays what it has for a key, and checks that no key has two bodies. */
+  function replaying(picky: Picky, onAnswer = () => {}) {
+    const service = pickyService(picky);
+    const { postBatch } = service;
+    const bodies = new Map<string, string>();
+    const answers = new Map<string, unknown>();
+    Object.assign(service, {
+      postBatch: async (...args: Parameters<typeof postBatch>) => {
+        const [body, { idempotency }, watch] = args;
+        const key = String(idempotency);
+        expect(bodies.get(key) ?? body).toBe(body);
+        bodies.set(key, body);
+        if (answers.has(key)) {
+          await watch.beforeSend();
+          return answers.get(key);
+        }
+        const answer = await postBatch(...args);
+        answers.set(key, answer);
+        onAnswer();
+        args[1].signal?.throwIfAborted();
+        return answer;
+      },
+    });
+    return { service, bodies };
+  }
+
+  it('are derived from the key of the batch and the entries that are left out', async () => {
+    const { service, bodies } = replaying({
+      isBad: (position) => [2, 5].includes(position),
+      details: 1,
+    });
+    await runCreateMany(service, links(8), { idempotencyKey });
+    expect([...bodies.keys()]).toEqual(['0-8', derivedKey('0-8', [2]), derivedKey('0-8', [2, 5])]);
+  });
+
+  it('are the same in a later run, so that a batch that was lost is not created twice', async () => {
+    const bad = fc.uniqueArray(fc.nat(19), { minLength: 1, maxLength: 10 });
+    await fc.assert(
+      fc.asyncProperty(bad, fc.constantFrom(0, 1, 100), async (positions, details) => {
+        const isBad = (position: number) => positions.includes(position);
+        const killed = new AbortController();
+        const { service } = replaying({ isBad, details }, () => killed.abort());
+        const journal = new Map<string, BatchRecord>();
+        // The process is killed: nothing of what follows `sent` reaches the journal, and the response is lost.
+        const onBatch = ({ first, count, type }: BatchEvent) => {
+          if (type === 'sent') journal.set(`${first}`, { first, count, state: 'planned' });
+          if (type === 'resized') journal.delete(`${first}`);
+        };
+        const { signal } = killed;
+        await runCreateMany(service, links(20), { idempotencyKey, onBatch, signal });
+        const resume = [...journal.values()];
+        const again = { idempotencyKey, resume };
+        const { items, error } = await runCreateMany(service, links(20), again);
+        expect(error).toBeUndefined();
+        for (const { index, outcome, input } of items) {
+          expect(outcome).toBe(isBad(index) ? 'failed' : 'created');
+          expect(service.created.get(input.target_url) ?? 0).toBe(isBad(index) ? 0 : 1);
+        }
+      }),
+      { numRuns: 60 },
+    );
+  }, 60_000);
+
+  it('give the links that are not in the job of an earlier run as failed, not as unknown', async () => {
+    const service = pickyService({ isBad: (position) => position === 1 });
+    service.syncLinks = 0;
+    const first = await runCreateMany(service, links(4));
+    const accepted = eventOf(first.events, 'accepted')[0];
+    const record = {
+      first: 0,
+      count: 4,
+      state: 'accepted',
+      job_id: accepted?.job_id ?? '',
+    } as const;
+    const { items } = await runCreateMany(service, links(4), { resume: [record] });
+    expect(outcomes(items)).toBe('cfcc');
+    expect(items[1]).toMatchObject({ error: expect.stringContaining('refused this link') });
+  });
+});
+
+describe('createMany: batches that can not be written', () => {
+  const unwritable = { target_url: 'https://example.com/1', title: 5n as unknown as string };
+
+  it('are not sent, and end the run with an error that names the link', async () => {
+    const service = new FakeService();
+    const source = [...links(3), unwritable, ...links(3, 4)];
+    const { items, events, error } = await runCreateMany(service, source, { batchSize: 2 });
+    expect(error).toMatchObject({ name: 'InvalidOptionError', message: /source\[3\].*BigInt/ });
+    expect(outcomes(items)).toBe('cc');
+    expect(lives(events).filter((life) => life.startsWith('2+2'))).toEqual([
+      '2+2 planned',
+      '2+2 unsent',
+    ]);
+    expect(eventOf(events, 'unsent')[0]?.error).toMatchObject({ outcome: 'not-sent' });
+    expect(service.asked).toEqual([2]);
+  });
+
+  it('are not sent when idempotencyKey throws, and the run ends with that error', async () => {
+    const service = new FakeService();
+    const mine = new Error('no key');
+    const { items, events, error } = await runCreateMany(service, links(2), {
+      idempotencyKey: () => {
+        throw mine;
+      },
+    });
+    expect(error).toBe(mine);
+    expect(items).toEqual([]);
+    expect(lives(events)).toEqual(['0+2 planned', '0+2 unsent']);
+    expect(service.asked).toEqual([]);
+  });
+});

@@ -1,0 +1,125 @@
+import { ApiError, PlanLimitError } from '../errors/api-errors.ts';
+import { isOutcomeUnknown } from '../errors/outcome.ts';
+import type { ShortlinkError } from '../errors/shortlink-error.ts';
+import { MAX_BATCH_LINKS, MAX_SYNC_BATCH_LINKS } from '../wire/limits.ts';
+
+/**
+ * What an error of a batch's POST means for the batch:
+ * - `resize`: the plan takes batches of at most `size` links; nothing was created.
+ * - `fill`: the plan has room for `room` more links; nothing was created.
+ * - `split`: the service refuses an entry or the size and does not say which; nothing was created.
+ * - `failed`: the service refuses these links; other batches may succeed.
+ * - `unknown`: the links may exist.
+ * - `unsent`: nothing was created, and the next batch would meet the same error (API key, permission, plan limit, rate
+ *   limit, wrong address, service unreachable), so the run ends.
+ */
+export type Refusal =
+  | { type: 'resize'; size: number }
+  | { type: 'fill'; room: number }
+  | { type: 'split' }
+  | { type: 'failed' }
+  | { type: 'unknown' }
+  | { type: 'unsent' };
+
+/** What {@link judgeRefusal} needs to know besides the error. */
+export interface RefusedRequest {
+  /** Links in the request. */
+  count: number;
+  /** The largest number of links that the service took in one request of this run. */
+  largestTaken: number;
+  /** Whether the caller gives each batch its idempotency key. */
+  hasOwnKey: boolean;
+  /** Whether the request has a `domain_id` besides those of its links. */
+  hasDomain: boolean;
+  /** Whether a smaller batch may still be tried to fill the plan. */
+  mayFill: boolean;
+}
+
+/** Batch sizes of the plans, the endpoint's own maximum first. */
+const PLAN_BATCH_SIZES = [MAX_BATCH_LINKS, 5_000, MAX_SYNC_BATCH_LINKS] as const;
+
+/** Decides what follows from a refused batch. */
+export function judgeRefusal(error: ShortlinkError, request: RefusedRequest): Refusal {
+  if (isOutcomeUnknown(error)) return { type: 'unknown' };
+  if (PlanLimitError.isInstance(error)) return judgePlanLimit(error, request);
+  if (!ApiError.isInstance(error)) return { type: 'unsent' };
+  // The request that used this idempotency key before may have created the links.
+  if (error.status === 409 || error.body?.code === 'idempotency_conflict') {
+    return { type: 'unknown' };
+  }
+  if (isEntryRefusal(error, request)) {
+    if (request.hasDomain && isDomainRefusal(error)) return { type: 'unsent' };
+    return request.count > 1 ? { type: 'split' } : { type: 'failed' };
+  }
+  return { type: error.status === 422 ? 'failed' : 'unsent' };
+}
+
+/**
+ * Whether an error is about entries of the batch or its size. With an idempotency key of the caller, 422 may also say that
+ * another body used the key: then parts of the batch, which have other keys, could be created a second time.
+ */
+export function isEntryRefusal(
+  error: ApiError,
+  { hasOwnKey }: Pick<RefusedRequest, 'hasOwnKey'>,
+): boolean {
+  if (error.body?.code === 'idempotency_conflict') return false;
+  return error.status === 400 || error.status === 413 || (error.status === 422 && !hasOwnKey);
+}
+
+/** Whether the service refuses the `domain_id` that every batch of the run has. */
+function isDomainRefusal(error: ApiError): boolean {
+  const details = error.body?.details ?? [];
+  const isDomain = details.every(
+    ({ index, field }) => index === undefined && field === 'domain_id',
+  );
+  return details.length > 0 && isDomain;
+}
+
+/** Whether an error met while polling would meet the next request too, so that the run ends. */
+export function endsRun(error: ShortlinkError): boolean {
+  return ApiError.isInstance(error) && [401, 403, 429].includes(error.status);
+}
+
+/** Why entries of a refused request were refused, by their position in the request. Positions that it does not have are ignored. */
+export function refusedEntries(error: ApiError, count: number): Map<number, string> {
+  const reasons = new Map<number, string>();
+  for (const { index, field, message } of error.body?.details ?? []) {
+    if (index === undefined || !Number.isInteger(index) || index < 0 || index >= count) continue;
+    const earlier = reasons.get(index);
+    const reason = [field, message].filter(Boolean).join(': ');
+    reasons.set(index, earlier === undefined ? reason : `${earlier}; ${reason}`);
+  }
+  return reasons;
+}
+
+function judgePlanLimit(error: PlanLimitError, request: RefusedRequest): Refusal {
+  const { count, largestTaken, mayFill } = request;
+  const { limit, used, allowed } = error;
+  const nextSize = PLAN_BATCH_SIZES.find((size) => size < count);
+  // Without `limit`, a size that was taken before is not the reason, and a larger one may be.
+  const isSize = limit === 'batch_size' || (limit === undefined && count > largestTaken);
+  if (isSize) {
+    const named = limit === undefined ? undefined : within(allowed, count);
+    const size = named ?? nextSize;
+    return size === undefined ? { type: 'unsent' } : { type: 'resize', size };
+  }
+  if (limit !== undefined && limit !== 'links') return { type: 'unsent' };
+  const room = roomOf(used, allowed, count);
+  return room === undefined || !mayFill ? { type: 'unsent' } : { type: 'fill', room };
+}
+
+/** How many links the plan still takes, where that is fewer than the request has and the numbers make sense. */
+function roomOf(
+  used: number | undefined,
+  allowed: number | undefined,
+  count: number,
+): number | undefined {
+  if (used === undefined || allowed === undefined || used < 0) return undefined;
+  return within(allowed - used, count);
+}
+
+/** The number, where it is a whole number from 1 to `count - 1`. */
+function within(value: number | undefined, count: number): number | undefined {
+  if (value === undefined || !Number.isInteger(value)) return undefined;
+  return value >= 1 && value < count ? value : undefined;
+}

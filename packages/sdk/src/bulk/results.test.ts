@@ -1,0 +1,166 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { alignResults, outcomeOfResult } from './results.ts';
+
+const link = (target_url: string) => ({ target_url });
+const result = (target_url: string, code: string) => ({
+  target_url,
+  code,
+  short_url: `https://s.example/${code}`,
+});
+
+describe('alignResults', () => {
+  it('keeps results that are in order', () => {
+    const results = [result('https://a.example/', 'a'), result('https://b.example/', 'b')];
+    expect(alignResults([link('https://a.example/'), link('https://b.example/')], results)).toEqual(
+      results,
+    );
+  });
+
+  it('finds results that came in another order', () => {
+    const links = [link('https://a.example/'), link('https://b.example/')];
+    const results = [result('https://b.example/', 'b'), result('https://a.example/', 'a')];
+    expect(alignResults(links, results).map((r) => r.code)).toEqual(['a', 'b']);
+  });
+
+  it('leaves the link that a shorter answer passed over without a code', () => {
+    const links = [
+      link('https://a.example/'),
+      link('https://b.example/'),
+      link('https://c.example/'),
+    ];
+    const results = [result('https://a.example/', 'a'), result('https://c.example/', 'c')];
+    expect(alignResults(links, results)).toEqual([
+      results[0],
+      { target_url: 'https://b.example/' },
+      results[1],
+    ]);
+  });
+
+  it('gives no link of a shorter answer a result of a URL that was not sent', () => {
+    const links = [link('https://a.example/'), link('https://b.example/')];
+    expect(alignResults(links, [result('https://x.example/', 'x')])).toEqual(links);
+  });
+
+  it.each([
+    [
+      'drops fragments',
+      ['https://a.example/#1', 'https://a.example/#2', 'https://b.example/#3'],
+      ['https://a.example/', 'https://a.example/', 'https://b.example/'],
+    ],
+    [
+      'adds a slash',
+      ['https://a.example/x', 'https://a.example/x/'],
+      ['https://a.example/x/', 'https://a.example/x/'],
+    ],
+    [
+      'drops the query',
+      ['https://a.example/?a=1', 'https://a.example/?a=2'],
+      ['https://a.example/', 'https://a.example/'],
+    ],
+    ['rewrites everything', ['https://a.example/', 'https://b.example/'], ['x://1', 'x://2']],
+  ])('trusts the positions of a service that %s', (_, sent, answered) => {
+    const results = answered.map((url, index) => result(url, String(index)));
+    const aligned = alignResults(sent.map(link), results);
+    expect(aligned).toEqual(sent.map((url, index) => ({ ...results[index], target_url: url })));
+  });
+
+  it('does not trust positions when a result is that of another link, in whatever spelling', () => {
+    const links = [
+      link('https://a.example/#x'),
+      link('https://b.example'),
+      link('https://c.example/'),
+    ];
+    const results = [
+      result('https://b.example/', 'b'),
+      result('https://a.example/', 'a'),
+      result('https://else.example/', 'e'),
+    ];
+    expect(alignResults(links, results)).toEqual([
+      { ...results[1], ...links[0] },
+      { ...results[0], ...links[1] },
+      links[2],
+    ]);
+  });
+
+  it('prefers the exact spelling where links differ in their fragment only', () => {
+    const links = [link('https://a.example/#1'), link('https://a.example/#2')];
+    const results = [result('https://a.example/#2', '2'), result('https://a.example/#1', '1')];
+    expect(alignResults(links, results).map(({ code }) => code)).toEqual(['1', '2']);
+  });
+
+  it('gives each link its result or none, and no link the result of another, whatever comes back', () => {
+    const urls = fc.array(
+      fc.constantFrom('https://a.io/', 'https://a.io', 'https://a.io/#1', 'https://b.io/', 'x'),
+      {
+        minLength: 1,
+        maxLength: 8,
+      },
+    );
+    const order = urls.chain((sent) =>
+      fc.tuple(fc.constant(sent), fc.shuffledSubarray([...sent.keys()])),
+    );
+    fc.assert(
+      fc.property(order, ([sent, positions]) => {
+        const results = positions.map((position) => result(sent[position] ?? '', String(position)));
+        const aligned = alignResults(sent.map(link), results);
+        expect(aligned.map(({ target_url }) => target_url)).toEqual(sent);
+        const codes = aligned.flatMap(({ code }) => code ?? []);
+        expect(new Set(codes).size).toBe(codes.length);
+        // The service spelled every URL as it was sent, so that each result has its link.
+        expect(codes).toHaveLength(results.length);
+        aligned.forEach(({ code, target_url }) => {
+          if (code !== undefined) expect(sent[Number(code)]).toBe(target_url);
+        });
+      }),
+    );
+  });
+
+  it('gives each of several links to one URL a result of its own', () => {
+    const links = [
+      link('https://x.example/'),
+      link('https://a.example/'),
+      link('https://a.example/'),
+    ];
+    const results = [result('https://a.example/', '1'), result('https://a.example/', '2')];
+    const codes = alignResults(links, results).map((r) => r.code);
+    expect(codes.filter((code) => code !== undefined).toSorted()).toEqual(['1', '2']);
+    expect(codes[0]).toBeUndefined();
+  });
+
+  it('takes a URL that the service normalised for the same', () => {
+    const aligned = alignResults([link('https://A.example')], [result('https://a.example/', 'a')]);
+    expect(aligned[0]).toMatchObject({ target_url: 'https://A.example', code: 'a' });
+  });
+
+  it('trusts the place of a recorded result that has no target URL', () => {
+    const aligned = alignResults([link('https://a.example/')], [{ code: 'a', short_url: 's/a' }]);
+    expect(aligned).toEqual([{ target_url: 'https://a.example/', code: 'a', short_url: 's/a' }]);
+  });
+
+  it('survives a URL that can not be parsed', () => {
+    expect(alignResults([link('not a url')], [result('nor this', 'n')])).toMatchObject([
+      { target_url: 'not a url', code: 'n' },
+    ]);
+  });
+});
+
+describe('outcomeOfResult', () => {
+  const target_url = 'https://a.example/';
+  // What a lenient reader lets through, whatever the types say.
+  const odd = (fields: object) => ({ target_url, ...fields });
+
+  it.each([
+    [{ code: 'a', short_url: 's/a' }, 'created'],
+    [{ code: 'a', short_url: 's/a', error: null }, 'created'],
+    [{ code: 'a', short_url: 's/a', error: '' }, 'created'],
+    [{ error: 'blocked' }, 'failed'],
+    [{ code: null, short_url: null, error: 'blocked' }, 'failed'],
+    [{ code: null, short_url: null }, 'unknown'],
+    [{ code: '', short_url: '' }, 'unknown'],
+    [{ code: 'a' }, 'unknown'],
+    [{}, 'unknown'],
+  ])('of %j is %s', (fields, outcome) => {
+    expect(outcomeOfResult(odd(fields)).outcome).toBe(outcome);
+  });
+});

@@ -1,0 +1,133 @@
+import type { ShortlinkError } from '../errors/shortlink-error.ts';
+import type { BatchLinkInput, BatchResultItem } from '../wire/batch.ts';
+import type { BulkItem, RecordedResult } from './types.ts';
+
+/** What became of one link, without its position and input. */
+export type ItemOutcome = BulkItem extends infer Item
+  ? Item extends BulkItem
+    ? Omit<Item, 'index' | 'input'>
+    : never
+  : never;
+
+/** A batch whose links all have an outcome. Outcomes are made as they are yielded: a batch may have 10,000. */
+export interface SettledBatch<T extends BatchLinkInput> {
+  first: number;
+  inputs: readonly T[];
+  outcome: (offset: number) => ItemOutcome;
+}
+
+/** Why a link of an answered batch is unknown, where the response gives no other reason. */
+const NO_RESULT = 'The response of the service has no result for this link';
+
+/** Outcome of a link by its own result; `missing` is for a link that has none. */
+export function outcomeOfResult(
+  result: BatchResultItem | undefined,
+  missing?: { error: string; cause: ShortlinkError },
+): ItemOutcome {
+  if (result?.error) return { outcome: 'failed', error: result.error };
+  // The types promise strings; a service may send something else.
+  if (result?.code && result.short_url) {
+    return { outcome: 'created', code: result.code, short_url: result.short_url };
+  }
+  return { outcome: 'unknown', error: NO_RESULT, ...missing };
+}
+
+/**
+ * One result per link, in the order of `links`. Services respond in that order, and some print the target URL in their own
+ * way, so that a result belongs to the link at its position unless its target URL is that of another link. Then, and where
+ * the number of results is wrong, results are matched by target URL only: a link with the code of another link would be
+ * worse than a link with none. A link without a result gets one that has neither `code` nor `error`.
+ */
+export function alignResults(
+  links: readonly BatchLinkInput[],
+  results: readonly RecordedResult[],
+): readonly BatchResultItem[] {
+  if (areAllInPlace(links, results)) return results;
+  const matcher = new Matcher(links, results);
+  matcher.matchInPlace(exactly);
+  matcher.matchElsewhere(exactly);
+  matcher.matchInPlace(loosely);
+  matcher.matchElsewhere(loosely);
+  if (links.length === results.length && !matcher.isMixed) matcher.matchRest();
+  return links.map(({ target_url }, index) => ({ ...matcher.resultOf(index), target_url }));
+}
+
+/** The usual case, which needs no copy. */
+function areAllInPlace(
+  links: readonly BatchLinkInput[],
+  results: readonly RecordedResult[],
+): results is readonly BatchResultItem[] {
+  return (
+    links.length === results.length &&
+    links.every((link, index) => link.target_url === results[index]?.target_url)
+  );
+}
+
+/** Pairs links with results. Each pairing takes only what earlier ones left over. */
+class Matcher {
+  /** Whether a result belongs to a link at another position. */
+  isMixed = false;
+  readonly #links: readonly BatchLinkInput[];
+  readonly #results: readonly RecordedResult[];
+  readonly #resultOf = new Map<number, RecordedResult>();
+  readonly #unused: Set<number>;
+
+  constructor(links: readonly BatchLinkInput[], results: readonly RecordedResult[]) {
+    this.#links = links;
+    this.#results = results;
+    this.#unused = new Set(results.keys());
+  }
+
+  resultOf(index: number): RecordedResult | undefined {
+    return this.#resultOf.get(index);
+  }
+
+  matchInPlace(keyOf: (url: string) => string): void {
+    for (const position of this.#unused) {
+      const link = this.#links[position];
+      const url = this.#results[position]?.target_url;
+      if (link === undefined || typeof url !== 'string' || this.#resultOf.has(position)) continue;
+      if (keyOf(url) === keyOf(link.target_url)) this.#pair(position, position);
+    }
+  }
+
+  matchElsewhere(keyOf: (url: string) => string): void {
+    const strays = new Map<string, number[]>();
+    for (const position of this.#unused) {
+      const url = this.#results[position]?.target_url;
+      if (typeof url !== 'string') continue;
+      const same = strays.get(keyOf(url));
+      if (same === undefined) strays.set(keyOf(url), [position]);
+      else same.push(position);
+    }
+    if (strays.size === 0) return;
+    this.#links.forEach((link, index) => {
+      if (this.#resultOf.has(index)) return;
+      const position = strays.get(keyOf(link.target_url))?.shift();
+      if (position === undefined) return;
+      this.isMixed = true;
+      this.#pair(index, position);
+    });
+  }
+
+  /** Gives each link that has no result yet the one at its position. */
+  matchRest(): void {
+    for (const position of this.#unused) this.#pair(position, position);
+  }
+
+  #pair(index: number, position: number): void {
+    const result = this.#results[position];
+    if (result === undefined) return;
+    this.#resultOf.set(index, result);
+    this.#unused.delete(position);
+  }
+}
+
+const exactly = (url: string) => url;
+
+/** What is left of a URL after the changes that services make to it: its parser's spelling, no fragment, no `/` at its end. */
+function loosely(url: string): string {
+  if (!URL.canParse(url)) return url;
+  const { origin, pathname, search } = new URL(url);
+  return origin + pathname.replace(/\/+$/, '') + search;
+}
