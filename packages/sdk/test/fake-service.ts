@@ -42,11 +42,12 @@ export class FakeService implements CreateManyDeps {
   mostPosting = 0;
 
   readonly postBatch = async (
-    json: string,
+    { json, count }: { json: string; count: number },
     options: RequestOptions,
     watch: AttemptWatch,
   ): Promise<BatchAnswer> => {
     const body: CreateBatchBody = JSON.parse(json);
+    if (body.links.length !== count) throw new Error(`${body.links.length} links, not ${count}`);
     await abortable(this.onWait(this.waiting++), options.signal);
     await watch.beforeSend();
     options.signal?.throwIfAborted();

@@ -136,11 +136,11 @@ async function postGoodEntries<T extends BatchLinkInput>(
     const offsets = omitted.length === 0 ? undefined : [...inputs.keys()].filter(isSent);
     const indexOf = (place: number) => first + (offsets?.[place] ?? place);
     const links = omitted.length === 0 ? inputs : inputs.filter((_, offset) => isSent(offset));
-    const body = writing(() => batchJson(domain_id, links, indexOf));
+    const json = writing(() => batchJson(domain_id, links, indexOf));
     const idempotency = ownKey === undefined ? undefined : derivedKey(ownKey, omitted);
     const options = { ...requestOptions(run), signal: post.signal, timeoutMs, idempotency };
     try {
-      return await run.deps.postBatch(body, options, post);
+      return await run.deps.postBatch({ json, count: links.length }, options, post);
     } catch (error) {
       const hasOwnKey = ownKey !== undefined;
       if (!ApiError.isInstance(error) || !isEntryRefusal(error, { hasOwnKey })) throw error;

@@ -62,7 +62,7 @@ describe('batchJson', () => {
       },
       'mine',
     ],
-    ['a toJSON without a result', { ...fine, toJSON: () => undefined }, 'toJSON'],
+    ['a toJSON without a result', { ...fine, toJSON: () => undefined }, 'undefined'],
   ])('names the link with %s, and keeps the reason', (_, bad, reason) => {
     const links = Array.from({ length: 450 }, () => fine);
     const unknown: unknown = bad;

@@ -1,5 +1,6 @@
 import { InvalidOptionError } from '../errors/call-errors.ts';
 import type { BatchLinkInput } from '../wire/batch.ts';
+import { pickLinkFields } from '../wire/link.ts';
 import type { BatchRange } from './types.ts';
 
 /** Links that are written at once. */
@@ -10,13 +11,8 @@ const MAX_KEY_LENGTH = 255;
 
 const KEY = /^[\x21-\x7e]{1,255}$/;
 
-/** The fields of a link, and nothing else that the caller's object holds. */
-function linkFields({ target_url, title, domain_id, redirect_type, tags }: BatchLinkInput) {
-  return { target_url, title, domain_id, redirect_type, tags };
-}
-
 /**
- * The JSON body of a batch. It is written in pieces: until `JSON.stringify` returns, an engine keeps every object it was
+ * The JSON body of a batch: exactly the fields of each link. It is written in pieces: until `JSON.stringify` returns, an engine keeps every object it was
  * given, and the garbage collector would copy 10,000 of them.
  *
  * @param positionOf the position in the source of a link, by its position in `links`, for errors
@@ -34,7 +30,7 @@ export function batchJson(
     if (first > 0) pieces.push(',');
     const piece = links.slice(first, first + PIECE_LINKS);
     try {
-      pieces.push(JSON.stringify(piece.map(written)).slice(1, -1));
+      pieces.push(JSON.stringify(piece.map(pickLinkFields)).slice(1, -1));
     } catch {
       throw unwritable(piece, (offset) => positionOf(first + offset));
     }
@@ -43,20 +39,12 @@ export function batchJson(
   return pieces.join('');
 }
 
-/** What is sent of a link. A link with a `toJSON` decides itself what its fields are. */
-function written(link: BatchLinkInput): BatchLinkInput {
-  if (!('toJSON' in link) || typeof link.toJSON !== 'function') return linkFields(link);
-  const fields: unknown = link.toJSON();
-  if (typeof fields !== 'object' || fields === null) throw new TypeError('toJSON gives no object');
-  return linkFields(fields as BatchLinkInput);
-}
-
 /** Finds the link of a piece that can't be written. */
 function unwritable(piece: readonly BatchLinkInput[], positionOf: (offset: number) => number) {
   let reason: unknown;
   const offset = piece.findIndex((link) => {
     try {
-      JSON.stringify(written(link));
+      JSON.stringify(pickLinkFields(link));
       return false;
     } catch (error) {
       reason = error;

@@ -261,7 +261,7 @@ describe('createMany: idempotency keys of batches with bad entries', () => {
     const answers = new Map<string, unknown>();
     Object.assign(service, {
       postBatch: async (...args: Parameters<typeof postBatch>) => {
-        const [body, { idempotency }, watch] = args;
+        const [{ json: body }, { idempotency }, watch] = args;
         const key = String(idempotency);
         expect(bodies.get(key) ?? body).toBe(body);
         bodies.set(key, body);

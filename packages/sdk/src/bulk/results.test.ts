@@ -138,6 +138,13 @@ describe('alignResults', () => {
     expect(aligned).toEqual([{ target_url: 'https://a.example/', code: 'a', short_url: 's/a' }]);
   });
 
+  it('trusts the position of results that repeat no target URL, where there is one for each link', () => {
+    const links = [link('https://a.example/'), link('https://b.example/')];
+    const results = [result('', 'a'), result('', 'b')];
+    expect(alignResults(links, results).map(({ code }) => code)).toEqual(['a', 'b']);
+    expect(alignResults(links, results.slice(1))).toEqual(links);
+  });
+
   it('survives a URL that can not be parsed', () => {
     expect(alignResults([link('not a url')], [result('nor this', 'n')])).toMatchObject([
       { target_url: 'not a url', code: 'n' },

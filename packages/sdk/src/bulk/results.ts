@@ -86,7 +86,7 @@ class Matcher {
     for (const position of this.#unused) {
       const link = this.#links[position];
       const url = this.#results[position]?.target_url;
-      if (link === undefined || typeof url !== 'string' || this.#resultOf.has(position)) continue;
+      if (link === undefined || !url || this.#resultOf.has(position)) continue;
       if (keyOf(url) === keyOf(link.target_url)) this.#pair(position, position);
     }
   }
@@ -95,7 +95,7 @@ class Matcher {
     const strays = new Map<string, number[]>();
     for (const position of this.#unused) {
       const url = this.#results[position]?.target_url;
-      if (typeof url !== 'string') continue;
+      if (!url) continue;
       const same = strays.get(keyOf(url));
       if (same === undefined) strays.set(keyOf(url), [position]);
       else same.push(position);

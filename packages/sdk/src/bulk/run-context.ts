@@ -10,8 +10,12 @@ import type { BatchEvent, BatchRange, CreateManyOptions } from './types.ts';
 
 /** What a bulk run calls; the client passes its own methods. */
 export interface CreateManyDeps {
-  /** Sends a batch. `body` is its JSON. */
-  postBatch(body: string, options: RequestOptions, watch: AttemptWatch): Promise<BatchAnswer>;
+  /** Sends a batch of `count` links. */
+  postBatch(
+    batch: { json: string; count: number },
+    options: RequestOptions,
+    watch: AttemptWatch,
+  ): Promise<BatchAnswer>;
   waitForJob(jobId: string, options: WaitForJobOptions): Promise<Job>;
 }
 

@@ -88,8 +88,8 @@ export class Links {
     options?: CreateManyOptions,
   ): BulkItems<T> {
     const deps: CreateManyDeps = {
-      postBatch: async (body, requestOptions, watch) =>
-        await this.#postBatch(body, requestOptions, watch),
+      postBatch: async ({ json }, requestOptions, watch) =>
+        await this.#postBatch(json, requestOptions, watch),
       waitForJob: (jobId, waitOptions) => this.#jobs.wait(jobId, waitOptions),
     };
     return createMany(deps, source, options);
