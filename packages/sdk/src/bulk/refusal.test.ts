@@ -1,7 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { apiError, badRequest, planLimit } from '../../test/fake-service.ts';
-import { ConnectionError, InvalidOptionError, ResponseShapeError, TimeoutError } from '../errors/call-errors.ts';
 import { createApiError } from '../errors/api-errors.ts';
+import {
+  ConnectionError,
+  InvalidOptionError,
+  ResponseShapeError,
+  TimeoutError,
+} from '../errors/call-errors.ts';
 import type { ShortlinkError } from '../errors/shortlink-error.ts';
 import type { ErrorBody } from '../wire/error-body.ts';
 import {

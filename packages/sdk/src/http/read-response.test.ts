@@ -120,7 +120,11 @@ describe('readError', () => {
       'The service responded with 502: <html> <h1>Bad Gateway</h1>',
     ],
     ['nothing', '', 'The service responded with 502'],
-    ['JSON of another kind', { message: 'down' }, 'The service responded with 502: {"message":"down"}'],
+    [
+      'JSON of another kind',
+      { message: 'down' },
+      'The service responded with 502: {"message":"down"}',
+    ],
     ['no words', { error: '' }, 'The service responded with 502: {"error":""}'],
   ])('makes words of its own for %s', (_, body, message) => {
     expect(error(body, 502)).toMatchObject({ name: 'ServerError', message });

@@ -1,5 +1,5 @@
-import { JobFailedError, JobTimeoutError } from '../errors/job-errors.ts';
 import { TimeoutError } from '../errors/call-errors.ts';
+import { JobFailedError, JobTimeoutError } from '../errors/job-errors.ts';
 import type { Clock } from '../http/time.ts';
 import type { Reply, Transport } from '../http/transport.ts';
 import type { RequestOptions } from '../options.ts';
@@ -77,7 +77,8 @@ export class JobWaiter {
     let failures = 0;
     let isTimedByService = accepted?.retryAfterMs !== undefined;
     let delayMs =
-      accepted?.retryAfterMs ?? firstPollDelay(total > 0 ? this.#lengths.expectedMs(total) : undefined);
+      accepted?.retryAfterMs ??
+      firstPollDelay(total > 0 ? this.#lengths.expectedMs(total) : undefined);
     delayMs -= ageMs();
 
     for (;;) {
@@ -127,7 +128,10 @@ export class JobWaiter {
 }
 
 /** A service may have any word for a job that is done: with all of its results it is. */
-function endOf({ status, total, results }: Job, submitted: number): 'completed' | 'failed' | undefined {
+function endOf(
+  { status, total, results }: Job,
+  submitted: number,
+): 'completed' | 'failed' | undefined {
   const word = status.toLowerCase();
   if (word === 'completed') return 'completed';
   if (JOB_FAILURE_STATUSES.some((failure) => failure === word)) return 'failed';

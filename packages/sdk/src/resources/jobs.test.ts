@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { FakeClock, InstantClock, settle } from '../../test/fake-clock.ts';
 import { makeClient } from '../../test/make-client.ts';
-import { ConnectionError } from '../errors/call-errors.ts';
 import { createApiError } from '../errors/api-errors.ts';
-import { TimeoutError } from '../errors/call-errors.ts';
+import { ConnectionError, TimeoutError } from '../errors/call-errors.ts';
 import type { Clock } from '../http/time.ts';
 import type { Transport } from '../http/transport.ts';
 import type { RequestOptions } from '../options.ts';
@@ -115,16 +114,19 @@ describe('jobs.wait', () => {
     expect(polls.at(-1)?.atMs).toBeLessThanOrEqual(1.65 * 5000 + 500);
   });
 
-  it.each(['failed', 'cancelled', 'canceled', 'error', 'expired', 'FAILED'])('ends with JobFailedError on %s', async (status) => {
-    const { jobs, polls } = makeJobs(new InstantClock(), () => job(status, 4));
-    await expect(jobs.wait(JOB_ID)).rejects.toMatchObject({
-      name: 'JobFailedError',
-      jobId: JOB_ID,
-      job: { processed: 4 },
-      message: `Job ${JOB_ID} ended as "${status}"; 4 of 10 links were processed`,
-    });
-    expect(polls).toHaveLength(1);
-  });
+  it.each(['failed', 'cancelled', 'canceled', 'error', 'expired', 'FAILED'])(
+    'ends with JobFailedError on %s',
+    async (status) => {
+      const { jobs, polls } = makeJobs(new InstantClock(), () => job(status, 4));
+      await expect(jobs.wait(JOB_ID)).rejects.toMatchObject({
+        name: 'JobFailedError',
+        jobId: JOB_ID,
+        job: { processed: 4 },
+        message: `Job ${JOB_ID} ended as "${status}"; 4 of 10 links were processed`,
+      });
+      expect(polls).toHaveLength(1);
+    },
+  );
 
   it('returns a completed job as it is even where not all links were processed', async () => {
     const { jobs, polls } = makeJobs(new InstantClock(), () => job('completed', 4));

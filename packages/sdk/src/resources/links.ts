@@ -65,7 +65,7 @@ export class Links {
       domain_id: batch.domain_id,
       links: batch.links.map((link) => pickLinkFields(link)),
     }));
-    return await this.#postBatch(body, batch, options);
+    return await this.#postBatch(body, batch.links.length, options);
   }
 
   /**
@@ -88,8 +88,8 @@ export class Links {
     options?: CreateManyOptions,
   ): BulkItems<T> {
     const deps: CreateManyDeps = {
-      postBatch: async ({ json }, requestOptions, watch) =>
-        await this.#postBatch(json, requestOptions, watch),
+      postBatch: async ({ json, count }, requestOptions, watch) =>
+        await this.#postBatch(json, count, requestOptions, watch),
       waitForJob: (jobId, waitOptions) => this.#jobs.wait(jobId, waitOptions),
     };
     return createMany(deps, source, options);
@@ -97,7 +97,7 @@ export class Links {
 
   async #postBatch(
     body: string,
-    { links }: CreateBatchBody,
+    count: number,
     options: RequestOptions | undefined,
     watch?: AttemptWatch,
   ): Promise<BatchAnswer> {
@@ -110,7 +110,7 @@ export class Links {
       watch,
     });
     if (data.status === 'completed') return data;
-    const batch = { ...data, total: data.total || links.length };
+    const batch = { ...data, total: data.total || count };
     this.#jobs.accepted(batch, retryAfterMs);
     return batch;
   }

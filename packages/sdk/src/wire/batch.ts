@@ -82,7 +82,8 @@ function readText(value: unknown): string | undefined {
 
 /** Why an item failed. Some services send an object or a list of reasons instead of a text, or `false` for none. */
 function readReason(error: unknown): string | undefined {
-  if (typeof error !== 'object' || error === null) return error === false ? undefined : readText(error);
+  if (typeof error !== 'object' || error === null)
+    return error === false ? undefined : readText(error);
   const { message }: { message?: unknown } = error;
   return readText(message) ?? JSON.stringify(error);
 }
@@ -116,7 +117,9 @@ export function readBatch(value: unknown, httpStatus: number): Read<BatchAnswer>
     const { status = 'completed', total } = answered.data;
     if ('missing' in job || (httpStatus !== 202 && status === 'completed')) {
       const results = readResults(answered.data.results);
-      return { data: { ...answered.data, status: 'completed', total: total || results.length, results } };
+      return {
+        data: { ...answered.data, status: 'completed', total: total || results.length, results },
+      };
     }
   }
   if ('missing' in job) return { missing: job.missing === '' ? '' : 'results and no job_id' };

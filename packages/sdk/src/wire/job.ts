@@ -6,7 +6,13 @@ import { number, type Read, readWith, text } from './lenient.ts';
 export const JOB_STATUSES = ['processing', 'completed'] as const;
 
 /** Statuses that end a job without completing it. The service documents none; other services use these words. */
-export const JOB_FAILURE_STATUSES = ['failed', 'cancelled', 'canceled', 'error', 'expired'] as const;
+export const JOB_FAILURE_STATUSES = [
+  'failed',
+  'cancelled',
+  'canceled',
+  'error',
+  'expired',
+] as const;
 
 /** A job as the reference server sends it: every field is there. */
 export const jobSchema = z.looseObject({

@@ -81,9 +81,7 @@ const readUsageSchema = z.looseObject({
       history: listOf(
         z.looseObject({ date: text(), requests: number(0), refused: number(0), links: number(0) }),
       ),
-      recent_refusals: listOf(
-        z.looseObject({ minute: text(), reason: text(), count: number(0) }),
-      ),
+      recent_refusals: listOf(z.looseObject({ minute: text(), reason: text(), count: number(0) })),
     }),
   ),
 });
