@@ -1,7 +1,12 @@
 import { mkdir, readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
-import { startTestServer, type TestServer } from '@shortlink/server/testing';
+import type { Caller } from '@shortlink/server';
+import {
+  startTestServer,
+  type TestServer,
+  type TestServerOptions,
+} from '@shortlink/server/testing';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { launchChromium } from '../runtimes/drivers/launch-chromium.ts';
@@ -18,46 +23,61 @@ let browser: Browser;
 const cleanup = new AsyncDisposableStack();
 
 beforeAll(async () => {
-  server = cleanup.use(
-    await startTestServer({
-      now: () => NOW,
-      plan: 'custom',
-      limits: { requests_per_minute: 60, requests_per_day: 5_000, links: 20_000, api_keys: 3 },
-    }),
-  );
+  server = await serve({
+    requests_per_minute: 60,
+    requests_per_day: 5_000,
+    links: 20_000,
+    api_keys: 25,
+  });
   await useTheService(server);
   browser = cleanup.use(await launchChromium()).browser;
   await mkdir(ARTIFACTS, { recursive: true });
 });
 afterAll(() => cleanup.disposeAsync());
 
-/** A month of requests and links with a weekly rhythm, and a minute with more requests than allowed. */
-async function useTheService({ store, accountId, apiKey }: TestServer): Promise<void> {
+async function serve(limits: NonNullable<TestServerOptions['limits']>): Promise<TestServer> {
+  return cleanup.use(await startTestServer({ now: () => NOW, plan: 'custom', limits }));
+}
+
+async function callerOf({ store, apiKey }: TestServer): Promise<Caller> {
   const hash = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(apiKey));
   const caller = await store.findKeyByHash(new Uint8Array(hash));
   if (caller === undefined) throw new Error('the key is unknown');
-  for (let day = 29; day > 0; day -= 1) {
-    const now = NOW - day * DAY;
-    const busy = new Date(now).getUTCDay() % 6 === 0 ? 6 : 30 + ((day * 7) % 20);
-    for (let n = 0; n < busy; n += 1) await store.admit(caller, now + n * 1_000);
-    const input = Array.from({ length: busy * 3 }, () => ({
-      target_url: 'https://example.com/',
-      title: '',
-      redirect_type: 302 as const,
-      tags: [],
-      domain_id: null,
-    }));
-    await store.createBatch({ caller, input, now });
-  }
-  for (let n = 0; n < 75; n += 1) await store.admit(caller, NOW - 3 * 60_000);
-  for (let n = 0; n < 52; n += 1) await store.admit(caller, NOW);
+  return caller;
+}
+
+const links = (count: number) =>
+  Array.from({ length: count }, (_, n) => ({
+    target_url: `https://example.com/${n}`,
+    title: '',
+    redirect_type: 302 as const,
+    tags: [],
+    domain_id: null,
+  }));
+
+async function addKey({ store, accountId }: TestServer, name: string): Promise<void> {
   await store.createKey({
     accountId,
-    name: '<img src=x onerror=alert(1)>',
+    name,
     permissions: ['analytics:read'],
     hash: crypto.getRandomValues(new Uint8Array(32)),
     now: NOW,
   });
+}
+
+/** Ten weeks of requests and links with a weekly rhythm, and a minute with more requests than allowed. */
+async function useTheService(used: TestServer): Promise<void> {
+  const { store } = used;
+  const caller = await callerOf(used);
+  for (let day = 70; day > 0; day -= 1) {
+    const now = NOW - day * DAY;
+    const busy = new Date(now).getUTCDay() % 6 === 0 ? 6 : 30 + ((day * 7) % 20);
+    for (let n = 0; n < busy; n += 1) await store.admit(caller, now + n * 1_000);
+    await store.createBatch({ caller, input: links(busy * 2), now });
+  }
+  for (let n = 0; n < 75; n += 1) await store.admit(caller, NOW - 3 * 60_000);
+  for (let n = 0; n < 52; n += 1) await store.admit(caller, NOW);
+  await addKey(used, '<img src=x onerror=alert(1)>');
 }
 
 interface Visit {
@@ -69,7 +89,7 @@ interface Visit {
 
 /** Opens the page as a visitor of its own, with an eye on what it does. */
 async function visit(options: Parameters<Browser['newContext']>[0] = {}): Promise<Visit> {
-  const context = await browser.newContext(options);
+  const context = await browser.newContext({ locale: 'en-US', ...options });
   cleanup.defer(() => context.close());
   context.setDefaultTimeout(10_000);
   const page = await context.newPage();
@@ -90,6 +110,12 @@ async function signIn(page: Page, key = server.apiKey): Promise<void> {
   await page.getByRole('button', { name: 'Show usage' }).click();
 }
 
+/** Signs in and waits until the figures are there. */
+async function lookAt(page: Page, key = server.apiKey): Promise<void> {
+  await signIn(page, key);
+  await page.getByRole('heading', { name: 'Custom plan' }).waitFor();
+}
+
 /** Findings of axe on the page as it stands, by rule and place. */
 async function axe(page: Page): Promise<string[]> {
   // Evaluated by the debugger, since the page's own policy lets no foreign script in.
@@ -102,52 +128,191 @@ async function axe(page: Page): Promise<string[]> {
   });
 }
 
-test('shows the account, each key, its charts and its refusals', async () => {
+test('shows the account, its history, and one key at a time', async () => {
   const { page, requests, complaints } = await visit();
-  await signIn(page);
-  await page.getByRole('heading', { name: 'Account: Custom plan' }).waitFor();
+  await lookAt(page);
   const limit = (name: string) => page.locator('#limits li', { hasText: name });
-  expect(await limit('Requests this minute').textContent()).toMatch(/52 of 60\s+86 % used, new in/);
-  expect(await limit('Short links in total').textContent()).toMatch(/[\d,]+ of 20,000/);
-  expect(await limit('API keys').textContent()).toMatch(/2 of 3/);
-  const [first, second] = await page.locator('article').all();
-  expect(await first?.getByRole('heading', { level: 3 }).textContent()).toBe('test');
-  expect(await first?.textContent()).toContain('This minute: 52 of 60');
-  const bars = await first?.locator('usage-chart.requests g').count();
-  expect(bars).toBe(30);
-  expect(await first?.locator('.refusals tbody tr').first().textContent()).toMatch(
+  expect(await limit('Requests this minute').textContent()).toMatch(
+    /52 of 60\s+86% used, resets in/,
+  );
+  expect(await limit('Links in total').textContent()).toMatch(/4,\d\d\d of 20,000\s+2\d% used\s*$/);
+  expect((await limit('API keys').textContent())?.trim()).toMatch(/2 of 25$/);
+  const readout = page.locator('#account-requests .readout');
+  expect(await readout.textContent()).toMatch(/^30 days: [\d,]+ requests, 15 refusals$/);
+  await page.getByRole('button', { name: '90 days' }).click();
+  expect(await readout.textContent()).toMatch(/^90 days: 2,\d\d\d requests, 15 refusals$/);
+  await page.getByText('These days as a table').click();
+  expect(await page.locator('#account-days tr').count()).toBe(90);
+  expect(await page.locator('.detail').count()).toBe(0);
+  await page.getByRole('button', { name: 'test', exact: true }).click();
+  const detail = page.locator('.detail');
+  expect(await detail.textContent()).toContain('52 this minute');
+  expect(await detail.locator('.refusals tbody tr').first().textContent()).toMatch(
     /^\d{4}-\d\d-\d\d \d\d:\d\dRequests a minute15$/,
   );
-  await first?.getByText('The 30 days as a table').click();
-  expect(await first?.locator('.days tbody tr').count()).toBe(30);
   // A name is text, whatever it looks like.
-  expect(await second?.getByRole('heading', { level: 3 }).textContent()).toBe(
-    '<img src=x onerror=alert(1)>',
-  );
-  expect(await second?.textContent()).toContain('Not used in the last 30 days.');
-  expect(await second?.locator('usage-chart').first().isVisible()).toBe(false);
+  await page.getByRole('button', { name: '<img src=x onerror=alert(1)>' }).click();
+  expect(await detail.count()).toBe(1);
+  expect(await detail.textContent()).toContain('not used in the last 30 days');
   expect(complaints).toEqual([]);
-  expect([...new Set(requests)]).toEqual([`${server.url}/analytics`, `${server.url}/api/v1/usage`]);
+  expect(new Set(requests.map((url) => new URL(url).origin))).toEqual(new Set([server.url]));
 });
 
+test('reads the figures of a day with pointer, finger and keyboard', async () => {
+  const { page } = await visit({ hasTouch: true });
+  await lookAt(page);
+  const chart = page.getByRole('slider', { name: 'Requests a day' });
+  const readout = page.locator('#account-requests .readout');
+  const oneDay = /^[A-Z][a-z]{2} \d+: \d+ requests?, \d+ refusals?$/;
+  await chart.hover();
+  expect(await readout.textContent()).toMatch(oneDay);
+  await page.mouse.move(0, 0);
+  expect(await readout.textContent()).toMatch(/^30 days/);
+  await chart.tap();
+  expect(await readout.textContent()).toMatch(oneDay);
+  await chart.focus();
+  await page.keyboard.press('End');
+  expect(await readout.textContent()).toMatch(/: \d+ requests, 15 refusals$/);
+  expect(await chart.getAttribute('aria-valuenow')).toBe('30');
+  await page.keyboard.press('ArrowLeft');
+  expect(await chart.getAttribute('aria-valuenow')).toBe('29');
+  expect(await chart.getAttribute('aria-valuetext')).toBe(await readout.textContent());
+  await page.keyboard.press('Escape');
+  expect(await readout.textContent()).toMatch(/^30 days/);
+});
+
+test('sorts the keys by any column', async () => {
+  const { page } = await visit();
+  await lookAt(page);
+  const names = () => page.locator('.keys .open').allTextContents();
+  expect(await names()).toEqual(['test', '<img src=x onerror=alert(1)>']);
+  await page.getByRole('button', { name: 'Key', exact: true }).click();
+  expect(await names()).toEqual(['<img src=x onerror=alert(1)>', 'test']);
+  const heading = page.getByRole('columnheader', { name: 'Key' });
+  expect(await heading.getAttribute('aria-sort')).toBe('ascending');
+  await page.getByRole('button', { name: 'Key', exact: true }).click();
+  expect(await names()).toEqual(['test', '<img src=x onerror=alert(1)>']);
+});
+
+test('counts down, and asks again when the minute has ended', async () => {
+  const { page } = await visit();
+  let asked = 0;
+  let used = 60;
+  const start = Date.UTC(2026, 0, 5, 12, 0, 30);
+  await page.clock.install({ time: start });
+  await page.route('**/api/v1/usage', (route) => {
+    asked += 1;
+    const ends = (ms: number) => new Date(Date.UTC(2026, 0, 5, 12, 0) + ms).toISOString();
+    const minute = { used, limit: 60, resets_at: ends(asked * 60_000) };
+    const long = { used: 60, limit: 5_000, resets_at: ends(DAY * 9) };
+    return route.fulfill({
+      json: {
+        plan: 'custom',
+        requests: { minute, day: long, month: long },
+        links: { used: 1, limit: null },
+        api_keys: { used: 0, limit: 1 },
+        batch_size: null,
+        keys: [],
+      },
+    });
+  });
+  await lookAt(page);
+  const note = page.locator('#limits li').first().locator('.note');
+  const notice = page.locator('#notice');
+  expect(await note.textContent()).toBe('100% used, resets in 30 s');
+  expect(await notice.textContent()).toBe(
+    'All 60 requests of this minute are used; more are refused. Resets in 30 s.',
+  );
+  expect(await page.locator('#limits li').nth(1).textContent()).toContain('resets in 9 days');
+  await page.clock.runFor(19_000);
+  expect(await note.textContent()).toBe('100% used, resets in 11 s');
+  used = 0;
+  await page.clock.runFor(12_500);
+  await expect.poll(() => asked).toBe(2);
+  await expect.poll(() => note.textContent()).toMatch(/^0% used, resets in \d\d s$/);
+  expect(await notice.isVisible()).toBe(false);
+});
+
+const DESKTOP = { width: 1280, height: 900 };
+
 test.each([
-  ['light', { colorScheme: 'light', viewport: { width: 1280, height: 900 } }],
-  ['dark', { colorScheme: 'dark', viewport: { width: 1280, height: 900 } }],
-  ['phone', { colorScheme: 'light', viewport: { width: 360, height: 740 }, isMobile: true }],
+  ['light', { colorScheme: 'light', viewport: DESKTOP }],
+  ['dark', { colorScheme: 'dark', viewport: DESKTOP }],
+  ['phone', { colorScheme: 'light', viewport: { width: 390, height: 844 }, isMobile: true }],
+  ['small', { colorScheme: 'dark', viewport: { width: 320, height: 640 }, isMobile: true }],
 ] as const)('is accessible and fits: %s', async (name, options) => {
   const { page } = await visit({ ...options, deviceScaleFactor: 1 });
   await page.screenshot({ path: `${ARTIFACTS}analytics-${name}-sign-in.png` });
   expect(await axe(page)).toEqual([]);
-  await signIn(page);
-  await page.locator('usage-chart svg').first().waitFor();
-  await page.getByText('The 30 days as a table').first().click();
+  await lookAt(page);
+  await page.getByRole('button', { name: 'test', exact: true }).click();
+  await page.getByText('These days as a table').click();
   expect(await axe(page)).toEqual([]);
-  await page.getByText('The 30 days as a table').first().click();
+  await page.getByText('These days as a table').click();
   await page.screenshot({ path: `${ARTIFACTS}analytics-${name}.png`, fullPage: true });
+  await expectToFit(page);
+});
+
+async function expectToFit(page: Page): Promise<void> {
   const [content, screen] = await page.evaluate<number[]>(
     '[document.documentElement.scrollWidth, document.documentElement.clientWidth]',
   );
   expect(content).toBe(screen);
+}
+
+/** Accounts that the page must find words for. */
+const SCENES: Record<string, () => Promise<TestServer>> = {
+  empty: () => serve({ links: 15, api_keys: 1 }),
+  'at-limit': async () => {
+    const full = await serve({ links: 15, api_keys: 1, requests_per_minute: 10 });
+    const caller = await callerOf(full);
+    await full.store.createBatch({ caller, input: links(15), now: NOW });
+    await full.store.admit(caller, NOW);
+    return full;
+  },
+  'many-keys': async () => {
+    const busy = await serve({ links: 1_000, api_keys: 25 });
+    for (let n = 1; n < 25; n += 1) await addKey(busy, `Team ${n}`);
+    await busy.store.admit(await callerOf(busy), NOW);
+    return busy;
+  },
+};
+
+test.each(Object.keys(SCENES))('has words for an account: %s', async (name) => {
+  const other = await SCENES[name]?.();
+  if (other === undefined) throw new Error('no such scene');
+  const context = await browser.newContext({
+    locale: 'en-US',
+    viewport: DESKTOP,
+    colorScheme: 'light',
+  });
+  cleanup.defer(() => context.close());
+  const page = await context.newPage();
+  await page.goto(`${other.url}/analytics`);
+  await lookAt(page, other.apiKey);
+  await page.screenshot({ path: `${ARTIFACTS}analytics-${name}.png`, fullPage: true });
+  expect(await axe(page)).toEqual([]);
+  await page.setViewportSize({ width: 390, height: 844 });
+  await page.screenshot({ path: `${ARTIFACTS}analytics-${name}-phone.png`, fullPage: true });
+  await expectToFit(page);
+  const text = (await page.locator('main').textContent()) ?? '';
+  const height = await page.evaluate<number>('document.documentElement.scrollHeight');
+  if (name === 'empty') {
+    expect(await page.locator('#history').isVisible()).toBe(false);
+    expect(text).toContain(`npx @shortlink/cli auth login --base-url ${other.url}`);
+    // One key of one is no warning.
+    const meter = page.locator('#limits li', { hasText: 'API keys' }).locator('svg');
+    expect(await meter.getAttribute('class')).toBe('neutral');
+  }
+  if (name === 'at-limit') {
+    expect(await page.locator('#notice').textContent()).toContain(
+      'All 15 links of the plan are used. New links are refused; the existing ones keep working.',
+    );
+  }
+  if (name === 'many-keys') {
+    expect(await page.locator('.keys .open').count()).toBe(25);
+    expect(height).toBeLessThan(4_000);
+  }
 });
 
 test('can be used with the keyboard alone', async () => {
@@ -157,14 +322,16 @@ test('can be used with the keyboard alone', async () => {
   expect(await focused()).toBe('key');
   await page.keyboard.type(server.apiKey);
   await page.keyboard.press('Enter');
-  await page.getByRole('heading', { name: 'Account' }).waitFor();
+  await page.getByRole('heading', { name: 'Custom plan' }).waitFor();
   // What was asked for is where the reader is now.
   expect(await focused()).toBe('account-heading');
-  await page.keyboard.press('Shift+Tab');
+  await page.keyboard.press('Tab');
+  expect(await focused()).toBe('refresh');
+  await page.keyboard.press('Tab');
   expect(await focused()).toBe('sign-out');
   await page.keyboard.press('Enter');
   expect(await focused()).toBe('key');
-  expect(await page.locator('article').count()).toBe(0);
+  expect(await page.locator('.keys').count()).toBe(0);
 });
 
 test('a wrong key is told, and leaves nothing behind', async () => {
@@ -172,6 +339,8 @@ test('a wrong key is told, and leaves nothing behind', async () => {
   await page.getByLabel('Remember until this tab is closed').check();
   await signIn(page, 'sl_wrong');
   await expect.poll(() => page.getByRole('alert').textContent()).toBe('API key is invalid.');
+  expect(await page.evaluate('document.activeElement.id')).toBe('key');
+  await page.screenshot({ path: `${ARTIFACTS}analytics-wrong-key.png` });
   await signIn(page, 'schlüssel');
   await expect.poll(() => page.getByRole('alert').textContent()).toMatch(/invalid|characters/);
   expect(await page.locator('#usage').isVisible()).toBe(false);
@@ -180,16 +349,14 @@ test('a wrong key is told, and leaves nothing behind', async () => {
 
 test('the key is kept in memory, or for the tab when asked, and nowhere else', async () => {
   const { page } = await visit();
-  await signIn(page);
-  await page.locator('article').first().waitFor();
+  await lookAt(page);
   expect(await page.locator('#key').inputValue()).toBe('');
   await page.reload();
   expect(await page.locator('#usage').isVisible()).toBe(false);
   await page.getByLabel('Remember until this tab is closed').check();
-  await signIn(page);
-  await page.locator('article').first().waitFor();
+  await lookAt(page);
   await page.reload();
-  await page.locator('article').first().waitFor();
+  await page.locator('.keys').waitFor();
   expect(await page.evaluate('localStorage.length + document.cookie.length')).toBe(0);
   expect(page.url()).toBe(`${server.url}/analytics`);
   await page.getByRole('button', { name: 'Forget the key' }).click();
@@ -198,12 +365,11 @@ test('the key is kept in memory, or for the tab when asked, and nowhere else', a
 
 test('a service that stops answering is told, and what was shown stays', async () => {
   const { page } = await visit();
-  await signIn(page);
-  await page.locator('article').first().waitFor();
+  await lookAt(page);
   await page.route('**/api/v1/usage', (route) => route.abort());
   await page.getByRole('button', { name: 'Refresh' }).click();
   await expect.poll(() => page.getByRole('alert').textContent()).toContain('can not be reached');
-  expect(await page.locator('article').count()).toBe(2);
+  expect(await page.locator('.keys .open').count()).toBe(2);
 });
 
 test('nothing but the page’s own scripts can run on it', async () => {

@@ -92,7 +92,9 @@ export function createApp(options: AppOptions): Hono<AppEnv> {
   app.post(ROUTES.linksBatch, identified, admitted, writer, createBatch(deps));
   app.get(`${ROUTES.jobs}/:id`, identified, admitted, getJob(deps));
   app.get(ROUTES.usage, identified, getUsage(deps));
-  app.get('/analytics', secured, analytics());
+  const page = analytics();
+  app.get('/analytics', secured, page);
+  app.get('/analytics/:file', secured, page);
   app.get('/openapi.json', secured, openApi(options.publicUrl));
   app.get('/healthz', secured, health);
   app.get('/readyz', secured, readiness(deps));

@@ -1,45 +1,50 @@
-import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 
 /** Run from source, the page's files are in a folder of their own; in a build they stand beside the bundle. */
 const FOLDER = new URL(import.meta.url.endsWith('.ts') ? './page/' : './', import.meta.url);
 
-/** A page and the policy it is served with. */
+const TYPES = { css: 'text/css; charset=UTF-8', js: 'text/javascript; charset=UTF-8' };
+
+/** One of the files that the page is made of. */
+export interface PageFile {
+  type: string;
+  body: string;
+}
+
+/** The usage page, the files it loads by name, and the policy that all of it is served with. */
 export interface Page {
   html: string;
+  files: ReadonlyMap<string, PageFile>;
   contentSecurityPolicy: string;
 }
 
-/**
- * Puts style and scripts into the analytics page, so that one answer is all of it. The policy names them by their hashes:
- * nothing else can run on the page, and it can talk to this service only.
- */
+/** Reads the page. Its policy lets it load its own files and ask this service, and nothing else. */
 export function buildPage(): Page {
-  const style = read('analytics.css');
-  const drawing = read('drawing.js');
-  const script = read('analytics.js');
-  const html = read('analytics.html')
-    .replace('/*{style}*/', () => style)
-    .replace('/*{drawing}*/', () => drawing)
-    .replace('/*{script}*/', () => script);
-  const contentSecurityPolicy = [
-    "default-src 'none'",
-    `style-src '${hash(style)}'`,
-    `script-src '${hash(drawing)}' '${hash(script)}'`,
-    "connect-src 'self'",
-    'img-src data:',
-    "base-uri 'none'",
-    "form-action 'none'",
-    "frame-ancestors 'none'",
-  ].join('; ');
-  return { html, contentSecurityPolicy };
-}
-
-function read(name: string): string {
-  return readFileSync(new URL(name, FOLDER), 'utf8');
-}
-
-/** CSP level 3, section 2.3.1. */
-function hash(text: string): string {
-  return `sha256-${createHash('sha256').update(text).digest('base64')}`;
+  const own = ['analytics.css', 'analytics.js', 'charts.js', 'keys.js', 'words.js'];
+  const uPlot = createRequire(import.meta.url).resolve('uplot/dist/uPlot.iife.min.js');
+  const paths = new Map<string, URL | string>([
+    ...own.map((name) => [name, new URL(name, FOLDER)] as const),
+    ['uplot.js', uPlot],
+    ['uplot.css', uPlot.replace('.iife.min.js', '.min.css')],
+  ]);
+  const files = new Map<string, PageFile>();
+  for (const [name, path] of paths) {
+    const type = name.endsWith('.css') ? TYPES.css : TYPES.js;
+    files.set(name, { type, body: readFileSync(path, 'utf8') });
+  }
+  return {
+    html: readFileSync(new URL('analytics.html', FOLDER), 'utf8'),
+    files,
+    contentSecurityPolicy: [
+      "default-src 'none'",
+      "style-src 'self'",
+      "script-src 'self'",
+      "connect-src 'self'",
+      'img-src data:',
+      "base-uri 'none'",
+      "form-action 'none'",
+      "frame-ancestors 'none'",
+    ].join('; '),
+  };
 }

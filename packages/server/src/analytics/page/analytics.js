@@ -1,44 +1,72 @@
-const STORED_KEY = 'shortlink-api-key';
-const HISTORY_DAYS = 30;
-const DAY_MS = 86_400_000;
+import './charts.js';
+import './keys.js';
+import {
+  addRows,
+  count,
+  duration,
+  fill,
+  fromTemplate,
+  lastDays,
+  number,
+  percent,
+} from './words.js';
 
-const REASONS = {
-  minute: 'Requests a minute',
-  day: 'Requests a day',
-  month: 'Requests a month',
-  links: 'Short links in total',
-  batch_size: 'Links in one batch',
-};
+const STORED_KEY = 'shortlink-api-key';
+
+/** After a window has ended, the service gets this long to begin the next one, in milliseconds. */
+const AFTER_RESET_MS = 500;
+
+/** The page asks by itself no more often than this, in milliseconds, whatever the two clocks say. */
+const LEAST_REFETCH_MS = 10_000;
+
+/** From this share of a limit on, the page says so. */
+const NEAR = 0.8;
 
 const byId = (id) => document.getElementById(id);
-const number = new Intl.NumberFormat('en-US');
-const shortDate = new Intl.DateTimeFormat('en-US', {
-  month: 'short',
-  day: 'numeric',
-  timeZone: 'UTC',
-});
 
 /** Kept here only, unless the visitor asks to remember it for this tab. */
 let apiKey = '';
 
+/** What was last shown, how far the service's clock is ahead of this one, and when to ask again by itself. */
+let shown;
+
+let periodDays = 30;
+let countdown;
+
 byId('sign-in').addEventListener('submit', (event) => {
   event.preventDefault();
   apiKey = byId('key').value.trim();
-  show({ moveFocus: true });
+  if (apiKey === '') showError('Enter an API key first.');
+  else show({ moveFocus: true });
 });
 byId('refresh').addEventListener('click', () => show());
 byId('sign-out').addEventListener('click', signOut);
+byId('period').addEventListener('click', ({ target }) => {
+  if (target.value === undefined) return;
+  periodDays = Number(target.value);
+  for (const button of byId('period').querySelectorAll('button')) {
+    button.setAttribute('aria-pressed', String(button === target));
+  }
+  renderHistory(shown.usage);
+});
+document.addEventListener('visibilitychange', () => {
+  if (!document.hidden && shown !== undefined && Date.now() >= shown.refetchAt) show();
+});
 
 apiKey = sessionStorage.getItem(STORED_KEY) ?? '';
 if (apiKey !== '') show();
 
 function signOut() {
   apiKey = '';
+  shown = undefined;
+  clearInterval(countdown);
   sessionStorage.removeItem(STORED_KEY);
   byId('key').value = '';
   byId('remember').checked = false;
-  byId('keys').replaceChildren();
+  byId('keys').clear();
   byId('limits').replaceChildren();
+  byId('account-days').replaceChildren();
+  fill(byId('top-links'), 'tbody', '');
   toggle({ signedIn: false });
   byId('key').focus();
 }
@@ -49,25 +77,38 @@ function toggle({ signedIn }) {
   byId('usage').hidden = !signedIn;
 }
 
-/** Asks for the usage and shows it; a refusal leaves what was shown before and says why. */
+/** Asks for the usage and shows it; an error leaves what was shown before and says why. */
 async function show({ moveFocus = false } = {}) {
-  const buttons = document.querySelectorAll('button');
+  const buttons = [byId('refresh'), byId('sign-in').querySelector('button')];
   for (const button of buttons) button.disabled = true;
-  byId('message').hidden = true;
   try {
-    const usage = await fetchUsage();
+    const answered = await fetchUsage();
+    showError('');
     if (byId('remember').checked) sessionStorage.setItem(STORED_KEY, apiKey);
     byId('key').value = '';
     toggle({ signedIn: true });
-    render(usage);
+    render(answered);
     if (moveFocus) byId('account-heading').focus();
   } catch (error) {
-    byId('message').textContent = error.message;
-    byId('message').hidden = false;
     if (byId('usage').hidden) sessionStorage.removeItem(STORED_KEY);
+    showError(error.message);
   } finally {
     for (const button of buttons) button.disabled = false;
   }
+}
+
+/** Shows a problem where the visitor looks: under the field, or above the figures. */
+function showError(text) {
+  const isSignedIn = !byId('usage').hidden;
+  for (const [id, message] of [
+    ['key-error', isSignedIn ? '' : text],
+    ['problem', isSignedIn ? text : ''],
+  ]) {
+    byId(id).textContent = message;
+    byId(id).hidden = message === '';
+  }
+  byId('key').setAttribute('aria-invalid', String(!isSignedIn && text !== ''));
+  if (!isSignedIn && text !== '') byId('key').focus();
 }
 
 async function fetchUsage() {
@@ -82,146 +123,159 @@ async function fetchUsage() {
   }
   const body = await response.json().catch(() => ({}));
   if (!response.ok) throw new Error(body.error ?? `The service answered ${response.status}.`);
-  return body;
+  const aheadMs = Date.parse(response.headers.get('Date') ?? '') - Date.now();
+  // The header has whole seconds: a smaller difference is none.
+  return { usage: body, aheadMs: Math.abs(aheadMs) > 2_000 ? aheadMs : 0 };
 }
 
-function render(usage) {
-  const { requests } = usage;
+function render({ usage, aheadMs }) {
+  const { requests, links, api_keys, batch_size } = usage;
+  const windows = [requests.minute, requests.day, requests.month];
+  const ends = windows.map(({ resets_at }) => new Date(resets_at).getTime());
+  const firstEnd = Math.min(...ends) - aheadMs + AFTER_RESET_MS;
+  shown = { usage, aheadMs, refetchAt: Math.max(Date.now() + LEAST_REFETCH_MS, firstEnd) };
   const plan = usage.plan.charAt(0).toUpperCase() + usage.plan.slice(1);
-  byId('account-heading').textContent = `Account: ${plan} plan`;
-  byId('status').textContent = `As of ${new Date().toLocaleTimeString()}`;
+  byId('account-heading').textContent = `${plan} plan`;
   byId('limits').replaceChildren(
-    limitCard('Requests this minute', requests.minute, resets(requests.minute)),
-    limitCard('Requests today', requests.day, resets(requests.day)),
-    limitCard('Requests this month', requests.month, resets(requests.month)),
-    limitCard('Short links in total', usage.links),
-    limitCard('API keys', usage.api_keys),
-    limitCard('Links in one batch', { used: null, limit: usage.batch_size ?? 10_000 }),
+    limitCard('Requests this minute', requests.minute),
+    limitCard('Requests today', requests.day),
+    limitCard('Requests this month', requests.month),
+    limitCard('Links in total', links),
+    limitCard('API keys', api_keys, { isNeutral: true }),
+    batchCard(batch_size ?? 10_000),
   );
-  byId('keys').replaceChildren(...usage.keys.map((key) => keyCard(key, usage)));
+  const isEmpty = links.used === 0 && historyOf(usage).length === 0;
+  byId('welcome').hidden = !isEmpty;
+  byId('history').hidden = isEmpty;
+  fill(document, '#welcome-login', `npx @shortlink/cli auth login --base-url ${location.origin}`);
+  renderHistory(usage);
+  byId('keys').show(usage.keys);
+  renderTopLinks(usage.top_links ?? []);
+  const time = new Date().toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' });
+  byId('status').textContent = `As of ${time}`;
+  clearInterval(countdown);
+  countdown = setInterval(tick, 1_000);
+  tick();
 }
 
-function resets({ resets_at }) {
-  const end = new Date(resets_at);
-  const seconds = Math.max(1, Math.round((end - Date.now()) / 1_000));
-  if (seconds < 60) return `new in ${seconds} s`;
-  const minutes = Math.round(seconds / 60);
-  if (minutes < 60) return `new in ${minutes} min`;
-  if (minutes < 48 * 60) return `new in ${Math.round(minutes / 60)} h`;
-  return `new on ${shortDate.format(end)}`;
-}
-
-function limitCard(name, { used, limit }, note = '') {
-  const card = fromTemplate('limit-template');
-  fill(card, '.limit-name', name);
-  if (used === null) {
-    fill(card, '.used', limit === null ? 'unlimited' : number.format(limit));
-    fill(card, '.allowed', 'at most');
-    return card;
+/** Counts the waits down, and asks again when a window has ended. */
+function tick() {
+  const { requests, links } = shown.usage;
+  const now = Date.now() + shown.aheadMs;
+  for (const [n, { limit, used, resets_at }] of [
+    requests.minute,
+    requests.day,
+    requests.month,
+  ].entries()) {
+    const wait = duration(new Date(resets_at).getTime() - now);
+    const share = limit === null ? '' : `${percent(used, limit)} used, `;
+    fill(byId('limits').children[n], '.note', `${share}resets in ${wait}`);
   }
+  const notice = noticeOf(requests, links);
+  byId('notice').hidden = notice === undefined;
+  byId('notice').classList.toggle('full', notice?.isReached ?? false);
+  // The sentence is read aloud when it changes; the wait, which changes each second, is not part of it.
+  const { text = '', window } = notice ?? {};
+  if (byId('notice-text').textContent !== text) byId('notice-text').textContent = text;
+  byId('notice-wait').textContent =
+    window === undefined
+      ? ''
+      : `Resets in ${duration(new Date(window.resets_at).getTime() - now)}.`;
+  if (Date.now() >= shown.refetchAt && !document.hidden) {
+    shown.refetchAt = Number.POSITIVE_INFINITY;
+    show();
+  }
+}
+
+/** The one sentence about the limit that matters most: one that is reached, else one that is near. */
+function noticeOf({ minute, day, month }, links) {
+  const windows = [
+    { window: month, when: 'this month' },
+    { window: day, when: 'today' },
+    { window: minute, when: 'this minute' },
+  ];
+  for (const { window, when } of windows) {
+    if (window.limit === null || window.used < window.limit) continue;
+    const text = `All ${number.format(window.limit)} requests of ${when} are used; more are refused.`;
+    return { isReached: true, text, window };
+  }
+  if (links.limit !== null && links.used >= links.limit) {
+    const text = `All ${number.format(links.limit)} links of the plan are used. New links are refused; the existing ones keep working.`;
+    return { isReached: true, text };
+  }
+  if (links.limit !== null && links.used >= links.limit * NEAR) {
+    const left = links.limit - links.used;
+    return { text: `There is room for ${count(left, 'more link')} in the plan.` };
+  }
+  for (const { window, when } of windows.slice(0, 2)) {
+    if (window.limit === null || window.used < window.limit * NEAR) continue;
+    return {
+      text: `${percent(window.used, window.limit)} of the requests of ${when} are used.`,
+      window,
+    };
+  }
+  return undefined;
+}
+
+function limitCard(name, { used, limit }, { isNeutral = false } = {}) {
+  const card = fromTemplate('limit-template').firstElementChild;
+  fill(card, '.limit-name', name);
   fill(card, '.used', number.format(used));
   fill(card, '.allowed', limit === null ? 'no limit' : `of ${number.format(limit)}`);
-  fill(card, '.note', [percent(used, limit), note].filter((part) => part !== '').join(', '));
-  card.querySelector('usage-meter').show({ name, used, limit });
+  if (limit !== null && !isNeutral) fill(card, '.note', `${percent(used, limit)} used`);
+  card.querySelector('usage-meter').show({ name, used, limit, isNeutral });
   return card;
 }
 
-function percent(used, limit) {
-  if (limit === null) return '';
-  return `${limit === 0 ? 100 : Math.min(100, Math.floor((used / limit) * 100))} % used`;
+function batchCard(limit) {
+  const card = fromTemplate('limit-template').firstElementChild;
+  fill(card, '.limit-name', 'Links in one batch');
+  fill(card, '.used', number.format(limit));
+  fill(card, '.allowed', 'at most');
+  card.querySelector('usage-meter').remove();
+  return card;
 }
 
-function keyCard(key, usage) {
-  const card = fromTemplate('key-template');
-  fill(card, '.key-name', key.name || key.id);
-  const created = new Date(key.created_at).toISOString().slice(0, 10);
-  fill(card, '.key-facts', `${key.id} · ${key.permissions.join(', ')} · since ${created}`);
-  const days = lastDays(key.history);
-  const made = days.reduce((sum, day) => sum + day.links, 0);
-  card
-    .querySelector('.shares')
-    .append(
-      share('This minute', key.requests.minute, usage.requests.minute),
-      share('Today', key.requests.day, usage.requests.day),
-      share('This month', key.requests.month, usage.requests.month),
-      share('Links in 30 days', made, usage.links),
-    );
-  if (days.some((day) => day.requests + day.refused + day.links > 0)) {
-    showHistory(card, days, key.name || key.id);
-  } else {
-    card.querySelector('.history').hidden = true;
-    card.querySelector('.no-use').hidden = false;
+/** The days of the whole account. An older service has those of each key only. */
+function historyOf({ history, keys }) {
+  if (history !== undefined) return history;
+  const byDate = new Map();
+  for (const { date, requests, refused, links } of keys.flatMap((key) => key.history)) {
+    const sum = byDate.get(date) ?? { date, requests: 0, refused: 0, links: 0 };
+    sum.requests += requests;
+    sum.refused += refused;
+    sum.links += links;
+    byDate.set(date, sum);
   }
-  showRefusals(card, key.recent_refusals ?? []);
-  return card;
+  return [...byDate.values()];
 }
 
-function showHistory(card, days, keyName) {
-  const parts = ['requests', 'refused'];
-  card.querySelector('.requests').show({ days, parts, title: `Requests a day with ${keyName}` });
-  const title = `Links created a day with ${keyName}`;
-  card.querySelector('.links').show({ days, parts: ['links'], title });
+function renderHistory(usage) {
+  const days = lastDays(historyOf(usage), periodDays);
+  byId('account-requests').show({ days, parts: ['requests', 'refused'], title: 'Requests a day' });
+  byId('account-links').show({ days, parts: ['links'], title: 'Links created a day' });
   addRows(
-    card.querySelector('.days tbody'),
+    byId('account-days'),
     days
       .toReversed()
       .map(({ date, ...counts }) => [
         date,
-        ...[counts.requests, counts.refused, counts.links].map((count) => number.format(count)),
+        ...[counts.requests, counts.refused, counts.links].map((amount) => number.format(amount)),
       ]),
   );
 }
 
-/** What this key used of a limit of the account; the paler part is what all keys used. */
-function share(name, used, { used: total, limit }) {
-  const item = document.createElement('li');
-  const all = limit === null ? 'no limit' : `of ${number.format(limit)}`;
-  const text = document.createElement('p');
-  text.textContent = `${name}: ${number.format(used)} ${all}`;
-  item.append(text);
-  const meter = document.createElement('usage-meter');
-  meter.show({ name, used, total, limit });
-  item.append(meter);
-  return item;
-}
-
-function showRefusals(card, refusals) {
-  if (refusals.length === 0) return;
-  card.querySelector('.no-refusals').hidden = true;
-  card.querySelector('.refusals').hidden = false;
+function renderTopLinks(links) {
+  byId('top-links').hidden = links.length === 0;
   addRows(
-    card.querySelector('.refusals tbody'),
-    refusals.map(({ minute, reason, count }) => [
-      minute.slice(0, 16).replace('T', ' '),
-      REASONS[reason] ?? reason,
-      number.format(count),
-    ]),
+    byId('top-links').querySelector('tbody'),
+    links.map(({ short_url, target_url, title, click_count }) => {
+      const anchor = document.createElement('a');
+      anchor.textContent = short_url.replace(/^https?:\/\//, '');
+      // Not a link to anything but the web, whatever the service answered.
+      if (/^https?:\/\//.test(short_url)) anchor.href = short_url;
+      anchor.rel = 'noopener noreferrer';
+      return [anchor, title || target_url, number.format(click_count)];
+    }),
   );
-}
-
-/** Every one of the last 30 UTC days, also those without use, which the answer leaves out. */
-function lastDays(history) {
-  const byDate = new Map(history.map((day) => [day.date, day]));
-  const today = Math.floor(Date.now() / DAY_MS) * DAY_MS;
-  return Array.from({ length: HISTORY_DAYS }, (_, n) => {
-    const date = new Date(today - (HISTORY_DAYS - 1 - n) * DAY_MS).toISOString().slice(0, 10);
-    return byDate.get(date) ?? { date, requests: 0, refused: 0, links: 0 };
-  });
-}
-
-function addRows(body, rows) {
-  for (const cells of rows) {
-    const row = body.insertRow();
-    for (const cell of cells) row.insertCell().textContent = cell;
-  }
-}
-
-function fromTemplate(id) {
-  // Imported, not cloned: only then do the custom elements in it come to life at once.
-  return document.importNode(byId(id).content, true).firstElementChild;
-}
-
-/** Always as text: names of keys are whatever somebody typed. */
-function fill(parent, selector, text) {
-  parent.querySelector(selector).textContent = text;
 }
