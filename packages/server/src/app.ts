@@ -3,31 +3,28 @@ import { Hono } from 'hono';
 import { methodNotAllowed as methodNotAllowedMiddleware } from 'hono/method-not-allowed';
 import { methodNotAllowed, notFound } from './domain/problem.ts';
 import { EVERY_TARGET_HOST, type TargetHosts, targetHostMatcher } from './domain/target-hosts.ts';
+import { admit } from './http/admit.ts';
+import { authenticate, requirePermission } from './http/authenticate.ts';
+import type { AppEnv, RouteDeps } from './http/context.ts';
+import { analytics, openApi } from './http/documents.ts';
+import { respondToError } from './http/errors.ts';
+import { health, metricsRoute, readiness } from './http/health-and-metrics.ts';
+import { createRunOnce } from './http/idempotency.ts';
+import { getJob } from './http/jobs.ts';
+import { createBatch, createLink } from './http/links.ts';
+import { logRequests, measure, requestId } from './http/observe.ts';
+import { redirect } from './http/redirect.ts';
+import {
+  apiHeaders,
+  respondJson,
+  SECURITY_HEADERS,
+  securityHeaders,
+  setHeaders,
+} from './http/respond.ts';
+import { getUsage } from './http/usage.ts';
 import type { Logger } from './logger.ts';
 import { Metrics } from './metrics/metrics.ts';
-import { admit } from './middleware/admit.ts';
-import { answerJson, setHeaders } from './middleware/answer.ts';
-import { answerError } from './middleware/answer-error.ts';
-import { apiHeaders } from './middleware/api-headers.ts';
-import { authenticate } from './middleware/authenticate.ts';
-import type { AppEnv } from './middleware/env.ts';
-import { createRunOnce } from './middleware/idempotency.ts';
-import { logRequests } from './middleware/log-requests.ts';
-import { measure } from './middleware/measure.ts';
-import { requestId } from './middleware/request-id.ts';
-import { requirePermission } from './middleware/require-permission.ts';
-import { SECURITY_HEADERS, securityHeaders } from './middleware/security-headers.ts';
 import { createOwnHosts } from './own-hosts.ts';
-import { analytics } from './routes/analytics.ts';
-import { createBatch } from './routes/create-batch.ts';
-import { createLink } from './routes/create-link.ts';
-import type { RouteDeps } from './routes/deps.ts';
-import { getJob } from './routes/get-job.ts';
-import { getUsage } from './routes/get-usage.ts';
-import { health, readiness } from './routes/health.ts';
-import { metricsRoute } from './routes/metrics.ts';
-import { openApi } from './routes/openapi.ts';
-import { redirect } from './routes/redirect.ts';
 import type { Redirect, Store } from './store/store.ts';
 
 export interface AppOptions {
@@ -63,11 +60,11 @@ export function createApp(options: AppOptions): Hono<AppEnv> {
   const { store, logger } = options;
   const deps = toDeps(options);
   const app = new Hono<AppEnv>();
-  app.onError(answerError(logger, deps.metrics));
+  app.onError(respondToError(logger, deps.metrics));
   // Answered, not thrown: the check for a wrong method looks at plain 404s only.
   app.notFound((c) => {
     setHeaders(c, SECURITY_HEADERS);
-    return answerJson(c, notFound('Path').body, 404);
+    return respondJson(c, notFound('Path').body, 404);
   });
 
   app.use(requestId());

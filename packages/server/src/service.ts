@@ -1,10 +1,10 @@
 import { type AppOptions, createApp } from './app.ts';
+import type { Connection } from './http/context.ts';
 import { ClickBuffer } from './jobs/click-buffer.ts';
 import { Housekeeping } from './jobs/housekeeping.ts';
 import { QueuedJobRunner } from './jobs/queued-job-runner.ts';
 import { JobRunner } from './jobs/runner.ts';
 import { Metrics } from './metrics/metrics.ts';
-import type { Connection } from './middleware/env.ts';
 import { RedirectCache } from './store/redirect-cache.ts';
 
 /** Options of {@link createService}. */

@@ -5,16 +5,48 @@ import {
   type ProcessingBatch,
 } from '@shortlink/sdk/wire';
 import type { Context } from 'hono';
-import { invalidBatch } from '../domain/problem.ts';
+import {
+  idempotencyConflict,
+  invalidBatch,
+  invalidLink,
+  planLimitReached,
+} from '../domain/problem.ts';
 import { domainIdsOf, validateBatchOutline, validateEntries } from '../domain/validate-batch.ts';
-import type { ValidLink } from '../domain/validate-link.ts';
-import { answerJson } from '../middleware/answer.ts';
-import type { CallerEnv } from '../middleware/env.ts';
-import { readIdempotency } from '../middleware/idempotency.ts';
-import { readJson } from '../middleware/read-json.ts';
-import type { Caller, CreateRequest } from '../store/store.ts';
-import type { RouteDeps } from './deps.ts';
-import { createdBy, isReplay } from './outcome.ts';
+import { type ValidLink, validateLink } from '../domain/validate-link.ts';
+import type { Caller, CreateOutcome, CreateRequest } from '../store/store.ts';
+import type { CallerEnv, RouteDeps } from './context.ts';
+import { readIdempotency } from './idempotency.ts';
+import { readJson } from './read-body.ts';
+import { respondJson } from './respond.ts';
+
+/** `POST /api/v1/links` (spec, "create one link"). */
+export function createLink(deps: RouteDeps) {
+  return async (c: Context<CallerEnv>): Promise<Response> => {
+    const caller = c.get('caller');
+    const body = await readJson(c.req);
+    const idempotency = readIdempotency(c.req, body.bytes);
+    const domainId = body.value['domain_id'];
+    const [{ isOwnHost }, ownedDomains] = await Promise.all([
+      deps.ownHosts(),
+      typeof domainId === 'string'
+        ? deps.store.ownedDomains(caller.accountId, [domainId])
+        : new Set<string>(),
+    ]);
+    const checked = validateLink(body.value, {
+      isOwnHost,
+      isAllowedHost: deps.isAllowedHost,
+      ownedDomains,
+      defaultDomainId: null,
+    });
+    if (!checked.ok) throw invalidLink(checked.details);
+    const outcome = await deps.runOnce(caller.accountId, idempotency, () =>
+      deps.store.createLink({ caller, input: checked.value, now: deps.now(), idempotency }),
+    );
+    const link = createdBy(outcome);
+    if (!isReplay(outcome)) deps.metrics.countLinks('single', 1);
+    return respondJson(c, link, 201);
+  };
+}
 
 /**
  * `POST /api/v1/links/batch` (spec, "create many links"): up to 100 links are created at once and answered with 200,
@@ -65,7 +97,7 @@ async function createAtOnce(
   const results = createdBy(outcome);
   if (!isReplay(outcome)) deps.metrics.countLinks('batch', results.length);
   const answer: CompletedBatch = { status: 'completed', total: results.length, results };
-  return answerJson(c, answer);
+  return respondJson(c, answer);
 }
 
 async function acceptJob(
@@ -79,5 +111,21 @@ async function acceptJob(
   );
   deps.onJobAccepted(job_id);
   const answer: ProcessingBatch = { job_id, status: 'processing', total };
-  return answerJson(c, answer, 202, { Location: jobPath(job_id) });
+  return respondJson(c, answer, 202, { Location: jobPath(job_id) });
+}
+
+/** What a create gave, or the problem that stands in its way. A replayed answer is like a first one. */
+export function createdBy<T>(outcome: CreateOutcome<T>): T {
+  if (outcome.ok) return outcome.value;
+  switch (outcome.reason) {
+    case 'plan_limit':
+      throw planLimitReached(outcome);
+    case 'idempotency_conflict':
+      throw idempotencyConflict();
+  }
+}
+
+/** `true` when an earlier request created what is answered. */
+export function isReplay(outcome: CreateOutcome<unknown>): boolean {
+  return outcome.ok && outcome.replayed;
 }

@@ -1,8 +1,7 @@
 import type { Context } from 'hono';
 import { notFound } from '../domain/problem.ts';
-import { answer } from '../middleware/answer.ts';
-import type { CallerEnv } from '../middleware/env.ts';
-import type { RouteDeps } from './deps.ts';
+import type { CallerEnv, RouteDeps } from './context.ts';
+import { respond } from './respond.ts';
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
@@ -18,6 +17,6 @@ export function getJob(deps: Pick<RouteDeps, 'store'>) {
     // The results are JSON already, up to megabytes of it: parsing them here would only be to write them again.
     const start = `${JSON.stringify(head).slice(0, -1)},"results":`;
     const body = Buffer.concat([Buffer.from(start), resultsJson, Buffer.from('}')]);
-    return answer(c, body, 200, { 'Content-Type': 'application/json' });
+    return respond(c, body, 200, { 'Content-Type': 'application/json' });
   };
 }

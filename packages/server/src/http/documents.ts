@@ -1,14 +1,28 @@
 import type { Context } from 'hono';
 import { buildPage, type Page } from '../analytics/build-page.ts';
-import { answer } from '../middleware/answer.ts';
-import type { AppEnv } from '../middleware/env.ts';
+import { openApiDocument } from '../openapi/document.ts';
+import type { AppEnv } from './context.ts';
+import { respond } from './respond.ts';
+
+/** `GET /openapi.json` (addition): made once, when first asked for. */
+export function openApi(publicUrl: string) {
+  let text: string | undefined;
+  return (c: Context<AppEnv>): Response => {
+    text ??= JSON.stringify(openApiDocument(publicUrl));
+    return respond(c, text, 200, {
+      'Access-Control-Allow-Origin': '*',
+      'Cache-Control': 'public, max-age=300',
+      'Content-Type': 'application/json',
+    });
+  };
+}
 
 /** `GET /analytics` (addition): the page is the same for everyone; what it shows comes with the visitor's key. */
 export function analytics() {
   let page: Page | undefined;
   return (c: Context<AppEnv>): Response => {
     page ??= buildPage();
-    return answer(c, page.html, 200, {
+    return respond(c, page.html, 200, {
       'Content-Type': 'text/html; charset=UTF-8',
       'Content-Security-Policy': page.contentSecurityPolicy,
       'Cache-Control': 'no-cache',
