@@ -5,11 +5,12 @@ import { methodNotAllowed, notFound } from './domain/problem.ts';
 import { EVERY_TARGET_HOST, type TargetHosts, targetHostMatcher } from './domain/target-hosts.ts';
 import { admit } from './http/admit.ts';
 import { authenticate, requirePermission } from './http/authenticate.ts';
+import { BodyRoom } from './http/body-room.ts';
 import type { AppEnv, RouteDeps } from './http/context.ts';
 import { analytics, openApi } from './http/documents.ts';
 import { respondToError } from './http/errors.ts';
 import { health, metricsRoute, readiness } from './http/health-and-metrics.ts';
-import { createRunOnce } from './http/idempotency.ts';
+import { createRunUnlessRunning } from './http/idempotency.ts';
 import { getJob } from './http/jobs.ts';
 import { createBatch, createLink } from './http/links.ts';
 import { logRequests, measure, requestId } from './http/observe.ts';
@@ -111,7 +112,8 @@ function toDeps(options: AppOptions): RouteDeps {
     now,
     ownHosts: createOwnHosts(store, publicUrl, now),
     isAllowedHost: targetHostMatcher(options.targetHosts ?? EVERY_TARGET_HOST),
-    runOnce: createRunOnce(),
+    bodyRoom: new BodyRoom(),
+    runUnlessRunning: createRunUnlessRunning(),
     onJobAccepted: options.onJobAccepted ?? (() => undefined),
     onClick: options.onClick ?? countAtOnce(store, logger),
     findRedirect: options.findRedirect ?? ((code) => store.findRedirect(code)),

@@ -1,13 +1,17 @@
+import type { Readable } from 'node:stream';
 import type { IsAllowedHost } from '../domain/target-hosts.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { OwnHosts } from '../own-hosts.ts';
 import type { Caller, Redirect, Store } from '../store/store.ts';
-import type { RunOnce } from './idempotency.ts';
+import type { BodyRoom } from './body-room.ts';
+import type { RunUnlessRunning } from './idempotency.ts';
 import type { ResponseHeaders } from './respond.ts';
 
 /** The connection a request came over; nothing of it is known when the app is called without a socket. */
 export interface Connection {
   incoming?: { socket: { remoteAddress?: string | undefined } } | undefined;
+  /** Node's stream of the request body, which is read instead of the one of the `Request`. The server's own listener sets it. */
+  body?: Readable | undefined;
 }
 
 /** What every handler can read from its context. */
@@ -36,7 +40,8 @@ export interface RouteDeps {
   now: () => number;
   ownHosts: () => Promise<OwnHosts>;
   isAllowedHost: IsAllowedHost;
-  runOnce: RunOnce;
+  bodyRoom: BodyRoom;
+  runUnlessRunning: RunUnlessRunning;
   onJobAccepted: (jobId: string) => void;
   onClick: (code: string) => void;
   findRedirect: (code: string) => Promise<Redirect | undefined>;

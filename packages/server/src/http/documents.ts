@@ -4,12 +4,15 @@ import { openApiDocument } from '../openapi/document.ts';
 import type { AppEnv } from './context.ts';
 import { respond } from './respond.ts';
 
-/** `GET /openapi.json` (addition): made once, when first asked for. */
+/**
+ * `GET /openapi.json`: made once, when first asked for. Bytes, because responses that wait for their clients share bytes, but each
+ * would make its own copy of a text.
+ */
 export function openApi(publicUrl: string) {
-  let text: string | undefined;
+  let bytes: Uint8Array<ArrayBuffer> | undefined;
   return (c: Context<AppEnv>): Response => {
-    text ??= JSON.stringify(openApiDocument(publicUrl));
-    return respond(c, text, 200, {
+    bytes ??= new TextEncoder().encode(JSON.stringify(openApiDocument(publicUrl)));
+    return respond(c, bytes, 200, {
       'Access-Control-Allow-Origin': '*',
       'Cache-Control': 'public, max-age=300',
       'Content-Type': 'application/json',
@@ -17,12 +20,14 @@ export function openApi(publicUrl: string) {
   };
 }
 
-/** `GET /analytics` (addition): the page is the same for everyone; what it shows comes with the visitor's key. */
+/** `GET /analytics`: the page is the same for everyone; what it shows comes with the visitor's key. */
 export function analytics() {
   let page: Page | undefined;
+  let html: Uint8Array<ArrayBuffer> | undefined;
   return (c: Context<AppEnv>): Response => {
     page ??= buildPage();
-    return respond(c, page.html, 200, {
+    html ??= new TextEncoder().encode(page.html);
+    return respond(c, html, 200, {
       'Content-Type': 'text/html; charset=UTF-8',
       'Content-Security-Policy': page.contentSecurityPolicy,
       'Cache-Control': 'no-cache',

@@ -1,6 +1,7 @@
 import {
   type CompletedBatch,
   jobPath,
+  MAX_BODY_BYTES,
   MAX_SYNC_BATCH_LINKS,
   type ProcessingBatch,
 } from '@shortlink/sdk/wire';
@@ -12,60 +13,81 @@ import {
   planLimitReached,
 } from '../domain/problem.ts';
 import { domainIdsOf, validateBatchOutline, validateEntries } from '../domain/validate-batch.ts';
-import { type ValidLink, validateLink } from '../domain/validate-link.ts';
+import { isDomainId, type ValidLink, validateLink } from '../domain/validate-link.ts';
 import type { Caller, CreateOutcome, CreateRequest } from '../store/store.ts';
 import type { CallerEnv, RouteDeps } from './context.ts';
 import { readIdempotency } from './idempotency.ts';
-import { readJson } from './read-body.ts';
+import { withJsonBody } from './read-body.ts';
 import { respondJson } from './respond.ts';
 
-/** `POST /api/v1/links` (spec, "create one link"). */
+/** The largest body with one link: it holds the longest allowed link ten times, even if every character is escaped. */
+export const MAX_LINK_BODY_BYTES = 256 * 1024;
+
+/** `POST /api/v1/links`: creates one link. */
 export function createLink(deps: RouteDeps) {
-  return async (c: Context<CallerEnv>): Promise<Response> => {
+  return (c: Context<CallerEnv>): Promise<Response> => {
     const caller = c.get('caller');
-    const body = await readJson(c.req);
-    const idempotency = readIdempotency(c.req, body.bytes);
-    const domainId = body.value['domain_id'];
-    const [{ isOwnHost }, ownedDomains] = await Promise.all([
-      deps.ownHosts(),
-      typeof domainId === 'string'
-        ? deps.store.ownedDomains(caller.accountId, [domainId])
-        : new Set<string>(),
-    ]);
-    const checked = validateLink(body.value, {
-      isOwnHost,
-      isAllowedHost: deps.isAllowedHost,
-      ownedDomains,
-      defaultDomainId: null,
+    return withJsonBody(c, deps.bodyRoom, {
+      maxBytes: MAX_LINK_BODY_BYTES,
+      check: async ({ bytes, value }) => ({
+        idempotency: readIdempotency(c.req, bytes),
+        input: await validateOne(deps, caller, value),
+      }),
+      respond: async ({ idempotency, input }) => {
+        const outcome = await deps.runUnlessRunning(caller.accountId, idempotency, () =>
+          deps.store.createLink({ caller, input, now: deps.now(), idempotency }),
+        );
+        const link = createdBy(outcome);
+        if (!isReplay(outcome)) deps.metrics.countLinks('single', 1);
+        return respondJson(c, link, 201);
+      },
     });
-    if (!checked.ok) throw invalidLink(checked.details);
-    const outcome = await deps.runOnce(caller.accountId, idempotency, () =>
-      deps.store.createLink({ caller, input: checked.value, now: deps.now(), idempotency }),
-    );
-    const link = createdBy(outcome);
-    if (!isReplay(outcome)) deps.metrics.countLinks('single', 1);
-    return respondJson(c, link, 201);
   };
+}
+
+async function validateOne(
+  deps: RouteDeps,
+  caller: Caller,
+  body: Record<string, unknown>,
+): Promise<ValidLink> {
+  const domainId = body['domain_id'];
+  const [{ isOwnHost }, ownedDomains] = await Promise.all([
+    deps.ownHosts(),
+    isDomainId(domainId)
+      ? deps.store.ownedDomains(caller.accountId, [domainId])
+      : new Set<string>(),
+  ]);
+  const { isAllowedHost } = deps;
+  const rules = { isOwnHost, isAllowedHost, ownedDomains, defaultDomainId: null };
+  const checked = validateLink(body, rules);
+  if (!checked.ok) throw invalidLink(checked.details);
+  return checked.value;
 }
 
 /**
- * `POST /api/v1/links/batch` (spec, "create many links"): up to 100 links are created at once and answered with 200,
- * more become a job and are answered with 202.
+ * `POST /api/v1/links/batch`: up to 100 links are created at once and the response is 200; more become a job, and the response
+ * is 202.
  */
 export function createBatch(deps: RouteDeps) {
-  return async (c: Context<CallerEnv>): Promise<Response> => {
+  return (c: Context<CallerEnv>): Promise<Response> => {
     const caller = c.get('caller');
-    const body = await readJson(c.req);
-    const idempotency = readIdempotency(c.req, body.bytes);
-    const links = await validate(deps, caller, body.value);
-    const request = { caller, input: links, now: deps.now(), idempotency };
-    return links.length <= MAX_SYNC_BATCH_LINKS
-      ? createAtOnce(deps, c, request)
-      : acceptJob(deps, c, request);
+    return withJsonBody(c, deps.bodyRoom, {
+      maxBytes: MAX_BODY_BYTES,
+      check: async ({ bytes, value }) => ({
+        idempotency: readIdempotency(c.req, bytes),
+        input: await validateMany(deps, caller, value),
+      }),
+      respond: ({ idempotency, input }) => {
+        const request = { caller, input, now: deps.now(), idempotency };
+        return input.length <= MAX_SYNC_BATCH_LINKS
+          ? createAtOnce(deps, c, request)
+          : acceptJob(deps, c, request);
+      },
+    });
   };
 }
 
-async function validate(
+async function validateMany(
   deps: RouteDeps,
   caller: Caller,
   body: Record<string, unknown>,
@@ -91,7 +113,7 @@ async function createAtOnce(
   request: BatchRequest,
 ): Promise<Response> {
   const { caller, idempotency } = request;
-  const outcome = await deps.runOnce(caller.accountId, idempotency, () =>
+  const outcome = await deps.runUnlessRunning(caller.accountId, idempotency, () =>
     deps.store.createBatch(request),
   );
   const results = createdBy(outcome);
@@ -107,7 +129,7 @@ async function acceptJob(
 ): Promise<Response> {
   const { caller, idempotency } = request;
   const { job_id, total } = createdBy(
-    await deps.runOnce(caller.accountId, idempotency, () => deps.store.createJob(request)),
+    await deps.runUnlessRunning(caller.accountId, idempotency, () => deps.store.createJob(request)),
   );
   deps.onJobAccepted(job_id);
   const answer: ProcessingBatch = { job_id, status: 'processing', total };
