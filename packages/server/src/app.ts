@@ -1,17 +1,19 @@
 import { ROUTES } from '@shortlink/sdk/wire';
 import { Hono } from 'hono';
 import { methodNotAllowed as methodNotAllowedMiddleware } from 'hono/method-not-allowed';
+import { JobPace } from './domain/job-pace.ts';
 import { methodNotAllowed, notFound } from './domain/problem.ts';
 import { EVERY_TARGET_HOST, type TargetHosts, targetHostMatcher } from './domain/target-hosts.ts';
 import { admit } from './http/admit.ts';
 import { authenticate, requirePermission } from './http/authenticate.ts';
+import { inBackground } from './http/background.ts';
 import { BodyRoom } from './http/body-room.ts';
 import type { AppEnv, RouteDeps } from './http/context.ts';
 import { analytics, openApi } from './http/documents.ts';
 import { respondToError } from './http/errors.ts';
 import { health, metricsRoute, readiness } from './http/health-and-metrics.ts';
 import { createRunUnlessRunning } from './http/idempotency.ts';
-import { getJob } from './http/jobs.ts';
+import { getJob, onePollAtATime } from './http/jobs.ts';
 import { createBatch, createLink } from './http/links.ts';
 import { logRequests, measure, requestId } from './http/observe.ts';
 import { redirect } from './http/redirect.ts';
@@ -45,6 +47,8 @@ export interface AppOptions {
   now?: (() => number) | undefined;
   /** Told the id of every accepted job, so that a job runner starts on it. Jobs don't run by themselves. @default nobody is told */
   onJobAccepted?: ((jobId: string) => void) | undefined;
+  /** How fast jobs are at present, from whoever runs them. @default an estimate */
+  jobPace?: JobPace | undefined;
   /** Told the code of every followed link. @default each click is written to the store at once */
   onClick?: ((code: string) => void) | undefined;
   /** Looks a code up, perhaps in a cache. @default the store's own look-up */
@@ -88,7 +92,7 @@ export function createApp(options: AppOptions): Hono<AppEnv> {
   const writer = requirePermission('shortlinks:write');
   app.post(ROUTES.links, identified, admitted, writer, createLink(deps));
   app.post(ROUTES.linksBatch, identified, admitted, writer, createBatch(deps));
-  app.get(`${ROUTES.jobs}/:id`, identified, admitted, getJob(deps));
+  app.get(`${ROUTES.jobs}/:id`, identified, onePollAtATime(), admitted, getJob(deps));
   app.get(ROUTES.usage, identified, getUsage(deps));
   app.get('/analytics', secured, analytics());
   app.get('/openapi.json', secured, openApi(options.publicUrl));
@@ -105,7 +109,9 @@ export function createApp(options: AppOptions): Hono<AppEnv> {
 
 function toDeps(options: AppOptions): RouteDeps {
   const { store, publicUrl, logger, now = Date.now, metrics = new Metrics() } = options;
-  metrics.watchPendingJobs(() => store.pendingJobs());
+  const countPendingJobs = async () => (await store.pendingJobs()).length;
+  const pendingJobs = inBackground(countPendingJobs, { initial: 0, maxAgeMs: 1_000 });
+  metrics.watchPendingJobs(pendingJobs);
   return {
     store,
     metrics,
@@ -115,6 +121,8 @@ function toDeps(options: AppOptions): RouteDeps {
     bodyRoom: new BodyRoom(),
     runUnlessRunning: createRunUnlessRunning(),
     onJobAccepted: options.onJobAccepted ?? (() => undefined),
+    jobPace: options.jobPace ?? new JobPace(),
+    pendingJobs,
     onClick: options.onClick ?? countAtOnce(store, logger),
     findRedirect: options.findRedirect ?? ((code) => store.findRedirect(code)),
     isDraining: options.isDraining ?? (() => false),

@@ -108,6 +108,12 @@ export function rateLimited(
   return new Problem(429, 'rate_limited', message, {}, { [HEADERS.retryAfter]: String(seconds) });
 }
 
+/** 429 for one poll too many at the same time. */
+export function tooManyPolls(): Problem {
+  const message = 'Too many polls at once: poll one job at a time. Try again in 1 s.';
+  return new Problem(429, 'rate_limited', message, {}, { [HEADERS.retryAfter]: '1' });
+}
+
 /** A plan limit that would be passed. */
 export interface ReachedLimit {
   limit: PlanLimitName;

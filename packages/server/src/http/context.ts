@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import type { JobPace } from '../domain/job-pace.ts';
 import type { IsAllowedHost } from '../domain/target-hosts.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { OwnHosts } from '../own-hosts.ts';
@@ -22,6 +23,8 @@ export interface AppEnv {
     requestId: string;
     /** Filled by `setHeader`. */
     responseHeaders?: ResponseHeaders;
+    /** Ends the turn of a poll; see `onePollAtATime`. */
+    endPoll?: (() => void) | undefined;
     /** Set by `authenticate`; absent where no key is asked for. */
     caller?: Caller;
   };
@@ -43,6 +46,9 @@ export interface RouteDeps {
   bodyRoom: BodyRoom;
   runUnlessRunning: RunUnlessRunning;
   onJobAccepted: (jobId: string) => void;
+  jobPace: JobPace;
+  /** Jobs that are not complete, as last seen. */
+  pendingJobs: () => number;
   onClick: (code: string) => void;
   findRedirect: (code: string) => Promise<Redirect | undefined>;
   isDraining: () => boolean;

@@ -1,5 +1,6 @@
 import {
   type CompletedBatch,
+  HEADERS,
   jobPath,
   MAX_BODY_BYTES,
   MAX_SYNC_BATCH_LINKS,
@@ -118,8 +119,8 @@ async function createAtOnce(
   );
   const results = createdBy(outcome);
   if (!isReplay(outcome)) deps.metrics.countLinks('batch', results.length);
-  const answer: CompletedBatch = { status: 'completed', total: results.length, results };
-  return respondJson(c, answer);
+  const completed: CompletedBatch = { status: 'completed', total: results.length, results };
+  return respondJson(c, completed);
 }
 
 async function acceptJob(
@@ -132,8 +133,13 @@ async function acceptJob(
     await deps.runUnlessRunning(caller.accountId, idempotency, () => deps.store.createJob(request)),
   );
   deps.onJobAccepted(job_id);
-  const answer: ProcessingBatch = { job_id, status: 'processing', total };
-  return respondJson(c, answer, 202, { Location: jobPath(job_id) });
+  const accepted: ProcessingBatch = { job_id, status: 'processing', total };
+  const pendingJobs = deps.pendingJobs() + 1;
+  const seconds = deps.jobPace.secondsUntilPoll({ total, processed: 0, ageMs: 0, pendingJobs });
+  return respondJson(c, accepted, 202, {
+    Location: jobPath(job_id),
+    [HEADERS.retryAfter]: String(seconds),
+  });
 }
 
 /** What a create gave, or the problem that stands in its way. A replayed answer is like a first one. */

@@ -27,7 +27,7 @@ export function setHeaders(c: HeaderContext, headers: Readonly<ResponseHeaders>)
 /** Answers with the headers that were set so far and these. */
 export function respond(
   c: HeaderContext,
-  body: string | Uint8Array<ArrayBuffer> | null,
+  body: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | null,
   status: number,
   headers?: Readonly<ResponseHeaders>,
 ): Response {
