@@ -107,7 +107,7 @@ export default {
     ),
     forbid('server: hono', 'server/src', npm('hono'), 'Only app and http/ know hono.', [
       'server/src/(app|service)\\.ts',
-      'server/src/(http|routes|middleware|analytics)/',
+      'server/src/(http|analytics)/',
     ]),
     forbid(
       'server: sockets',

@@ -1,33 +1,33 @@
 import { ROUTES } from '@shortlink/sdk/wire';
 import { Hono } from 'hono';
 import { methodNotAllowed as methodNotAllowedMiddleware } from 'hono/method-not-allowed';
+import { JobPace } from './domain/job-pace.ts';
 import { methodNotAllowed, notFound } from './domain/problem.ts';
 import { EVERY_TARGET_HOST, type TargetHosts, targetHostMatcher } from './domain/target-hosts.ts';
+import { admit } from './http/admit.ts';
+import { authenticate, requirePermission } from './http/authenticate.ts';
+import { inBackground } from './http/background.ts';
+import { BodyRoom } from './http/body-room.ts';
+import type { AppEnv, RouteDeps } from './http/context.ts';
+import { analytics, openApi } from './http/documents.ts';
+import { respondToError } from './http/errors.ts';
+import { health, metricsRoute, readiness } from './http/health-and-metrics.ts';
+import { createRunUnlessRunning } from './http/idempotency.ts';
+import { getJob, onePollAtATime } from './http/jobs.ts';
+import { createBatch, createLink } from './http/links.ts';
+import { logRequests, measure, requestId } from './http/observe.ts';
+import { redirect } from './http/redirect.ts';
+import {
+  apiHeaders,
+  respondJson,
+  SECURITY_HEADERS,
+  securityHeaders,
+  setHeaders,
+} from './http/respond.ts';
+import { getUsage } from './http/usage.ts';
 import type { Logger } from './logger.ts';
 import { Metrics } from './metrics/metrics.ts';
-import { admit } from './middleware/admit.ts';
-import { answerJson, setHeaders } from './middleware/answer.ts';
-import { answerError } from './middleware/answer-error.ts';
-import { apiHeaders } from './middleware/api-headers.ts';
-import { authenticate } from './middleware/authenticate.ts';
-import type { AppEnv } from './middleware/env.ts';
-import { createRunOnce } from './middleware/idempotency.ts';
-import { logRequests } from './middleware/log-requests.ts';
-import { measure } from './middleware/measure.ts';
-import { requestId } from './middleware/request-id.ts';
-import { requirePermission } from './middleware/require-permission.ts';
-import { SECURITY_HEADERS, securityHeaders } from './middleware/security-headers.ts';
 import { createOwnHosts } from './own-hosts.ts';
-import { analytics } from './routes/analytics.ts';
-import { createBatch } from './routes/create-batch.ts';
-import { createLink } from './routes/create-link.ts';
-import type { RouteDeps } from './routes/deps.ts';
-import { getJob } from './routes/get-job.ts';
-import { getUsage } from './routes/get-usage.ts';
-import { health, readiness } from './routes/health.ts';
-import { metricsRoute } from './routes/metrics.ts';
-import { openApi } from './routes/openapi.ts';
-import { redirect } from './routes/redirect.ts';
 import type { Redirect, Store } from './store/store.ts';
 
 export interface AppOptions {
@@ -47,6 +47,8 @@ export interface AppOptions {
   now?: (() => number) | undefined;
   /** Told the id of every accepted job, so that a job runner starts on it. Jobs don't run by themselves. @default nobody is told */
   onJobAccepted?: ((jobId: string) => void) | undefined;
+  /** How fast jobs are at present, from whoever runs them. @default an estimate */
+  jobPace?: JobPace | undefined;
   /** Told the code of every followed link. @default each click is written to the store at once */
   onClick?: ((code: string) => void) | undefined;
   /** Looks a code up, perhaps in a cache. @default the store's own look-up */
@@ -63,11 +65,11 @@ export function createApp(options: AppOptions): Hono<AppEnv> {
   const { store, logger } = options;
   const deps = toDeps(options);
   const app = new Hono<AppEnv>();
-  app.onError(answerError(logger, deps.metrics));
+  app.onError(respondToError(logger, deps.metrics));
   // Answered, not thrown: the check for a wrong method looks at plain 404s only.
   app.notFound((c) => {
     setHeaders(c, SECURITY_HEADERS);
-    return answerJson(c, notFound('Path').body, 404);
+    return respondJson(c, notFound('Path').body, 404);
   });
 
   app.use(requestId());
@@ -90,7 +92,7 @@ export function createApp(options: AppOptions): Hono<AppEnv> {
   const writer = requirePermission('shortlinks:write');
   app.post(ROUTES.links, identified, admitted, writer, createLink(deps));
   app.post(ROUTES.linksBatch, identified, admitted, writer, createBatch(deps));
-  app.get(`${ROUTES.jobs}/:id`, identified, admitted, getJob(deps));
+  app.get(`${ROUTES.jobs}/:id`, identified, onePollAtATime(), admitted, getJob(deps));
   app.get(ROUTES.usage, identified, getUsage(deps));
   const page = analytics();
   app.get('/analytics', secured, page);
@@ -109,15 +111,20 @@ export function createApp(options: AppOptions): Hono<AppEnv> {
 
 function toDeps(options: AppOptions): RouteDeps {
   const { store, publicUrl, logger, now = Date.now, metrics = new Metrics() } = options;
-  metrics.watchPendingJobs(() => store.pendingJobs());
+  const countPendingJobs = async () => (await store.pendingJobs()).length;
+  const pendingJobs = inBackground(countPendingJobs, { initial: 0, maxAgeMs: 1_000 });
+  metrics.watchPendingJobs(pendingJobs);
   return {
     store,
     metrics,
     now,
     ownHosts: createOwnHosts(store, publicUrl, now),
     isAllowedHost: targetHostMatcher(options.targetHosts ?? EVERY_TARGET_HOST),
-    runOnce: createRunOnce(),
+    bodyRoom: new BodyRoom(),
+    runUnlessRunning: createRunUnlessRunning(),
     onJobAccepted: options.onJobAccepted ?? (() => undefined),
+    jobPace: options.jobPace ?? new JobPace(),
+    pendingJobs,
     onClick: options.onClick ?? countAtOnce(store, logger),
     findRedirect: options.findRedirect ?? ((code) => store.findRedirect(code)),
     isDraining: options.isDraining ?? (() => false),

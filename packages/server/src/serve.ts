@@ -1,8 +1,16 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, Server as NetServer } from 'node:net';
+import type { Readable } from 'node:stream';
 import { getRequestListener, RequestError } from '@hono/node-server';
 import { httpOrigin } from './config.ts';
+import { Connections } from './http/connections.ts';
+import {
+  checkRequest,
+  invalidTarget,
+  respondToClientError,
+  sendError,
+} from './http/outside-app.ts';
 
 /** How long requests in flight may take to end once the server is told to stop. */
 const DRAIN_TIMEOUT_MS = 10_000;
@@ -14,28 +22,40 @@ const REQUEST_TIMEOUT_MS = 120_000;
 /** Longer than the idle timeout of common proxies, so that they never reuse a connection we are closing. */
 const KEEP_ALIVE_TIMEOUT_MS = 75_000;
 
-/** Answers one request; the `fetch` of an app is one. */
+/** How long a connection with a request in flight may do nothing, such as not read its response. */
+const STALLED_TIMEOUT_MS = 60_000;
+
+/** More connections than this are closed as they come. Each may hold 16 requests, about 100 KB. */
+const MAX_CONNECTIONS = 10_000;
+
+/** Gives the response to one request; the `fetch` of an app is one. */
 export type Fetch = (request: Request, node: NodeBindings) => Response | Promise<Response>;
 
-/** The connection under a request: where it comes from, and a way for a test server to cut it. */
+/** The connection under a request: where it comes from, its body, and a way for a test server to cut it. */
 export interface NodeBindings {
   incoming: { socket: { remoteAddress?: string | undefined; destroy: () => unknown } };
+  body?: Readable | undefined;
 }
 
 export interface ListenOptions {
-  /** Replaces the global `Request` and `Response` by lighter ones: faster answers. @default true */
+  /** Replaces the global `Request` and `Response` by lighter ones: faster responses. @default true */
   overrideGlobalObjects?: boolean | undefined;
+  /** How long a connection with a request in flight may do nothing before it is closed, in milliseconds. @default 60_000 */
+  stalledTimeoutMs?: number | undefined;
 }
 
 export interface Listener {
   /** `http://host:port` that it listens on. */
   url: string;
-  /** Sets what answers; until then requests wait. */
+  /** Sets what responds; until then requests wait. */
   answerWith: (fetch: Fetch) => void;
+  /** From now on every response closes its connection, while new connections are still accepted. */
+  drain: () => void;
   /**
-   * Accepts nothing new, lets the requests in flight end, then closes every connection.
+   * Accepts nothing new, lets the requests in flight end, then closes every connection. A connection that was just in use stays
+   * open for a second, so that a request that is on its way gets its response.
    *
-   * @param options `drainTimeoutMs`: how long the requests in flight may take, in milliseconds. Default 10,000.
+   * @param options `drainTimeoutMs`: how long all of this may take, in milliseconds. Default 10,000.
    */
   close: (options?: { drainTimeoutMs?: number }) => Promise<void>;
 }
@@ -50,21 +70,40 @@ export interface Listener {
 export async function listen(
   host: string,
   port: number,
-  { overrideGlobalObjects = true }: ListenOptions = {},
+  { overrideGlobalObjects = true, stalledTimeoutMs = STALLED_TIMEOUT_MS }: ListenOptions = {},
 ): Promise<Listener> {
   let provide: (fetch: Fetch) => void = () => undefined;
   const provided = new Promise<Fetch>((resolve) => {
     provide = resolve;
   });
   let fetch: Fetch = async (request, node) => (await provided)(request, node);
-  const server = createServer(
-    { headersTimeout: HEADERS_TIMEOUT_MS, requestTimeout: REQUEST_TIMEOUT_MS },
-    getRequestListener((request, node) => fetch(request, node), {
-      errorHandler: answerUnroutable,
-      overrideGlobalObjects,
-    }),
+  const server = createServer({
+    headersTimeout: HEADERS_TIMEOUT_MS,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+    // Checked here, because node's own response has neither a body nor a request id.
+    requireHostHeader: false,
+  });
+  server.timeout = stalledTimeoutMs;
+  server.maxConnections = MAX_CONNECTIONS;
+  const connections = new Connections(server);
+  const respond = getRequestListener(
+    (request, { incoming }) => fetch(request, { incoming, body: incoming }),
+    // HTTP/1.0 needs no `Host`; health checks of old balancers send none.
+    { errorHandler: respondToUnroutable, hostname: 'localhost', overrideGlobalObjects },
   );
-  server.keepAliveTimeout = KEEP_ALIVE_TIMEOUT_MS;
+  server.on('request', (incoming, outgoing) => {
+    if (!connections.begin(incoming, outgoing) || !checkRequest(incoming, outgoing)) return;
+    void respond(incoming, outgoing);
+  });
+  server.on('checkExpectation', (incoming, outgoing) => {
+    if (connections.begin(incoming, outgoing))
+      sendError(outgoing, 417, 'Only "Expect: 100-continue" is supported.');
+  });
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    if (connections.canRespond(socket)) respondToClientError(socket, error.code);
+    else socket.destroy();
+  });
   server.listen(port, host);
   await once(server, 'listening');
   return {
@@ -73,7 +112,9 @@ export async function listen(
       fetch = answer;
       provide(answer);
     },
-    close: ({ drainTimeoutMs = DRAIN_TIMEOUT_MS } = {}) => drain(server, drainTimeoutMs),
+    drain: () => connections.drain(),
+    close: ({ drainTimeoutMs = DRAIN_TIMEOUT_MS } = {}) =>
+      close(server, connections, drainTimeoutMs),
   };
 }
 
@@ -83,23 +124,24 @@ function portOf(server: Server): number {
   return address.port;
 }
 
-/** The request target or `Host` makes no URL, so the app can't be asked (RFC 9112 section 3.2). */
-function answerUnroutable(error: unknown): Response {
+function respondToUnroutable(error: unknown): Response {
   if (!(error instanceof RequestError)) throw error;
-  const body = { error: 'The request target or Host header is invalid.', code: 'invalid_request' };
-  return Response.json(body, { status: 400 });
+  return invalidTarget();
 }
 
-async function drain(server: Server, timeoutMs: number): Promise<void> {
+async function close(server: Server, connections: Connections, timeoutMs: number): Promise<void> {
   const closed = once(server, 'close');
-  server.close();
-  // Connections that were busy when the server closed stay open after their answer; they are let go here.
-  const sweep = setInterval(() => server.closeIdleConnections(), 50);
-  const giveUp = setTimeout(() => server.closeAllConnections(), timeoutMs);
+  connections.drain();
+  // The HTTP server's own `close` would also cut idle connections at once, and with them requests that are on their way.
+  NetServer.prototype.close.call(server);
+  const sweep = setInterval(() => connections.closeUnused(), 50);
+  const giveUp = setTimeout(() => connections.destroyAll(), timeoutMs);
   try {
     await closed;
   } finally {
     clearInterval(sweep);
     clearTimeout(giveUp);
+    // Nothing is open any more; this ends the timer by which it looks for slow requests.
+    server.close();
   }
 }

@@ -1,10 +1,11 @@
 import { type AppOptions, createApp } from './app.ts';
+import { JobPace } from './domain/job-pace.ts';
+import type { Connection } from './http/context.ts';
 import { ClickBuffer } from './jobs/click-buffer.ts';
 import { Housekeeping } from './jobs/housekeeping.ts';
 import { QueuedJobRunner } from './jobs/queued-job-runner.ts';
 import { JobRunner } from './jobs/runner.ts';
 import { Metrics } from './metrics/metrics.ts';
-import type { Connection } from './middleware/env.ts';
 import { RedirectCache } from './store/redirect-cache.ts';
 
 /** Options of {@link createService}. */
@@ -29,7 +30,11 @@ export interface Service {
 export function createService(options: ServiceOptions): Service {
   const { store, logger, now, metrics = new Metrics() } = options;
   const { jobQueue: queue } = store;
-  const onLinksCreated = (links: number) => metrics.countLinks('job', links);
+  const jobPace = new JobPace();
+  const onLinksCreated = (links: number) => {
+    metrics.countLinks('job', links);
+    jobPace.made(links, performance.now());
+  };
   const runner =
     queue === undefined
       ? new JobRunner({ store, logger, now, onLinksCreated })
@@ -44,6 +49,7 @@ export function createService(options: ServiceOptions): Service {
     ...options,
     metrics,
     onJobAccepted: (jobId) => runner.notify(jobId),
+    jobPace,
     onClick: (code) => clicks.add(code),
     findRedirect: (code) => redirects.find(code),
     isDraining: () => draining,

@@ -66,6 +66,7 @@ async function serve(
     stop: async () => {
       logger.info('stopping');
       service.drain();
+      listener.drain();
       // Balancers that see the 503 of `/readyz` in this time send nothing more to a port that is about to close.
       if (settings.drainDelayMs > 0) await sleep(settings.drainDelayMs);
       await listener.close();

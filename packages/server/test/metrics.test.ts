@@ -69,7 +69,7 @@ test('links are counted where they are created, and a replay creates none', asyn
 
 test('jobs that wait are shown, and the links they create', async () => {
   await app.post(key, BATCH, { links: entries(1_200) });
-  expect(await read('shortlink_jobs_pending')).toBe(1);
+  await expect.poll(() => read('shortlink_jobs_pending'), { timeout: 5_000 }).toBe(1);
   const metrics = new Metrics();
   const { store } = app;
   const service = createService({ store, publicUrl: PUBLIC_URL, metrics });
@@ -77,7 +77,7 @@ test('jobs that wait are shown, and the links they create', async () => {
   await expect.poll(() => store.pendingJobs()).toEqual([]);
   await service.stop();
   expect(await metrics.text()).toContain('shortlink_links_created_total{by="job"} 1200\n');
-  expect(await read('shortlink_jobs_pending')).toBe(0);
+  await expect.poll(() => read('shortlink_jobs_pending'), { timeout: 5_000 }).toBe(0);
 });
 
 test('refusals are counted by their code, database errors by their reason', async () => {
@@ -91,6 +91,13 @@ test('refusals are counted by their code, database errors by their reason', asyn
     expect(await read(`shortlink_refusals_total{code="${code}"}`)).toBe(1);
   }
   expect(await read('shortlink_store_errors_total{reason="full"}')).toBe(1);
+});
+
+test('a database that hangs holds nothing up', async () => {
+  app.store.pendingJobs = () => new Promise(() => {});
+  for (let scrape = 0; scrape < 3; scrape += 1) {
+    expect(await read('shortlink_jobs_pending')).toBe(0);
+  }
 });
 
 test('a database that is gone takes only its own figure away', async () => {

@@ -1,80 +1,13 @@
-import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
+import { post, raw, useProcesses } from './server-process.ts';
 
 vi.setConfig({ testTimeout: 30_000 });
 
-const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
-
-let folder: string;
-let children: ChildProcess[];
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'shortlink-server-'));
-  children = [];
-});
-afterEach(async () => {
-  for (const child of children.filter(
-    ({ exitCode, signalCode }) => exitCode === null && signalCode === null,
-  )) {
-    const exit = once(child, 'exit');
-    child.kill('SIGKILL');
-    await exit;
-  }
-  await rm(folder, { recursive: true, force: true });
-});
-
-function run(args: string[], env: Record<string, string> = {}) {
-  const child = spawn(process.execPath, [MAIN, ...args], {
-    cwd: folder,
-    env: { SHORTLINK_DATABASE_URL: `sqlite:${join(folder, 'x.db')}`, ...env },
-  });
-  children.push(child);
-  let stderr = '';
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    stderr += text;
-  });
-  const ended = once(child, 'close').then(([code]) => ({ code, stderr }));
-  return { child, ended };
-}
-
-/** A serving process: its URL, and the key that `--dev` printed. */
-async function start(args: string[] = [], env: Record<string, string> = {}) {
-  const { child, ended } = run(['start', '--dev', '--port', '0', ...args], env);
-  let key = '';
-  for await (const line of createInterface({ input: child.stdout })) {
-    key ||= /^api key: (sl_\w+)$/.exec(line)?.[1] ?? '';
-    const url = /^listening on (http:\S+)$/.exec(line)?.[1];
-    if (url !== undefined) return { child, ended, key, url };
-  }
-  throw new Error((await ended).stderr);
-}
-
-const post = (server: { url: string; key: string }, body: unknown) =>
-  fetch(`${server.url}/api/v1/links`, {
-    method: 'POST',
-    headers: { 'X-Api-Key': server.key, 'Content-Type': 'application/json' },
-    body: JSON.stringify(body),
-  });
-
-/** Sends these bytes and resolves to all that comes back until the other side closes. */
-async function raw(url: string, ...parts: (string | Buffer)[]): Promise<string> {
-  const socket = connect(Number(new URL(url).port), '127.0.0.1');
-  let text = '';
-  socket.setEncoding('latin1').on('data', (chunk: string) => {
-    text += chunk;
-  });
-  // The server may close while we still send; what it said before counts.
-  socket.on('error', () => undefined);
-  for (const part of parts) socket.write(part);
-  await new Promise((resolve) => socket.once('close', resolve));
-  return text;
-}
+const { run, start, folder } = useProcesses();
 
 describe('a serving process', () => {
   test('says where it listens, serves, and exits 0 on SIGTERM with every click written', async () => {
@@ -176,7 +109,7 @@ test('a backup taken while it serves can be served in its place', async () => {
   const link = JSON.parse(
     await (await post(server, { target_url: 'https://example.com/' })).text(),
   );
-  const file = join(folder, 'backup.db');
+  const file = join(folder(), 'backup.db');
   const backup = run(['backup', file]);
   expect(await backup.ended).toEqual({ code: 0, stderr: '' });
   server.child.kill('SIGTERM');
@@ -223,24 +156,13 @@ describe('on the wire', () => {
     server.child.kill('SIGTERM');
     expect((await server.ended).stderr).not.toMatch(/"level":"error"|Error/);
   });
-
-  test.each([
-    ['no Host', 'GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n'],
-    ['a broken Host', 'GET /healthz HTTP/1.1\r\nHost: a b\r\nConnection: close\r\n\r\n'],
-    ['a broken target', 'GET http:// HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'],
-    ['no HTTP', 'hello\r\n\r\n'],
-  ])('%s is 400', async (_name, request) => {
-    const server = await start();
-    expect(await raw(server.url, request)).toMatch(/^HTTP\/1\.1 400 /);
-    expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
-  });
 });
 
 describe('a start that fails', () => {
   test('on a taken port: one line, exit 1, and no database is made', async () => {
     const server = await start();
     const port = new URL(server.url).port;
-    const database = join(folder, 'other.db');
+    const database = join(folder(), 'other.db');
     const second = run(['start', '--port', port, '--database', `sqlite:${database}`]);
     const { code, stderr } = await second.ended;
     expect(code).toBe(1);

@@ -4,24 +4,28 @@ import { createRequire } from 'node:module';
 /** Run from source, the page's files are in a folder of their own; in a build they stand beside the bundle. */
 const FOLDER = new URL(import.meta.url.endsWith('.ts') ? './page/' : './', import.meta.url);
 
-const TYPES = { css: 'text/css; charset=UTF-8', js: 'text/javascript; charset=UTF-8' };
+const TYPES: Readonly<Record<string, string>> = {
+  css: 'text/css; charset=UTF-8',
+  html: 'text/html; charset=UTF-8',
+  js: 'text/javascript; charset=UTF-8',
+};
 
 /** One of the files that the page is made of. */
 export interface PageFile {
   type: string;
-  body: string;
+  /** Bytes, because responses that wait for their clients share bytes, but each would make its own copy of a text. */
+  body: Uint8Array<ArrayBuffer>;
 }
 
-/** The usage page, the files it loads by name, and the policy that all of it is served with. */
+/** The files of the usage page by name, and the policy that all of them are served with. */
 export interface Page {
-  html: string;
   files: ReadonlyMap<string, PageFile>;
   contentSecurityPolicy: string;
 }
 
 /** Reads the page. Its policy lets it load its own files and ask this service, and nothing else. */
 export function buildPage(): Page {
-  const own = ['analytics.css', 'analytics.js', 'charts.js', 'keys.js', 'words.js'];
+  const own = ['analytics.html', 'analytics.css', 'analytics.js', 'charts.js', 'keys.js', 'words.js'];
   const uPlot = createRequire(import.meta.url).resolve('uplot/dist/uPlot.iife.min.js');
   const paths = new Map<string, URL | string>([
     ...own.map((name) => [name, new URL(name, FOLDER)] as const),
@@ -30,11 +34,10 @@ export function buildPage(): Page {
   ]);
   const files = new Map<string, PageFile>();
   for (const [name, path] of paths) {
-    const type = name.endsWith('.css') ? TYPES.css : TYPES.js;
-    files.set(name, { type, body: readFileSync(path, 'utf8') });
+    const type = TYPES[name.split('.')[1] ?? ''] ?? '';
+    files.set(name, { type, body: new Uint8Array(readFileSync(path)) });
   }
   return {
-    html: readFileSync(new URL('analytics.html', FOLDER), 'utf8'),
     files,
     contentSecurityPolicy: [
       "default-src 'none'",

@@ -3,7 +3,6 @@ import {
   type ErrorCode,
   type ErrorDetail,
   HEADERS,
-  MAX_BODY_BYTES,
   type Permission,
   type PlanLimitName,
 } from '@shortlink/sdk/wire';
@@ -80,15 +79,23 @@ export function methodNotAllowed(method: string, allowed: readonly string[]): Pr
   return new Problem(405, 'method_not_allowed', message, {}, { Allow: allow });
 }
 
-export function payloadTooLarge(): Problem {
-  const mebibytes = MAX_BODY_BYTES / 1024 / 1024;
-  const message = `The request body is larger than ${mebibytes} MiB.`;
-  return new Problem(413, 'payload_too_large', message);
+/** A body above `maxBytes`, which is a whole number of KiB. */
+export function payloadTooLarge(maxBytes: number): Problem {
+  const kib = maxBytes / 1024;
+  const size = kib < 1024 ? `${kib} KiB` : `${kib / 1024} MiB`;
+  return new Problem(413, 'payload_too_large', `The request body is larger than ${size}.`);
 }
 
 export function unsupportedMediaType(): Problem {
   const message = 'The request body must be JSON: send Content-Type: application/json.';
   return new Problem(415, 'unsupported_media_type', message, {}, { Accept: 'application/json' });
+}
+
+/** RFC 9110 section 15.5.16: `Accept-Encoding` tells that the encoding is the problem, not the type. */
+export function unsupportedContentEncoding(): Problem {
+  const message = 'The request body must not be compressed: send it without Content-Encoding.';
+  const headers = { 'Accept-Encoding': 'identity' };
+  return new Problem(415, 'unsupported_media_type', message, {}, headers);
 }
 
 /** 429 (spec, rule 1). `Retry-After` reaches to the end of the refusing window, so waiting it out always succeeds. */
@@ -99,6 +106,12 @@ export function rateLimited(
   const seconds = Math.max(1, Math.ceil((window.endsAt - now) / 1000));
   const message = `Rate limit exceeded: your plan allows ${count(window.limit ?? 0)} requests per ${window.name}. Try again in ${seconds} s.`;
   return new Problem(429, 'rate_limited', message, {}, { [HEADERS.retryAfter]: String(seconds) });
+}
+
+/** 429 for one poll too many at the same time. */
+export function tooManyPolls(): Problem {
+  const message = 'Too many polls at once: poll one job at a time. Try again in 1 s.';
+  return new Problem(429, 'rate_limited', message, {}, { [HEADERS.retryAfter]: '1' });
 }
 
 /** A plan limit that would be passed. */
@@ -146,5 +159,10 @@ export function idempotencyInProgress(): Problem {
 /** The database can't be used just now; nothing was stored, so trying again is safe. */
 export function unavailable(): Problem {
   const message = 'The service can not reach its database; try again in a moment.';
+  return new Problem(503, 'unavailable', message, {}, { [HEADERS.retryAfter]: '1' });
+}
+
+/** The service has no room for this request just now; nothing was stored, so trying again is safe. */
+export function overloaded(message: string): Problem {
   return new Problem(503, 'unavailable', message, {}, { [HEADERS.retryAfter]: '1' });
 }

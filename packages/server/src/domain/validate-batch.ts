@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type ErrorDetail, MAX_BATCH_LINKS, MAX_ERROR_DETAILS } from '@shortlink/sdk/wire';
 import {
   fieldDetail,
+  isDomainId,
   isObject,
   type LinkRules,
   type Validated,
@@ -34,12 +35,12 @@ function refuse(field: string, problem: string): { ok: false; details: ErrorDeta
   return { ok: false, details: [fieldDetail(field, problem)] };
 }
 
-/** Every domain the request names, so that one look-up answers for all entries. */
+/** Every domain that the request names and that can exist, so that one look-up is enough for all entries. */
 export function domainIdsOf(batch: BatchOutline): string[] {
   const ids = new Set<string>();
-  if (batch.domain_id !== undefined) ids.add(batch.domain_id);
+  if (isDomainId(batch.domain_id)) ids.add(batch.domain_id);
   for (const entry of batch.links) {
-    if (isObject(entry) && typeof entry['domain_id'] === 'string') ids.add(entry['domain_id']);
+    if (isObject(entry) && isDomainId(entry['domain_id'])) ids.add(entry['domain_id']);
   }
   return [...ids];
 }
@@ -48,7 +49,7 @@ export function domainIdsOf(batch: BatchOutline): string[] {
 const ENTRIES_PER_TURN = 500;
 
 /**
- * Checks all entries; one bad entry refuses the batch (DESIGN section 2). Stops after {@link MAX_ERROR_DETAILS}
+ * Checks all entries; one bad entry is enough to reject the batch. Stops after {@link MAX_ERROR_DETAILS}
  * findings, so that a hopeless batch costs no more than a good one.
  */
 export async function validateEntries(

@@ -20,8 +20,18 @@ const text = (what = 'must be a string') =>
     .refine((value) => !LONE_SURROGATE.test(value), 'must be valid Unicode')
     .refine((value) => !value.includes('\0'), 'must not contain NUL');
 
+/** Longest `domain_id`. The service's own ids have 16 characters. */
+const MAX_DOMAIN_ID_LENGTH = 64;
+
+/** What an id of a domain can be. Anything else is no domain of any account, and is not looked up. */
+const DOMAIN_ID = /^[\w-]{1,64}$/;
+
+export function isDomainId(value: unknown): value is string {
+  return typeof value === 'string' && DOMAIN_ID.test(value);
+}
+
 /**
- * Shape and bounds of one link, in a body of its own or in a batch (spec, "create one link"; DESIGN section 2).
+ * Shape and bounds of one link, in a body of its own or in a batch.
  * Unknown fields are dropped. Messages begin with the verb: the field's name is put before them.
  */
 export const linkInputSchema = z.object({
@@ -30,7 +40,9 @@ export const linkInputSchema = z.object({
     `must be at most ${MAX_TARGET_URL_LENGTH} characters`,
   ),
   title: text().max(MAX_TITLE_LENGTH, `must be at most ${MAX_TITLE_LENGTH} characters`).optional(),
-  domain_id: text().optional(),
+  domain_id: text()
+    .max(MAX_DOMAIN_ID_LENGTH, `must be at most ${MAX_DOMAIN_ID_LENGTH} characters`)
+    .optional(),
   redirect_type: z.literal(REDIRECT_TYPES, `must be ${REDIRECT_TYPES.join(', ')}`).optional(),
   tags: z
     .array(

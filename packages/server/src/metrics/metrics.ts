@@ -86,17 +86,14 @@ export class Metrics {
     this.#clicksDropped.inc(clicks);
   }
 
-  /** Shows the number of unfinished jobs, asked for with every scrape; the last one stays while it can't be had. */
-  watchPendingJobs(pendingJobs: () => Promise<readonly string[]>): void {
+  /** Shows the number of unfinished jobs. It is asked for with every scrape, and must be known at once. */
+  watchPendingJobs(pendingJobs: () => number): void {
     new Gauge({
       name: 'shortlink_jobs_pending',
-      help: 'Accepted jobs that are not completed yet',
+      help: 'Accepted jobs that are not completed yet, as last read from the database',
       registers: [this.#registry],
-      async collect() {
-        await pendingJobs().then(
-          (jobs) => this.set(jobs.length),
-          () => undefined,
-        );
+      collect() {
+        this.set(pendingJobs());
       },
     });
   }

@@ -101,6 +101,11 @@ export interface Store {
   runJobChunk(jobId: string, now: number): Promise<JobProgress>;
   /** `undefined` for an unknown job, and for another account's. */
   findJob(accountId: string, jobId: string): Promise<StoredJob | undefined>;
+  /**
+   * JSON of the result items of one chunk, comma-separated, without the brackets: at most a few megabytes, where all results of a job
+   * can be ten times that. `undefined` when the chunk isn't done, or the job was deleted.
+   */
+  readJobResults(jobId: string, chunk: number): Promise<Uint8Array | undefined>;
 
   // --- redirects ---
 
@@ -248,8 +253,10 @@ export interface StoredJob {
   status: 'processing' | 'completed';
   total: number;
   processed: number;
-  /** JSON of the array of result items done so far, in order. Bytes, because it can be a megabyte that is only handed on. */
-  resultsJson: Uint8Array;
+  /** When it was accepted, in milliseconds since the epoch. */
+  createdAt: number;
+  /** The results so far: how many chunks can be read, the first being 0, and how many bytes they have joined by commas. */
+  results: { chunks: number; bytes: number };
 }
 
 export interface Redirect {

@@ -75,7 +75,7 @@ test('after kill -9 nothing acknowledged is lost, and accepted jobs complete exa
   for (const { accountId, jobId, total } of jobs) {
     const job = await store.findJob(accountId, jobId);
     expect(job).toMatchObject({ status: 'completed', total, processed: total });
-    const results = resultsOf(job);
+    const results = await resultsOf(store, job);
     expect(results.map((item) => item.target_url)).toEqual(
       Array.from({ length: total }, (_, n) => `https://example.com/${n}`),
     );

@@ -83,8 +83,21 @@ export async function finishJob(store: Store, jobId: string): Promise<number[]> 
 }
 
 /** The result items that a job has so far. */
-export function resultsOf(job: StoredJob | undefined): BatchResultItem[] {
-  return JSON.parse(new TextDecoder().decode(job?.resultsJson));
+/** The results of a job, read chunk by chunk; they have the length that the job states. */
+export async function resultsOf(
+  store: Store,
+  job: StoredJob | undefined,
+): Promise<BatchResultItem[]> {
+  if (job === undefined) throw new Error('no job');
+  const chunks: Uint8Array[] = [];
+  for (let chunk = 0; chunk < job.results.chunks; chunk += 1) {
+    const bytes = await store.readJobResults(job.id, chunk);
+    if (bytes === undefined) throw new Error(`no chunk ${chunk}`);
+    chunks.push(bytes);
+  }
+  const text = chunks.map((bytes) => new TextDecoder().decode(bytes)).join();
+  if (Buffer.byteLength(text) !== job.results.bytes) throw new Error('another length than stated');
+  return JSON.parse(`[${text}]`);
 }
 
 /** Links in use of the account's total. */

@@ -135,13 +135,13 @@ export function testHousekeeping(useStore: UseStore): void {
     const done = await newJob(store(), caller, 101);
     await finishJob(store(), done);
     const job = await store().findJob(caller.accountId, done);
+    const code = (await resultsOf(store(), job))[0]?.code ?? '';
     const unfinished = await newJob(store(), caller, 101);
     await store().prune(NOW + 7 * DAY - 1);
     expect(await store().findJob(caller.accountId, done)).toBeDefined();
     await store().prune(NOW + 7 * DAY);
     expect(await store().findJob(caller.accountId, done)).toBeUndefined();
     expect(await store().pendingJobs()).toEqual([unfinished]);
-    const code = resultsOf(job)[0]?.code ?? '';
     expect(await store().findLink(code)).toBeDefined();
     await finishJob(store(), unfinished);
     expect(await store().findJob(caller.accountId, unfinished)).toMatchObject({ processed: 101 });

@@ -22,7 +22,7 @@ export function testJobs(useStore: UseStore): void {
     expect(chunks.at(-1)).toBe(1_234);
     const job = await store().findJob(caller.accountId, jobId);
     expect(job).toMatchObject({ id: jobId, status: 'completed', total: 1_234, processed: 1_234 });
-    const results = resultsOf(job);
+    const results = await resultsOf(store(), job);
     expect(results.map((item) => item.target_url)).toEqual(
       newLinks(1_234).map((link) => link.target_url),
     );
@@ -39,13 +39,13 @@ export function testJobs(useStore: UseStore): void {
     const fresh = { id: jobId, status: 'processing', total: 1_100, processed: 0 };
     const untouched = await store().findJob(caller.accountId, jobId);
     expect(untouched).toMatchObject(fresh);
-    expect(resultsOf(untouched)).toEqual([]);
+    expect(await resultsOf(store(), untouched)).toEqual([]);
     const targets = newLinks(1_100).map((link) => link.target_url);
     for (;;) {
       const { processed, done } = await store().runJobChunk(jobId, NOW);
       const job = await store().findJob(caller.accountId, jobId);
       expect(job?.processed).toBe(processed);
-      const results = resultsOf(job);
+      const results = await resultsOf(store(), job);
       expect(results.map((item) => item.target_url)).toEqual(targets.slice(0, processed));
       if (done) break;
     }
@@ -56,7 +56,7 @@ export function testJobs(useStore: UseStore): void {
     const jobId = await newJob(store(), caller, 3_000);
     await Promise.all(Array.from({ length: 10 }, () => finishJob(store(), jobId)));
     const job = await store().findJob(caller.accountId, jobId);
-    const results = resultsOf(job);
+    const results = await resultsOf(store(), job);
     expect(results.map((item) => item.target_url)).toEqual(
       newLinks(3_000).map((link) => link.target_url),
     );
@@ -75,7 +75,7 @@ export function testJobs(useStore: UseStore): void {
     if (!outcome.ok) throw new Error(outcome.reason);
     await finishJob(store(), outcome.value.job_id);
     const job = await store().findJob(accountId, outcome.value.job_id);
-    const results = resultsOf(job);
+    const results = await resultsOf(store(), job);
     const code = results[1]?.code ?? '';
     expect(results[1]?.short_url).toBe(`https://go.example/${code}`);
     expect(await store().findLink(code)).toMatchObject(special);
@@ -108,6 +108,8 @@ export function testJobs(useStore: UseStore): void {
     const jobId = await newJob(store(), caller, 101);
     expect(await store().findJob(other.accountId, jobId)).toBeUndefined();
     expect(await store().findJob(caller.accountId, 'nobody')).toBeUndefined();
+    expect(await store().readJobResults(jobId, 0)).toBeUndefined();
+    expect(await store().readJobResults('nobody', 0)).toBeUndefined();
   });
 
   test('pending jobs are listed oldest first, until they are complete', async () => {

@@ -35,7 +35,7 @@ import { PRUNE_STEPS } from './operations/prune.ts';
 import { runJobChunk } from './operations/run-job-chunk.ts';
 import { toStoreError } from './postgres-errors.ts';
 import * as found from './queries/accounts.ts';
-import { findJob, pendingJobs } from './queries/jobs.ts';
+import { findJob, pendingJobs, readJobResults } from './queries/jobs.ts';
 import { findLink, findRedirect } from './queries/links.ts';
 import { usage } from './queries/usage.ts';
 import type { Session } from './session.ts';
@@ -166,6 +166,10 @@ export class PostgresStore implements Store {
 
   findJob(accountId: string, jobId: string): Promise<StoredJob | undefined> {
     return this.#read((session) => findJob(session, accountId, jobId));
+  }
+
+  readJobResults(jobId: string, chunk: number): Promise<Uint8Array | undefined> {
+    return this.#read((session) => readJobResults(session, jobId, chunk));
   }
 
   findRedirect(code: string): Promise<Redirect | undefined> {

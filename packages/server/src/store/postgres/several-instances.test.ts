@@ -122,7 +122,7 @@ test('a job that is handed back by an instance that stops goes on at another', a
   }, fail);
   await expect.poll(() => store(1).pendingJobs(), { timeout: 15_000 }).toEqual([]);
   const job = await store(1).findJob(caller.accountId, jobId);
-  const results = resultsOf(job);
+  const results = await resultsOf(store(1), job);
   expect(results.map((item) => item.target_url)).toEqual(
     newLinks(2_000).map((link) => link.target_url),
   );

@@ -26,7 +26,7 @@ import {
   listKeys,
   ownedDomains,
 } from './queries/accounts.ts';
-import { findJob, pendingJobs } from './queries/jobs.ts';
+import { findJob, pendingJobs, readJobResults } from './queries/jobs.ts';
 import { findLink, findRedirect } from './queries/links.ts';
 import { usage } from './queries/usage.ts';
 import type { Writer } from './writer.ts';
@@ -126,6 +126,10 @@ export class SqliteStore implements Store {
 
   async findJob(accountId: string, jobId: string): Promise<StoredJob | undefined> {
     return findJob(this.#reader, accountId, jobId);
+  }
+
+  async readJobResults(jobId: string, chunk: number): Promise<Uint8Array | undefined> {
+    return readJobResults(this.#reader, jobId, chunk);
   }
 
   async findRedirect(code: string): Promise<Redirect | undefined> {

@@ -9,20 +9,37 @@ export function pendingJobs(db: Database): string[] {
 
 /** One statement, so that the progress and the results are of the same moment. */
 export function findJob(db: Database, accountId: string, jobId: string): StoredJob | undefined {
-  const row = db.get<{ total: number; processed: number; results: Uint8Array }>(
-    `SELECT total, processed,
-       (SELECT CAST('[' || coalesce(group_concat(results, ',' ORDER BY chunk), '') || ']' AS BLOB)
-        FROM job_chunks WHERE job_id = jobs.id AND results IS NOT NULL) AS results
-     FROM jobs WHERE id = ? AND account_id = ?`,
+  const row = db.get<{
+    total: number;
+    processed: number;
+    created_at: number;
+    chunks: number;
+    bytes: number;
+  }>(
+    `SELECT total, processed, created_at, count(results) AS chunks,
+       coalesce(sum(octet_length(results)), 0) AS bytes
+     FROM jobs LEFT JOIN job_chunks ON job_id = jobs.id
+     WHERE jobs.id = ? AND account_id = ? GROUP BY jobs.id`,
     jobId,
     accountId,
   );
   if (row === undefined) return undefined;
+  const { total, processed, chunks, bytes } = row;
   return {
     id: jobId,
-    status: row.processed === row.total ? 'completed' : 'processing',
-    total: row.total,
-    processed: row.processed,
-    resultsJson: row.results,
+    status: processed === total ? 'completed' : 'processing',
+    total,
+    processed,
+    createdAt: row.created_at,
+    results: { chunks, bytes: bytes + Math.max(0, chunks - 1) },
   };
+}
+
+export function readJobResults(db: Database, jobId: string, chunk: number): Uint8Array | undefined {
+  return db.get<{ results: Uint8Array }>(
+    `SELECT CAST(results AS BLOB) AS results FROM job_chunks
+     WHERE job_id = ? AND chunk = ? AND results IS NOT NULL`,
+    jobId,
+    chunk,
+  )?.results;
 }

@@ -4,9 +4,8 @@ import { Problem, unavailable } from '../domain/problem.ts';
 import type { Logger } from '../logger.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import { StoreError, type StoreErrorReason } from '../store/store-error.ts';
-import { answerJson, setHeaders } from './answer.ts';
-import type { AppEnv } from './env.ts';
-import { SECURITY_HEADERS } from './security-headers.ts';
+import type { AppEnv } from './context.ts';
+import { respondJson, SECURITY_HEADERS, setHeaders } from './respond.ts';
 
 /**
  * Failures of the database that pass, and with which nothing was stored: 503 and `Retry-After`, at which clients send
@@ -22,24 +21,24 @@ const PASSING: ReadonlySet<StoreErrorReason> = new Set<StoreErrorReason>([
 ]);
 
 /** Answers what was thrown: a {@link Problem} as it says, anything else without its cause, which only the log gets. */
-export function answerError(logger: Logger | undefined, metrics: Metrics): ErrorHandler<AppEnv> {
+export function respondToError(logger: Logger | undefined, metrics: Metrics): ErrorHandler<AppEnv> {
   return (error, c) => {
     setHeaders(c, SECURITY_HEADERS);
     if (error instanceof Problem) {
       metrics.countRefusal(error.code);
-      return answerJson(c, error.body, error.status, error.headers);
+      return respondJson(c, error.body, error.status, error.headers);
     }
     const requestId = c.get('requestId');
     logger?.error({ err: error, request_id: requestId }, 'request failed');
     if (error instanceof StoreError) metrics.countStoreError(error.reason);
     if (error instanceof StoreError && PASSING.has(error.reason)) {
       const problem = unavailable();
-      return answerJson(c, problem.body, problem.status, problem.headers);
+      return respondJson(c, problem.body, problem.status, problem.headers);
     }
     const body: ErrorBody = {
       error: `Something went wrong on our side. Request id: ${requestId}.`,
       code: 'internal',
     };
-    return answerJson(c, body, 500);
+    return respondJson(c, body, 500);
   };
 }

@@ -4,14 +4,14 @@ import type { HonoRequest } from 'hono';
 import { parseIdempotencyKey } from '../domain/idempotency-key.ts';
 import { idempotencyInProgress, invalidRequest } from '../domain/problem.ts';
 
-/** What the store needs to answer a repeated request with the first one's answer. */
+/** What the store needs to give a repeated request the response of the first one. */
 export interface Idempotency {
   key: string;
   fingerprint: string;
 }
 
 /**
- * Reads `Idempotency-Key` (addition, DESIGN section 2). The fingerprint covers the path and the body's bytes, so the
+ * Reads `Idempotency-Key`. The fingerprint covers the path and the body's bytes, so the
  * same key on the other endpoint is a conflict too. `undefined` without the header; 400 for one that is no key.
  */
 export function readIdempotency(request: HonoRequest, body: Uint8Array): Idempotency | undefined {
@@ -25,24 +25,25 @@ export function readIdempotency(request: HonoRequest, body: Uint8Array): Idempot
   return { key, fingerprint };
 }
 
-/** Runs a create; 409 while another request of the account with the same key is running. */
-export type RunOnce = <T>(
+/** Runs a create, unless another request of the account with the same key is running: then 409. */
+export type RunUnlessRunning = <T>(
   accountId: string,
   idempotency: Idempotency | undefined,
   create: () => Promise<T>,
 ) => Promise<T>;
 
-export function createRunOnce(): RunOnce {
-  const inProgress = new Set<string>();
+/** Knows the creates of this process only; the store tells duplicates that reach two instances apart. */
+export function createRunUnlessRunning(): RunUnlessRunning {
+  const running = new Set<string>();
   return async (accountId, idempotency, create) => {
     if (idempotency === undefined) return create();
     const id = `${accountId} ${idempotency.key}`;
-    if (inProgress.has(id)) throw idempotencyInProgress();
-    inProgress.add(id);
+    if (running.has(id)) throw idempotencyInProgress();
+    running.add(id);
     try {
       return await create();
     } finally {
-      inProgress.delete(id);
+      running.delete(id);
     }
   };
 }

@@ -2,8 +2,32 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Context } from 'hono';
 import { Problem } from '../domain/problem.ts';
 import type { Metrics } from '../metrics/metrics.ts';
-import { answer } from '../middleware/answer.ts';
-import type { AppEnv } from '../middleware/env.ts';
+import type { AppEnv, RouteDeps } from './context.ts';
+import { respond, respondJson } from './respond.ts';
+
+const NOT_STORED = { 'Cache-Control': 'no-store' } as const;
+
+/** `GET /healthz` (addition): the process answers. */
+export function health(c: Context<AppEnv>): Response {
+  return respondJson(c, { status: 'ok' }, 200, NOT_STORED);
+}
+
+/** `GET /readyz` (addition): 503 while draining or without a database, so that balancers send requests elsewhere. */
+export function readiness(deps: Pick<RouteDeps, 'store' | 'isDraining'>) {
+  return async (c: Context<AppEnv>): Promise<Response> => {
+    const problem = deps.isDraining() ? 'shutting down' : await databaseProblem(deps);
+    if (problem === undefined) return respondJson(c, { status: 'ready' }, 200, NOT_STORED);
+    const body = { error: `Not ready: ${problem}.`, code: 'unavailable' };
+    return respondJson(c, body, 503, NOT_STORED);
+  };
+}
+
+function databaseProblem(deps: Pick<RouteDeps, 'store'>): Promise<string | undefined> {
+  return deps.store.ping().then(
+    () => undefined,
+    () => 'the database can not be used',
+  );
+}
 
 /** Headers by which a proxy says that it hands on somebody else's request. */
 const FORWARDING_HEADERS = ['Forwarded', 'X-Forwarded-For', 'X-Real-IP', 'Via'];
@@ -23,7 +47,7 @@ export function metricsRoute({ metrics, token }: MetricsRouteOptions) {
     const allowed = token === undefined ? isFromThisMachine(c) : hasToken(c, token);
     if (!allowed)
       throw new Problem(403, 'forbidden', 'Metrics are for the operator of the service.');
-    return answer(c, await metrics.text(), 200, {
+    return respond(c, await metrics.text(), 200, {
       'Cache-Control': 'no-store',
       'Content-Type': metrics.contentType,
     });

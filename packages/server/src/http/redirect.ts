@@ -3,9 +3,8 @@ import { CODE_ALPHABET, CODE_LENGTH } from '../domain/codes.ts';
 import { normalizeHost } from '../domain/hostnames.ts';
 import { gone, notFound } from '../domain/problem.ts';
 import { locationOf } from '../domain/targets.ts';
-import { answer, setHeader } from '../middleware/answer.ts';
-import type { AppEnv } from '../middleware/env.ts';
-import type { RouteDeps } from './deps.ts';
+import type { AppEnv, RouteDeps } from './context.ts';
+import { respond, setHeader } from './respond.ts';
 
 /** Anything else can't be a code, and is not worth a look-up. */
 const CODE = new RegExp(`^[${CODE_ALPHABET}]{${CODE_LENGTH}}$`);
@@ -32,7 +31,7 @@ export function redirect(
       deps.onClick(code);
       deps.metrics.countRedirect(link.redirect_type);
     }
-    return answer(c, null, link.redirect_type, { Location: locationOf(link.target_url) });
+    return respond(c, null, link.redirect_type, { Location: locationOf(link.target_url) });
   };
 }
 

@@ -5,8 +5,8 @@ import { rateLimitHeaders } from '../domain/rate-limit-headers.ts';
 import type { WindowState } from '../domain/windows.ts';
 import type { Logger } from '../logger.ts';
 import type { Store } from '../store/store.ts';
-import { type HeaderContext, setHeader } from './answer.ts';
-import type { CallerEnv } from './env.ts';
+import type { CallerEnv } from './context.ts';
+import { type HeaderContext, setHeader } from './respond.ts';
 
 /**
  * Counts the request against the plan's windows, or refuses it with 429 (spec, rule 1). A request that then fails on

@@ -1,10 +1,10 @@
 import { setImmediate } from 'node:timers';
-import { HEADERS } from '@shortlink/sdk/wire';
+import { HEADERS, type Permission } from '@shortlink/sdk/wire';
 import { createMiddleware } from 'hono/factory';
 import { hashApiKey } from '../api-key.ts';
-import { unauthorized } from '../domain/problem.ts';
+import { forbidden, unauthorized } from '../domain/problem.ts';
 import type { Caller, Store } from '../store/store.ts';
-import type { CallerEnv } from './env.ts';
+import type { CallerEnv } from './context.ts';
 
 /** No key is longer; more is not worth hashing. */
 const MAX_KEY_LENGTH = 256;
@@ -37,4 +37,12 @@ function callerFinder(store: Pick<Store, 'findKeyByHash'>) {
     }
     return caller;
   };
+}
+
+/** 403 for a key without the permission (spec, "Authentication"). */
+export function requirePermission(permission: Permission) {
+  return createMiddleware<CallerEnv>(async (c, next) => {
+    if (!c.get('caller').permissions.includes(permission)) throw forbidden(permission);
+    await next();
+  });
 }

@@ -1,10 +1,9 @@
 import type { Usage } from '@shortlink/sdk/wire';
 import type { Context } from 'hono';
 import { WINDOW_NAMES, type WindowState } from '../domain/windows.ts';
-import { setRateLimitHeaders } from '../middleware/admit.ts';
-import { answerJson } from '../middleware/answer.ts';
-import type { CallerEnv } from '../middleware/env.ts';
-import type { RouteDeps } from './deps.ts';
+import { setRateLimitHeaders } from './admit.ts';
+import type { CallerEnv, RouteDeps } from './context.ts';
+import { respondJson } from './respond.ts';
 
 /** `GET /api/v1/usage` (addition, DESIGN section 2). Counts against no quota, so it can be asked at any time. */
 export function getUsage(deps: Pick<RouteDeps, 'store' | 'now'>) {
@@ -12,7 +11,7 @@ export function getUsage(deps: Pick<RouteDeps, 'store' | 'now'>) {
     const now = deps.now();
     const usage = await deps.store.usage(c.get('caller').accountId, now);
     setRateLimitHeaders(c, windowsOf(usage), now);
-    return answerJson(c, usage);
+    return respondJson(c, usage);
   };
 }
 

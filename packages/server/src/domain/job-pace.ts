@@ -1,0 +1,48 @@
+/** Links per second that a job is expected to make before any was seen. */
+const FIRST_RATE = 10_000;
+
+/** Chunks that follow each other within this time are of a busy runner; longer pauses say nothing about its speed. */
+const BUSY_GAP_MS = 1_000;
+
+/** Share that each new observation has in the rate. */
+const NEWEST_SHARE = 0.2;
+
+/** A client that waits longer learns too late that the job is complete. */
+const MAX_SECONDS = 30;
+
+/** What is known of a job when it is asked for. */
+export interface JobProgressSeen {
+  total: number;
+  processed: number;
+  /** Milliseconds since it was accepted. */
+  ageMs: number;
+  /** Jobs that are not complete, this one perhaps among them. */
+  pendingJobs: number;
+}
+
+/** How fast jobs make links at present, and so when it is worth asking for one again. */
+export class JobPace {
+  #linksPerSecond = FIRST_RATE;
+  #lastAt: number | undefined;
+
+  /** A chunk of a job has made this many links, at `now` in milliseconds. */
+  made(links: number, now: number): void {
+    const elapsed = this.#lastAt === undefined ? 0 : now - this.#lastAt;
+    this.#lastAt = now;
+    if (elapsed <= 0 || elapsed > BUSY_GAP_MS) return;
+    const rate = (links * 1_000) / elapsed;
+    this.#linksPerSecond += NEWEST_SHARE * (rate - this.#linksPerSecond);
+  }
+
+  /**
+   * Whole seconds, 1 to 30, until a poll of an unfinished job is worth it. A job that runs is measured by its own progress or by
+   * the others', whichever is faster; one that has not begun waits for those before it; one that takes long is asked for less often.
+   */
+  secondsUntilPoll({ total, processed, ageMs, pendingJobs }: JobProgressSeen): number {
+    const own = ageMs > 0 ? (processed * 1_000) / ageMs : 0;
+    const left = processed > 0 ? total - processed : total * Math.max(1, pendingJobs);
+    const expected = left / Math.max(own, this.#linksPerSecond);
+    const overdue = ageMs / 10_000;
+    return Math.min(MAX_SECONDS, Math.max(1, Math.ceil(expected), Math.floor(overdue)));
+  }
+}

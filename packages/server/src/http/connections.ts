@@ -1,0 +1,102 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+
+/**
+ * Requests of one connection that wait for their responses. HTTP/1.1 allows a client to send requests ahead; a client that sends
+ * more than this is cut off, because each of them takes memory until the client has read the responses before it.
+ */
+const MAX_PIPELINED = 16;
+
+/** While the server stops, a connection that was used within this time may be about to send another request. */
+const IN_USE_MS = 1_000;
+
+interface Connection {
+  readonly socket: Socket;
+  /** Responses that aren't sent to their end. */
+  readonly pending: Set<ServerResponse>;
+  /** Bytes read when the last response ended: more than these are the beginning of another request. */
+  bytesRead: number;
+  /** When it was opened, or its last response ended. */
+  usedAt: number;
+}
+
+/** The open connections of a server: what each has in flight, and how they end when the server stops. */
+export class Connections {
+  readonly #open = new Map<Duplex, Connection>();
+  #isDraining = false;
+
+  constructor(server: Server) {
+    server.on('connection', (socket) => this.#opened(socket));
+  }
+
+  #opened(socket: Socket): void {
+    const pending = new Set<ServerResponse>();
+    this.#open.set(socket, { socket, pending, bytesRead: 0, usedAt: performance.now() });
+    socket.once('close', () => {
+      this.#open.delete(socket);
+      // Node tells only the response whose turn it was. The others hold what they wanted to send until they are told too.
+      for (const response of pending) if (response.socket === null) response.emit('close');
+    });
+  }
+
+  /** Takes note of a request; `false` when its connection has too many, and is cut off. */
+  begin({ socket }: IncomingMessage, response: ServerResponse): boolean {
+    const connection = this.#open.get(socket);
+    if (connection === undefined || socket.destroyed) return false;
+    const { pending } = connection;
+    if (pending.size >= MAX_PIPELINED) {
+      stopParsing(socket);
+      socket.destroy();
+      return false;
+    }
+    if (this.#isDraining) response.shouldKeepAlive = false;
+    pending.add(response);
+    response.once('close', () => {
+      pending.delete(response);
+      connection.bytesRead = socket.bytesRead;
+      connection.usedAt = performance.now();
+    });
+    return true;
+  }
+
+  /** Whether bytes written to the socket now would be read as the response to a request that has none yet. */
+  canRespond(socket: Duplex): boolean {
+    const pending = this.#open.get(socket)?.pending ?? new Set<ServerResponse>();
+    const [first] = pending;
+    return socket.writable && pending.size <= 1 && first?.headersSent !== true;
+  }
+
+  /**
+   * From now on every response says `Connection: close`, so that clients open their next connection elsewhere, and none of
+   * them loses a request that it sends while the connection is being closed.
+   */
+  drain(): void {
+    this.#isDraining = true;
+    for (const { pending } of this.#open.values()) {
+      for (const response of pending) if (!response.headersSent) response.shouldKeepAlive = false;
+    }
+  }
+
+  /** Closes the connections that nobody uses: without a request, and without one for a while. */
+  closeUnused(): void {
+    const now = performance.now();
+    for (const { socket, pending, bytesRead, usedAt } of this.#open.values()) {
+      const isIdle = pending.size === 0 && socket.bytesRead === bytesRead;
+      if (isIdle && now - usedAt >= IN_USE_MS) socket.end();
+    }
+  }
+
+  destroyAll(): void {
+    for (const socket of this.#open.keys()) socket.destroy();
+  }
+}
+
+/**
+ * What node has read of a connection can hold 1,500 requests more, and it makes objects for all of them before it notices that the
+ * connection is closed. With 300 such connections that is a gigabyte, so its parser is made to drop them. The parser isn't part of
+ * node's documented interface: without it, only the memory is lost.
+ */
+function stopParsing(socket: Socket & { parser?: { onIncoming: () => number } | null }): void {
+  if (socket.parser) socket.parser.onIncoming = () => 0;
+}

@@ -1,0 +1,55 @@
+import type { Readable } from 'node:stream';
+import type { JobPace } from '../domain/job-pace.ts';
+import type { IsAllowedHost } from '../domain/target-hosts.ts';
+import type { Metrics } from '../metrics/metrics.ts';
+import type { OwnHosts } from '../own-hosts.ts';
+import type { Caller, Redirect, Store } from '../store/store.ts';
+import type { BodyRoom } from './body-room.ts';
+import type { RunUnlessRunning } from './idempotency.ts';
+import type { ResponseHeaders } from './respond.ts';
+
+/** The connection a request came over; nothing of it is known when the app is called without a socket. */
+export interface Connection {
+  incoming?: { socket: { remoteAddress?: string | undefined } } | undefined;
+  /** Node's stream of the request body, which is read instead of the one of the `Request`. The server's own listener sets it. */
+  body?: Readable | undefined;
+}
+
+/** What every handler can read from its context. */
+export interface AppEnv {
+  Bindings: Connection;
+  Variables: {
+    /** What tells this request from all others: `X-Request-Id` of the answer. */
+    requestId: string;
+    /** Filled by `setHeader`. */
+    responseHeaders?: ResponseHeaders;
+    /** Ends the turn of a poll; see `onePollAtATime`. */
+    endPoll?: (() => void) | undefined;
+    /** Set by `authenticate`; absent where no key is asked for. */
+    caller?: Caller;
+  };
+}
+
+/** What handlers behind `authenticate` can read. */
+export interface CallerEnv {
+  Bindings: Connection;
+  Variables: AppEnv['Variables'] & { caller: Caller };
+}
+
+/** What the routes are made of; {@link createApp} puts it together. */
+export interface RouteDeps {
+  store: Store;
+  metrics: Metrics;
+  now: () => number;
+  ownHosts: () => Promise<OwnHosts>;
+  isAllowedHost: IsAllowedHost;
+  bodyRoom: BodyRoom;
+  runUnlessRunning: RunUnlessRunning;
+  onJobAccepted: (jobId: string) => void;
+  jobPace: JobPace;
+  /** Jobs that are not complete, as last seen. */
+  pendingJobs: () => number;
+  onClick: (code: string) => void;
+  findRedirect: (code: string) => Promise<Redirect | undefined>;
+  isDraining: () => boolean;
+}

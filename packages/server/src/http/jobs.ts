@@ -1,0 +1,143 @@
+import { HEADERS } from '@shortlink/sdk/wire';
+import type { Context } from 'hono';
+import { createMiddleware } from 'hono/factory';
+import { notFound, tooManyPolls } from '../domain/problem.ts';
+import type { Store, StoredJob } from '../store/store.ts';
+import { StoreError } from '../store/store-error.ts';
+import type { CallerEnv, RouteDeps } from './context.ts';
+import { respond, setHeader } from './respond.ts';
+
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** Responses up to this size are sent whole; larger ones in pieces, as fast as the client reads them. */
+const WHOLE_BYTES = 64 * 1024;
+
+/** Polls of an account that may wait for the one before them, and how long. */
+const MAX_WAITING_POLLS = 16;
+const MAX_POLL_WAIT_MS = 5_000;
+
+/** A poll whose response nobody reads or drops holds back the account's others no longer than this. */
+const MAX_POLL_MS = 60_000;
+
+/**
+ * Lets one poll of each account through at a time, so that a client that doesn't read its results holds the memory of one poll. The
+ * others wait a moment; 429 for those that are too many or wait too long. It stands before the request is counted.
+ */
+export function onePollAtATime() {
+  const lanes = new Map<string, { waiting: number; last: Promise<void> }>();
+  return createMiddleware<CallerEnv>(async (c, next) => {
+    const { accountId } = c.get('caller');
+    const lane = lanes.get(accountId) ?? { waiting: 0, last: Promise.resolve() };
+    if (lane.waiting >= MAX_WAITING_POLLS) throw tooManyPolls();
+    lanes.set(accountId, lane);
+    const before = lane.last;
+    let release = () => {};
+    const ended = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const mine = before.then(() => ended);
+    lane.last = mine;
+    lane.waiting += 1;
+    const isMyTurn = await new Promise<boolean>((resolve) => {
+      const giveUp = setTimeout(() => resolve(false), MAX_POLL_WAIT_MS);
+      void before.then(() => {
+        clearTimeout(giveUp);
+        resolve(true);
+      });
+    });
+    lane.waiting -= 1;
+    void mine.then(() => {
+      if (lane.last === mine) lanes.delete(accountId);
+    });
+    if (!isMyTurn) {
+      release();
+      throw tooManyPolls();
+    }
+    const timeout = setTimeout(release, MAX_POLL_MS).unref();
+    const end = () => {
+      clearTimeout(timeout);
+      release();
+    };
+    c.set('endPoll', end);
+    await next();
+    // A response that is sent in pieces takes it over and calls it when it is done.
+    if (c.get('endPoll') !== undefined) end();
+  });
+}
+
+/** `GET /api/v1/jobs/<job_id>`. Another account's job is as unknown as one that never was. */
+export function getJob(deps: Pick<RouteDeps, 'store' | 'now' | 'jobPace' | 'pendingJobs'>) {
+  return async (c: Context<CallerEnv, '/api/v1/jobs/:id'>): Promise<Response> => {
+    const id = c.req.param('id');
+    const job = UUID.test(id)
+      ? await deps.store.findJob(c.get('caller').accountId, id.toLowerCase())
+      : undefined;
+    if (job === undefined) throw notFound('Job');
+    const { results, createdAt, ...shown } = job;
+    if (job.status === 'processing') {
+      const ageMs = deps.now() - createdAt;
+      const seconds = deps.jobPace.secondsUntilPoll({
+        ...job,
+        ageMs,
+        pendingJobs: deps.pendingJobs(),
+      });
+      setHeader(c, HEADERS.retryAfter, String(seconds));
+    }
+    const opening = Buffer.from(`${JSON.stringify(shown).slice(0, -1)},"results":[`);
+    const bytes = opening.length + results.bytes + CLOSING.length;
+    const headers = { 'Content-Type': 'application/json', 'Content-Length': String(bytes) };
+    if (c.req.method === 'HEAD') return respond(c, null, 200, headers);
+    const pieces = piecesOf(deps.store, job, opening);
+    if (bytes <= WHOLE_BYTES) {
+      const whole: Uint8Array[] = [];
+      for await (const piece of pieces) whole.push(piece);
+      return respond(c, Buffer.concat(whole), 200, headers);
+    }
+    const endPoll = c.get('endPoll');
+    c.set('endPoll', undefined);
+    return respond(c, streamOf(pieces, endPoll ?? (() => {})), 200, headers);
+  };
+}
+
+const COMMA = Buffer.from(',');
+const CLOSING = Buffer.from(']}');
+
+/** The body of the response. The results are JSON already, so they are only passed on. */
+async function* piecesOf(
+  store: Pick<Store, 'readJobResults'>,
+  { id, results }: StoredJob,
+  opening: Uint8Array,
+): AsyncGenerator<Uint8Array> {
+  yield opening;
+  for (let chunk = 0; chunk < results.chunks; chunk += 1) {
+    const bytes = await store.readJobResults(id, chunk);
+    // The length was promised already, so the response has to break off.
+    if (bytes === undefined) throw new StoreError('internal', `Job ${id} lost chunk ${chunk}.`);
+    if (chunk > 0) yield COMMA;
+    yield bytes;
+  }
+  yield CLOSING;
+}
+
+/** A stream that reads a piece when there is room for it, and calls `onEnd` once, whatever ends it. */
+function streamOf(
+  pieces: AsyncGenerator<Uint8Array>,
+  onEnd: () => void,
+): ReadableStream<Uint8Array> {
+  return new ReadableStream(
+    {
+      pull: async (controller) => {
+        try {
+          const { done, value } = await pieces.next();
+          if (!done) return controller.enqueue(value);
+          controller.close();
+        } catch (error) {
+          controller.error(error);
+        }
+        onEnd();
+      },
+      cancel: onEnd,
+    },
+    { highWaterMark: 0 },
+  );
+}

@@ -1,0 +1,159 @@
+import {
+  type CompletedBatch,
+  HEADERS,
+  jobPath,
+  MAX_BODY_BYTES,
+  MAX_SYNC_BATCH_LINKS,
+  type ProcessingBatch,
+} from '@shortlink/sdk/wire';
+import type { Context } from 'hono';
+import {
+  idempotencyConflict,
+  invalidBatch,
+  invalidLink,
+  planLimitReached,
+} from '../domain/problem.ts';
+import { domainIdsOf, validateBatchOutline, validateEntries } from '../domain/validate-batch.ts';
+import { isDomainId, type ValidLink, validateLink } from '../domain/validate-link.ts';
+import type { Caller, CreateOutcome, CreateRequest } from '../store/store.ts';
+import type { CallerEnv, RouteDeps } from './context.ts';
+import { readIdempotency } from './idempotency.ts';
+import { withJsonBody } from './read-body.ts';
+import { respondJson } from './respond.ts';
+
+/** The largest body with one link: it holds the longest allowed link ten times, even if every character is escaped. */
+export const MAX_LINK_BODY_BYTES = 256 * 1024;
+
+/** `POST /api/v1/links`: creates one link. */
+export function createLink(deps: RouteDeps) {
+  return (c: Context<CallerEnv>): Promise<Response> => {
+    const caller = c.get('caller');
+    return withJsonBody(c, deps.bodyRoom, {
+      maxBytes: MAX_LINK_BODY_BYTES,
+      check: async ({ bytes, value }) => ({
+        idempotency: readIdempotency(c.req, bytes),
+        input: await validateOne(deps, caller, value),
+      }),
+      respond: async ({ idempotency, input }) => {
+        const outcome = await deps.runUnlessRunning(caller.accountId, idempotency, () =>
+          deps.store.createLink({ caller, input, now: deps.now(), idempotency }),
+        );
+        const link = createdBy(outcome);
+        if (!isReplay(outcome)) deps.metrics.countLinks('single', 1);
+        return respondJson(c, link, 201);
+      },
+    });
+  };
+}
+
+async function validateOne(
+  deps: RouteDeps,
+  caller: Caller,
+  body: Record<string, unknown>,
+): Promise<ValidLink> {
+  const domainId = body['domain_id'];
+  const [{ isOwnHost }, ownedDomains] = await Promise.all([
+    deps.ownHosts(),
+    isDomainId(domainId)
+      ? deps.store.ownedDomains(caller.accountId, [domainId])
+      : new Set<string>(),
+  ]);
+  const { isAllowedHost } = deps;
+  const rules = { isOwnHost, isAllowedHost, ownedDomains, defaultDomainId: null };
+  const checked = validateLink(body, rules);
+  if (!checked.ok) throw invalidLink(checked.details);
+  return checked.value;
+}
+
+/**
+ * `POST /api/v1/links/batch`: up to 100 links are created at once and the response is 200; more become a job, and the response
+ * is 202.
+ */
+export function createBatch(deps: RouteDeps) {
+  return (c: Context<CallerEnv>): Promise<Response> => {
+    const caller = c.get('caller');
+    return withJsonBody(c, deps.bodyRoom, {
+      maxBytes: MAX_BODY_BYTES,
+      check: async ({ bytes, value }) => ({
+        idempotency: readIdempotency(c.req, bytes),
+        input: await validateMany(deps, caller, value),
+      }),
+      respond: ({ idempotency, input }) => {
+        const request = { caller, input, now: deps.now(), idempotency };
+        return input.length <= MAX_SYNC_BATCH_LINKS
+          ? createAtOnce(deps, c, request)
+          : acceptJob(deps, c, request);
+      },
+    });
+  };
+}
+
+async function validateMany(
+  deps: RouteDeps,
+  caller: Caller,
+  body: Record<string, unknown>,
+): Promise<ValidLink[]> {
+  const outline = validateBatchOutline(body);
+  if (!outline.ok) throw invalidBatch(outline.details);
+  const ids = domainIdsOf(outline.value);
+  const [{ isOwnHost }, ownedDomains] = await Promise.all([
+    deps.ownHosts(),
+    ids.length > 0 ? deps.store.ownedDomains(caller.accountId, ids) : new Set<string>(),
+  ]);
+  const { isAllowedHost } = deps;
+  const checked = await validateEntries(outline.value, { isOwnHost, isAllowedHost, ownedDomains });
+  if (!checked.ok) throw invalidBatch(checked.details);
+  return checked.value;
+}
+
+type BatchRequest = CreateRequest<readonly ValidLink[]>;
+
+async function createAtOnce(
+  deps: RouteDeps,
+  c: Context<CallerEnv>,
+  request: BatchRequest,
+): Promise<Response> {
+  const { caller, idempotency } = request;
+  const outcome = await deps.runUnlessRunning(caller.accountId, idempotency, () =>
+    deps.store.createBatch(request),
+  );
+  const results = createdBy(outcome);
+  if (!isReplay(outcome)) deps.metrics.countLinks('batch', results.length);
+  const completed: CompletedBatch = { status: 'completed', total: results.length, results };
+  return respondJson(c, completed);
+}
+
+async function acceptJob(
+  deps: RouteDeps,
+  c: Context<CallerEnv>,
+  request: BatchRequest,
+): Promise<Response> {
+  const { caller, idempotency } = request;
+  const { job_id, total } = createdBy(
+    await deps.runUnlessRunning(caller.accountId, idempotency, () => deps.store.createJob(request)),
+  );
+  deps.onJobAccepted(job_id);
+  const accepted: ProcessingBatch = { job_id, status: 'processing', total };
+  const pendingJobs = deps.pendingJobs() + 1;
+  const seconds = deps.jobPace.secondsUntilPoll({ total, processed: 0, ageMs: 0, pendingJobs });
+  return respondJson(c, accepted, 202, {
+    Location: jobPath(job_id),
+    [HEADERS.retryAfter]: String(seconds),
+  });
+}
+
+/** What a create gave, or the problem that stands in its way. A replayed answer is like a first one. */
+export function createdBy<T>(outcome: CreateOutcome<T>): T {
+  if (outcome.ok) return outcome.value;
+  switch (outcome.reason) {
+    case 'plan_limit':
+      throw planLimitReached(outcome);
+    case 'idempotency_conflict':
+      throw idempotencyConflict();
+  }
+}
+
+/** `true` when an earlier request created what is answered. */
+export function isReplay(outcome: CreateOutcome<unknown>): boolean {
+  return outcome.ok && outcome.replayed;
+}

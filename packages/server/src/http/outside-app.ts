@@ -1,0 +1,65 @@
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { HEADERS } from '@shortlink/sdk/wire';
+import { SECURITY_HEADERS } from './respond.ts';
+
+/** What node finds wrong with a request before anyone sees it, by the code of its error. Anything else is a 400. */
+const NODE_ERRORS: Record<string, [status: number, message: string]> = {
+  HPE_HEADER_OVERFLOW: [431, 'The request line and headers are larger than 16 KiB.'],
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: [413, 'The chunk extensions of the request body are too large.'],
+  ERR_HTTP_REQUEST_TIMEOUT: [408, 'The request did not arrive in time.'],
+};
+
+/** Writes the response to bytes that node could not read as a request; the connection closes after it. */
+export function respondToClientError(socket: Duplex, code: string | undefined): void {
+  const [status, message] = NODE_ERRORS[code ?? ''] ?? [400, 'The request is not valid HTTP.'];
+  const { headers, body } = errorResponse(message);
+  const lines = Object.entries({ ...headers, Connection: 'close' }).map(
+    ([name, value]) => `${name}: ${value}`,
+  );
+  const head = [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...lines, '', ''].join('\r\n');
+  socket.end(head + body);
+}
+
+/** Checks what the app can't see; sends the response and returns `false` if something is wrong. */
+export function checkRequest(incoming: IncomingMessage, outgoing: ServerResponse): boolean {
+  const problem = hostProblem(incoming);
+  if (problem === undefined) return true;
+  sendError(outgoing, 400, problem);
+  return false;
+}
+
+/** RFC 9112 section 3.2: a request of HTTP/1.1 has exactly one `Host`. Which of two is meant is a guess, that a proxy in front may make differently. */
+function hostProblem({ rawHeaders, httpVersion }: IncomingMessage): string | undefined {
+  let hosts = 0;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    if (rawHeaders[i]?.length === 4 && rawHeaders[i]?.toLowerCase() === 'host') hosts += 1;
+  }
+  if (hosts > 1) return 'The request has more than one Host header.';
+  if (hosts === 0 && httpVersion === '1.1') return 'The request has no Host header.';
+  return undefined;
+}
+
+/** Ends a request that the app never sees; its connection closes, because its body isn't read. */
+export function sendError(outgoing: ServerResponse, status: number, message: string): void {
+  const { headers, body } = errorResponse(message);
+  outgoing.shouldKeepAlive = false;
+  outgoing.writeHead(status, headers).end(body);
+}
+
+/** The response to a request target or `Host` that makes no URL (RFC 9112 section 3.2). */
+export function invalidTarget(): Response {
+  const { headers, body } = errorResponse('The request target or Host header is invalid.');
+  return new Response(body, { status: 400, headers });
+}
+
+function errorResponse(message: string): { headers: Record<string, string>; body: string } {
+  const body = JSON.stringify({ error: message, code: 'invalid_request' });
+  const headers = {
+    ...SECURITY_HEADERS,
+    [HEADERS.requestId]: crypto.randomUUID(),
+    'Content-Type': 'application/json',
+    'Content-Length': String(Buffer.byteLength(body)),
+  };
+  return { headers, body };
+}

@@ -1,0 +1,178 @@
+import type { Readable } from 'node:stream';
+import type { Context } from 'hono';
+import {
+  invalidRequest,
+  Problem,
+  payloadTooLarge,
+  unsupportedContentEncoding,
+  unsupportedMediaType,
+} from '../domain/problem.ts';
+import { isObject } from '../domain/validate-link.ts';
+import type { BodyRoom, Reservation } from './body-room.ts';
+import type { CallerEnv } from './context.ts';
+import { JsonStructure } from './json-structure.ts';
+
+/** `application/json`, with parameters such as a charset. */
+const JSON_TYPE = /^application\/json[\t ]*(?:;|$)/i;
+
+const UTF_8 = new TextDecoder('utf-8', { fatal: true });
+
+/** A buffer begins at this size and doubles from there, whatever length the client states: stating a length costs nothing. */
+const FIRST_BYTES = 64 * 1024;
+
+/** Pieces that a body may come in. Each costs about a microsecond, also if it is a single byte. */
+const MAX_PIECES = 1_000_000;
+
+/** A request body: its bytes, and the object they spell. */
+export interface JsonBody {
+  bytes: Uint8Array;
+  value: Record<string, unknown>;
+}
+
+export interface BodySteps<T> {
+  /** 413 above. */
+  maxBytes: number;
+  /** Reads what is needed from the body. Large bodies take this step one after the other, so it should not wait for long. */
+  check: (body: JsonBody) => Promise<T>;
+  /** Makes the response; the body itself is forgotten by then. */
+  respond: (checked: T) => Promise<Response>;
+}
+
+/**
+ * Reads a JSON object from the request, and responds to it. 415 for another content type or a compressed body, 413 for a body that
+ * is too large (also when it comes in chunks without a length; reading stops there), 400 for anything that is no JSON object in
+ * UTF-8 (RFC 8259) or that can't be a request by its structure, 503 while large bodies of other requests fill the memory for them.
+ */
+export async function withJsonBody<T>(
+  c: Context<CallerEnv>,
+  room: BodyRoom,
+  { maxBytes, check, respond }: BodySteps<T>,
+): Promise<Response> {
+  if (!JSON_TYPE.test(c.req.header('Content-Type') ?? '')) throw unsupportedMediaType();
+  const encoding = c.req.header('Content-Encoding');
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
+    throw unsupportedContentEncoding();
+  }
+  const reservation = room.reserve(c.get('caller').accountId);
+  try {
+    const bytes = await readBytes(c, maxBytes, reservation);
+    return await respond(await reservation.inTurn(() => check(parseBody(bytes))));
+  } finally {
+    reservation.release();
+  }
+}
+
+function parseBody(bytes: Uint8Array): JsonBody {
+  if (bytes.length === 0) throw invalidRequest('The request body is empty.');
+  const value = parseJson(bytes);
+  if (!isObject(value)) throw invalidRequest('The request body must be a JSON object.');
+  return { bytes, value };
+}
+
+async function readBytes(
+  c: Context<CallerEnv>,
+  maxBytes: number,
+  reservation: Reservation,
+): Promise<Uint8Array> {
+  const stated = Number(c.req.header('Content-Length') ?? Number.NaN);
+  if (stated > maxBytes) throw payloadTooLarge(maxBytes);
+  const body = new GrowingBody(maxBytes, stated, reservation);
+  try {
+    const { body: stream } = c.env ?? {};
+    if (stream === undefined) for await (const piece of c.req.raw.body ?? []) body.add(piece);
+    else await readStream(stream, body);
+  } catch (error) {
+    if (error instanceof Problem) throw error;
+    // The client closed the connection in the middle of the body: nobody reads this response, and it is no fault of the service.
+    throw invalidRequest('The request body could not be read.');
+  }
+  return body.bytes();
+}
+
+/** Reads node's own stream: a web stream on top of it costs ten times as much for each piece. */
+function readStream(stream: Readable, body: GrowingBody): Promise<void> {
+  if (stream.destroyed) return Promise.reject(new Error('closed before it was read'));
+  return new Promise((resolve, reject) => {
+    const settle = (error?: unknown) => {
+      stream.off('data', onData).off('end', onEnd).off('error', settle).off('close', onClose);
+      if (error === undefined) resolve();
+      else reject(error);
+    };
+    const onEnd = () => settle();
+    const onClose = () => settle(new Error('closed in the middle'));
+    const onData = (piece: Uint8Array) => {
+      try {
+        body.add(piece);
+      } catch (error) {
+        // The rest waits in the socket until the response is sent.
+        stream.pause();
+        settle(error);
+      }
+    };
+    stream.on('data', onData).on('end', onEnd).on('error', settle).on('close', onClose);
+  });
+}
+
+/** The bytes that arrived, in one buffer that doubles, so that a million small pieces take no more memory than one large one. */
+class GrowingBody {
+  readonly #maxBytes: number;
+  readonly #stated: number;
+  readonly #reservation: Reservation;
+  readonly #structure = new JsonStructure();
+  #buffer: Uint8Array = new Uint8Array(0);
+  #size = 0;
+  #pieces = 0;
+
+  /** @param stated the length that the client stated; `NaN` without one */
+  constructor(maxBytes: number, stated: number, reservation: Reservation) {
+    this.#maxBytes = maxBytes;
+    this.#stated = stated;
+    this.#reservation = reservation;
+  }
+
+  add(piece: Uint8Array): void {
+    const size = this.#size + piece.length;
+    if (size > this.#maxBytes) throw payloadTooLarge(this.#maxBytes);
+    this.#pieces += 1;
+    if (this.#pieces > MAX_PIECES) {
+      throw invalidRequest(`The request body comes in more than ${MAX_PIECES} pieces.`);
+    }
+    this.#structure.add(piece);
+    if (this.#size === 0 && size === this.#stated) {
+      this.#buffer = piece;
+    } else {
+      if (size > this.#buffer.length) this.#grow(size);
+      this.#buffer.set(piece, this.#size);
+    }
+    this.#size = size;
+  }
+
+  bytes(): Uint8Array {
+    return this.#buffer.subarray(0, this.#size);
+  }
+
+  #grow(needed: number): void {
+    const wanted = Math.max(needed, 2 * this.#buffer.length, FIRST_BYTES);
+    // The HTTP parser enforces a stated length, so no more room than that is needed.
+    const length = Math.min(wanted, Number.isNaN(this.#stated) ? this.#maxBytes : this.#stated);
+    this.#reservation.growTo(length);
+    const grown = Buffer.allocUnsafeSlow(length);
+    grown.set(this.#buffer.subarray(0, this.#size));
+    this.#buffer = grown;
+  }
+}
+
+function parseJson(bytes: Uint8Array): unknown {
+  let text: string;
+  try {
+    text = UTF_8.decode(bytes);
+  } catch {
+    throw invalidRequest('The request body is not valid UTF-8.');
+  }
+  try {
+    return JSON.parse(text);
+  } catch {
+    // The parser's own message quotes the body, which may hold private URLs.
+    throw invalidRequest('The request body is not valid JSON.');
+  }
+}

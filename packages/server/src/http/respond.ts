@@ -1,0 +1,112 @@
+import { HEADERS } from '@shortlink/sdk/wire';
+import { createMiddleware } from 'hono/factory';
+import type { AppEnv } from './context.ts';
+
+/** Headers of an answer, by name. Each is always written in the same way, so that a later value replaces an earlier one. */
+export type ResponseHeaders = Record<string, string>;
+
+/** What is needed here of a request's context. */
+export interface HeaderContext {
+  get(name: 'responseHeaders'): ResponseHeaders | undefined;
+  set(name: 'responseHeaders', headers: ResponseHeaders): void;
+}
+
+/**
+ * Puts a header on the answer that {@link respond} will make. Hono's own `c.header` collects them in a `Headers` object, which is
+ * filled, sorted and read again for every answer and so costs more than all the rest of a redirect; a plain object goes to Node as it is.
+ */
+export function setHeader(c: HeaderContext, name: string, value: string): void {
+  headersOf(c)[name] = value;
+}
+
+/** The same for several. */
+export function setHeaders(c: HeaderContext, headers: Readonly<ResponseHeaders>): void {
+  Object.assign(headersOf(c), headers);
+}
+
+/** Answers with the headers that were set so far and these. */
+export function respond(
+  c: HeaderContext,
+  body: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | null,
+  status: number,
+  headers?: Readonly<ResponseHeaders>,
+): Response {
+  return new Response(body, { status, headers: { ...headersOf(c), ...headers } });
+}
+
+/** Answers with JSON. */
+export function respondJson(
+  c: HeaderContext,
+  value: object,
+  status = 200,
+  headers?: Readonly<ResponseHeaders>,
+): Response {
+  setHeader(c, 'Content-Type', 'application/json');
+  return respond(c, JSON.stringify(value), status, headers);
+}
+
+function headersOf(c: HeaderContext): ResponseHeaders {
+  let headers = c.get('responseHeaders');
+  if (headers === undefined) {
+    headers = {};
+    c.set('responseHeaders', headers);
+  }
+  return headers;
+}
+
+/**
+ * For every answer that has a body: never sniffed as something else, never framed, nothing loaded by it. A redirect has no body
+ * to protect, and its own site decides about the referrer, as with a plain link.
+ */
+export const SECURITY_HEADERS: Readonly<ResponseHeaders> = {
+  'X-Content-Type-Options': 'nosniff',
+  'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
+  'Referrer-Policy': 'no-referrer',
+};
+
+/** Puts them on all answers of a route. */
+export function securityHeaders() {
+  return createMiddleware<AppEnv>(async (c, next) => {
+    setHeaders(c, SECURITY_HEADERS);
+    await next();
+  });
+}
+
+/** How long a browser may remember a preflight, in seconds; Chromium caps it at two hours. */
+const PREFLIGHT_MAX_AGE_S = 7_200;
+
+/** Lets pages of any origin call the API with a key: the key is a header of its own, so no cookie is at stake. */
+const CORS_HEADERS: Readonly<ResponseHeaders> = {
+  'Access-Control-Allow-Origin': '*',
+  'Access-Control-Expose-Headers': [
+    HEADERS.retryAfter,
+    HEADERS.rateLimit,
+    HEADERS.rateLimitPolicy,
+    HEADERS.requestId,
+    'Location',
+  ].join(','),
+};
+
+const PREFLIGHT_HEADERS: Readonly<ResponseHeaders> = {
+  ...CORS_HEADERS,
+  'Access-Control-Allow-Methods': 'GET,HEAD,POST',
+  'Access-Control-Allow-Headers': [HEADERS.apiKey, 'Content-Type', HEADERS.idempotencyKey].join(),
+  'Access-Control-Max-Age': String(PREFLIGHT_MAX_AGE_S),
+  Vary: 'Access-Control-Request-Headers',
+};
+
+/** API answers are private data: never stored by a cache. */
+const API_HEADERS: Readonly<ResponseHeaders> = {
+  ...CORS_HEADERS,
+  ...SECURITY_HEADERS,
+  'Cache-Control': 'no-store',
+};
+
+/** Puts on each answer of the API what they all have, and answers the preflight of a browser (Fetch standard, CORS protocol). */
+export function apiHeaders() {
+  return createMiddleware<AppEnv>(async (c, next) => {
+    if (c.req.method === 'OPTIONS') return respond(c, null, 204, PREFLIGHT_HEADERS);
+    setHeaders(c, API_HEADERS);
+    return next();
+  });
+}
