@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { getRequestListener, RequestError } from '@hono/node-server';
-import { httpOrigin } from './config.ts';
+import { httpOrigin } from './settings.ts';
 
 /** How long requests in flight may take to end once the server is told to stop. */
 const DRAIN_TIMEOUT_MS = 10_000;

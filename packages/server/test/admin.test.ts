@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { CommandContext } from '../src/admin/context.ts';
-import { createDevAccount } from '../src/admin/dev-account.ts';
+import type { CommandContext } from '../src/admin/command.ts';
 import { runProgram } from '../src/admin/program.ts';
+import { createDevAccount } from '../src/admin/start.ts';
 import { hashApiKey } from '../src/api-key.ts';
-import type { Settings } from '../src/config.ts';
+import type { Settings } from '../src/settings.ts';
 import { openSqliteStore } from '../src/store/sqlite/index.ts';
 import type { Store } from '../src/store/store.ts';
 import { START, TARGET } from './fixture.ts';

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { readSettings } from '../src/config.ts';
+import { readSettings, SETTINGS } from '../src/settings.ts';
 
 const read = (path: string) => readFile(new URL(`../${path}`, import.meta.url), 'utf8');
 const variablesIn = (text: string) => [...new Set(text.match(/SHORTLINK_[A-Z_]+\b/g))];
@@ -24,7 +24,7 @@ interface ComposeService {
 
 let known: string[];
 beforeAll(async () => {
-  known = variablesIn(await read('src/config.ts'));
+  known = Object.values(SETTINGS).map(({ option }) => option.envVar ?? '');
 });
 
 test.each(['Dockerfile', 'compose.yaml', 'deploy/shortlink-server.service', 'README.md'])(
