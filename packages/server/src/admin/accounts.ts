@@ -22,7 +22,9 @@ const LIMIT_HELP =
   'a limit of the custom plan: rpm, rpd, rpmonth, links, keys or batch; repeatable';
 
 export function registerAccounts(program: Command, context: CommandContext): void {
-  const accounts = program.command('accounts').description('accounts and their plans');
+  const accounts = program
+    .command('accounts')
+    .description('accounts and their plans: create, list, show, update, disable, enable');
   registerCreate(accounts, context);
   examples(
     databaseCommand(accounts, 'list', 'list all accounts, oldest first'),

@@ -17,6 +17,9 @@ export class CommandFailed extends Error {
   override readonly name = 'CommandFailed';
 }
 
+/** Columns of the help, also on a wider terminal: longer lines are hard to read. */
+export const HELP_WIDTH = 80;
+
 /** What commands may do to the world; tests bring their own. */
 export interface CommandContext {
   env: Readonly<Record<string, string | undefined>>;
@@ -46,10 +49,13 @@ export function databaseCommand(parent: Command, usage: string, description: str
   return command.option('--json', 'print JSON');
 }
 
-/** Examples at the end of a command's help. */
+/** Examples at the end of a command's help. A long one is continued before its last option. */
 export function examples(command: Command, ...lines: readonly string[]): Command {
-  const text = lines.map((line) => `  $ shortlink-server ${line}`).join('\n');
-  return command.addHelpText('after', `\nExamples:\n${text}`);
+  const text = lines.map((line) => {
+    const whole = `  $ shortlink-server ${line}`;
+    return whole.length <= HELP_WIDTH ? whole : whole.replace(/ (?=--(?!.* --))/, ' \\\n      ');
+  });
+  return command.addHelpText('after', `\nExamples:\n${text.join('\n')}`);
 }
 
 /** The settings of a command: its flags, then the environment. */

@@ -13,7 +13,7 @@ import {
 import { parseHostname } from './parse-options.ts';
 
 export function registerDomains(program: Command, context: CommandContext): void {
-  const domains = program.command('domains').description('custom short domains');
+  const domains = program.command('domains').description('custom short domains: add, list, remove');
   const add = databaseCommand(
     domains,
     'add',

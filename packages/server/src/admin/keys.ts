@@ -24,7 +24,7 @@ interface CreateOptions {
 const EXPIRES = 'the key is refused from this date on, such as 2027-01-31 (00:00 UTC)';
 
 export function registerKeys(program: Command, context: CommandContext): void {
-  const keys = program.command('keys').description('API keys');
+  const keys = program.command('keys').description('API keys: create, list, rotate, revoke');
   registerCreate(keys, context);
   registerList(keys, context);
   registerRotate(keys, context);

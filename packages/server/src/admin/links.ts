@@ -24,7 +24,7 @@ const MAX_LINKS = 1_000;
 const MAX_CELL_LENGTH = 80;
 
 export function registerLinks(program: Command, context: CommandContext): void {
-  const links = program.command('links').description('links of an account, and single links');
+  const links = program.command('links').description('links: list, show, enable, disable');
   registerList(links, context);
   examples(databaseCommand(links, 'show <code>', 'show a link'), 'links show Xk3pQ9z').action(
     (code: string, _, command: Command) =>

@@ -2,16 +2,13 @@ import { Command, CommanderError } from 'commander';
 import { ConfigError, SETTINGS } from '../settings.ts';
 import { StoreError } from '../store/store-error.ts';
 import { registerAccounts } from './accounts.ts';
-import { type CommandContext, CommandFailed, EXIT } from './command.ts';
+import { type CommandContext, CommandFailed, EXIT, HELP_WIDTH } from './command.ts';
 import { registerDatabase } from './database.ts';
 import { registerDomains } from './domains.ts';
 import { registerKeys } from './keys.ts';
 import { registerLinks } from './links.ts';
 import { terminalSafe, terminalSafeLines } from './output.ts';
 import { registerStart } from './start.ts';
-
-/** Columns of the help, also on a wider terminal: longer lines are hard to read. */
-const HELP_WIDTH = 80;
 
 /** Runs one command line, without the program's own name, and resolves to its exit code. */
 export async function runProgram(
