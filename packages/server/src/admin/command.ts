@@ -49,13 +49,16 @@ export function databaseCommand(parent: Command, usage: string, description: str
   return command.option('--json', 'print JSON');
 }
 
-/** Examples at the end of a command's help. A long one is continued before its last option. */
+/** Examples at the end of a command's help. */
 export function examples(command: Command, ...lines: readonly string[]): Command {
-  const text = lines.map((line) => {
-    const whole = `  $ shortlink-server ${line}`;
-    return whole.length <= HELP_WIDTH ? whole : whole.replace(/ (?=--(?!.* --))/, ' \\\n      ');
-  });
+  const text = lines.map((line) => continued(`  $ shortlink-server ${line}`));
   return command.addHelpText('after', `\nExamples:\n${text.join('\n')}`);
+}
+
+/** A long command line goes on before the last option that doesn't fit. */
+function continued(line: string): string {
+  const at = line.length <= HELP_WIDTH ? -1 : line.lastIndexOf(' --', HELP_WIDTH - 2);
+  return at === -1 ? line : `${line.slice(0, at)} \\\n     ${continued(line.slice(at))}`;
 }
 
 /** The settings of a command: its flags, then the environment. */
