@@ -24,6 +24,7 @@ import {
   securityHeaders,
   setHeaders,
 } from './http/respond.ts';
+import { TLS_ASK_PATH, tlsAsk } from './http/tls-ask.ts';
 import { getUsage } from './http/usage.ts';
 import type { Logger } from './logger.ts';
 import { Metrics } from './metrics/metrics.ts';
@@ -43,6 +44,12 @@ export interface AppOptions {
   metrics?: Metrics | undefined;
   /** Bearer token that `/metrics` asks for. @default it answers direct connections from the same machine only */
   metricsToken?: string | undefined;
+  /** What the proxy sends to be told which hosts need a certificate. @default direct connections from the same machine only */
+  tlsAskToken?: string | undefined;
+  /** Where `/` redirects to. @default a page of the service */
+  rootUrl?: string | undefined;
+  /** Where unknown short links redirect to. @default they are answered with 404 */
+  notFoundUrl?: string | undefined;
   /** Milliseconds since the epoch. @default Date.now */
   now?: (() => number) | undefined;
   /** Told the id of every accepted job, so that a job runner starts on it. Jobs don't run by themselves. @default nobody is told */
@@ -87,7 +94,7 @@ export function createApp(options: AppOptions): Hono<AppEnv> {
   app.use('/api/*', apiHeaders());
 
   // The order of the checks is DESIGN section 2: 401, 429, 403, then what the handler finds.
-  const identified = authenticate(store);
+  const identified = authenticate(store, deps.now);
   const admitted = admit(store, deps.now, logger);
   const writer = requirePermission('shortlinks:write');
   app.post(ROUTES.links, identified, admitted, writer, createLink(deps));
@@ -104,6 +111,11 @@ export function createApp(options: AppOptions): Hono<AppEnv> {
     '/metrics',
     secured,
     metricsRoute({ metrics: deps.metrics, token: options.metricsToken }),
+  );
+  app.get(
+    TLS_ASK_PATH,
+    secured,
+    tlsAsk(deps, { publicUrl: options.publicUrl, token: options.tlsAskToken }),
   );
   app.get('/:code', redirect(deps));
   return app;

@@ -5,17 +5,17 @@
  */
 
 // Accounts and keys, as the admin commands make them
-export { createAccount } from './admin/accounts-create.ts';
-export { createKey } from './admin/keys-create.ts';
+export { createAccount } from './admin/accounts.ts';
+export { createKey } from './admin/keys.ts';
 // The app, alone and with the work behind it
 export { type AppOptions, createApp } from './app.ts';
-// Settings and logs
-export { ConfigError, type RawSettings, readSettings, type Settings } from './config.ts';
 export type { TargetHosts } from './domain/target-hosts.ts';
 export { createLogger, LOG_LEVELS, type LogLevel } from './logger.ts';
 // The database that the settings name
 export { openStore } from './open-store.ts';
 export { createService, type Service, type ServiceOptions } from './service.ts';
+// Settings and logs
+export { ConfigError, type RawSettings, readSettings, type Settings } from './settings.ts';
 // A listening server
 export { type RunningServer, startServer } from './start-server.ts';
 // Stores

@@ -1,10 +1,10 @@
 #!/usr/bin/env node
 import { createRequire } from 'node:module';
-import { EXIT } from './admin/exit-codes.ts';
+import { EXIT } from './admin/command.ts';
 import { runProgram } from './admin/program.ts';
-import { httpOrigin, type Settings } from './config.ts';
 import { createLogger } from './logger.ts';
 import { backupDatabase, migrateDatabase, openStore } from './open-store.ts';
+import { publicUrlOf, type Settings } from './settings.ts';
 import { startServer } from './start-server.ts';
 
 /** A reader that went away, such as `| head`, is no reason to stop serving. */
@@ -17,10 +17,7 @@ process.exitCode = await runProgram(process.argv.slice(2), packageJson.version, 
   out: (line) => process.stdout.write(`${line}\n`),
   err: (line) => process.stderr.write(`${line}\n`),
   now: Date.now,
-  openStore: (settings) => {
-    const publicUrl = settings.publicUrl ?? httpOrigin(settings.host, settings.port);
-    return openStore({ ...settings, publicUrl });
-  },
+  openStore: (settings) => openStore({ ...settings, publicUrl: publicUrlOf(settings) }),
   migrate: migrateDatabase,
   backup: backupDatabase,
   start,

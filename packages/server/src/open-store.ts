@@ -1,4 +1,4 @@
-import { ConfigError, type Settings } from './config.ts';
+import { ConfigError, type Settings } from './settings.ts';
 import { backupSqlite, migrateSqlite, openSqliteStore } from './store/sqlite/index.ts';
 import type { Store } from './store/store.ts';
 
@@ -32,7 +32,9 @@ export async function migrateDatabase({
 /** Writes a copy of the database into a new file, while the server runs. PostgreSQL has its own command for that. */
 export async function backupDatabase({ database }: Settings, file: string): Promise<void> {
   if (database.engine !== 'sqlite') {
-    throw new ConfigError('backup copies SQLite databases; use pg_dump for PostgreSQL');
+    throw new ConfigError(
+      `backup copies SQLite databases only; for PostgreSQL run: pg_dump --format=custom --file=${JSON.stringify(file)} "$SHORTLINK_DATABASE_URL"`,
+    );
   }
   await backupSqlite(database.path, file);
 }

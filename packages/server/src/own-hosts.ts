@@ -28,6 +28,8 @@ export function createOwnHosts(
 
   async function read(): Promise<OwnHosts> {
     const domains = new Set((await store.listDomains()).map((domain) => domain.hostname));
+    // Links of the default domain redirect on the public URL, even if it was registered as a custom domain by mistake.
+    for (const host of defaultHosts) domains.delete(host);
     readAt = now();
     current = {
       isOwnHost: ownHostMatcher([...defaultHosts, ...domains]),

@@ -3,7 +3,6 @@ import { createServer, type Server } from 'node:http';
 import { type AddressInfo, Server as NetServer } from 'node:net';
 import type { Readable } from 'node:stream';
 import { getRequestListener, RequestError } from '@hono/node-server';
-import { httpOrigin } from './config.ts';
 import { Connections } from './http/connections.ts';
 import {
   checkRequest,
@@ -11,6 +10,7 @@ import {
   respondToClientError,
   sendError,
 } from './http/outside-app.ts';
+import { httpOrigin } from './settings.ts';
 
 /** How long requests in flight may take to end once the server is told to stop. */
 const DRAIN_TIMEOUT_MS = 10_000;

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createDevAccount } from './admin/dev-account.ts';
-import type { Settings } from './config.ts';
+import { createDevAccount } from './admin/start.ts';
 import type { Logger } from './logger.ts';
 import { Metrics } from './metrics/metrics.ts';
 import { openStore } from './open-store.ts';
 import { type Listener, listen } from './serve.ts';
 import { createService } from './service.ts';
+import { publicUrlOf, type Settings } from './settings.ts';
 
 export interface RunningServer {
   /** `http://host:port` it listens on. */
@@ -39,7 +39,8 @@ async function serve(
   settings: Settings,
   { dev, logger }: { dev: boolean; logger: Logger },
 ): Promise<RunningServer> {
-  const publicUrl = settings.publicUrl ?? publicUrlOf(listener.url);
+  const port = Number(new URL(listener.url).port || 80);
+  const publicUrl = publicUrlOf({ ...settings, port });
   const store = await openStore({ ...settings, publicUrl });
   const devKey = dev ? await createDevAccount(store, Date.now()) : undefined;
   if (dev && devKey === undefined) {
@@ -56,6 +57,9 @@ async function serve(
     logger,
     metrics,
     metricsToken: settings.metricsToken,
+    tlsAskToken: settings.tlsAskToken,
+    rootUrl: settings.rootUrl,
+    notFoundUrl: settings.notFoundUrl,
   });
   await service.start();
   listener.answerWith(service.fetch);
@@ -75,9 +79,4 @@ async function serve(
       logger.info('stopped');
     },
   };
-}
-
-/** A server that listens on every address is reached by name, not under the address that means "every". */
-function publicUrlOf(url: string): string {
-  return url.replace(/\/\/(?:0\.0\.0\.0|\[::\]):/, '//localhost:');
 }

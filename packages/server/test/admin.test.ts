@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { CommandContext } from '../src/admin/context.ts';
-import { createDevAccount } from '../src/admin/dev-account.ts';
+import type { CommandContext } from '../src/admin/command.ts';
 import { runProgram } from '../src/admin/program.ts';
+import { createDevAccount } from '../src/admin/start.ts';
 import { hashApiKey } from '../src/api-key.ts';
-import type { Settings } from '../src/config.ts';
+import { SETTINGS, type Settings } from '../src/settings.ts';
 import { openSqliteStore } from '../src/store/sqlite/index.ts';
-import type { Store } from '../src/store/store.ts';
+import type { Account, NewLink, Store } from '../src/store/store.ts';
 import { START, TARGET } from './fixture.ts';
 
 let store: Store;
@@ -26,10 +26,14 @@ beforeEach(async () => {
 afterEach(() => closeStore());
 
 async function run(...args: string[]): Promise<number> {
+  return runIn({}, ...args);
+}
+
+async function runIn(env: Record<string, string>, ...args: string[]): Promise<number> {
   out = [];
   err = [];
   const context: CommandContext = {
-    env: {},
+    env,
     out: (line) => out.push(line),
     err: (line) => err.push(line),
     now: () => START,
@@ -98,13 +102,42 @@ describe('accounts', () => {
     expect(err).toEqual(['error: account "acc_none" not found']);
   });
 
+  test('update changes what is named, and keeps the rest', async () => {
+    const { id, limits } = await createAccount('custom', '--limit', 'links=5');
+    const renamed = await json('accounts', 'update', id, '--name', 'Renamed', '--limit', 'rpm=9');
+    const changed = { ...limits, requests_per_minute: 9 };
+    expect(renamed).toEqual({ id, name: 'Renamed', plan: 'custom', limits: changed });
+    expect(await json('accounts', 'show', id)).toEqual(renamed);
+    const pro = await json('accounts', 'update', id, '--plan', 'pro');
+    expect(pro).toMatchObject({ name: 'Renamed', plan: 'pro', limits: { links: 1_000 } });
+    expect(await run('accounts', 'update', id, '--limit', 'rpm=1')).toBe(2);
+    expect(err.join()).toMatch(/--plan custom.*plan pro are fixed/);
+    expect(await run('accounts', 'update', id)).toBe(2);
+    expect(err.join()).toMatch(/nothing to change/);
+    expect(await run('accounts', 'update', 'acc_none', '--name', 'x')).toBe(1);
+    expect(await json('accounts', 'show', id)).toEqual(pro);
+  });
+
+  test('disable and enable show in every listing', async () => {
+    const account = await createAccount('pro');
+    const disabled = { ...account, disabled_at: '2026-11-20T10:20:30.500Z' };
+    expect(await json('accounts', 'disable', account.id)).toEqual(disabled);
+    expect(await json('accounts', 'list')).toEqual([disabled]);
+    await run('accounts', 'list');
+    expect(out[1]).toContain('disabled since 2026-11-20');
+    expect(await json('accounts', 'enable', account.id)).toEqual(account);
+    for (const verb of ['disable', 'enable']) {
+      expect(await run('accounts', verb, 'acc_none')).toBe(1);
+    }
+  });
+
   test('for people, one field per line and columns', async () => {
     const { id } = await createAccount('pro');
     await run('accounts', 'show', id);
     expect(out.slice(0, 3)).toEqual([`id      ${id}`, 'name    Acme', 'plan    pro']);
     await run('accounts', 'list');
     expect(out).toHaveLength(2);
-    expect(out[0]).toMatch(/^id +name +plan +limits$/);
+    expect(out[0]).toMatch(/^id +name +plan +status +limits$/);
   });
 });
 
@@ -120,6 +153,16 @@ describe('a wrong command line is exit 2, says why and changes nothing', () => {
     [['accounts', 'create', '--name', 'x', '--plan', 'custom', '--limit', 'rpm=-1'], /name=count/],
     [['accounts', 'create', '--name', 'x', '--plan', 'custom', '--limit', 'rpm'], /name=count/],
     [['keys', 'create', '--account', 'x', '--permission', 'admin'], /shortlinks:write/],
+    [['keys', 'create', '--account', 'x', '--expires', '2027-02-30'], /such as 2027-01-31/],
+    [['keys', 'create', '--account', 'x', '--expires', 'tomorrow'], /such as 2027-01-31/],
+    [['keys', 'create', '--account', 'x', '--expires', '2027-01-31T10:00'], /such as 2027-01-31/],
+    [['keys', 'create', '--account', 'x', '--expires', '2026-11-20'], /is in the past/],
+    [['keys', 'rotate', 'x', '--grace', '1 day'], /such as 90s, 15m, 24h or 7d/],
+    [['keys', 'rotate', 'x', '--grace', '400d'], /such as 90s, 15m, 24h or 7d/],
+    [['links', 'list'], /--account/],
+    [['links', 'list', '--account', 'x', '--limit', '1001'], /1 to 1000/],
+    [['links', 'list', '--account', 'x', '--limit', '0'], /1 to 1000/],
+    [['links', 'list', '--account', 'x', '--cursor', 'zzzzzzz'], /id of a link/],
     [['keys', 'list'], /--account/],
     [['keys', 'revoke'], /key-id/],
     [['domains', 'add', 'https://go.example', '--account', 'x'], /without scheme/],
@@ -137,56 +180,77 @@ describe('a wrong command line is exit 2, says why and changes nothing', () => {
   });
 });
 
-test('help and version are exit 0', async () => {
-  expect(await run('--version')).toBe(0);
-  expect(out).toEqual(['1.2.3']);
-  expect(await run('accounts', 'create', '--help')).toBe(0);
-  expect(out.join('\n')).toContain('--limit');
+test('no text of the database or the command line can steer a terminal', async () => {
+  const unsafe = 'a\u001b[31m\u009b31m\u202eb\u2066c\u200f\u061c\u2028d\ufeff';
+  const account = await createAccount();
+  const { code } = await createLink(account, { title: unsafe });
+  const steering = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/u;
+  await run('links', 'show', code);
+  expect(out.join('')).toContain('a\\u001b[31m\\u009b31m\\u202eb');
+  expect(out.join('')).not.toMatch(steering);
+  expect((await json('links', 'show', code)).title).toBe(unsafe);
+  expect(out.join('')).not.toMatch(steering);
+  for (const args of [
+    ['accounts', 'show', unsafe],
+    ['links', 'show', unsafe],
+    [unsafe],
+    ['accounts', 'create', '--name', 'x', '--plan', unsafe],
+    ['accounts', 'list', '--database', `x${unsafe}`],
+  ]) {
+    expect(await run(...args)).toBeGreaterThan(0);
+    expect(err.join('')).not.toBe('');
+    for (const line of err.flatMap((text) => text.split('\n'))) expect(line).not.toMatch(steering);
+  }
 });
 
-describe('keys', () => {
-  test('create prints the key once; only its hash is kept', async () => {
-    const account = await createAccount();
-    const key = await json('keys', 'create', '--account', account.id, '--name', 'ci');
-    expect(key).toEqual({
-      id: expect.stringMatching(/^key_/),
-      account_id: account.id,
-      name: 'ci',
-      permissions: ['shortlinks:write'],
-      key: expect.stringMatching(/^sl_[0-9A-Za-z]{36}$/),
-    });
-    expect(await store.findKeyByHash(hashApiKey(key.key))).toMatchObject({ keyId: key.id });
-    const { key: _secret, ...shown } = key;
-    expect(await json('keys', 'list', '--account', account.id)).toEqual([shown]);
+describe('help', () => {
+  const helpOf = async (...args: string[]) => {
+    expect(await run(...args, '--help')).toBe(0);
+    return out.join('\n');
+  };
+  const commands = [
+    'start',
+    ...['create', 'list', 'show', 'update', 'disable', 'enable'].map((verb) => `accounts ${verb}`),
+    ...['create', 'list', 'rotate', 'revoke'].map((verb) => `keys ${verb}`),
+    ...['add', 'list', 'remove'].map((verb) => `domains ${verb}`),
+    ...['list', 'show', 'enable', 'disable'].map((verb) => `links ${verb}`),
+    'migrate',
+    'backup',
+  ];
+
+  test('of the program: commands in groups, and every setting', async () => {
+    const help = await helpOf();
+    for (const group of ['Serving:', 'Accounts, keys, domains and links:', 'The database:']) {
+      expect(help).toContain(group);
+    }
+    for (const { option } of Object.values(SETTINGS)) expect(help).toContain(option.envVar);
+    expect(help).toContain('_FILE');
+    for (const line of help.split('\n')) expect(line.length, line).toBeLessThanOrEqual(80);
   });
 
-  test('permissions are those asked for, each once', async () => {
-    const account = await createAccount();
-    const flags = ['analytics:read', 'shortlinks:write', 'analytics:read'].flatMap((permission) => [
-      '--permission',
-      permission,
-    ]);
-    const { permissions } = await json('keys', 'create', '--account', account.id, ...flags);
-    expect(permissions).toEqual(['analytics:read', 'shortlinks:write']);
-    const reader = await json('keys', 'create', '--account', account.id, ...flags.slice(0, 2));
-    expect(reader.permissions).toEqual(['analytics:read']);
-  });
+  test.each(commands)(
+    'of %s: an example, what is required, and at most 80 columns',
+    async (command) => {
+      const help = await helpOf(...command.split(' '));
+      expect(help).toContain(`Examples:\n  $ shortlink-server ${command}`);
+      for (const line of help.split('\n')) {
+        expect(line.length, line).toBeLessThanOrEqual(80);
+      }
+      if (command !== 'start') expect(help).toMatch(/--database <url>[\s\S]*--json/);
+    },
+  );
 
-  test('beyond the plan is exit 1 with used and allowed; a revoked key makes room', async () => {
-    const account = await createAccount('community');
-    const { id } = await json('keys', 'create', '--account', account.id);
-    expect(await run('keys', 'create', '--account', account.id)).toBe(1);
-    expect(err.join()).toMatch(/1 used, 1 allowed.*Upgrade/);
-    expect(out).toEqual([]);
-    expect(await json('keys', 'revoke', id)).toEqual({ id, revoked: true });
-    expect(await run('keys', 'revoke', id)).toBe(1);
-    expect(await run('keys', 'create', '--account', account.id)).toBe(0);
-  });
-
-  test('an unknown account or key is exit 1', async () => {
-    expect(await run('keys', 'create', '--account', 'acc_none')).toBe(1);
-    expect(await run('keys', 'list', '--account', 'acc_none')).toBe(1);
-    expect(await run('keys', 'revoke', 'key_none')).toBe(1);
+  test.each([
+    ['accounts create', ['--name', '--plan']],
+    ['keys create', ['--account']],
+    ['keys list', ['--account']],
+    ['domains add', ['--account']],
+    ['links list', ['--account']],
+  ])('of %s: %j are marked as required', async (command, options) => {
+    const help = (await helpOf(...command.split(' '))).replace(/\s+/g, ' ');
+    for (const option of options) {
+      expect(help).toMatch(new RegExp(`${option} <[^-]*\\(required\\)`));
+    }
   });
 });
 
@@ -214,23 +278,90 @@ describe('domains', () => {
   });
 });
 
+test.each([
+  [{ SHORTLINK_PUBLIC_URL: 'https://sho.rt' }, ['sho.rt', 'SHO.rt.', 'sho.rt:443']],
+  // The variable may be set for the server and not for this command: then the address that the server has by default.
+  [{}, ['127.0.0.1:8787', '[::ffff:127.0.0.1]:8787', '[::ffff:7f00:1]:8787']],
+  [{ SHORTLINK_HOST: '0.0.0.0', SHORTLINK_PORT: '80' }, ['localhost', 'localhost:80']],
+  [{ SHORTLINK_PUBLIC_URL: 'http://192.0.2.1' }, ['[::ffff:192.0.2.1]', '[::ffff:c000:201]:443']],
+])('with %j, none of %j can be added', async (env, hosts) => {
+  const account = await createAccount();
+  for (const host of hosts) {
+    expect(await runIn(env, 'domains', 'add', host, '--account', account.id), host).toBe(1);
+    expect(err.join()).toMatch(/own domain/);
+  }
+  expect(await json('domains', 'list')).toEqual([]);
+});
+
+test('domains are removed at once without links, and by force with some', async () => {
+  const account = await createAccount();
+  const add = () => json('domains', 'add', 'go.example', '--account', account.id);
+  const { id } = await add();
+  expect(await json('domains', 'remove', 'GO.example')).toEqual({
+    id,
+    hostname: 'go.example',
+    removed: true,
+  });
+  expect(await run('domains', 'remove', 'go.example')).toBe(1);
+  expect(err.join()).toMatch(/not found/);
+  expect((await add()).id).toBe(id);
+  await createLink(account, { domain_id: id });
+  expect(await run('domains', 'remove', 'go.example')).toBe(1);
+  expect(err.join()).toMatch(/has links.*--force/);
+  expect(await json('domains', 'list')).toHaveLength(1);
+  await json('domains', 'remove', 'go.example', '--force');
+  expect(await json('domains', 'list')).toEqual([]);
+});
+
+/** Creates a link of an account. */
+async function createLink({ id: accountId, plan, limits }: Account, fields: Partial<NewLink> = {}) {
+  const outcome = await store.createLink({
+    caller: { keyId: 'key_none', accountId, permissions: ['shortlinks:write'], plan, limits },
+    input: {
+      target_url: TARGET,
+      title: '',
+      redirect_type: 302,
+      tags: [],
+      domain_id: null,
+      ...fields,
+    },
+    now: START,
+  });
+  if (!outcome.ok) throw new Error(outcome.reason);
+  return outcome.value;
+}
+
 describe('links', () => {
+  test('list prints links, newest first, and says how to go on', async () => {
+    const account = await createAccount();
+    const links = [];
+    for (let n = 0; n < 3; n += 1) links.unshift(await createLink(account, { title: `n ${n}` }));
+    const list = ['links', 'list', '--account', account.id];
+    expect(await json(...list)).toEqual(links);
+    expect(err).toEqual([]);
+    expect(await json(...list, '--limit', '2')).toEqual(links.slice(0, 2));
+    expect(err).toEqual([`there may be more: add --cursor ${links[1]?.id}`]);
+    const rest = await json(...list, '--limit', '2', '--cursor', links[1]?.id ?? '');
+    expect(rest).toEqual(links.slice(2));
+    expect(await json(...list, '--query', 'N 1')).toEqual([links[1]]);
+    await run(...list);
+    expect(out).toHaveLength(4);
+    expect(out[0]).toMatch(/^code +short_url +active +clicks/);
+    expect(await run('links', 'list', '--account', 'acc_none')).toBe(1);
+  });
+
+  test('a table is bounded, and JSON is not', async () => {
+    const account = await createAccount();
+    const target_url = `https://example.com/${'x'.repeat(2_000)}`;
+    await createLink(account, { target_url, title: 't'.repeat(255) });
+    await run('links', 'list', '--account', account.id);
+    expect(out[1]?.length).toBeLessThan(300);
+    expect(await json('links', 'list', '--account', account.id)).toMatchObject([{ target_url }]);
+  });
+
   test('show, disable and enable print the link', async () => {
-    const { id: accountId, plan, limits } = await createAccount();
-    const { id: keyId } = await json('keys', 'create', '--account', accountId);
-    const outcome = await store.createLink({
-      caller: { keyId, accountId, permissions: ['shortlinks:write'], plan, limits },
-      input: {
-        target_url: TARGET,
-        title: 'x\u001b[31m',
-        redirect_type: 302,
-        tags: [],
-        domain_id: null,
-      },
-      now: START,
-    });
-    const link = outcome.ok ? outcome.value : undefined;
-    const code = link?.code ?? '';
+    const link = await createLink(await createAccount(), { title: 'x\u001b[31m' });
+    const { code } = link;
     expect(await json('links', 'show', code)).toEqual(link);
     expect(await json('links', 'disable', code)).toEqual({ ...link, is_active: false });
     expect(await json('links', 'enable', code)).toEqual(link);

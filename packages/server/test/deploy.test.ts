@@ -1,13 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { readSettings } from '../src/config.ts';
+import { readSettings, SETTINGS } from '../src/settings.ts';
 
 const read = (path: string) => readFile(new URL(`../${path}`, import.meta.url), 'utf8');
 const variablesIn = (text: string) => [...new Set(text.match(/SHORTLINK_[A-Z_]+\b/g))];
 
 /** Variables of the compose file itself, which it makes others from. */
-const COMPOSE_ONLY = ['SHORTLINK_DOMAIN'];
+const COMPOSE_ONLY = ['SHORTLINK_DOMAIN', 'SHORTLINK_UPSTREAMS', 'SHORTLINK_TLS_ASK_URL'];
 
 interface ComposeService {
   profiles: string[];
@@ -24,7 +24,7 @@ interface ComposeService {
 
 let known: string[];
 beforeAll(async () => {
-  known = variablesIn(await read('src/config.ts'));
+  known = Object.values(SETTINGS).map(({ option }) => option.envVar ?? '');
 });
 
 test.each(['Dockerfile', 'compose.yaml', 'deploy/shortlink-server.service', 'README.md'])(
@@ -80,12 +80,17 @@ describe('compose.yaml', () => {
   });
 });
 
-test('the proxy knows every instance, checks readiness, and keeps what is internal to itself', async () => {
-  const caddyfile = await read('deploy/Caddyfile');
-  expect(caddyfile).toContain('reverse_proxy many-1:8787 many-2:8787 many-3:8787');
-  expect(caddyfile).toContain('health_uri /readyz');
-  for (const file of [caddyfile, await read('deploy/nginx.conf')])
-    expect(file).toContain('metrics');
+test('the proxy of compose knows every instance, and what the Caddyfile asks for', async () => {
+  const { services } = parse(await read('compose.yaml'), { merge: true });
+  const { environment } = services.proxy;
+  expect(environment.SHORTLINK_UPSTREAMS).toBe('many-1:8787 many-2:8787 many-3:8787');
+  expect(environment.SHORTLINK_TLS_ASK_URL).toContain('/internal/tls-check?token=');
+  const wanted = variablesIn(await read('deploy/Caddyfile')).filter(
+    (name) => !known.includes(name),
+  );
+  expect(wanted.toSorted()).toEqual(
+    [...Object.keys(environment), 'SHORTLINK_CADDY_OPTIONS'].toSorted(),
+  );
 });
 
 test('the image runs as its unprivileged user and ends on the signal it is sent', async () => {

@@ -1,6 +1,6 @@
 import type { Permission, Plan, PlanLimits } from '@shortlink/sdk/wire';
-import { createAccount } from '../src/admin/accounts-create.ts';
-import { createKey } from '../src/admin/keys-create.ts';
+import { createAccount } from '../src/admin/accounts.ts';
+import { createKey } from '../src/admin/keys.ts';
 import { type AppOptions, createApp } from '../src/app.ts';
 import { openSqliteStore } from '../src/store/sqlite/index.ts';
 import type { Store } from '../src/store/store.ts';

@@ -122,7 +122,9 @@ test('a backup taken while it serves can be served in its place', async () => {
   const postgres = run(['backup', 'x.db'], { SHORTLINK_DATABASE_URL: 'postgres://db/x' });
   expect(await postgres.ended).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining('pg_dump'),
+    stderr: expect.stringContaining(
+      'pg_dump --format=custom --file="x.db" "$SHORTLINK_DATABASE_URL"',
+    ),
   });
 });
 
@@ -166,7 +168,7 @@ describe('a start that fails', () => {
     const second = run(['start', '--port', port, '--database', `sqlite:${database}`]);
     const { code, stderr } = await second.ended;
     expect(code).toBe(1);
-    expect(stderr).toMatch(new RegExp(`^error: .*in use.*${port}\n$`));
+    expect(stderr).toMatch(new RegExp(`^error: .*in use.*:${port}; .*--port or SHORTLINK_PORT\n$`));
     await expect(rm(database)).rejects.toThrow('ENOENT');
   });
 

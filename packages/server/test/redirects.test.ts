@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { addDomain } from '../src/admin/domains-add.ts';
+import { addDomain } from '../src/admin/domains.ts';
 import { BATCH, Fixture, LINKS, PUBLIC_URL, TARGET } from './fixture.ts';
 
 let app: Fixture;

@@ -1,20 +1,13 @@
 import { Command, CommanderError } from 'commander';
-import { ConfigError } from '../config.ts';
+import { ConfigError, SETTINGS } from '../settings.ts';
 import { StoreError } from '../store/store-error.ts';
-import { registerAccountsCreate } from './accounts-create.ts';
-import { registerAccountsList } from './accounts-list.ts';
-import { registerAccountsShow } from './accounts-show.ts';
-import { registerBackup } from './backup.ts';
-import type { CommandContext } from './context.ts';
-import { registerDomainsAdd } from './domains-add.ts';
-import { registerDomainsList } from './domains-list.ts';
-import { CommandFailed, EXIT } from './exit-codes.ts';
-import { registerKeysCreate } from './keys-create.ts';
-import { registerKeysList } from './keys-list.ts';
-import { registerKeysRevoke } from './keys-revoke.ts';
-import { registerLinksSetActive } from './links-set-active.ts';
-import { registerLinksShow } from './links-show.ts';
-import { registerMigrate } from './migrate.ts';
+import { registerAccounts } from './accounts.ts';
+import { type CommandContext, CommandFailed, EXIT, HELP_WIDTH } from './command.ts';
+import { registerDatabase } from './database.ts';
+import { registerDomains } from './domains.ts';
+import { registerKeys } from './keys.ts';
+import { registerLinks } from './links.ts';
+import { terminalSafe, terminalSafeLines } from './output.ts';
 import { registerStart } from './start.ts';
 
 /** Runs one command line, without the program's own name, and resolves to its exit code. */
@@ -30,7 +23,7 @@ export async function runProgram(
     // Commander has printed its own message; help and version are no errors.
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
     if (error instanceof ConfigError) {
-      context.err(`error: ${error.message}`);
+      context.err(`error: ${terminalSafe(error.message)}`);
       return EXIT.usage;
     }
     context.err(`error: ${explain(error)}`);
@@ -40,36 +33,77 @@ export async function runProgram(
 
 /** One line for what was foreseen; for a fault of ours, all that helps to find it. */
 function explain(error: unknown): string {
-  if (error instanceof CommandFailed || error instanceof StoreError) return error.message;
-  if (!(error instanceof Error)) return String(error);
-  return 'syscall' in error ? error.message : (error.stack ?? error.message);
+  if (error instanceof CommandFailed || error instanceof StoreError) {
+    return terminalSafe(error.message);
+  }
+  if (!(error instanceof Error)) return terminalSafe(String(error));
+  if (!('syscall' in error)) return terminalSafeLines(error.stack ?? error.message);
+  return terminalSafe(error.message) + hintFor('code' in error ? error.code : undefined);
+}
+
+/** What to do about an address that the server can't listen on. */
+function hintFor(code: unknown): string {
+  switch (code) {
+    case 'EADDRINUSE':
+      return '; stop the program that listens there, or choose another port with --port or SHORTLINK_PORT';
+    case 'EACCES':
+      return '; ports below 1024 need a right that this user lacks: choose another with --port or SHORTLINK_PORT';
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+      return '; this machine has no such address: choose another with --host or SHORTLINK_HOST';
+    default:
+      return '';
+  }
 }
 
 function buildProgram(context: CommandContext, version: string): Command {
   const program = new Command('shortlink-server')
-    .description('The Shortlink reference server and its admin commands')
+    .description('The Shortlink reference server and the commands of its operator')
     .version(version)
     .exitOverride()
+    .configureHelp({ helpWidth: HELP_WIDTH })
     .configureOutput({
       writeOut: (text) => context.out(text.trimEnd()),
-      writeErr: (text) => context.err(text.trimEnd()),
-    });
+      writeErr: (text) => context.err(terminalSafeLines(text.trimEnd())),
+    })
+    .addHelpText('after', () => `\n${settingsHelp()}`);
+  program.commandsGroup('Serving:');
   registerStart(program, context);
-  const accounts = program.command('accounts').description('accounts and their plans');
-  registerAccountsCreate(accounts, context);
-  registerAccountsList(accounts, context);
-  registerAccountsShow(accounts, context);
-  const keys = program.command('keys').description('API keys');
-  registerKeysCreate(keys, context);
-  registerKeysList(keys, context);
-  registerKeysRevoke(keys, context);
-  const domains = program.command('domains').description('custom short domains');
-  registerDomainsAdd(domains, context);
-  registerDomainsList(domains, context);
-  const links = program.command('links').description('single links');
-  registerLinksShow(links, context);
-  registerLinksSetActive(links, context);
-  registerMigrate(program, context);
-  registerBackup(program, context);
+  program.commandsGroup('Accounts, keys, domains and links:');
+  registerAccounts(program, context);
+  registerKeys(program, context);
+  registerDomains(program, context);
+  registerLinks(program, context);
+  program.commandsGroup('The database:');
+  registerDatabase(program, context);
+  program.commandsGroup('Help:');
   return program;
+}
+
+/** Every setting with its variable, for the help of the program. */
+function settingsHelp(): string {
+  const names = Object.values(SETTINGS).map(({ option }) => option.envVar ?? '');
+  const width = Math.max(...names.map((name) => name.length)) + 4;
+  const lines = Object.values(SETTINGS).map(({ option }) => {
+    const fallback: unknown = option.defaultValue;
+    const text = option.description + (fallback === undefined ? '' : ` (default: ${fallback})`);
+    return `  ${(option.envVar ?? '').padEnd(width - 2)}${wrap(text, HELP_WIDTH - width, width)}`;
+  });
+  return [
+    'Settings (a flag of the same name wins; see start --help):',
+    ...lines,
+    '',
+    wrap('Add _FILE to a name to give a file that holds the value, such as a secret.', HELP_WIDTH),
+  ].join('\n');
+}
+
+/** Text in lines of at most `width` characters; all but the first are indented. */
+function wrap(text: string, width: number, indent = 0): string {
+  const lines = [''];
+  for (const word of text.split(' ')) {
+    const line = lines.at(-1) ?? '';
+    if (line !== '' && line.length + word.length >= width) lines.push(word);
+    else lines[lines.length - 1] = line === '' ? word : `${line} ${word}`;
+  }
+  return lines.join(`\n${' '.repeat(indent)}`);
 }

@@ -1,25 +1,53 @@
+import type { PlanLimits } from '@shortlink/sdk/wire';
 import type { Command } from 'commander';
-import { type RawSettings, readSettings } from '../config.ts';
-import type { CommandContext } from './context.ts';
+import { settingOptions } from '../settings.ts';
+import type { Store } from '../store/store.ts';
+import { createAccount } from './accounts.ts';
+import { type CommandContext, examples, settingsOf } from './command.ts';
+import { createKey } from './keys.ts';
 
-interface Options extends RawSettings {
-  dev?: boolean;
+export function registerStart(program: Command, context: CommandContext): void {
+  const start = program.command('start').description('serve until SIGTERM or SIGINT');
+  for (const option of settingOptions()) start.addOption(option);
+  start
+    .option('--dev', 'on an empty database, make an account without limits and print its key')
+    .action(async ({ dev = false }: { dev?: boolean }, command: Command) => {
+      await context.start(settingsOf(context, command), { dev });
+    });
+  examples(
+    start,
+    'start --dev',
+    'start --public-url https://sho.rt --database sqlite:/var/lib/links.db',
+  );
 }
 
-export function registerStart(parent: Command, context: CommandContext): void {
-  parent
-    .command('start')
-    .description('serve until SIGTERM or SIGINT')
-    .option('--host <host>', 'address to listen on (default: 127.0.0.1) [SHORTLINK_HOST]')
-    .option('--port <port>', 'port, 0 for a free one (default: 8787) [SHORTLINK_PORT]')
-    .option('--database <url>', 'default: sqlite:./shortlink.db [SHORTLINK_DATABASE_URL]')
-    .option(
-      '--public-url <url>',
-      'origin of short URLs, such as https://sho.rt [SHORTLINK_PUBLIC_URL]',
-    )
-    .option('--log-level <level>', 'default: info [SHORTLINK_LOG_LEVEL]')
-    .option('--dev', 'on an empty database, make an account without limits and print its key')
-    .action(async (options: Options) => {
-      await context.start(readSettings(options, context.env), { dev: options.dev ?? false });
-    });
+/** Nothing to run into while trying things out. */
+const NO_LIMITS: PlanLimits = {
+  requests_per_minute: null,
+  requests_per_day: null,
+  requests_per_month: null,
+  links: null,
+  api_keys: null,
+  batch_size: null,
+};
+
+/**
+ * `start --dev`: on a database without accounts, makes one on the Custom plan without limits and returns its key.
+ * Otherwise changes nothing.
+ */
+export async function createDevAccount(store: Store, now: number): Promise<string | undefined> {
+  if ((await store.listAccounts()).length > 0) return undefined;
+  const account = await createAccount(store, {
+    name: 'dev',
+    plan: 'custom',
+    limits: NO_LIMITS,
+    now,
+  });
+  const { key } = await createKey(store, {
+    accountId: account.id,
+    name: 'dev',
+    permissions: ['shortlinks:write', 'analytics:read'],
+    now,
+  });
+  return key;
 }

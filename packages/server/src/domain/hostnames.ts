@@ -5,7 +5,8 @@ const MAX_HOSTNAME_LENGTH = 253;
 const AUTHORITY = /^[^\s/?#\\@<>]+$/;
 
 /**
- * One spelling for every way to write a host: lower case, punycode, no trailing dot, no port 80 or 443.
+ * One spelling for every way to write a host: lower case, punycode, no trailing dot, no port 80 or 443, and IPv4 for an
+ * IPv4-mapped IPv6 address.
  * The scheme's default port is dropped for both schemes, because TLS may end in front of this server.
  *
  * @param host a `Host` header or the authority of a URL, such as `Go.Example.:443`
@@ -15,7 +16,7 @@ export function normalizeHost(host: string): string | undefined {
   if (!AUTHORITY.test(host)) return undefined;
   const url = URL.parse(`http://${host}`);
   if (url === null) return undefined;
-  const hostname = withoutTrailingDots(url.hostname);
+  const hostname = ipv4Of(url.hostname) ?? withoutTrailingDots(url.hostname);
   if (hostname === '') return undefined;
   return url.port === '' || url.port === '443' ? hostname : `${hostname}:${url.port}`;
 }
@@ -47,6 +48,16 @@ export function ownHostMatcher(hosts: Iterable<string>): IsOwnHost {
     const hostname = withoutTrailingDots(url.hostname);
     return own.has(hostname) || (url.port !== '' && own.has(`${hostname}:${url.port}`));
   };
+}
+
+/** The IPv4 address in an IPv4-mapped IPv6 address (RFC 4291 section 2.5.5.2), as the URL parser spells it. */
+function ipv4Of(hostname: string): string | undefined {
+  const [, high, low] = /^\[::ffff:([\da-f]{1,4}):([\da-f]{1,4})\]$/.exec(hostname) ?? [];
+  if (high === undefined || low === undefined) return undefined;
+  return [high, low]
+    .map((word) => Number.parseInt(word, 16))
+    .flatMap((word) => [word >> 8, word & 0xff])
+    .join('.');
 }
 
 function withoutTrailingDots(hostname: string): string {

@@ -65,6 +65,12 @@ export function forbidden(permission: Permission): Problem {
   return new Problem(403, 'forbidden', `This API key lacks the permission ${permission}.`);
 }
 
+/** 403 for every key of an account that the operator has disabled. */
+export function accountDisabled(): Problem {
+  const message = 'This account is disabled; ask the operator of the service.';
+  return new Problem(403, 'account_disabled', message);
+}
+
 export function notFound(what: string): Problem {
   return new Problem(404, 'not_found', `${what} not found.`);
 }

@@ -2,21 +2,40 @@ import { setImmediate } from 'node:timers';
 import { HEADERS, type Permission } from '@shortlink/sdk/wire';
 import { createMiddleware } from 'hono/factory';
 import { hashApiKey } from '../api-key.ts';
-import { forbidden, unauthorized } from '../domain/problem.ts';
+import { accountDisabled, forbidden, unauthorized } from '../domain/problem.ts';
 import type { Caller, Store } from '../store/store.ts';
 import type { CallerEnv } from './context.ts';
 
 /** No key is longer; more is not worth hashing. */
 const MAX_KEY_LENGTH = 256;
 
-/** Finds out whose key the request carries (spec, "Authentication"). 401 without a valid one; counted nowhere. */
-export function authenticate(store: Pick<Store, 'findKeyByHash'>) {
+/** A key's last use is written at most this often by one process, in milliseconds. */
+const RECORD_USE_EVERY_MS = 60_000;
+
+/** Keys whose last write is remembered. Beyond it, uses are written more often than needed, and memory stays bounded. */
+const MAX_REMEMBERED_KEYS = 10_000;
+
+/**
+ * Finds out whose key the request carries (spec, "Authentication"): 401 without a valid one, 403 when the operator has disabled
+ * the account. Such requests are counted nowhere.
+ */
+export function authenticate(
+  store: Pick<Store, 'findKeyByHash' | 'recordKeyUse'>,
+  clock: () => number,
+) {
   const findCaller = callerFinder(store);
+  const recordUse = useRecorder(store);
   return createMiddleware<CallerEnv>(async (c, next) => {
     const key = c.req.header(HEADERS.apiKey);
     if (!key) throw unauthorized(`API key is missing: send it in the ${HEADERS.apiKey} header.`);
     const caller = key.length <= MAX_KEY_LENGTH ? await findCaller(key) : undefined;
     if (caller === undefined) throw unauthorized('API key is invalid.');
+    const now = clock();
+    if (caller.expiresAt !== undefined && caller.expiresAt <= now) {
+      throw unauthorized('API key has expired.');
+    }
+    if (caller.disabled) throw accountDisabled();
+    recordUse(caller.keyId, now);
     c.set('caller', caller);
     await next();
   });
@@ -36,6 +55,18 @@ function callerFinder(store: Pick<Store, 'findKeyByHash'>) {
       ofThisTurn.set(key, caller);
     }
     return caller;
+  };
+}
+
+/** Writes when a key was last used, beside the request: nothing waits for it, and a use that can't be written is left out. */
+function useRecorder(store: Pick<Store, 'recordKeyUse'>): (keyId: string, now: number) => void {
+  const recordedAt = new Map<string, number>();
+  return (keyId, now) => {
+    const last = recordedAt.get(keyId);
+    if (last !== undefined && Math.abs(now - last) < RECORD_USE_EVERY_MS) return;
+    if (recordedAt.size >= MAX_REMEMBERED_KEYS) recordedAt.clear();
+    recordedAt.set(keyId, now);
+    store.recordKeyUse(keyId, now).catch(() => undefined);
   };
 }
 

@@ -54,7 +54,8 @@ export function metricsRoute({ metrics, token }: MetricsRouteOptions) {
   };
 }
 
-function isFromThisMachine(c: Context<AppEnv>): boolean {
+/** Whether the request came over a direct connection from this machine. */
+export function isFromThisMachine(c: Context<AppEnv>): boolean {
   const address = c.env?.incoming?.socket.remoteAddress;
   if (address === undefined || !/^(?:::ffff:)?127\.|^::1$/.test(address)) return false;
   return FORWARDING_HEADERS.every((name) => c.req.header(name) === undefined);
@@ -65,6 +66,6 @@ function hasToken(c: Context<AppEnv>, token: string): boolean {
   return given !== undefined && timingSafeEqual(sha256(given), sha256(token));
 }
 
-function sha256(text: string): Buffer {
+export function sha256(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }

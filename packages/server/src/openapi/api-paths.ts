@@ -20,7 +20,7 @@ const CREATE_REFUSALS: Record<string, OpenApiObject> = {
     LIMITED_HEADERS,
   ),
   403: jsonResponse(
-    'The key lacks the permission shortlinks:write, or a limit of the plan is reached; nothing was created.',
+    'The key lacks the permission shortlinks:write, the account is disabled, or a limit of the plan is reached; nothing was created.',
     {
       oneOf: [
         { $ref: '#/components/schemas/PermissionError' },
@@ -93,7 +93,7 @@ export const apiPaths: Record<string, OpenApiObject> = {
       parameters: [{ name: 'job_id', in: 'path', required: true, schema: { type: 'string' } }],
       responses: {
         200: jsonResponse('The job, with the results so far in order.', 'Job', LIMITED_HEADERS),
-        ...refusals(401, 404, 429, 500, 503),
+        ...refusals(401, 403, 404, 429, 500, 503),
       },
     },
   },
@@ -105,7 +105,7 @@ export const apiPaths: Record<string, OpenApiObject> = {
       description: 'Addition. Any valid key of the account; counts against no limit.',
       responses: {
         200: jsonResponse('What is used of what the plan allows.', 'Usage', LIMITED_HEADERS),
-        ...refusals(401, 500, 503),
+        ...refusals(401, 403, 500, 503),
       },
     },
   },

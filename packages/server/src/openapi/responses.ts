@@ -63,6 +63,10 @@ const SHARED = {
   401: jsonResponse('The API key is missing or invalid. Counts against no limit.', 'Error', [
     'WWW-Authenticate',
   ]),
+  403: jsonResponse(
+    'The operator has disabled the account. Counts against no limit.',
+    'PermissionError',
+  ),
   404: jsonResponse('There is nothing here.', 'Error', LIMITED_HEADERS),
   409: jsonResponse('The first request with this Idempotency-Key is still running.', 'Error', [
     ...LIMITED_HEADERS,

@@ -100,8 +100,8 @@ export function componentSchemas(): Record<string, JsonSchema> {
       allOf: [
         ref('Error'),
         {
-          description: `The key lacks a permission. There are ${PERMISSIONS.join(' and ')}.`,
-          properties: { code: { const: 'forbidden' } },
+          description: `The key lacks a permission (there are ${PERMISSIONS.join(' and ')}), or the account is disabled.`,
+          properties: { code: { enum: ['forbidden', 'account_disabled'] } },
         },
       ],
     },

@@ -64,6 +64,22 @@ export const servicePaths: Record<string, OpenApiObject> = {
       },
     },
   },
+  '/internal/tls-check': {
+    get: {
+      operationId: 'checkTlsDomain',
+      tags: ['service'],
+      summary: 'Whether the service serves a host, for a proxy that gets certificates on demand',
+      description:
+        'For the operator: with the token of SHORTLINK_TLS_ASK_TOKEN, or from the same machine.',
+      security: [{ tlsAskToken: [] }, {}],
+      parameters: [{ name: 'domain', in: 'query', required: true, schema: { type: 'string' } }],
+      responses: {
+        200: jsonResponse('It does.', status('ok')),
+        403: jsonResponse('Not for this caller.', 'Error'),
+        ...refusals(404, 500, 503),
+      },
+    },
+  },
 };
 
 function textResponse(description: string, type: string): OpenApiObject {
@@ -84,6 +100,12 @@ export const securitySchemes: Record<string, OpenApiObject> = {
     in: 'header',
     name: HEADERS.apiKey,
     description: 'A key of the account, made with `shortlink-server keys create`.',
+  },
+  tlsAskToken: {
+    type: 'apiKey',
+    in: 'query',
+    name: 'token',
+    description: 'SHORTLINK_TLS_ASK_TOKEN.',
   },
   metricsToken: { type: 'http', scheme: 'bearer', description: 'SHORTLINK_METRICS_TOKEN.' },
 };

@@ -9,6 +9,7 @@ import type {
   Usage,
 } from '@shortlink/sdk/wire';
 import type { WindowState } from '../domain/windows.ts';
+import type { OperatorStore } from './operator-store.ts';
 
 /**
  * Everything the service remembers. One interface, several engines: every engine passes
@@ -19,44 +20,13 @@ import type { WindowState } from '../domain/windows.ts';
  *
  * Times are handed in (`now`, milliseconds since the epoch), so that tests can move the clock.
  */
-export interface Store {
-  // --- accounts, keys and domains (admin commands) ---
-
-  createAccount(input: {
-    name: string;
-    plan: Plan;
-    limits: PlanLimits;
-    now: number;
-  }): Promise<Account>;
-  /** Oldest first. */
-  listAccounts(): Promise<Account[]>;
-  findAccount(id: string): Promise<Account | undefined>;
-
-  /** Checks the plan's number of API keys and inserts in one step. */
-  createKey(input: {
-    accountId: string;
-    name: string;
-    permissions: readonly Permission[];
-    hash: Uint8Array;
-    now: number;
-  }): Promise<Outcome<ApiKey>>;
-  /** Keys that are not revoked, oldest first. */
-  listKeys(accountId: string): Promise<ApiKey[]>;
-  /** False when there is no such key, or it is revoked already. A revoked key frees its place in the plan. */
-  revokeKey(keyId: string, now: number): Promise<boolean>;
-
-  /** `undefined` when the hostname is taken, by any account. */
-  addDomain(input: {
-    hostname: string;
-    accountId: string;
-    now: number;
-  }): Promise<Domain | undefined>;
-  /** Oldest first. */
-  listDomains(): Promise<Domain[]>;
-
+export interface Store extends OperatorStore {
   // --- requests ---
 
-  /** The key with this SHA-256 and its account; `undefined` when unknown or revoked. Reads only. */
+  /**
+   * The key with this SHA-256 and its account; `undefined` when unknown or revoked. Whether the key has expired and whether its
+   * account is disabled stands in the answer. Reads only.
+   */
   findKeyByHash(hash: Uint8Array): Promise<Caller | undefined>;
 
   /**
@@ -171,6 +141,8 @@ export interface Account {
   name: string;
   plan: Plan;
   limits: PlanLimits;
+  /** ISO 8601 in UTC; absent while the account is enabled. */
+  disabled_at?: string | undefined;
 }
 
 export interface ApiKey {
@@ -178,6 +150,12 @@ export interface ApiKey {
   account_id: string;
   name: string;
   permissions: Permission[];
+  /** When the key ends, ISO 8601 in UTC; absent when it doesn't. */
+  expires_at?: string | undefined;
+  /** Id of the key that replaced this one. */
+  replaced_by?: string | undefined;
+  /** To the minute, ISO 8601 in UTC; absent when the key was never used. */
+  last_used_at?: string | undefined;
 }
 
 export interface Domain {
@@ -193,6 +171,10 @@ export interface Caller {
   permissions: readonly Permission[];
   plan: Plan;
   limits: PlanLimits;
+  /** The key is refused from then on, in milliseconds since the epoch; absent when it doesn't end. */
+  expiresAt?: number | undefined;
+  /** The operator has disabled the account. */
+  disabled?: boolean | undefined;
 }
 
 /** A validated link, ready to be stored: every default is filled in. */

@@ -1,6 +1,6 @@
 import type { Permission, Plan, PlanLimits } from '@shortlink/sdk/wire';
-import { createAccount } from '../admin/accounts-create.ts';
-import { createKey } from '../admin/keys-create.ts';
+import { createAccount } from '../admin/accounts.ts';
+import { createKey } from '../admin/keys.ts';
 import { DEFAULT_PERMISSIONS } from '../domain/permissions.ts';
 import type { Fetch } from '../serve.ts';
 import { createService } from '../service.ts';

@@ -3,7 +3,7 @@ import { Client, type ClientConfig } from 'pg';
 import type { LinkWatcher } from '../store.ts';
 import { endSoon } from './end-soon.ts';
 
-/** Where changes of links are told; the payload is the code. */
+/** Where changes of links are told; the payload is the code, or empty when any link may have changed. */
 export const LINK_CHANGES_CHANNEL = 'shortlink_link_changes';
 
 /**
@@ -52,7 +52,11 @@ export class LinkChanges {
     // The statement that is under way learns of the loss.
     client.on('error', () => undefined);
     client.on('notification', ({ payload }) => {
-      for (const watcher of this.#watchers) watcher.changed(payload ?? '');
+      for (const watcher of this.#watchers) {
+        // Without a code, any link may have changed: what was read until now is as good as read while nobody listened.
+        if (payload) watcher.changed(payload);
+        else watcher.connected(true);
+      }
     });
     try {
       await client.connect();

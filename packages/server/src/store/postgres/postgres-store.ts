@@ -1,6 +1,7 @@
 import type { BatchResultItem, Link, Usage } from '@shortlink/sdk/wire';
 import { startOfDay } from '../../domain/windows.ts';
 import { toJobChunks } from '../job-chunks.ts';
+import type { DomainRemoval, LinkSearch, RotationOutcome } from '../operator-store.ts';
 import type {
   AcceptedJob,
   Account,
@@ -25,7 +26,6 @@ import { endSoon } from './end-soon.ts';
 import type { PgBossQueue } from './job-queue.ts';
 import type { LinkChanges } from './link-changes.ts';
 import { OpenCalls } from './open-calls.ts';
-import * as accounts from './operations/accounts.ts';
 import { type AdmissionRequest, admissionGroup, admit, refund } from './operations/admit.ts';
 import { addClicks, CLICK_SLOTS } from './operations/clicks.ts';
 import { createBatch, createJob, createLink, createLinksTogether } from './operations/create.ts';
@@ -33,6 +33,7 @@ import type { LinkMaker } from './operations/insert-links.ts';
 import { setLinkActive } from './operations/links.ts';
 import { PRUNE_STEPS } from './operations/prune.ts';
 import { runJobChunk } from './operations/run-job-chunk.ts';
+import * as operators from './operators.ts';
 import { toStoreError } from './postgres-errors.ts';
 import * as found from './queries/accounts.ts';
 import { findJob, pendingJobs, readJobResults } from './queries/jobs.ts';
@@ -79,7 +80,7 @@ export class PostgresStore implements Store {
   }
 
   createAccount(input: Parameters<Store['createAccount']>[0]): Promise<Account> {
-    return this.#write((session) => accounts.createAccount(session, input));
+    return this.#write((session) => operators.createAccount(session, input));
   }
 
   listAccounts(): Promise<Account[]> {
@@ -90,8 +91,18 @@ export class PostgresStore implements Store {
     return this.#read((session) => found.findAccount(session, id));
   }
 
+  updateAccount(input: Parameters<Store['updateAccount']>[0]): Promise<Account | undefined> {
+    return this.#write((session) => operators.updateAccount(session, input));
+  }
+
+  setAccountDisabled(
+    input: Parameters<Store['setAccountDisabled']>[0],
+  ): Promise<Account | undefined> {
+    return this.#write((session) => operators.setAccountDisabled(session, input));
+  }
+
   createKey(input: Parameters<Store['createKey']>[0]): Promise<Outcome<ApiKey>> {
-    return this.#write((session) => accounts.createKey(session, input));
+    return this.#write((session) => operators.createKey(session, input));
   }
 
   listKeys(accountId: string): Promise<ApiKey[]> {
@@ -99,15 +110,33 @@ export class PostgresStore implements Store {
   }
 
   revokeKey(keyId: string, now: number): Promise<boolean> {
-    return this.#write((session) => accounts.revokeKey(session, keyId, now));
+    return this.#write((session) => operators.revokeKey(session, keyId, now));
+  }
+
+  rotateKey(input: Parameters<Store['rotateKey']>[0]): Promise<RotationOutcome> {
+    return this.#write((session) => operators.rotateKey(session, input));
+  }
+
+  recordKeyUse(keyId: string, now: number): Promise<void> {
+    return this.#write((session) => operators.recordKeyUse(session, keyId, now));
   }
 
   addDomain(input: Parameters<Store['addDomain']>[0]): Promise<Domain | undefined> {
-    return this.#write((session) => accounts.addDomain(session, input));
+    return this.#write((session) => operators.addDomain(session, input));
   }
 
   listDomains(): Promise<Domain[]> {
     return this.#read(found.listDomains);
+  }
+
+  removeDomain(input: Parameters<Store['removeDomain']>[0]): Promise<DomainRemoval> {
+    return this.#write((session) => operators.removeDomain(session, input));
+  }
+
+  async listLinks(search: LinkSearch): Promise<Link[]> {
+    const codes = await this.#read((session) => operators.findCodes(session, search));
+    const links = await Promise.all(codes.map((code) => this.findLink(code)));
+    return links.filter((link) => link !== undefined);
   }
 
   findKeyByHash(hash: Uint8Array): Promise<Caller | undefined> {

@@ -1,3 +1,4 @@
+import { chmodSync, closeSync, fchmodSync, fstatSync, openSync, statSync } from 'node:fs';
 import { Database } from './database.ts';
 
 /**
@@ -15,6 +16,7 @@ export function openFile({
   path: string;
   busyTimeoutMs: number;
 }): Database {
+  makePrivate(path);
   const db = new Database({ path, busyTimeoutMs });
   try {
     db.exec('PRAGMA journal_mode = WAL');
@@ -23,5 +25,30 @@ export function openFile({
   } catch (error) {
     db.close();
     throw error;
+  }
+}
+
+/** Nobody but the owner of a database needs to read it: it holds the hashes of keys and where links lead. */
+const OWNER_ONLY = 0o600;
+const NOT_OWNER = 0o077;
+
+/**
+ * Makes a new database file for its owner only, and takes an existing one, with the files beside it, away from everybody else.
+ * SQLite gives the files beside a database the permissions of the database.
+ */
+function makePrivate(path: string): void {
+  try {
+    const file = openSync(path, 'a', OWNER_ONLY);
+    try {
+      if (fstatSync(file).mode & NOT_OWNER) fchmodSync(file, OWNER_ONLY);
+    } finally {
+      closeSync(file);
+    }
+    for (const beside of [`${path}-wal`, `${path}-shm`]) {
+      const mode = statSync(beside, { throwIfNoEntry: false })?.mode ?? 0;
+      if (mode & NOT_OWNER) chmodSync(beside, OWNER_ONLY);
+    }
+  } catch {
+    // A directory that is missing or full, or a file of another user: opening the database says what is wrong.
   }
 }

@@ -1,5 +1,6 @@
 import type { BatchResultItem, Link, Usage } from '@shortlink/sdk/wire';
 import { toJobChunks } from '../job-chunks.ts';
+import type { DomainRemoval, LinkSearch, RotationOutcome } from '../operator-store.ts';
 import type {
   AcceptedJob,
   Account,
@@ -18,6 +19,7 @@ import type {
 } from '../store.ts';
 import type { Database } from './database.ts';
 import type { Input } from './operations/operations.ts';
+import { findCodes } from './operators.ts';
 import {
   findAccount,
   findKeyByHash,
@@ -62,6 +64,14 @@ export class SqliteStore implements Store {
     return findAccount(this.#reader, id);
   }
 
+  updateAccount(input: Input<'updateAccount'>): Promise<Account | undefined> {
+    return this.#writer.submit('updateAccount', input);
+  }
+
+  setAccountDisabled(input: Input<'setAccountDisabled'>): Promise<Account | undefined> {
+    return this.#writer.submit('setAccountDisabled', input);
+  }
+
   createKey(input: Input<'createKey'>): Promise<Outcome<ApiKey>> {
     return this.#writer.submit('createKey', input);
   }
@@ -74,12 +84,31 @@ export class SqliteStore implements Store {
     return this.#writer.submit('revokeKey', { keyId, now });
   }
 
+  rotateKey(input: Input<'rotateKey'>): Promise<RotationOutcome> {
+    return this.#writer.submit('rotateKey', input);
+  }
+
+  recordKeyUse(keyId: string, now: number): Promise<void> {
+    return this.#writer.submit('recordKeyUse', { keyId, now });
+  }
+
   addDomain(input: Input<'addDomain'>): Promise<Domain | undefined> {
     return this.#writer.submit('addDomain', input);
   }
 
   async listDomains(): Promise<Domain[]> {
     return listDomains(this.#reader);
+  }
+
+  removeDomain(input: Input<'removeDomain'>): Promise<DomainRemoval> {
+    return this.#writer.submit('removeDomain', input);
+  }
+
+  async listLinks(search: LinkSearch): Promise<Link[]> {
+    const links = findCodes(this.#reader, search).map((code) =>
+      findLink(this.#reader, this.#shortUrl, code),
+    );
+    return links.filter((link) => link !== undefined);
   }
 
   async findKeyByHash(hash: Uint8Array): Promise<Caller | undefined> {

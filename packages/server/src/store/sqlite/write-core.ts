@@ -23,6 +23,7 @@ type Kind = (typeof KINDS)[number];
 function kindOf(name: OperationName): Kind {
   switch (name) {
     case 'admit':
+    case 'recordKeyUse':
       return 'relaxed';
     case 'addClicks':
       return 'clicks';

@@ -1,5 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { Permission, Plan } from '@shortlink/sdk/wire';
+import { isoTime } from '../../operator-store.ts';
 import type { Account, ApiKey, Caller, Domain } from '../../store.ts';
 import type { Session } from '../session.ts';
 
@@ -8,9 +9,10 @@ interface AccountRow {
   name: string;
   plan: Plan;
   limits: string;
+  disabled_at: number | null;
 }
 
-const ACCOUNT_COLUMNS = 'id, name, plan, limits';
+const ACCOUNT_COLUMNS = 'id, name, plan, limits, disabled_at';
 
 export async function listAccounts(session: Session): Promise<Account[]> {
   const rows = await session.all<AccountRow>(
@@ -27,8 +29,8 @@ export async function findAccount(session: Session, id: string): Promise<Account
   return row && toAccount(row);
 }
 
-function toAccount({ id, name, plan, limits }: AccountRow): Account {
-  return { id, name, plan, limits: JSON.parse(limits) };
+function toAccount({ id, name, plan, limits, disabled_at }: AccountRow): Account {
+  return { id, name, plan, limits: JSON.parse(limits), disabled_at: isoTime(disabled_at) };
 }
 
 export async function listKeys(session: Session, accountId: string): Promise<ApiKey[]> {
@@ -37,12 +39,22 @@ export async function listKeys(session: Session, accountId: string): Promise<Api
     account_id: string;
     name: string;
     permissions: string;
+    expires_at: number | null;
+    replaced_by: string | null;
+    used_at: number | null;
   }>(
-    `SELECT id, account_id, name, permissions FROM api_keys
+    `SELECT id, account_id, name, permissions, expires_at, replaced_by, used_at
+     FROM api_keys LEFT JOIN key_uses ON key_id = id
      WHERE account_id = $1 AND revoked_at IS NULL ORDER BY position`,
     accountId,
   );
-  return rows.map(({ permissions, ...key }) => ({ ...key, permissions: JSON.parse(permissions) }));
+  return rows.map(({ permissions, expires_at, replaced_by, used_at, ...key }) => ({
+    ...key,
+    permissions: JSON.parse(permissions),
+    expires_at: isoTime(expires_at),
+    replaced_by: replaced_by ?? undefined,
+    last_used_at: isoTime(used_at),
+  }));
 }
 
 export async function findKeyByHash(
@@ -56,8 +68,10 @@ export async function findKeyByHash(
     hash: Uint8Array;
     plan: Plan;
     limits: string;
+    expires_at: number | null;
+    disabled_at: number | null;
   }>(
-    `SELECT api_keys.id AS key_id, account_id, permissions, hash, plan, limits
+    `SELECT api_keys.id AS key_id, account_id, permissions, hash, plan, limits, expires_at, disabled_at
      FROM api_keys JOIN accounts ON accounts.id = account_id WHERE hash = $1 AND revoked_at IS NULL`,
     hash,
   );
@@ -70,12 +84,14 @@ export async function findKeyByHash(
     permissions,
     plan: row.plan,
     limits: JSON.parse(row.limits),
+    expiresAt: row.expires_at ?? undefined,
+    disabled: row.disabled_at === null ? undefined : true,
   };
 }
 
 export function listDomains(session: Session): Promise<Domain[]> {
   return session.all<Domain & Record<string, string>>(
-    'SELECT id, hostname, account_id FROM domains ORDER BY position',
+    'SELECT id, hostname, account_id FROM domains WHERE removed_at IS NULL ORDER BY position',
   );
 }
 
@@ -85,7 +101,7 @@ export async function ownedDomains(
   ids: readonly string[],
 ): Promise<Set<string>> {
   const owned = await session.all<{ id: string }>(
-    'SELECT id FROM domains WHERE account_id = $1 AND id = ANY($2::text[])',
+    'SELECT id FROM domains WHERE account_id = $1 AND removed_at IS NULL AND id = ANY($2::text[])',
     accountId,
     ids,
   );

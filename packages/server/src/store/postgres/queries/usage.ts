@@ -1,6 +1,7 @@
 import type { KeyDay, KeyRefusal, KeyUsage, Usage, WindowUsage } from '@shortlink/sdk/wire';
 import { requestLimit } from '../../../domain/limits.ts';
 import { dateOf, type WindowName, windowsAt } from '../../../domain/windows.ts';
+import { isoTime } from '../../operator-store.ts';
 import { REFUSAL_RETENTION_MS, USAGE_HISTORY_DAYS, USAGE_REFUSALS } from '../../retention.ts';
 import { StoreError } from '../../store-error.ts';
 import type { Session } from '../session.ts';
@@ -24,7 +25,10 @@ export async function usage(session: Session, accountId: string, now: number): P
     plan,
     requests: { minute: windowUsage(minute), day: windowUsage(day), month: windowUsage(month) },
     links: { used: await linksUsed(session, accountId), limit: limits.links },
-    api_keys: { used: keys.length, limit: limits.api_keys },
+    api_keys: {
+      used: keys.filter((key) => key.replaced_by === undefined).length,
+      limit: limits.api_keys,
+    },
     batch_size: limits.batch_size,
     keys,
   };
@@ -67,19 +71,24 @@ async function keyUsages(session: Session, accountId: string, now: number): Prom
     minute: number;
     day: number;
     month: number;
+    expires_at: number | null;
+    replaced_by: string | null;
+    used_at: number | null;
   }>(
-    `SELECT id, name, permissions, created_at,
+    `SELECT id, name, permissions, created_at, expires_at, replaced_by,
+       (SELECT used_at FROM key_uses WHERE key_uses.key_id = id) AS used_at,
        coalesce(sum(minute_requests) FILTER (WHERE minute = $2), 0)::bigint AS minute,
        coalesce(sum(requests) FILTER (WHERE day = $3), 0)::bigint AS day,
        coalesce(sum(requests), 0)::bigint AS month
      FROM api_keys LEFT JOIN key_requests ON key_id = id AND day >= $4 AND day < $5
-     WHERE account_id = $1 AND revoked_at IS NULL
+     WHERE account_id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $6)
      GROUP BY id ORDER BY position`,
     accountId,
     minute.startsAt,
     day.startsAt,
     month.startsAt,
     month.endsAt,
+    now,
   );
   const ids = rows.map((row) => row.id);
   const histories = await keyHistories(session, ids);
@@ -89,6 +98,9 @@ async function keyUsages(session: Session, accountId: string, now: number): Prom
     name: row.name,
     permissions: JSON.parse(row.permissions),
     created_at: new Date(row.created_at).toISOString(),
+    expires_at: isoTime(row.expires_at),
+    replaced_by: row.replaced_by ?? undefined,
+    last_used_at: isoTime(row.used_at),
     requests: { minute: row.minute, day: row.day, month: row.month },
     history: histories.get(row.id) ?? [],
     recent_refusals: refusals.get(row.id) ?? [],

@@ -1,19 +1,14 @@
-import { createAccount } from './accounts.ts';
+import { operatorOperations } from '../operators.ts';
 import { admit, refund } from './admit.ts';
 import { addClicks } from './clicks.ts';
 import { createBatch, createJob, createLink } from './create.ts';
-import { addDomain } from './domains.ts';
-import { createKey, revokeKey } from './keys.ts';
 import { setLinkActive } from './links.ts';
 import type { Input, Operation, OperationContext, OperationName, Output } from './operations.ts';
 import { pruneSome } from './prune.ts';
 import { runJobChunk } from './run-job-chunk.ts';
 
 const operations: { readonly [N in OperationName]: Operation<N> } = {
-  createAccount,
-  createKey,
-  revokeKey,
-  addDomain,
+  ...operatorOperations,
   admit,
   refund,
   createLink,

@@ -1,40 +1,42 @@
-import type { BatchResultItem, Link, Permission, Plan, PlanLimits } from '@shortlink/sdk/wire';
+import type { BatchResultItem, Link } from '@shortlink/sdk/wire';
+import type { OperatorStore } from '../../operator-store.ts';
 import type {
   AcceptedJob,
-  Account,
   Admission,
-  ApiKey,
   Caller,
   CreateOutcome,
   CreateRequest,
-  Domain,
   JobProgress,
   NewLink,
-  Outcome,
 } from '../../store.ts';
 import type { Database } from '../database.ts';
 
+/** A write that the store takes as one object. */
+type OperatorWrite<
+  N extends
+    | 'createAccount'
+    | 'updateAccount'
+    | 'setAccountDisabled'
+    | 'createKey'
+    | 'rotateKey'
+    | 'addDomain'
+    | 'removeDomain',
+> = {
+  input: Parameters<OperatorStore[N]>[0];
+  output: Awaited<ReturnType<OperatorStore[N]>>;
+};
+
 /** Every write there is: what it is given and what it answers. Both sides can be posted between threads. */
 export interface Operations {
-  createAccount: {
-    input: { name: string; plan: Plan; limits: PlanLimits; now: number };
-    output: Account;
-  };
-  createKey: {
-    input: {
-      accountId: string;
-      name: string;
-      permissions: readonly Permission[];
-      hash: Uint8Array;
-      now: number;
-    };
-    output: Outcome<ApiKey>;
-  };
+  createAccount: OperatorWrite<'createAccount'>;
+  updateAccount: OperatorWrite<'updateAccount'>;
+  setAccountDisabled: OperatorWrite<'setAccountDisabled'>;
+  createKey: OperatorWrite<'createKey'>;
   revokeKey: { input: { keyId: string; now: number }; output: boolean };
-  addDomain: {
-    input: { hostname: string; accountId: string; now: number };
-    output: Domain | undefined;
-  };
+  rotateKey: OperatorWrite<'rotateKey'>;
+  recordKeyUse: { input: { keyId: string; now: number }; output: undefined };
+  addDomain: OperatorWrite<'addDomain'>;
+  removeDomain: OperatorWrite<'removeDomain'>;
   admit: { input: { caller: Caller; now: number }; output: Admission };
   refund: { input: { caller: Caller; now: number }; output: undefined };
   createLink: { input: CreateRequest<NewLink>; output: CreateOutcome<Link> };

@@ -9,8 +9,10 @@ export function findRedirect(db: Database, code: string): Redirect | undefined {
     is_active: number;
     hostname: string | null;
   }>(
-    `SELECT target_url, redirect_type, is_active, hostname
-     FROM links LEFT JOIN domains ON domains.id = domain_id WHERE code = ?`,
+    `SELECT target_url, redirect_type, hostname,
+       is_active AND disabled_at IS NULL AND removed_at IS NULL AS is_active
+     FROM links JOIN accounts ON accounts.id = links.account_id LEFT JOIN domains ON domains.id = domain_id
+     WHERE code = ?`,
     code,
   );
   if (row === undefined) return undefined;

@@ -1,6 +1,7 @@
 import type { KeyDay, KeyRefusal, KeyUsage, Usage, WindowUsage } from '@shortlink/sdk/wire';
 import { requestLimit } from '../../../domain/limits.ts';
 import { dateOf, windowsAt } from '../../../domain/windows.ts';
+import { isoTime } from '../../operator-store.ts';
 import { REFUSAL_RETENTION_MS, USAGE_HISTORY_DAYS, USAGE_REFUSALS } from '../../retention.ts';
 import { StoreError } from '../../store-error.ts';
 import type { Database } from '../database.ts';
@@ -27,7 +28,10 @@ export function usage(db: Database, accountId: string, now: number): Usage {
       plan,
       requests: { minute: windowUsage(minute), day: windowUsage(day), month: windowUsage(month) },
       links: { used: linksUsed(db, accountId), limit: limits.links },
-      api_keys: { used: keys.length, limit: limits.api_keys },
+      api_keys: {
+        used: keys.filter((key) => key.replaced_by === undefined).length,
+        limit: limits.api_keys,
+      },
       batch_size: limits.batch_size,
       keys,
     };
@@ -54,25 +58,33 @@ function keyUsages(db: Database, accountId: string, now: number): KeyUsage[] {
       minute: number;
       day: number;
       month: number;
+      expires_at: number | null;
+      replaced_by: string | null;
+      used_at: number | null;
     }>(
-      `SELECT id, name, permissions, api_keys.created_at,
+      `SELECT id, name, permissions, api_keys.created_at, expires_at, replaced_by,
+         (SELECT used_at FROM key_uses WHERE key_uses.key_id = id) AS used_at,
          coalesce(sum(minute_requests) FILTER (WHERE minute = ?), 0) AS minute,
          coalesce(sum(requests) FILTER (WHERE day = ?), 0) AS day,
          coalesce(sum(requests), 0) AS month
        FROM api_keys LEFT JOIN key_days ON key_id = id AND day >= ? AND day < ?
-       WHERE account_id = ? AND revoked_at IS NULL
+       WHERE account_id = ? AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?)
        GROUP BY api_keys.rowid ORDER BY api_keys.rowid`,
       minute.startsAt,
       day.startsAt,
       month.startsAt,
       month.endsAt,
       accountId,
+      now,
     )
     .map((row) => ({
       id: row.id,
       name: row.name,
       permissions: JSON.parse(row.permissions),
       created_at: new Date(row.created_at).toISOString(),
+      expires_at: isoTime(row.expires_at),
+      replaced_by: row.replaced_by ?? undefined,
+      last_used_at: isoTime(row.used_at),
       requests: { minute: row.minute, day: row.day, month: row.month },
       history: keyHistory(db, row.id),
       recent_refusals: keyRefusals(db, row.id, now),

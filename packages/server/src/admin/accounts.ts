@@ -1,0 +1,143 @@
+import { PLAN_LIMITS, PLANS, type Plan, type PlanLimits } from '@shortlink/sdk/wire';
+import type { Command } from 'commander';
+import type { Account, Store } from '../store/store.ts';
+import {
+  type CommandContext,
+  CommandFailed,
+  databaseCommand,
+  examples,
+  type Printed,
+  runOnStore,
+} from './command.ts';
+import type { Row } from './output.ts';
+import { collectLimit, parseName, parsePlan } from './parse-options.ts';
+
+interface AccountOptions {
+  name: string;
+  plan: Plan;
+  limit?: Partial<PlanLimits>;
+}
+
+const LIMIT_HELP =
+  'a limit of the custom plan: rpm, rpd, rpmonth, links, keys or batch; repeatable';
+
+export function registerAccounts(program: Command, context: CommandContext): void {
+  const accounts = program
+    .command('accounts')
+    .description('accounts and their plans: create, list, show, update, disable, enable');
+  registerCreate(accounts, context);
+  examples(
+    databaseCommand(accounts, 'list', 'list all accounts, oldest first'),
+    'accounts list',
+  ).action((_, command: Command) =>
+    runOnStore(context, command, async (store) => {
+      const found = await store.listAccounts();
+      return { json: found, rows: found.map(toRow) };
+    }),
+  );
+  examples(
+    databaseCommand(accounts, 'show <id>', 'show an account and its limits'),
+    'accounts show acc_7hVmWq2RkPzN',
+  ).action((id: string, _, command: Command) =>
+    runOnStore(context, command, async (store) => printed(await requireAccount(store, id))),
+  );
+  registerUpdate(accounts, context);
+  registerDisable(accounts, context);
+}
+
+function registerCreate(accounts: Command, context: CommandContext): void {
+  const create = databaseCommand(accounts, 'create', 'create an account')
+    .requiredOption('--name <name>', 'name of the account (required)', parseName)
+    .requiredOption('--plan <plan>', `${PLANS.join(', ')} (required)`, parsePlan)
+    .option('--limit <name=count>', `${LIMIT_HELP}; or name=unlimited`, collectLimit)
+    .action(async ({ name, plan, limit = {} }: AccountOptions, command: Command) => {
+      if (plan !== 'custom' && Object.keys(limit).length > 0) command.error(fixedLimits(plan));
+      await runOnStore(context, command, async (store) =>
+        printed(await createAccount(store, { name, plan, limits: limit, now: context.now() })),
+      );
+    });
+  examples(
+    create,
+    'accounts create --name Acme --plan pro',
+    'accounts create --name Acme --plan custom --limit rpm=600 --limit links=unlimited',
+  );
+}
+
+function registerUpdate(accounts: Command, context: CommandContext): void {
+  const update = databaseCommand(
+    accounts,
+    'update <id>',
+    'change name, plan or limits, from the next request on; a new plan brings its own limits',
+  )
+    .option('--name <name>', 'name of the account', parseName)
+    .option('--plan <plan>', PLANS.join(', '), parsePlan)
+    .option('--limit <name=count>', `${LIMIT_HELP}; or name=unlimited`, collectLimit)
+    .action(async (id: string, options: Partial<AccountOptions>, command: Command) => {
+      const { name, plan, limit: limits } = options;
+      if (name === undefined && plan === undefined && limits === undefined) {
+        command.error('error: nothing to change: give --name, --plan or --limit');
+      }
+      await runOnStore(context, command, async (store) => {
+        const planned = plan ?? (await requireAccount(store, id)).plan;
+        if (limits !== undefined && planned !== 'custom') command.error(fixedLimits(planned));
+        const change = { name, plan, limits };
+        return printed(found(await store.updateAccount({ id, change }), id));
+      });
+    });
+  examples(
+    update,
+    'accounts update acc_7hVmWq2RkPzN --plan avance',
+    'accounts update acc_7hVmWq2RkPzN --limit rpm=1200',
+  );
+}
+
+function registerDisable(accounts: Command, context: CommandContext): void {
+  const verbs = [
+    ['disable', true, 'refuse the keys of an account and stop its links; nothing is deleted'],
+    ['enable', false, 'let a disabled account and its links work again'],
+  ] as const;
+  for (const [verb, disabled, description] of verbs) {
+    examples(
+      databaseCommand(accounts, `${verb} <id>`, description),
+      `accounts ${verb} acc_7hVmWq2RkPzN`,
+    ).action((id: string, _, command: Command) =>
+      runOnStore(context, command, async (store) =>
+        printed(found(await store.setAccountDisabled({ id, disabled, now: context.now() }), id)),
+      ),
+    );
+  }
+}
+
+/** Creates an account with its plan's limits; those given replace the plan's. */
+export function createAccount(
+  store: Pick<Store, 'createAccount'>,
+  input: { name: string; plan: Plan; limits: Partial<PlanLimits>; now: number },
+): Promise<Account> {
+  return store.createAccount({ ...input, limits: { ...PLAN_LIMITS[input.plan], ...input.limits } });
+}
+
+/** The account with this id; an unknown one ends the command. */
+export async function requireAccount(
+  store: Pick<Store, 'findAccount'>,
+  id: string,
+): Promise<Account> {
+  return found(await store.findAccount(id), id);
+}
+
+function found(account: Account | undefined, id: string): Account {
+  if (account === undefined) throw new CommandFailed(`account ${JSON.stringify(id)} not found`);
+  return account;
+}
+
+function fixedLimits(plan: Plan): string {
+  return `error: --limit needs --plan custom: the limits of the plan ${plan} are fixed`;
+}
+
+function printed(account: Account): Printed {
+  return { json: account, record: toRow(account) };
+}
+
+function toRow({ id, name, plan, limits, disabled_at }: Account): Row {
+  const status = disabled_at === undefined ? 'active' : `disabled since ${disabled_at}`;
+  return { id, name, plan, status, limits };
+}

@@ -1,0 +1,88 @@
+import type { Command } from 'commander';
+import { flagsOf, readSettings, type Settings, settingOptions } from '../settings.ts';
+import type { Store } from '../store/store.ts';
+import { formatRecord, formatRows, type Row } from './output.ts';
+
+/** Exit codes of `shortlink-server`. */
+export const EXIT = {
+  ok: 0,
+  /** The command was understood and could not be done: not found, taken, over the plan's limit, address in use. */
+  failed: 1,
+  /** A wrong command line or setting. */
+  usage: 2,
+} as const;
+
+/** A command that could not be done; its message is for the operator. */
+export class CommandFailed extends Error {
+  override readonly name = 'CommandFailed';
+}
+
+/** Columns of the help, also on a wider terminal: longer lines are hard to read. */
+export const HELP_WIDTH = 80;
+
+/** What commands may do to the world; tests bring their own. */
+export interface CommandContext {
+  env: Readonly<Record<string, string | undefined>>;
+  /** One line on standard output: data only. */
+  out: (line: string) => void;
+  /** One line on standard error. */
+  err: (line: string) => void;
+  now: () => number;
+  openStore: (settings: Settings) => Promise<Store>;
+  /** Brings the schema up to date; resolves to its version before and after. */
+  migrate: (settings: Settings) => Promise<{ from: number; to: number }>;
+  /** Writes a copy of the database into a new file. */
+  backup: (settings: Settings, file: string) => Promise<void>;
+  /** Serves until the process is asked to stop. */
+  start: (settings: Settings, options: { dev: boolean }) => Promise<void>;
+}
+
+/** What a command prints: `json` with `--json`, else `rows` or `record`, for people. */
+export type Printed =
+  | { json: readonly object[]; rows: readonly Row[] }
+  | { json: object; record?: Row };
+
+/** Adds a command that works on a database, with the options that all of these share. */
+export function databaseCommand(parent: Command, usage: string, description: string): Command {
+  const command = parent.command(usage).description(description);
+  for (const option of settingOptions(['database', 'publicUrl'])) command.addOption(option);
+  return command.option('--json', 'print JSON');
+}
+
+/** Examples at the end of a command's help. */
+export function examples(command: Command, ...lines: readonly string[]): Command {
+  const text = lines.map((line) => continued(`  $ shortlink-server ${line}`));
+  return command.addHelpText('after', `\nExamples:\n${text.join('\n')}`);
+}
+
+/** A long command line goes on before the last option that doesn't fit. */
+function continued(line: string): string {
+  const at = line.length <= HELP_WIDTH ? -1 : line.lastIndexOf(' --', HELP_WIDTH - 2);
+  return at === -1 ? line : `${line.slice(0, at)} \\\n     ${continued(line.slice(at))}`;
+}
+
+/** The settings of a command: its flags, then the environment. */
+export function settingsOf(context: CommandContext, command: Command): Settings {
+  return readSettings(flagsOf(command), context.env);
+}
+
+/** Opens the database that the settings name, for the time of one command, and prints what `act` resolves to. */
+export async function runOnStore(
+  context: CommandContext,
+  command: Command,
+  act: (store: Store, settings: Settings) => Promise<Printed>,
+): Promise<void> {
+  const settings = settingsOf(context, command);
+  const store = await context.openStore(settings);
+  try {
+    print(context, command, await act(store, settings));
+  } finally {
+    await store.close();
+  }
+}
+
+export function print(context: CommandContext, command: Command, printed: Printed): void {
+  const asJson = command.opts<{ json?: boolean }>().json ?? false;
+  const lines = 'rows' in printed ? formatRows(printed, asJson) : formatRecord(printed, asJson);
+  lines.forEach(context.out);
+}

@@ -1,0 +1,78 @@
+import type { Command } from 'commander';
+import { normalizeHost } from '../domain/hostnames.ts';
+import { publicUrlOf, type Settings } from '../settings.ts';
+import type { Domain, Store } from '../store/store.ts';
+import { requireAccount } from './accounts.ts';
+import {
+  type CommandContext,
+  CommandFailed,
+  databaseCommand,
+  examples,
+  runOnStore,
+} from './command.ts';
+import { parseHostname } from './parse-options.ts';
+
+export function registerDomains(program: Command, context: CommandContext): void {
+  const domains = program.command('domains').description('custom short domains: add, list, remove');
+  const add = databaseCommand(
+    domains,
+    'add',
+    'add a custom short domain to an account; point its DNS to the service, too',
+  )
+    .argument('<hostname>', 'such as go.example.com, with a port if it has one', parseHostname)
+    .requiredOption('--account <id>', 'account the domain belongs to (required)')
+    .action((hostname: string, { account }: { account: string }, command: Command) =>
+      runOnStore(context, command, async (store, settings) => {
+        refuseOwnHost(hostname, settings);
+        const input = { hostname, accountId: account, now: context.now() };
+        const { id } = await addDomain(store, input);
+        return { json: { id, hostname } };
+      }),
+    );
+  examples(add, 'domains add go.example.com --account acc_7hVmWq2RkPzN');
+  examples(
+    databaseCommand(domains, 'list', 'list all custom domains, oldest first'),
+    'domains list',
+  ).action((_, command: Command) =>
+    runOnStore(context, command, async (store) => {
+      const found = await store.listDomains();
+      const rows = found.map(({ id, hostname, account_id }) => ({ id, hostname, account_id }));
+      return { json: rows, rows };
+    }),
+  );
+  registerRemove(domains, context);
+}
+
+function registerRemove(domains: Command, context: CommandContext): void {
+  const remove = databaseCommand(domains, 'remove', 'stop serving a custom short domain')
+    .argument('<hostname>', 'as it is listed', parseHostname)
+    .option('--force', 'also when it has links: they respond with 410 until it is added again')
+    .action((hostname: string, { force = false }: { force?: boolean }, command: Command) =>
+      runOnStore(context, command, async (store) => {
+        const outcome = await store.removeDomain({ hostname, force, now: context.now() });
+        if (outcome.ok) return { json: { id: outcome.value.id, hostname, removed: true } };
+        throw new CommandFailed(
+          outcome.reason === 'unknown'
+            ? `domain ${hostname} not found`
+            : `domain ${hostname} has links, which would stop redirecting; --force removes it anyway, and adding it to the same account again brings them back`,
+        );
+      }),
+    );
+  examples(remove, 'domains remove go.example.com', 'domains remove go.example.com --force');
+}
+
+/** Short links of the default domain don't redirect on custom domains, so one at the service's own address would stop them all. */
+function refuseOwnHost(hostname: string, settings: Settings): void {
+  const ownHost = normalizeHost(new URL(publicUrlOf(settings)).host);
+  if (hostname === ownHost) throw new CommandFailed(`${hostname} is the service's own domain`);
+}
+
+export async function addDomain(
+  store: Pick<Store, 'addDomain' | 'findAccount'>,
+  input: { hostname: string; accountId: string; now: number },
+): Promise<Domain> {
+  await requireAccount(store, input.accountId);
+  const domain = await store.addDomain(input);
+  if (domain === undefined) throw new CommandFailed(`domain ${input.hostname} is taken`);
+  return domain;
+}

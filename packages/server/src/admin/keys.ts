@@ -1,0 +1,179 @@
+import { PERMISSIONS, type Permission } from '@shortlink/sdk/wire';
+import type { Command } from 'commander';
+import { generateApiKey, hashApiKey } from '../api-key.ts';
+import { DEFAULT_PERMISSIONS } from '../domain/permissions.ts';
+import { planLimitWords } from '../domain/problem.ts';
+import type { ApiKey, Store } from '../store/store.ts';
+import { requireAccount } from './accounts.ts';
+import {
+  type CommandContext,
+  CommandFailed,
+  databaseCommand,
+  examples,
+  runOnStore,
+} from './command.ts';
+import { collectPermission, parseDate, parseDuration, parseName } from './parse-options.ts';
+
+interface CreateOptions {
+  account: string;
+  name: string;
+  permission?: Permission[];
+  expires?: number;
+}
+
+const EXPIRES = 'the key is refused from this date on, such as 2027-01-31 (00:00 UTC)';
+
+export function registerKeys(program: Command, context: CommandContext): void {
+  const keys = program.command('keys').description('API keys: create, list, rotate, revoke');
+  registerCreate(keys, context);
+  registerList(keys, context);
+  registerRotate(keys, context);
+  examples(
+    databaseCommand(keys, 'revoke <key-id>', 'revoke a key: it is refused from now on'),
+    'keys revoke key_4fTq8XmWzR2b',
+  ).action((id: string, _, command: Command) =>
+    runOnStore(context, command, async (store) => {
+      const revoked = await store.revokeKey(id, context.now());
+      if (!revoked)
+        throw new CommandFailed(`key ${JSON.stringify(id)} not found or revoked before`);
+      return { json: { id, revoked } };
+    }),
+  );
+}
+
+function registerCreate(keys: Command, context: CommandContext): void {
+  const create = databaseCommand(keys, 'create', 'create an API key and print it, this once')
+    .requiredOption('--account <id>', 'account the key belongs to (required)')
+    .option('--name <name>', 'name of the key', parseName, 'default')
+    .option(
+      '--permission <permission>',
+      `${PERMISSIONS.join(' or ')} (usage and polling only); repeatable (default: ${DEFAULT_PERMISSIONS.join()})`,
+      collectPermission,
+    )
+    .option('--expires <date>', EXPIRES, parseDate)
+    .action(async (options: CreateOptions, command: Command) => {
+      const { account: accountId, name, permission, expires: expiresAt } = options;
+      const now = inTime(command, context, expiresAt);
+      await runOnStore(context, command, async (store) => {
+        await requireAccount(store, accountId);
+        const permissions = permission ?? DEFAULT_PERMISSIONS;
+        return { json: await createKey(store, { accountId, name, permissions, expiresAt, now }) };
+      });
+    });
+  examples(
+    create,
+    'keys create --account acc_7hVmWq2RkPzN --name ci',
+    'keys create --account acc_7hVmWq2RkPzN --permission analytics:read --expires 2027-01-31',
+  );
+}
+
+function registerList(keys: Command, context: CommandContext): void {
+  const list = databaseCommand(
+    keys,
+    'list',
+    "list an account's keys, oldest first, without the keys themselves",
+  )
+    .requiredOption('--account <id>', 'account the keys belong to (required)')
+    .action(({ account }: { account: string }, command: Command) =>
+      runOnStore(context, command, async (store) => {
+        await requireAccount(store, account);
+        const now = context.now();
+        const listed = (await store.listKeys(account)).filter((key) => !isReplaced(key, now));
+        const json = listed.map(({ replaced_by, ...key }) => ({
+          id: key.id,
+          account_id: key.account_id,
+          name: key.name,
+          permissions: key.permissions,
+          expires_at: key.expires_at ?? null,
+          last_used_at: key.last_used_at ?? null,
+          ...(replaced_by !== undefined && { replaced_by }),
+        }));
+        const rows = listed.map((key) => ({
+          id: key.id,
+          name: key.name,
+          permissions: key.permissions,
+          'last used': key.last_used_at ?? 'never',
+          ends: endOf(key, now),
+        }));
+        return { json, rows };
+      }),
+    );
+  examples(list, 'keys list --account acc_7hVmWq2RkPzN');
+}
+
+function registerRotate(keys: Command, context: CommandContext): void {
+  const rotate = databaseCommand(
+    keys,
+    'rotate <key-id>',
+    'replace a key by a new one with the same name and permissions, and print that, this once',
+  )
+    .option(
+      '--grace <duration>',
+      'how long the old key stays valid, such as 24h or 7d (default: 0s)',
+      parseDuration,
+      0,
+    )
+    .option('--expires <date>', `${EXPIRES} (default: that of the old key)`, parseDate)
+    .action(async (id: string, options: { grace: number; expires?: number }, command: Command) => {
+      const { grace: graceMs, expires: expiresAt } = options;
+      const now = inTime(command, context, expiresAt);
+      const key = generateApiKey();
+      await runOnStore(context, command, async (store) => {
+        const hash = hashApiKey(key);
+        const outcome = await store.rotateKey({ keyId: id, hash, graceMs, expiresAt, now });
+        if (!outcome.ok) {
+          const words = {
+            ended: 'not found, or revoked or expired before',
+            rotated: 'was rotated before; rotate its successor, see keys list',
+          };
+          throw new CommandFailed(`key ${JSON.stringify(id)} ${words[outcome.reason]}`);
+        }
+        return { json: { ...shown(outcome.value), key, replaces: id } };
+      });
+    });
+  examples(rotate, 'keys rotate key_4fTq8XmWzR2b --grace 24h');
+}
+
+/** Makes a key; only its hash is stored, so this is the one time it can be shown. */
+export async function createKey(
+  store: Pick<Store, 'createKey'>,
+  input: {
+    accountId: string;
+    name: string;
+    permissions: readonly Permission[];
+    /** @default never */
+    expiresAt?: number | undefined;
+    now: number;
+  },
+): Promise<ApiKey & { key: string }> {
+  const key = generateApiKey();
+  const outcome = await store.createKey({ ...input, hash: hashApiKey(key) });
+  if (!outcome.ok) {
+    throw new CommandFailed(`${planLimitWords(outcome)} Upgrade the plan or revoke a key.`);
+  }
+  return { ...shown(outcome.value), key };
+}
+
+function shown({ id, account_id, name, permissions, expires_at }: ApiKey): ApiKey {
+  return { id, account_id, name, permissions, ...(expires_at !== undefined && { expires_at }) };
+}
+
+/** The present time; a date for a new key that has passed already ends the command. */
+function inTime(command: Command, context: CommandContext, expiresAt: number | undefined): number {
+  const now = context.now();
+  if (expiresAt !== undefined && expiresAt <= now) {
+    command.error(`error: --expires ${new Date(expiresAt).toISOString()} is in the past`);
+  }
+  return now;
+}
+
+/** Whether a key was rotated and its grace is over: it is as gone as a revoked one. */
+function isReplaced({ replaced_by, expires_at }: ApiKey, now: number): boolean {
+  return replaced_by !== undefined && Date.parse(expires_at ?? '') <= now;
+}
+
+function endOf({ expires_at, replaced_by }: ApiKey, now: number): string {
+  if (expires_at === undefined) return 'never';
+  const successor = replaced_by === undefined ? '' : `, replaced by ${replaced_by}`;
+  return `${Date.parse(expires_at) <= now ? 'expired ' : ''}${expires_at}${successor}`;
+}

@@ -1,0 +1,94 @@
+import type { Link } from '@shortlink/sdk/wire';
+import type { Command } from 'commander';
+import { requireAccount } from './accounts.ts';
+import {
+  type CommandContext,
+  CommandFailed,
+  databaseCommand,
+  examples,
+  runOnStore,
+} from './command.ts';
+import { parseCount, parseUuid } from './parse-options.ts';
+
+interface ListOptions {
+  account: string;
+  query?: string;
+  limit: number;
+  cursor?: string;
+}
+
+const DEFAULT_LINKS = 50;
+const MAX_LINKS = 1_000;
+
+/** Characters of a target URL or title in a table, at most; `--json` has all of them. */
+const MAX_CELL_LENGTH = 80;
+
+export function registerLinks(program: Command, context: CommandContext): void {
+  const links = program.command('links').description('links: list, show, enable, disable');
+  registerList(links, context);
+  examples(databaseCommand(links, 'show <code>', 'show a link'), 'links show Xk3pQ9z').action(
+    (code: string, _, command: Command) =>
+      runOnStore(context, command, async (store) => ({
+        json: requireLink(await store.findLink(code), code),
+      })),
+  );
+  const verbs = [
+    ['enable', true, 'let a link redirect again'],
+    ['disable', false, 'let a link respond with 410 instead of redirecting'],
+  ] as const;
+  for (const [verb, active, description] of verbs) {
+    examples(databaseCommand(links, `${verb} <code>`, description), `links ${verb} Xk3pQ9z`).action(
+      (code: string, _, command: Command) =>
+        runOnStore(context, command, async (store) => ({
+          json: requireLink(await store.setLinkActive(code, active), code),
+        })),
+    );
+  }
+}
+
+function registerList(links: Command, context: CommandContext): void {
+  const list = databaseCommand(links, 'list', 'list links of an account, newest first')
+    .requiredOption('--account <id>', 'account the links belong to (required)')
+    .option('--query <text>', 'only links whose code, target URL or title contains this text')
+    .option('--limit <count>', `at most ${MAX_LINKS}`, parseCount(MAX_LINKS), DEFAULT_LINKS)
+    .option('--cursor <id>', 'go on after the link with this id', parseUuid)
+    .action((options: ListOptions, command: Command) =>
+      runOnStore(context, command, async (store) => {
+        const { account: accountId, query, limit, cursor } = options;
+        await requireAccount(store, accountId);
+        const found = await store.listLinks({ accountId, query, limit, cursor });
+        const last = found.at(-1);
+        if (found.length === limit && last !== undefined) {
+          context.err(`there may be more: add --cursor ${last.id}`);
+        }
+        return { json: found, rows: found.map(toRow) };
+      }),
+    );
+  examples(
+    list,
+    'links list --account acc_7hVmWq2RkPzN --query example.com',
+    'links list --account acc_7hVmWq2RkPzN --limit 1000 --json',
+  );
+}
+
+function toRow(link: Link) {
+  return {
+    code: link.code,
+    short_url: link.short_url,
+    active: link.is_active ? 'yes' : 'no',
+    clicks: link.click_count,
+    created_at: link.created_at,
+    target_url: shortened(link.target_url),
+    title: shortened(link.title),
+  };
+}
+
+function shortened(text: string): string {
+  return text.length <= MAX_CELL_LENGTH ? text : `${text.slice(0, MAX_CELL_LENGTH - 1)}…`;
+}
+
+/** An unknown code ends the command. */
+function requireLink(link: Link | undefined, code: string): Link {
+  if (link === undefined) throw new CommandFailed(`link ${JSON.stringify(code)} not found`);
+  return link;
+}

@@ -1,0 +1,332 @@
+import { readFileSync } from 'node:fs';
+import { type Command, Option } from 'commander';
+import { parseHostList, type TargetHosts } from './domain/target-hosts.ts';
+import { isLogLevel, LOG_LEVELS, type LogLevel } from './logger.ts';
+
+export interface Settings {
+  database: DatabaseSetting;
+  /** Address to listen on. @default '127.0.0.1' */
+  host: string;
+  /** `0` picks a free one. @default 8787 */
+  port: number;
+  /** Origin of the default short domain. @default the address the server listens on */
+  publicUrl: string | undefined;
+  /** Where the path `/` redirects to. @default a page of the service */
+  rootUrl: string | undefined;
+  /** Where unknown short links redirect to. @default they are answered with 404 */
+  notFoundUrl: string | undefined;
+  /** @default 'info' */
+  logLevel: LogLevel;
+  /** Hosts that new links may lead to, with their subdomains; empty allows every host. @default [] */
+  targetAllow: TargetHosts['allow'];
+  /** Hosts that new links may not lead to, with their subdomains. @default [] */
+  targetDeny: TargetHosts['deny'];
+  /** How long `/readyz` answers 503 before the server stops listening, in milliseconds. @default 0 */
+  drainDelayMs: number;
+  /** Bearer token that `/metrics` asks for. @default it answers direct connections from the same machine only */
+  metricsToken: string | undefined;
+  /** What `/internal/tls-check` asks for. @default it answers direct connections from the same machine only */
+  tlsAskToken: string | undefined;
+}
+
+/** The database, by engine. */
+export type DatabaseSetting =
+  | {
+      engine: 'sqlite';
+      /** A file's path, or `:memory:`. */
+      path: string;
+    }
+  | {
+      engine: 'postgres';
+      /** With user and password: never shown or logged. */
+      url: string;
+    };
+
+/** Settings as text, by name; `undefined` where nothing was given. */
+export type RawSettings = { [K in keyof Settings]?: string | undefined };
+
+/** A setting that stops the program. Its message is one line: the setting, its value, what is accepted. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+}
+
+/** Longest wait before a stop, in milliseconds: service managers kill a process that takes much longer. */
+const MAX_DRAIN_DELAY_MS = 60_000;
+
+const TARGET_HOSTS = 'hosts without scheme or port, such as example.com, separated by commas';
+const TOKEN = 'a token of 16 or more of A-Z a-z 0-9 - . _ ~ + /';
+
+/** One setting: its flag, its variable, its default, and what makes a value of its text. */
+interface Declaration<T> {
+  option: Option;
+  /** `undefined` when the text can't be used. */
+  parse: (text: string) => { value: T } | undefined;
+  /** What is accepted, for the message about any other text. */
+  accepts: string;
+  /** The text as it may be shown. @default as it is */
+  shown?: (text: string) => string;
+}
+
+/** Every setting, in the order of the help. Those that hold secrets have no flag: a command line can be read by other users. */
+export const SETTINGS = {
+  database: {
+    option: option(
+      '--database <url>',
+      'SHORTLINK_DATABASE_URL',
+      'database',
+      'sqlite:./shortlink.db',
+    ),
+    parse: parseDatabase,
+    accepts: 'sqlite:<path>, sqlite::memory: or postgres://user:password@host/database',
+    shown: withoutSecrets,
+  },
+  host: {
+    option: option('--host <host>', 'SHORTLINK_HOST', 'address to listen on', '127.0.0.1'),
+    parse: (text) => (/^[\w.:-]+$/.test(text) ? { value: text } : undefined),
+    accepts: 'a host name or an IP address',
+  },
+  port: {
+    option: option('--port <port>', 'SHORTLINK_PORT', 'port; 0 picks a free one', '8787'),
+    parse: (text) => parseWhole(text, 65_535),
+    accepts: 'a port from 0 to 65535',
+  },
+  publicUrl: {
+    option: option(
+      '--public-url <url>',
+      'SHORTLINK_PUBLIC_URL',
+      'origin of short URLs, such as https://sho.rt (default: the address it listens on)',
+    ),
+    parse: parseOrigin,
+    accepts: 'an http or https address without path, such as https://sho.rt',
+  },
+  rootUrl: {
+    option: option(
+      '--root-url <url>',
+      'SHORTLINK_ROOT_URL',
+      'where / redirects to (default: a page that names the service)',
+    ),
+    parse: parseWebUrl,
+    accepts: 'an http or https address, such as https://www.example.com/',
+  },
+  notFoundUrl: {
+    option: option(
+      '--not-found-url <url>',
+      'SHORTLINK_NOT_FOUND_URL',
+      'where unknown short links redirect to (default: they are answered with 404)',
+    ),
+    parse: parseWebUrl,
+    accepts: 'an http or https address, such as https://www.example.com/gone',
+  },
+  targetAllow: {
+    option: option(
+      '--target-allow <hosts>',
+      'SHORTLINK_TARGET_ALLOW',
+      'the only hosts that new links may lead to, with their subdomains, separated by commas (default: every host)',
+    ),
+    parse: parseHosts,
+    accepts: TARGET_HOSTS,
+  },
+  targetDeny: {
+    option: option(
+      '--target-deny <hosts>',
+      'SHORTLINK_TARGET_DENY',
+      'hosts that new links may not lead to (default: none)',
+    ),
+    parse: parseHosts,
+    accepts: TARGET_HOSTS,
+  },
+  drainDelayMs: {
+    option: option(
+      '--drain-delay-ms <ms>',
+      'SHORTLINK_DRAIN_DELAY_MS',
+      'how long /readyz answers 503 before the port closes, up to 60000',
+      '0',
+    ),
+    parse: (text) => parseWhole(text, MAX_DRAIN_DELAY_MS),
+    accepts: `milliseconds from 0 to ${MAX_DRAIN_DELAY_MS}`,
+  },
+  logLevel: {
+    option: option(
+      '--log-level <level>',
+      'SHORTLINK_LOG_LEVEL',
+      'how much is logged; debug adds redirects and probes',
+      'info',
+    ),
+    parse: (text) => (isLogLevel(text) ? { value: text } : undefined),
+    accepts: `one of ${LOG_LEVELS.join(', ')}`,
+  },
+  metricsToken: {
+    option: option(
+      '--metrics-token',
+      'SHORTLINK_METRICS_TOKEN',
+      'bearer token that /metrics asks for (default: it answers this machine only)',
+    ),
+    parse: parseToken,
+    accepts: TOKEN,
+    shown: () => '***',
+  },
+  tlsAskToken: {
+    option: option(
+      '--tls-ask-token',
+      'SHORTLINK_TLS_ASK_TOKEN',
+      'token that /internal/tls-check asks for (default: it answers this machine only)',
+    ),
+    parse: parseToken,
+    accepts: TOKEN,
+    shown: () => '***',
+  },
+} as const satisfies { [K in keyof Settings]: Declaration<Settings[K]> };
+
+/** Settings that have no flag. */
+const WITHOUT_FLAG: readonly (keyof Settings)[] = ['metricsToken', 'tlsAskToken'];
+
+/** The flags of a command: of every setting that has one, or of these. */
+export function settingOptions(names: readonly string[] = Object.keys(SETTINGS)): Option[] {
+  return Object.entries(SETTINGS)
+    .filter(([name]) => names.includes(name) && !WITHOUT_FLAG.some((secret) => secret === name))
+    .map(([, { option }]) => option);
+}
+
+/** What the command line says of settings. Variables are left to {@link readSettings}, which knows about files. */
+export function flagsOf(command: Command): RawSettings {
+  const given = Object.entries(command.opts<RawSettings>());
+  return Object.fromEntries(given.filter(([name]) => command.getOptionValueSource(name) === 'cli'));
+}
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Settings from flags, then the environment, then the defaults. `<VARIABLE>_FILE` names a file that holds the value. An empty
+ * variable counts as not set.
+ *
+ * @throws ConfigError for the first value that can't be used
+ */
+export function readSettings(flags: RawSettings, env: Env): Settings {
+  const read = <T>({ option, parse, accepts, shown }: Declaration<T>): T => {
+    const { name, text } = given(option, flags, env);
+    const parsed = parse(text);
+    if (parsed !== undefined) return parsed.value;
+    const value = JSON.stringify(shown === undefined ? text : shown(text));
+    throw new ConfigError(`${name} is ${value}; expected ${accepts}`);
+  };
+  return {
+    database: read(SETTINGS.database),
+    host: read(SETTINGS.host),
+    port: read(SETTINGS.port),
+    publicUrl: read(SETTINGS.publicUrl),
+    rootUrl: read(SETTINGS.rootUrl),
+    notFoundUrl: read(SETTINGS.notFoundUrl),
+    logLevel: read(SETTINGS.logLevel),
+    targetAllow: read(SETTINGS.targetAllow),
+    targetDeny: read(SETTINGS.targetDeny),
+    drainDelayMs: read(SETTINGS.drainDelayMs),
+    metricsToken: read(SETTINGS.metricsToken),
+    tlsAskToken: read(SETTINGS.tlsAskToken),
+  };
+}
+
+/** The text of a setting, and what a person knows it by. */
+function given(option: Option, flags: RawSettings, env: Env): { name: string; text: string } {
+  const raw: Readonly<Record<string, string | undefined>> = flags;
+  const flag = raw[option.attributeName()];
+  if (flag !== undefined) return { name: option.long ?? option.name(), text: flag };
+  const variable = option.envVar ?? '';
+  const fileVariable = `${variable}_FILE`;
+  const [text, file] = [env[variable], env[fileVariable]];
+  if (!file) return { name: variable, text: text || String(option.defaultValue ?? '') };
+  if (text) throw new ConfigError(`${variable} and ${fileVariable} are both set; expected one`);
+  try {
+    return { name: fileVariable, text: readFileSync(file, 'utf8').replace(/\r?\n$/, '') };
+  } catch (error) {
+    const reason = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
+    throw new ConfigError(
+      `${fileVariable} is ${JSON.stringify(file)}; expected a file that can be read${reason}`,
+    );
+  }
+}
+
+function option(flags: string, variable: string, description: string, fallback?: string): Option {
+  return new Option(flags, description).env(variable).default(fallback);
+}
+
+function parseDatabase(text: string): { value: DatabaseSetting } | undefined {
+  const path = /^sqlite:(?:\/\/)?(.+)$/i.exec(text)?.[1];
+  // `sqlite:postgres://user:password@host` is no file, and errors name files.
+  if (path !== undefined) {
+    return path.includes('://') ? undefined : { value: { engine: 'sqlite', path } };
+  }
+  const url = /^postgres(?:ql)?:\/\//i.test(text) ? URL.parse(text) : null;
+  // More than a name in the path comes of an `@` or `/` in the password that should be percent-encoded.
+  if (url === null || !/^\/[^/@]+$/.test(url.pathname)) return undefined;
+  return isDecodable(url) ? { value: { engine: 'postgres', url: text } } : undefined;
+}
+
+/** The driver decodes user and password, and its complaint about a stray `%` would name no setting. */
+function isDecodable({ username, password, pathname }: URL): boolean {
+  try {
+    return decodeURIComponent(username + password + pathname) !== '';
+  } catch {
+    return false;
+  }
+}
+
+function parseWhole(text: string, max: number): { value: number } | undefined {
+  const value = /^\d{1,6}$/.test(text) ? Number(text) : Number.NaN;
+  return value <= max ? { value } : undefined;
+}
+
+function parseOrigin(text: string): { value: string | undefined } | undefined {
+  if (text === '') return { value: undefined };
+  const url = parseHttp(text);
+  return url !== null && url.href === `${url.origin}/` ? { value: url.origin } : undefined;
+}
+
+function parseWebUrl(text: string): { value: string | undefined } | undefined {
+  if (text === '') return { value: undefined };
+  const url = parseHttp(text);
+  return url !== null && url.username === '' && url.password === ''
+    ? { value: url.href }
+    : undefined;
+}
+
+function parseHttp(text: string): URL | null {
+  const url = URL.parse(text);
+  return url !== null && /^https?:$/.test(url.protocol) ? url : null;
+}
+
+function parseHosts(text: string): { value: string[] } | undefined {
+  const hosts = parseHostList(text);
+  return hosts && { value: hosts };
+}
+
+/** RFC 6750 section 2.1. */
+function parseToken(text: string): { value: string | undefined } | undefined {
+  if (text === '') return { value: undefined };
+  return /^[\w.~+/-]{16,}=*$/.test(text) ? { value: text } : undefined;
+}
+
+/**
+ * The address of a database as it may be shown. A mistyped one can have its password in any place, so only the scheme is
+ * shown, and after it what looks like a path and nothing else.
+ */
+function withoutSecrets(text: string): string {
+  const scheme = /^[a-z][a-z\d+.-]*:(?:\/\/)?/i.exec(text)?.[0] ?? '';
+  const rest = text.slice(scheme.length);
+  return scheme + (rest === '' || /^\.{0,2}\/[\w./-]*$/.test(rest) ? rest : '***');
+}
+
+/** Origin of short URLs: the setting, or the address that the server listens on. */
+export function publicUrlOf({
+  publicUrl,
+  host,
+  port,
+}: Pick<Settings, 'publicUrl' | 'host' | 'port'>): string {
+  // A server that listens on every address is reached by name, not under the address that means "every".
+  const reachable = host === '0.0.0.0' || host === '::' ? 'localhost' : host;
+  return publicUrl ?? httpOrigin(reachable, port);
+}
+
+/** `http://host:port` of an address, with the brackets IPv6 needs. */
+export function httpOrigin(host: string, port: number): string {
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}

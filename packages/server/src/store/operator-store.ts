@@ -1,0 +1,136 @@
+import {
+  type Link,
+  type Permission,
+  PLAN_LIMITS,
+  type Plan,
+  type PlanLimits,
+} from '@shortlink/sdk/wire';
+import type { Account, ApiKey, Domain, Outcome } from './store.ts';
+
+/** What only the operator's commands do: accounts, keys, domains, and finding links. Part of `Store`. */
+export interface OperatorStore {
+  createAccount(input: {
+    name: string;
+    plan: Plan;
+    limits: PlanLimits;
+    now: number;
+  }): Promise<Account>;
+  /** Oldest first. */
+  listAccounts(): Promise<Account[]>;
+  findAccount(id: string): Promise<Account | undefined>;
+  /** Holds for the next request of the account, on every instance. `undefined` for an unknown account. */
+  updateAccount(input: { id: string; change: AccountChange }): Promise<Account | undefined>;
+  /**
+   * The keys of a disabled account are refused and its links don't redirect; nothing is deleted. `undefined` for an unknown
+   * account. Disabling again keeps the first time.
+   */
+  setAccountDisabled(input: {
+    id: string;
+    disabled: boolean;
+    now: number;
+  }): Promise<Account | undefined>;
+
+  /**
+   * Checks the plan's number of API keys and inserts, in one step. Keys that are revoked, expired or replaced don't count in
+   * the plan.
+   */
+  createKey(input: NewKey & { accountId: string }): Promise<Outcome<ApiKey>>;
+  /** Keys that are not revoked, oldest first: also expired and replaced ones. */
+  listKeys(accountId: string): Promise<ApiKey[]>;
+  /** False when there is no such key, or it is revoked already. A revoked key no longer counts in the plan. */
+  revokeKey(keyId: string, now: number): Promise<boolean>;
+  /**
+   * Inserts a key with the name and permissions of this one, and lets this one end after `graceMs`, in one step. The old key
+   * no longer counts in the plan, so that an account with all its keys in use can rotate each of them.
+   */
+  rotateKey(input: KeyRotation): Promise<RotationOutcome>;
+  /** Remembers when a key was last used. It may be lost in a crash. Unknown keys are ignored. */
+  recordKeyUse(keyId: string, now: number): Promise<void>;
+
+  /**
+   * `undefined` when the hostname is taken, by any account. A hostname that its own account removed before gets its old id and
+   * links back; one that another account removed becomes a new domain, and the old links stay without a host.
+   */
+  addDomain(input: {
+    hostname: string;
+    accountId: string;
+    now: number;
+  }): Promise<Domain | undefined>;
+  /** Oldest first, without removed ones. */
+  listDomains(): Promise<Domain[]>;
+  /**
+   * Takes a hostname out of service: no link can be created on it, and its links are inactive. A domain that has links is
+   * removed with `force` only.
+   */
+  removeDomain(input: { hostname: string; force: boolean; now: number }): Promise<DomainRemoval>;
+
+  /** Links of an account, newest first, after the one with the id `cursor`. It may read every link of the service. */
+  listLinks(input: LinkSearch): Promise<Link[]>;
+}
+
+/** What is to be different; what is left out stays. Limits are of the Custom plan only. */
+export interface AccountChange {
+  name?: string | undefined;
+  plan?: Plan | undefined;
+  limits?: Partial<PlanLimits> | undefined;
+}
+
+export interface NewKey {
+  name: string;
+  permissions: readonly Permission[];
+  /** SHA-256 of the key. */
+  hash: Uint8Array;
+  /** The key is refused from then on, in milliseconds since the epoch. @default never */
+  expiresAt?: number | undefined;
+  now: number;
+}
+
+export interface KeyRotation {
+  keyId: string;
+  /** SHA-256 of the new key. */
+  hash: Uint8Array;
+  /** How long the old key stays valid, in milliseconds. An earlier end of its own stays. */
+  graceMs: number;
+  /** End of the new key. @default that of the old one */
+  expiresAt?: number | undefined;
+  now: number;
+}
+
+export type RotationOutcome =
+  | { ok: true; value: ApiKey }
+  /** `ended`: no such key, or it is revoked or expired. `rotated`: it has been replaced already. */
+  | { ok: false; reason: 'ended' | 'rotated' };
+
+export type DomainRemoval =
+  | { ok: true; value: Domain }
+  | { ok: false; reason: 'unknown' | 'has_links' };
+
+export interface LinkSearch {
+  accountId: string;
+  /** Text that the code, the target URL or the title contains, in upper or lower case. @default every link */
+  query?: string | undefined;
+  limit: number;
+  /** UUID of the last link that was seen. */
+  cursor?: string | undefined;
+}
+
+/** The account after a change. A new plan brings its own limits; `limits` replace some of them. */
+export function changedAccount(account: Account, { name, plan, limits }: AccountChange): Account {
+  const planned = plan !== undefined && plan !== account.plan ? PLAN_LIMITS[plan] : account.limits;
+  return {
+    ...account,
+    name: name ?? account.name,
+    plan: plan ?? account.plan,
+    limits: { ...planned, ...limits },
+  };
+}
+
+/** The earlier of two ends; `undefined` and `null` mean never. */
+export function earlier(one: number | null | undefined, other: number): number {
+  return Math.min(one ?? other, other);
+}
+
+/** A time of the database as it is shown. */
+export function isoTime(ms: number | null | undefined): string | undefined {
+  return ms === null || ms === undefined ? undefined : new Date(ms).toISOString();
+}

@@ -1,0 +1,54 @@
+import { chmod, readdir, stat, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import process from 'node:process';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { NOW, newCaller, newLink, PUBLIC_URL } from '../contract/fixtures.ts';
+import { openSqliteStore } from './index.ts';
+import { useDatabasePath } from './temp-database.test-suite.ts';
+
+const path = useDatabasePath();
+
+let umask: number;
+beforeEach(() => {
+  // What most systems have: new files can be read by everybody.
+  umask = process.umask(0o022);
+});
+afterEach(() => {
+  process.umask(umask);
+});
+
+/** Opens the store, writes to it, and tells the permissions of every file there is meanwhile. */
+async function modesInUse(): Promise<Record<string, string>> {
+  const store = await openSqliteStore({ path: path(), publicUrl: PUBLIC_URL });
+  const caller = await newCaller(store);
+  await store.createLink({ caller, input: newLink(), now: NOW });
+  const folder = dirname(path());
+  const modes = await Promise.all(
+    (await readdir(folder)).map(async (name) => {
+      const { mode } = await stat(join(folder, name));
+      return [name, (mode & 0o777).toString(8)] as const;
+    }),
+  );
+  await store.close();
+  return Object.fromEntries(modes);
+}
+
+const PRIVATE = { 'shortlink.db': '600', 'shortlink.db-wal': '600', 'shortlink.db-shm': '600' };
+
+test('a new database and the files beside it can be read by their owner only', async () => {
+  expect(await modesInUse()).toEqual(PRIVATE);
+});
+
+test('a database that others could read is taken away from them, with the files beside it', async () => {
+  const store = await openSqliteStore({ path: path(), publicUrl: PUBLIC_URL });
+  await newCaller(store);
+  for (const suffix of ['', '-wal', '-shm']) await chmod(`${path()}${suffix}`, 0o644);
+  expect(await modesInUse()).toEqual(PRIVATE);
+  await store.close();
+});
+
+test('a file that is no database is refused as before', async () => {
+  await writeFile(path(), 'no database, but text that is longer than its header'.repeat(20));
+  const opening = openSqliteStore({ path: path(), publicUrl: PUBLIC_URL });
+  await expect(opening).rejects.toThrow('is not an SQLite database');
+});

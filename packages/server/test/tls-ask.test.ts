@@ -1,0 +1,84 @@
+import { describe, expect, test } from 'vitest';
+import { addDomain } from '../src/admin/domains.ts';
+import { createApp } from '../src/app.ts';
+import { Fixture, PUBLIC_URL } from './fixture.ts';
+
+const LOCAL = { incoming: { socket: { remoteAddress: '127.0.0.1' } } };
+const REMOTE = { incoming: { socket: { remoteAddress: '203.0.113.9' } } };
+const TOKEN = 'a.long-enough_token';
+
+/** Asks whether a host is served, as a proxy does. */
+async function prepare(tlsAskToken?: string) {
+  const { store } = await Fixture.open();
+  let now = Date.now();
+  const app = createApp({ store, publicUrl: PUBLIC_URL, tlsAskToken, now: () => now });
+  const account = { name: 'x', plan: 'custom', now } as const;
+  const limits = {
+    requests_per_minute: null,
+    requests_per_day: null,
+    requests_per_month: null,
+    links: null,
+    api_keys: null,
+    batch_size: null,
+  };
+  const { id } = await store.createAccount({ ...account, limits });
+  await addDomain(store, { hostname: 'go.example', accountId: id, now });
+  return {
+    store,
+    later: () => {
+      now += 1_001;
+    },
+    ask: async (query: string, from: object = LOCAL, headers: Record<string, string> = {}) => {
+      const url = `http://127.0.0.1:8787/internal/tls-check${query}`;
+      return (await app.fetch(new Request(url, { headers }), from)).status;
+    },
+  };
+}
+
+describe('whether a host is served', () => {
+  test('is answered for registered domains and the public URL, in any spelling, and no other', async () => {
+    const { ask } = await prepare();
+    for (const host of ['go.example', 'GO.Example.', 'sho.rt', 'SHO.RT']) {
+      expect(await ask(`?domain=${host}`), host).toBe(200);
+    }
+    for (const host of ['example', 'x.go.example', 'go.example.org', '', 'a%20b', '*.example']) {
+      expect(await ask(`?domain=${host}`), host).toBe(404);
+    }
+    expect(await ask('')).toBe(404);
+  });
+
+  test('follows the list of domains, and asks the store at most once a second', async () => {
+    const { store, ask, later } = await prepare();
+    let reads = 0;
+    const listDomains = store.listDomains.bind(store);
+    store.listDomains = () => {
+      reads += 1;
+      return listDomains();
+    };
+    for (let n = 0; n < 100; n += 1) await ask(`?domain=${n}.example`);
+    expect(reads).toBe(1);
+    await store.removeDomain({ hostname: 'go.example', force: false, now: Date.now() });
+    later();
+    expect(await ask('?domain=go.example')).toBe(404);
+  });
+
+  test.each([
+    ['from elsewhere', REMOTE, {}],
+    ['through a proxy', LOCAL, { 'X-Forwarded-For': '203.0.113.9' }],
+    ['without a socket', {}, {}],
+  ])('%s is 403, for a registered host as for any', async (_, from, headers) => {
+    const { ask } = await prepare();
+    for (const host of ['go.example', 'sho.rt', 'other.example']) {
+      expect(await ask(`?domain=${host}`, from, headers)).toBe(403);
+    }
+  });
+
+  test('with a token it is answered to whoever has it', async () => {
+    const { ask } = await prepare(TOKEN);
+    expect(await ask(`?token=${TOKEN}&domain=go.example`, REMOTE)).toBe(200);
+    expect(await ask(`?token=${TOKEN}&domain=other.example`, REMOTE)).toBe(404);
+    for (const token of ['', '?token=', '?token=a.long-enough_tokex']) {
+      expect(await ask(`${token || '?'}&domain=go.example`, LOCAL)).toBe(403);
+    }
+  });
+});
