@@ -1,6 +1,7 @@
 import { ROUTES } from '@shortlink/sdk/wire';
 import { Hono } from 'hono';
 import { methodNotAllowed as methodNotAllowedMiddleware } from 'hono/method-not-allowed';
+import { type OwnHosts, ownHostsOf } from './domain/own-hosts.ts';
 import { methodNotAllowed, notFound } from './domain/problem.ts';
 import { EVERY_TARGET_HOST, type TargetHosts, targetHostMatcher } from './domain/target-hosts.ts';
 import type { Logger } from './logger.ts';
@@ -17,7 +18,6 @@ import { measure } from './middleware/measure.ts';
 import { requestId } from './middleware/request-id.ts';
 import { requirePermission } from './middleware/require-permission.ts';
 import { SECURITY_HEADERS, securityHeaders } from './middleware/security-headers.ts';
-import { createOwnHosts } from './own-hosts.ts';
 import { analytics } from './routes/analytics.ts';
 import { createBatch } from './routes/create-batch.ts';
 import { createLink } from './routes/create-link.ts';
@@ -27,7 +27,7 @@ import { getUsage } from './routes/get-usage.ts';
 import { health, readiness } from './routes/health.ts';
 import { metricsRoute } from './routes/metrics.ts';
 import { openApi } from './routes/openapi.ts';
-import { redirect } from './routes/redirect.ts';
+import { REDIRECT_ROUTE, redirect } from './routes/redirect.ts';
 import type { Redirect, Store } from './store/store.ts';
 
 export interface AppOptions {
@@ -51,6 +51,8 @@ export interface AppOptions {
   onClick?: ((code: string) => void) | undefined;
   /** Looks a code up, perhaps in a cache. @default the store's own look-up */
   findRedirect?: ((code: string) => Promise<Redirect | undefined>) | undefined;
+  /** The hosts that the service answers on, perhaps from memory. @default the store is asked for the custom domains */
+  ownHosts?: (() => OwnHosts | Promise<OwnHosts>) | undefined;
   /** `true` makes `/readyz` answer 503. @default never */
   isDraining?: (() => boolean) | undefined;
 }
@@ -101,7 +103,7 @@ export function createApp(options: AppOptions): Hono<AppEnv> {
     secured,
     metricsRoute({ metrics: deps.metrics, token: options.metricsToken }),
   );
-  app.get('/:code', redirect(deps));
+  app.get(REDIRECT_ROUTE, redirect(deps));
   return app;
 }
 
@@ -112,7 +114,7 @@ function toDeps(options: AppOptions): RouteDeps {
     store,
     metrics,
     now,
-    ownHosts: createOwnHosts(store, publicUrl, now),
+    ownHosts: options.ownHosts ?? (async () => ownHostsOf(publicUrl, await store.listDomains())),
     isAllowedHost: targetHostMatcher(options.targetHosts ?? EVERY_TARGET_HOST),
     runOnce: createRunOnce(),
     onJobAccepted: options.onJobAccepted ?? (() => undefined),

@@ -3,6 +3,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { getRequestListener, RequestError } from '@hono/node-server';
 import { httpOrigin } from './config.ts';
+import type { RedirectNow } from './http/fast-redirect.ts';
 
 /** How long requests in flight may take to end once the server is told to stop. */
 const DRAIN_TIMEOUT_MS = 10_000;
@@ -30,8 +31,8 @@ export interface ListenOptions {
 export interface Listener {
   /** `http://host:port` that it listens on. */
   url: string;
-  /** Sets what answers; until then requests wait. */
-  answerWith: (fetch: Fetch) => void;
+  /** Sets what answers; until then requests wait. What `redirectNow` doesn't answer goes to `fetch`. */
+  answerWith: (fetch: Fetch, redirectNow?: RedirectNow) => void;
   /**
    * Accepts nothing new, lets the requests in flight end, then closes every connection.
    *
@@ -56,20 +57,25 @@ export async function listen(
   const provided = new Promise<Fetch>((resolve) => {
     provide = resolve;
   });
+  let redirectNow: RedirectNow = () => false;
   let fetch: Fetch = async (request, node) => (await provided)(request, node);
+  const answerByFetch = getRequestListener((request, node) => fetch(request, node), {
+    errorHandler: answerUnroutable,
+    overrideGlobalObjects,
+  });
   const server = createServer(
     { headersTimeout: HEADERS_TIMEOUT_MS, requestTimeout: REQUEST_TIMEOUT_MS },
-    getRequestListener((request, node) => fetch(request, node), {
-      errorHandler: answerUnroutable,
-      overrideGlobalObjects,
-    }),
+    (request, response) => {
+      if (!redirectNow(request, response)) answerByFetch(request, response);
+    },
   );
   server.keepAliveTimeout = KEEP_ALIVE_TIMEOUT_MS;
   server.listen(port, host);
   await once(server, 'listening');
   return {
     url: httpOrigin(host, portOf(server)),
-    answerWith: (answer) => {
+    answerWith: (answer, fast) => {
+      if (fast !== undefined) redirectNow = fast;
       fetch = answer;
       provide(answer);
     },

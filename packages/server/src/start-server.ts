@@ -58,7 +58,7 @@ async function serve(
     metricsToken: settings.metricsToken,
   });
   await service.start();
-  listener.answerWith(service.fetch);
+  listener.answerWith(service.fetch, service.redirectNow);
   logger.info({ url: listener.url, public_url: publicUrl }, 'serving');
   return {
     url: listener.url,

@@ -1,7 +1,7 @@
+import type { OwnHosts } from '../domain/own-hosts.ts';
 import type { IsAllowedHost } from '../domain/target-hosts.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { RunOnce } from '../middleware/idempotency.ts';
-import type { OwnHosts } from '../own-hosts.ts';
 import type { Redirect, Store } from '../store/store.ts';
 
 /** What the routes are made of; {@link createApp} puts it together. */
@@ -9,7 +9,7 @@ export interface RouteDeps {
   store: Store;
   metrics: Metrics;
   now: () => number;
-  ownHosts: () => Promise<OwnHosts>;
+  ownHosts: () => OwnHosts | Promise<OwnHosts>;
   isAllowedHost: IsAllowedHost;
   runOnce: RunOnce;
   onJobAccepted: (jobId: string) => void;

@@ -10,6 +10,7 @@ import type {
   CreateRequest,
   Domain,
   JobProgress,
+  LinkChanges,
   NewLink,
   Outcome,
   Redirect,
@@ -27,7 +28,7 @@ import {
   ownedDomains,
 } from './queries/accounts.ts';
 import { findJob, pendingJobs } from './queries/jobs.ts';
-import { findLink, findRedirect } from './queries/links.ts';
+import { findLink, findRedirect, linkChanges } from './queries/links.ts';
 import { usage } from './queries/usage.ts';
 import type { Writer } from './writer.ts';
 
@@ -132,6 +133,10 @@ export class SqliteStore implements Store {
     return findRedirect(this.#reader, code);
   }
 
+  async linkChanges(since: number): Promise<LinkChanges> {
+    return linkChanges(this.#reader, since);
+  }
+
   addClicks(clicks: ReadonlyMap<string, number>): Promise<void> {
     return this.#writer.submit('addClicks', clicks);
   }
@@ -156,6 +161,10 @@ export class SqliteStore implements Store {
 
   async ping(): Promise<void> {
     this.#reader.get('SELECT 1 FROM schema_migrations LIMIT 1');
+  }
+
+  isHealthy(): boolean {
+    return true;
   }
 
   async close(): Promise<void> {
