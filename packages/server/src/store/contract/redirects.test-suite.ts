@@ -66,7 +66,9 @@ export function testRedirects(useStore: UseStore): void {
     expect((await store().linkChanges(newest.latest)).changed).toBe('all');
   });
 
-  test('who missed too many changes, or asks another database, is told that all may have changed', async () => {
+  test('who missed too many changes, or asks another database, is told that all may have changed', {
+    timeout: 30_000,
+  }, async () => {
     const { code } = await createLink(store());
     const { latest } = await store().linkChanges(0);
     for (let n = 0; n < 10; n += 1) {

@@ -18,7 +18,6 @@ import type {
   StoredJob,
 } from '../store.ts';
 import type { Database } from './database.ts';
-import type { Input } from './operations/operations.ts';
 import {
   findAccount,
   findKeyByHash,
@@ -51,7 +50,7 @@ export class SqliteStore implements Store {
     this.#shortUrl = parts.shortUrl;
   }
 
-  createAccount(input: Input<'createAccount'>): Promise<Account> {
+  createAccount(input: Parameters<Store['createAccount']>[0]): Promise<Account> {
     return this.#writer.submit('createAccount', input);
   }
 
@@ -63,7 +62,7 @@ export class SqliteStore implements Store {
     return findAccount(this.#reader, id);
   }
 
-  createKey(input: Input<'createKey'>): Promise<Outcome<ApiKey>> {
+  createKey(input: Parameters<Store['createKey']>[0]): Promise<Outcome<ApiKey>> {
     return this.#writer.submit('createKey', input);
   }
 
@@ -72,10 +71,10 @@ export class SqliteStore implements Store {
   }
 
   revokeKey(keyId: string, now: number): Promise<boolean> {
-    return this.#writer.submit('revokeKey', { keyId, now });
+    return this.#writer.submit('revokeKey', keyId, now);
   }
 
-  addDomain(input: Input<'addDomain'>): Promise<Domain | undefined> {
+  addDomain(input: Parameters<Store['addDomain']>[0]): Promise<Domain | undefined> {
     return this.#writer.submit('addDomain', input);
   }
 
@@ -88,11 +87,11 @@ export class SqliteStore implements Store {
   }
 
   admit(caller: Caller, now: number): Promise<Admission> {
-    return this.#writer.submit('admit', { caller, now });
+    return this.#writer.submit('admit', caller, now);
   }
 
   refund(caller: Caller, now: number): Promise<void> {
-    return this.#writer.submit('refund', { caller, now });
+    return this.#writer.submit('refund', caller, now);
   }
 
   createLink(request: CreateRequest<NewLink>): Promise<CreateOutcome<Link>> {
@@ -122,7 +121,7 @@ export class SqliteStore implements Store {
   }
 
   runJobChunk(jobId: string, now: number): Promise<JobProgress> {
-    return this.#writer.submit('runJobChunk', { jobId, now });
+    return this.#writer.submit('runJobChunk', jobId, now);
   }
 
   async findJob(accountId: string, jobId: string): Promise<StoredJob | undefined> {
@@ -146,7 +145,7 @@ export class SqliteStore implements Store {
   }
 
   setLinkActive(code: string, active: boolean): Promise<Link | undefined> {
-    return this.#writer.submit('setLinkActive', { code, active });
+    return this.#writer.submit('setLinkActive', code, active);
   }
 
   async usage(accountId: string, now: number): Promise<Usage> {
@@ -155,8 +154,8 @@ export class SqliteStore implements Store {
 
   /** In bounded steps, between which other writes get their turn; each step is atomic. */
   async prune(now: number): Promise<void> {
-    let step = await this.#writer.submit('pruneSome', { now });
-    while (!step.done) step = await this.#writer.submit('pruneSome', { now });
+    let step = await this.#writer.submit('pruneSome', now);
+    while (!step.done) step = await this.#writer.submit('pruneSome', now);
   }
 
   async ping(): Promise<void> {

@@ -33,8 +33,8 @@ async function openParts(draw: () => string = generateCode) {
   return { db, core, store, caller };
 }
 
-function createRequest(id: number, caller: Caller) {
-  return { id, name: 'createLink', input: { caller, input: newLink(id), now: NOW } } as const;
+function createRequest(id: number, caller: Caller): WriteRequest {
+  return { id, name: 'createLink', args: [{ caller, input: newLink(id), now: NOW }] };
 }
 
 test('writes that arrive together are committed together', async () => {
@@ -61,11 +61,11 @@ test('admissions are answered before creates, clicks after them, and all before 
   const answered: number[][] = [];
   core.run(
     [
-      { id: 1, name: 'runJobChunk', input: { jobId: await newJob(store, caller, 101), now: NOW } },
-      { id: 2, name: 'addClicks', input: new Map([['x', 1]]) },
+      { id: 1, name: 'runJobChunk', args: [await newJob(store, caller, 101), NOW] },
+      { id: 2, name: 'addClicks', args: [new Map([['x', 1]])] },
       createRequest(3, caller),
       createRequest(4, caller),
-      { id: 5, name: 'admit', input: { caller, now: NOW } },
+      { id: 5, name: 'admit', args: [caller, NOW] },
     ],
     (replies) => answered.push(replies.map((reply) => reply.id)),
   );
@@ -77,7 +77,7 @@ test('of the work in the background one piece is run, so that what arrives meanw
   const { core, caller, store } = await openParts();
   const jobId = await newJob(store, caller, 1_500);
   const chunk = (id: number) =>
-    ({ id, name: 'runJobChunk', input: { jobId, now: NOW } }) as const satisfies WriteRequest;
+    ({ id, name: 'runJobChunk', args: [jobId, NOW] }) satisfies WriteRequest;
   const answered: number[] = [];
   const run = (requests: WriteRequest[]) =>
     core.run(requests, (replies) => answered.push(...replies.map((reply) => reply.id)));
@@ -88,11 +88,43 @@ test('of the work in the background one piece is run, so that what arrives meanw
   await store.close();
 });
 
+test('counters of a transaction are written once, however many requests count in it', async () => {
+  const { db, core, caller, store } = await openParts();
+  const run = vi.spyOn(db, 'run');
+  const admissions = (count: number) =>
+    Array.from({ length: count }, (_, id): WriteRequest => {
+      return { id, name: 'admit', args: [caller, NOW] };
+    });
+  core.run(admissions(1), () => undefined);
+  const forOne = run.mock.calls.length;
+  core.run(admissions(200), () => undefined);
+  expect(run.mock.calls.length).toBe(2 * forOne);
+  run.mockClear();
+  core.run(
+    Array.from({ length: 50 }, (_, id) => createRequest(id, caller)),
+    () => undefined,
+  );
+  const inserts = run.mock.calls.filter(([sql]) => sql.includes('INTO links'));
+  expect(inserts).toHaveLength(50);
+  expect(run.mock.calls.length - inserts.length).toBeLessThanOrEqual(2);
+  const { requests, links, keys } = await store.usage(caller.accountId, NOW);
+  expect([requests.minute.used, requests.month.used, links.used]).toEqual([201, 201, 50]);
+  expect(keys[0]).toMatchObject({
+    requests: { minute: 201, day: 201 },
+    history: [{ requests: 201, refused: 0, links: 50 }],
+  });
+  await store.close();
+});
+
 test('a write that fails takes none of its group with it, and leaves nothing of itself', async () => {
   const { core, caller, store } = await openParts();
   const replies: WriteReply[] = [];
   const input = [newLink(), newLink(1, { domain_id: 'dom_nobody' })];
-  const failing = { id: 2, name: 'createBatch', input: { caller, input, now: NOW } } as const;
+  const failing = {
+    id: 2,
+    name: 'createBatch',
+    args: [{ caller, input, now: NOW }],
+  } satisfies WriteRequest;
   core.run([createRequest(1, caller), failing, createRequest(3, caller)], (some) =>
     replies.push(...some),
   );

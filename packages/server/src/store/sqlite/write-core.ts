@@ -1,10 +1,15 @@
 import { StoreError, type StoreErrorReason } from '../store-error.ts';
-import { perform } from './operations/index.ts';
-import type { Input, OperationContext, OperationName } from './operations/operations.ts';
+import { Counters } from './operations/counters.ts';
+import {
+  type Args,
+  type OperationContext,
+  type OperationName,
+  perform,
+} from './operations/operations.ts';
 
 /** One write, as it is posted to the writer. */
 export type WriteRequest = {
-  [N in OperationName]: { id: number; name: N; input: Input<N> };
+  [N in OperationName]: { id: number; name: N; args: Args<N> };
 }[OperationName];
 
 /** Its answer. Errors are posted as plain data: a class doesn't survive the way between threads. */
@@ -39,10 +44,10 @@ function kindOf(name: OperationName): Kind {
  * for the disk, and so a hundred writes wait once. One that fails takes no other with it.
  */
 export class WriteCore {
-  readonly #context: OperationContext;
+  readonly #context: Omit<OperationContext, 'counters'>;
   #synchronous: 'FULL' | 'NORMAL' | undefined;
 
-  constructor(context: OperationContext) {
+  constructor(context: Omit<OperationContext, 'counters'>) {
     this.#context = context;
   }
 
@@ -87,17 +92,22 @@ export class WriteCore {
   #performAll(requests: readonly WriteRequest[]): WriteReply[] {
     const { db } = this.#context;
     try {
-      return requests.map((request) => this.#perform(request));
+      return this.#perform(requests);
     } catch (error) {
       if (requests.length === 1) throw error;
       db.rollback();
       db.exec('BEGIN IMMEDIATE');
-      return requests.map((request) => this.#attempt(request));
+      return requests.flatMap((request) => this.#performAlone(request));
     }
   }
 
-  #perform({ id, name, input }: WriteRequest): WriteReply {
-    return { id, ok: true, value: perform(this.#context, name, input) };
+  #perform(requests: readonly WriteRequest[]): WriteReply[] {
+    const context = { ...this.#context, counters: new Counters(this.#context.db) };
+    const replies = requests.map(({ id, name, args }): WriteReply => {
+      return { id, ok: true, value: perform(context, name, args) };
+    });
+    context.counters.flush();
+    return replies;
   }
 
   /** A disk that fails in mid-commit may hold all of it: recovery after a crash would find it and keep it. */
@@ -113,13 +123,13 @@ export class WriteCore {
   }
 
   /** Throws when the whole transaction is lost, as SQLite does on its own when the disk is full. */
-  #attempt(request: WriteRequest): WriteReply {
+  #performAlone(request: WriteRequest): WriteReply[] {
     const { db } = this.#context;
     db.exec('SAVEPOINT one_write');
     try {
-      const reply = this.#perform(request);
+      const replies = this.#perform([request]);
       db.exec('RELEASE one_write');
-      return reply;
+      return replies;
     } catch (error) {
       try {
         db.exec('ROLLBACK TO one_write');
@@ -127,7 +137,7 @@ export class WriteCore {
       } catch {
         throw error;
       }
-      return failure(request.id, error);
+      return [failure(request.id, error)];
     }
   }
 

@@ -1,61 +1,43 @@
-import type { BatchResultItem, Link, Permission, Plan, PlanLimits } from '@shortlink/sdk/wire';
-import type {
-  AcceptedJob,
-  Account,
-  Admission,
-  ApiKey,
-  Caller,
-  CreateOutcome,
-  CreateRequest,
-  Domain,
-  JobProgress,
-  NewLink,
-  Outcome,
-} from '../../store.ts';
+import type { AcceptedJob, CreateOutcome, CreateRequest, Store } from '../../store.ts';
 import type { Database } from '../database.ts';
+import { addDomain, createAccount, createKey, revokeKey } from './accounts.ts';
+import type { Counters } from './counters.ts';
+import { createBatch, createJob, createLink } from './create.ts';
+import { addClicks, setLinkActive } from './links.ts';
+import { pruneSome } from './prune.ts';
+import { admit, refund } from './requests.ts';
+import { runJobChunk } from './run-job-chunk.ts';
 
-/** Every write there is: what it is given and what it answers. Both sides can be posted between threads. */
-export interface Operations {
-  createAccount: {
-    input: { name: string; plan: Plan; limits: PlanLimits; now: number };
-    output: Account;
-  };
-  createKey: {
-    input: {
-      accountId: string;
-      name: string;
-      permissions: readonly Permission[];
-      hash: Uint8Array;
-      now: number;
-    };
-    output: Outcome<ApiKey>;
-  };
-  revokeKey: { input: { keyId: string; now: number }; output: boolean };
-  addDomain: {
-    input: { hostname: string; accountId: string; now: number };
-    output: Domain | undefined;
-  };
-  admit: { input: { caller: Caller; now: number }; output: Admission };
-  refund: { input: { caller: Caller; now: number }; output: undefined };
-  createLink: { input: CreateRequest<NewLink>; output: CreateOutcome<Link> };
-  createBatch: {
-    input: CreateRequest<readonly NewLink[]>;
-    output: CreateOutcome<BatchResultItem[]>;
-  };
-  createJob: { input: CreateRequest<JobInput>; output: CreateOutcome<AcceptedJob> };
-  runJobChunk: {
-    input: { jobId: string; now: number };
-    output: JobProgress;
-  };
-  addClicks: { input: ReadonlyMap<string, number>; output: undefined };
-  setLinkActive: { input: { code: string; active: boolean }; output: Link | undefined };
+/** Methods of the store that the writer carries out as they are called. */
+type DirectWrites = Pick<
+  Store,
+  | 'createAccount'
+  | 'createKey'
+  | 'revokeKey'
+  | 'addDomain'
+  | 'admit'
+  | 'refund'
+  | 'createLink'
+  | 'createBatch'
+  | 'runJobChunk'
+  | 'addClicks'
+  | 'setLinkActive'
+>;
+
+/** Every write there is. Arguments and results can be posted between threads. */
+type Writes = {
+  [N in keyof DirectWrites]: (
+    ...args: Parameters<DirectWrites[N]>
+  ) => Awaited<ReturnType<DirectWrites[N]>>;
+} & {
+  createJob: (request: CreateRequest<JobInput>) => CreateOutcome<AcceptedJob>;
   /** Deletes a bounded number of rows; `done` is false when there are more. */
-  pruneSome: { input: { now: number }; output: { done: boolean } };
-}
+  pruneSome: (now: number) => { done: boolean };
+};
 
-export type OperationName = keyof Operations;
-export type Input<N extends OperationName> = Operations[N]['input'];
-export type Output<N extends OperationName> = Operations[N]['output'];
+export type OperationName = keyof Writes;
+export type Args<N extends OperationName> = Parameters<Writes[N]>;
+export type Output<N extends OperationName> = ReturnType<Writes[N]>;
 
 /** The links of a job, cut into chunks where they arrived: texts are cheap to post, to store and to keep. */
 export interface JobInput {
@@ -69,10 +51,37 @@ export interface OperationContext {
   db: Database;
   shortUrl: (code: string, hostname: string | null) => string;
   generateCode: () => string;
+  /** The counters of this transaction, which are written at its end. */
+  counters: Counters;
 }
 
 /** One write, run inside a transaction that is committed by whoever calls it. It throws to be undone. */
 export type Operation<N extends OperationName> = (
   context: OperationContext,
-  input: Input<N>,
+  ...args: Args<N>
 ) => Output<N>;
+
+const operations: { readonly [N in OperationName]: Operation<N> } = {
+  createAccount,
+  createKey,
+  revokeKey,
+  addDomain,
+  admit,
+  refund,
+  createLink,
+  createBatch,
+  createJob,
+  runJobChunk,
+  addClicks,
+  setLinkActive,
+  pruneSome,
+};
+
+/** Runs one write by its name. */
+export function perform<N extends OperationName>(
+  context: OperationContext,
+  name: N,
+  args: Args<N>,
+): Output<N> {
+  return operations[name](context, ...args);
+}

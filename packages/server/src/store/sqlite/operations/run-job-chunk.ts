@@ -3,7 +3,7 @@ import { StoreError } from '../../store-error.ts';
 import { insertLinks, toResultItem } from './insert-links.ts';
 import type { Operation } from './operations.ts';
 
-export const runJobChunk: Operation<'runJobChunk'> = (context, { jobId, now }) => {
+export const runJobChunk: Operation<'runJobChunk'> = (context, jobId, now) => {
   const { db } = context;
   const job = db.get<{ account_id: string; total: number; processed: number }>(
     'SELECT account_id, total, processed FROM jobs WHERE id = ?',
