@@ -18,6 +18,7 @@ import type {
   StoredJob,
 } from '../store.ts';
 import type { Database } from './database.ts';
+import type { OpenedFile } from './open-file.ts';
 import {
   findAccount,
   findKeyByHash,
@@ -29,25 +30,29 @@ import {
 import { findJob, pendingJobs } from './queries/jobs.ts';
 import { findLink, findRedirect, linkChanges } from './queries/links.ts';
 import { usage } from './queries/usage.ts';
-import type { Writer } from './writer.ts';
+import type { WatchedWriter } from './watched-writer.ts';
 
 export interface SqliteStoreParts {
   /** Connection for reads, on the thread that asks: they take microseconds. */
   reader: Database;
-  writer: Writer;
+  writer: WatchedWriter;
   shortUrl: (code: string, hostname: string | null) => string;
+  /** The file of the database; `undefined` for one in memory. */
+  file?: OpenedFile | undefined;
 }
 
-/** The store on embedded SQLite: reads here, writes through the one {@link Writer}. */
+/** The store on embedded SQLite: reads here, writes through the one writer. */
 export class SqliteStore implements Store {
   readonly #reader: Database;
-  readonly #writer: Writer;
+  readonly #writer: WatchedWriter;
   readonly #shortUrl: SqliteStoreParts['shortUrl'];
+  readonly #file: OpenedFile | undefined;
 
   constructor(parts: SqliteStoreParts) {
     this.#reader = parts.reader;
     this.#writer = parts.writer;
     this.#shortUrl = parts.shortUrl;
+    this.#file = parts.file;
   }
 
   createAccount(input: Parameters<Store['createAccount']>[0]): Promise<Account> {
@@ -163,7 +168,7 @@ export class SqliteStore implements Store {
   }
 
   isHealthy(): boolean {
-    return true;
+    return this.#writer.isHealthy && this.#file?.isInPlace() !== false;
   }
 
   async close(): Promise<void> {

@@ -18,6 +18,7 @@ import { migrate } from './migrate.ts';
 import { migrations } from './migrations/index.ts';
 import { SqliteStore } from './sqlite-store.ts';
 import { useDatabasePath } from './temp-database.test-suite.ts';
+import { WatchedWriter } from './watched-writer.ts';
 import { WriteCore, type WriteReply, type WriteRequest } from './write-core.ts';
 
 const path = useDatabasePath();
@@ -28,7 +29,8 @@ async function openParts(draw: () => string = generateCode) {
   migrate(db, migrations, NOW);
   const shortUrl = shortUrlMaker(PUBLIC_URL);
   const core = new WriteCore({ db, generateCode: draw, shortUrl });
-  const store = new SqliteStore({ reader: db, writer: new InlineWriter(core), shortUrl });
+  const writer = new WatchedWriter(new InlineWriter(core));
+  const store = new SqliteStore({ reader: db, writer, shortUrl });
   const caller = await newCaller(store);
   return { db, core, store, caller };
 }
@@ -180,8 +182,11 @@ test('a full disk fails the writes with words, loses nothing, and is survived', 
   expect(String(failure)).toMatch(/no space is left/);
   expect(await linksUsed(store, caller)).toBe(created);
   expect(db.get('SELECT count(*) AS links FROM links')).toEqual({ links: created });
+  expect(store.isHealthy()).toBe(false);
 
   db.exec('PRAGMA max_page_count = 1000000');
+  // Nobody writes, and yet it is noticed.
+  await expect.poll(() => store.isHealthy(), { timeout: 5_000 }).toBe(true);
   expect(await store.createBatch({ caller, input, now: NOW })).toMatchObject({ ok: true });
   expect(db.get('PRAGMA integrity_check')).toEqual({ integrity_check: 'ok' });
   await store.close();

@@ -1,4 +1,5 @@
 import { StoreError, type StoreErrorReason } from '../store-error.ts';
+import type { OpenedFile } from './open-file.ts';
 import { Counters } from './operations/counters.ts';
 import {
   type Args,
@@ -45,10 +46,13 @@ function kindOf(name: OperationName): Kind {
  */
 export class WriteCore {
   readonly #context: Omit<OperationContext, 'counters'>;
+  readonly #file: OpenedFile | undefined;
   #synchronous: 'FULL' | 'NORMAL' | undefined;
 
-  constructor(context: Omit<OperationContext, 'counters'>) {
+  /** @param file the database's file, `undefined` for one in memory */
+  constructor(context: Omit<OperationContext, 'counters'>, file?: OpenedFile) {
     this.#context = context;
+    this.#file = file;
   }
 
   /**
@@ -73,10 +77,13 @@ export class WriteCore {
   #commitTogether(requests: readonly WriteRequest[], synchronous: 'FULL' | 'NORMAL'): WriteReply[] {
     const { db } = this.#context;
     try {
+      if (this.#file?.isInPlace() === false) throw this.#file.lost('unavailable');
       this.#setSynchronous(synchronous);
       db.exec('BEGIN IMMEDIATE');
       const replies = this.#performAll(requests);
       this.#commit();
+      // Checked again: what is acknowledged must be in the file that the next start opens.
+      if (this.#file?.isInPlace() === false) throw this.#file.lost('outcome_unknown');
       return replies;
     } catch (error) {
       // The transaction is gone, and every write with it, also those that had gone well.

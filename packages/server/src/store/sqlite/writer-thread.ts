@@ -1,7 +1,7 @@
 import { isMainThread, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { generateCode } from '../../domain/codes.ts';
 import { shortUrlMaker } from '../short-url.ts';
-import { openFile } from './open-file.ts';
+import { OpenedFile, openFile } from './open-file.ts';
 import { WriteCore, type WriteReply, type WriteRequest } from './write-core.ts';
 
 /** What the main thread hands to a new writer thread. */
@@ -23,7 +23,8 @@ export type WriterThreadAnswer = WriteReply[] | 'ready';
  */
 function serve(port: NonNullable<typeof parentPort>, data: WriterThreadData): void {
   const db = openFile(data);
-  const core = new WriteCore({ db, generateCode, shortUrl: shortUrlMaker(data.publicUrl) });
+  const shortUrl = shortUrlMaker(data.publicUrl);
+  const core = new WriteCore({ db, generateCode, shortUrl }, new OpenedFile(data.path));
   const answer = (message: WriterThreadAnswer) => port.postMessage(message);
   answer('ready');
   port.on('message', (first: WriterThreadMessage) => {

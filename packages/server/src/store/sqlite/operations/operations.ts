@@ -3,8 +3,8 @@ import type { Database } from '../database.ts';
 import { addDomain, createAccount, createKey, revokeKey } from './accounts.ts';
 import type { Counters } from './counters.ts';
 import { createBatch, createJob, createLink } from './create.ts';
+import { probe, pruneSome } from './housekeeping.ts';
 import { addClicks, setLinkActive } from './links.ts';
-import { pruneSome } from './prune.ts';
 import { admit, refund } from './requests.ts';
 import { runJobChunk } from './run-job-chunk.ts';
 
@@ -33,6 +33,8 @@ type Writes = {
   createJob: (request: CreateRequest<JobInput>) => CreateOutcome<AcceptedJob>;
   /** Deletes a bounded number of rows; `done` is false when there are more. */
   pruneSome: (now: number) => { done: boolean };
+  /** Changes nothing, but writes a page, to find out whether that can be done. */
+  probe: () => void;
 };
 
 export type OperationName = keyof Writes;
@@ -75,6 +77,7 @@ const operations: { readonly [N in OperationName]: Operation<N> } = {
   addClicks,
   setLinkActive,
   pruneSome,
+  probe,
 };
 
 /** Runs one write by its name. */

@@ -57,3 +57,7 @@ export const pruneSome: Operation<'pruneSome'> = ({ db }, now) => {
     [records, counters, days, refusals].includes(STEP_ROWS) || expiredJobs.length === STEP_JOBS;
   return { done: !more };
 };
+
+export const probe: Operation<'probe'> = ({ db }) => {
+  db.run('UPDATE schema_migrations SET applied_at = applied_at WHERE version = 1');
+};
