@@ -95,7 +95,8 @@ export interface Store {
   /** Unfinished jobs, oldest first. */
   pendingJobs(): Promise<string[]>;
   /**
-   * Creates the next chunk of a job's links (at most 500) and its progress, in one step: a chunk is never run twice.
+   * Creates the next chunk of a job's links (500, or up to 2,000 while no request waits) and its progress, in one step: a chunk is
+   * never run twice.
    * `done` is true when the job is complete (also when it was before), and for an unknown job.
    */
   runJobChunk(jobId: string, now: number): Promise<JobProgress>;

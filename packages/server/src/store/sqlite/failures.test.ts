@@ -169,7 +169,10 @@ test('a create whose file is deleted before the response is never acknowledged',
     exec(sql);
     if (sql === 'COMMIT') rmSync(path());
   });
-  const core = new WriteCore({ db, generateCode, shortUrl: (code) => code }, opened);
+  const core = new WriteCore(
+    { db, generateCode, shortUrl: (code) => code, isIdle: () => false },
+    opened,
+  );
   const limits = PLAN_LIMITS.community;
   const input = { name: 'Acme', plan: 'community', limits, now: NOW } as const;
   const replies: WriteReply[] = [];

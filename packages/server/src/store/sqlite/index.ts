@@ -37,7 +37,8 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   if (path === ':memory:') {
     const db = new Database({ path });
     migrate(db, migrations, Date.now());
-    const writer = new InlineWriter(new WriteCore({ db, generateCode, shortUrl }));
+    const isIdle = () => false;
+    const writer = new InlineWriter(new WriteCore({ db, generateCode, shortUrl, isIdle }));
     return new SqliteStore({ reader: db, writer: new WatchedWriter(writer), shortUrl });
   }
   const reader = openFile({ path, busyTimeoutMs });

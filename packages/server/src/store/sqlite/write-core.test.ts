@@ -24,11 +24,11 @@ import { WriteCore, type WriteReply, type WriteRequest } from './write-core.ts';
 const path = useDatabasePath();
 
 /** A store whose one connection and writer the test holds in its hands. */
-async function openParts(draw: () => string = generateCode) {
+async function openParts(draw: () => string = generateCode, isIdle = () => false) {
   const db = new Database({ path: path() });
   migrate(db, migrations, NOW);
   const shortUrl = shortUrlMaker(PUBLIC_URL);
-  const core = new WriteCore({ db, generateCode: draw, shortUrl });
+  const core = new WriteCore({ db, generateCode: draw, shortUrl, isIdle });
   const writer = new WatchedWriter(new InlineWriter(core));
   const store = new SqliteStore({ reader: db, writer, shortUrl });
   const caller = await newCaller(store);
@@ -87,6 +87,29 @@ test('of the work in the background one piece is run, so that what arrives meanw
   expect(left.map((request) => request.id)).toEqual([2, 3]);
   expect(run(run([...left, createRequest(4, caller)]))).toEqual([]);
   expect(answered).toEqual([1, 4, 2, 3]);
+  await store.close();
+});
+
+test('while nobody else waits, up to four chunks of a job share a commit', async () => {
+  let idleFor = Number.POSITIVE_INFINITY;
+  const { core, caller, store } = await openParts(generateCode, () => {
+    idleFor -= 1;
+    return idleFor >= 0;
+  });
+  const jobId = await newJob(store, caller, 4_400);
+  const replies: WriteReply[] = [];
+  const run = () =>
+    core.run([{ id: 1, name: 'runJobChunk', args: [jobId, NOW] }], (some) => replies.push(...some));
+  run();
+  idleFor = 1;
+  run();
+  idleFor = 4;
+  run();
+  expect(replies.map((reply) => reply.ok && reply.value)).toEqual([
+    { created: 2_000, processed: 2_000, done: false },
+    { created: 1_000, processed: 3_000, done: false },
+    { created: 1_400, processed: 4_400, done: true },
+  ]);
   await store.close();
 });
 

@@ -26,7 +26,7 @@ export type WriteReply =
 const KINDS = ['relaxed', 'durable', 'clicks', 'background'] as const;
 type Kind = (typeof KINDS)[number];
 
-function kindOf(name: OperationName): Kind {
+export function kindOf(name: OperationName): Kind {
   switch (name) {
     case 'admit':
       return 'relaxed';
