@@ -2,6 +2,7 @@ import { ROUTES } from '@shortlink/sdk/wire';
 import { Hono } from 'hono';
 import { methodNotAllowed as methodNotAllowedMiddleware } from 'hono/method-not-allowed';
 import { JobPace } from './domain/job-pace.ts';
+import { type OwnHosts, ownHostsOf } from './domain/own-hosts.ts';
 import { methodNotAllowed, notFound } from './domain/problem.ts';
 import { EVERY_TARGET_HOST, type TargetHosts, targetHostMatcher } from './domain/target-hosts.ts';
 import { admit } from './http/admit.ts';
@@ -16,7 +17,7 @@ import { createRunUnlessRunning } from './http/idempotency.ts';
 import { getJob, onePollAtATime } from './http/jobs.ts';
 import { createBatch, createLink } from './http/links.ts';
 import { logRequests, measure, requestId } from './http/observe.ts';
-import { redirect } from './http/redirect.ts';
+import { REDIRECT_ROUTE, redirect } from './http/redirect.ts';
 import {
   apiHeaders,
   respondJson,
@@ -28,7 +29,6 @@ import { TLS_ASK_PATH, tlsAsk } from './http/tls-ask.ts';
 import { getUsage } from './http/usage.ts';
 import type { Logger } from './logger.ts';
 import { Metrics } from './metrics/metrics.ts';
-import { createOwnHosts } from './own-hosts.ts';
 import type { Redirect, Store } from './store/store.ts';
 
 export interface AppOptions {
@@ -60,6 +60,8 @@ export interface AppOptions {
   onClick?: ((code: string) => void) | undefined;
   /** Looks a code up, perhaps in a cache. @default the store's own look-up */
   findRedirect?: ((code: string) => Promise<Redirect | undefined>) | undefined;
+  /** The hosts that the service answers on, perhaps from memory. @default the store is asked for the custom domains */
+  ownHosts?: (() => OwnHosts | Promise<OwnHosts>) | undefined;
   /** `true` makes `/readyz` answer 503. @default never */
   isDraining?: (() => boolean) | undefined;
 }
@@ -117,7 +119,7 @@ export function createApp(options: AppOptions): Hono<AppEnv> {
     secured,
     tlsAsk(deps, { publicUrl: options.publicUrl, token: options.tlsAskToken }),
   );
-  app.get('/:code', redirect(deps));
+  app.get(REDIRECT_ROUTE, redirect(deps));
   return app;
 }
 
@@ -130,7 +132,7 @@ function toDeps(options: AppOptions): RouteDeps {
     store,
     metrics,
     now,
-    ownHosts: createOwnHosts(store, publicUrl, now),
+    ownHosts: options.ownHosts ?? (async () => ownHostsOf(publicUrl, await store.listDomains())),
     isAllowedHost: targetHostMatcher(options.targetHosts ?? EVERY_TARGET_HOST),
     bodyRoom: new BodyRoom(),
     runUnlessRunning: createRunUnlessRunning(),

@@ -4,6 +4,7 @@ import { type AddressInfo, Server as NetServer } from 'node:net';
 import type { Readable } from 'node:stream';
 import { getRequestListener, RequestError } from '@hono/node-server';
 import { Connections } from './http/connections.ts';
+import type { RedirectNow } from './http/fast-redirect.ts';
 import {
   checkRequest,
   invalidTarget,
@@ -47,8 +48,8 @@ export interface ListenOptions {
 export interface Listener {
   /** `http://host:port` that it listens on. */
   url: string;
-  /** Sets what responds; until then requests wait. */
-  answerWith: (fetch: Fetch) => void;
+  /** Sets what responds; until then requests wait. What `redirectNow` leaves alone goes to `fetch`. */
+  answerWith: (fetch: Fetch, redirectNow?: RedirectNow) => void;
   /** From now on every response closes its connection, while new connections are still accepted. */
   drain: () => void;
   /**
@@ -76,6 +77,7 @@ export async function listen(
   const provided = new Promise<Fetch>((resolve) => {
     provide = resolve;
   });
+  let redirectNow: RedirectNow = () => false;
   let fetch: Fetch = async (request, node) => (await provided)(request, node);
   const server = createServer({
     headersTimeout: HEADERS_TIMEOUT_MS,
@@ -94,7 +96,7 @@ export async function listen(
   );
   server.on('request', (incoming, outgoing) => {
     if (!connections.begin(incoming, outgoing) || !checkRequest(incoming, outgoing)) return;
-    void respond(incoming, outgoing);
+    if (!redirectNow(incoming, outgoing)) void respond(incoming, outgoing);
   });
   server.on('checkExpectation', (incoming, outgoing) => {
     if (connections.begin(incoming, outgoing))
@@ -108,7 +110,8 @@ export async function listen(
   await once(server, 'listening');
   return {
     url: httpOrigin(host, portOf(server)),
-    answerWith: (answer) => {
+    answerWith: (answer, fast) => {
+      if (fast !== undefined) redirectNow = fast;
       fetch = answer;
       provide(answer);
     },

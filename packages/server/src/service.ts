@@ -1,8 +1,10 @@
 import { type AppOptions, createApp } from './app.ts';
 import { JobPace } from './domain/job-pace.ts';
 import type { Connection } from './http/context.ts';
+import { fastRedirect, type RedirectNow } from './http/fast-redirect.ts';
 import { ClickBuffer } from './jobs/click-buffer.ts';
 import { Housekeeping } from './jobs/housekeeping.ts';
+import { LinkFollower } from './jobs/link-follower.ts';
 import { QueuedJobRunner } from './jobs/queued-job-runner.ts';
 import { JobRunner } from './jobs/runner.ts';
 import { Metrics } from './metrics/metrics.ts';
@@ -27,6 +29,8 @@ export type ServiceOptions = Pick<
 export interface Service {
   /** Answers one request. */
   fetch: (request: Request, connection?: Connection) => Response | Promise<Response>;
+  /** Answers a redirect on node's own server, where it can be done from memory. `false`: {@link fetch} has to answer. */
+  redirectNow: RedirectNow;
   /** Takes up the jobs of an earlier run, and starts the housekeeping. */
   start: () => Promise<void>;
   /** From now on `/readyz` answers 503, so that balancers send new requests elsewhere. */
@@ -37,7 +41,7 @@ export interface Service {
 
 /** Joins the app with its job runner, click buffer, redirect cache and housekeeping. */
 export function createService(options: ServiceOptions): Service {
-  const { store, logger, now, metrics = new Metrics() } = options;
+  const { store, publicUrl, logger, now, metrics = new Metrics() } = options;
   const { jobQueue: queue } = store;
   const jobPace = new JobPace();
   const onLinksCreated = (links: number) => {
@@ -52,20 +56,27 @@ export function createService(options: ServiceOptions): Service {
   const clicks = new ClickBuffer({ store, logger, onDropped });
   const housekeeping = new Housekeeping({ store, logger, now });
   const redirects = new RedirectCache({ store });
-  store.watchLinks?.(redirects);
+  const follower = new LinkFollower({ store, cache: redirects, publicUrl, logger });
+  const ownHosts = () => follower.ownHosts();
+  const onClick = (code: string) => clicks.add(code);
   let draining = false;
+  const isDraining = () => draining;
   const app = createApp({
     ...options,
     metrics,
     onJobAccepted: (jobId) => runner.notify(jobId),
     jobPace,
-    onClick: (code) => clicks.add(code),
+    onClick,
     findRedirect: (code) => redirects.find(code),
-    isDraining: () => draining,
+    ownHosts,
+    isDraining,
   });
+  const findInMemory = (code: string) => redirects.get(code);
   return {
     fetch: (request, connection) => app.fetch(request, connection),
+    redirectNow: fastRedirect({ findInMemory, ownHosts, onClick, isDraining, metrics, logger }),
     start: async () => {
+      await follower.start();
       await runner.start();
       housekeeping.start();
     },
@@ -73,6 +84,7 @@ export function createService(options: ServiceOptions): Service {
       draining = true;
     },
     stop: async () => {
+      follower.stop();
       await Promise.all([runner.stop(), clicks.stop(), housekeeping.stop()]);
     },
   };

@@ -62,7 +62,7 @@ async function serve(
     notFoundUrl: settings.notFoundUrl,
   });
   await service.start();
-  listener.answerWith(service.fetch);
+  listener.answerWith(service.fetch, service.redirectNow);
   logger.info({ url: listener.url, public_url: publicUrl }, 'serving');
   return {
     url: listener.url,

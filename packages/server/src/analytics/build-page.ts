@@ -25,7 +25,14 @@ export interface Page {
 
 /** Reads the page. Its policy lets it load its own files and ask this service, and nothing else. */
 export function buildPage(): Page {
-  const own = ['analytics.html', 'analytics.css', 'analytics.js', 'charts.js', 'keys.js', 'words.js'];
+  const own = [
+    'analytics.html',
+    'analytics.css',
+    'analytics.js',
+    'charts.js',
+    'keys.js',
+    'words.js',
+  ];
   const uPlot = createRequire(import.meta.url).resolve('uplot/dist/uPlot.iife.min.js');
   const paths = new Map<string, URL | string>([
     ...own.map((name) => [name, new URL(name, FOLDER)] as const),

@@ -1,8 +1,8 @@
 import type { Readable } from 'node:stream';
 import type { JobPace } from '../domain/job-pace.ts';
+import type { OwnHosts } from '../domain/own-hosts.ts';
 import type { IsAllowedHost } from '../domain/target-hosts.ts';
 import type { Metrics } from '../metrics/metrics.ts';
-import type { OwnHosts } from '../own-hosts.ts';
 import type { Caller, Redirect, Store } from '../store/store.ts';
 import type { BodyRoom } from './body-room.ts';
 import type { RunUnlessRunning } from './idempotency.ts';
@@ -41,7 +41,7 @@ export interface RouteDeps {
   store: Store;
   metrics: Metrics;
   now: () => number;
-  ownHosts: () => Promise<OwnHosts>;
+  ownHosts: () => OwnHosts | Promise<OwnHosts>;
   isAllowedHost: IsAllowedHost;
   bodyRoom: BodyRoom;
   runUnlessRunning: RunUnlessRunning;

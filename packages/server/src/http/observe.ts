@@ -15,14 +15,18 @@ const REQUEST_ID = /^[\w\-=]+$/;
 /** Gives each request an id, the sender's own where it sent a sound one. It is on every answer and in every log line. */
 export function requestId() {
   return createMiddleware<AppEnv>(async (c, next) => {
-    const given = c.req.header(HEADERS.requestId);
-    const isSound =
-      given !== undefined && given.length <= MAX_REQUEST_ID_LENGTH && REQUEST_ID.test(given);
-    const id = isSound ? given : crypto.randomUUID();
+    const id = requestIdOf(c.req.header(HEADERS.requestId));
     c.set('requestId', id);
     setHeader(c, HEADERS.requestId, id);
     await next();
   });
+}
+
+/** The id that a request brought, or a new one. */
+export function requestIdOf(given: string | undefined): string {
+  const isSound =
+    given !== undefined && given.length <= MAX_REQUEST_ID_LENGTH && REQUEST_ID.test(given);
+  return isSound ? given : crypto.randomUUID();
 }
 
 /**

@@ -1,10 +1,15 @@
 import type { Context } from 'hono';
 import { CODE_ALPHABET, CODE_LENGTH } from '../domain/codes.ts';
 import { normalizeHost } from '../domain/hostnames.ts';
+import type { OwnHosts } from '../domain/own-hosts.ts';
 import { gone, notFound } from '../domain/problem.ts';
 import { locationOf } from '../domain/targets.ts';
+import type { Redirect } from '../store/store.ts';
 import type { AppEnv, RouteDeps } from './context.ts';
-import { respond, setHeader } from './respond.ts';
+import { type ResponseHeaders, respond, setHeader } from './respond.ts';
+
+/** The pattern of the route, also in metrics. */
+export const REDIRECT_ROUTE = '/:code';
 
 /** Anything else can't be a code, and is not worth a look-up. */
 const CODE = new RegExp(`^[${CODE_ALPHABET}]{${CODE_LENGTH}}$`);
@@ -12,10 +17,7 @@ const CODE = new RegExp(`^[${CODE_ALPHABET}]{${CODE_LENGTH}}$`);
 /** Clicks stay countable only if every one reaches us: also a 301, and also the 404 and 410, which caches may keep too. */
 const CACHE_CONTROL = 'private, max-age=0';
 
-/**
- * `GET` and `HEAD /<code>` (addition, DESIGN section 2). A link of a custom domain is served on that host only; one of
- * the default domain on every other host, so that the service works behind proxies that rewrite `Host`.
- */
+/** `GET` and `HEAD /<code>`, an addition to the API. Most are answered by `fastRedirect` before they come here, in the same way. */
 export function redirect(
   deps: Pick<RouteDeps, 'findRedirect' | 'ownHosts' | 'onClick' | 'metrics'>,
 ) {
@@ -23,7 +25,8 @@ export function redirect(
     const code = c.req.param('code');
     setHeader(c, 'Cache-Control', CACHE_CONTROL);
     const link = CODE.test(code) ? await deps.findRedirect(code) : undefined;
-    if (link === undefined || !(await isServedHere(deps, c.req.url, link.hostname))) {
+    const host = normalizeHost(authorityOf(c.req.url));
+    if (link === undefined || !isServedOn(host, link, await deps.ownHosts())) {
       throw notFound('Short link');
     }
     if (!link.is_active) throw gone();
@@ -31,18 +34,28 @@ export function redirect(
       deps.onClick(code);
       deps.metrics.countRedirect(link.redirect_type);
     }
-    return respond(c, null, link.redirect_type, { Location: locationOf(link.target_url) });
+    return respond(c, null, link.redirect_type, redirectHeaders(link));
   };
 }
 
-async function isServedHere(
-  deps: Pick<RouteDeps, 'ownHosts'>,
-  url: string,
-  hostname: string | null,
-): Promise<boolean> {
-  const host = normalizeHost(authorityOf(url));
-  if (hostname !== null) return host === hostname;
-  return host === undefined || !(await deps.ownHosts()).isCustomDomain(host);
+/**
+ * A link of a custom domain is served on that host only; one of the default domain on every other host, so that the service works
+ * behind proxies that rewrite `Host`.
+ *
+ * @param host normalised; `undefined` when the request names none
+ */
+export function isServedOn(host: string | undefined, link: Redirect, ownHosts: OwnHosts): boolean {
+  if (link.hostname !== null) return host === link.hostname;
+  return host === undefined || !ownHosts.isCustomDomain(host);
+}
+
+/** Headers of the redirect itself, beside those that every response has. */
+export function redirectHeaders({ target_url }: Redirect): ResponseHeaders {
+  return {
+    'Cache-Control': CACHE_CONTROL,
+    Location: locationOf(target_url),
+    'Content-Length': '0',
+  };
 }
 
 /** `host:port` of an absolute URL, cut out rather than parsed: this runs on every redirect. */

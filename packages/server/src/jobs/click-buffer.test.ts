@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { CLICK_FLUSH_MS, ClickBuffer, MAX_BUFFERED_CODES } from './click-buffer.ts';
+import { CLICK_FLUSH_MS, ClickBuffer, MAX_BUFFERED_CODES, OUTAGE_LOG_MS } from './click-buffer.ts';
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -11,14 +11,15 @@ afterEach(() => {
 function setUp() {
   const written = new Map<string, number>();
   const writes: number[] = [];
-  const logged: object[] = [];
+  const logged: (object | string)[] = [];
   const store = {
     addClicks: async (clicks: ReadonlyMap<string, number>) => {
       writes.push(clicks.size);
       for (const [code, count] of clicks) written.set(code, (written.get(code) ?? 0) + count);
     },
   };
-  const logger = { error: (fields: object) => logged.push(fields) };
+  const log = (entry: object | string) => logged.push(entry);
+  const logger = { error: log, info: log };
   return { written, writes, logged, store, buffer: new ClickBuffer({ store, logger }) };
 }
 
@@ -110,6 +111,24 @@ test('stop writes the last clicks, also those that wait for a write that runs', 
     ]),
   );
   expect(vi.getTimerCount()).toBe(0);
+});
+
+test('an outage is logged when it begins, once a minute, and when it ends', async () => {
+  const { buffer, store, logged } = setUp();
+  const { addClicks } = store;
+  store.addClicks = () => Promise.reject(new Error('away'));
+  buffer.add('a');
+  await vi.advanceTimersByTimeAsync(OUTAGE_LOG_MS - 1);
+  expect(logged).toHaveLength(1);
+  await vi.advanceTimersByTimeAsync(3 * OUTAGE_LOG_MS);
+  expect(logged).toHaveLength(4);
+  store.addClicks = addClicks;
+  await vi.advanceTimersByTimeAsync(CLICK_FLUSH_MS);
+  expect(logged.slice(4)).toEqual(['clicks are written again']);
+  buffer.add('b');
+  await vi.advanceTimersByTimeAsync(CLICK_FLUSH_MS);
+  expect(logged).toHaveLength(5);
+  await buffer.stop();
 });
 
 test('stop gives up when the store stays broken, and says what is lost', async () => {

@@ -2,8 +2,8 @@ import type { Logger } from '../logger.ts';
 import type { Store } from '../store/store.ts';
 
 /**
- * How long a click waits before it is written, in milliseconds. A `kill -9` may cost the clicks of 500 ms (DESIGN section 5):
- * the rest of that is for the write itself, which on a busy disk has to wait for a job chunk and its own commit.
+ * How long a click waits before it is written, in milliseconds. A `kill -9` may cost the clicks of 500 ms: the rest of that is for the
+ * write itself, which on a busy disk has to wait for a job chunk and its own commit.
  */
 export const CLICK_FLUSH_MS = 100;
 
@@ -16,13 +16,16 @@ const FLUSH_CODES = 500;
  */
 export const MAX_BUFFERED_CODES = 100_000;
 
+/** How often an outage that goes on is logged, in milliseconds. Writes are tried much more often. */
+export const OUTAGE_LOG_MS = 60_000;
+
 /** Tries of the last flush before its clicks are given up, so that a broken disk doesn't stop the process from ending. */
 const STOP_TRIES = 3;
 
 export interface ClickBufferOptions {
   store: Pick<Store, 'addClicks'>;
   /** @default nothing is logged */
-  logger?: Pick<Logger, 'error'> | undefined;
+  logger?: Pick<Logger, 'error' | 'info'> | undefined;
   /** Told how many clicks were given up. @default nobody is told */
   onDropped?: ((clicks: number) => void) | undefined;
   /** @default CLICK_FLUSH_MS */
@@ -41,6 +44,8 @@ export class ClickBuffer {
   #clicks = new Map<string, number>();
   #timer: NodeJS.Timeout | undefined;
   #flushing: Promise<boolean> | undefined;
+  /** When the outage that goes on was last logged. */
+  #loggedAt: number | undefined;
 
   constructor(options: ClickBufferOptions) {
     this.#store = options.store;
@@ -91,12 +96,26 @@ export class ClickBuffer {
       try {
         await this.#store.addClicks(new Map(clicks.slice(start, start + FLUSH_CODES)));
       } catch (error) {
-        this.#logger?.error({ err: error }, 'clicks could not be written; they are kept');
+        this.#logOutage(error);
         this.#putBack(clicks.slice(start));
         return false;
       }
+      this.#logEnd();
     }
     return true;
+  }
+
+  #logOutage(error: unknown): void {
+    const now = performance.now();
+    if (this.#loggedAt !== undefined && now - this.#loggedAt < OUTAGE_LOG_MS) return;
+    this.#loggedAt = now;
+    this.#logger?.error({ err: error }, 'clicks can not be written; they are kept');
+  }
+
+  #logEnd(): void {
+    if (this.#loggedAt === undefined) return;
+    this.#loggedAt = undefined;
+    this.#logger?.info('clicks are written again');
   }
 
   #putBack(clicks: readonly [string, number][]): void {

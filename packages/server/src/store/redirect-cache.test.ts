@@ -1,10 +1,9 @@
 import { expect, test } from 'vitest';
 import {
+  GENERATION_LINKS,
   OUTAGE_MAX_AGE_MS,
-  REDIRECT_MAX_AGE_MS,
   RedirectCache,
   UNKNOWN_CODE_MAX_AGE_MS,
-  WATCHED_REDIRECT_MAX_AGE_MS,
 } from './redirect-cache.ts';
 import type { Redirect } from './store.ts';
 
@@ -14,8 +13,9 @@ const redirect: Redirect = {
   is_active: true,
   hostname: null,
 };
+const disabled: Redirect = { ...redirect, is_active: false };
 
-/** A cache over a map of links, with a clock and a record of what was looked up. */
+/** A cache over a map of links, with a clock and a record of the look-ups. It has heard from the store once. */
 function setUp() {
   const links = new Map<string, Redirect>();
   const lookups: string[] = [];
@@ -26,37 +26,53 @@ function setUp() {
       return links.get(code);
     },
   };
-  return {
-    links,
-    lookups,
-    clock,
-    store,
-    cache: new RedirectCache({ store, now: () => clock.now }),
-  };
+  const cache = new RedirectCache({ store, now: () => clock.now });
+  cache.apply('all');
+  return { links, lookups, clock, store, cache };
 }
 
-test('a link is looked up once a second', async () => {
+test('a link is looked up once, and again after it changed', async () => {
   const { cache, links, lookups, clock } = setUp();
-  links.set('a', redirect);
-  for (let n = 0; n < 10; n += 1) expect(await cache.find('a')).toBe(redirect);
-  expect(lookups).toEqual(['a']);
-  clock.now += REDIRECT_MAX_AGE_MS;
-  expect(await cache.find('a')).toBe(redirect);
-  expect(lookups).toEqual(['a', 'a']);
+  links.set('a', redirect).set('b', redirect);
+  await cache.find('b');
+  for (let second = 0; second < 10; second += 1) {
+    expect(await cache.find('a')).toBe(redirect);
+    clock.now += 1_000;
+    cache.apply([]);
+  }
+  links.set('a', disabled);
+  cache.apply(['a']);
+  expect(cache.get('a')).toBeUndefined();
+  expect(await cache.find('a')).toBe(disabled);
+  expect(cache.get('b')).toBe(redirect);
+  expect(lookups).toEqual(['b', 'a', 'a']);
 });
 
-test('a link that was disabled elsewhere is seen within a second', async () => {
-  const { cache, links, clock } = setUp();
-  links.set('a', redirect);
-  await cache.find('a');
-  links.set('a', { ...redirect, is_active: false });
-  clock.now += 999;
-  expect(await cache.find('a')).toMatchObject({ is_active: true });
-  clock.now += 1;
-  expect(await cache.find('a')).toMatchObject({ is_active: false });
+test('when any link may have changed, every link is looked up again', async () => {
+  const { cache, links, lookups } = setUp();
+  links.set('a', redirect).set('b', redirect);
+  await Promise.all([cache.find('a'), cache.find('b')]);
+  cache.apply('all');
+  await Promise.all([cache.find('a'), cache.find('b')]);
+  expect(lookups).toEqual(['a', 'b', 'a', 'b']);
 });
 
-test('an unknown code is remembered for a shorter time', async () => {
+test('a look-up that a change overtakes is not kept, and not shared with those who ask later', async () => {
+  const { cache, store } = setUp();
+  const answers: ((link: Redirect) => void)[] = [];
+  store.findRedirect = () => new Promise((resolve) => answers.push(resolve));
+  const before = cache.find('a');
+  cache.apply(['a']);
+  const after = cache.find('a');
+  answers[0]?.(redirect);
+  expect(await before).toBe(redirect);
+  expect(cache.get('a')).toBeUndefined();
+  answers[1]?.(disabled);
+  expect(await after).toBe(disabled);
+  expect(cache.get('a')).toBe(disabled);
+});
+
+test('an unknown code is remembered for a moment', async () => {
   const { cache, links, lookups, clock } = setUp();
   expect(await cache.find('a')).toBeUndefined();
   links.set('a', redirect);
@@ -71,11 +87,24 @@ test('a scan of unknown codes does not push out links', async () => {
   const { cache, links, lookups } = setUp();
   links.set('a', redirect);
   await cache.find('a');
-  for (let n = 0; n < 30_000; n += 1) await cache.find(`unknown ${n}`);
+  for (let n = 0; n < 2 * GENERATION_LINKS; n += 1) await cache.find(`unknown ${n}`);
   lookups.length = 0;
   await cache.find('a');
   await cache.find('unknown 0');
   expect(lookups).toEqual(['unknown 0']);
+});
+
+test('memory is bounded: what nobody follows is dropped, what is followed stays', async () => {
+  const { cache, links } = setUp();
+  links.set('followed', redirect);
+  await cache.find('followed');
+  for (let n = 0; n < 4 * GENERATION_LINKS; n += 1) {
+    links.set(`${n}`, redirect);
+    await cache.find(`${n}`);
+    if (cache.get('followed') === undefined) throw new Error(`dropped at ${n}`);
+  }
+  expect(cache.get('0')).toBeUndefined();
+  expect(cache.get(`${3 * GENERATION_LINKS}`)).toBeDefined();
 });
 
 test('many who ask at the same time share one look-up', async () => {
@@ -96,65 +125,7 @@ test('a look-up that fails is not remembered', async () => {
   expect(await cache.find('a')).toBe(redirect);
 });
 
-test('while changes are told, a link is looked up once a minute, and at once after a change', async () => {
-  const { cache, links, lookups, clock } = setUp();
-  cache.connected(true);
-  links.set('a', redirect);
-  await cache.find('a');
-  clock.now += WATCHED_REDIRECT_MAX_AGE_MS - 1;
-  await cache.find('a');
-  expect(lookups).toEqual(['a']);
-  links.set('a', { ...redirect, is_active: false });
-  cache.changed('a');
-  expect(await cache.find('a')).toMatchObject({ is_active: false });
-  clock.now += WATCHED_REDIRECT_MAX_AGE_MS;
-  await cache.find('a');
-  expect(lookups).toEqual(['a', 'a', 'a']);
-});
-
-test('what was read before changes were told, or while they were not, is looked up again', async () => {
-  const { cache, links, lookups, clock } = setUp();
-  links.set('a', redirect);
-  await cache.find('a');
-  clock.now += REDIRECT_MAX_AGE_MS;
-  cache.connected(true);
-  await cache.find('a');
-  clock.now += REDIRECT_MAX_AGE_MS;
-  cache.connected(false);
-  await cache.find('a');
-  expect(lookups).toEqual(['a', 'a', 'a']);
-});
-
-test('a look-up that a change came in between is not kept', async () => {
-  const { cache, links, lookups, store } = setUp();
-  cache.connected(true);
-  links.set('a', redirect);
-  const { findRedirect } = store;
-  store.findRedirect = async (code) => {
-    const before = await findRedirect(code);
-    cache.changed(code);
-    return before;
-  };
-  await cache.find('a');
-  store.findRedirect = findRedirect;
-  links.set('a', { ...redirect, is_active: false });
-  expect(await cache.find('a')).toMatchObject({ is_active: false });
-  expect(lookups).toEqual(['a', 'a']);
-});
-
-test('while the store is down, known links are served for an hour, and unknown ones fail', async () => {
-  const { cache, links, clock, store } = setUp();
-  links.set('a', redirect);
-  await cache.find('a');
-  store.findRedirect = () => Promise.reject(new Error('down'));
-  clock.now += OUTAGE_MAX_AGE_MS - 1;
-  expect(await cache.find('a')).toBe(redirect);
-  await expect(cache.find('b')).rejects.toThrow('down');
-  clock.now += 1;
-  await expect(cache.find('a')).rejects.toThrow('down');
-});
-
-test('a store that does not answer holds known links up once, for a moment', async () => {
+test('while the store is away or hangs, links in memory are served for an hour without asking it', async () => {
   const { cache, links, clock, store } = setUp();
   links.set('a', redirect);
   await cache.find('a');
@@ -163,22 +134,17 @@ test('a store that does not answer holds known links up once, for a moment', asy
     asked += 1;
     return new Promise(() => undefined);
   };
-  clock.now += REDIRECT_MAX_AGE_MS;
+  clock.now += OUTAGE_MAX_AGE_MS - 1;
   expect(await cache.find('a')).toBe(redirect);
-  expect(await cache.find('a')).toBe(redirect);
-  expect(asked).toBe(1);
+  expect(asked).toBe(0);
+  clock.now += 1;
+  expect(cache.get('a')).toBeUndefined();
 });
 
-test('when the store is back, a change is seen', async () => {
-  const { cache, links, clock, store } = setUp();
-  links.set('a', redirect);
-  await cache.find('a');
-  const { findRedirect } = store;
-  store.findRedirect = () => Promise.reject(new Error('down'));
-  clock.now += REDIRECT_MAX_AGE_MS;
-  await cache.find('a');
-  store.findRedirect = findRedirect;
-  links.delete('a');
-  clock.now += REDIRECT_MAX_AGE_MS;
-  expect(await cache.find('a')).toBeUndefined();
+test('nothing is served from memory before the store was asked what changed', async () => {
+  const links = new Map([['a', redirect]]);
+  const cache = new RedirectCache({ store: { findRedirect: async (code) => links.get(code) } });
+  expect(await cache.find('a')).toBe(redirect);
+  links.set('a', disabled);
+  expect(await cache.find('a')).toBe(disabled);
 });

@@ -1,27 +1,13 @@
-import { BoundedCache } from './bounded-cache.ts';
-import type { LinkWatcher, Redirect, Store } from './store.ts';
+import type { LinkChanges, Redirect, Store } from './store.ts';
 
-/**
- * How long a found link is served without looking again, in milliseconds: `links disable` and other changes, also by
- * another process, reach every redirect within this time.
- */
-export const REDIRECT_MAX_AGE_MS = 1_000;
-
-/** The same while the store tells of changes as they happen, so that a hot link costs one look-up a minute. */
-export const WATCHED_REDIRECT_MAX_AGE_MS = 60_000;
-
-/** The same for a code that leads nowhere: short, since the link may be created the next moment, by another process. */
-export const UNKNOWN_CODE_MAX_AGE_MS = 250;
-
-/** How long a link that was looked up is served while the store can't be asked, in milliseconds. */
+/** How long links are served from memory while the store can't say what changed, in milliseconds. */
 export const OUTAGE_MAX_AGE_MS = 3_600_000;
 
-/** Who follows a link that is in the cache waits this long for the store, no longer; and not at all for a while after. */
-const PATIENCE_MS = 300;
-const OUTAGE_RETRY_MS = 500;
+/** How long a code that leads nowhere is remembered, in milliseconds: short, since another process may create the link. */
+export const UNKNOWN_CODE_MAX_AGE_MS = 250;
 
-/** Links kept: some 10 MB with ordinary target URLs. */
-const MAX_LINKS = 20_000;
+/** Links of a generation. Two are kept: some 100,000 links, or 50 MB with ordinary target URLs. */
+export const GENERATION_LINKS = 50_000;
 
 /** Unknown codes are kept apart, so that a scan of random codes can't push out the links that people follow. */
 const MAX_UNKNOWN_CODES = 2_000;
@@ -32,110 +18,99 @@ export interface RedirectCacheOptions {
   now?: (() => number) | undefined;
 }
 
-/** What a code led to, and when that was true. */
-interface Entry {
-  redirect: Redirect;
-  readAt: number;
-}
-
-/** A look-up that is under way. */
-interface Lookup {
-  answer: Promise<Redirect | undefined>;
-  /** Set when the link was changed meanwhile: the answer may be from before. */
-  changed: boolean;
-}
-
-/** Keeps what codes lead to for a moment, and looks each up once however many ask for it at the same time. */
-export class RedirectCache implements LinkWatcher {
+/**
+ * Keeps what codes lead to until that changes, as {@link apply} learns from the store a few times a second. No redirect waits for that:
+ * while the store is away, a link in memory is served as it was last known. Before the first call of {@link apply}, nothing is.
+ */
+export class RedirectCache {
   readonly #store: RedirectCacheOptions['store'];
   readonly #now: () => number;
-  readonly #links: BoundedCache<Entry>;
-  readonly #unknown: BoundedCache<true>;
-  readonly #lookups = new Map<string, Lookup>();
-  /** Since when every change is told; what was read before may have changed unseen. */
-  #connectedAt: number | undefined;
-  #outageUntil = Number.NEGATIVE_INFINITY;
+  /** When the recent generation is full, it becomes the older one, and what nobody followed since then is dropped. */
+  #recent = new Map<string, Redirect>();
+  #older = new Map<string, Redirect>();
+  #unknown = new Set<string>();
+  #unknownUntil = Number.NEGATIVE_INFINITY;
+  #lookups = new Map<string, Promise<Redirect | undefined>>();
+  /** Changes with every change: an answer of the store from before may be outdated. */
+  #state = {};
+  #confirmedAt = Number.NEGATIVE_INFINITY;
 
   constructor({ store, now = () => performance.now() }: RedirectCacheOptions) {
     this.#store = store;
     this.#now = now;
-    this.#links = new BoundedCache({ maxEntries: MAX_LINKS, maxAgeMs: OUTAGE_MAX_AGE_MS, now });
-    this.#unknown = new BoundedCache({
-      maxEntries: MAX_UNKNOWN_CODES,
-      maxAgeMs: UNKNOWN_CODE_MAX_AGE_MS,
-      now,
-    });
   }
 
-  /**
-   * The same answer as `Store.findRedirect`, at most {@link REDIRECT_MAX_AGE_MS} old. While the store can't be asked, or doesn't
-   * answer, a link that is known goes on being served for {@link OUTAGE_MAX_AGE_MS}.
-   */
+  /** The link of this code if it is in memory. `undefined` says nothing about the link. */
+  get(code: string): Redirect | undefined {
+    if (this.#now() - this.#confirmedAt >= OUTAGE_MAX_AGE_MS) return undefined;
+    const recent = this.#recent.get(code);
+    if (recent !== undefined) return recent;
+    const older = this.#older.get(code);
+    if (older !== undefined) this.#keep(code, older);
+    return older;
+  }
+
+  /** The same result as `Store.findRedirect`, from memory where it can be. */
   async find(code: string): Promise<Redirect | undefined> {
-    const known = this.#links.get(code);
-    if (known !== undefined && (this.#isFresh(known) || this.#now() < this.#outageUntil)) {
-      return known.redirect;
+    const known = this.get(code);
+    if (known !== undefined) return known;
+    if (this.#now() < this.#unknownUntil && this.#unknown.has(code)) return undefined;
+    return this.#lookUpOnce(code);
+  }
+
+  /** Forgets the links that changed. Without changes, it confirms what is in memory. */
+  apply(changed: LinkChanges['changed']): void {
+    this.#confirmedAt = this.#now();
+    if (changed.length === 0) return;
+    this.#state = {};
+    this.#lookups = new Map();
+    this.#unknown.clear();
+    if (changed === 'all') {
+      this.#recent = new Map();
+      this.#older = new Map();
+      return;
     }
-    if (this.#unknown.get(code)) return undefined;
-    const answer = this.#lookUpOnce(code);
-    return known === undefined ? answer : this.#answerOrKnown(answer, known);
+    for (const code of changed) {
+      this.#recent.delete(code);
+      this.#older.delete(code);
+    }
   }
 
-  changed(code: string): void {
-    this.#links.delete(code);
-    this.#unknown.delete(code);
-    const lookup = this.#lookups.get(code);
-    if (lookup !== undefined) lookup.changed = true;
-  }
-
-  connected(connected: boolean): void {
-    this.#connectedAt = connected ? this.#now() : undefined;
-  }
-
-  #isFresh({ readAt }: Entry): boolean {
-    const age = this.#now() - readAt;
-    if (age < REDIRECT_MAX_AGE_MS) return true;
-    const watched = this.#connectedAt !== undefined && readAt >= this.#connectedAt;
-    return watched && age < WATCHED_REDIRECT_MAX_AGE_MS;
-  }
-
+  /** However many ask for a code at the same time, the store is asked once. */
   #lookUpOnce(code: string): Promise<Redirect | undefined> {
-    const running = this.#lookups.get(code);
-    if (running !== undefined) return running.answer;
-    const lookup: Lookup = { answer: Promise.resolve(undefined), changed: false };
-    lookup.answer = this.#lookUp(code, lookup).finally(() => this.#lookups.delete(code));
-    this.#lookups.set(code, lookup);
-    return lookup.answer;
+    const lookups = this.#lookups;
+    let lookup = lookups.get(code);
+    if (lookup === undefined) {
+      lookup = this.#lookUp(code).finally(() => lookups.delete(code));
+      lookups.set(code, lookup);
+    }
+    return lookup;
   }
 
-  async #lookUp(code: string, lookup: Lookup): Promise<Redirect | undefined> {
-    const readAt = this.#now();
+  async #lookUp(code: string): Promise<Redirect | undefined> {
+    const state = this.#state;
+    const askedAt = this.#now();
     const redirect = await this.#store.findRedirect(code);
-    if (lookup.changed) return redirect;
-    if (redirect === undefined) {
-      this.#links.delete(code);
-      this.#unknown.set(code, true, readAt);
-    } else this.#links.set(code, { redirect, readAt }, readAt);
+    if (state !== this.#state) return redirect;
+    if (redirect === undefined) this.#keepUnknown(code, askedAt);
+    else this.#keep(code, redirect);
     return redirect;
   }
 
-  async #answerOrKnown(
-    answer: Promise<Redirect | undefined>,
-    known: Entry,
-  ): Promise<Redirect | undefined> {
-    let timer: NodeJS.Timeout | undefined;
-    const patience = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new Error('no answer')), PATIENCE_MS);
-    });
-    try {
-      return await Promise.race([answer, patience]);
-    } catch {
-      this.#outageUntil = this.#now() + OUTAGE_RETRY_MS;
-      // The look-up may go on; when it ends, nobody may be there to take its failure.
-      answer.catch(() => undefined);
-      return known.redirect;
-    } finally {
-      clearTimeout(timer);
+  #keep(code: string, redirect: Redirect): void {
+    if (this.#recent.size >= GENERATION_LINKS) {
+      this.#older = this.#recent;
+      this.#recent = new Map();
     }
+    this.#recent.set(code, redirect);
+  }
+
+  /** All are forgotten together, so a code that comes late is remembered for a shorter time. */
+  #keepUnknown(code: string, askedAt: number): void {
+    if (this.#now() >= this.#unknownUntil || this.#unknown.size >= MAX_UNKNOWN_CODES) {
+      this.#unknown.clear();
+      this.#unknownUntil = askedAt + UNKNOWN_CODE_MAX_AGE_MS;
+    }
+    this.#unknown.add(code);
   }
 }

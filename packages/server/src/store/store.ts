@@ -65,7 +65,8 @@ export interface Store extends OperatorStore {
   /** Unfinished jobs, oldest first. */
   pendingJobs(): Promise<string[]>;
   /**
-   * Creates the next chunk of a job's links (at most 500) and its progress, in one step: a chunk is never run twice.
+   * Creates the next chunk of a job's links (500, or up to 2,000 while no request waits) and its progress, in one step: a chunk is
+   * never run twice.
    * `done` is true when the job is complete (also when it was before), and for an unknown job.
    */
   runJobChunk(jobId: string, now: number): Promise<JobProgress>;
@@ -98,10 +99,10 @@ export interface Store extends OperatorStore {
    */
   prune(now: number): Promise<void>;
   /**
-   * Tells a cache of every link that is changed, by whichever instance, until the store is closed. Missing on an engine that
-   * can't tell: there a cache looks again after a moment.
+   * What changed since the change with this number, 0 for all there ever was. Creates and clicks are no changes. Numbers follow the
+   * order of commits: who is given `latest` missed nothing before it. Reads only.
    */
-  watchLinks?(watcher: LinkWatcher): void;
+  linkChanges(since: number): Promise<LinkChanges>;
   /**
    * Hands accepted jobs out over the instances that share the database. Missing on an engine that one process runs the jobs
    * of: that one finds them with {@link pendingJobs}.
@@ -110,15 +111,21 @@ export interface Store extends OperatorStore {
 
   /** Rejects when the database can't be used. */
   ping(): Promise<void>;
+  /**
+   * Whether the database took the last write, as far as this process knows; answers at once. `false` while it is away, full,
+   * read-only or damaged, or its file was deleted. It turns `true` again by itself, also when nothing is written meanwhile.
+   */
+  isHealthy(): boolean;
   /** Finishes what was started, then closes. */
   close(): Promise<void>;
 }
 
-export interface LinkWatcher {
-  /** The link of this code was changed: what was read of it before is old. */
-  changed(code: string): void;
-  /** Whether every change is told from now on. False until it is told otherwise: changes may go unnoticed. */
-  connected(connected: boolean): void;
+/** Changes of what redirects depend on: links, and the custom domains. */
+export interface LinkChanges {
+  /** Number of the last change. */
+  latest: number;
+  /** Codes of the changed links. `all`: any link may have changed, and the list of domains. */
+  changed: readonly string[] | 'all';
 }
 
 /** Runs a job to its end. It rejects to hand the job back, and does so soon when the signal says that the job is no longer ours. */

@@ -16,21 +16,21 @@ export function testJobs(useStore: UseStore): void {
 
   test('a job is processed in chunks, in order, each link once', async () => {
     const caller = await newCaller(store());
-    const jobId = await newJob(store(), caller, 1_234);
+    const jobId = await newJob(store(), caller, 5_234);
     const chunks = await finishJob(store(), jobId);
     expect(chunks.length).toBeGreaterThan(1);
-    expect(chunks.at(-1)).toBe(1_234);
+    expect(chunks.at(-1)).toBe(5_234);
     const job = await store().findJob(caller.accountId, jobId);
-    expect(job).toMatchObject({ id: jobId, status: 'completed', total: 1_234, processed: 1_234 });
+    expect(job).toMatchObject({ id: jobId, status: 'completed', total: 5_234, processed: 5_234 });
     const results = await resultsOf(store(), job);
     expect(results.map((item) => item.target_url)).toEqual(
-      newLinks(1_234).map((link) => link.target_url),
+      newLinks(5_234).map((link) => link.target_url),
     );
-    expect(new Set(results.map((item) => item.code)).size).toBe(1_234);
+    expect(new Set(results.map((item) => item.code)).size).toBe(5_234);
     expect(Object.keys(results[0] ?? {})).toEqual(['target_url', 'code', 'short_url']);
     const last = await store().findRedirect(results.at(-1)?.code ?? '');
-    expect(last).toMatchObject({ target_url: 'https://example.com/1233' });
-    expect(await linksUsed(store(), caller)).toBe(1_234);
+    expect(last).toMatchObject({ target_url: 'https://example.com/5233' });
+    expect(await linksUsed(store(), caller)).toBe(5_234);
   });
 
   test('a running job has the results of its first links, as many as it has processed', async () => {

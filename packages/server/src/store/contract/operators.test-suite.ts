@@ -262,7 +262,8 @@ export function testOperators(useStore: UseStore): void {
       if (!outcome.ok) throw new Error(outcome.reason);
       await remove(true);
       await finishJob(store(), outcome.value.job_id);
-      const [first] = resultsOf(await store().findJob(accountId, outcome.value.job_id));
+      const job = await store().findJob(accountId, outcome.value.job_id);
+      const [first] = await resultsOf(store(), job);
       expect(await store().findRedirect(first?.code ?? '')).toMatchObject({ is_active: false });
     });
   });

@@ -1,7 +1,7 @@
 import type { Link } from '@shortlink/sdk/wire';
 import { expect, test } from 'vitest';
 import type { Store } from '../store.ts';
-import { NOW, newCaller, newLink } from './fixtures.ts';
+import { NOW, newCaller, newLink, newLinks } from './fixtures.ts';
 import type { UseStore } from './use-store.test-suite.ts';
 
 async function createLink(store: Store): Promise<Link> {
@@ -42,6 +42,43 @@ export function testRedirects(useStore: UseStore): void {
     expect(await store().findLink(link.code)).toEqual(disabled);
     expect(await store().findRedirect(link.code)).toMatchObject({ is_active: false });
     expect(await store().setLinkActive(link.code, true)).toEqual(link);
+  });
+
+  test('changes of links and domains are told in order; creates and clicks are none', async () => {
+    const caller = await newCaller(store());
+    const { accountId } = caller;
+    const { latest: start } = await store().linkChanges(0);
+    const batch = await store().createBatch({ caller, input: newLinks(2), now: NOW });
+    if (!batch.ok) throw new Error(batch.reason);
+    const [first = '', second = ''] = batch.value.map((item) => item.code ?? '');
+    await store().addClicks(new Map([[first, 1]]));
+    expect(await store().linkChanges(start)).toEqual({ latest: start, changed: [] });
+
+    await store().setLinkActive(first, false);
+    await store().setLinkActive(second, false);
+    const changes = await store().linkChanges(start);
+    expect(changes.changed).toEqual([first, second]);
+    await store().setLinkActive(first, true);
+    const newest = await store().linkChanges(changes.latest);
+    expect(newest.changed).toEqual([first]);
+
+    await store().addDomain({ hostname: 'go.example', accountId, now: NOW });
+    expect((await store().linkChanges(newest.latest)).changed).toBe('all');
+  });
+
+  test('who missed too many changes, or asks another database, is told that all may have changed', {
+    timeout: 30_000,
+  }, async () => {
+    const { code } = await createLink(store());
+    const { latest } = await store().linkChanges(0);
+    for (let n = 0; n < 10; n += 1) {
+      const changes = Array.from({ length: 100 }, () => store().setLinkActive(code, n % 2 === 0));
+      await Promise.all(changes);
+    }
+    const { changed, latest: newest } = await store().linkChanges(latest);
+    expect(changed).toBe('all');
+    expect((await store().linkChanges(newest)).changed).toEqual([]);
+    expect((await store().linkChanges(newest + 5)).changed).toBe('all');
   });
 
   test('clicks add up; unknown codes are ignored', async () => {

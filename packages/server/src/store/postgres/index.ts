@@ -7,7 +7,6 @@ import { connectionConfig, databaseName } from './connection.ts';
 import { Database } from './database.ts';
 import { endSoon } from './end-soon.ts';
 import { PgBossQueue } from './job-queue.ts';
-import { LinkChanges } from './link-changes.ts';
 import { migrate } from './migrate.ts';
 import { migrations } from './migrations/index.ts';
 import { hostnameLookup } from './operations/hostnames.ts';
@@ -20,7 +19,7 @@ export interface PostgresStoreOptions {
   url: string;
   /** Absolute URL that short URLs of the default domain begin with. */
   publicUrl: string;
-  /** Connections for requests; jobs and messages have four more. @default 10 */
+  /** Connections for requests; jobs have three more. @default 10 */
   connections?: number | undefined;
   /** Draws a code. @default 7 characters from a CSPRNG */
   generateCode?: (() => string) | undefined;
@@ -44,7 +43,6 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   return new PostgresStore({
     db: new Database({ url, connections }),
     queue,
-    linkChanges: new LinkChanges(connectionConfig(url)),
     maker: {
       generateCode: options.generateCode ?? generateCode,
       shortUrl: shortUrlMaker(publicUrl),

@@ -13,7 +13,6 @@ import {
 } from '../operator-store.ts';
 import type { Account, ApiKey, Domain, Outcome } from '../store.ts';
 import { StoreError } from '../store-error.ts';
-import { LINK_CHANGES_CHANNEL } from './link-changes.ts';
 import { findAccount } from './queries/accounts.ts';
 import type { Session } from './session.ts';
 
@@ -66,7 +65,6 @@ export async function setAccountDisabled(
     disabled,
     now,
   );
-  await announceLinkChanges(session);
   return findAccount(session, id);
 }
 
@@ -156,15 +154,13 @@ export async function addDomain(
     accountId,
   );
   if (returned !== undefined) {
-    await announceLinkChanges(session);
     return { id: returned.id, hostname, account_id: accountId };
   }
   // No Host header has a slash in it, so the links of the earlier owner lead nowhere.
-  const released = await session.run(
+  await session.run(
     `UPDATE domains SET hostname = hostname || '/' || id WHERE hostname = $1 AND removed_at IS NOT NULL`,
     hostname,
   );
-  if (released > 0) await announceLinkChanges(session);
   const id = newDomainId();
   const inserted = await session.run(
     `INSERT INTO domains (id, hostname, account_id, created_at) VALUES ($1, $2, $3, $4)
@@ -191,7 +187,6 @@ export async function removeDomain(
     !force && (await session.get('SELECT code FROM links WHERE domain_id = $1 LIMIT 1', id));
   if (link) return { ok: false, reason: 'has_links' };
   await session.run('UPDATE domains SET removed_at = $2 WHERE id = $1', id, now);
-  await announceLinkChanges(session);
   return { ok: true, value: { id, hostname, account_id } };
 }
 
@@ -244,9 +239,4 @@ async function insertKey(
   );
   const expires_at = isoTime(expiresAt);
   return { id, account_id: accountId, name, permissions: [...permissions], expires_at };
-}
-
-/** Any link may have changed: every instance reads those it follows again. */
-async function announceLinkChanges(session: Session): Promise<void> {
-  await session.get(`SELECT pg_notify('${LINK_CHANGES_CHANNEL}', '')`);
 }

@@ -12,7 +12,7 @@ import type {
   CreateRequest,
   Domain,
   JobProgress,
-  LinkWatcher,
+  LinkChanges,
   NewLink,
   Outcome,
   Redirect,
@@ -24,7 +24,6 @@ import { CallGroups } from './call-groups.ts';
 import type { Database } from './database.ts';
 import { endSoon } from './end-soon.ts';
 import type { PgBossQueue } from './job-queue.ts';
-import type { LinkChanges } from './link-changes.ts';
 import { OpenCalls } from './open-calls.ts';
 import { type AdmissionRequest, admissionGroup, admit, refund } from './operations/admit.ts';
 import { addClicks, CLICK_SLOTS } from './operations/clicks.ts';
@@ -37,7 +36,7 @@ import * as operators from './operators.ts';
 import { toStoreError } from './postgres-errors.ts';
 import * as found from './queries/accounts.ts';
 import { findJob, pendingJobs, readJobResults } from './queries/jobs.ts';
-import { findLink, findRedirect } from './queries/links.ts';
+import { findLink, findRedirect, linkChanges } from './queries/links.ts';
 import { usage } from './queries/usage.ts';
 import type { Session } from './session.ts';
 
@@ -51,7 +50,6 @@ const PING_TIMEOUT_MS = 2_000;
 export interface PostgresStoreParts {
   db: Database;
   queue: PgBossQueue;
-  linkChanges: LinkChanges;
   maker: LinkMaker;
 }
 
@@ -59,18 +57,17 @@ export interface PostgresStoreParts {
 export class PostgresStore implements Store {
   readonly jobQueue: PgBossQueue;
   readonly #db: Database;
-  readonly #linkChanges: LinkChanges;
   readonly #maker: LinkMaker;
   readonly #calls = new OpenCalls();
   readonly #clickSlot = Math.floor(Math.random() * CLICK_SLOTS);
   readonly #admissions: CallGroups<AdmissionRequest, Admission>;
   readonly #creates: CallGroups<CreateRequest<NewLink>, CreateOutcome<Link>>;
+  #healthy = true;
   #closing: Promise<void> | undefined;
 
-  constructor({ db, queue, linkChanges, maker }: PostgresStoreParts) {
+  constructor({ db, queue, maker }: PostgresStoreParts) {
     this.#db = db;
     this.jobQueue = queue;
-    this.#linkChanges = linkChanges;
     this.#maker = maker;
     this.#admissions = new CallGroups((requests) => admit(db, requests), ADMISSIONS_TOGETHER);
     this.#creates = new CallGroups(
@@ -218,8 +215,16 @@ export class PostgresStore implements Store {
     return this.#write((session) => setLinkActive(session, this.#maker.shortUrl, code, active));
   }
 
-  watchLinks(watcher: LinkWatcher): void {
-    this.#linkChanges.watch(watcher);
+  /** Asked a few times a second, so it also shows whether the database is there. */
+  async linkChanges(since: number): Promise<LinkChanges> {
+    this.#healthy = false;
+    const changes = await this.#read((session) => linkChanges(session, since));
+    this.#healthy = true;
+    return changes;
+  }
+
+  isHealthy(): boolean {
+    return this.#healthy;
   }
 
   usage(accountId: string, now: number): Promise<Usage> {
@@ -254,7 +259,7 @@ export class PostgresStore implements Store {
 
   async #close(): Promise<void> {
     await this.#calls.close();
-    await Promise.all([endSoon(this.jobQueue.close()), this.#linkChanges.close()]);
+    await endSoon(this.jobQueue.close());
     await this.#db.close();
   }
 

@@ -1,10 +1,17 @@
-import { open, writeFile } from 'node:fs/promises';
+import { rmSync } from 'node:fs';
+import { chmod, open, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { expect, test } from 'vitest';
+import { PLAN_LIMITS } from '@shortlink/sdk/wire';
+import { expect, test, vi } from 'vitest';
+import { generateCode } from '../../domain/codes.ts';
 import { NOW, newCaller, newLink, newLinks, PUBLIC_URL } from '../contract/fixtures.ts';
 import { Database } from './database.ts';
 import { openSqliteStore } from './index.ts';
+import { migrate } from './migrate.ts';
+import { migrations } from './migrations/index.ts';
+import { OpenedFile } from './open-file.ts';
 import { useDatabasePath } from './temp-database.test-suite.ts';
+import { WriteCore, type WriteReply } from './write-core.ts';
 
 const path = useDatabasePath();
 const openStore = (file = path()) =>
@@ -99,3 +106,81 @@ test('what was stored is there after the file was closed and opened again', asyn
   expect(await second.admit(caller, NOW)).toMatchObject({ admitted: false });
   await second.close();
 });
+
+test('nobody but the owner can read the files of a database, also of one that is older', async () => {
+  await writeFile(path(), '', { mode: 0o644 });
+  await chmod(path(), 0o644);
+  const modes = async () => {
+    const files = [path(), `${path()}-wal`, `${path()}-shm`].map((file) => stat(file));
+    return (await Promise.all(files)).map(({ mode }) => mode & 0o777);
+  };
+  const store = await openStore();
+  await newCaller(store);
+  expect(await modes()).toEqual([0o600, 0o600, 0o600]);
+  for (const file of [path(), `${path()}-wal`, `${path()}-shm`]) await chmod(file, 0o666);
+  const second = await openStore();
+  expect(await modes()).toEqual([0o600, 0o600, 0o600]);
+  await Promise.all([store.close(), second.close()]);
+});
+
+test.each([
+  ['deleted', () => rm(path())],
+  ['deleted with the files beside it', () => rmAll(path())],
+  ['replaced', () => rename(path(), `${path()}.old`).then(() => writeFile(path(), ''))],
+  ['without its write-ahead log', () => rm(`${path()}-wal`)],
+])(
+  'a database file that is %s while it is open fails writes instead of losing them',
+  async (_, act) => {
+    const store = await openStore();
+    const caller = await newCaller(store);
+    const create = () => store.createLink({ caller, input: newLink(), now: NOW });
+    expect(await create()).toMatchObject({ ok: true });
+    expect(store.isHealthy()).toBe(true);
+    await act();
+    expect(store.isHealthy()).toBe(false);
+    await expect(create()).rejects.toMatchObject({
+      name: 'StoreError',
+      reason: 'unavailable',
+      message: `The database ${path()} was deleted or replaced while it was open.`,
+    });
+    expect(store.isHealthy()).toBe(false);
+    await store.close();
+  },
+);
+
+test('a database file that is moved away and back is used again', async () => {
+  const store = await openStore();
+  const caller = await newCaller(store);
+  const create = () => store.createLink({ caller, input: newLink(), now: NOW });
+  await rename(path(), `${path()}.moved`);
+  await expect(create()).rejects.toMatchObject({ reason: 'unavailable' });
+  await rename(`${path()}.moved`, path());
+  expect(await create()).toMatchObject({ ok: true });
+  expect(store.isHealthy()).toBe(true);
+  await store.close();
+});
+
+test('a create whose file is deleted before the response is never acknowledged', async () => {
+  const db = new Database({ path: path() });
+  migrate(db, migrations, NOW);
+  const opened = new OpenedFile(path());
+  const exec = db.exec.bind(db);
+  vi.spyOn(db, 'exec').mockImplementation((sql) => {
+    exec(sql);
+    if (sql === 'COMMIT') rmSync(path());
+  });
+  const core = new WriteCore(
+    { db, generateCode, shortUrl: (code) => code, isIdle: () => false },
+    opened,
+  );
+  const limits = PLAN_LIMITS.community;
+  const input = { name: 'Acme', plan: 'community', limits, now: NOW } as const;
+  const replies: WriteReply[] = [];
+  core.run([{ id: 1, name: 'createAccount', args: [input] }], (some) => replies.push(...some));
+  expect(replies).toMatchObject([{ id: 1, ok: false, reason: 'outcome_unknown' }]);
+  db.close();
+});
+
+async function rmAll(file: string): Promise<void> {
+  for (const name of [file, `${file}-wal`, `${file}-shm`]) await rm(name);
+}

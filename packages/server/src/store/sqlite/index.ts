@@ -7,9 +7,10 @@ import { BUSY_TIMEOUT_MS, Database } from './database.ts';
 import { InlineWriter } from './inline-writer.ts';
 import { migrate } from './migrate.ts';
 import { migrations } from './migrations/index.ts';
-import { openFile } from './open-file.ts';
+import { OpenedFile, openFile } from './open-file.ts';
 import { SqliteStore } from './sqlite-store.ts';
 import { ThreadWriter } from './thread-writer.ts';
+import { WatchedWriter } from './watched-writer.ts';
 import { WriteCore } from './write-core.ts';
 
 export { backupSqlite };
@@ -36,15 +37,17 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   if (path === ':memory:') {
     const db = new Database({ path });
     migrate(db, migrations, Date.now());
-    const writer = new InlineWriter(new WriteCore({ db, generateCode, shortUrl }));
-    return new SqliteStore({ reader: db, writer, shortUrl });
+    const isIdle = () => false;
+    const writer = new InlineWriter(new WriteCore({ db, generateCode, shortUrl, isIdle }));
+    return new SqliteStore({ reader: db, writer: new WatchedWriter(writer), shortUrl });
   }
   const reader = openFile({ path, busyTimeoutMs });
   try {
     migrate(reader, migrations, Date.now());
     reader.exec('PRAGMA query_only = ON');
     const writer = new ThreadWriter({ path, publicUrl, busyTimeoutMs });
-    return new SqliteStore({ reader, writer, shortUrl });
+    const file = new OpenedFile(path);
+    return new SqliteStore({ reader, writer: new WatchedWriter(writer), shortUrl, file });
   } catch (error) {
     reader.close();
     throw error;

@@ -1,5 +1,5 @@
 import { StoreError } from '../store-error.ts';
-import type { Input, OperationName, Output } from './operations/operations.ts';
+import type { Args, OperationName, Output } from './operations/operations.ts';
 import { PendingWrites } from './pending-writes.ts';
 import type { WriteCore } from './write-core.ts';
 import type { Writer } from './writer.ts';
@@ -16,9 +16,9 @@ export class InlineWriter implements Writer {
     });
   }
 
-  async submit<N extends OperationName>(name: N, input: Input<N>): Promise<Output<N>> {
+  async submit<N extends OperationName>(name: N, ...args: Args<N>): Promise<Output<N>> {
     if (this.#closed) throw new StoreError('closed', 'The store was closed.');
-    return this.#pending.add(name, input);
+    return this.#pending.add(name, args);
   }
 
   async close(): Promise<void> {

@@ -1,4 +1,5 @@
-import { chmodSync, closeSync, fchmodSync, fstatSync, openSync, statSync } from 'node:fs';
+import { chmodSync, closeSync, openSync, statSync } from 'node:fs';
+import { StoreError } from '../store-error.ts';
 import { Database } from './database.ts';
 
 /**
@@ -8,7 +9,7 @@ import { Database } from './database.ts';
  */
 const CHECKPOINT_PAGES = 4_000;
 
-/** Opens a connection to a database file, with the write-ahead log on. */
+/** Opens a connection to a database file, with the write-ahead log on. Nobody but the file's owner can read it from then on. */
 export function openFile({
   path,
   busyTimeoutMs,
@@ -28,27 +29,51 @@ export function openFile({
   }
 }
 
-/** Nobody but the owner of a database needs to read it: it holds the hashes of keys and where links lead. */
-const OWNER_ONLY = 0o600;
-const NOT_OWNER = 0o077;
-
-/**
- * Makes a new database file for its owner only, and takes an existing one, with the files beside it, away from everybody else.
- * SQLite gives the files beside a database the permissions of the database.
- */
+/** Makes the file, or takes the rights of others away. SQLite gives the files beside it the same rights when it makes them. */
 function makePrivate(path: string): void {
   try {
-    const file = openSync(path, 'a', OWNER_ONLY);
-    try {
-      if (fstatSync(file).mode & NOT_OWNER) fchmodSync(file, OWNER_ONLY);
-    } finally {
-      closeSync(file);
-    }
-    for (const beside of [`${path}-wal`, `${path}-shm`]) {
-      const mode = statSync(beside, { throwIfNoEntry: false })?.mode ?? 0;
-      if (mode & NOT_OWNER) chmodSync(beside, OWNER_ONLY);
+    closeSync(openSync(path, 'a', 0o600));
+    for (const file of [path, ...filesBeside(path)]) {
+      const mode = statSync(file, { throwIfNoEntry: false })?.mode ?? 0;
+      if ((mode & 0o077) !== 0) chmodSync(file, 0o600);
     }
   } catch {
-    // A directory that is missing or full, or a file of another user: opening the database says what is wrong.
+    // What is wrong with a file that can't be opened is reported by SQLite. One that belongs to somebody else stays as it is.
+  }
+}
+
+function filesBeside(path: string): string[] {
+  return [`${path}-wal`, `${path}-shm`];
+}
+
+/**
+ * Tells whether an open database is still the file at its path. On Unix, a file that was deleted or replaced goes on taking writes,
+ * and they are gone with the process. The write-ahead log counts too: it holds the last commits.
+ */
+export class OpenedFile {
+  readonly #path: string;
+  readonly #identity: string;
+
+  /** @param path of a database that this process has open */
+  constructor(path: string) {
+    this.#path = path;
+    this.#identity = this.#identityNow();
+  }
+
+  isInPlace(): boolean {
+    return this.#identityNow() === this.#identity;
+  }
+
+  /** What writing to it, or having written, means now. */
+  lost(reason: 'unavailable' | 'outcome_unknown'): StoreError {
+    const message = `The database ${this.#path} was deleted or replaced while it was open.`;
+    return new StoreError(reason, message);
+  }
+
+  #identityNow(): string {
+    const files = [this.#path, `${this.#path}-wal`].map((file) =>
+      statSync(file, { throwIfNoEntry: false }),
+    );
+    return files.map((stats) => `${stats?.dev}:${stats?.ino}`).join(' ');
   }
 }

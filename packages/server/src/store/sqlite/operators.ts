@@ -70,7 +70,7 @@ const createKey: Operation<'createKey'> = ({ db }, { accountId, ...key }) => {
   return { ok: true, value: insertKey(db, accountId, key) };
 };
 
-const revokeKey: Operation<'revokeKey'> = ({ db }, { keyId, now }) =>
+const revokeKey: Operation<'revokeKey'> = ({ db }, keyId, now) =>
   db.run('UPDATE api_keys SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL', now, keyId) > 0;
 
 const rotateKey: Operation<'rotateKey'> = ({ db }, { keyId, hash, graceMs, expiresAt, now }) => {
@@ -127,7 +127,7 @@ function insertKey(
   return { id, account_id: accountId, name, permissions: [...permissions], expires_at };
 }
 
-const recordKeyUse: Operation<'recordKeyUse'> = ({ db }, { keyId, now }) => {
+const recordKeyUse: Operation<'recordKeyUse'> = ({ db }, keyId, now) => {
   db.run(
     `INSERT INTO key_uses (key_id, used_at) SELECT id, ? FROM api_keys WHERE id = ?
      ON CONFLICT DO UPDATE SET used_at = max(used_at, excluded.used_at)`,

@@ -6,8 +6,7 @@ import type { WriteRequest } from './write-core.ts';
 function collect() {
   const groups: WriteRequest[][] = [];
   const pending = new PendingWrites((requests) => groups.push(requests));
-  const add = (count: number) =>
-    Array.from({ length: count }, () => pending.add('pruneSome', { now: 0 }));
+  const add = (count: number) => Array.from({ length: count }, () => pending.add('pruneSome', [0]));
   return { groups, pending, add };
 }
 

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers';
 import { StoreError } from '../store-error.ts';
-import type { Input, OperationName, Output } from './operations/operations.ts';
+import type { Args, OperationName, Output } from './operations/operations.ts';
 import type { WriteReply, WriteRequest } from './write-core.ts';
 
 /**
@@ -33,14 +33,14 @@ export class PendingWrites {
     return this.#waiting.size;
   }
 
-  add<N extends OperationName>(name: N, input: Input<N>): Promise<Output<N>> {
+  add<N extends OperationName>(name: N, args: Args<N>): Promise<Output<N>> {
     const id = ++this.#lastId;
     return new Promise<Output<N>>((resolve, reject) => {
       // A reply says which write it answers by its id alone, so the type of its value is known here only.
       this.#waiting.set(id, { resolve: resolve as (value: unknown) => void, reject });
       if (this.#outbox.length === 0) setImmediate(() => this.flush());
-      // `name` and `input` belong together by N, which the compiler can't follow into the union.
-      this.#outbox.push({ id, name, input } as WriteRequest);
+      // `name` and `args` belong together by N, which the compiler can't follow into the union.
+      this.#outbox.push({ id, name, args } as WriteRequest);
       if (this.#outbox.length === MOST_TOGETHER) this.flush();
     });
   }

@@ -1,6 +1,11 @@
 import type { BatchResultItem, Link, Usage } from '@shortlink/sdk/wire';
 import { toJobChunks } from '../job-chunks.ts';
-import type { DomainRemoval, LinkSearch, RotationOutcome } from '../operator-store.ts';
+import type {
+  DomainRemoval,
+  LinkSearch,
+  OperatorStore,
+  RotationOutcome,
+} from '../operator-store.ts';
 import type {
   AcceptedJob,
   Account,
@@ -11,6 +16,7 @@ import type {
   CreateRequest,
   Domain,
   JobProgress,
+  LinkChanges,
   NewLink,
   Outcome,
   Redirect,
@@ -18,7 +24,7 @@ import type {
   StoredJob,
 } from '../store.ts';
 import type { Database } from './database.ts';
-import type { Input } from './operations/operations.ts';
+import type { OpenedFile } from './open-file.ts';
 import { findCodes } from './operators.ts';
 import {
   findAccount,
@@ -29,30 +35,36 @@ import {
   ownedDomains,
 } from './queries/accounts.ts';
 import { findJob, pendingJobs, readJobResults } from './queries/jobs.ts';
-import { findLink, findRedirect } from './queries/links.ts';
+import { findLink, findRedirect, linkChanges } from './queries/links.ts';
 import { usage } from './queries/usage.ts';
-import type { Writer } from './writer.ts';
+import type { WatchedWriter } from './watched-writer.ts';
+
+type Input<N extends keyof OperatorStore> = Parameters<OperatorStore[N]>[0];
 
 export interface SqliteStoreParts {
   /** Connection for reads, on the thread that asks: they take microseconds. */
   reader: Database;
-  writer: Writer;
+  writer: WatchedWriter;
   shortUrl: (code: string, hostname: string | null) => string;
+  /** The file of the database; `undefined` for one in memory. */
+  file?: OpenedFile | undefined;
 }
 
-/** The store on embedded SQLite: reads here, writes through the one {@link Writer}. */
+/** The store on embedded SQLite: reads here, writes through the one writer. */
 export class SqliteStore implements Store {
   readonly #reader: Database;
-  readonly #writer: Writer;
+  readonly #writer: WatchedWriter;
   readonly #shortUrl: SqliteStoreParts['shortUrl'];
+  readonly #file: OpenedFile | undefined;
 
   constructor(parts: SqliteStoreParts) {
     this.#reader = parts.reader;
     this.#writer = parts.writer;
     this.#shortUrl = parts.shortUrl;
+    this.#file = parts.file;
   }
 
-  createAccount(input: Input<'createAccount'>): Promise<Account> {
+  createAccount(input: Parameters<Store['createAccount']>[0]): Promise<Account> {
     return this.#writer.submit('createAccount', input);
   }
 
@@ -81,7 +93,7 @@ export class SqliteStore implements Store {
   }
 
   revokeKey(keyId: string, now: number): Promise<boolean> {
-    return this.#writer.submit('revokeKey', { keyId, now });
+    return this.#writer.submit('revokeKey', keyId, now);
   }
 
   rotateKey(input: Input<'rotateKey'>): Promise<RotationOutcome> {
@@ -89,7 +101,7 @@ export class SqliteStore implements Store {
   }
 
   recordKeyUse(keyId: string, now: number): Promise<void> {
-    return this.#writer.submit('recordKeyUse', { keyId, now });
+    return this.#writer.submit('recordKeyUse', keyId, now);
   }
 
   addDomain(input: Input<'addDomain'>): Promise<Domain | undefined> {
@@ -116,11 +128,11 @@ export class SqliteStore implements Store {
   }
 
   admit(caller: Caller, now: number): Promise<Admission> {
-    return this.#writer.submit('admit', { caller, now });
+    return this.#writer.submit('admit', caller, now);
   }
 
   refund(caller: Caller, now: number): Promise<void> {
-    return this.#writer.submit('refund', { caller, now });
+    return this.#writer.submit('refund', caller, now);
   }
 
   createLink(request: CreateRequest<NewLink>): Promise<CreateOutcome<Link>> {
@@ -150,7 +162,7 @@ export class SqliteStore implements Store {
   }
 
   runJobChunk(jobId: string, now: number): Promise<JobProgress> {
-    return this.#writer.submit('runJobChunk', { jobId, now });
+    return this.#writer.submit('runJobChunk', jobId, now);
   }
 
   async findJob(accountId: string, jobId: string): Promise<StoredJob | undefined> {
@@ -165,6 +177,10 @@ export class SqliteStore implements Store {
     return findRedirect(this.#reader, code);
   }
 
+  async linkChanges(since: number): Promise<LinkChanges> {
+    return linkChanges(this.#reader, since);
+  }
+
   addClicks(clicks: ReadonlyMap<string, number>): Promise<void> {
     return this.#writer.submit('addClicks', clicks);
   }
@@ -174,7 +190,7 @@ export class SqliteStore implements Store {
   }
 
   setLinkActive(code: string, active: boolean): Promise<Link | undefined> {
-    return this.#writer.submit('setLinkActive', { code, active });
+    return this.#writer.submit('setLinkActive', code, active);
   }
 
   async usage(accountId: string, now: number): Promise<Usage> {
@@ -183,12 +199,16 @@ export class SqliteStore implements Store {
 
   /** In bounded steps, between which other writes get their turn; each step is atomic. */
   async prune(now: number): Promise<void> {
-    let step = await this.#writer.submit('pruneSome', { now });
-    while (!step.done) step = await this.#writer.submit('pruneSome', { now });
+    let step = await this.#writer.submit('pruneSome', now);
+    while (!step.done) step = await this.#writer.submit('pruneSome', now);
   }
 
   async ping(): Promise<void> {
     this.#reader.get('SELECT 1 FROM schema_migrations LIMIT 1');
+  }
+
+  isHealthy(): boolean {
+    return this.#writer.isHealthy && this.#file?.isInPlace() !== false;
   }
 
   async close(): Promise<void> {

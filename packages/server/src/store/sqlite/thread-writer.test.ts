@@ -13,9 +13,7 @@ test('a thread that can not open the database rejects what waits for it, and the
   const file = `${path()}/not-a-directory/x.db`;
   const writer = new ThreadWriter({ path: file, publicUrl: PUBLIC_URL, busyTimeoutMs: 50 });
   for (let attempt = 0; attempt < 2; attempt += 1) {
-    await expect(
-      writer.submit('setLinkActive', { code: 'x', active: false }),
-    ).rejects.toMatchObject({
+    await expect(writer.submit('setLinkActive', 'x', false)).rejects.toMatchObject({
       name: 'StoreError',
       reason: 'unavailable',
       message: expect.stringContaining(`The database ${file} can not be opened`),

@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import { StoreError } from '../store-error.ts';
-import type { Input, OperationName, Output } from './operations/operations.ts';
+import type { Args, OperationName, Output } from './operations/operations.ts';
 import { PendingWrites } from './pending-writes.ts';
 import type { Writer } from './writer.ts';
 import type { WriterThreadAnswer, WriterThreadData, WriterThreadMessage } from './writer-thread.ts';
@@ -26,9 +26,9 @@ export class ThreadWriter implements Writer {
     this.#worker = this.#start();
   }
 
-  async submit<N extends OperationName>(name: N, input: Input<N>): Promise<Output<N>> {
+  async submit<N extends OperationName>(name: N, ...args: Args<N>): Promise<Output<N>> {
     if (this.#closed) throw new StoreError('closed', 'The store was closed.');
-    return this.#pending.add(name, input);
+    return this.#pending.add(name, args);
   }
 
   async close(): Promise<void> {

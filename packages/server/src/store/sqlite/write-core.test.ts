@@ -18,23 +18,25 @@ import { migrate } from './migrate.ts';
 import { migrations } from './migrations/index.ts';
 import { SqliteStore } from './sqlite-store.ts';
 import { useDatabasePath } from './temp-database.test-suite.ts';
+import { WatchedWriter } from './watched-writer.ts';
 import { WriteCore, type WriteReply, type WriteRequest } from './write-core.ts';
 
 const path = useDatabasePath();
 
 /** A store whose one connection and writer the test holds in its hands. */
-async function openParts(draw: () => string = generateCode) {
+async function openParts(draw: () => string = generateCode, isIdle = () => false) {
   const db = new Database({ path: path() });
   migrate(db, migrations, NOW);
   const shortUrl = shortUrlMaker(PUBLIC_URL);
-  const core = new WriteCore({ db, generateCode: draw, shortUrl });
-  const store = new SqliteStore({ reader: db, writer: new InlineWriter(core), shortUrl });
+  const core = new WriteCore({ db, generateCode: draw, shortUrl, isIdle });
+  const writer = new WatchedWriter(new InlineWriter(core));
+  const store = new SqliteStore({ reader: db, writer, shortUrl });
   const caller = await newCaller(store);
   return { db, core, store, caller };
 }
 
-function createRequest(id: number, caller: Caller) {
-  return { id, name: 'createLink', input: { caller, input: newLink(id), now: NOW } } as const;
+function createRequest(id: number, caller: Caller): WriteRequest {
+  return { id, name: 'createLink', args: [{ caller, input: newLink(id), now: NOW }] };
 }
 
 test('writes that arrive together are committed together', async () => {
@@ -61,11 +63,11 @@ test('admissions are answered before creates, clicks after them, and all before 
   const answered: number[][] = [];
   core.run(
     [
-      { id: 1, name: 'runJobChunk', input: { jobId: await newJob(store, caller, 101), now: NOW } },
-      { id: 2, name: 'addClicks', input: new Map([['x', 1]]) },
+      { id: 1, name: 'runJobChunk', args: [await newJob(store, caller, 101), NOW] },
+      { id: 2, name: 'addClicks', args: [new Map([['x', 1]])] },
       createRequest(3, caller),
       createRequest(4, caller),
-      { id: 5, name: 'admit', input: { caller, now: NOW } },
+      { id: 5, name: 'admit', args: [caller, NOW] },
     ],
     (replies) => answered.push(replies.map((reply) => reply.id)),
   );
@@ -77,7 +79,7 @@ test('of the work in the background one piece is run, so that what arrives meanw
   const { core, caller, store } = await openParts();
   const jobId = await newJob(store, caller, 1_500);
   const chunk = (id: number) =>
-    ({ id, name: 'runJobChunk', input: { jobId, now: NOW } }) as const satisfies WriteRequest;
+    ({ id, name: 'runJobChunk', args: [jobId, NOW] }) satisfies WriteRequest;
   const answered: number[] = [];
   const run = (requests: WriteRequest[]) =>
     core.run(requests, (replies) => answered.push(...replies.map((reply) => reply.id)));
@@ -88,11 +90,66 @@ test('of the work in the background one piece is run, so that what arrives meanw
   await store.close();
 });
 
+test('while nobody else waits, up to four chunks of a job share a commit', async () => {
+  let idleFor = Number.POSITIVE_INFINITY;
+  const { core, caller, store } = await openParts(generateCode, () => {
+    idleFor -= 1;
+    return idleFor >= 0;
+  });
+  const jobId = await newJob(store, caller, 4_400);
+  const replies: WriteReply[] = [];
+  const run = () =>
+    core.run([{ id: 1, name: 'runJobChunk', args: [jobId, NOW] }], (some) => replies.push(...some));
+  run();
+  idleFor = 1;
+  run();
+  idleFor = 4;
+  run();
+  expect(replies.map((reply) => reply.ok && reply.value)).toEqual([
+    { created: 2_000, processed: 2_000, done: false },
+    { created: 1_000, processed: 3_000, done: false },
+    { created: 1_400, processed: 4_400, done: true },
+  ]);
+  await store.close();
+});
+
+test('counters of a transaction are written once, however many requests count in it', async () => {
+  const { db, core, caller, store } = await openParts();
+  const run = vi.spyOn(db, 'run');
+  const admissions = (count: number) =>
+    Array.from({ length: count }, (_, id): WriteRequest => {
+      return { id, name: 'admit', args: [caller, NOW] };
+    });
+  core.run(admissions(1), () => undefined);
+  const forOne = run.mock.calls.length;
+  core.run(admissions(200), () => undefined);
+  expect(run.mock.calls.length).toBe(2 * forOne);
+  run.mockClear();
+  core.run(
+    Array.from({ length: 50 }, (_, id) => createRequest(id, caller)),
+    () => undefined,
+  );
+  const inserts = run.mock.calls.filter(([sql]) => sql.includes('INTO links'));
+  expect(inserts).toHaveLength(50);
+  expect(run.mock.calls.length - inserts.length).toBeLessThanOrEqual(2);
+  const { requests, links, keys } = await store.usage(caller.accountId, NOW);
+  expect([requests.minute.used, requests.month.used, links.used]).toEqual([201, 201, 50]);
+  expect(keys[0]).toMatchObject({
+    requests: { minute: 201, day: 201 },
+    history: [{ requests: 201, refused: 0, links: 50 }],
+  });
+  await store.close();
+});
+
 test('a write that fails takes none of its group with it, and leaves nothing of itself', async () => {
   const { core, caller, store } = await openParts();
   const replies: WriteReply[] = [];
   const input = [newLink(), newLink(1, { domain_id: 'dom_nobody' })];
-  const failing = { id: 2, name: 'createBatch', input: { caller, input, now: NOW } } as const;
+  const failing = {
+    id: 2,
+    name: 'createBatch',
+    args: [{ caller, input, now: NOW }],
+  } satisfies WriteRequest;
   core.run([createRequest(1, caller), failing, createRequest(3, caller)], (some) =>
     replies.push(...some),
   );
@@ -148,8 +205,11 @@ test('a full disk fails the writes with words, loses nothing, and is survived', 
   expect(String(failure)).toMatch(/no space is left/);
   expect(await linksUsed(store, caller)).toBe(created);
   expect(db.get('SELECT count(*) AS links FROM links')).toEqual({ links: created });
+  expect(store.isHealthy()).toBe(false);
 
   db.exec('PRAGMA max_page_count = 1000000');
+  // Nobody writes, and yet it is noticed.
+  await expect.poll(() => store.isHealthy(), { timeout: 5_000 }).toBe(true);
   expect(await store.createBatch({ caller, input, now: NOW })).toMatchObject({ ok: true });
   expect(db.get('PRAGMA integrity_check')).toEqual({ integrity_check: 'ok' });
   await store.close();

@@ -1,10 +1,16 @@
 import { StoreError, type StoreErrorReason } from '../store-error.ts';
-import { perform } from './operations/index.ts';
-import type { Input, OperationContext, OperationName } from './operations/operations.ts';
+import type { OpenedFile } from './open-file.ts';
+import { Counters } from './operations/counters.ts';
+import {
+  type Args,
+  type OperationContext,
+  type OperationName,
+  perform,
+} from './operations/operations.ts';
 
 /** One write, as it is posted to the writer. */
 export type WriteRequest = {
-  [N in OperationName]: { id: number; name: N; input: Input<N> };
+  [N in OperationName]: { id: number; name: N; args: Args<N> };
 }[OperationName];
 
 /** Its answer. Errors are posted as plain data: a class doesn't survive the way between threads. */
@@ -20,7 +26,7 @@ export type WriteReply =
 const KINDS = ['relaxed', 'durable', 'clicks', 'background'] as const;
 type Kind = (typeof KINDS)[number];
 
-function kindOf(name: OperationName): Kind {
+export function kindOf(name: OperationName): Kind {
   switch (name) {
     case 'admit':
     case 'recordKeyUse':
@@ -40,11 +46,14 @@ function kindOf(name: OperationName): Kind {
  * for the disk, and so a hundred writes wait once. One that fails takes no other with it.
  */
 export class WriteCore {
-  readonly #context: OperationContext;
+  readonly #context: Omit<OperationContext, 'counters'>;
+  readonly #file: OpenedFile | undefined;
   #synchronous: 'FULL' | 'NORMAL' | undefined;
 
-  constructor(context: OperationContext) {
+  /** @param file the database's file, `undefined` for one in memory */
+  constructor(context: Omit<OperationContext, 'counters'>, file?: OpenedFile) {
     this.#context = context;
+    this.#file = file;
   }
 
   /**
@@ -69,10 +78,13 @@ export class WriteCore {
   #commitTogether(requests: readonly WriteRequest[], synchronous: 'FULL' | 'NORMAL'): WriteReply[] {
     const { db } = this.#context;
     try {
+      if (this.#file?.isInPlace() === false) throw this.#file.lost('unavailable');
       this.#setSynchronous(synchronous);
       db.exec('BEGIN IMMEDIATE');
       const replies = this.#performAll(requests);
       this.#commit();
+      // Checked again: what is acknowledged must be in the file that the next start opens.
+      if (this.#file?.isInPlace() === false) throw this.#file.lost('outcome_unknown');
       return replies;
     } catch (error) {
       // The transaction is gone, and every write with it, also those that had gone well.
@@ -88,17 +100,22 @@ export class WriteCore {
   #performAll(requests: readonly WriteRequest[]): WriteReply[] {
     const { db } = this.#context;
     try {
-      return requests.map((request) => this.#perform(request));
+      return this.#perform(requests);
     } catch (error) {
       if (requests.length === 1) throw error;
       db.rollback();
       db.exec('BEGIN IMMEDIATE');
-      return requests.map((request) => this.#attempt(request));
+      return requests.flatMap((request) => this.#performAlone(request));
     }
   }
 
-  #perform({ id, name, input }: WriteRequest): WriteReply {
-    return { id, ok: true, value: perform(this.#context, name, input) };
+  #perform(requests: readonly WriteRequest[]): WriteReply[] {
+    const context = { ...this.#context, counters: new Counters(this.#context.db) };
+    const replies = requests.map(({ id, name, args }): WriteReply => {
+      return { id, ok: true, value: perform(context, name, args) };
+    });
+    context.counters.flush();
+    return replies;
   }
 
   /** A disk that fails in mid-commit may hold all of it: recovery after a crash would find it and keep it. */
@@ -114,13 +131,13 @@ export class WriteCore {
   }
 
   /** Throws when the whole transaction is lost, as SQLite does on its own when the disk is full. */
-  #attempt(request: WriteRequest): WriteReply {
+  #performAlone(request: WriteRequest): WriteReply[] {
     const { db } = this.#context;
     db.exec('SAVEPOINT one_write');
     try {
-      const reply = this.#perform(request);
+      const replies = this.#perform([request]);
       db.exec('RELEASE one_write');
-      return reply;
+      return replies;
     } catch (error) {
       try {
         db.exec('ROLLBACK TO one_write');
@@ -128,7 +145,7 @@ export class WriteCore {
       } catch {
         throw error;
       }
-      return failure(request.id, error);
+      return [failure(request.id, error)];
     }
   }
 

@@ -1,8 +1,8 @@
 import { isMainThread, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { generateCode } from '../../domain/codes.ts';
 import { shortUrlMaker } from '../short-url.ts';
-import { openFile } from './open-file.ts';
-import { WriteCore, type WriteReply, type WriteRequest } from './write-core.ts';
+import { OpenedFile, openFile } from './open-file.ts';
+import { kindOf, WriteCore, type WriteReply, type WriteRequest } from './write-core.ts';
 
 /** What the main thread hands to a new writer thread. */
 export interface WriterThreadData {
@@ -23,22 +23,32 @@ export type WriterThreadAnswer = WriteReply[] | 'ready';
  */
 function serve(port: NonNullable<typeof parentPort>, data: WriterThreadData): void {
   const db = openFile(data);
-  const core = new WriteCore({ db, generateCode, shortUrl: shortUrlMaker(data.publicUrl) });
   const answer = (message: WriterThreadAnswer) => port.postMessage(message);
   answer('ready');
-  port.on('message', (first: WriterThreadMessage) => {
-    let requests: WriteRequest[] = [];
-    let closing = false;
-    let message: WriterThreadMessage | undefined = first;
-    do {
-      while (message !== undefined) {
-        if (message === 'close') closing = true;
-        else requests.push(...message);
-        message = receiveMessageOnPort(port)?.message;
-      }
-      requests = core.run(requests, answer);
+  let waiting: WriteRequest[] = [];
+  let closing = false;
+  const receive = (first?: WriterThreadMessage) => {
+    let message = first ?? receiveMessageOnPort(port)?.message;
+    while (message !== undefined) {
+      if (message === 'close') closing = true;
+      else waiting.push(...message);
       message = receiveMessageOnPort(port)?.message;
-    } while (message !== undefined || requests.length > 0);
+    }
+  };
+  const isIdle = () => {
+    receive();
+    return waiting.every(({ name }) => kindOf(name) === 'background');
+  };
+  const shortUrl = shortUrlMaker(data.publicUrl);
+  const core = new WriteCore({ db, generateCode, shortUrl, isIdle }, new OpenedFile(data.path));
+  port.on('message', (first: WriterThreadMessage) => {
+    receive(first);
+    while (waiting.length > 0) {
+      const requests = waiting;
+      waiting = [];
+      waiting.unshift(...core.run(requests, answer));
+      receive();
+    }
     if (closing) {
       db.close();
       port.close();

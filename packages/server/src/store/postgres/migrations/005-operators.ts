@@ -11,6 +11,8 @@ export const operators: Migration = {
     ALTER TABLE accounts ADD COLUMN disabled_at bigint;
     ALTER TABLE api_keys ADD COLUMN expires_at bigint, ADD COLUMN replaced_by text; -- id of the key it was rotated to
     ALTER TABLE domains ADD COLUMN removed_at bigint;
+    CREATE TRIGGER accounts_disabled AFTER UPDATE OF disabled_at ON accounts
+      FOR EACH STATEMENT EXECUTE FUNCTION record_link_change();
 
     CREATE TABLE key_uses (
       key_id text PRIMARY KEY,

@@ -1,5 +1,6 @@
 import type { Link, RedirectType } from '@shortlink/sdk/wire';
-import type { Redirect } from '../../store.ts';
+import { type LinkChangeRow, toLinkChanges } from '../../link-changes.ts';
+import type { LinkChanges, Redirect } from '../../store.ts';
 import type { Session } from '../session.ts';
 
 export function findRedirect(session: Session, code: string): Promise<Redirect | undefined> {
@@ -15,6 +16,14 @@ export function findRedirect(session: Session, code: string): Promise<Redirect |
      WHERE code = $1`,
     code,
   );
+}
+
+export async function linkChanges(session: Session, since: number): Promise<LinkChanges> {
+  const rows = await session.all<LinkChangeRow>(
+    'SELECT number, code FROM link_changes WHERE number >= $1 ORDER BY number',
+    since,
+  );
+  return toLinkChanges(since, rows);
 }
 
 export async function findLink(

@@ -12,6 +12,9 @@ export const operators: Migration = {
     ALTER TABLE api_keys ADD COLUMN expires_at INTEGER;
     ALTER TABLE api_keys ADD COLUMN replaced_by TEXT; -- id of the key it was rotated to
     ALTER TABLE domains ADD COLUMN removed_at INTEGER;
+    CREATE TRIGGER accounts_disabled AFTER UPDATE OF disabled_at ON accounts BEGIN
+      INSERT INTO link_changes (code) VALUES (NULL);
+    END;
 
     CREATE TABLE key_uses (
       key_id TEXT NOT NULL PRIMARY KEY,

@@ -1,14 +1,18 @@
+import type { PlanLimitName } from '@shortlink/sdk/wire';
 import { newUuid } from '../../../domain/ids.ts';
-import { createOnce } from './idempotency.ts';
+import { exceeds, exceedsBatchSize } from '../../../domain/limits.ts';
+import { startOfDay, windowsAt } from '../../../domain/windows.ts';
+import type { CreateRequest, PlanLimitReached } from '../../store.ts';
+import { add, type Counters } from './counters.ts';
+import { createIdempotently } from './idempotency.ts';
 import { insertLink, insertLinks, toResultItem } from './insert-links.ts';
 import type { Operation } from './operations.ts';
-import { refuseLargeBatch, takePlaces } from './take-places.ts';
 
 export const createLink: Operation<'createLink'> = (context, request) =>
-  createOnce(context.db, request, () => {
+  createIdempotently(context.db, request, () => {
     const { caller, input, now } = request;
     return (
-      takePlaces(context.db, caller, 1, now) ?? {
+      takeLinks(context.counters, request, 1) ?? {
         ok: true,
         value: insertLink(context, caller.accountId, input, now),
       }
@@ -16,22 +20,20 @@ export const createLink: Operation<'createLink'> = (context, request) =>
   });
 
 export const createBatch: Operation<'createBatch'> = (context, request) =>
-  createOnce(context.db, request, () => {
+  createIdempotently(context.db, request, () => {
     const { caller, input, now } = request;
     return (
-      refuseLargeBatch(context.db, caller, input.length, now) ??
-      takePlaces(context.db, caller, input.length, now) ?? {
+      takeBatch(context.counters, request, input.length) ?? {
         ok: true,
         value: insertLinks(context, caller.accountId, input, now).map(toResultItem),
       }
     );
   });
 
-export const createJob: Operation<'createJob'> = ({ db }, request) =>
-  createOnce(db, request, () => {
+export const createJob: Operation<'createJob'> = ({ db, counters }, request) =>
+  createIdempotently(db, request, () => {
     const { caller, input, now } = request;
-    const refusal =
-      refuseLargeBatch(db, caller, input.total, now) ?? takePlaces(db, caller, input.total, now);
+    const refusal = takeBatch(counters, request, input.total);
     if (refusal !== undefined) return refusal;
     const jobId = newUuid();
     db.run(
@@ -51,3 +53,46 @@ export const createJob: Operation<'createJob'> = ({ db }, request) =>
     });
     return { ok: true, value: { job_id: jobId, total: input.total } };
   });
+
+/** The same as {@link takeLinks}, for a batch, which may have more links than the plan allows in one request. */
+function takeBatch(
+  counters: Counters,
+  request: CreateRequest<unknown>,
+  count: number,
+): PlanLimitReached | undefined {
+  const { limits } = request.caller;
+  if (limits.batch_size !== null && exceedsBatchSize(limits, count)) {
+    return refuse(counters, request, 'batch_size', count, limits.batch_size);
+  }
+  return takeLinks(counters, request, count);
+}
+
+/** Counts links in the account's total, or none of them when they don't fit the plan: then it returns the refusal. */
+function takeLinks(
+  counters: Counters,
+  request: CreateRequest<unknown>,
+  count: number,
+): PlanLimitReached | undefined {
+  const { caller, now } = request;
+  const allowed = caller.limits.links;
+  const total = counters.links(caller.accountId);
+  if (allowed !== null && exceeds(allowed, total.used, count)) {
+    return refuse(counters, request, 'links', total.used, allowed);
+  }
+  add(total, count);
+  counters.keyDay(caller.keyId, startOfDay(now)).links += count;
+  return undefined;
+}
+
+function refuse(
+  counters: Counters,
+  { caller: { keyId }, now }: CreateRequest<unknown>,
+  limit: Exclude<PlanLimitName, 'api_keys'>,
+  used: number,
+  allowed: number,
+): PlanLimitReached {
+  const [minute] = windowsAt(now);
+  counters.keyDay(keyId, startOfDay(now)).refused += 1;
+  counters.addRefusal(keyId, minute.startsAt, limit);
+  return { ok: false, reason: 'plan_limit', limit, used, allowed };
+}

@@ -3,10 +3,10 @@ import type { CreateOutcome, CreateRequest, Outcome } from '../../store.ts';
 import type { Database } from '../database.ts';
 
 /**
- * Answers what the same idempotency key was answered within its retention, or runs `create` and keeps its answer in the same
- * step. A refusal is not kept: nothing was created, so the same request may pass later.
+ * Returns what an earlier request with the same idempotency key created within the retention, or runs `create` and stores its result
+ * in the same step. A refusal is not stored: nothing was created, so the same request may pass later.
  */
-export function createOnce<T>(
+export function createIdempotently<T>(
   db: Database,
   { caller, idempotency, now }: CreateRequest<unknown>,
   create: () => Outcome<T>,

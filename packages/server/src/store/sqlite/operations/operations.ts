@@ -1,63 +1,54 @@
-import type { BatchResultItem, Link } from '@shortlink/sdk/wire';
 import type { OperatorStore } from '../../operator-store.ts';
-import type {
-  AcceptedJob,
-  Admission,
-  Caller,
-  CreateOutcome,
-  CreateRequest,
-  JobProgress,
-  NewLink,
-} from '../../store.ts';
+import type { AcceptedJob, CreateOutcome, CreateRequest, Store } from '../../store.ts';
 import type { Database } from '../database.ts';
+import { operatorOperations } from '../operators.ts';
+import type { Counters } from './counters.ts';
+import { createBatch, createJob, createLink } from './create.ts';
+import { probe, pruneSome } from './housekeeping.ts';
+import { addClicks, setLinkActive } from './links.ts';
+import { admit, refund } from './requests.ts';
+import { runJobChunk } from './run-job-chunk.ts';
 
-/** A write that the store takes as one object. */
-type OperatorWrite<
-  N extends
-    | 'createAccount'
-    | 'updateAccount'
-    | 'setAccountDisabled'
-    | 'createKey'
-    | 'rotateKey'
-    | 'addDomain'
-    | 'removeDomain',
-> = {
-  input: Parameters<OperatorStore[N]>[0];
-  output: Awaited<ReturnType<OperatorStore[N]>>;
+/** Methods of the store that the writer carries out as they are called. */
+type DirectWrites = Pick<
+  OperatorStore,
+  | 'createAccount'
+  | 'updateAccount'
+  | 'setAccountDisabled'
+  | 'createKey'
+  | 'revokeKey'
+  | 'rotateKey'
+  | 'recordKeyUse'
+  | 'addDomain'
+  | 'removeDomain'
+> &
+  Pick<
+    Store,
+    | 'admit'
+    | 'refund'
+    | 'createLink'
+    | 'createBatch'
+    | 'runJobChunk'
+    | 'addClicks'
+    | 'setLinkActive'
+  >;
+
+/** Every write there is. Arguments and results can be posted between threads. */
+type Writes = {
+  [N in keyof DirectWrites]: (
+    ...args: Parameters<DirectWrites[N]>
+  ) => Awaited<ReturnType<DirectWrites[N]>>;
+} & {
+  createJob: (request: CreateRequest<JobInput>) => CreateOutcome<AcceptedJob>;
+  /** Deletes a bounded number of rows; `done` is false when there are more. */
+  pruneSome: (now: number) => { done: boolean };
+  /** Changes nothing, but writes a page, to find out whether that can be done. */
+  probe: () => void;
 };
 
-/** Every write there is: what it is given and what it answers. Both sides can be posted between threads. */
-export interface Operations {
-  createAccount: OperatorWrite<'createAccount'>;
-  updateAccount: OperatorWrite<'updateAccount'>;
-  setAccountDisabled: OperatorWrite<'setAccountDisabled'>;
-  createKey: OperatorWrite<'createKey'>;
-  revokeKey: { input: { keyId: string; now: number }; output: boolean };
-  rotateKey: OperatorWrite<'rotateKey'>;
-  recordKeyUse: { input: { keyId: string; now: number }; output: undefined };
-  addDomain: OperatorWrite<'addDomain'>;
-  removeDomain: OperatorWrite<'removeDomain'>;
-  admit: { input: { caller: Caller; now: number }; output: Admission };
-  refund: { input: { caller: Caller; now: number }; output: undefined };
-  createLink: { input: CreateRequest<NewLink>; output: CreateOutcome<Link> };
-  createBatch: {
-    input: CreateRequest<readonly NewLink[]>;
-    output: CreateOutcome<BatchResultItem[]>;
-  };
-  createJob: { input: CreateRequest<JobInput>; output: CreateOutcome<AcceptedJob> };
-  runJobChunk: {
-    input: { jobId: string; now: number };
-    output: JobProgress;
-  };
-  addClicks: { input: ReadonlyMap<string, number>; output: undefined };
-  setLinkActive: { input: { code: string; active: boolean }; output: Link | undefined };
-  /** Deletes a bounded number of rows; `done` is false when there are more. */
-  pruneSome: { input: { now: number }; output: { done: boolean } };
-}
-
-export type OperationName = keyof Operations;
-export type Input<N extends OperationName> = Operations[N]['input'];
-export type Output<N extends OperationName> = Operations[N]['output'];
+export type OperationName = keyof Writes;
+export type Args<N extends OperationName> = Parameters<Writes[N]>;
+export type Output<N extends OperationName> = ReturnType<Writes[N]>;
 
 /** The links of a job, cut into chunks where they arrived: texts are cheap to post, to store and to keep. */
 export interface JobInput {
@@ -71,10 +62,37 @@ export interface OperationContext {
   db: Database;
   shortUrl: (code: string, hostname: string | null) => string;
   generateCode: () => string;
+  /** Whether no request waits for a write just now: work in the background may then go on in this transaction. */
+  isIdle: () => boolean;
+  /** The counters of this transaction, which are written at its end. */
+  counters: Counters;
 }
 
 /** One write, run inside a transaction that is committed by whoever calls it. It throws to be undone. */
 export type Operation<N extends OperationName> = (
   context: OperationContext,
-  input: Input<N>,
+  ...args: Args<N>
 ) => Output<N>;
+
+const operations: { readonly [N in OperationName]: Operation<N> } = {
+  ...operatorOperations,
+  admit,
+  refund,
+  createLink,
+  createBatch,
+  createJob,
+  runJobChunk,
+  addClicks,
+  setLinkActive,
+  pruneSome,
+  probe,
+};
+
+/** Runs one write by its name. */
+export function perform<N extends OperationName>(
+  context: OperationContext,
+  name: N,
+  args: Args<N>,
+): Output<N> {
+  return operations[name](context, ...args);
+}

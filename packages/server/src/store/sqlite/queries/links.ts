@@ -1,5 +1,6 @@
 import type { Link, RedirectType } from '@shortlink/sdk/wire';
-import type { Redirect } from '../../store.ts';
+import { type LinkChangeRow, toLinkChanges } from '../../link-changes.ts';
+import type { LinkChanges, Redirect } from '../../store.ts';
 import type { Database } from '../database.ts';
 
 export function findRedirect(db: Database, code: string): Redirect | undefined {
@@ -20,6 +21,14 @@ export function findRedirect(db: Database, code: string): Redirect | undefined {
   return { target_url, redirect_type, is_active: is_active === 1, hostname };
 }
 
+export function linkChanges(db: Database, since: number): LinkChanges {
+  const rows = db.all<LinkChangeRow>(
+    'SELECT number, code FROM link_changes WHERE number >= ? ORDER BY number',
+    since,
+  );
+  return toLinkChanges(since, rows);
+}
+
 export function findLink(
   db: Database,
   shortUrl: (code: string, hostname: string | null) => string,
@@ -36,7 +45,8 @@ export function findLink(
     tags: string;
     created_at: number;
   }>(
-    `SELECT links.id, hostname, target_url, title, redirect_type, is_active, click_count, tags, links.created_at
+    `SELECT links.id, hostname, target_url, title, redirect_type, is_active, tags, links.created_at,
+       click_count + coalesce((SELECT clicks FROM link_clicks WHERE link_clicks.code = links.code), 0) AS click_count
      FROM links LEFT JOIN domains ON domains.id = domain_id WHERE code = ?`,
     code,
   );

@@ -1,0 +1,92 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { HEADERS } from '@shortlink/sdk/wire';
+import { CODE_LENGTH } from '../domain/codes.ts';
+import { normalizeHost } from '../domain/hostnames.ts';
+import type { OwnHosts } from '../domain/own-hosts.ts';
+import type { Logger } from '../logger.ts';
+import type { Metrics } from '../metrics/metrics.ts';
+import type { Redirect } from '../store/store.ts';
+import { requestIdOf } from './observe.ts';
+import { isServedOn, REDIRECT_ROUTE, redirectHeaders } from './redirect.ts';
+
+/** Answers a request and returns `true`, or leaves it alone and returns `false`. */
+export type RedirectNow = (request: IncomingMessage, response: ServerResponse) => boolean;
+
+export interface FastRedirectDeps {
+  findInMemory: (code: string) => Redirect | undefined;
+  ownHosts: () => OwnHosts | Promise<OwnHosts>;
+  onClick: (code: string) => void;
+  isDraining: () => boolean;
+  metrics: Metrics;
+  logger: Logger | undefined;
+}
+
+/** `/` and a code, perhaps with a query. An unusual spelling, such as percent-encoding, is for the app to understand. */
+const PATH = new RegExp(`^/[0-9A-Za-z]{${CODE_LENGTH}}(?:\\?|$)`);
+
+/** The usual spellings of a `Host`. */
+const HOST = /^[a-z0-9.-]+(?::\d{1,5})?$/;
+
+/** Different hosts whose spelling is remembered; anybody can invent new ones. */
+const MAX_HOSTS = 1_000;
+
+/**
+ * Answers a `GET` of an active link that is in memory on node's own server, in a quarter of the time that the app takes. The app answers
+ * everything else; both use the same rules and give the same response, header by header.
+ */
+export function fastRedirect(deps: FastRedirectDeps): RedirectNow {
+  const { findInMemory, ownHosts, onClick, isDraining, metrics, logger } = deps;
+  const hosts = new Map<string, string | undefined>();
+
+  /** Normalising parses a URL, and a service has few hosts. */
+  function hostOf(header: string): string | undefined {
+    if (!hosts.has(header)) {
+      if (hosts.size === MAX_HOSTS) hosts.clear();
+      hosts.set(header, HOST.test(header) ? normalizeHost(header) : undefined);
+    }
+    return hosts.get(header);
+  }
+
+  return (request, response) => {
+    const startedAt = performance.now();
+    const { method, url = '', headers } = request;
+    if (method !== 'GET' || !PATH.test(url)) return false;
+    const code = url.slice(1, 1 + CODE_LENGTH);
+    const link = findInMemory(code);
+    if (link === undefined || !link.is_active) return false;
+    const host = hasOneHost(request.rawHeaders) ? hostOf(headers.host ?? '') : undefined;
+    const own = ownHosts();
+    if (host === undefined || own instanceof Promise || !isServedOn(host, link, own)) return false;
+    // Left to the app: to close the connection, to read the body, to write a line.
+    if (isDraining() || hasBody(headers) || logger?.isLevelEnabled('debug')) return false;
+
+    const given = headers[REQUEST_ID];
+    const id = requestIdOf(typeof given === 'string' ? given : undefined);
+    response.writeHead(link.redirect_type, { [HEADERS.requestId]: id, ...redirectHeaders(link) });
+    response.end();
+    onClick(code);
+    metrics.countRedirect(link.redirect_type);
+    metrics.countRequest({
+      route: REDIRECT_ROUTE,
+      method,
+      status: link.redirect_type,
+      seconds: (performance.now() - startedAt) / 1_000,
+    });
+    return true;
+  };
+}
+
+const REQUEST_ID = HEADERS.requestId.toLowerCase();
+
+/** `headers` has the first `Host` only. What two of them mean is for the app to decide. */
+function hasOneHost(rawHeaders: readonly string[]): boolean {
+  let hosts = 0;
+  for (let name = 0; name < rawHeaders.length; name += 2) {
+    if (rawHeaders[name]?.length === 4 && rawHeaders[name]?.toLowerCase() === 'host') hosts += 1;
+  }
+  return hosts === 1;
+}
+
+function hasBody(headers: IncomingMessage['headers']): boolean {
+  return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;
+}

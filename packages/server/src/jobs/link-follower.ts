@@ -1,0 +1,79 @@
+import { type OwnHosts, ownHostsOf } from '../domain/own-hosts.ts';
+import type { Logger } from '../logger.ts';
+import type { RedirectCache } from '../store/redirect-cache.ts';
+import type { Store } from '../store/store.ts';
+
+/** Wait between two questions to the store, in milliseconds: a change reaches every redirect well within a second. */
+export const FOLLOW_MS = 300;
+
+export interface LinkFollowerOptions {
+  store: Pick<Store, 'linkChanges' | 'listDomains'>;
+  cache: Pick<RedirectCache, 'apply'>;
+  publicUrl: string;
+  /** @default nothing is logged */
+  logger?: Pick<Logger, 'error' | 'info'> | undefined;
+}
+
+/**
+ * Asks the store in the background what changed, and keeps the redirect cache and the list of custom domains up to date. Redirects use what
+ * is in memory and never wait for it. One question is under way at a time, so a database that hangs is asked once.
+ */
+export class LinkFollower {
+  readonly #options: LinkFollowerOptions;
+  #since = 0;
+  #ownHosts: OwnHosts | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #failing = false;
+  #stopped = false;
+
+  constructor(options: LinkFollowerOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves after the first question, whether or not the store has answered it. */
+  async start(): Promise<void> {
+    await this.#follow();
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+  }
+
+  /** The hosts of the service as last known. They are read now only if they were never read before. */
+  ownHosts(): OwnHosts | Promise<OwnHosts> {
+    return this.#ownHosts ?? this.#readOwnHosts();
+  }
+
+  async #follow(): Promise<void> {
+    try {
+      await this.#askOnce();
+      if (this.#failing) this.#options.logger?.info('changes of links are followed again');
+      this.#failing = false;
+    } catch (error) {
+      if (!this.#failing && !this.#stopped) {
+        const message = 'changes of links can not be read; redirects use what is in memory';
+        this.#options.logger?.error({ err: error }, message);
+      }
+      this.#failing = true;
+    }
+    if (this.#stopped) return;
+    this.#timer = setTimeout(() => this.#follow(), FOLLOW_MS);
+    this.#timer.unref();
+  }
+
+  async #askOnce(): Promise<void> {
+    const { store, cache } = this.#options;
+    const { latest, changed } = await store.linkChanges(this.#since);
+    cache.apply(changed);
+    if (changed === 'all') await this.#readOwnHosts();
+    // Only now, so that domains which could not be read are read the next time.
+    this.#since = latest;
+  }
+
+  async #readOwnHosts(): Promise<OwnHosts> {
+    const { store, publicUrl } = this.#options;
+    this.#ownHosts = ownHostsOf(publicUrl, await store.listDomains());
+    return this.#ownHosts;
+  }
+}

@@ -1,0 +1,154 @@
+import type { RefusalReason } from '@shortlink/sdk/wire';
+import type { RequestWindow } from '../../../domain/windows.ts';
+import { StoreError } from '../../store-error.ts';
+import type { Database } from '../database.ts';
+
+interface Count {
+  /** As it stands, with what this transaction added. */
+  used: number;
+  /** What this transaction added. */
+  added: number;
+}
+
+/** What this transaction adds to a key's day. */
+interface KeyDay {
+  requests: number;
+  refused: number;
+  links: number;
+  /** The last minute that saw a request, and the requests in it. */
+  minute: number | undefined;
+  minuteRequests: number;
+}
+
+/**
+ * Counters of one transaction. Requests that are committed together often belong to one account, so each row is read once and written
+ * once, by {@link flush}, however many of them count in it.
+ */
+export class Counters {
+  readonly #db: Database;
+  readonly #windows = new Rows<[accountId: string, window: string, startsAt: number], Count>();
+  readonly #links = new Rows<[accountId: string], Count>();
+  readonly #days = new Rows<[keyId: string, day: number], KeyDay>();
+  readonly #refusals = new Rows<[keyId: string, minute: number, reason: RefusalReason], Count>();
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  /** Requests of the account in a window. */
+  requests(accountId: string, { name, startsAt }: RequestWindow): Count {
+    return this.#windows.get([accountId, name, startsAt], () => {
+      const row = this.#db.get<{ used: number }>(
+        'SELECT used FROM request_counters WHERE account_id = ? AND window = ? AND starts_at = ?',
+        accountId,
+        name,
+        startsAt,
+      );
+      return { used: row?.used ?? 0, added: 0 };
+    });
+  }
+
+  /** Links of the account's total, also of jobs that still run. */
+  links(accountId: string): Count {
+    return this.#links.get([accountId], () => {
+      const row = this.#db.get<{ links_used: number }>(
+        'SELECT links_used FROM accounts WHERE id = ?',
+        accountId,
+      );
+      if (row === undefined) throw new StoreError('internal', `There is no account ${accountId}.`);
+      return { used: row.links_used, added: 0 };
+    });
+  }
+
+  keyDay(keyId: string, day: number): KeyDay {
+    return this.#days.get([keyId, day], () => {
+      return { requests: 0, refused: 0, links: 0, minute: undefined, minuteRequests: 0 };
+    });
+  }
+
+  /** Remembers that a limit refused a request of this key. */
+  addRefusal(keyId: string, minute: number, reason: RefusalReason): void {
+    add(
+      this.#refusals.get([keyId, minute, reason], () => ({ used: 0, added: 0 })),
+      1,
+    );
+  }
+
+  /** Writes what was added, and forgets it. */
+  flush(): void {
+    const db = this.#db;
+    for (const [[accountId, window, startsAt], { added }] of this.#windows.take()) {
+      if (added === 0) continue;
+      db.run(
+        `INSERT INTO request_counters (account_id, window, starts_at, used) VALUES (?, ?, ?, ?)
+         ON CONFLICT DO UPDATE SET used = used + excluded.used`,
+        accountId,
+        window,
+        startsAt,
+        added,
+      );
+    }
+    for (const [[accountId], { added }] of this.#links.take()) {
+      if (added === 0) continue;
+      db.run('UPDATE accounts SET links_used = links_used + ? WHERE id = ?', added, accountId);
+    }
+    for (const [[keyId, day], counts] of this.#days.take()) {
+      // A day that begins between an admission and its create has no row yet, and the create says nothing about minutes.
+      db.run(
+        `INSERT INTO key_days (key_id, day, requests, refused, links, minute, minute_requests)
+         VALUES (?, ?, ?, ?, ?, ?, ?)
+         ON CONFLICT DO UPDATE SET
+           requests = requests + excluded.requests,
+           refused = refused + excluded.refused,
+           links = links + excluded.links,
+           minute_requests = excluded.minute_requests + iif(excluded.minute IN (minute, 0), minute_requests, 0),
+           minute = iif(excluded.minute = 0, minute, excluded.minute)`,
+        keyId,
+        day,
+        counts.requests,
+        counts.refused,
+        counts.links,
+        counts.minute ?? 0,
+        counts.minuteRequests,
+      );
+    }
+    for (const [[keyId, minute, reason], { added }] of this.#refusals.take()) {
+      db.run(
+        `INSERT INTO key_refusals (key_id, minute, reason, count) VALUES (?, ?, ?, ?)
+         ON CONFLICT DO UPDATE SET count = count + excluded.count`,
+        keyId,
+        minute,
+        reason,
+        added,
+      );
+    }
+  }
+}
+
+/** Adds to a counter. */
+export function add(count: Count, number: number): void {
+  count.used += number;
+  count.added += number;
+}
+
+/** Rows by their key columns. */
+class Rows<K extends readonly (string | number)[], T> {
+  #rows = new Map<string, [K, T]>();
+
+  get(key: K, read: () => T): T {
+    const id = key.join(' ');
+    let row = this.#rows.get(id);
+    if (row === undefined) {
+      row = [key, read()];
+      this.#rows.set(id, row);
+    }
+    return row[1];
+  }
+
+  /** All of them; from now on there are none. */
+  take(): Iterable<[K, T]> {
+    const rows = this.#rows;
+    this.#rows = new Map();
+    return rows.values();
+  }
+}
