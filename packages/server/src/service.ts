@@ -1,7 +1,6 @@
 import { type AppOptions, createApp } from './app.ts';
 import { ClickBuffer } from './jobs/click-buffer.ts';
 import { Housekeeping } from './jobs/housekeeping.ts';
-import { QueuedJobRunner } from './jobs/queued-job-runner.ts';
 import { JobRunner } from './jobs/runner.ts';
 import { Metrics } from './metrics/metrics.ts';
 import type { Connection } from './middleware/env.ts';
@@ -28,12 +27,8 @@ export interface Service {
 /** Joins the app with its job runner, click buffer, redirect cache and housekeeping. */
 export function createService(options: ServiceOptions): Service {
   const { store, logger, now, metrics = new Metrics() } = options;
-  const { jobQueue: queue } = store;
   const onLinksCreated = (links: number) => metrics.countLinks('job', links);
-  const runner =
-    queue === undefined
-      ? new JobRunner({ store, logger, now, onLinksCreated })
-      : new QueuedJobRunner({ store, queue, logger, now, onLinksCreated });
+  const runner = new JobRunner({ store, logger, now, onLinksCreated });
   const onDropped = (dropped: number) => metrics.countDroppedClicks(dropped);
   const clicks = new ClickBuffer({ store, logger, onDropped });
   const housekeeping = new Housekeeping({ store, logger, now });

@@ -92,11 +92,11 @@ export interface Store {
 
   // --- jobs ---
 
-  /** Unfinished jobs, oldest first. */
+  /** Unfinished jobs, oldest first, at most 1,000. Their rows are the queue: accepting a job is queueing it. */
   pendingJobs(): Promise<string[]>;
   /**
-   * Creates the next chunk of a job's links (at most 500) and its progress, in one step: a chunk is never run twice.
-   * `done` is true when the job is complete (also when it was before), and for an unknown job.
+   * Creates the next chunk of a job's links (at most 500) and its progress, in one step: a chunk is never run twice, whichever
+   * instances run the job. `done` is true when the job is complete (also when it was before), and for an unknown job.
    */
   runJobChunk(jobId: string, now: number): Promise<JobProgress>;
   /** `undefined` for an unknown job, and for another account's. */
@@ -127,12 +127,12 @@ export interface Store {
    * can't tell: there a cache looks again after a moment.
    */
   watchLinks?(watcher: LinkWatcher): void;
-  /**
-   * Hands accepted jobs out over the instances that share the database. Missing on an engine that one process runs the jobs
-   * of: that one finds them with {@link pendingJobs}.
-   */
-  readonly jobQueue?: JobQueue | undefined;
 
+  /**
+   * Whether the database was in order when it was last used. It responds at once, whatever the database does: for metrics and
+   * health checks.
+   */
+  isHealthy(): boolean;
   /** Rejects when the database can't be used. */
   ping(): Promise<void>;
   /** Finishes what was started, then closes. */
@@ -144,21 +144,6 @@ export interface LinkWatcher {
   changed(code: string): void;
   /** Whether every change is told from now on. False until it is told otherwise: changes may go unnoticed. */
   connected(connected: boolean): void;
-}
-
-/** Runs a job to its end. It rejects to hand the job back, and does so soon when the signal says that the job is no longer ours. */
-export type JobWork = (jobId: string, signal: AbortSignal) => Promise<void>;
-
-export interface JobQueue {
-  /**
-   * Runs each job that is handed to this instance. A job whose `run` rejects is handed out again after a moment, and so is one
-   * whose instance gives no sign of life.
-   *
-   * @param onError - Told what goes wrong in handing out; it goes on by itself.
-   */
-  work(run: JobWork, onError: (error: unknown) => void): Promise<void>;
-  /** Takes no more jobs, hands the running ones back, and waits until their `run` has ended. */
-  stop(): Promise<void>;
 }
 
 export interface Account {
@@ -241,6 +226,8 @@ export interface JobProgress {
   /** Links of the job that exist now. */
   processed: number;
   done: boolean;
+  /** Another instance is running a chunk of this job at this moment; nothing was done here. */
+  busy?: boolean;
 }
 
 export interface StoredJob {

@@ -4,6 +4,7 @@ import type { Migration } from '../migration.ts';
 import { Database } from './database.ts';
 import { migrateSqlite, openSqliteStore } from './index.ts';
 import { migrate } from './migrate.ts';
+import { migrations } from './migrations/index.ts';
 import { useDatabasePath } from './temp-database.test-suite.ts';
 
 const path = useDatabasePath();
@@ -37,8 +38,8 @@ test('a step that fails leaves the old schema, whole', () => {
 });
 
 test('the released steps are numbered without gaps, and migrateSqlite reports them', async () => {
-  expect(await migrateSqlite(path())).toEqual({ from: 0, to: 2 });
-  expect(await migrateSqlite(path())).toEqual({ from: 2, to: 2 });
+  expect(await migrateSqlite(path())).toEqual({ from: 0, to: migrations.length });
+  expect(await migrateSqlite(path())).toEqual({ from: migrations.length, to: migrations.length });
 });
 
 test('a database of a newer version is refused with words, and left alone', async () => {

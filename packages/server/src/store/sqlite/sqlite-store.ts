@@ -1,5 +1,9 @@
 import type { BatchResultItem, Link, Usage } from '@shortlink/sdk/wire';
 import { toJobChunks } from '../job-chunks.ts';
+import * as accounts from '../queries/accounts.ts';
+import { findJob, pendingJobs } from '../queries/jobs.ts';
+import { findLink, findRedirect } from '../queries/links.ts';
+import { usage } from '../queries/usage.ts';
 import type {
   AcceptedJob,
   Account,
@@ -18,17 +22,6 @@ import type {
 } from '../store.ts';
 import type { Database } from './database.ts';
 import type { Input } from './operations/operations.ts';
-import {
-  findAccount,
-  findKeyByHash,
-  listAccounts,
-  listDomains,
-  listKeys,
-  ownedDomains,
-} from './queries/accounts.ts';
-import { findJob, pendingJobs } from './queries/jobs.ts';
-import { findLink, findRedirect } from './queries/links.ts';
-import { usage } from './queries/usage.ts';
 import type { Writer } from './writer.ts';
 
 export interface SqliteStoreParts {
@@ -55,11 +48,11 @@ export class SqliteStore implements Store {
   }
 
   async listAccounts(): Promise<Account[]> {
-    return listAccounts(this.#reader);
+    return this.#reader.read(accounts.listAccounts());
   }
 
   async findAccount(id: string): Promise<Account | undefined> {
-    return findAccount(this.#reader, id);
+    return this.#reader.read(accounts.findAccount(id));
   }
 
   createKey(input: Input<'createKey'>): Promise<Outcome<ApiKey>> {
@@ -67,7 +60,7 @@ export class SqliteStore implements Store {
   }
 
   async listKeys(accountId: string): Promise<ApiKey[]> {
-    return listKeys(this.#reader, accountId);
+    return this.#reader.read(accounts.listKeys(accountId));
   }
 
   revokeKey(keyId: string, now: number): Promise<boolean> {
@@ -79,11 +72,11 @@ export class SqliteStore implements Store {
   }
 
   async listDomains(): Promise<Domain[]> {
-    return listDomains(this.#reader);
+    return this.#reader.read(accounts.listDomains());
   }
 
   async findKeyByHash(hash: Uint8Array): Promise<Caller | undefined> {
-    return findKeyByHash(this.#reader, hash);
+    return this.#reader.read(accounts.findKeyByHash(hash));
   }
 
   admit(caller: Caller, now: number): Promise<Admission> {
@@ -113,11 +106,11 @@ export class SqliteStore implements Store {
   }
 
   async ownedDomains(accountId: string, ids: readonly string[]): Promise<Set<string>> {
-    return ownedDomains(this.#reader, accountId, ids);
+    return this.#reader.read(accounts.ownedDomains(accountId, ids));
   }
 
   async pendingJobs(): Promise<string[]> {
-    return pendingJobs(this.#reader);
+    return this.#reader.read(pendingJobs());
   }
 
   runJobChunk(jobId: string, now: number): Promise<JobProgress> {
@@ -125,11 +118,11 @@ export class SqliteStore implements Store {
   }
 
   async findJob(accountId: string, jobId: string): Promise<StoredJob | undefined> {
-    return findJob(this.#reader, accountId, jobId);
+    return this.#reader.read(findJob(accountId, jobId));
   }
 
   async findRedirect(code: string): Promise<Redirect | undefined> {
-    return findRedirect(this.#reader, code);
+    return this.#reader.read(findRedirect(code));
   }
 
   addClicks(clicks: ReadonlyMap<string, number>): Promise<void> {
@@ -137,7 +130,7 @@ export class SqliteStore implements Store {
   }
 
   async findLink(code: string): Promise<Link | undefined> {
-    return findLink(this.#reader, this.#shortUrl, code);
+    return this.#reader.read(findLink(this.#shortUrl, code));
   }
 
   setLinkActive(code: string, active: boolean): Promise<Link | undefined> {
@@ -145,13 +138,22 @@ export class SqliteStore implements Store {
   }
 
   async usage(accountId: string, now: number): Promise<Usage> {
-    return usage(this.#reader, accountId, now);
+    return this.#reader.snapshot(() => this.#reader.read(usage(accountId, now)));
   }
 
   /** In bounded steps, between which other writes get their turn; each step is atomic. */
   async prune(now: number): Promise<void> {
     let step = await this.#writer.submit('pruneSome', { now });
     while (!step.done) step = await this.#writer.submit('pruneSome', { now });
+  }
+
+  isHealthy(): boolean {
+    try {
+      this.#reader.get('SELECT 1 FROM schema_migrations LIMIT 1');
+      return true;
+    } catch {
+      return false;
+    }
   }
 
   async ping(): Promise<void> {

@@ -1,7 +1,8 @@
 import type { Link } from '@shortlink/sdk/wire';
+import { findLink } from '../../queries/links.ts';
+import { readAsync } from '../../queries/reading.ts';
 import { LINK_CHANGES_CHANNEL } from '../link-changes.ts';
-import { findLink } from '../queries/links.ts';
-import type { Session } from '../session.ts';
+import { readingOn, type Session } from '../session.ts';
 
 /** The notification is sent by the commit, so whoever gets it reads the new state. */
 export async function setLinkActive(
@@ -16,5 +17,5 @@ export async function setLinkActive(
     code,
     active,
   );
-  return findLink(session, shortUrl, code);
+  return readAsync(findLink(shortUrl, code), readingOn(session));
 }

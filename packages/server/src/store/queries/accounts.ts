@@ -1,0 +1,73 @@
+import { timingSafeEqual } from 'node:crypto';
+import type { Permission, Plan } from '@shortlink/sdk/wire';
+import type { Account, ApiKey, Caller, Domain } from '../store.ts';
+import { type Reading, rowOf, rowsOf } from './reading.ts';
+
+interface AccountRow {
+  id: string;
+  name: string;
+  plan: Plan;
+  limits: string;
+}
+
+export function* listAccounts(): Reading<Account[]> {
+  const rows = yield* rowsOf<AccountRow>(
+    'SELECT id, name, plan, limits FROM accounts ORDER BY rowid',
+  );
+  return rows.map((row) => toAccount(row));
+}
+
+export function* findAccount(id: string): Reading<Account | undefined> {
+  const row = yield* rowOf<AccountRow>(
+    'SELECT id, name, plan, limits FROM accounts WHERE id = ?',
+    id,
+  );
+  return row && toAccount(row);
+}
+
+function toAccount({ id, name, plan, limits }: AccountRow): Account {
+  return { id, name, plan, limits: JSON.parse(limits) };
+}
+
+export function* listKeys(accountId: string): Reading<ApiKey[]> {
+  const rows = yield* rowsOf<{ id: string; account_id: string; name: string; permissions: string }>(
+    `SELECT id, account_id, name, permissions FROM api_keys
+     WHERE account_id = ? AND revoked_at IS NULL ORDER BY rowid`,
+    accountId,
+  );
+  return rows.map(({ permissions, ...key }) => ({ ...key, permissions: JSON.parse(permissions) }));
+}
+
+export function* findKeyByHash(hash: Uint8Array): Reading<Caller | undefined> {
+  const row = yield* rowOf<{
+    key_id: string;
+    account_id: string;
+    permissions: string;
+    hash: Uint8Array;
+    plan: Plan;
+    limits: string;
+  }>(
+    `SELECT api_keys.id AS key_id, account_id, permissions, hash, plan, limits
+     FROM api_keys JOIN accounts ON accounts.id = account_id WHERE hash = ? AND revoked_at IS NULL`,
+    hash,
+  );
+  // The index compares byte by byte and may tell how many bytes matched; of a SHA-256 that gives nothing to search with.
+  if (row === undefined || !timingSafeEqual(row.hash, hash)) return undefined;
+  const permissions: Permission[] = JSON.parse(row.permissions);
+  const { key_id: keyId, account_id: accountId, plan, limits } = row;
+  return { keyId, accountId, permissions, plan, limits: JSON.parse(limits) };
+}
+
+export function listDomains(): Reading<Domain[]> {
+  return rowsOf<Domain>('SELECT id, hostname, account_id FROM domains ORDER BY rowid');
+}
+
+/** An account has a few domains, and a request may name any number of ids that are none: those are not sent to the database. */
+export function* ownedDomains(accountId: string, ids: readonly string[]): Reading<Set<string>> {
+  const owned = yield* rowsOf<{ id: string }>(
+    'SELECT id FROM domains WHERE account_id = ?',
+    accountId,
+  );
+  const wanted = new Set(ids);
+  return new Set(owned.map((row) => row.id).filter((id) => wanted.has(id)));
+}
