@@ -107,7 +107,7 @@ export function createApp(options: AppOptions): Hono<AppEnv> {
 
 function toDeps(options: AppOptions): RouteDeps {
   const { store, publicUrl, logger, now = Date.now, metrics = new Metrics() } = options;
-  metrics.watchPendingJobs(() => store.pendingJobs());
+  metrics.watchStore(store);
   return {
     store,
     metrics,

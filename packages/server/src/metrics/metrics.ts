@@ -1,9 +1,14 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { ErrorCode } from '@shortlink/sdk/wire';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { Store } from '../store/store.ts';
 import type { StoreErrorReason } from '../store/store-error.ts';
 
 /** How links came to be, as the label of `shortlink_links_created_total`. */
 export type CreatedBy = 'single' | 'batch' | 'job';
+
+/** How long a scrape waits for a number that the database has to give, in milliseconds. */
+const PATIENCE_MS = 250;
 
 /** Upper bounds of request durations, in seconds: redirects take under a millisecond, batches up to a second. */
 const DURATION_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
@@ -86,17 +91,35 @@ export class Metrics {
     this.#clicksDropped.inc(clicks);
   }
 
-  /** Shows the number of unfinished jobs, asked for with every scrape; the last one stays while it can't be had. */
-  watchPendingJobs(pendingJobs: () => Promise<readonly string[]>): void {
+  /**
+   * Shows whether the database is in order, and the number of unfinished jobs. That number is asked for with every scrape, but a
+   * database that hangs delays none: after a moment the scrape shows the last number, and asks no second time meanwhile.
+   */
+  watchStore(store: Pick<Store, 'pendingJobs' | 'isHealthy'>): void {
     new Gauge({
+      name: 'shortlink_database_up',
+      help: '1 when the database was in order when it was last used, else 0',
+      registers: [this.#registry],
+      collect() {
+        this.set(store.isHealthy() ? 1 : 0);
+      },
+    });
+    let asking: Promise<void> | undefined;
+    const pending = new Gauge({
       name: 'shortlink_jobs_pending',
-      help: 'Accepted jobs that are not completed yet',
+      help: 'Accepted jobs that are not completed yet, 1,000 at most',
       registers: [this.#registry],
       async collect() {
-        await pendingJobs().then(
-          (jobs) => this.set(jobs.length),
-          () => undefined,
-        );
+        asking ??= store
+          .pendingJobs()
+          .then(
+            (jobs) => pending.set(jobs.length),
+            () => undefined,
+          )
+          .finally(() => {
+            asking = undefined;
+          });
+        await Promise.race([asking, delay(PATIENCE_MS, undefined, { ref: false })]);
       },
     });
   }

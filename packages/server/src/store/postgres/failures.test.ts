@@ -109,7 +109,7 @@ test('a database that vanishes without a word is noticed: by a ping in two secon
   store.watchLinks?.({ changed: () => undefined, connected: (is) => connected.push(is) });
   await store.ping();
   await expect.poll(() => connected).toEqual([true]);
-  proxy.swallow();
+  proxy.swallow(true);
   await expect.poll(() => connected, { timeout: 1_000, interval: 20 }).toEqual([true, false]);
   await expect(store.ping()).rejects.toMatchObject({ name: 'StoreError', reason: 'unavailable' });
   proxy.block(true);
