@@ -19,12 +19,16 @@ process.exitCode = await runProgram(process.argv.slice(2), packageJson.version, 
   now: Date.now,
   openStore: (settings) => {
     const publicUrl = settings.publicUrl ?? httpOrigin(settings.host, settings.port);
-    return openStore({ ...settings, publicUrl });
+    return openStore({ ...settings, publicUrl }, sayWait);
   },
-  migrate: migrateDatabase,
+  migrate: (settings) => migrateDatabase(settings, sayWait),
   backup: backupDatabase,
   start,
 });
+
+function sayWait(message: string): void {
+  process.stderr.write(`${message}\n`);
+}
 
 /** Serves until the first SIGTERM or SIGINT has been carried out; a second one ends the process at once. */
 async function start(settings: Settings, { dev }: { dev: boolean }): Promise<void> {

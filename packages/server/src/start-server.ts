@@ -40,7 +40,7 @@ async function serve(
   { dev, logger }: { dev: boolean; logger: Logger },
 ): Promise<RunningServer> {
   const publicUrl = settings.publicUrl ?? publicUrlOf(listener.url);
-  const store = await openStore({ ...settings, publicUrl });
+  const store = await openStore({ ...settings, publicUrl }, (message) => logger.warn(message));
   const devKey = dev ? await createDevAccount(store, Date.now()) : undefined;
   if (dev && devKey === undefined) {
     logger.info(
