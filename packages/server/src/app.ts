@@ -127,7 +127,7 @@ function toDeps(options: AppOptions): RouteDeps {
   const { store, publicUrl, logger, now = Date.now, metrics = new Metrics() } = options;
   const countPendingJobs = async () => (await store.pendingJobs()).length;
   const pendingJobs = inBackground(countPendingJobs, { initial: 0, maxAgeMs: 1_000 });
-  metrics.watchPendingJobs(pendingJobs);
+  metrics.watchStore(store, pendingJobs);
   return {
     store,
     metrics,

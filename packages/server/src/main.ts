@@ -17,11 +17,15 @@ process.exitCode = await runProgram(process.argv.slice(2), packageJson.version, 
   out: (line) => process.stdout.write(`${line}\n`),
   err: (line) => process.stderr.write(`${line}\n`),
   now: Date.now,
-  openStore: (settings) => openStore({ ...settings, publicUrl: publicUrlOf(settings) }),
-  migrate: migrateDatabase,
+  openStore: (settings) => openStore({ ...settings, publicUrl: publicUrlOf(settings) }, sayWait),
+  migrate: (settings) => migrateDatabase(settings, sayWait),
   backup: backupDatabase,
   start,
 });
+
+function sayWait(message: string): void {
+  process.stderr.write(`${message}\n`);
+}
 
 /** Serves until the first SIGTERM or SIGINT has been carried out; a second one ends the process at once. */
 async function start(settings: Settings, { dev }: { dev: boolean }): Promise<void> {

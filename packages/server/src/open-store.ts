@@ -2,29 +2,36 @@ import { ConfigError, type Settings } from './settings.ts';
 import { backupSqlite, migrateSqlite, openSqliteStore } from './store/sqlite/index.ts';
 import type { Store } from './store/store.ts';
 
+/** Receives a line for a person when another process has to be waited for. */
+type OnWait = (message: string) => void;
+
 /** Opens the database that the settings name; its short URLs begin with `publicUrl`. */
-export async function openStore(settings: Settings & { publicUrl: string }): Promise<Store> {
+export async function openStore(
+  settings: Settings & { publicUrl: string },
+  onWait?: OnWait,
+): Promise<Store> {
   const { database, publicUrl } = settings;
   switch (database.engine) {
     case 'sqlite':
       return openSqliteStore({ path: database.path, publicUrl });
     case 'postgres': {
       const { openPostgresStore } = await loadPostgres();
-      return openPostgresStore({ url: database.url, publicUrl });
+      return openPostgresStore({ url: database.url, publicUrl, onWait });
     }
   }
 }
 
 /** Brings the schema of the database up to date; resolves to its version before and after. */
-export async function migrateDatabase({
-  database,
-}: Settings): Promise<{ from: number; to: number }> {
+export async function migrateDatabase(
+  { database }: Settings,
+  onWait?: OnWait,
+): Promise<{ from: number; to: number }> {
   switch (database.engine) {
     case 'sqlite':
       return migrateSqlite(database.path);
     case 'postgres': {
       const { migratePostgres } = await loadPostgres();
-      return migratePostgres(database.url);
+      return migratePostgres(database.url, { onWait });
     }
   }
 }
@@ -39,7 +46,7 @@ export async function backupDatabase({ database }: Settings, file: string): Prom
   await backupSqlite(database.path, file);
 }
 
-/** Loaded where it is used only: the driver and the job queue take 70 ms, which every admin command on SQLite would wait. */
+/** Loaded where it is used only: the driver takes a while, which every admin command on SQLite would wait. */
 function loadPostgres() {
   return import('./store/postgres/index.ts');
 }

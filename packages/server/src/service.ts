@@ -5,7 +5,6 @@ import { fastRedirect, type RedirectNow } from './http/fast-redirect.ts';
 import { ClickBuffer } from './jobs/click-buffer.ts';
 import { Housekeeping } from './jobs/housekeeping.ts';
 import { LinkFollower } from './jobs/link-follower.ts';
-import { QueuedJobRunner } from './jobs/queued-job-runner.ts';
 import { JobRunner } from './jobs/runner.ts';
 import { Metrics } from './metrics/metrics.ts';
 import { RedirectCache } from './store/redirect-cache.ts';
@@ -42,16 +41,12 @@ export interface Service {
 /** Joins the app with its job runner, click buffer, redirect cache and housekeeping. */
 export function createService(options: ServiceOptions): Service {
   const { store, publicUrl, logger, now, metrics = new Metrics() } = options;
-  const { jobQueue: queue } = store;
   const jobPace = new JobPace();
   const onLinksCreated = (links: number) => {
     metrics.countLinks('job', links);
     jobPace.made(links, performance.now());
   };
-  const runner =
-    queue === undefined
-      ? new JobRunner({ store, logger, now, onLinksCreated })
-      : new QueuedJobRunner({ store, queue, logger, now, onLinksCreated });
+  const runner = new JobRunner({ store, logger, now, onLinksCreated });
   const onDropped = (dropped: number) => metrics.countDroppedClicks(dropped);
   const clicks = new ClickBuffer({ store, logger, onDropped });
   const housekeeping = new Housekeeping({ store, logger, now });

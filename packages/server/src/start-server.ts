@@ -41,7 +41,7 @@ async function serve(
 ): Promise<RunningServer> {
   const port = Number(new URL(listener.url).port || 80);
   const publicUrl = publicUrlOf({ ...settings, port });
-  const store = await openStore({ ...settings, publicUrl });
+  const store = await openStore({ ...settings, publicUrl }, (message) => logger.warn(message));
   const devKey = dev ? await createDevAccount(store, Date.now()) : undefined;
   if (dev && devKey === undefined) {
     logger.info(

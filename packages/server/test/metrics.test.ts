@@ -107,6 +107,24 @@ test('a database that is gone takes only its own figure away', async () => {
   expect(text).toContain('shortlink_http_requests_total');
 });
 
+test('a database that hangs delays no scrape, and is asked once; the last number stays', async () => {
+  await app.post(key, BATCH, { links: entries(1_200) });
+  expect(await read('shortlink_jobs_pending')).toBe(1);
+  let asked = 0;
+  app.store.pendingJobs = () => {
+    asked += 1;
+    return new Promise(() => undefined);
+  };
+  for (let n = 0; n < 3; n += 1) expect(await read('shortlink_jobs_pending')).toBe(1);
+  expect(asked).toBe(1);
+});
+
+test('it says whether the database is in order', async () => {
+  expect(await read('shortlink_database_up')).toBe(1);
+  app.store.isHealthy = () => false;
+  expect(await read('shortlink_database_up')).toBe(0);
+});
+
 test('what the process itself is doing is there when asked for', async () => {
   const metrics = new Metrics();
   metrics.watchProcess();

@@ -1,6 +1,6 @@
 import type { ErrorBody } from '@shortlink/sdk/wire';
 import type { ErrorHandler } from 'hono';
-import { Problem, unavailable } from '../domain/problem.ts';
+import { invalidRequest, Problem, unavailable } from '../domain/problem.ts';
 import type { Logger } from '../logger.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import { StoreError, type StoreErrorReason } from '../store/store-error.ts';
@@ -27,6 +27,13 @@ export function respondToError(logger: Logger | undefined, metrics: Metrics): Er
     if (error instanceof Problem) {
       metrics.countRefusal(error.code);
       return respondJson(c, error.body, error.status, error.headers);
+    }
+    if (error instanceof StoreError && error.reason === 'invalid') {
+      const problem = invalidRequest(
+        'The request holds text that can not be stored, such as U+0000.',
+      );
+      metrics.countRefusal(problem.code);
+      return respondJson(c, problem.body, problem.status, problem.headers);
     }
     const requestId = c.get('requestId');
     logger?.error({ err: error, request_id: requestId }, 'request failed');

@@ -25,7 +25,10 @@ function setUp(jobs: Record<string, number>) {
       return { created: 1, processed: 1, done: chunks <= 0 };
     },
   };
-  const logger = { error: (fields: object) => logged.push(fields) };
+  const logger = {
+    error: (fields: object) => logged.push(fields),
+    info: (fields: object) => logged.push(fields),
+  };
   return { left, ran, logged, store, runner: new JobRunner({ store, logger, now: () => 42 }) };
 }
 
@@ -70,10 +73,16 @@ test('a chunk that fails is tried again, later each time, and holds up no other 
   expect(ran).toEqual([]);
   await vi.advanceTimersByTimeAsync(1);
   expect(ran).toEqual(['bad fails', 'bad fails']);
+  ran.length = 0;
   await vi.advanceTimersByTimeAsync(400 + 800 + 1_600);
-  expect(logged.at(-1)).toMatchObject({ failures: 5, retryMs: 3_200 });
+  expect(ran).toHaveLength(6);
+  // The wait grows to 30 s, and one line a minute is logged.
   await vi.advanceTimersByTimeAsync(600_000);
-  expect(logged.at(-1)).toMatchObject({ retryMs: 30_000 });
+  ran.length = 0;
+  await vi.advanceTimersByTimeAsync(300_000);
+  expect(ran).toHaveLength(20);
+  expect(logged.length).toBeLessThanOrEqual(16);
+  expect(logged.at(-1)).toMatchObject({ jobId: 'bad', retryMs: 30_000 });
 
   failing = false;
   ran.length = 0;
@@ -82,8 +91,8 @@ test('a chunk that fails is tried again, later each time, and holds up no other 
   await runner.stop();
 });
 
-test('a failure is forgotten after a success', async () => {
-  const { runner, logged, store } = setUp({ job: 3 });
+test('a failure is forgotten after a success, and one line a minute is logged', async () => {
+  const { runner, logged, ran, store } = setUp({ job: 400 });
   const { runJobChunk } = store;
   let calls = 0;
   store.runJobChunk = (jobId) => {
@@ -91,8 +100,31 @@ test('a failure is forgotten after a success', async () => {
     return calls % 2 === 1 ? Promise.reject(new Error('now and then')) : runJobChunk(jobId);
   };
   await runner.start();
-  await vi.advanceTimersByTimeAsync(600_000);
-  expect(logged).toMatchObject([{ failures: 1 }, { failures: 1 }, { failures: 1 }]);
+  await vi.advanceTimersByTimeAsync(60_000);
+  // Each failure is the first in a row: the wait is never more than the first one.
+  expect(ran.length).toBeGreaterThan(200);
+  await runner.stop();
+  expect(logged.length).toBeLessThanOrEqual(2);
+});
+
+test('a job that another instance runs is left to it, and looked at again a second later', async () => {
+  const { runner, ran, left, store } = setUp({ theirs: 3 });
+  const { runJobChunk } = store;
+  let busy = true;
+  let asked = 0;
+  store.runJobChunk = async (jobId) => {
+    asked += 1;
+    if (busy) return { created: 0, processed: 0, done: false, busy };
+    return runJobChunk(jobId);
+  };
+  await runner.start();
+  await vi.advanceTimersByTimeAsync(999);
+  const askedAtFirst = asked;
+  expect(askedAtFirst).toBeLessThanOrEqual(2);
+  busy = false;
+  await vi.advanceTimersByTimeAsync(1);
+  expect(ran.length).toBeGreaterThanOrEqual(3);
+  expect(left.get('theirs')).toBeLessThanOrEqual(0);
   await runner.stop();
 });
 
@@ -121,17 +153,38 @@ test('stop waits for the chunks that run and starts no other', async () => {
   expect(ran).toEqual(['job', 'job']);
 });
 
-test('a job that nobody told it of is found within a minute', async () => {
+test('a job that nobody told it of is found within a second', async () => {
   const { runner, ran, left, store, logged } = setUp({});
   await runner.start();
   left.set('lost', 1);
   const { pendingJobs } = store;
   store.pendingJobs = () => Promise.reject(new Error('busy'));
-  await vi.advanceTimersByTimeAsync(60_000);
+  await vi.advanceTimersByTimeAsync(5_000);
   expect(logged).toHaveLength(1);
   store.pendingJobs = pendingJobs;
-  await vi.advanceTimersByTimeAsync(60_000);
+  await vi.advanceTimersByTimeAsync(1_000);
   expect(ran).toEqual(['lost', 'lost']);
+  expect(logged).toHaveLength(2);
+  await runner.stop();
+});
+
+test('a store that hangs is asked once, not every second', async () => {
+  const { runner, store } = setUp({});
+  await runner.start();
+  let asked = 0;
+  let respond: (jobs: string[]) => void = () => undefined;
+  store.pendingJobs = () => {
+    asked += 1;
+    return new Promise((resolve) => {
+      respond = resolve;
+    });
+  };
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(asked).toBe(1);
+  respond([]);
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(asked).toBe(2);
+  respond([]);
   await runner.stop();
 });
 

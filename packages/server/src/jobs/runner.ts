@@ -1,23 +1,27 @@
 import type { Logger } from '../logger.ts';
+import { OutageLog } from '../outage-log.ts';
 import type { Store } from '../store/store.ts';
 
 /** Wait before a failed chunk is tried again: doubled with every failure in a row, up to the second value, in milliseconds. */
 const RETRY_MS = { first: 200, most: 30_000 } as const;
 
 /**
- * Chunks that the store has in hand at a time: it begins one while our answer to the last is still on its way. More would
- * only make a job that is told of now wait longer for its turn.
+ * Chunks that the store is asked for at a time. With two it begins one while our answer to the other is still on its way; more
+ * would only make a job that is accepted now wait longer for its turn.
  */
-const CHUNKS_IN_HAND = 2;
+const CHUNKS_AT_A_TIME = 2;
 
-/** How often the store is asked for jobs that nobody told us of, in milliseconds. */
-const RESCAN_MS = 60_000;
+/**
+ * How often the store is asked for unfinished jobs, in milliseconds: the job of an instance that was killed continues on
+ * another one within this time.
+ */
+export const RESCAN_MS = 1_000;
 
 export interface JobRunnerOptions {
   store: Pick<Store, 'pendingJobs' | 'runJobChunk'>;
   /** @default nothing is logged */
-  logger?: Pick<Logger, 'error'> | undefined;
-  /** Told how many links a chunk created. @default nobody is told */
+  logger?: Pick<Logger, 'error' | 'info'> | undefined;
+  /** Receives how many links a chunk created. @default nothing is called */
   onLinksCreated?: ((links: number) => void) | undefined;
   /** Milliseconds since the epoch. @default Date.now */
   now?: (() => number) | undefined;
@@ -32,62 +36,74 @@ interface Failing {
 
 /**
  * Runs accepted jobs, a few chunks at a time and in turns: a small job that comes after ten large ones is done after a chunk of
- * each, and requests get their turn between chunks. It holds no state that matters: after a crash, {@link start} finds the
- * unfinished jobs in the store.
+ * each, and requests get their turn between chunks. The rows of the jobs are the only queue, and each chunk is one transaction
+ * that locks its job's row. So the runners of any number of instances can work on the same jobs: no chunk runs twice, and a
+ * runner that is killed leaves nothing behind that another one would have to wait for.
  */
 export class JobRunner {
   readonly #store: JobRunnerOptions['store'];
-  readonly #logger: JobRunnerOptions['logger'];
   readonly #now: () => number;
   readonly #onLinksCreated: (links: number) => void;
-  /** Jobs that have chunks left, as far as we know; the first is next, and goes to the end. */
-  readonly #queue: string[] = [];
+  readonly #chunkLog: OutageLog;
+  readonly #scanLog: OutageLog;
+  /** Jobs that have chunks left, as far as we know, in the order of their turns. */
+  readonly #queue = new Set<string>();
   /** Jobs that failed and are not done yet. */
   readonly #failing = new Map<string, Failing>();
   readonly #running = new Set<Promise<void>>();
-  #rescan: NodeJS.Timeout | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #scan: Promise<void> | undefined;
   #stopped = false;
 
-  constructor(options: JobRunnerOptions) {
-    this.#store = options.store;
-    this.#logger = options.logger;
-    this.#now = options.now ?? Date.now;
-    this.#onLinksCreated = options.onLinksCreated ?? (() => undefined);
+  constructor({
+    store,
+    logger,
+    onLinksCreated = () => undefined,
+    now = Date.now,
+  }: JobRunnerOptions) {
+    this.#store = store;
+    this.#now = now;
+    this.#onLinksCreated = onLinksCreated;
+    this.#chunkLog = new OutageLog({ logger, what: 'running a job' });
+    this.#scanLog = new OutageLog({ logger, what: 'looking for unfinished jobs' });
   }
 
-  /** Takes up the unfinished jobs of an earlier run. */
+  /** Takes up the unfinished jobs. Rejects when the store can't be read. */
   async start(): Promise<void> {
     await this.#findJobs();
-    // Covers a job that was stored, but whose acceptance got lost on its way back to us.
-    this.#rescan = setInterval(() => {
-      this.#findJobs().catch((error: unknown) => {
-        this.#logger?.error({ err: error }, 'unfinished jobs could not be listed');
-      });
-    }, RESCAN_MS);
-    this.#rescan.unref();
+    this.#timer = setInterval(() => this.#rescan(), RESCAN_MS);
+    this.#timer.unref();
   }
 
-  /** Puts a job in line. A job that is in line already, or done, costs nothing. */
+  /** Adds a job that was just accepted, so that it doesn't wait for the next look at the store. */
   notify(jobId: string): void {
-    if (this.#stopped || this.#knows(jobId)) return;
-    this.#queue.push(jobId);
+    if (this.#stopped || this.#waitsForRetry(jobId)) return;
+    this.#queue.add(jobId);
     this.#runChunks();
   }
 
-  /** Finishes the chunks that run, and starts no other. What is left is done after the next {@link start}. */
+  /** Finishes the chunks that run, and starts no other. What is left is done by another instance, or after the next start. */
   async stop(): Promise<void> {
     this.#stopped = true;
-    clearInterval(this.#rescan);
+    clearInterval(this.#timer);
     for (const { timer } of this.#failing.values()) clearTimeout(timer);
-    await Promise.all(this.#running);
+    await Promise.all([this.#scan, ...this.#running]);
+  }
+
+  /** One look at a time: a database that hangs must not collect them. */
+  #rescan(): void {
+    this.#scan ??= this.#findJobs()
+      .then(
+        () => this.#scanLog.succeeded(),
+        (error: unknown) => this.#scanLog.failed(error),
+      )
+      .finally(() => {
+        this.#scan = undefined;
+      });
   }
 
   async #findJobs(): Promise<void> {
     for (const jobId of await this.#store.pendingJobs()) this.notify(jobId);
-  }
-
-  #knows(jobId: string): boolean {
-    return this.#queue.includes(jobId) || this.#waitsForRetry(jobId);
   }
 
   #waitsForRetry(jobId: string): boolean {
@@ -95,10 +111,12 @@ export class JobRunner {
   }
 
   #runChunks(): void {
-    while (!this.#stopped && this.#running.size < CHUNKS_IN_HAND) {
-      const jobId = this.#queue.shift();
+    while (!this.#stopped && this.#running.size < CHUNKS_AT_A_TIME) {
+      const [jobId] = this.#queue;
       if (jobId === undefined) return;
-      this.#queue.push(jobId);
+      // It goes to the end of the line.
+      this.#queue.delete(jobId);
+      this.#queue.add(jobId);
       const chunk = this.#runChunk(jobId).then(() => {
         this.#running.delete(chunk);
         this.#runChunks();
@@ -107,36 +125,34 @@ export class JobRunner {
     }
   }
 
-  #forget(jobId: string): void {
-    this.#leaveQueue(jobId);
-    clearTimeout(this.#failing.get(jobId)?.timer);
-    this.#failing.delete(jobId);
-  }
-
-  #leaveQueue(jobId: string): void {
-    const place = this.#queue.indexOf(jobId);
-    if (place !== -1) this.#queue.splice(place, 1);
-  }
-
   async #runChunk(jobId: string): Promise<void> {
     try {
-      const { created, done } = await this.#store.runJobChunk(jobId, this.#now());
+      const { created, done, busy = false } = await this.#store.runJobChunk(jobId, this.#now());
       if (created > 0) this.#onLinksCreated(created);
       const failing = this.#failing.get(jobId);
       if (failing !== undefined) failing.failures = 0;
+      // Another instance works on it. Should that one stop, the next look at the store brings the job back here.
+      if (busy) this.#queue.delete(jobId);
       if (done) this.#forget(jobId);
+      if (this.#failing.size === 0) this.#chunkLog.succeeded();
     } catch (error) {
-      this.#leaveQueue(jobId);
-      // Its other chunk may have failed just before, of the same cause.
+      this.#queue.delete(jobId);
+      // Its other chunk may have failed just before, for the same reason.
       if (!this.#waitsForRetry(jobId)) this.#retryLater(jobId, error);
     }
   }
 
-  /** Other jobs go on meanwhile: one that can't be run must not hold them up. */
+  #forget(jobId: string): void {
+    this.#queue.delete(jobId);
+    clearTimeout(this.#failing.get(jobId)?.timer);
+    this.#failing.delete(jobId);
+  }
+
+  /** Other jobs continue meanwhile: one that can't be run must not hold them up. */
   #retryLater(jobId: string, error: unknown): void {
     const failures = (this.#failing.get(jobId)?.failures ?? 0) + 1;
     const retryMs = Math.min(RETRY_MS.first * 2 ** (failures - 1), RETRY_MS.most);
-    this.#logger?.error({ err: error, jobId, failures, retryMs }, 'job chunk failed');
+    this.#chunkLog.failed(error, { jobId, failures, retryMs });
     if (this.#stopped) return;
     const failing: Failing = { failures, timer: undefined };
     failing.timer = setTimeout(() => {

@@ -1,5 +1,6 @@
 import type { ErrorCode } from '@shortlink/sdk/wire';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { Store } from '../store/store.ts';
 import type { StoreErrorReason } from '../store/store-error.ts';
 
 /** How links came to be, as the label of `shortlink_links_created_total`. */
@@ -86,11 +87,22 @@ export class Metrics {
     this.#clicksDropped.inc(clicks);
   }
 
-  /** Shows the number of unfinished jobs. It is asked for with every scrape, and must be known at once. */
-  watchPendingJobs(pendingJobs: () => number): void {
+  /**
+   * Shows whether the database is in order, and the number of unfinished jobs. Both must be known at once: a scrape never waits
+   * for the database.
+   */
+  watchStore(store: Pick<Store, 'isHealthy'>, pendingJobs: () => number): void {
+    new Gauge({
+      name: 'shortlink_database_up',
+      help: '1 when the database was in order when it was last used, else 0',
+      registers: [this.#registry],
+      collect() {
+        this.set(store.isHealthy() ? 1 : 0);
+      },
+    });
     new Gauge({
       name: 'shortlink_jobs_pending',
-      help: 'Accepted jobs that are not completed yet, as last read from the database',
+      help: 'Accepted jobs that are not completed yet, as last read from the database, 1,000 at most',
       registers: [this.#registry],
       collect() {
         this.set(pendingJobs());

@@ -11,6 +11,8 @@ export type StoreErrorReason =
   | 'too_new'
   /** The database can't be opened, read or reached. */
   | 'unavailable'
+  /** The input holds what the database can't store, such as U+0000 in a text. */
+  | 'invalid'
   /** The store was closed. */
   | 'closed'
   /** The write was handed on, but its answer got lost: it may be stored, and it may not. */

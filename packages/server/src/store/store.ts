@@ -62,12 +62,12 @@ export interface Store extends OperatorStore {
 
   // --- jobs ---
 
-  /** Unfinished jobs, oldest first. */
+  /** Unfinished jobs, oldest first, at most 1,000. Their rows are the queue: accepting a job is queueing it. */
   pendingJobs(): Promise<string[]>;
   /**
    * Creates the next chunk of a job's links (500, or up to 2,000 while no request waits) and its progress, in one step: a chunk is
-   * never run twice.
-   * `done` is true when the job is complete (also when it was before), and for an unknown job.
+   * never run twice, whichever instances run the job. `done` is true when the job is complete (also when it was before), and for an
+   * unknown job.
    */
   runJobChunk(jobId: string, now: number): Promise<JobProgress>;
   /** `undefined` for an unknown job, and for another account's. */
@@ -103,11 +103,6 @@ export interface Store extends OperatorStore {
    * order of commits: who is given `latest` missed nothing before it. Reads only.
    */
   linkChanges(since: number): Promise<LinkChanges>;
-  /**
-   * Hands accepted jobs out over the instances that share the database. Missing on an engine that one process runs the jobs
-   * of: that one finds them with {@link pendingJobs}.
-   */
-  readonly jobQueue?: JobQueue | undefined;
 
   /** Rejects when the database can't be used. */
   ping(): Promise<void>;
@@ -126,21 +121,6 @@ export interface LinkChanges {
   latest: number;
   /** Codes of the changed links. `all`: any link may have changed, and the list of domains. */
   changed: readonly string[] | 'all';
-}
-
-/** Runs a job to its end. It rejects to hand the job back, and does so soon when the signal says that the job is no longer ours. */
-export type JobWork = (jobId: string, signal: AbortSignal) => Promise<void>;
-
-export interface JobQueue {
-  /**
-   * Runs each job that is handed to this instance. A job whose `run` rejects is handed out again after a moment, and so is one
-   * whose instance gives no sign of life.
-   *
-   * @param onError - Told what goes wrong in handing out; it goes on by itself.
-   */
-  work(run: JobWork, onError: (error: unknown) => void): Promise<void>;
-  /** Takes no more jobs, hands the running ones back, and waits until their `run` has ended. */
-  stop(): Promise<void>;
 }
 
 export interface Account {
@@ -235,6 +215,8 @@ export interface JobProgress {
   /** Links of the job that exist now. */
   processed: number;
   done: boolean;
+  /** Another instance is running a chunk of this job at this moment; nothing was done here. */
+  busy?: boolean;
 }
 
 export interface StoredJob {

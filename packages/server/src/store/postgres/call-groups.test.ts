@@ -8,7 +8,7 @@ function setUp(most = 100) {
     (inputs) =>
       new Promise((resolve, reject) => {
         const end = (error?: Error) =>
-          error === undefined ? resolve(inputs.map((input) => `<${input}>`)) : reject(error);
+          error === undefined ? resolve(inputs.map(outcomeOf)) : reject(error);
         runs.push({ inputs, end });
       }),
     most,
@@ -19,6 +19,12 @@ function setUp(most = 100) {
     await new Promise((resolve) => setImmediate(resolve));
   };
   return { groups, inputs, end };
+}
+
+/** Input 0 fails, whatever becomes of the others. */
+function outcomeOf(input: number): PromiseSettledResult<string> {
+  if (input === 0) return { status: 'rejected', reason: new Error('zero') };
+  return { status: 'fulfilled', value: `<${input}>` };
 }
 
 test('the first call runs at once; those that come meanwhile run as one after it, in order', async () => {
@@ -55,6 +61,15 @@ test('a group that fails fails its calls, and no others', async () => {
   await failed;
   await end();
   expect(await second).toBe('<2>');
+});
+
+test('each call of a group has its own outcome', async () => {
+  const { groups, end } = setUp();
+  groups.submit('a', 1);
+  const calls = Promise.allSettled([2, 0, 3].map((input) => groups.submit('a', input)));
+  await end();
+  await end();
+  expect((await calls).map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
 });
 
 test('when all has been run, the next call runs at once again', async () => {

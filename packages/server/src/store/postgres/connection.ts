@@ -2,19 +2,29 @@ import { type ClientConfig, types } from 'pg';
 import { StoreError } from '../store-error.ts';
 
 /** How long a connection may take to come about. */
-const CONNECT_TIMEOUT_MS = 3_000;
+const CONNECT_TIMEOUT_MS = 2_000;
 
-/** The server stops a statement after this long: no request waits for a lock or a slow disk without end. */
-const STATEMENT_TIMEOUT_MS = 15_000;
+/**
+ * The server stops a statement after this long, so that no request waits for a slow disk without end. Reads are short; a write
+ * may be a batch of 10,000 links.
+ */
+const READ_TIMEOUT_MS = 3_000;
+const WRITE_TIMEOUT_MS = 5_000;
 
-/** The driver gives a connection up that has not answered for this long, such as one whose other end is gone. */
-const ANSWER_TIMEOUT_MS = STATEMENT_TIMEOUT_MS + 2_000;
+/** The driver gives up a connection that is silent for this much longer than a statement may take: its other end is gone. */
+const SILENCE_MS = 1_000;
+
+/**
+ * A write waits this long for a row that another transaction has locked. Three instances that write to one account over a slow
+ * network wait some hundred milliseconds for each other; a transaction that is stuck must not hold connections for longer.
+ */
+const LOCK_TIMEOUT_MS = 2_000;
 
 /**
  * The server ends the session of an instance that holds a transaction open without a word for this long, and with it the
- * locks that others wait for. A process that is paused or cut off holds a job up for at most this time.
+ * locks that others wait for: a process that is paused or cut off holds up a job or an account for at most this time.
  */
-const IDLE_IN_TRANSACTION_TIMEOUT_MS = 10_000;
+const IDLE_IN_TRANSACTION_TIMEOUT_MS = 5_000;
 
 /** An idle connection is checked after this long, so that routers in between don't forget it. */
 const KEEP_ALIVE_MS = 10_000;
@@ -27,19 +37,40 @@ const NUMBERS: ClientConfig['types'] = {
     oid === INT8 && format !== 'binary' ? Number : types.getTypeParser(oid, format),
 };
 
-/** Settings of every connection of the request pool. */
-export function connectionConfig(url: string): ClientConfig {
+function commonConfig(url: string): ClientConfig {
   return {
     connectionString: url,
     application_name: 'shortlink-server',
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    statement_timeout: STATEMENT_TIMEOUT_MS,
-    query_timeout: ANSWER_TIMEOUT_MS,
+    lock_timeout: LOCK_TIMEOUT_MS,
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
     types: NUMBERS,
   };
+}
+
+/** Settings of connections that read. */
+export function readConfig(url: string): ClientConfig {
+  return {
+    ...commonConfig(url),
+    statement_timeout: READ_TIMEOUT_MS,
+    query_timeout: READ_TIMEOUT_MS + SILENCE_MS,
+  };
+}
+
+/** Settings of connections that write. */
+export function writeConfig(url: string): ClientConfig {
+  return {
+    ...commonConfig(url),
+    statement_timeout: WRITE_TIMEOUT_MS,
+    query_timeout: WRITE_TIMEOUT_MS + SILENCE_MS,
+  };
+}
+
+/** Settings of the connection that migrates: a step may take longer than a request may. */
+export function migrationConfig(url: string): ClientConfig {
+  return commonConfig(url);
 }
 
 /**

@@ -13,8 +13,13 @@ export interface CuttingProxy {
   cuts: Cut[];
   /** Lets nobody through, and cuts all who are. */
   block: (blocked: boolean) => void;
-  /** Passes nothing on from now on, and says nothing of it, like a network that swallows packets. */
-  swallow: () => void;
+  /**
+   * Passes nothing on from now on, and says nothing of it, like a network that swallows packets. With `false`, new connections
+   * get through again; those from before stay silent.
+   */
+  swallow: (swallowing: boolean) => void;
+  /** Passes everything on this much later, in milliseconds. */
+  delay: (ms: number) => void;
 }
 
 /** Gives each test of a group proxies of its own. */
@@ -29,10 +34,14 @@ export function useCuttingProxy(): (databaseUrl: string) => Promise<CuttingProxy
     const cuts: Cut[] = [];
     let blocked = false;
     let swallowing = false;
+    let delayMs = 0;
     const server = createServer((client) => {
       if (blocked) client.destroy();
       else if (swallowing) open.add(client.on('error', () => undefined));
-      else pass(client, connect(Number(target.port), target.hostname), { open, cuts, block });
+      else {
+        const database = connect(Number(target.port), target.hostname);
+        pass(client, database, { open, cuts, block, delayMs: () => delayMs });
+      }
     });
     const cutAll = () => {
       for (const socket of open) socket.destroy();
@@ -53,19 +62,29 @@ export function useCuttingProxy(): (databaseUrl: string) => Promise<CuttingProxy
       url: Object.assign(new URL(databaseUrl), { host: `127.0.0.1:${address.port}` }).href,
       cuts,
       block,
-      swallow: () => {
-        for (const socket of open) socket.removeAllListeners('data').resume();
-        swallowing = true;
+      swallow: (wanted) => {
+        if (wanted) for (const socket of open) socket.removeAllListeners('data').resume();
+        swallowing = wanted;
+      },
+      delay: (ms) => {
+        delayMs = ms;
       },
     };
   };
 }
 
-function pass(
-  client: Socket,
-  database: Socket,
-  { open, cuts, block }: { open: Set<Socket>; cuts: Cut[]; block: (blocked: boolean) => void },
-): void {
+interface Passing {
+  open: Set<Socket>;
+  cuts: Cut[];
+  block: (blocked: boolean) => void;
+  delayMs: () => number;
+}
+
+function pass(client: Socket, database: Socket, { open, cuts, block, delayMs }: Passing): void {
+  const later = (write: () => void) => {
+    if (delayMs() === 0) write();
+    else setTimeout(write, delayMs());
+  };
   for (const [socket, other] of [
     [client, database],
     [database, client],
@@ -82,13 +101,13 @@ function pass(
   client.on('data', (bytes) => {
     const cut = bytes.includes('COMMIT\0') ? cuts.shift() : undefined;
     if (cut === 'before COMMIT') client.destroy();
-    else database.write(bytes);
+    else later(() => database.write(bytes));
     cutNow = cut;
   });
   database.on('data', (bytes) => {
     // The answer is there, so the commit has been carried out; it goes no further.
     if (cutNow === 'after COMMIT, for good') block(true);
     else if (cutNow !== undefined) client.destroy();
-    else client.write(bytes);
+    else later(() => client.write(bytes));
   });
 }

@@ -1,82 +1,104 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import {
-  type ClientConfig,
-  Pool,
-  type PoolClient,
-  type QueryResult,
-  type QueryResultRow,
-} from 'pg';
-import { StoreError } from '../store-error.ts';
+import type { ClientConfig, PoolClient, QueryResult, QueryResultRow } from 'pg';
+import { StoreError, type StoreErrorReason } from '../store-error.ts';
 import { FATE_WAIT_MS, fateOf } from './commit-fate.ts';
-import { connectionConfig, databaseName } from './connection.ts';
-import { endSoon } from './end-soon.ts';
-import { Gate } from './gate.ts';
-import { isConflict, isConnectionLost, toStoreError } from './postgres-errors.ts';
-import { type Session, type SqlValue, sessionOn } from './session.ts';
-import { statementNames } from './statement-names.ts';
+import { databaseName, readConfig, writeConfig } from './connection.ts';
+import { Connections } from './connections.ts';
+import { Lanes } from './lanes.ts';
+import { isConflict, isConnectionLost, isReadOnly } from './postgres-errors.ts';
+import { preparedStatements, type Session, type SqlValue, sessionOn } from './session.ts';
 
-/** Connections of one instance. */
-const CONNECTIONS = 10;
+/**
+ * Connections of one instance. Reads and writes have their own, so that writes which wait for a lock never keep a redirect
+ * waiting. Idle ones are closed, and an idle instance keeps one or two.
+ */
+const READ_CONNECTIONS = 6;
+const WRITE_CONNECTIONS = 12;
 
-/** Times a call is run when the connection is lost or others stand in its way, and the wait in between, in milliseconds. */
-const TRIES = 4;
-const RETRY_MS = 25;
-
-/** A call that has taken this long is not run again: whoever waits for it should hear of the failure. */
-const RETRY_WITHIN_MS = 3_000;
+/** How long a call may wait for a connection before it is rejected, in milliseconds. */
+const READ_WAIT_MS = 2_000;
+const WRITE_WAIT_MS = 3_000;
 
 /** Begins a transaction and asks for its number, in one exchange: with the number, a lost answer to COMMIT can be asked for. */
 const BEGIN = 'BEGIN; SELECT pg_current_xact_id()::text AS xid';
 
-/** A connection that is ours for the time of a call. */
-interface Lease {
-  client: PoolClient;
-  /** Set when it must not be used again. */
-  broken: boolean;
+/** A node that can't be written to: a standby, or a primary that is being replaced. */
+const READ_ONLY_CHECK =
+  "SELECT pg_is_in_recovery() OR current_setting('transaction_read_only')::boolean AS read_only";
+
+/** Failures that say that the database as a whole can't be used. */
+const OUTAGES: ReadonlySet<StoreErrorReason> = new Set<StoreErrorReason>([
+  'unavailable',
+  'read_only',
+  'full',
+  'corrupt',
+]);
+
+/** Which writes wait for each other. */
+export interface Lane {
+  key: string;
+  /** Writes of the lane that run at a time. @default 1 */
+  places?: number | undefined;
 }
 
 export interface DatabaseOptions {
   /** `postgres://user:password@host:port/database` */
   url: string;
-  /** Connections of the pool. @default 10 */
-  connections?: number | undefined;
   /** How long the fate of a commit is asked for, in milliseconds. @default 10_000 */
   fateWaitMs?: number | undefined;
 }
 
 /**
- * A pool of connections. What fails is a `StoreError`, and then nothing of the call is stored; except with `outcome_unknown`:
- * the answer to a `COMMIT` was lost, and the database did not come back in time to be asked.
+ * The connections to a database. What fails is a `StoreError`, and then nothing of the call is stored; except with
+ * `outcome_unknown`: the answer to a `COMMIT` was lost, and the database did not come back in time to be asked.
  */
 export class Database {
   /** For messages. */
   readonly name: string;
   /** Reads. One that loses its connection is run again. */
   readonly reader: Session;
-  readonly #config: ClientConfig;
-  readonly #pool: Pool;
-  readonly #gate: Gate;
+  /** The same on connections that can write, for what must not come from a node that lags behind. */
+  readonly primaryReader: Session;
+  readonly #writeConfig: ClientConfig;
+  readonly #reads: Connections;
+  readonly #writes: Connections;
+  readonly #lanes = new Lanes();
   readonly #fateWaitMs: number;
-  readonly #nameOf = statementNames();
+  readonly #prepared = preparedStatements();
+  readonly #failing = new Set<'reads' | 'writes'>();
+  #wasReadOnly = false;
 
-  constructor({ url, connections = CONNECTIONS, fateWaitMs = FATE_WAIT_MS }: DatabaseOptions) {
+  constructor({ url, fateWaitMs = FATE_WAIT_MS }: DatabaseOptions) {
     this.#fateWaitMs = fateWaitMs;
     this.name = databaseName(url);
-    this.#config = connectionConfig(url);
-    this.#pool = new Pool({ ...this.#config, max: connections });
-    this.#gate = new Gate(connections);
-    // An idle connection that ends is replaced when it is needed; without a listener the process would end instead.
-    this.#pool.on('error', ignore);
-    // The pool listens to idle connections only. In use, the statement that runs learns of the loss by itself.
-    this.#pool.on('connect', (client) => client.on('error', ignore));
-    this.reader = sessionOn(<R extends QueryResultRow>(sql: string, values: readonly SqlValue[]) =>
-      this.#attempts(isConnectionLost, ({ client }) => this.#query<R>(client, sql, values)),
-    );
+    this.#writeConfig = writeConfig(url);
+    const { name } = this;
+    this.#reads = new Connections({
+      name,
+      onOutcome: (error) => this.#learn('reads', error),
+      config: readConfig(url),
+      max: READ_CONNECTIONS,
+      maxWaitMs: READ_WAIT_MS,
+    });
+    this.#writes = new Connections({
+      name,
+      onOutcome: (error) => this.#learn('writes', error),
+      config: this.#writeConfig,
+      max: WRITE_CONNECTIONS,
+      maxWaitMs: WRITE_WAIT_MS,
+      check: (client) => this.#checkWritable(client),
+    });
+    this.reader = this.#readerOn(this.#reads);
+    this.primaryReader = this.#readerOn(this.#writes);
+  }
+
+  /** Whether the last read and the last write found the database in order. */
+  get isHealthy(): boolean {
+    return this.#failing.size === 0;
   }
 
   /** Reads that see one moment of the database. */
   snapshot<T>(act: (session: Session) => Promise<T>): Promise<T> {
-    return this.#attempts(isConnectionLost, async ({ client }) => {
+    return this.#reads.run(isConnectionLost, async ({ client }) => {
       await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
       const value = await act(this.#sessionOn(client));
       await client.query('COMMIT');
@@ -85,12 +107,17 @@ export class Database {
   }
 
   /**
-   * One statement that writes, and its first row. It is not run again when the connection is lost, since it may have been done: for what may be
-   * counted once too often, but not twice.
+   * One statement that writes, and its first row. It is not run again when the connection is lost, since it may have been
+   * done: for what may be counted once too often, but not twice.
    */
-  once<R extends QueryResultRow>(sql: string, ...values: SqlValue[]): Promise<R | undefined> {
-    return this.#attempts(isConflict, ({ client }) =>
-      this.#sessionOn(client).get<R>(sql, ...values),
+  writeStatement<R extends QueryResultRow>(
+    { key, places = 1 }: Lane,
+    sql: string,
+    ...values: SqlValue[]
+  ): Promise<R | undefined> {
+    const mayRetry = (error: unknown) => isConflict(error) || isReadOnly(error);
+    return this.#lanes.run(key, places, () =>
+      this.#writes.run(mayRetry, ({ client }) => this.#sessionOn(client).get<R>(sql, ...values)),
     );
   }
 
@@ -98,10 +125,10 @@ export class Database {
    * One transaction: all of `act` is stored durably, or nothing. `act` is run again when the database undid it, because of
    * simultaneous writes or a lost connection, so it must have no effect but its statements.
    */
-  write<T>(act: (session: Session) => Promise<T>): Promise<T> {
-    return this.#attempts(
-      (error) => isConflict(error) || isConnectionLost(error),
-      async (lease) => {
+  write<T>({ key, places = 1 }: Lane, act: (session: Session) => Promise<T>): Promise<T> {
+    const mayRetry = (error: unknown) => isConflict(error) || isConnectionLost(error);
+    return this.#lanes.run(key, places, () =>
+      this.#writes.run(mayRetry, async (lease) => {
         const xid = await begin(lease.client);
         const value = await act(this.#sessionOn(lease.client));
         try {
@@ -109,47 +136,44 @@ export class Database {
         } catch (error) {
           if (!isConnectionLost(error)) throw error;
           lease.broken = true;
-          const fate = await fateOf(xid, this.#config, this.#fateWaitMs);
+          const fate = await fateOf(xid, this.#writeConfig, this.#fateWaitMs);
           if (fate === 'unknown') throw this.#unknownFate(error);
           if (fate === 'aborted') throw error;
         }
         return value;
-      },
+      }),
     );
   }
 
   async close(): Promise<void> {
-    await endSoon(this.#pool.end());
+    await Promise.all([this.#reads.close(), this.#writes.close()]);
   }
 
-  #attempts<T>(
-    mayRetry: (error: unknown) => boolean,
-    act: (lease: Lease) => Promise<T>,
-  ): Promise<T> {
-    return this.#gate.run(async () => {
-      const giveUpAt = performance.now() + RETRY_WITHIN_MS;
-      for (let tries = 1; ; tries += 1) {
-        const lease: Lease = { client: await this.#connect(), broken: false };
-        try {
-          const value = await act(lease);
-          lease.client.release(lease.broken);
-          return value;
-        } catch (error) {
-          await discard(lease, error);
-          const giveUp = tries === TRIES || performance.now() >= giveUpAt;
-          if (giveUp || !mayRetry(error)) throw toStoreError(error, this.name);
-        }
-        await delay(tries * RETRY_MS * (0.5 + Math.random()));
-      }
-    });
-  }
-
-  async #connect(): Promise<PoolClient> {
-    try {
-      return await this.#pool.connect();
-    } catch (error) {
-      throw toStoreError(error, this.name);
+  /**
+   * After a failover the address may lead to the old node for a while, which now only reads. Connections to it are refused until
+   * a writable node answers; then the ones that read are replaced too, since what they see may be old.
+   */
+  async #checkWritable(client: PoolClient): Promise<void> {
+    const { rows } = await client.query<{ read_only: boolean }>(READ_ONLY_CHECK);
+    if (rows[0]?.read_only === true) {
+      throw new StoreError('read_only', `The database ${this.name} can be read, but not written.`);
     }
+    if (!this.#wasReadOnly) return;
+    this.#wasReadOnly = false;
+    this.#reads.renew();
+  }
+
+  #learn(kind: 'reads' | 'writes', error: unknown): void {
+    if (error === undefined) this.#failing.delete(kind);
+    if (!(error instanceof StoreError) || !OUTAGES.has(error.reason)) return;
+    this.#failing.add(kind);
+    if (error.reason === 'read_only') this.#wasReadOnly = true;
+  }
+
+  #readerOn(connections: Connections): Session {
+    return sessionOn(<R extends QueryResultRow>(sql: string, values: readonly SqlValue[]) =>
+      connections.run(isConnectionLost, ({ client }) => this.#query<R>(client, sql, values)),
+    );
   }
 
   #sessionOn(client: PoolClient): Session {
@@ -163,7 +187,7 @@ export class Database {
     sql: string,
     values: readonly SqlValue[],
   ): Promise<QueryResult<R>> {
-    return client.query<R>({ name: this.#nameOf(sql), text: sql, values: [...values] });
+    return client.query<R>({ ...this.#prepared(sql), values: [...values] });
   }
 
   #unknownFate(cause: unknown): StoreError {
@@ -179,19 +203,3 @@ async function begin(client: PoolClient): Promise<string> {
   const xid = last instanceof Object && 'rows' in last && Array.isArray(last.rows) && last.rows[0];
   return String(xid.xid);
 }
-
-/** Undoes what was begun, and gives the connection back, or closes it when it is in doubt. */
-async function discard({ client, broken }: Lease, error: unknown): Promise<void> {
-  if (!broken && !isConnectionLost(error)) {
-    try {
-      await client.query('ROLLBACK');
-      client.release();
-      return;
-    } catch {
-      // Closing ends the transaction as well.
-    }
-  }
-  client.release(true);
-}
-
-function ignore(): void {}

@@ -67,9 +67,10 @@ test('a commit whose fate can not be learnt is told apart from a database that i
   const directUrl = await newDatabase();
   const proxy = await newProxy(directUrl);
   const db = new Database({ url: proxy.url, fateWaitMs: 300 });
-  await db.write((session) => session.run('CREATE TABLE kept (id int)'));
+  await db.write({ key: 'test' }, (session) => session.run('CREATE TABLE kept (id int)'));
   proxy.cuts.push('after COMMIT, for good');
-  const insert = () => db.write((session) => session.run('INSERT INTO kept VALUES (1)'));
+  const insert = () =>
+    db.write({ key: 'test' }, (session) => session.run('INSERT INTO kept VALUES (1)'));
   await expect(insert()).rejects.toMatchObject({ name: 'StoreError', reason: 'outcome_unknown' });
   await expect(insert()).rejects.toMatchObject({ name: 'StoreError', reason: 'unavailable' });
   expect(await execute(directUrl, 'SELECT id FROM kept')).toEqual([{ id: 1 }]);
@@ -105,7 +106,7 @@ test('while the database is away everything rejects as unavailable; then it goes
 test('a database that vanishes without a word is noticed by a ping in two seconds', async () => {
   const { store, proxy } = await setUp();
   await store.ping();
-  proxy.swallow();
+  proxy.swallow(true);
   await expect(store.ping()).rejects.toMatchObject({ name: 'StoreError', reason: 'unavailable' });
   proxy.block(true);
   await store.close();

@@ -9,8 +9,8 @@ afterEach(() => {
 });
 
 /** Calls through a gate, with what is running now. */
-function setUp(places: number) {
-  const gate = new Gate(places);
+function setUp(places: number, maxWaiting?: number) {
+  const gate = new Gate({ places, maxWaiting });
   const running = new Map<string, (error?: Error) => void>();
   const call = (name: string) =>
     gate.run(
@@ -27,7 +27,7 @@ function setUp(places: number) {
     running.get(name)?.(error);
     await vi.advanceTimersByTimeAsync(0);
   };
-  return { call, end, running: () => [...running.keys()] };
+  return { gate, call, end, running: () => [...running.keys()] };
 }
 
 test('so many calls run at a time; the others follow in the order they came', async () => {
@@ -64,4 +64,26 @@ test('a call waits ten seconds, is then refused, and takes no place later', asyn
   expect(await next).toBe('c');
   call('d');
   expect(running()).toEqual(['d']);
+});
+
+test('so many calls may wait; one more is refused at once', async () => {
+  const { call, end } = setUp(1, 2);
+  const calls = ['a', 'b', 'c'].map(call);
+  await expect(call('d')).rejects.toMatchObject({ name: 'StoreError', reason: 'busy' });
+  for (const name of ['a', 'b', 'c']) await end(name);
+  expect(await Promise.all(calls)).toEqual(['a', 'b', 'c']);
+});
+
+test('calls that wait can be rejected together; those that come later take their turns', async () => {
+  const { gate, call, end, running } = setUp(1);
+  const first = call('a');
+  const waiting = ['b', 'c'].map((name) => expect(call(name)).rejects.toThrow('locked'));
+  gate.rejectWaiting(new Error('locked'));
+  await Promise.all(waiting);
+  const next = call('d');
+  await end('a');
+  expect(running()).toEqual(['d']);
+  await end('d');
+  expect(await Promise.all([first, next])).toEqual(['a', 'd']);
+  expect(gate.isIdle).toBe(true);
 });

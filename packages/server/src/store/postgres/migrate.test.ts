@@ -1,6 +1,9 @@
+import { PLAN_LIMITS } from '@shortlink/sdk/wire';
+import { Client } from 'pg';
 import { expect, test } from 'vitest';
-import { newCaller, PUBLIC_URL } from '../contract/fixtures.ts';
+import { finishJob, NOW, newCaller, newLink, PUBLIC_URL } from '../contract/fixtures.ts';
 import { migratePostgres, openPostgresStore } from './index.ts';
+import { MIGRATION_LOCK, migrate } from './migrate.ts';
 import { migrations } from './migrations/index.ts';
 import { execute, usePostgres } from './test-postgres.test-suite.ts';
 
@@ -23,6 +26,55 @@ test('migrating tells what was done', async () => {
   const url = await newDatabase();
   expect(await migratePostgres(url)).toEqual({ from: 0, to: newest });
   expect(await migratePostgres(url)).toEqual({ from: newest, to: newest });
+});
+
+test('a wait for another process that migrates is said after a second, and given up with its name', async () => {
+  const url = await newDatabase();
+  const other = new Client({ connectionString: url });
+  await other.connect();
+  const { rows } = await other.query('SELECT pg_advisory_lock($1), pg_backend_pid() AS pid', [
+    MIGRATION_LOCK,
+  ]);
+  const said: string[] = [];
+  const migrating = migratePostgres(url, {
+    onWait: (message) => said.push(message),
+    lockWaitMs: 2_000,
+  });
+  await expect(migrating).rejects.toMatchObject({ name: 'StoreError', reason: 'busy' });
+  await expect(migrating).rejects.toThrow(`pid ${rows[0].pid}`);
+  expect(said).toEqual([expect.stringContaining(`pid ${rows[0].pid}`)]);
+  const patient = migratePostgres(url);
+  await other.end();
+  expect(await patient).toEqual({ from: 0, to: newest });
+});
+
+test('a schema that is up to date is not waited for', async () => {
+  const url = await newDatabase();
+  await migratePostgres(url);
+  const other = new Client({ connectionString: url });
+  await other.connect();
+  await other.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
+  expect(await migratePostgres(url)).toEqual({ from: newest, to: newest });
+  await other.end();
+});
+
+test('jobs that the version before this one accepted are found and run', async () => {
+  const url = await newDatabase();
+  await migrateTo(url, 2);
+  await execute(
+    url,
+    `INSERT INTO accounts (id, name, plan, limits, created_at) VALUES ('acc_old', 'Old', 'pro', '${JSON.stringify(PLAN_LIMITS.pro)}', 1);
+     INSERT INTO link_totals VALUES ('acc_old', 2);
+     INSERT INTO jobs (id, account_id, total, processed, created_at) VALUES ('old', 'acc_old', 2, 0, 1);
+     INSERT INTO job_chunks VALUES
+       ('old', 0, '${JSON.stringify([newLink(0), newLink(1)])}', NULL)`,
+  );
+  const store = await openPostgresStore({ url, publicUrl: PUBLIC_URL });
+  expect(await store.pendingJobs()).toEqual(['old']);
+  expect(await finishJob(store, 'old')).toEqual([2]);
+  expect(await store.findJob('acc_old', 'old')).toMatchObject({ status: 'completed' });
+  expect(await store.usage('acc_old', NOW)).toMatchObject({ links: { used: 2 } });
+  await store.close();
 });
 
 test('a database with other tables is left alone', async () => {
@@ -71,6 +123,14 @@ test.each([
   expect(failure.message).not.toContain(password);
   expect(failure.message).not.toContain('hunter2');
 });
+
+/** Brings an empty database to an older version of the schema. */
+async function migrateTo(url: string, version: number): Promise<void> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  await migrate(client, migrations.slice(0, version), { name: 'old', now: NOW });
+  await client.end();
+}
 
 async function tables(url: string): Promise<unknown[]> {
   const rows = await execute(

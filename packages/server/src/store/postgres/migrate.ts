@@ -1,9 +1,15 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Client } from 'pg';
 import type { Migration, MigrationReport } from '../migration.ts';
 import { StoreError } from '../store-error.ts';
 
-/** Held while the schema is looked at and changed. Any number will do that nobody else uses in this database. */
-const LOCK = 7_305_812_447;
+/** Held while the schema is changed. Any number will do that nobody else uses in this database. */
+export const MIGRATION_LOCK = 7_305_812_447;
+
+/** How often the lock is asked for, when a wait for it is reported, and when it is given up, in milliseconds. */
+const ASK_MS = 100;
+const REPORT_AFTER_MS = 1_000;
+const LOCK_WAIT_MS = 60_000;
 
 const VERSION_TABLE = `
   CREATE TABLE IF NOT EXISTS schema_migrations (
@@ -12,32 +18,83 @@ const VERSION_TABLE = `
     applied_at bigint NOT NULL
   )`;
 
+export interface MigrateOptions {
+  /** The database for messages. */
+  name: string;
+  now: number;
+  /** Receives a line for a person when another process changes the schema for longer than a second. @default nothing is said */
+  onWait?: ((message: string) => void) | undefined;
+  /** How long to wait for that process, in milliseconds. @default 60_000 */
+  lockWaitMs?: number | undefined;
+}
+
 /**
- * Brings the schema up to date, each missing step in a transaction, and then lets `prepare` do the same for what else has a
- * schema. Instances that start at once wait for one another, and the first does it.
+ * Brings the schema up to date, each missing step in a transaction. Instances that start at once wait for one another, and the
+ * first does it. A schema that is up to date is not waited for.
  *
  * @param client - A connection of its own, connected: a step may take longer than a request may.
  * @throws StoreError `too_new` when a newer version of this program migrated the database, `corrupt` when it holds another
- * program's tables.
+ * program's tables, `busy` when another process holds the lock for too long.
  */
 export async function migrate(
   client: Client,
   migrations: readonly Migration[],
-  options: { name: string; now: number; prepare: () => Promise<void> },
+  options: MigrateOptions,
 ): Promise<MigrationReport> {
-  await client.query('SELECT pg_advisory_lock($1)', [LOCK]);
+  const newest = migrations.at(-1)?.version ?? 0;
+  if ((await schemaVersion(client, options.name)) === newest) return { from: newest, to: newest };
+  await lock(client, options);
   try {
     const from = await schemaVersion(client, options.name);
-    const newest = migrations.at(-1)?.version ?? 0;
     if (from > newest) throw tooNew(options.name, from, newest);
     for (const migration of migrations) {
       if (migration.version > from) await apply(client, migration, options.now);
     }
-    await options.prepare();
     return { from, to: newest };
   } finally {
-    await client.query('SELECT pg_advisory_unlock($1)', [LOCK]).catch(() => undefined);
+    await client.query('SELECT pg_advisory_unlock($1)', [MIGRATION_LOCK]).catch(() => undefined);
   }
+}
+
+async function lock(client: Client, options: MigrateOptions): Promise<void> {
+  const { name, onWait = () => undefined, lockWaitMs = LOCK_WAIT_MS } = options;
+  const startedAt = performance.now();
+  let reported = false;
+  for (;;) {
+    const { rows } = await client.query<{ locked: boolean }>(
+      'SELECT pg_try_advisory_lock($1) AS locked',
+      [MIGRATION_LOCK],
+    );
+    if (rows[0]?.locked === true) return;
+    const waitedMs = performance.now() - startedAt;
+    if (waitedMs >= lockWaitMs) {
+      throw new StoreError(
+        'busy',
+        `The schema of the database ${name} is being changed by ${await lockHolder(client)}, for more than ${lockWaitMs / 1_000} s. ` +
+          'Try again when it has ended.',
+      );
+    }
+    if (waitedMs >= REPORT_AFTER_MS && !reported) {
+      reported = true;
+      onWait(
+        `waiting for ${await lockHolder(client)}, which is changing the schema of the database ${name}`,
+      );
+    }
+    await delay(ASK_MS);
+  }
+}
+
+/** Who holds the lock, as PostgreSQL knows it. */
+async function lockHolder(client: Client): Promise<string> {
+  const { rows } = await client.query<{ pid: number }>(
+    `SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted
+       AND ((classid::bigint << 32) | objid::bigint) = $1 AND pid <> pg_backend_pid()`,
+    [MIGRATION_LOCK],
+  );
+  const [holder] = rows;
+  return holder === undefined
+    ? 'another process'
+    : `another process (PostgreSQL's pid ${holder.pid})`;
 }
 
 async function apply(client: Client, migration: Migration, now: number): Promise<void> {

@@ -11,10 +11,11 @@ import {
   type OperatorStore,
   type RotationOutcome,
 } from '../operator-store.ts';
+import { findAccount } from '../queries/accounts.ts';
+import { readAsync } from '../queries/reading.ts';
 import type { Account, ApiKey, Domain, Outcome } from '../store.ts';
 import { StoreError } from '../store-error.ts';
-import { findAccount } from './queries/accounts.ts';
-import type { Session } from './session.ts';
+import { readingOn, type Session } from './session.ts';
 
 // The writes of the operator's commands. Each runs in one transaction.
 
@@ -42,7 +43,7 @@ export async function updateAccount(
   { id, change }: Input<'updateAccount'>,
 ): Promise<Account | undefined> {
   await lockAccount(session, id);
-  const account = await findAccount(session, id);
+  const account = await readAsync(findAccount(id), readingOn(session));
   if (account === undefined) return undefined;
   const changed = changedAccount(account, change);
   await session.run(
@@ -65,7 +66,7 @@ export async function setAccountDisabled(
     disabled,
     now,
   );
-  return findAccount(session, id);
+  return readAsync(findAccount(id), readingOn(session));
 }
 
 /** The account's row is locked while its keys are counted, so that simultaneous creates can't both take the last place. */

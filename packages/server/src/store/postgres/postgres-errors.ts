@@ -7,6 +7,8 @@ import { StoreError, type StoreErrorReason } from '../store-error.ts';
  */
 const REASONS: ReadonlyMap<string, [reason: StoreErrorReason, words: string]> = new Map([
   ['08', ['unavailable', 'broke the connection off']],
+  ['22021', ['invalid', 'can not store text with U+0000']],
+  ['22P05', ['invalid', 'can not store text with U+0000']],
   ['25006', ['read_only', 'can be read, but not written']],
   ['25P03', ['unavailable', 'ended a transaction that was idle for too long']],
   ['28', ['unavailable', 'refuses the user or the password']],
@@ -25,6 +27,9 @@ const REASONS: ReadonlyMap<string, [reason: StoreErrorReason, words: string]> = 
 /** The server ended the session with these. */
 const SESSION_ENDED = /^(?:08|57P|25P03)/;
 
+/** The node only reads (any more): its connection is as good as lost. */
+const READ_ONLY = '25006';
+
 /** What the driver says of a connection that is gone or never came about, where it gives no code. */
 const LOST_MESSAGES =
   /^(?:Connection terminated|timeout exceeded when trying to connect|Query read timeout|Client has encountered a connection error|Client was closed)/;
@@ -34,8 +39,17 @@ export function isConflict(error: unknown): boolean {
   return error instanceof DatabaseError && (error.code === '40001' || error.code === '40P01');
 }
 
-/** Whether the session ended: nobody answers any more, and a transaction without `COMMIT` is rolled back. */
+/** The statement was refused, since the node that it was sent to only reads. */
+export function isReadOnly(error: unknown): boolean {
+  return error instanceof DatabaseError && error.code === READ_ONLY;
+}
+
+/**
+ * Whether the connection is of no more use: the session ended, nobody answers, or it leads to a node that no longer takes writes,
+ * as the old primary of a failover. A transaction without `COMMIT` is rolled back.
+ */
 export function isConnectionLost(error: unknown): boolean {
+  if (isReadOnly(error)) return true;
   if (error instanceof DatabaseError) return SESSION_ENDED.test(error.code ?? '');
   if (!(error instanceof Error)) return false;
   // Node gives one error for all addresses of a host name that were tried.

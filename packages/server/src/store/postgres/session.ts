@@ -1,4 +1,5 @@
 import type { QueryResultRow } from 'pg';
+import type { ReadStatement } from '../queries/reading.ts';
 
 /** A value that a statement is given. */
 export type SqlValue = string | number | boolean | null | Uint8Array | readonly SqlValue[];
@@ -27,5 +28,43 @@ export function sessionOn(execute: Execute): Session {
     get: async <R extends QueryResultRow>(sql: string, ...values: SqlValue[]) =>
       (await execute<R>(sql, values)).rows[0],
     run: async (sql, ...values) => (await execute(sql, values)).rowCount ?? 0,
+  };
+}
+
+/**
+ * Runs statements of a reading (see `store/queries/`). They compare texts for equality, and no text of the database holds U+0000,
+ * which PostgreSQL would reject: nothing is found then.
+ */
+export function readingOn(session: Session): (statement: ReadStatement) => Promise<object[]> {
+  return async ({ sql, values }) => {
+    if (values.some((value) => typeof value === 'string' && value.includes('\0'))) return [];
+    return session.all(sql, ...values);
+  };
+}
+
+/** The name of a prepared statement, and its text as PostgreSQL wants it. */
+export interface Prepared {
+  name: string;
+  text: string;
+}
+
+/**
+ * A name for each text of a statement, so that a connection parses and plans it once; `?` becomes `$1`, `$2` and so on. Our
+ * statements are constants, a few dozen, so the map stays small.
+ */
+export function preparedStatements(): (sql: string) => Prepared {
+  const known = new Map<string, Prepared>();
+  return (sql) => {
+    let prepared = known.get(sql);
+    if (prepared === undefined) {
+      let place = 0;
+      const text = sql.replace(/\?/g, () => {
+        place += 1;
+        return `$${place}`;
+      });
+      prepared = { name: `sl_${known.size}`, text };
+      known.set(sql, prepared);
+    }
+    return prepared;
   };
 }

@@ -1,16 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import {
-  linksUsed,
-  NOW,
-  newCaller,
-  newJob,
-  newLink,
-  newLinks,
-  PUBLIC_URL,
-  resultsOf,
-} from '../contract/fixtures.ts';
+import { linksUsed, NOW, newCaller, newLink, newLinks, PUBLIC_URL } from '../contract/fixtures.ts';
 import type { Store } from '../store.ts';
 import { openPostgresStore } from './index.ts';
 import { execute, usePostgres } from './test-postgres.test-suite.ts';
@@ -83,52 +74,6 @@ test('of duplicates over all instances one creates, and all get its answer', asy
   expect(await linksUsed(store(0), caller)).toBe(1);
 });
 
-test('a queue hands each job to one instance at a time, and every job is done once', async () => {
-  const caller = await newCaller(store(0));
-  const running = new Set<string>();
-  const runs: string[] = [];
-  for (const one of stores) {
-    await one.jobQueue?.work(async (jobId) => {
-      expect(running.has(jobId)).toBe(false);
-      running.add(jobId);
-      runs.push(jobId);
-      for (let done = false; !done; ) ({ done } = await one.runJobChunk(jobId, NOW));
-      running.delete(jobId);
-    }, fail);
-  }
-  const jobs: string[] = [];
-  for (let n = 0; n < 12; n += 1) jobs.push(await newJob(store(n), caller, 1_100));
-  await expect.poll(() => store(0).pendingJobs(), { timeout: 20_000 }).toEqual([]);
-  expect(runs.toSorted()).toEqual(jobs.toSorted());
-  expect(await linksUsed(store(0), caller)).toBe(12 * 1_100);
-});
-
-test('a job that is handed back by an instance that stops goes on at another', async () => {
-  const caller = await newCaller(store(0));
-  const jobId = await newJob(store(0), caller, 2_000);
-  let started: () => void = () => undefined;
-  const begun = new Promise<void>((resolve) => {
-    started = resolve;
-  });
-  await store(0).jobQueue?.work(async (id, signal) => {
-    await store(0).runJobChunk(id, NOW);
-    started();
-    while (!signal.aborted) await delay(5);
-    signal.throwIfAborted();
-  }, fail);
-  await begun;
-  await store(0).jobQueue?.stop();
-  await store(1).jobQueue?.work(async (id) => {
-    for (let done = false; !done; ) ({ done } = await store(1).runJobChunk(id, NOW));
-  }, fail);
-  await expect.poll(() => store(1).pendingJobs(), { timeout: 15_000 }).toEqual([]);
-  const job = await store(1).findJob(caller.accountId, jobId);
-  const results = await resultsOf(store(1), job);
-  expect(results.map((item) => item.target_url)).toEqual(
-    newLinks(2_000).map((link) => link.target_url),
-  );
-});
-
 test('a change that is under way is not passed over by one that is committed before it', async () => {
   const caller = await newCaller(store(0));
   const batch = await store(0).createBatch({ caller, input: newLinks(2), now: NOW });
@@ -184,7 +129,3 @@ test('clicks of a hot link are spread over rows, those of others are not', async
   const slots = await execute(url, `SELECT slot FROM link_clicks WHERE code = '${cold}'`);
   expect(slots).toEqual([{ slot: 0 }]);
 });
-
-function fail(error: unknown): never {
-  throw error;
-}

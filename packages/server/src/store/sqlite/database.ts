@@ -1,5 +1,6 @@
 import process from 'node:process';
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
+import { type Reading, read } from '../queries/reading.ts';
 import { StoreError } from '../store-error.ts';
 import { toStoreError } from './sqlite-errors.ts';
 
@@ -54,6 +55,11 @@ export class Database {
   /** All rows, as the columns that the statement selects. */
   all<Row extends object>(sql: string, ...values: SqlValue[]): Row[] {
     return this.#guard(() => this.#prepare(sql).all(...values) as Row[]);
+  }
+
+  /** Carries out a reading (see `store/queries/`). */
+  read<T>(reading: Reading<T>): T {
+    return read(reading, ({ sql, values }) => this.all(sql, ...values));
   }
 
   /** Runs a statement that changes rows and tells how many. */

@@ -8,11 +8,11 @@ import {
   type LinkSearch,
   type NewKey,
 } from '../operator-store.ts';
+import { findAccount } from '../queries/accounts.ts';
 import type { Account, ApiKey } from '../store.ts';
 import { StoreError } from '../store-error.ts';
 import type { Database } from './database.ts';
 import type { Operation } from './operations/operations.ts';
-import { findAccount } from './queries/accounts.ts';
 
 // The writes of the operator's commands. Each runs in one transaction.
 
@@ -30,7 +30,7 @@ const createAccount: Operation<'createAccount'> = ({ db }, { name, plan, limits,
 };
 
 const updateAccount: Operation<'updateAccount'> = ({ db }, { id, change }) => {
-  const account = findAccount(db, id);
+  const account = db.read(findAccount(id));
   if (account === undefined) return undefined;
   const changed: Account = changedAccount(account, change);
   db.run(
@@ -50,7 +50,7 @@ const setAccountDisabled: Operation<'setAccountDisabled'> = ({ db }, { id, disab
     now,
     id,
   );
-  return findAccount(db, id);
+  return db.read(findAccount(id));
 };
 
 const createKey: Operation<'createKey'> = ({ db }, { accountId, ...key }) => {

@@ -6,6 +6,10 @@ import type {
   OperatorStore,
   RotationOutcome,
 } from '../operator-store.ts';
+import * as accounts from '../queries/accounts.ts';
+import { findJob, pendingJobs, readJobResults } from '../queries/jobs.ts';
+import { findLink, findRedirect, linkChanges } from '../queries/links.ts';
+import { usage } from '../queries/usage.ts';
 import type {
   AcceptedJob,
   Account,
@@ -26,17 +30,6 @@ import type {
 import type { Database } from './database.ts';
 import type { OpenedFile } from './open-file.ts';
 import { findCodes } from './operators.ts';
-import {
-  findAccount,
-  findKeyByHash,
-  listAccounts,
-  listDomains,
-  listKeys,
-  ownedDomains,
-} from './queries/accounts.ts';
-import { findJob, pendingJobs, readJobResults } from './queries/jobs.ts';
-import { findLink, findRedirect, linkChanges } from './queries/links.ts';
-import { usage } from './queries/usage.ts';
 import type { WatchedWriter } from './watched-writer.ts';
 
 type Input<N extends keyof OperatorStore> = Parameters<OperatorStore[N]>[0];
@@ -69,11 +62,11 @@ export class SqliteStore implements Store {
   }
 
   async listAccounts(): Promise<Account[]> {
-    return listAccounts(this.#reader);
+    return this.#reader.read(accounts.listAccounts());
   }
 
   async findAccount(id: string): Promise<Account | undefined> {
-    return findAccount(this.#reader, id);
+    return this.#reader.read(accounts.findAccount(id));
   }
 
   updateAccount(input: Input<'updateAccount'>): Promise<Account | undefined> {
@@ -89,7 +82,7 @@ export class SqliteStore implements Store {
   }
 
   async listKeys(accountId: string): Promise<ApiKey[]> {
-    return listKeys(this.#reader, accountId);
+    return this.#reader.read(accounts.listKeys(accountId));
   }
 
   revokeKey(keyId: string, now: number): Promise<boolean> {
@@ -109,7 +102,7 @@ export class SqliteStore implements Store {
   }
 
   async listDomains(): Promise<Domain[]> {
-    return listDomains(this.#reader);
+    return this.#reader.read(accounts.listDomains());
   }
 
   removeDomain(input: Input<'removeDomain'>): Promise<DomainRemoval> {
@@ -118,13 +111,13 @@ export class SqliteStore implements Store {
 
   async listLinks(search: LinkSearch): Promise<Link[]> {
     const links = findCodes(this.#reader, search).map((code) =>
-      findLink(this.#reader, this.#shortUrl, code),
+      this.#reader.read(findLink(this.#shortUrl, code)),
     );
     return links.filter((link) => link !== undefined);
   }
 
   async findKeyByHash(hash: Uint8Array): Promise<Caller | undefined> {
-    return findKeyByHash(this.#reader, hash);
+    return this.#reader.read(accounts.findKeyByHash(hash));
   }
 
   admit(caller: Caller, now: number): Promise<Admission> {
@@ -154,11 +147,11 @@ export class SqliteStore implements Store {
   }
 
   async ownedDomains(accountId: string, ids: readonly string[]): Promise<Set<string>> {
-    return ownedDomains(this.#reader, accountId, ids);
+    return this.#reader.read(accounts.ownedDomains(accountId, ids));
   }
 
   async pendingJobs(): Promise<string[]> {
-    return pendingJobs(this.#reader);
+    return this.#reader.read(pendingJobs());
   }
 
   runJobChunk(jobId: string, now: number): Promise<JobProgress> {
@@ -166,19 +159,19 @@ export class SqliteStore implements Store {
   }
 
   async findJob(accountId: string, jobId: string): Promise<StoredJob | undefined> {
-    return findJob(this.#reader, accountId, jobId);
+    return this.#reader.read(findJob(accountId, jobId));
   }
 
   async readJobResults(jobId: string, chunk: number): Promise<Uint8Array | undefined> {
-    return readJobResults(this.#reader, jobId, chunk);
+    return this.#reader.read(readJobResults(jobId, chunk));
   }
 
   async findRedirect(code: string): Promise<Redirect | undefined> {
-    return findRedirect(this.#reader, code);
+    return this.#reader.read(findRedirect(code));
   }
 
   async linkChanges(since: number): Promise<LinkChanges> {
-    return linkChanges(this.#reader, since);
+    return this.#reader.read(linkChanges(since));
   }
 
   addClicks(clicks: ReadonlyMap<string, number>): Promise<void> {
@@ -186,7 +179,7 @@ export class SqliteStore implements Store {
   }
 
   async findLink(code: string): Promise<Link | undefined> {
-    return findLink(this.#reader, this.#shortUrl, code);
+    return this.#reader.read(findLink(this.#shortUrl, code));
   }
 
   setLinkActive(code: string, active: boolean): Promise<Link | undefined> {
@@ -194,7 +187,7 @@ export class SqliteStore implements Store {
   }
 
   async usage(accountId: string, now: number): Promise<Usage> {
-    return usage(this.#reader, accountId, now);
+    return this.#reader.snapshot(() => this.#reader.read(usage(accountId, now)));
   }
 
   /** In bounded steps, between which other writes get their turn; each step is atomic. */

@@ -2,12 +2,17 @@ import { refusingWindow, requestLimit, windowState } from '../../../domain/limit
 import { type RequestWindow, windowsAt } from '../../../domain/windows.ts';
 import type { Admission, Caller } from '../../store.ts';
 import { StoreError } from '../../store-error.ts';
-import type { Database } from '../database.ts';
+import type { Database, Lane } from '../database.ts';
 
 /** One request to count. */
 export interface AdmissionRequest {
   caller: Caller;
   now: number;
+}
+
+/** Counting requests of one account: one statement at a time. */
+function requestsOf({ accountId }: Caller): Lane {
+  return { key: `requests of ${accountId}` };
 }
 
 /** Requests with the same one are counted by one statement: those of an account in the same minute, under the same limits. */
@@ -28,12 +33,13 @@ export async function admit(
   const { limits, accountId } = first.caller;
   const windows = windowsAt(first.now);
   const [minute, day, month] = windows;
-  const row = await db.once<{
+  const row = await db.writeStatement<{
     granted: number;
     day_used: number;
     minute_used: number;
     month_used: number;
   }>(
+    requestsOf(first.caller),
     'SELECT * FROM admit_requests($1, $2, $3, $4, $5, $6, $7, $8, $9)',
     accountId,
     day.startsAt,
@@ -70,7 +76,8 @@ function refusal(windows: ReturnType<typeof windowState>[]): Admission {
 /** Not waited for on disk, like the admission it takes back. Rows are locked in the order of `admit_requests`. */
 export async function refund(db: Database, { caller, now }: AdmissionRequest): Promise<void> {
   const [minute, day, month] = windowsAt(now);
-  await db.once(
+  await db.writeStatement(
+    requestsOf(caller),
     'SELECT refund_request($1, $2, $3, $4, $5)',
     caller.accountId,
     day.startsAt,

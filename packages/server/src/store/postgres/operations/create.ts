@@ -8,42 +8,35 @@ import type {
   Outcome,
   PlanLimitReached,
 } from '../../store.ts';
+import { StoreError } from '../../store-error.ts';
 import type { Session } from '../session.ts';
-import { createOnce } from './idempotency.ts';
-import { insertLink, insertLinks, type LinkMaker, toResultItem } from './insert-links.ts';
-import { refuseLargeBatch, takePlaces, tryTakePlaces } from './take-places.ts';
-
-export function createLink(
-  maker: LinkMaker,
-  session: Session,
-  request: CreateRequest<NewLink>,
-): Promise<CreateOutcome<Link>> {
-  const { caller, input, now } = request;
-  return createOnce(session, request, async () => {
-    const refusal = await takePlaces(session, caller, 1, now);
-    if (refusal !== undefined) return refusal;
-    return { ok: true, value: await insertLink(maker, session, caller.accountId, input, now) };
-  });
-}
+import { createIdempotently } from './idempotency.ts';
+import { insertLinks, type LinkMaker, toResultItem } from './insert-links.ts';
+import { refuseLargeBatch, takePlaces } from './take-places.ts';
 
 /**
  * Creates links of one account that were asked for at the same time, for the price of one: the row of the account's total is
- * locked once, and the disk is waited for once. They share the time of the first. `undefined` when there isn't place for all:
- * then none is created.
+ * locked once, and the disk is waited for once. They share the time of the first. When the plan has no room for all, those that
+ * came first are created, and the others refused.
  */
-export async function createLinksTogether(
+export async function createLinks(
   maker: LinkMaker,
   session: Session,
-  requests: readonly CreateRequest<NewLink>[],
-): Promise<Link[] | undefined> {
-  const [first] = requests;
+  group: readonly CreateRequest<NewLink>[],
+): Promise<CreateOutcome<Link>[]> {
+  const [first] = group;
   if (first === undefined) return [];
   const { caller, now } = first;
-  const byKey = new Map<string, number>();
-  for (const { caller: one } of requests) byKey.set(one.keyId, (byKey.get(one.keyId) ?? 0) + 1);
-  if (!(await tryTakePlaces(session, { caller, byKey, now }))) return undefined;
-  const inputs = requests.map((request) => request.input);
-  return insertLinks(maker, session, caller.accountId, inputs, now);
+  return createIdempotently(session, group, async (requests) => {
+    const wanted = requests.map((request) => ({ keyId: request.caller.keyId, links: 1 }));
+    const { granted, refusal } = await takePlaces(session, caller, wanted, now);
+    const inputs = requests.slice(0, granted).map((request) => request.input);
+    const links = await insertLinks(maker, session, caller.accountId, inputs, now);
+    return requests.map((_, index): Outcome<Link> => {
+      const value = links[index];
+      return value === undefined ? refusal() : { ok: true, value };
+    });
+  });
 }
 
 export function createBatch(
@@ -52,7 +45,7 @@ export function createBatch(
   request: CreateRequest<readonly NewLink[]>,
 ): Promise<CreateOutcome<BatchResultItem[]>> {
   const { caller, input, now } = request;
-  return createOnce(session, request, async (): Promise<Outcome<BatchResultItem[]>> => {
+  return createOne(session, request, async (): Promise<Outcome<BatchResultItem[]>> => {
     const refusal = await refuse(session, request, input.length);
     if (refusal !== undefined) return refusal;
     const links = await insertLinks(maker, session, caller.accountId, input, now);
@@ -66,14 +59,13 @@ export interface JobInput {
   chunks: readonly string[];
 }
 
-/** `enqueue` is part of the same transaction: there is no accepted job that nobody is handed. */
+/** The job's row is its place in the queue: an accepted job is a queued one. */
 export function createJob(
   session: Session,
   request: CreateRequest<JobInput>,
-  enqueue: (session: Session, jobId: string) => Promise<void>,
 ): Promise<CreateOutcome<AcceptedJob>> {
   const { caller, input, now } = request;
-  return createOnce(session, request, async (): Promise<Outcome<AcceptedJob>> => {
+  return createOne(session, request, async (): Promise<Outcome<AcceptedJob>> => {
     const refusal = await refuse(session, request, input.total);
     if (refusal !== undefined) return refusal;
     const jobId = newUuid();
@@ -90,18 +82,28 @@ export function createJob(
       jobId,
       input.chunks,
     );
-    await enqueue(session, jobId);
     return { ok: true, value: { job_id: jobId, total: input.total } };
   });
+}
+
+async function createOne<T>(
+  session: Session,
+  request: CreateRequest<unknown>,
+  create: () => Promise<Outcome<T>>,
+): Promise<CreateOutcome<T>> {
+  const [outcome] = await createIdempotently(session, [request], async () => [await create()]);
+  if (outcome === undefined) throw new StoreError('internal', 'A create has no outcome.');
+  return outcome;
 }
 
 async function refuse(
   session: Session,
   { caller, now }: CreateRequest<unknown>,
-  count: number,
+  links: number,
 ): Promise<PlanLimitReached | undefined> {
-  return (
-    (await refuseLargeBatch(session, caller, count, now)) ??
-    (await takePlaces(session, caller, count, now))
-  );
+  const tooLarge = await refuseLargeBatch(session, caller, links, now);
+  if (tooLarge !== undefined) return tooLarge;
+  const wanted = [{ keyId: caller.keyId, links }];
+  const { granted, refusal } = await takePlaces(session, caller, wanted, now);
+  return granted === 1 ? undefined : refusal();
 }

@@ -3,88 +3,156 @@ import type { CreateOutcome, CreateRequest, Outcome } from '../../store.ts';
 import { StoreError } from '../../store-error.ts';
 import type { Session } from '../session.ts';
 
-/** Tries to claim a key, or to read what it was answered, when other requests come in between each time. */
+/** Tries to claim keys, or to read their answers, when other requests come in between each time. */
 const CLAIM_TRIES = 5;
 
-interface IdempotencyRecord {
-  accountId: string;
+type KeyedRequest = CreateRequest<unknown> & { idempotency: { key: string; fingerprint: string } };
+
+interface StoredAnswer {
   key: string;
   fingerprint: string;
-  now: number;
+  answer: string;
 }
 
 /**
- * Answers what the same idempotency key was answered within its retention, or runs `create` and keeps its answer in the same
- * transaction. A refusal is not kept: nothing was created, so the same request may pass later.
+ * Gives each request of an account the answer that its idempotency key has from within its retention; `create` makes the others,
+ * and their answers are kept in the same transaction. A refusal is not kept: nothing was created, so the same request may pass
+ * later. `create` is called with the requests in order, and gives an outcome for each.
  *
- * The key is claimed by inserting its record first: a duplicate, on any instance, waits in the index until this transaction
+ * A key is claimed by inserting its record first: a duplicate, on any instance, waits in the index until this transaction
  * has ended, and then finds the answer, or its own chance when there is none.
  */
-export async function createOnce<T>(
+export async function createIdempotently<T, R extends CreateRequest<unknown>>(
   session: Session,
-  { caller, idempotency, now }: CreateRequest<unknown>,
-  create: () => Promise<Outcome<T>>,
-): Promise<CreateOutcome<T>> {
-  if (idempotency === undefined) return withoutReplay(await create());
-  const record = { accountId: caller.accountId, ...idempotency, now };
+  requests: readonly R[],
+  create: (requests: readonly R[]) => Promise<Outcome<T>[]>,
+): Promise<CreateOutcome<T>[]> {
+  const claims = firstOfEachKey(requests);
+  const earlier = await claim(session, claims);
+  const due = requests.filter(
+    (request) =>
+      !hasKey(request) || (claims.includes(request) && !earlier.has(request.idempotency.key)),
+  );
+  const outcomes = due.length === 0 ? [] : await create(due);
+  const created = new Map<CreateRequest<unknown>, Outcome<T>>();
+  for (const [index, request] of due.entries()) {
+    const outcome = outcomes[index];
+    if (outcome === undefined) throw new StoreError('internal', 'A create has no outcome.');
+    created.set(request, outcome);
+  }
+  await keep(session, created);
+  return requests.map((request) => {
+    const outcome = created.get(request);
+    if (outcome !== undefined) return outcome.ok ? { ...outcome, replayed: false } : outcome;
+    return replayOf(request, claims, earlier, created);
+  });
+}
+
+function hasKey(request: CreateRequest<unknown>): request is KeyedRequest {
+  return request.idempotency !== undefined;
+}
+
+/** In the order of their keys, in which every instance claims them: two that claim the same ones never wait for each other. */
+function firstOfEachKey(requests: readonly CreateRequest<unknown>[]): KeyedRequest[] {
+  const first = new Map<string, KeyedRequest>();
+  for (const request of requests) {
+    if (hasKey(request) && !first.has(request.idempotency.key)) {
+      first.set(request.idempotency.key, request);
+    }
+  }
+  return [...first.entries()]
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([, request]) => request);
+}
+
+/** Answers of those keys that were not claimed. A record past its retention is taken over. */
+async function claim(
+  session: Session,
+  claims: readonly KeyedRequest[],
+): Promise<Map<string, StoredAnswer>> {
+  const [first] = claims;
+  const earlier = new Map<string, StoredAnswer>();
+  if (first === undefined) return earlier;
+  const { caller, now } = first;
+  let open = claims.map(({ idempotency }) => idempotency);
   for (let tries = 0; tries < CLAIM_TRIES; tries += 1) {
-    if (await claim(session, record)) {
-      const outcome = await create();
-      if (outcome.ok) await keepAnswer(session, record, outcome.value);
-      else await dropClaim(session, record);
-      return withoutReplay(outcome);
-    }
-    const earlier = await session.get<{ fingerprint: string; answer: string }>(
-      'SELECT fingerprint, answer FROM idempotency_records WHERE account_id = $1 AND key = $2',
-      record.accountId,
-      record.key,
+    const claimed = await session.all<{ key: string }>(
+      `INSERT INTO idempotency_records AS record (account_id, key, fingerprint, created_at)
+         SELECT $1, key, fingerprint, $2 FROM unnest($4::text[], $5::text[]) WITH ORDINALITY AS new (key, fingerprint, place)
+         ORDER BY place
+       ON CONFLICT (account_id, key) DO UPDATE SET
+         fingerprint = excluded.fingerprint, answer = NULL, created_at = excluded.created_at
+         WHERE record.created_at <= $3
+       RETURNING key`,
+      caller.accountId,
+      now,
+      now - IDEMPOTENCY_RETENTION_MS,
+      open.map(({ key }) => key),
+      open.map(({ fingerprint }) => fingerprint),
     );
-    if (earlier !== undefined) {
-      return earlier.fingerprint === record.fingerprint
-        ? { ok: true, value: JSON.parse(earlier.answer), replayed: true }
-        : { ok: false, reason: 'idempotency_conflict' };
-    }
+    const ours = new Set(claimed.map(({ key }) => key));
+    open = open.filter(({ key }) => !ours.has(key));
+    if (open.length === 0) return earlier;
+    const answers = await session.all<StoredAnswer & Record<string, string>>(
+      'SELECT key, fingerprint, answer FROM idempotency_records WHERE account_id = $1 AND key = ANY($2::text[])',
+      caller.accountId,
+      open.map(({ key }) => key),
+    );
+    for (const answer of answers) earlier.set(answer.key, answer);
+    open = open.filter(({ key }) => !earlier.has(key));
+    if (open.length === 0) return earlier;
   }
   throw new StoreError('busy', 'The idempotency key is claimed and dropped all the time.');
 }
 
-/** False when the key has an answer. A record past its retention is taken over. */
-async function claim(session: Session, record: IdempotencyRecord): Promise<boolean> {
-  const claimed = await session.run(
-    `INSERT INTO idempotency_records AS record (account_id, key, fingerprint, created_at) VALUES ($1, $2, $3, $4)
-     ON CONFLICT (account_id, key) DO UPDATE SET
-       fingerprint = excluded.fingerprint, answer = NULL, created_at = excluded.created_at
-       WHERE record.created_at <= $5`,
-    record.accountId,
-    record.key,
-    record.fingerprint,
-    record.now,
-    record.now - IDEMPOTENCY_RETENTION_MS,
-  );
-  return claimed > 0;
-}
-
-async function keepAnswer(
+/** Keeps the answers of what was created, and drops the claims of what was refused. */
+async function keep(
   session: Session,
-  { accountId, key }: IdempotencyRecord,
-  answer: unknown,
+  created: ReadonlyMap<CreateRequest<unknown>, Outcome<unknown>>,
 ): Promise<void> {
-  await session.run(
-    'UPDATE idempotency_records SET answer = $3 WHERE account_id = $1 AND key = $2',
-    accountId,
-    key,
-    JSON.stringify(answer),
-  );
+  const kept: [key: string, answer: string][] = [];
+  const dropped: string[] = [];
+  let accountId = '';
+  for (const [request, outcome] of created) {
+    if (!hasKey(request)) continue;
+    accountId = request.caller.accountId;
+    if (outcome.ok) kept.push([request.idempotency.key, JSON.stringify(outcome.value)]);
+    else dropped.push(request.idempotency.key);
+  }
+  if (kept.length > 0) {
+    await session.run(
+      `UPDATE idempotency_records AS record SET answer = new.answer
+       FROM unnest($2::text[], $3::text[]) AS new (key, answer)
+       WHERE record.account_id = $1 AND record.key = new.key`,
+      accountId,
+      kept.map(([key]) => key),
+      kept.map(([, answer]) => answer),
+    );
+  }
+  if (dropped.length > 0) {
+    await session.run(
+      'DELETE FROM idempotency_records WHERE account_id = $1 AND key = ANY($2::text[])',
+      accountId,
+      dropped,
+    );
+  }
 }
 
-async function dropClaim(session: Session, { accountId, key }: IdempotencyRecord): Promise<void> {
-  await session.run(
-    'DELETE FROM idempotency_records WHERE account_id = $1 AND key = $2',
-    accountId,
-    key,
-  );
-}
-
-function withoutReplay<T>(outcome: Outcome<T>): CreateOutcome<T> {
-  return outcome.ok ? { ok: true, value: outcome.value, replayed: false } : outcome;
+/** The answer of an earlier request with this key, perhaps one of the same group. */
+function replayOf<T>(
+  request: CreateRequest<unknown>,
+  claims: readonly KeyedRequest[],
+  earlier: ReadonlyMap<string, StoredAnswer>,
+  created: ReadonlyMap<CreateRequest<unknown>, Outcome<T>>,
+): CreateOutcome<T> {
+  const { key, fingerprint } = request.idempotency ?? { key: '', fingerprint: '' };
+  const first = claims.find(({ idempotency }) => idempotency.key === key);
+  const stored = earlier.get(key);
+  if ((stored ?? first?.idempotency)?.fingerprint !== fingerprint) {
+    return { ok: false, reason: 'idempotency_conflict' };
+  }
+  if (stored !== undefined) return { ok: true, value: JSON.parse(stored.answer), replayed: true };
+  const outcome = first && created.get(first);
+  if (outcome === undefined) throw new StoreError('internal', 'A replayed create has no outcome.');
+  return outcome.ok ? { ...outcome, replayed: true } : outcome;
 }

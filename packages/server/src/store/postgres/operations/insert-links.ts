@@ -51,19 +51,6 @@ export async function insertLinks(
   return rows.map((row) => toLink(maker, row, codes.get(row) ?? '', now));
 }
 
-/** Inserts one link, see {@link insertLinks}. */
-export async function insertLink(
-  maker: LinkMaker,
-  session: Session,
-  accountId: string,
-  input: NewLink,
-  now: number,
-): Promise<Link> {
-  const [link] = await insertLinks(maker, session, accountId, [input], now);
-  if (link === undefined) throw new StoreError('internal', 'A link was inserted but not answered.');
-  return link;
-}
-
 /** What a batch answers of each link (spec, "Batch result item"). */
 export function toResultItem({ target_url, code, short_url }: Link): BatchResultItem {
   return { target_url, code, short_url };

@@ -1,6 +1,7 @@
 import type { Link } from '@shortlink/sdk/wire';
-import { findLink } from '../queries/links.ts';
-import type { Session } from '../session.ts';
+import { findLink } from '../../queries/links.ts';
+import { readAsync } from '../../queries/reading.ts';
+import { readingOn, type Session } from '../session.ts';
 
 export async function setLinkActive(
   session: Session,
@@ -9,5 +10,5 @@ export async function setLinkActive(
   active: boolean,
 ): Promise<Link | undefined> {
   await session.run('UPDATE links SET is_active = $2 WHERE code = $1', code, active);
-  return findLink(session, shortUrl, code);
+  return readAsync(findLink(shortUrl, code), readingOn(session));
 }

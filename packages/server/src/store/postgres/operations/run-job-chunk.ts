@@ -3,9 +3,16 @@ import { StoreError } from '../../store-error.ts';
 import type { Session } from '../session.ts';
 import { insertLinks, type LinkMaker, toResultItem } from './insert-links.ts';
 
+interface JobRow {
+  account_id: string;
+  total: number;
+  processed: number;
+}
+
 /**
- * The job's row is locked until the chunk and the progress are committed. So two instances that believe the job is theirs
- * follow each other, chunk by chunk, and no chunk is run twice whoever runs it.
+ * The lock on the job's row is the only claim to the job. It lasts until the chunk and the progress are committed, or until the
+ * connection of the instance that holds it ends. So no chunk runs twice whoever runs it; a job is free again the moment its
+ * instance is killed; and an instance that was paused can't write afterwards, since its transaction was undone meanwhile.
  */
 export async function runJobChunk(
   maker: LinkMaker,
@@ -13,11 +20,11 @@ export async function runJobChunk(
   jobId: string,
   now: number,
 ): Promise<JobProgress> {
-  const job = await session.get<{ account_id: string; total: number; processed: number }>(
-    'SELECT account_id, total, processed FROM jobs WHERE id = $1 FOR UPDATE',
+  const job = await session.get<JobRow>(
+    'SELECT account_id, total, processed FROM jobs WHERE id = $1 FOR UPDATE SKIP LOCKED',
     jobId,
   );
-  if (job === undefined) return { created: 0, processed: 0, done: true };
+  if (job === undefined) return lockedOrUnknown(session, jobId);
   if (job.processed === job.total) return { created: 0, processed: job.processed, done: true };
 
   const next = await session.get<{ chunk: number; inputs: string }>(
@@ -45,4 +52,14 @@ export async function runJobChunk(
     done ? now : null,
   );
   return { created: links.length, processed, done };
+}
+
+/** Another instance holds the row, or there is none. */
+async function lockedOrUnknown(session: Session, jobId: string): Promise<JobProgress> {
+  const job = await session.get<JobRow>(
+    'SELECT account_id, total, processed FROM jobs WHERE id = $1',
+    jobId,
+  );
+  if (job === undefined) return { created: 0, processed: 0, done: true };
+  return { created: 0, processed: job.processed, done: false, busy: true };
 }

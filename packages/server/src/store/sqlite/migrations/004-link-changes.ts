@@ -40,5 +40,9 @@ export const linkChanges: Migration = {
       code TEXT PRIMARY KEY,
       clicks INTEGER NOT NULL
     ) STRICT, WITHOUT ROWID;
+    CREATE VIEW link_details AS
+      SELECT code, id, account_id, domain_id, target_url, json_quote(title) AS title, redirect_type, is_active, tags, created_at,
+        click_count + coalesce((SELECT clicks FROM link_clicks WHERE link_clicks.code = links.code), 0) AS click_count
+      FROM links; -- titles are read as JSON strings
   `,
 };

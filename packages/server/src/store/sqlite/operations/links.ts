@@ -1,4 +1,4 @@
-import { findLink } from '../queries/links.ts';
+import { findLink } from '../../queries/links.ts';
 import type { Operation } from './operations.ts';
 
 /** Nearly always the link was clicked before, so its row is looked for first. */
@@ -17,5 +17,5 @@ export const addClicks: Operation<'addClicks'> = ({ db }, clicks) => {
 
 export const setLinkActive: Operation<'setLinkActive'> = ({ db, shortUrl }, code, active) => {
   db.run('UPDATE links SET is_active = ? WHERE code = ?', active ? 1 : 0, code);
-  return findLink(db, shortUrl, code);
+  return db.read(findLink(shortUrl, code));
 };

@@ -1,8 +1,8 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { Permission, Plan } from '@shortlink/sdk/wire';
-import { isoTime } from '../../operator-store.ts';
-import type { Account, ApiKey, Caller, Domain } from '../../store.ts';
-import type { Session } from '../session.ts';
+import { isoTime } from '../operator-store.ts';
+import type { Account, ApiKey, Caller, Domain } from '../store.ts';
+import { type Reading, rowOf, rowsOf } from './reading.ts';
 
 interface AccountRow {
   id: string;
@@ -12,18 +12,16 @@ interface AccountRow {
   disabled_at: number | null;
 }
 
-const ACCOUNT_COLUMNS = 'id, name, plan, limits, disabled_at';
-
-export async function listAccounts(session: Session): Promise<Account[]> {
-  const rows = await session.all<AccountRow>(
-    `SELECT ${ACCOUNT_COLUMNS} FROM accounts ORDER BY position`,
+export function* listAccounts(): Reading<Account[]> {
+  const rows = yield* rowsOf<AccountRow>(
+    'SELECT id, name, plan, limits, disabled_at FROM accounts ORDER BY rowid',
   );
   return rows.map((row) => toAccount(row));
 }
 
-export async function findAccount(session: Session, id: string): Promise<Account | undefined> {
-  const row = await session.get<AccountRow>(
-    `SELECT ${ACCOUNT_COLUMNS} FROM accounts WHERE id = $1`,
+export function* findAccount(id: string): Reading<Account | undefined> {
+  const row = yield* rowOf<AccountRow>(
+    'SELECT id, name, plan, limits, disabled_at FROM accounts WHERE id = ?',
     id,
   );
   return row && toAccount(row);
@@ -33,8 +31,8 @@ function toAccount({ id, name, plan, limits, disabled_at }: AccountRow): Account
   return { id, name, plan, limits: JSON.parse(limits), disabled_at: isoTime(disabled_at) };
 }
 
-export async function listKeys(session: Session, accountId: string): Promise<ApiKey[]> {
-  const rows = await session.all<{
+export function* listKeys(accountId: string): Reading<ApiKey[]> {
+  const rows = yield* rowsOf<{
     id: string;
     account_id: string;
     name: string;
@@ -45,7 +43,7 @@ export async function listKeys(session: Session, accountId: string): Promise<Api
   }>(
     `SELECT id, account_id, name, permissions, expires_at, replaced_by, used_at
      FROM api_keys LEFT JOIN key_uses ON key_id = id
-     WHERE account_id = $1 AND revoked_at IS NULL ORDER BY position`,
+     WHERE account_id = ? AND revoked_at IS NULL ORDER BY api_keys.rowid`,
     accountId,
   );
   return rows.map(({ permissions, expires_at, replaced_by, used_at, ...key }) => ({
@@ -57,11 +55,8 @@ export async function listKeys(session: Session, accountId: string): Promise<Api
   }));
 }
 
-export async function findKeyByHash(
-  session: Session,
-  hash: Uint8Array,
-): Promise<Caller | undefined> {
-  const row = await session.get<{
+export function* findKeyByHash(hash: Uint8Array): Reading<Caller | undefined> {
+  const row = yield* rowOf<{
     key_id: string;
     account_id: string;
     permissions: string;
@@ -72,7 +67,7 @@ export async function findKeyByHash(
     disabled_at: number | null;
   }>(
     `SELECT api_keys.id AS key_id, account_id, permissions, hash, plan, limits, expires_at, disabled_at
-     FROM api_keys JOIN accounts ON accounts.id = account_id WHERE hash = $1 AND revoked_at IS NULL`,
+     FROM api_keys JOIN accounts ON accounts.id = account_id WHERE hash = ? AND revoked_at IS NULL`,
     hash,
   );
   // The index compares byte by byte and may tell how many bytes matched; of a SHA-256 that gives nothing to search with.
@@ -89,21 +84,18 @@ export async function findKeyByHash(
   };
 }
 
-export function listDomains(session: Session): Promise<Domain[]> {
-  return session.all<Domain & Record<string, string>>(
-    'SELECT id, hostname, account_id FROM domains WHERE removed_at IS NULL ORDER BY position',
+export function listDomains(): Reading<Domain[]> {
+  return rowsOf<Domain>(
+    'SELECT id, hostname, account_id FROM domains WHERE removed_at IS NULL ORDER BY rowid',
   );
 }
 
-export async function ownedDomains(
-  session: Session,
-  accountId: string,
-  ids: readonly string[],
-): Promise<Set<string>> {
-  const owned = await session.all<{ id: string }>(
-    'SELECT id FROM domains WHERE account_id = $1 AND removed_at IS NULL AND id = ANY($2::text[])',
+/** An account has a few domains, and a request may name any number of ids that are none: those are not sent to the database. */
+export function* ownedDomains(accountId: string, ids: readonly string[]): Reading<Set<string>> {
+  const owned = yield* rowsOf<{ id: string }>(
+    'SELECT id FROM domains WHERE account_id = ? AND removed_at IS NULL',
     accountId,
-    ids,
   );
-  return new Set(owned.map((row) => row.id));
+  const wanted = new Set(ids);
+  return new Set(owned.map((row) => row.id).filter((id) => wanted.has(id)));
 }

@@ -1,0 +1,128 @@
+import { Client } from 'pg';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import {
+  linksUsed,
+  NOW,
+  newCaller,
+  newJob,
+  newLink,
+  newLinks,
+  PUBLIC_URL,
+} from '../contract/fixtures.ts';
+import type { Caller, Store } from '../store.ts';
+import { openPostgresStore } from './index.ts';
+import { execute, usePostgres } from './test-postgres.test-suite.ts';
+
+const { newDatabase } = usePostgres();
+let url: string;
+let store: Store;
+let locked: Caller;
+let other: Caller;
+let foreign: Client;
+
+beforeEach(async () => {
+  url = await newDatabase();
+  store = await openPostgresStore({ url, publicUrl: PUBLIC_URL });
+  locked = await newCaller(store);
+  other = await newCaller(store);
+  foreign = new Client({ connectionString: url });
+  await foreign.connect();
+  await foreign.query('BEGIN');
+});
+afterEach(async () => {
+  await foreign.end();
+  await store.close();
+});
+
+/** Keeps calling until it is told to end; answers how many calls failed, with their reasons. */
+function callAllTheTime(concurrency: number, call: (n: number) => Promise<unknown>) {
+  let ended = false;
+  const reasons = new Set<unknown>();
+  let failures = 0;
+  const callers = Array.from({ length: concurrency }, async (_, caller) => {
+    for (let n = 0; !ended; n += 1) {
+      await call(caller * 1_000_000 + n).catch((error: { reason?: unknown }) => {
+        failures += 1;
+        reasons.add(error.reason);
+      });
+    }
+  });
+  return {
+    reasons,
+    failures: () => failures,
+    end: async () => {
+      ended = true;
+      await Promise.all(callers);
+    },
+  };
+}
+
+/** Everything that another account and a visitor do; rejects with the first that fails. */
+async function workOfOthers(code: string): Promise<void> {
+  for (let n = 0; n < 5; n += 1) {
+    await store.admit(other, NOW);
+    await store.createLink({ caller: other, input: newLink(n), now: NOW });
+    await store.createBatch({ caller: other, input: newLinks(5), now: NOW });
+    await store.findRedirect(code);
+    await store.usage(other.accountId, NOW);
+  }
+  const jobId = await newJob(store, other, 101);
+  await store.runJobChunk(jobId, NOW);
+}
+
+for (const [table, column] of [
+  ['link_totals', 'account_id'],
+  ['request_counters', 'account_id'],
+] as const) {
+  test(`a locked row of an account in ${table} holds up that account only, and not for ever`, async () => {
+    const first = await store.createLink({ caller: other, input: newLink(), now: NOW });
+    if (!first.ok) throw new Error(first.reason);
+    await store.admit(locked, NOW);
+    await foreign.query(`SELECT FROM ${table} WHERE ${column} = $1 FOR UPDATE`, [locked.accountId]);
+    // Creates of all kinds and admissions, many more than there are connections.
+    const stuck = callAllTheTime(60, (n) => {
+      const request = { caller: locked, now: NOW };
+      const idempotency = { key: `k${n}`, fingerprint: 'f' };
+      if (table === 'request_counters') return store.admit(locked, NOW);
+      if (n % 3 === 0) return store.createLink({ ...request, input: newLink(n) });
+      if (n % 3 === 1) return store.createLink({ ...request, input: newLink(n), idempotency });
+      return store.createBatch({ ...request, input: newLinks(3), idempotency });
+    });
+    await expect.poll(stuck.failures, { timeout: 20_000 }).toBeGreaterThan(0);
+    const before = stuck.failures();
+    await workOfOthers(first.value.code);
+    // It is still locked, and its calls are still refused rather than left waiting.
+    await expect.poll(stuck.failures, { timeout: 20_000 }).toBeGreaterThan(before);
+    await foreign.query('ROLLBACK');
+    await stuck.end();
+    expect([...stuck.reasons]).toEqual(['busy']);
+    expect(await store.createLink({ caller: locked, input: newLink(), now: NOW })).toMatchObject({
+      ok: true,
+    });
+    const [row] = await execute(
+      url,
+      `SELECT count(*)::int AS links FROM links WHERE account_id = '${locked.accountId}'`,
+    );
+    expect(await linksUsed(store, locked)).toBe(row?.['links']);
+  });
+}
+
+test('a create that is refused because of a lock is not stored', async () => {
+  await foreign.query('SELECT FROM link_totals WHERE account_id = $1 FOR UPDATE', [
+    locked.accountId,
+  ]);
+  const creates = await Promise.allSettled(
+    newLinks(40).map((input) => store.createLink({ caller: locked, input, now: NOW })),
+  );
+  expect(new Set(creates.map(({ status }) => status))).toEqual(new Set(['rejected']));
+  await foreign.query('ROLLBACK');
+  expect(await linksUsed(store, locked)).toBe(0);
+  expect(await execute(url, 'SELECT code FROM links')).toEqual([]);
+});
+
+test('a job whose row is locked is left alone, and the others run', async () => {
+  const jobs = [await newJob(store, locked, 200), await newJob(store, other, 200)] as const;
+  await foreign.query('SELECT FROM jobs WHERE id = $1 FOR UPDATE', [jobs[0]]);
+  expect(await store.runJobChunk(jobs[0], NOW)).toMatchObject({ busy: true, created: 0 });
+  expect(await store.runJobChunk(jobs[1], NOW)).toMatchObject({ created: 200, done: true });
+});

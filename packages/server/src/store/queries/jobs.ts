@@ -1,0 +1,49 @@
+import type { StoredJob } from '../store.ts';
+import { type Reading, rowOf, rowsOf } from './reading.ts';
+
+/** Jobs of one answer: enough for a while, however many wait. */
+const MOST_PENDING = 1_000;
+
+export function* pendingJobs(): Reading<string[]> {
+  const rows = yield* rowsOf<{ id: string }>(
+    `SELECT id FROM jobs WHERE completed_at IS NULL ORDER BY created_at, id LIMIT ${MOST_PENDING}`,
+  );
+  return rows.map((row) => row.id);
+}
+
+/** One statement, so that the progress and the results are of the same moment. */
+export function* findJob(accountId: string, jobId: string): Reading<StoredJob | undefined> {
+  const row = yield* rowOf<{
+    total: number;
+    processed: number;
+    created_at: number;
+    chunks: number;
+    bytes: number;
+  }>(
+    `SELECT total, processed, created_at, count(results) AS chunks,
+       CAST(coalesce(sum(octet_length(results)), 0) AS bigint) AS bytes
+     FROM jobs LEFT JOIN job_chunks ON job_id = jobs.id
+     WHERE jobs.id = ? AND account_id = ? GROUP BY jobs.id, total, processed, created_at`,
+    jobId,
+    accountId,
+  );
+  if (row === undefined) return undefined;
+  const { total, processed, created_at, chunks, bytes } = row;
+  return {
+    id: jobId,
+    status: processed === total ? 'completed' : 'processing',
+    total,
+    processed,
+    createdAt: created_at,
+    results: { chunks, bytes: bytes + Math.max(0, chunks - 1) },
+  };
+}
+
+export function* readJobResults(jobId: string, chunk: number): Reading<Uint8Array | undefined> {
+  const row = yield* rowOf<{ results: string }>(
+    'SELECT results FROM job_chunks WHERE job_id = ? AND chunk = ? AND results IS NOT NULL',
+    jobId,
+    chunk,
+  );
+  return row && Buffer.from(row.results);
+}

@@ -1,0 +1,157 @@
+import type { KeyDay, KeyRefusal, KeyUsage, Usage, WindowUsage } from '@shortlink/sdk/wire';
+import { requestLimit } from '../../domain/limits.ts';
+import { dateOf, type WindowName, windowsAt } from '../../domain/windows.ts';
+import { isoTime } from '../operator-store.ts';
+import { REFUSAL_RETENTION_MS, USAGE_HISTORY_DAYS, USAGE_REFUSALS } from '../retention.ts';
+import { StoreError } from '../store-error.ts';
+import { findAccount } from './accounts.ts';
+import { type Reading, rowOf, rowsOf } from './reading.ts';
+
+/** Run it in a snapshot: the parts are of the same moment. */
+export function* usage(accountId: string, now: number): Reading<Usage> {
+  const account = yield* findAccount(accountId);
+  if (account === undefined) throw new StoreError('internal', `There is no account ${accountId}.`);
+  const { plan, limits } = account;
+  const windows = windowsAt(now);
+  const used = yield* requestsUsed(accountId, windows);
+  const [minute, day, month] = windows;
+  const windowUsage = ({ name, endsAt }: (typeof windows)[number]): WindowUsage => ({
+    used: used[name],
+    limit: requestLimit(limits, name),
+    resets_at: new Date(endsAt).toISOString(),
+  });
+  const total = yield* rowOf<{ used: number }>(
+    'SELECT used FROM link_totals WHERE account_id = ?',
+    accountId,
+  );
+  const keys = yield* keyUsages(accountId, now);
+  return {
+    plan,
+    requests: { minute: windowUsage(minute), day: windowUsage(day), month: windowUsage(month) },
+    links: { used: total?.used ?? 0, limit: limits.links },
+    api_keys: {
+      used: keys.filter((key) => key.replaced_by === undefined).length,
+      limit: limits.api_keys,
+    },
+    batch_size: limits.batch_size,
+    keys,
+  };
+}
+
+function* requestsUsed(
+  accountId: string,
+  [minute, day, month]: ReturnType<typeof windowsAt>,
+): Reading<Record<WindowName, number>> {
+  const used = { minute: 0, day: 0, month: 0 };
+  const rows = yield* rowsOf<{ name: WindowName; used: number }>(
+    `SELECT name, used FROM request_windows WHERE account_id = ? AND (
+       (name = 'minute' AND starts_at = ?) OR (name = 'day' AND starts_at = ?) OR (name = 'month' AND starts_at = ?))`,
+    accountId,
+    minute.startsAt,
+    day.startsAt,
+    month.startsAt,
+  );
+  for (const row of rows) used[row.name] = row.used;
+  return used;
+}
+
+/** The account's keys that are not revoked, oldest first. */
+function* keyUsages(accountId: string, now: number): Reading<KeyUsage[]> {
+  const [minute, day, month] = windowsAt(now);
+  const rows = yield* rowsOf<{
+    id: string;
+    name: string;
+    permissions: string;
+    created_at: number;
+    minute: number;
+    day: number;
+    month: number;
+    expires_at: number | null;
+    replaced_by: string | null;
+    used_at: number | null;
+  }>(
+    `SELECT api_keys.id, name, permissions, created_at, expires_at, replaced_by,
+       (SELECT used_at FROM key_uses WHERE key_uses.key_id = api_keys.id) AS used_at,
+       CAST(coalesce(sum(minute_requests) FILTER (WHERE minute = ?), 0) AS bigint) AS minute,
+       CAST(coalesce(sum(requests) FILTER (WHERE day = ?), 0) AS bigint) AS day,
+       CAST(coalesce(sum(requests), 0) AS bigint) AS month
+     FROM api_keys LEFT JOIN key_requests ON key_id = api_keys.id AND day >= ? AND day < ?
+     WHERE account_id = ? AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?)
+     GROUP BY api_keys.id ORDER BY api_keys.rowid`,
+    minute.startsAt,
+    day.startsAt,
+    month.startsAt,
+    month.endsAt,
+    accountId,
+    now,
+  );
+  const histories = yield* keyHistories(accountId);
+  const refusals = yield* keyRefusals(accountId, now);
+  return rows.map((row) => ({
+    id: row.id,
+    name: row.name,
+    permissions: JSON.parse(row.permissions),
+    created_at: new Date(row.created_at).toISOString(),
+    expires_at: isoTime(row.expires_at),
+    replaced_by: row.replaced_by ?? undefined,
+    last_used_at: isoTime(row.used_at),
+    requests: { minute: row.minute, day: row.day, month: row.month },
+    history: histories.get(row.id) ?? [],
+    recent_refusals: refusals.get(row.id)?.slice(0, USAGE_REFUSALS) ?? [],
+  }));
+}
+
+/** The last days of use of each key, oldest first. */
+function* keyHistories(accountId: string): Reading<Map<string, KeyDay[]>> {
+  const keyDays = (table: string, columns: string) =>
+    `SELECT key_id, day, ${columns} FROM api_keys JOIN ${table} ON key_id = api_keys.id
+     WHERE account_id = ? AND revoked_at IS NULL`;
+  const rows = yield* rowsOf<{
+    key_id: string;
+    day: number;
+    requests: number;
+    refused: number;
+    links: number;
+  }>(
+    `SELECT key_id, day, requests, refused, links FROM (
+       SELECT key_id, day, CAST(sum(requests) AS bigint) AS requests, CAST(sum(refused) AS bigint) AS refused,
+         CAST(sum(links) AS bigint) AS links, row_number() OVER (PARTITION BY key_id ORDER BY day DESC) AS age
+       FROM (${keyDays('key_requests', 'requests, refused, 0 AS links')}
+         UNION ALL ${keyDays('key_links', '0, refused, links')}) AS parts
+       GROUP BY key_id, day) AS days
+     WHERE age <= ${USAGE_HISTORY_DAYS} ORDER BY day`,
+    accountId,
+    accountId,
+  );
+  return groupByKey(rows, ({ day, ...counts }) => ({ date: dateOf(day), ...counts }));
+}
+
+/** The last refusals of each key by a limit, newest first: {@link USAGE_REFUSALS}, and others of the same minute as the last. */
+function* keyRefusals(accountId: string, now: number): Reading<Map<string, KeyRefusal[]>> {
+  const rows = yield* rowsOf<{ key_id: string; minute: number; reason: string; count: number }>(
+    `SELECT key_id, minute, reason, count FROM api_keys JOIN key_refusals ON key_id = api_keys.id
+     WHERE account_id = ? AND revoked_at IS NULL AND minute >= (SELECT min(minute) FROM (
+       SELECT minute FROM key_refusals AS newest WHERE newest.key_id = api_keys.id AND minute >= ?
+       ORDER BY minute DESC LIMIT ${USAGE_REFUSALS}) AS newest)
+     ORDER BY minute DESC, reason`,
+    accountId,
+    now - REFUSAL_RETENTION_MS,
+  );
+  return groupByKey(rows, ({ minute, ...refusal }) => ({
+    minute: new Date(minute).toISOString(),
+    ...refusal,
+  }));
+}
+
+function groupByKey<R extends { key_id: string }, T>(
+  rows: readonly R[],
+  show: (row: Omit<R, 'key_id'>) => T,
+): Map<string, T[]> {
+  const groups = new Map<string, T[]>();
+  for (const { key_id, ...row } of rows) {
+    const group = groups.get(key_id) ?? [];
+    group.push(show(row));
+    groups.set(key_id, group);
+  }
+  return groups;
+}

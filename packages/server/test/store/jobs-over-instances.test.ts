@@ -1,0 +1,112 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { JobRunner } from '../../src/jobs/runner.ts';
+import {
+  finishJob,
+  linksUsed,
+  NOW,
+  newCaller,
+  newJob,
+  newLinks,
+  PUBLIC_URL,
+  resultsOf,
+} from '../../src/store/contract/fixtures.ts';
+import { openPostgresStore } from '../../src/store/postgres/index.ts';
+import { execute, usePostgres } from '../../src/store/postgres/test-postgres.test-suite.ts';
+import type { Caller, Store } from '../../src/store/store.ts';
+
+const { newDatabase } = usePostgres();
+let url: string;
+let stores: [Store, Store, Store];
+let caller: Caller;
+
+beforeEach(async () => {
+  url = await newDatabase();
+  const open = () => openPostgresStore({ url, publicUrl: PUBLIC_URL });
+  stores = await Promise.all([open(), open(), open()]);
+  caller = await newCaller(stores[0]);
+});
+afterEach(async () => {
+  await Promise.all(stores.map((store) => store.close()));
+});
+
+/** A job's links are there, once each and in order. */
+async function expectComplete(jobId: string, total: number): Promise<void> {
+  const job = await stores[1].findJob(caller.accountId, jobId);
+  const results = await resultsOf(stores[1], job);
+  expect(results.map((item) => item.target_url)).toEqual(
+    newLinks(total).map((link) => link.target_url),
+  );
+  expect(new Set(results.map((item) => item.code)).size).toBe(total);
+}
+
+test('runners of three instances do every job once, whoever accepted it', async () => {
+  const runners = stores.map((store) => new JobRunner({ store }));
+  await Promise.all(runners.map((runner) => runner.start()));
+  const jobs: string[] = [];
+  for (let n = 0; n < 12; n += 1) {
+    const jobId = await newJob(stores[n % 3] ?? stores[0], caller, 1_100);
+    runners[n % 3]?.notify(jobId);
+    jobs.push(jobId);
+  }
+  await expect.poll(() => stores[0].pendingJobs(), { timeout: 20_000 }).toEqual([]);
+  await Promise.all(runners.map((runner) => runner.stop()));
+  for (const jobId of jobs) await expectComplete(jobId, 1_100);
+  expect(await linksUsed(stores[0], caller)).toBe(12 * 1_100);
+  const [row] = await execute(url, 'SELECT count(*)::int AS links FROM links');
+  expect(row).toEqual({ links: 12 * 1_100 });
+});
+
+test('a job whose instance stopped is continued by another one that nobody told', async () => {
+  const jobId = await newJob(stores[0], caller, 2_000);
+  await stores[0].runJobChunk(jobId, NOW);
+  const runner = new JobRunner({ store: stores[1] });
+  await runner.start();
+  await expect.poll(() => stores[1].pendingJobs(), { timeout: 10_000 }).toEqual([]);
+  await runner.stop();
+  await expectComplete(jobId, 2_000);
+});
+
+test('a job that another instance holds is busy, and free when the connection of that instance ends', async () => {
+  const jobId = await newJob(stores[0], caller, 1_000);
+  const { Client } = await import('pg');
+  const holder = new Client({ connectionString: url });
+  await holder.connect();
+  await holder.query('BEGIN');
+  await holder.query('SELECT FROM jobs WHERE id = $1 FOR UPDATE', [jobId]);
+  const busy = { created: 0, processed: 0, done: false, busy: true };
+  expect(await stores[1].runJobChunk(jobId, NOW)).toEqual(busy);
+  await holder.end();
+  await expect.poll(() => stores[1].runJobChunk(jobId, NOW)).toMatchObject({ created: 500 });
+  await finishJob(stores[1], jobId);
+  await expectComplete(jobId, 1_000);
+});
+
+test('restoring the tables of the schema alone brings the jobs back: nothing else knows of them', async () => {
+  const jobId = await newJob(stores[0], caller, 600);
+  const schemas = await execute(
+    url,
+    `SELECT nspname FROM pg_namespace WHERE nspname NOT LIKE 'pg\\_%' AND nspname <> 'information_schema'`,
+  );
+  expect(schemas).toEqual([{ nspname: 'public' }]);
+  expect(await stores[2].pendingJobs()).toEqual([jobId]);
+});
+
+test('two idle instances keep few connections and ask little', async () => {
+  const runners = [stores[0], stores[1]].map((store) => new JobRunner({ store }));
+  await stores[2].close();
+  await Promise.all(runners.map((runner) => runner.start()));
+  const sample = async () => {
+    const [row] = await execute(
+      url,
+      `SELECT xact_commit::int AS commits, (SELECT count(*)::int FROM pg_stat_activity
+         WHERE datname = current_database() AND pid <> pg_backend_pid()) AS connections
+       FROM pg_stat_database WHERE datname = current_database()`,
+    );
+    return { commits: Number(row?.['commits']), connections: Number(row?.['connections']) };
+  };
+  // Connections that opening needed are closed after ten seconds.
+  await expect
+    .poll(async () => (await sample()).connections, { timeout: 20_000, interval: 1_000 })
+    .toBeLessThanOrEqual(4);
+  await Promise.all(runners.map((runner) => runner.stop()));
+});
