@@ -1,4 +1,5 @@
-import { InvalidOptionError } from './errors/invalid-option-error.ts';
+import { InvalidOptionError } from './errors/call-errors.ts';
+import type { HeadersInput } from './options.ts';
 
 /** Visible ASCII: what a header carries unchanged through every runtime and proxy. */
 const TOKEN = /^[\x21-\x7e]+$/;
@@ -27,6 +28,7 @@ export function checkApiKey(value: string | undefined): string {
       'given, or set by the environment variable SHORTLINK_API_KEY',
     );
   }
+  if (value === '') throw new InvalidOptionError('apiKey', '', 'apiKey is empty');
   if (typeof value === 'string' && TOKEN.test(value)) return value;
   throw new InvalidOptionError(
     'apiKey',
@@ -34,13 +36,29 @@ export function checkApiKey(value: string | undefined): string {
   );
 }
 
-/** An `Idempotency-Key` given by the caller. */
-export function checkIdempotencyKey(value: string): string {
-  if (TOKEN.test(value) && value.length <= 255) return value;
+/** One of a few words. */
+export function checkOneOf(option: string, value: string, words: readonly string[]): void {
+  if (!words.includes(value)) {
+    throw new InvalidOptionError(option, `one of ${words.join(', ')}, not ${show(value)}`);
+  }
+}
+
+/** The `idempotency` of a client or a call: on, off, or a key given by the caller. */
+export function checkIdempotency(value: boolean | string): boolean | string {
+  if (typeof value === 'boolean') return value;
+  if (typeof value === 'string' && TOKEN.test(value) && value.length <= 255) return value;
   throw new InvalidOptionError(
     'idempotency',
     'true, false or a key of 1 to 255 visible ASCII characters',
   );
+}
+
+/** An id that can be one segment of a path. `fetch` would resolve `..`, and many a proxy splits at an escaped slash. */
+export function checkJobId(jobId: string): void {
+  const isSegment = typeof jobId === 'string' && !/^\.{0,2}$|[/\\\p{Cc}\p{Cs}]/u.test(jobId);
+  if (!isSegment) {
+    throw new InvalidOptionError('jobId', `the job_id of a batch, not ${show(jobId)}`);
+  }
 }
 
 /** Address of the service. Returned without a slash at its end. */
@@ -72,11 +90,13 @@ export function checkBaseUrl(value: string | URL | undefined): string {
 }
 
 /** Extra headers, with lower-case names, so that two spellings of one name are one header. */
-export function checkHeaders(
-  headers: Readonly<Record<string, string>> | undefined,
-): Record<string, string> {
-  const checked: Record<string, string> = {};
-  for (const [name, value] of Object.entries(headers ?? {})) {
+export function checkHeaders(headers: HeadersInput | undefined): Record<string, string> {
+  // Without a prototype, so that a header may have any name.
+  const checked: Record<string, string> = Object.create(null);
+  // Told by its iterator, so that the `Headers` of another realm, or of npm's undici, is one too.
+  const entries =
+    headers !== undefined && Symbol.iterator in headers ? headers : Object.entries(headers ?? {});
+  for (const [name, value] of entries) {
     if (!HEADER_NAME.test(name)) {
       throw new InvalidOptionError('headers', `named as HTTP allows, which ${show(name)} is not`);
     }
@@ -89,7 +109,7 @@ export function checkHeaders(
   return checked;
 }
 
-/** What stands before an `@` may be a password. */
+/** What is before an `@` may be a password. */
 function hideUserInfo(url: string | URL): string {
   return String(url).replace(/[^/]*@/, '…@');
 }

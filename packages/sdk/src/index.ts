@@ -19,33 +19,47 @@ export type {
 // Client
 export { Shortlink } from './client.ts';
 // Errors
-export { ApiError } from './errors/api-error.ts';
-export { AuthenticationError } from './errors/authentication-error.ts';
-export { BadRequestError } from './errors/bad-request-error.ts';
-export { ConnectionError, type Outcome } from './errors/connection-error.ts';
-export { InvalidOptionError } from './errors/invalid-option-error.ts';
-export { isOutcomeUnknown } from './errors/is-outcome-unknown.ts';
-export { JobFailedError } from './errors/job-failed-error.ts';
-export { JobTimeoutError } from './errors/job-timeout-error.ts';
-export { NotFoundError } from './errors/not-found-error.ts';
-export { PermissionError } from './errors/permission-error.ts';
-export { PlanLimitError } from './errors/plan-limit-error.ts';
-export { RateLimitError } from './errors/rate-limit-error.ts';
-export { ResponseShapeError } from './errors/response-shape-error.ts';
-export { ServerError } from './errors/server-error.ts';
+export {
+  ApiError,
+  AuthenticationError,
+  BadRequestError,
+  NotFoundError,
+  PermissionError,
+  PlanLimitError,
+  RateLimitError,
+  ServerError,
+} from './errors/api-errors.ts';
+export {
+  ConnectionError,
+  InvalidOptionError,
+  type Outcome,
+  ResponseShapeError,
+  TimeoutError,
+} from './errors/call-errors.ts';
+export { JobFailedError, JobTimeoutError } from './errors/job-errors.ts';
+export { isOutcomeUnknown } from './errors/outcome.ts';
 export { ShortlinkError } from './errors/shortlink-error.ts';
-export { TimeoutError } from './errors/timeout-error.ts';
 // Watching
+export type { QuotaWindow } from './http/rate-limit-header.ts';
 export type {
   CooldownEvent,
+  Logger,
+  LogLevel,
   RequestEvent,
   ResponseEvent,
   RetryEvent,
   ShortlinkHooks,
-} from './http/hooks.ts';
-export type { Logger } from './http/logger.ts';
-export type { QuotaWindow } from './http/rate-limit-header.ts';
-export type { RequestOptions, ShortlinkOptions } from './options.ts';
+} from './http/watching.ts';
+// Options
+export type {
+  BodyReader,
+  Fetch,
+  FetchInit,
+  FetchResponse,
+  HeadersInput,
+  RequestOptions,
+  ShortlinkOptions,
+} from './options.ts';
 export type { Jobs, WaitOptions } from './resources/jobs.ts';
 export type { Links } from './resources/links.ts';
 export type { UsageResource } from './resources/usage.ts';
@@ -74,6 +88,6 @@ export {
   REDIRECT_TYPES,
   type RedirectType,
 } from './wire/limits.ts';
-export type { CreateLinkBody, Link } from './wire/link.ts';
+export type { CreateLinkBody, Link, LinkCopy } from './wire/link.ts';
 export { PLAN_LIMITS, PLANS, type Plan, type PlanLimits } from './wire/plans.ts';
 export type { KeyDay, KeyUsage, ResourceUsage, Usage, WindowUsage } from './wire/usage.ts';

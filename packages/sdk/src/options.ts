@@ -1,5 +1,35 @@
-import type { ShortlinkHooks } from './http/hooks.ts';
-import type { Logger } from './http/logger.ts';
+import type { Logger, LogLevel, ShortlinkHooks } from './http/watching.ts';
+
+/** What `fetch` is called with besides the URL. Options of {@link ShortlinkOptions.fetchOptions} are in it too. */
+export interface FetchInit {
+  method: 'GET' | 'POST';
+  headers: Record<string, string>;
+  /** JSON. Absent for GET. Deno alone gets a `Blob` of it, which it can't send a second time by itself. */
+  body?: string;
+  signal: AbortSignal;
+  redirect: 'manual';
+}
+
+/** What the client needs of a response; `Response` of every runtime, and that of npm's undici, is one. */
+export interface FetchResponse {
+  readonly ok: boolean;
+  readonly status: number;
+  readonly headers: Iterable<[string, string]> & { get(name: string): string | null };
+  readonly body: { getReader(): BodyReader } | null;
+  text(): Promise<string>;
+}
+
+/** Reader of a response's body, as `ReadableStream` gives it. */
+export interface BodyReader {
+  read(): Promise<{ done: boolean; value?: Uint8Array | undefined }>;
+  cancel(): Promise<unknown>;
+}
+
+/** Sends one request: the runtime's `fetch`, or another function like it. */
+export type Fetch = (url: string, init: FetchInit) => Promise<FetchResponse>;
+
+/** Headers of a request, by name. */
+export type HeadersInput = Headers | Readonly<Record<string, string>>;
 
 /** Options of `new Shortlink(options)`. `undefined` always means the default. */
 export interface ShortlinkOptions {
@@ -9,8 +39,17 @@ export interface ShortlinkOptions {
   /** Address of the service, without `/api/v1`. @default the environment variable SHORTLINK_BASE_URL */
   baseUrl?: string | URL | undefined;
 
-  /** The `fetch` to use, called with a `Request`: for proxies, tests and servers in the same process. @default globalThis.fetch */
-  fetch?: typeof globalThis.fetch | undefined;
+  /**
+   * The `fetch` to use, called with the URL as a string and an init object: for tests, and for servers in the same
+   * process. @default globalThis.fetch
+   */
+  fetch?: Fetch | undefined;
+
+  /**
+   * Passed to `fetch` with each request, such as `{ dispatcher }` of undici for a proxy, or `{ cf }` in a worker. What the
+   * client sets itself (method, headers, body, signal, redirect) can't be replaced.
+   */
+  fetchOptions?: Readonly<Record<string, unknown>> | undefined;
 
   /** Longest time of one attempt, from the request to the last byte of the body, in milliseconds. `0` is no limit. @default 30_000 */
   timeoutMs?: number | undefined;
@@ -18,14 +57,26 @@ export interface ShortlinkOptions {
   /** Longest time of one call with all its attempts and waits, in milliseconds. `0` is no limit. @default 0 */
   totalTimeoutMs?: number | undefined;
 
-  /** Attempts after the first, see the retry table in the README. `0` is none. @default 5 */
+  /**
+   * Attempts after the first, see the retry table in the README. `0` is none: then a call also fails at a limit that is
+   * known (a pause after a 429, a quota that is used up) instead of waiting for it. @default 5
+   */
   maxRetries?: number | undefined;
 
   /** A `Retry-After` longer than this, in milliseconds, throws the `RateLimitError` at once. @default 90_000 */
   maxRetryAfterMs?: number | undefined;
 
-  /** Paces requests, polls included, to stay below the plan's limit, so that it is never hit. `0` is no pacing. @default 0 */
+  /**
+   * Spreads requests, polls included, evenly below this limit, so that it is never hit. A request waits for its turn even
+   * with `maxRetries: 0`, because this pace is your own and no failure. `0` is no pacing. @default 0
+   */
   requestsPerMinute?: number | undefined;
+
+  /**
+   * Largest response that is read, in bytes after decompression. A larger one ends as a `ResponseShapeError`. Of an error
+   * (any status but 2xx) at most 1 MiB is read. @default 134_217_728 (128 MiB)
+   */
+  maxResponseBytes?: number | undefined;
 
   /**
    * Send an `Idempotency-Key` with each POST: one key per logical call, the same on every attempt. Then lost POSTs are
@@ -33,14 +84,20 @@ export interface ShortlinkOptions {
    */
   idempotency?: boolean | undefined;
 
-  /** Headers added to every request. They can't replace `X-Api-Key`. */
-  headers?: Readonly<Record<string, string>> | undefined;
+  /** Headers added to every request. They can't replace `X-Api-Key`; a `User-Agent` replaces the client's own. */
+  headers?: HeadersInput | undefined;
 
-  /** Called as requests, answers, retries and cooldowns happen. */
+  /** Called as requests, responses, retries and pauses happen. */
   hooks?: ShortlinkHooks | undefined;
 
-  /** Receives log lines. @default silent, or the console where the environment says SHORTLINK_LOG=debug, info, warn or error */
+  /** Receives log lines. @default the console, from `logLevel` on */
   logger?: Logger | undefined;
+
+  /**
+   * The least important lines that are logged: `debug`, `info`, `warn`, `error`, or `silent` for none.
+   * @default `debug` with a `logger`; else the environment variable SHORTLINK_LOG, or `silent`
+   */
+  logLevel?: LogLevel | undefined;
 }
 
 /** Options that every call takes. */
@@ -54,7 +111,39 @@ export interface RequestOptions {
   /** Overrides the client's `maxRetries` for this call. */
   maxRetries?: number | undefined;
   /** Added to the client's headers, and wins over them. */
-  headers?: Readonly<Record<string, string>> | undefined;
+  headers?: HeadersInput | undefined;
   /** Overrides the client's `idempotency`; a string is the key itself. */
   idempotency?: boolean | string | undefined;
 }
+
+/** The client's options, checked and with every default filled in. */
+export interface ClientSettings {
+  apiKey: string;
+  /** Without a slash at its end. */
+  baseUrl: string;
+  /** undefined is `globalThis.fetch`, looked up at each request, so that tools that replace it are seen. */
+  fetch: Fetch | undefined;
+  fetchOptions: Readonly<Record<string, unknown>>;
+  timeoutMs: number;
+  totalTimeoutMs: number;
+  maxRetries: number;
+  maxRetryAfterMs: number;
+  requestsPerMinute: number;
+  maxResponseBytes: number;
+  idempotency: boolean;
+  /** Names in lower case. */
+  headers: Readonly<Record<string, string>>;
+  hooks: ShortlinkHooks | undefined;
+  logger: Partial<Logger> | undefined;
+}
+
+/** What an option is when it is not given. */
+export const DEFAULT_OPTIONS = Object.freeze({
+  timeoutMs: 30_000,
+  totalTimeoutMs: 0,
+  maxRetries: 5,
+  maxRetryAfterMs: 90_000,
+  requestsPerMinute: 0,
+  maxResponseBytes: 128 * 1024 * 1024,
+  idempotency: false,
+});

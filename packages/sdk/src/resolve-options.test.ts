@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { API_KEY, BASE_URL } from '../test/make-client.ts';
-import type { ShortlinkOptions } from './options.ts';
-import { DEFAULT_OPTIONS, resolveOptions } from './resolve-options.ts';
+import { DEFAULT_OPTIONS, type ShortlinkOptions } from './options.ts';
+import { resolveOptions } from './resolve-options.ts';
 
 const resolve = (options: ShortlinkOptions = {}) =>
   resolveOptions({ apiKey: API_KEY, baseUrl: BASE_URL, ...options });
@@ -14,6 +14,7 @@ describe('resolveOptions', () => {
       maxRetries: 5,
       maxRetryAfterMs: 90_000,
       requestsPerMinute: 0,
+      maxResponseBytes: 134_217_728,
       idempotency: false,
     };
     expect(DEFAULT_OPTIONS).toEqual(defaults);
@@ -42,7 +43,9 @@ describe('resolveOptions', () => {
     ['baseUrl', { baseUrl: 'https://a.example?x=1' }, 'without a query'],
     ['baseUrl', { baseUrl: 'https://me:pw@a.example' }, 'without a user name and password'],
     ['baseUrl', { baseUrl: 'https://a.example/api/v1/' }, 'the address before /api/v1'],
-    ['apiKey', { apiKey: '' }, 'visible ASCII characters'],
+    ['apiKey', { apiKey: '' }, 'apiKey is empty'],
+    ['apiKey', { apiKey: 'a b' }, 'visible ASCII characters'],
+    ['maxResponseBytes', { maxResponseBytes: -1 }, '0 or more bytes'],
     ['timeoutMs', { timeoutMs: -1 }, '0 or more milliseconds, not -1'],
     ['timeoutMs', { timeoutMs: Number.NaN }, 'not NaN'],
     ['totalTimeoutMs', { totalTimeoutMs: -1 }, '0 or more'],

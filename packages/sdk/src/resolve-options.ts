@@ -4,44 +4,56 @@ import {
   checkBaseUrl,
   checkCount,
   checkHeaders,
+  checkOneOf,
 } from './check-options.ts';
-import { loggerFromEnv } from './http/logger.ts';
-import { readEnv } from './http/read-env.ts';
-import type { TransportSettings } from './http/settings.ts';
-import type { ShortlinkOptions } from './options.ts';
-
-/** What an option is when it is not given. */
-export const DEFAULT_OPTIONS = Object.freeze({
-  timeoutMs: 30_000,
-  totalTimeoutMs: 0,
-  maxRetries: 5,
-  maxRetryAfterMs: 90_000,
-  requestsPerMinute: 0,
-  idempotency: false,
-});
+import { InvalidOptionError } from './errors/call-errors.ts';
+import { LOG_LEVELS, makeLogger } from './http/watching.ts';
+import { type ClientSettings, DEFAULT_OPTIONS, type ShortlinkOptions } from './options.ts';
 
 /**
  * Checks the client's options and fills in environment and defaults.
  *
  * @throws InvalidOptionError that names the option and what it accepts
  */
-export function resolveOptions(options: ShortlinkOptions): TransportSettings {
+export function resolveOptions(options: ShortlinkOptions): ClientSettings {
+  const { fetch, logger, logLevel } = options;
   const given = <K extends keyof typeof DEFAULT_OPTIONS>(name: K) =>
     options[name] ?? DEFAULT_OPTIONS[name];
   const amount = (name: 'timeoutMs' | 'totalTimeoutMs' | 'maxRetryAfterMs') =>
     checkAmount(name, given(name), 'milliseconds');
+  if (fetch !== undefined && typeof fetch !== 'function') {
+    throw new InvalidOptionError('fetch', 'a function');
+  }
+  if (logLevel !== undefined) checkOneOf('logLevel', logLevel, LOG_LEVELS);
   return {
     apiKey: checkApiKey(options.apiKey ?? readEnv('SHORTLINK_API_KEY')),
     baseUrl: checkBaseUrl(options.baseUrl ?? readEnv('SHORTLINK_BASE_URL')),
-    fetch: options.fetch,
+    fetch,
+    fetchOptions: { ...options.fetchOptions },
     timeoutMs: amount('timeoutMs'),
     totalTimeoutMs: amount('totalTimeoutMs'),
     maxRetries: checkCount('maxRetries', given('maxRetries')),
     maxRetryAfterMs: amount('maxRetryAfterMs'),
     requestsPerMinute: checkAmount('requestsPerMinute', given('requestsPerMinute'), 'requests'),
+    maxResponseBytes: checkAmount('maxResponseBytes', given('maxResponseBytes'), 'bytes'),
     idempotency: given('idempotency'),
     headers: checkHeaders(options.headers),
     hooks: options.hooks,
-    logger: options.logger ?? loggerFromEnv(),
+    logger: makeLogger(logger, logLevel, readEnv('SHORTLINK_LOG')),
   };
+}
+
+/**
+ * An environment variable, or undefined where the runtime has none, the variable is not set or empty, or reading it is
+ * not allowed (Deno without `--allow-env`).
+ */
+function readEnv(name: string): string | undefined {
+  try {
+    const scope: typeof globalThis & {
+      process?: { env?: Record<string, string | undefined> };
+    } = globalThis;
+    return scope.process?.env?.[name] || undefined;
+  } catch {
+    return undefined;
+  }
 }

@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
-import { TimeoutError } from '../src/errors/timeout-error.ts';
+import { TimeoutError } from '../src/errors/call-errors.ts';
 import type { ShortlinkOptions } from '../src/options.ts';
 import { json, LINK } from './answers.ts';
 import { FakeClock, InstantClock, settle } from './fake-clock.ts';

@@ -1,15 +1,16 @@
+import type { Fetch } from '../src/options.ts';
 import { settle } from './fake-clock.ts';
 
 /** A `fetch` that the test answers by hand: what was sent waits in `sent` until it is answered. */
 export class FakeFetch {
   readonly sent: { request: Request; answer: (response: Response) => Promise<void> }[] = [];
 
-  readonly fetch: typeof globalThis.fetch = (input, init) =>
+  readonly fetch: Fetch = (url, init) =>
     new Promise((resolve, reject) => {
-      const signal = init?.signal;
-      signal?.addEventListener('abort', () => reject(signal.reason));
+      const { signal } = init;
+      signal.addEventListener('abort', () => reject(signal.reason));
       this.sent.push({
-        request: new Request(input),
+        request: new Request(url, init),
         answer: (response) => {
           resolve(response);
           return settle();

@@ -1,7 +1,4 @@
-// Loaded here, so that no test with a clock that stands still has to wait for the disk.
-import '../src/http/attempts.ts';
-import '../src/resources/batch-work.ts';
-import type { Clock } from '../src/http/clock.ts';
+import type { Clock } from '../src/http/time.ts';
 import { createTransport } from '../src/http/transport.ts';
 import type { ShortlinkOptions } from '../src/options.ts';
 import { resolveOptions } from '../src/resolve-options.ts';

@@ -1,4 +1,4 @@
-import { InvalidOptionError } from '../errors/invalid-option-error.ts';
+import { InvalidOptionError } from '../errors/call-errors.ts';
 import type { BatchRange, BatchRecord } from './types.ts';
 
 /** The next links to take from the source, and what an earlier run knows of them. */

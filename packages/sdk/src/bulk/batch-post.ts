@@ -1,4 +1,4 @@
-import type { AttemptWatch } from '../http/attempt-watch.ts';
+import type { AttemptWatch } from '../http/transport.ts';
 import type { BatchLinkInput } from '../wire/batch.ts';
 import { type Batch, emit, type RunContext, rangeOf } from './run-context.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ConnectionError } from '../errors/connection-error.ts';
+import { ConnectionError } from '../errors/call-errors.ts';
 import { smallerBatchSize } from './batch-size.ts';
 import { apiError, planLimit } from './fake-service.ts';
 

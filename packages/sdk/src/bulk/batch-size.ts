@@ -1,5 +1,4 @@
-import { ApiError } from '../errors/api-error.ts';
-import { PlanLimitError } from '../errors/plan-limit-error.ts';
+import { ApiError, PlanLimitError } from '../errors/api-errors.ts';
 import type { ShortlinkError } from '../errors/shortlink-error.ts';
 import { MAX_BATCH_LINKS, MAX_SYNC_BATCH_LINKS } from '../wire/limits.ts';
 

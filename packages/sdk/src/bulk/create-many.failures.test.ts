@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { ConnectionError } from '../errors/connection-error.ts';
-import { JobFailedError } from '../errors/job-failed-error.ts';
-import { JobTimeoutError } from '../errors/job-timeout-error.ts';
+import { ConnectionError } from '../errors/call-errors.ts';
+import { JobFailedError, JobTimeoutError } from '../errors/job-errors.ts';
 import { createMany } from './create-many.ts';
 import { apiError, badRequest, deferred, FakeService, links, planLimit } from './fake-service.ts';
 import { lives, lost, outcomes, runCreateMany, settle } from './run-create-many.ts';

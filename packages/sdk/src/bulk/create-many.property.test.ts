@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ConnectionError } from '../errors/connection-error.ts';
+import { ConnectionError } from '../errors/call-errors.ts';
 import type { ShortlinkError } from '../errors/shortlink-error.ts';
 import { createMany } from './create-many.ts';
 import { apiError, badRequest, codeOf, FakeService, links, planLimit } from './fake-service.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { InvalidOptionError } from '../errors/invalid-option-error.ts';
+import { InvalidOptionError } from '../errors/call-errors.ts';
 import { codeOf, FakeService, links } from './fake-service.ts';
 import { lives, outcomes, runCreateMany } from './run-create-many.ts';
 

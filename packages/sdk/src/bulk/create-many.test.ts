@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { InvalidOptionError } from '../errors/invalid-option-error.ts';
+import { InvalidOptionError } from '../errors/call-errors.ts';
 import type { BatchLinkInput } from '../wire/batch.ts';
 import { createMany } from './create-many.ts';
 import { codeOf, FakeService, links } from './fake-service.ts';
@@ -68,10 +68,9 @@ describe('createMany', () => {
   it('passes the domain, request options and idempotency keys on', async () => {
     const service = new FakeService();
     const bodies: unknown[] = [];
-    const { createBatch, waitForJob, loadRun } = service;
+    const { createBatch, waitForJob } = service;
     const deps = {
       waitForJob,
-      loadRun,
       createBatch: (...args: Parameters<typeof createBatch>) => {
         bodies.push(args[0].domain_id);
         return createBatch(...args);

@@ -1,9 +1,9 @@
 import { checkAmount } from '../check-options.ts';
-import { InvalidOptionError } from '../errors/invalid-option-error.ts';
+import { InvalidOptionError } from '../errors/call-errors.ts';
 import type { BatchLinkInput } from '../wire/batch.ts';
 import { MAX_BATCH_LINKS } from '../wire/limits.ts';
 import { BatchPlan } from './batch-plan.ts';
-import type { BulkRunInit } from './bulk-run.ts';
+import { BulkRun, type BulkRunInit } from './bulk-run.ts';
 import { ItemIterator } from './item-iterator.ts';
 import type { SettledBatch } from './item-outcome.ts';
 import type { CreateManyDeps } from './run-context.ts';
@@ -53,7 +53,6 @@ export function createMany<T extends BatchLinkInput>(
 async function* runBatches<T extends BatchLinkInput>(
   init: BulkRunInit<T>,
 ): AsyncGenerator<SettledBatch<T>, void, undefined> {
-  const { BulkRun } = await init.deps.loadRun(init.options.signal);
   yield* new BulkRun(init).batches();
 }
 

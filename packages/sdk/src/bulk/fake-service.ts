@@ -1,7 +1,6 @@
-import { BadRequestError } from '../errors/bad-request-error.ts';
-import { createApiError } from '../errors/create-api-error.ts';
+import { BadRequestError, createApiError } from '../errors/api-errors.ts';
 import type { ShortlinkError } from '../errors/shortlink-error.ts';
-import type { AttemptWatch } from '../http/attempt-watch.ts';
+import type { AttemptWatch } from '../http/transport.ts';
 import type { RequestOptions } from '../options.ts';
 import type {
   BatchAnswer,
@@ -12,7 +11,6 @@ import type {
 import type { ErrorBody } from '../wire/error-body.ts';
 import type { Job } from '../wire/job.ts';
 import { MAX_SYNC_BATCH_LINKS } from '../wire/limits.ts';
-import { BulkRun } from './bulk-run.ts';
 import type { CreateManyDeps, WaitForJobOptions } from './run-context.ts';
 
 /** Decides about the n-th request (from 0): resolves to let it through, throws to refuse it. */
@@ -23,7 +21,6 @@ export type Gate = (n: number, links: readonly BatchLinkInput[]) => void | Promi
  * refuse any request before it is carried out (`onBatch`), after it (`afterBatch`), or while its job runs (`onJob`).
  */
 export class FakeService implements CreateManyDeps {
-  readonly loadRun = async () => ({ BulkRun });
   onBatch: Gate = () => undefined;
   /** Holds the n-th request (from 0) before it is written, as a rate limit does. */
   onWait: (n: number) => void | Promise<void> = () => undefined;

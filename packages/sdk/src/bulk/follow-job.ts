@@ -1,4 +1,4 @@
-import { JobFailedError } from '../errors/job-failed-error.ts';
+import { JobFailedError } from '../errors/job-errors.ts';
 import type { BatchLinkInput } from '../wire/batch.ts';
 import type { Job } from '../wire/job.ts';
 import { alignResults } from './align-results.ts';

@@ -1,4 +1,4 @@
-import { ApiError } from '../errors/api-error.ts';
+import { ApiError } from '../errors/api-errors.ts';
 import type { ShortlinkError } from '../errors/shortlink-error.ts';
 import type { BatchLinkInput, BatchResultItem } from '../wire/batch.ts';
 import type { BulkItem } from './types.ts';

@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { ConnectionError } from '../errors/connection-error.ts';
-import { createApiError } from '../errors/create-api-error.ts';
-import { InvalidOptionError } from '../errors/invalid-option-error.ts';
-import { ResponseShapeError } from '../errors/response-shape-error.ts';
-import { TimeoutError } from '../errors/timeout-error.ts';
+import { createApiError } from '../errors/api-errors.ts';
+import {
+  ConnectionError,
+  InvalidOptionError,
+  ResponseShapeError,
+  TimeoutError,
+} from '../errors/call-errors.ts';
 import { apiError, planLimit } from './fake-service.ts';
 import { endsRun, refusalFate } from './refusal-fate.ts';
 

@@ -1,5 +1,5 @@
-import { ApiError } from '../errors/api-error.ts';
-import { isOutcomeUnknown } from '../errors/is-outcome-unknown.ts';
+import { ApiError } from '../errors/api-errors.ts';
+import { isOutcomeUnknown } from '../errors/outcome.ts';
 import type { ShortlinkError } from '../errors/shortlink-error.ts';
 
 /**

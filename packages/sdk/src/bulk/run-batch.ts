@@ -1,4 +1,4 @@
-import { ConnectionError } from '../errors/connection-error.ts';
+import { ConnectionError } from '../errors/call-errors.ts';
 import type { ShortlinkError } from '../errors/shortlink-error.ts';
 import type { BatchAnswer, BatchLinkInput } from '../wire/batch.ts';
 import { BatchPost } from './batch-post.ts';

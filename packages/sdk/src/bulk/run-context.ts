@@ -1,6 +1,6 @@
-import { ConnectionError } from '../errors/connection-error.ts';
+import { ConnectionError } from '../errors/call-errors.ts';
 import { ShortlinkError } from '../errors/shortlink-error.ts';
-import type { AttemptWatch } from '../http/attempt-watch.ts';
+import type { AttemptWatch } from '../http/transport.ts';
 import type { RequestOptions } from '../options.ts';
 import type { BatchAnswer, BatchLinkInput, CreateBatchBody } from '../wire/batch.ts';
 import type { Job } from '../wire/job.ts';
@@ -15,10 +15,6 @@ export interface CreateManyDeps {
     watch: AttemptWatch,
   ): Promise<BatchAnswer>;
   waitForJob(jobId: string, options: WaitForJobOptions): Promise<Job>;
-  /** Loads what runs the batches; a program that creates single links does without it. */
-  loadRun(
-    signal: AbortSignal | undefined,
-  ): Promise<Pick<typeof import('./bulk-run.ts'), 'BulkRun'>>;
 }
 
 /** The part of `jobs.wait`'s options that a bulk run uses. */

@@ -1,4 +1,4 @@
-import { ConnectionError } from '../errors/connection-error.ts';
+import { ConnectionError } from '../errors/call-errors.ts';
 import type { BatchLinkInput } from '../wire/batch.ts';
 import { createMany } from './create-many.ts';
 import type { FakeService } from './fake-service.ts';

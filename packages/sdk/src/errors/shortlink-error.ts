@@ -1,23 +1,55 @@
-import { hasMarker } from './has-marker.ts';
+/** Where an error keeps the names of its class and bases. Registered, so that all copies of this package share it. */
+const KINDS = Symbol.for('@shortlink/sdk/error-kinds');
 
-const marker = Symbol.for('@shortlink/sdk/ShortlinkError');
+/** A class of errors, as `isInstance` is called on it. */
+type ErrorClass<E extends ShortlinkError> = { readonly kind: string } & (abstract new (
+  ...args: never[]
+) => E);
 
 /**
- * Base of every error this package makes. The one rejection that is not one of them is an abort: it rejects with the
+ * Base of every error of this package. The one rejection that is not one of them is an abort: it rejects with the
  * signal's own reason.
  *
- * No error holds the API key: what came from the network is scrubbed when the error is built.
+ * No error holds the API key: whatever came from the network is redacted when the error is built.
  */
 export class ShortlinkError extends Error {
   /** Name of the class, written out, so that it survives minifiers. */
-  override readonly name: string = 'ShortlinkError';
+  static readonly kind: string = 'ShortlinkError';
 
-  get [marker](): true {
-    return true;
+  /** Name of the class, such as `RateLimitError`. */
+  override readonly name: string;
+
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = new.target.kind;
   }
 
-  /** Like `instanceof`, and also true for errors of another copy of this package. */
-  static isInstance(error: unknown): error is ShortlinkError {
-    return hasMarker(error, marker);
+  /** Names of this error's class and of its bases. */
+  get [KINDS](): readonly string[] {
+    const kinds: string[] = [];
+    let errorClass: unknown = this.constructor;
+    while (typeof errorClass === 'function' && 'kind' in errorClass) {
+      kinds.push(String(errorClass.kind));
+      errorClass = Object.getPrototypeOf(errorClass);
+    }
+    return kinds;
+  }
+
+  /**
+   * Whether a value is an error of this class. Like `instanceof`, and also true for an error of another copy of this
+   * package. Call it on the class: `RateLimitError.isInstance(error)`.
+   */
+  static isInstance<E extends ShortlinkError>(this: ErrorClass<E>, error: unknown): error is E {
+    if (typeof error !== 'object' || error === null) return false;
+    const kinds: unknown = Reflect.get(error, KINDS);
+    // biome-ignore lint/complexity/noThisInStatic: the class that it is called on, which is mostly a subclass
+    return Array.isArray(kinds) && kinds.includes(this.kind);
+  }
+
+  /** What `JSON.stringify` writes: the fields of the error, with its message and the message of its cause. */
+  toJSON(): object {
+    const { name, message, cause } = this;
+    const reason = cause instanceof Error ? { cause: `${cause.name}: ${cause.message}` } : {};
+    return { ...this, name, message, ...reason };
   }
 }

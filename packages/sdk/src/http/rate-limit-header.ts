@@ -1,14 +1,14 @@
-import { HEADERS } from '../wire/headers.ts';
+import { HEADERS } from '../wire/routes.ts';
 
-/** One window of the account's quota, as an answer tells of it. */
+/** One window of the account's quota, as a response states it. */
 export interface QuotaWindow {
   /** What the service calls it, such as `minute`. */
   name: string;
-  /** Requests that are left in it. */
+  /** Requests left in it. */
   remaining: number;
-  /** When it ends, in milliseconds from the answer. */
+  /** When it ends, in milliseconds from the response. */
   resetMs: number;
-  /** Requests of a whole window, and its length in milliseconds, where the service tells. */
+  /** Requests of a whole window, and its length in milliseconds, where the service says them. */
   quota?: number | undefined;
   windowMs?: number | undefined;
 }
@@ -20,9 +20,9 @@ const PARAMETER = /;\s*([\w*.-]+)=(\d+)/g;
 
 /**
  * Reads `RateLimit` and `RateLimit-Policy` (IETF draft-ietf-httpapi-ratelimit-headers-11), an addition to the service. What can't be
- * read is passed over: then a 429 tells soon enough.
+ * read is skipped: then a 429 says it soon enough.
  */
-export function parseRateLimit(headers: Headers): QuotaWindow[] {
+export function parseRateLimit(headers: { get(name: string): string | null }): QuotaWindow[] {
   const windows: QuotaWindow[] = [];
   const policies = new Map(items(headers.get(HEADERS.rateLimitPolicy)));
   for (const [name, { r, t }] of items(headers.get(HEADERS.rateLimit))) {

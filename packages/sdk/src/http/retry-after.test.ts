@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseRetryAfter } from './retry-after.ts';
+import { parseHttpDate, parseRetryAfter } from './retry-after.ts';
 
 const NOW = Date.UTC(2026, 10, 20, 12, 0, 0);
 const inSeconds = (seconds: number, from = NOW) => new Date(from + seconds * 1000).toUTCString();
@@ -98,5 +98,46 @@ describe('parseRetryAfter', () => {
         expect(wait === undefined || (Number.isSafeInteger(wait) && wait >= 0)).toBe(true);
       }),
     );
+  });
+});
+
+const DAY = Date.UTC(2026, 10, 20);
+const BIRTHDAY = Date.UTC(1994, 10, 6, 8, 49, 37);
+
+describe('parseHttpDate', () => {
+  it.each([
+    ['IMF-fixdate', 'Sun, 06 Nov 1994 08:49:37 GMT'],
+    ['RFC 850', 'Sunday, 06-Nov-94 08:49:37 GMT'],
+    ['asctime, which is UTC whatever the local zone', 'Sun Nov  6 08:49:37 1994'],
+    ['lower case', 'sun, 06 nov 1994 08:49:37 gmt'],
+  ])('reads %s', (_, text) => {
+    expect(parseHttpDate(text, DAY)).toBe(BIRTHDAY);
+  });
+
+  it('takes a two-digit year up to 50 years ahead for the future, and beyond for the past', () => {
+    expect(parseHttpDate('Friday, 20-Nov-76 00:00:00 GMT', DAY)).toBe(Date.UTC(2076, 10, 20));
+    expect(parseHttpDate('Sunday, 20-Nov-77 00:00:00 GMT', DAY)).toBe(Date.UTC(1977, 10, 20));
+  });
+
+  it('reads 29 February of a leap year and a leap second', () => {
+    expect(parseHttpDate('Tue, 29 Feb 2028 00:00:00 GMT', DAY)).toBe(Date.UTC(2028, 1, 29));
+    expect(parseHttpDate('Sat, 31 Dec 2016 23:59:60 GMT', DAY)).toBe(Date.UTC(2017, 0, 1));
+  });
+
+  it.each([
+    '',
+    'soon',
+    '2026-11-20T00:00:00Z',
+    'Sun, 06 Nov 1994 08:49:37',
+    'Sun, 06 Nov 1994 08:49:37 +0100',
+    'Sun, 31 Feb 2027 08:49:37 GMT',
+    'Mon, 29 Feb 2027 08:49:37 GMT',
+    'Sun, 06 Foo 1994 08:49:37 GMT',
+    'Sun, 06 Nov 1994 24:00:00 GMT',
+    'Sun, 06 Nov 1994 08:60:00 GMT',
+    'Sun, 00 Nov 1994 08:49:37 GMT',
+    'Sun Nov 06 08:49:37 1994 GMT',
+  ])('refuses %j', (text) => {
+    expect(parseHttpDate(text, DAY)).toBeUndefined();
   });
 });

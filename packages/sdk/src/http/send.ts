@@ -1,10 +1,10 @@
 import ky from 'ky';
-import { ConnectionError } from '../errors/connection-error.ts';
-import { HEADERS } from '../wire/headers.ts';
-import { innermostMessage, scrubCause } from './causes.ts';
-import { isNeverSent } from './not-sent.ts';
-import { onceOnlyBody } from './once-only-body.ts';
-import type { Redact } from './redact.ts';
+import type { Fetch, FetchInit, FetchResponse } from '../options.ts';
+import { HEADERS } from '../wire/routes.ts';
+import { connectionError, type Redact } from './failure.ts';
+
+/** Largest body that is read of a response that is not 2xx: the reason of an error needs no more. */
+const MAX_ERROR_BYTES = 1024 * 1024;
 
 /** One attempt, ready to be written. */
 export interface Attempt {
@@ -14,67 +14,116 @@ export interface Attempt {
   /** JSON text; undefined for GET. */
   body: string | undefined;
   /** undefined is the runtime's own. */
-  fetch: typeof globalThis.fetch | undefined;
+  fetch: Fetch | undefined;
+  fetchOptions: Readonly<Record<string, unknown>>;
+  maxResponseBytes: number;
   redact: Redact;
 }
 
-/** An answer of whatever status, its body read to the end. */
-export interface Answer {
+/** A response of whatever status, its body read to the end or to its bound. */
+export interface RawResponse {
   /** 0 where a browser hides the status of a redirect. */
   status: number;
-  headers: Headers;
+  headers: FetchResponse['headers'];
   /** `X-Request-Id`, without the API key if a service should put it there. */
   requestId: string | undefined;
+  /** Cut where `isTooLarge`. */
   text: string;
+  isTooLarge: boolean;
 }
 
 /**
- * Sends one request once and reads the answer.
+ * Sends one request once and reads the response.
  *
- * Of ky's own features everything that repeats, throws or waits is off. Its retry would send a POST again after a lost
- * connection, and its errors carry the `Request`, API key included, so none of them leaves this function.
+ * ky makes this one attempt, and nothing else of it may act here: its retry would send a POST again after a lost
+ * connection, and its errors carry the `Request`, API key included, so none of them leaves this function. It is not given
+ * the headers and the body, because what it makes of them is a `Request`, which not every `fetch` takes.
  *
- * @throws ConnectionError when there is no whole answer
+ * @throws ConnectionError when there is no whole response
  */
-export async function send(attempt: Attempt, signal: AbortSignal): Promise<Answer> {
-  const { method, url, headers, body, redact } = attempt;
+export async function send(attempt: Attempt, signal: AbortSignal): Promise<RawResponse> {
+  const { method, url, redact } = attempt;
   let started = false;
+  const callFetch = () => {
+    started = true;
+    const fetch: Fetch = attempt.fetch ?? globalThis.fetch;
+    return fetch(url, initOf(attempt, signal));
+  };
   try {
-    const response = await ky(url, {
+    const response: FetchResponse = await ky(url, {
       method,
-      headers,
-      ...(body !== undefined && { body }),
       retry: 0,
       timeout: false,
       throwHttpErrors: false,
-      // Following would hand the API key to wherever the answer points: only standard headers are dropped on the way.
-      redirect: 'manual',
-      // The signal goes past ky, which would combine it with one of its own: AbortSignal.any, for nothing.
-      fetch: (input, init) => {
-        started = true;
-        const fetch = attempt.fetch ?? globalThis.fetch;
-        const onceOnly = body === undefined ? undefined : onceOnlyBody(body);
-        return fetch(input, { ...init, signal, ...(onceOnly && { body: onceOnly }) });
-      },
+      // ky hands the response through as it is, so what the caller's own `fetch` gives need not be a whole `Response`.
+      fetch: callFetch as () => Promise<Response>,
     });
-    const { status, headers: answered } = response;
-    const requestId = redact(answered.get(HEADERS.requestId) ?? '') || undefined;
-    return { status, headers: answered, requestId, text: await readText(response) };
+    const { status, headers } = response;
+    const requestId = redact(headers.get(HEADERS.requestId) ?? '') || undefined;
+    return { status, headers, requestId, ...(await readBody(response, attempt, signal)) };
   } catch (error) {
     signal.throwIfAborted();
-    const outcome = !started || isNeverSent(error) ? 'not-sent' : 'unknown';
-    const origin = new URL(url).origin;
-    const reason = redact(innermostMessage(error)) || 'no reason given';
-    const message =
-      outcome === 'not-sent'
-        ? `No connection to ${origin}: ${reason}`
-        : `Connection to ${origin} lost: ${reason}; the request may have been carried out`;
-    throw new ConnectionError(message, { outcome, cause: scrubCause(error, redact) });
+    throw connectionError(error, { url, started, redact });
   }
 }
 
-/** The status of a refusal says enough: when only its body is lost, the answer still counts. */
-async function readText(response: Response): Promise<string> {
-  if (response.ok) return response.text();
-  return response.text().catch(() => '');
+function initOf({ method, headers, body, fetchOptions }: Attempt, signal: AbortSignal): FetchInit {
+  const init: FetchInit = {
+    ...fetchOptions,
+    method,
+    headers: { ...headers },
+    ...(body !== undefined && { body }),
+    signal,
+    // Following would hand the API key to wherever the response points: only standard headers are dropped on the way.
+    redirect: 'manual',
+  };
+  return body === undefined ? init : Object.assign(init, onceOnlyBody(body));
+}
+
+/**
+ * Deno sends every request again, POSTs too, whose reused connection was lost before the response (denoland/deno#36415),
+ * and so creates links twice. It leaves alone what it can't read a second time, and a Blob counts as that. Chromium does
+ * the same with any body: there only an idempotency key helps.
+ */
+function onceOnlyBody(json: string): { body?: Blob } {
+  return 'Deno' in globalThis ? { body: new Blob([json], { type: 'application/json' }) } : {};
+}
+
+/**
+ * Reads a body up to its bound, counted after decompression: an endless one, or a few bytes of gzip that unpack to
+ * gigabytes, must not take all memory. The status of an error says enough: when only its body is lost, it still counts.
+ */
+async function readBody(
+  response: FetchResponse,
+  { maxResponseBytes }: Attempt,
+  signal: AbortSignal,
+): Promise<{ text: string; isTooLarge: boolean }> {
+  if (response.body === null) return { text: await response.text(), isTooLarge: false };
+  const maxBytes = response.ok ? maxResponseBytes : Math.min(maxResponseBytes, MAX_ERROR_BYTES);
+  const reader = response.body.getReader();
+  const decoder = new TextDecoder();
+  let text = '';
+  let bytes = 0;
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done || value === undefined) return { text: text + decoder.decode(), isTooLarge: false };
+      signal.throwIfAborted();
+      bytes += value.byteLength;
+      if (bytes > maxBytes) {
+        cancel(reader);
+        return { text, isTooLarge: true };
+      }
+      text += decoder.decode(value, { stream: true });
+    }
+  } catch (error) {
+    cancel(reader);
+    if (response.ok || signal.aborted) throw error;
+    return { text, isTooLarge: false };
+  }
+}
+
+/** Lets the connection go. Nobody waits for that, and a body that is lost already may reject. */
+function cancel(reader: { cancel(): Promise<unknown> }): void {
+  reader.cancel().catch(() => undefined);
 }

@@ -1,42 +1,73 @@
+import pRetry from 'p-retry';
+import { checkAmount, checkCount, checkHeaders, checkIdempotency } from '../check-options.ts';
+import { RateLimitError } from '../errors/api-errors.ts';
+import { ConnectionError, TimeoutError } from '../errors/call-errors.ts';
+import { isOutcomeUnknown } from '../errors/outcome.ts';
 import { ShortlinkError } from '../errors/shortlink-error.ts';
-import type { RequestOptions } from '../options.ts';
-import type { Answers } from './answers.ts';
-import type { AttemptWatch } from './attempt-watch.ts';
-import type { RunAttempts } from './attempts.ts';
-import { CallOutcome } from './call-outcome.ts';
-import { type Clock, systemClock } from './clock.ts';
-import { loadPart } from './load-part.ts';
-import { createPrepare, type PreparedCall } from './prepare.ts';
-import { recaptureStack } from './recapture-stack.ts';
-import type { TransportSettings } from './settings.ts';
-import { within } from './within.ts';
+import type { ClientSettings, RequestOptions } from '../options.ts';
+import type { Read } from '../wire/lenient.ts';
+import { HEADERS } from '../wire/routes.ts';
+import { createRedact, recaptureStack } from './failure.ts';
+import { Limiter } from './limiter.ts';
+import { parseRateLimit, type QuotaWindow } from './rate-limit-header.ts';
+import { readData, readError } from './read-response.ts';
+import {
+  askedWaitMs,
+  isRetryable,
+  type RetrySubject,
+  retryWaitMs,
+  settlesEarlierAttempts,
+} from './retry.ts';
+import { parseRetryAfter } from './retry-after.ts';
+import { type Attempt, send } from './send.ts';
+import { type Clock, systemClock, within } from './time.ts';
+import { userAgent } from './user-agent.ts';
+import { createReporter } from './watching.ts';
 
-/** One logical request: what a resource's method asks for, whatever attempts it takes. */
-export interface TransportRequest<Name extends keyof Answers> {
+/** One logical request: what a method of a resource asks for, whatever attempts it takes. */
+export interface TransportRequest<T> {
   method: 'GET' | 'POST';
   /** From the service's root, such as `/api/v1/links`. */
   path: string;
   /** JSON. */
   body?: string | undefined;
-  /** What a 2xx answer must be. */
-  answer: Name;
+  /** Reads a 2xx response. */
+  read: (value: unknown, status: number) => Read<T>;
   options?: RequestOptions | undefined;
   watch?: AttemptWatch | undefined;
 }
 
+/** What a call ends with. */
+export interface Reply<T> {
+  data: T;
+  /** When the service wants to be asked again, in milliseconds from now, where it says so. */
+  retryAfterMs: number | undefined;
+}
+
+/** Follows the attempts of one request, for a caller that keeps a journal of what it sends. */
+export interface AttemptWatch {
+  /**
+   * An attempt is about to be written: all waits for limits are over. It is awaited. A caller that wants the request not
+   * to be written after all aborts its signal here.
+   */
+  beforeSend(): Promise<void>;
+
+  /** The attempt failed, and no attempt of this call can have been carried out. A wait for the next one may follow. */
+  nothingDone(): void;
+}
+
 /** Sends requests: attempts, waits, limits and errors are its business, resources only name what they want. */
 export interface Transport {
-  /**
-   * @throws the classes of errors/; the signal's reason when `options.signal` is aborted
-   */
-  request<Name extends keyof Answers>(request: TransportRequest<Name>): Promise<Answers[Name]>;
+  /** @throws the classes of errors/; the signal's reason when `options.signal` is aborted */
+  request<T>(request: TransportRequest<T>): Promise<Reply<T>>;
 
   /**
-   * Loads a part of the client that is about to send requests, and at the same time what sends them.
+   * The wait before a GET is made again whose call ended with this error, in milliseconds; undefined where it will fail
+   * again, or the service asks for a longer wait than `maxRetryAfterMs`.
    *
-   * @throws as {@link Transport.request} does, where nothing was sent
+   * @param failures calls that failed in a row, from 1
    */
-  load<T>(part: () => Promise<T>, signal: AbortSignal | undefined): Promise<T>;
+  waitAfterFailedGet(error: unknown, failures: number): number | undefined;
 }
 
 /** What tests replace. */
@@ -46,55 +77,214 @@ export interface TransportParts {
   random: () => number;
 }
 
+/** A call: what is the same on each of its attempts, and what is known of those that were made. */
+interface Call<T> extends RetrySubject, Required<Omit<TransportRequest<T>, 'body' | 'options'>> {
+  attempt: Attempt;
+  signal: AbortSignal | undefined;
+  timeoutMs: number;
+  totalTimeoutMs: number;
+  maxRetries: number;
+  /** An attempt is being sent. */
+  isInFlight: boolean;
+  /** An attempt was lost, so the service may have carried the request out, whatever it says to the next one. */
+  wasLost: boolean;
+  lastError: ShortlinkError | undefined;
+}
+
 /**
- * The transport of one client. Its settings, and in them the API key, live in this closure, where no inspection,
- * serialization or clone of the client gets at them.
+ * The transport of one client. Read it from top to bottom: `request` is a call from its start to its end, `attempt` is
+ * one attempt, `afterFailure` decides what follows a failed one.
  *
- * What makes the attempts is loaded with the first request, ky and zod with it: that is three quarters of the code that a
- * request needs, and in Node ky alone takes 23 ms to load, since it looks at `Request`.
+ * The settings, and in them the API key, live in this closure, where no inspection, serialization or clone of the client
+ * gets at them.
  */
 export function createTransport(
-  settings: TransportSettings,
-  parts: TransportParts = { clock: systemClock, random: Math.random },
+  settings: ClientSettings,
+  { clock, random }: TransportParts = { clock: systemClock, random: Math.random },
 ): Transport {
-  const { timeoutMs, maxRetries } = settings;
-  const prepare = createPrepare(settings);
-  let runAttempts: RunAttempts | undefined;
+  const { maxRetryAfterMs } = settings;
+  const redact = createRedact(settings.apiKey);
+  const reporter = createReporter(settings.hooks, settings.logger);
+  const limiter = new Limiter(settings, clock, reporter.cooldown);
+  const userAgentValue = userAgent();
 
-  async function loadAttempts(): Promise<RunAttempts> {
-    const { createAttempts } = await import('./attempts.ts');
-    // Requests that are made while it loads share one.
-    runAttempts ??= createAttempts(settings, parts);
-    return runAttempts;
+  async function request<T>(asked: TransportRequest<T>): Promise<Reply<T>> {
+    try {
+      const call = prepare(asked);
+      const { totalTimeoutMs, signal } = call;
+      // Awaited, not only returned: one that has failed already would be unhandled for a moment, and workerd reports that.
+      if (totalTimeoutMs === 0) return await attempts(call, signal);
+      const timeoutError = () => totalTimeout(call);
+      return await within({ signal, timeoutMs: totalTimeoutMs, timeoutError }, (totalSignal) =>
+        attempts(call, totalSignal),
+      );
+    } catch (error) {
+      // The reason of an abort is the caller's, whatever it is.
+      const isAbort = error === asked.options?.signal?.reason;
+      if (!isAbort && ShortlinkError.isInstance(error)) recaptureStack(error);
+      throw error;
+    }
   }
 
-  async function run<Name extends keyof Answers>(call: PreparedCall<Name>): Promise<Answers[Name]> {
-    const { totalTimeoutMs } = call;
-    const outcome = new CallOutcome(call);
-    const attempts = async (signal: AbortSignal | undefined) => {
-      const runCall = runAttempts ?? (await loadPart(loadAttempts, { ...call, signal }, parts));
-      return await runCall(call, outcome, signal);
+  /** @throws InvalidOptionError */
+  function prepare<T>({ options = {}, ...asked }: TransportRequest<T>): Call<T> {
+    const { method, path, body } = asked;
+    const { fetch, fetchOptions, maxResponseBytes } = settings;
+    const key = method === 'POST' ? idempotencyKey(options.idempotency) : undefined;
+    const given = <K extends 'timeoutMs' | 'totalTimeoutMs' | 'maxRetries'>(name: K) =>
+      options[name] ?? settings[name];
+    return {
+      ...asked,
+      watch: asked.watch,
+      hasIdempotencyKey: key !== undefined,
+      attempt: {
+        method,
+        url: settings.baseUrl + path,
+        headers: headersOf(options, key, body !== undefined),
+        body,
+        fetch,
+        fetchOptions,
+        maxResponseBytes,
+        redact,
+      },
+      signal: options.signal,
+      timeoutMs: checkAmount('timeoutMs', given('timeoutMs'), 'milliseconds'),
+      totalTimeoutMs: checkAmount('totalTimeoutMs', given('totalTimeoutMs'), 'milliseconds'),
+      maxRetries: checkCount('maxRetries', given('maxRetries')),
+      isInFlight: false,
+      wasLost: false,
+      lastError: undefined,
     };
-    // Awaited, not only returned: one that has failed already would be unhandled for a moment, and workerd reports that.
-    if (totalTimeoutMs === 0) return await attempts(call.signal);
-    const timeoutError = () => outcome.timeoutError(totalTimeoutMs);
-    return await within({ signal: call.signal, timeoutMs: totalTimeoutMs, timeoutError }, attempts);
+  }
+
+  function idempotencyKey(option: boolean | string | undefined): string | undefined {
+    const setting = checkIdempotency(option ?? settings.idempotency);
+    if (typeof setting === 'string') return setting;
+    return setting ? newIdempotencyKey() : undefined;
+  }
+
+  /** The service's own headers come last: the caller's can't replace them. */
+  function headersOf({ headers }: RequestOptions, key: string | undefined, hasBody: boolean) {
+    return {
+      ...(userAgentValue !== undefined && { 'user-agent': userAgentValue }),
+      ...settings.headers,
+      ...(headers && checkHeaders(headers)),
+      ...(key !== undefined && { [HEADERS.idempotencyKey.toLowerCase()]: key }),
+      ...(hasBody && { 'content-type': 'application/json' }),
+      accept: 'application/json',
+      [HEADERS.apiKey.toLowerCase()]: settings.apiKey,
+    };
+  }
+
+  /** Makes attempts until one succeeds or no other may follow. */
+  function attempts<T>(call: Call<T>, signal: AbortSignal | undefined): Promise<Reply<T>> {
+    return pRetry((number) => attempt(call, number, signal), {
+      retries: call.maxRetries,
+      // p-retry's own waits don't know Retry-After; ours is in afterFailure.
+      minTimeout: 0,
+      ...(signal && { signal }),
+      onFailedAttempt: ({ error, attemptNumber: number, retriesLeft: left }) =>
+        afterFailure(call, error, { number, left }, signal),
+    });
+  }
+
+  async function attempt<T>(
+    call: Call<T>,
+    number: number,
+    signal: AbortSignal | undefined,
+  ): Promise<Reply<T>> {
+    const { method, path, timeoutMs } = call;
+    const turn = await limiter.turn(call.maxRetries === 0, signal);
+    let windows: readonly QuotaWindow[] = [];
+    try {
+      if (call.watch !== undefined) {
+        await call.watch.beforeSend();
+        signal?.throwIfAborted();
+      }
+      const event = { method, path, attempt: number };
+      reporter.request(event);
+      call.isInFlight = true;
+      const startedAt = clock.now();
+      const timeoutError = () =>
+        new TimeoutError(`No whole response within ${timeoutMs} ms`, {
+          outcome: 'unknown',
+          timeoutMs,
+        });
+      const response = await within({ signal, timeoutMs, timeoutError }, (attemptSignal) =>
+        send(call.attempt, attemptSignal),
+      );
+      const { status, headers, requestId } = response;
+      windows = parseRateLimit(headers);
+      const durationMs = clock.now() - startedAt;
+      reporter.response({ ...event, status, durationMs, requestId, quota: windows });
+      if (status < 200 || status > 299) throw readError(response, redact, clock.date());
+      const data = readData(response, call.read, redact);
+      return { data, retryAfterMs: parseRetryAfter(headers, clock.date()) };
+    } finally {
+      limiter.finish(turn, windows);
+    }
+  }
+
+  /** Waits before the next attempt, or throws what the call ends with. */
+  async function afterFailure(
+    call: Call<unknown>,
+    error: Error,
+    { number, left }: { number: number; left: number },
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
+    // Anything else is a defect, and no reason to try again.
+    if (!ShortlinkError.isInstance(error)) throw error;
+    const wasSent = call.isInFlight;
+    call.isInFlight = false;
+    call.lastError = error;
+    if (isOutcomeUnknown(error)) call.wasLost = true;
+    if (!call.wasLost) call.watch?.nothingDone();
+
+    const retryAfterMs = askedWaitMs(error);
+    const waitMs = retryWaitMs(error, number, random);
+    const isTooLong = retryAfterMs !== undefined && retryAfterMs > maxRetryAfterMs;
+    // A wait that this call doesn't accept is no pause for the others either: each of them would hang.
+    if (wasSent && !isTooLong && RateLimitError.isInstance(error)) {
+      limiter.pause(waitMs, retryAfterMs);
+    }
+    if (isTooLong || left === 0 || !isRetryable(error, call)) throw finalError(call, error);
+    const { method, path } = call;
+    reporter.retry({ method, path, attempt: number, error, waitMs });
+    await clock.delay(waitMs, signal);
   }
 
   return {
-    async request(request) {
-      try {
-        return await run(prepare(request));
-      } catch (error) {
-        // The reason of an abort is the caller's, whatever it is.
-        const isAbort = error === request.options?.signal?.reason;
-        if (!isAbort && ShortlinkError.isInstance(error)) recaptureStack(error);
-        throw error;
-      }
-    },
-    async load(part, signal) {
-      const both = async () => (await Promise.all([part(), loadAttempts()]))[0];
-      return await loadPart(both, { signal, timeoutMs, maxRetries }, parts);
+    request,
+    waitAfterFailedGet(error, failures) {
+      if (!isRetryable(error, { method: 'GET', hasIdempotencyKey: false })) return undefined;
+      if ((askedWaitMs(error) ?? 0) > maxRetryAfterMs) return undefined;
+      return retryWaitMs(error, failures, random);
     },
   };
+}
+
+/**
+ * The error that a call ends with, when its last attempt failed with this one. With an idempotency key an attempt may be
+ * lost and the next one refused: then the last error alone would say that nothing was created, which nobody knows.
+ */
+function finalError({ method, wasLost }: Call<unknown>, last: ShortlinkError): ShortlinkError {
+  const isSettled = !wasLost || isOutcomeUnknown(last) || settlesEarlierAttempts(last);
+  if (method === 'GET' || isSettled) return last;
+  const message = `An earlier attempt may have been carried out, and the last one failed: ${last.message}`;
+  return new ConnectionError(message, { outcome: 'unknown', cause: last });
+}
+
+function totalTimeout({ totalTimeoutMs, isInFlight, wasLost, lastError }: Call<unknown>) {
+  return new TimeoutError(`The call took longer than ${totalTimeoutMs} ms`, {
+    outcome: isInFlight || wasLost ? 'unknown' : 'not-sent',
+    timeoutMs: totalTimeoutMs,
+    cause: lastError,
+  });
+}
+
+/** A new key for one logical POST. Browsers have `randomUUID` only on https and localhost pages. */
+function newIdempotencyKey(): string {
+  if ('randomUUID' in crypto) return crypto.randomUUID();
+  const bytes = globalThis.crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }

@@ -1,13 +1,19 @@
-import { JobFailedError } from '../errors/job-failed-error.ts';
-import { JobTimeoutError } from '../errors/job-timeout-error.ts';
-import { TimeoutError } from '../errors/timeout-error.ts';
-import type { Clock } from '../http/clock.ts';
+import { TimeoutError } from '../errors/call-errors.ts';
+import { JobFailedError, JobTimeoutError } from '../errors/job-errors.ts';
+import type { Clock } from '../http/time.ts';
+import type { Reply, Transport } from '../http/transport.ts';
 import type { RequestOptions } from '../options.ts';
-import type { Job } from '../wire/job.ts';
-import { JOB_FAILURE_STATUSES } from '../wire/job-statuses.ts';
-import { type ExpectedJob, JobForecast } from './job-forecast.ts';
+import type { ProcessingBatch } from '../wire/batch.ts';
+import { JOB_FAILURE_STATUSES, type Job } from '../wire/job.ts';
 import type { WaitOptions } from './jobs.ts';
-import { firstPollDelay, nextPollDelay, type PollSample, remainingRange } from './poll-timing.ts';
+import {
+  firstPollDelay,
+  JobLengths,
+  MIN_POLL_INTERVAL_MS,
+  nextPollDelay,
+  type PollSample,
+  remainingRange,
+} from './poll-timing.ts';
 
 /** Longest wait for a job, in milliseconds, where the caller names none: one hour. */
 const DEFAULT_JOB_TIMEOUT_MS = 3_600_000;
@@ -15,105 +21,122 @@ const DEFAULT_JOB_TIMEOUT_MS = 3_600_000;
 /** Time for a poll that begins just before the deadline, in milliseconds. */
 const LAST_POLL_MS = 1_000;
 
-/** How long a job is not polled because the one before it is still running, while nothing is known of their length. */
-const MAX_UNTAUGHT_MS = 5_000;
+/** Accepted jobs that are remembered for a wait that may follow: enough for every batch in flight. */
+const MAX_REMEMBERED_JOBS = 1_000;
 
-/** How often a wait for the first poll looks whether another job has taught something, in milliseconds. */
-const LOOK_AGAIN_MS = 100;
+/** A job that a batch of this client became. */
+interface AcceptedJob {
+  acceptedAt: number;
+  total: number;
+  /** When the service wants the first poll, after the acceptance, where it says so. */
+  retryAfterMs: number | undefined;
+}
 
 /** Waits for the jobs of one client, each of which teaches how long the next one may take. */
 export class JobWaiter {
-  readonly #retrieve: (jobId: string, options: RequestOptions) => Promise<Job>;
+  readonly #poll: (jobId: string, options: RequestOptions) => Promise<Reply<Job>>;
+  readonly #waitAfterFailedGet: Transport['waitAfterFailedGet'];
   readonly #clock: Clock;
-  readonly #forecast: JobForecast;
+  readonly #lengths = new JobLengths();
+  readonly #accepted = new Map<string, AcceptedJob>();
 
-  constructor(retrieve: (jobId: string, options: RequestOptions) => Promise<Job>, clock: Clock) {
-    this.#retrieve = retrieve;
+  constructor(
+    poll: (jobId: string, options: RequestOptions) => Promise<Reply<Job>>,
+    { waitAfterFailedGet }: Pick<Transport, 'waitAfterFailedGet'>,
+    clock: Clock,
+  ) {
+    this.#poll = poll;
+    this.#waitAfterFailedGet = waitAfterFailedGet;
     this.#clock = clock;
-    this.#forecast = new JobForecast(clock);
+  }
+
+  /** A batch became a job: what is known of it times the first poll. */
+  accepted({ job_id, total }: ProcessingBatch, retryAfterMs: number | undefined): void {
+    const [oldest] = this.#accepted.keys();
+    if (this.#accepted.size >= MAX_REMEMBERED_JOBS && oldest !== undefined) {
+      this.#accepted.delete(oldest);
+    }
+    this.#accepted.set(job_id, { acceptedAt: this.#clock.now(), total, retryAfterMs });
   }
 
   /** See {@link Jobs.wait}. */
   async wait(jobId: string, options: WaitOptions): Promise<Job> {
-    const { signal, onProgress, total, timeoutMs = DEFAULT_JOB_TIMEOUT_MS } = options;
+    const { signal, onProgress, maxRetries, headers, timeoutMs = DEFAULT_JOB_TIMEOUT_MS } = options;
     const startedAt = this.#clock.now();
     const limitMs = timeoutMs === 0 ? Number.POSITIVE_INFINITY : timeoutMs;
-    const elapsedMs = () => this.#clock.now() - startedAt;
+    const leftMs = () => limitMs - (this.#clock.now() - startedAt);
 
-    const expected = total === undefined ? undefined : this.#forecast.begin(total);
+    const accepted = this.#accepted.get(jobId);
+    this.#accepted.delete(jobId);
+    const total = options.total ?? accepted?.total ?? 0;
+    const acceptedAt = accepted?.acceptedAt ?? startedAt;
+    const ageMs = () => this.#clock.now() - acceptedAt;
+
     const samples: PollSample[] = [];
-    let lastJob: Job | undefined;
-    let delayMs: number | undefined;
-    try {
-      await this.#untilFirstPoll(expected, elapsedMs, limitMs, signal);
-      for (;;) {
-        if (delayMs !== undefined) {
-          await this.#clock.delay(Math.max(0, Math.min(delayMs, limitMs - elapsedMs())), signal);
-        }
-        try {
-          lastJob = await this.#retrieve(jobId, {
-            signal,
-            maxRetries: options.maxRetries,
-            headers: options.headers,
-            totalTimeoutMs:
-              timeoutMs === 0 ? undefined : Math.max(LAST_POLL_MS, limitMs - elapsedMs()),
-          });
-        } catch (error) {
-          if (!TimeoutError.isInstance(error) || elapsedMs() < limitMs) throw error;
-          throw jobTimeout(jobId, timeoutMs, lastJob, error);
-        }
-        onProgress?.(lastJob);
+    let job: Job | undefined;
+    let failures = 0;
+    let isTimedByService = accepted?.retryAfterMs !== undefined;
+    let delayMs =
+      accepted?.retryAfterMs ??
+      firstPollDelay(total > 0 ? this.#lengths.expectedMs(total) : undefined);
+    delayMs -= ageMs();
 
-        if (lastJob.status === 'completed') {
-          if (expected !== undefined) learn(expected, samples, elapsedMs());
-          return lastJob;
-        }
-        if (isFailure(lastJob.status)) throw jobFailed(jobId, lastJob);
-        if (elapsedMs() >= limitMs) throw jobTimeout(jobId, timeoutMs, lastJob);
-        samples.push({ atMs: elapsedMs(), processed: lastJob.processed, total: lastJob.total });
-        delayMs = nextPollDelay(samples);
-      }
-    } finally {
-      expected?.end();
-    }
-  }
-
-  /** Waits until the first poll is due. What other jobs teach meanwhile moves it. */
-  async #untilFirstPoll(
-    job: ExpectedJob | undefined,
-    elapsedMs: () => number,
-    limitMs: number,
-    signal: AbortSignal | undefined,
-  ): Promise<void> {
     for (;;) {
-      const dueMs = job === undefined ? firstPollDelay(undefined) : firstPollTime(job);
-      const leftMs = Math.min(dueMs, limitMs) - elapsedMs();
-      // A wait of less than a clock's smallest step would never end.
-      if (leftMs < 1) return;
-      await this.#clock.delay(Math.min(leftMs, LOOK_AGAIN_MS), signal);
+      await this.#clock.delay(Math.max(0, Math.min(delayMs, leftMs())), signal);
+      const totalTimeoutMs = timeoutMs === 0 ? undefined : Math.max(LAST_POLL_MS, leftMs());
+      try {
+        const reply = await this.#poll(jobId, { signal, maxRetries, headers, totalTimeoutMs });
+        job = reply.data;
+        failures = 0;
+        if (reply.retryAfterMs !== undefined) isTimedByService = true;
+        delayMs = Math.max(MIN_POLL_INTERVAL_MS, reply.retryAfterMs ?? 0);
+        samples.push({ atMs: ageMs(), processed: job.processed, total: job.total || total });
+        if (reply.retryAfterMs === undefined) delayMs = nextPollDelay(samples);
+      } catch (error) {
+        if (signal?.aborted) throw error;
+        const isLate = leftMs() <= 0;
+        failures += 1;
+        const waitMs = this.#waitAfterFailedGet(error, failures);
+        if (isLate && (waitMs !== undefined || TimeoutError.isInstance(error))) {
+          throw jobTimeout(jobId, timeoutMs, job, error);
+        }
+        // A failure that may pass is no news about the job.
+        if (waitMs === undefined) throw error;
+        delayMs = waitMs;
+        continue;
+      }
+      onProgress?.(job);
+      const end = endOf(job, total);
+      if (end === 'failed') throw jobFailed(jobId, job);
+      if (end === 'completed') {
+        if (!isTimedByService) this.#learn(total, samples.slice(0, -1), ageMs());
+        return job;
+      }
+      if (leftMs() <= 0) throw jobTimeout(jobId, timeoutMs, job);
     }
   }
-}
 
-/** When a job is to be polled for the first time, as far as it is known now. */
-function firstPollTime(job: ExpectedJob): number {
-  const { beganMs, expectedMs, expectedEndMs } = job;
-  if (beganMs !== undefined) return beganMs + firstPollDelay(expectedMs);
-  return expectedEndMs === undefined ? MAX_UNTAUGHT_MS : firstPollDelay(expectedEndMs);
-}
-
-function learn(expected: ExpectedJob, samples: readonly PollSample[], seenMs: number): void {
-  const last = samples.at(-1);
-  if (last === undefined) {
-    expected.completeAtFirstPoll(seenMs);
-    return;
+  #learn(total: number, before: readonly PollSample[], seenMs: number): void {
+    const last = before.at(-1);
+    if (last === undefined) {
+      this.#lengths.completeAtFirstPoll(total, seenMs);
+      return;
+    }
+    const endMs = last.atMs + (remainingRange(before)?.longest ?? Number.POSITIVE_INFINITY);
+    this.#lengths.measured(total, Math.min(seenMs, endMs));
   }
-  const endMs = last.atMs + (remainingRange(samples)?.longest ?? Number.POSITIVE_INFINITY);
-  expected.measured(Math.min(seenMs, endMs));
 }
 
-function isFailure(status: string): boolean {
-  return JOB_FAILURE_STATUSES.some((failure) => failure === status);
+/** A service may have any word for a job that is done: with all of its results it is. */
+function endOf(
+  { status, total, results }: Job,
+  submitted: number,
+): 'completed' | 'failed' | undefined {
+  const word = status.toLowerCase();
+  if (word === 'completed') return 'completed';
+  if (JOB_FAILURE_STATUSES.some((failure) => failure === word)) return 'failed';
+  const expected = total || submitted;
+  return expected > 0 && results.length >= expected ? 'completed' : undefined;
 }
 
 function progressOf(job: Job): string {
@@ -133,9 +156,9 @@ function jobTimeout(
   job: Job | undefined,
   cause?: unknown,
 ): JobTimeoutError {
-  const seen = job === undefined ? 'no poll was answered' : progressOf(job);
+  const seen = job === undefined ? 'no poll succeeded' : progressOf(job);
   return new JobTimeoutError(
-    `Job ${jobId} is not done after ${timeoutMs} ms; ${seen}. It goes on: wait for it again by its id`,
+    `Job ${jobId} is not done after ${timeoutMs} ms; ${seen}. It continues: wait for it again by its id`,
     { jobId, timeoutMs, job, cause },
   );
 }

@@ -1,15 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { FakeClock, InstantClock, settle } from '../../test/fake-clock.ts';
-import { ConnectionError } from '../errors/connection-error.ts';
-import { createApiError } from '../errors/create-api-error.ts';
-import { TimeoutError } from '../errors/timeout-error.ts';
-import { ANSWER_SCHEMAS, type Answers } from '../http/answers.ts';
-import type { Clock } from '../http/clock.ts';
-import type { TransportRequest } from '../http/transport.ts';
+import { makeClient } from '../../test/make-client.ts';
+import { createApiError } from '../errors/api-errors.ts';
+import { ConnectionError, TimeoutError } from '../errors/call-errors.ts';
+import type { Clock } from '../http/time.ts';
+import type { Transport } from '../http/transport.ts';
 import type { RequestOptions } from '../options.ts';
 import type { Job } from '../wire/job.ts';
-// Loaded here, so that no test with a clock that stands still has to wait for the disk.
-import './batch-work.ts';
 import { Jobs } from './jobs.ts';
 
 const JOB_ID = '0190a0b0-0000-7000-8000-000000000001';
@@ -18,23 +15,25 @@ function job(status: string, processed = 0, total = 10): Job {
   return { id: JOB_ID, status, total, processed, results: [] };
 }
 
-/** Jobs over a transport that answers by what `answer` says of the time. */
+/** Jobs over a transport that responds by what `answer` says of the time. */
 function makeJobs(clock: Clock, answer: (nowMs: number, poll: number) => Job) {
   const polls: { atMs: number; path: string; options: RequestOptions | undefined }[] = [];
-  const transport = {
-    load: <T>(part: () => Promise<T>) => part(),
-    request: async <Name extends keyof Answers>({
-      path,
-      answer: name,
-      options,
-    }: TransportRequest<Name>): Promise<Answers[Name]> => {
+  const { waitAfterFailedGet } = makeClient({}, { clock }).transport;
+  let retryAfterMs: number | undefined;
+  const transport: Transport = {
+    waitAfterFailedGet,
+    request: async ({ path, read, options }) => {
       polls.push({ atMs: clock.now(), path, options });
-      const parsed = ANSWER_SCHEMAS[name].safeParse(answer(clock.now(), polls.length));
-      if (!parsed.success) throw new Error('the fake answered something else');
-      return parsed.data;
+      const result = read(answer(clock.now(), polls.length), 200);
+      if ('missing' in result) throw new Error('the fake sent something else');
+      return { data: result.data, retryAfterMs };
     },
   };
-  return { jobs: new Jobs(transport, clock), polls };
+  /** From now on the responses carry `Retry-After`. */
+  const askForPollAfter = (ms: number | undefined) => {
+    retryAfterMs = ms;
+  };
+  return { jobs: new Jobs(transport, clock), polls, askForPollAfter };
 }
 
 /** A job that begins at `startMs` and works evenly for `lengthMs`. */
@@ -48,15 +47,29 @@ const steady =
 describe('jobs.retrieve', () => {
   it('asks for the job once', async () => {
     const { jobs, polls } = makeJobs(new InstantClock(), () => job('processing', 3));
-    expect(await jobs.retrieve('a/b', { maxRetries: 1 })).toMatchObject({ processed: 3 });
-    expect(polls).toEqual([{ atMs: 0, path: '/api/v1/jobs/a%2Fb', options: { maxRetries: 1 } }]);
+    expect(await jobs.retrieve('a?b', { maxRetries: 1 })).toMatchObject({ processed: 3 });
+    expect(polls).toEqual([{ atMs: 0, path: '/api/v1/jobs/a%3Fb', options: { maxRetries: 1 } }]);
   });
 
-  it('refuses an empty id', async () => {
-    const { jobs, polls } = makeJobs(new InstantClock(), () => job('processing'));
-    await expect(jobs.retrieve('')).rejects.toMatchObject({ name: 'InvalidOptionError' });
-    expect(polls).toEqual([]);
-  });
+  it.each(['', '.', '..', 'a/b', '../usage', 'a\\b', 'a\nb', '\ud800', 'x\udfff'])(
+    'refuses the id %j, before anything is sent',
+    async (id) => {
+      const { jobs, polls } = makeJobs(new InstantClock(), () => job('processing'));
+      const error = { name: 'InvalidOptionError', option: 'jobId' };
+      await expect(jobs.retrieve(id)).rejects.toMatchObject(error);
+      await expect(jobs.wait(id)).rejects.toMatchObject(error);
+      expect(polls).toEqual([]);
+    },
+  );
+
+  it.each(['0190a0b0-0000-7000-8000-000000000001', '7', '...', 'a..b', 'job:1', 'ü', '😀'])(
+    'takes the id %j',
+    async (id) => {
+      const { jobs, polls } = makeJobs(new InstantClock(), () => job('processing'));
+      await jobs.retrieve(id);
+      expect(polls[0]?.path).toBe(`/api/v1/jobs/${encodeURIComponent(id)}`);
+    },
+  );
 });
 
 describe('jobs.wait', () => {
@@ -83,7 +96,7 @@ describe('jobs.wait', () => {
     await waiting;
   });
 
-  it('tells every answer, the last one too', async () => {
+  it('shows every poll, the last one too', async () => {
     const seen: number[] = [];
     const { jobs } = makeJobs(new InstantClock(), steady(1000));
     await jobs.wait(JOB_ID, { onProgress: ({ processed }) => seen.push(processed) });
@@ -92,7 +105,7 @@ describe('jobs.wait', () => {
     expect(seen).toEqual(seen.toSorted((a, b) => a - b));
   });
 
-  it('goes on polling a status it does not know, and does not spin', async () => {
+  it('keeps polling a status it does not know, and does not spin', async () => {
     const { jobs, polls } = makeJobs(new InstantClock(), (nowMs) =>
       nowMs < 5000 ? job('queued') : job('completed', 10),
     );
@@ -101,16 +114,19 @@ describe('jobs.wait', () => {
     expect(polls.at(-1)?.atMs).toBeLessThanOrEqual(1.65 * 5000 + 500);
   });
 
-  it.each(['failed', 'cancelled', 'error'])('ends with JobFailedError on %s', async (status) => {
-    const { jobs, polls } = makeJobs(new InstantClock(), () => job(status, 4));
-    await expect(jobs.wait(JOB_ID)).rejects.toMatchObject({
-      name: 'JobFailedError',
-      jobId: JOB_ID,
-      job: { processed: 4 },
-      message: `Job ${JOB_ID} ended as "${status}"; 4 of 10 links were processed`,
-    });
-    expect(polls).toHaveLength(1);
-  });
+  it.each(['failed', 'cancelled', 'canceled', 'error', 'expired', 'FAILED'])(
+    'ends with JobFailedError on %s',
+    async (status) => {
+      const { jobs, polls } = makeJobs(new InstantClock(), () => job(status, 4));
+      await expect(jobs.wait(JOB_ID)).rejects.toMatchObject({
+        name: 'JobFailedError',
+        jobId: JOB_ID,
+        job: { processed: 4 },
+        message: `Job ${JOB_ID} ended as "${status}"; 4 of 10 links were processed`,
+      });
+      expect(polls).toHaveLength(1);
+    },
+  );
 
   it('returns a completed job as it is even where not all links were processed', async () => {
     const { jobs, polls } = makeJobs(new InstantClock(), () => job('completed', 4));
@@ -152,33 +168,112 @@ describe('jobs.wait', () => {
     expect(polls.at(-1)?.options?.totalTimeoutMs).toBe(1000);
   });
 
-  it('turns a poll that runs into the deadline into JobTimeoutError, and no other timeout', async () => {
+  it('turns a poll that runs into the deadline into JobTimeoutError', async () => {
     const clock = new InstantClock();
     const timeout = new TimeoutError('slow', { outcome: 'unknown', timeoutMs: 1 });
-    let answerAfterMs = 0;
     const { jobs } = makeJobs(clock, () => {
-      void clock.delay(answerAfterMs);
+      void clock.delay(4850);
       throw timeout;
     });
-    await expect(jobs.wait(JOB_ID, { timeoutMs: 5000 })).rejects.toBe(timeout);
-    answerAfterMs = 4850;
     await expect(jobs.wait(JOB_ID, { timeoutMs: 5000 })).rejects.toMatchObject({
       name: 'JobTimeoutError',
       cause: timeout,
       job: undefined,
-      message: expect.stringContaining('no poll was answered'),
+      message: expect.stringContaining('no poll succeeded'),
+    });
+  });
+
+  const PASSING = [
+    ...[408, 500, 502, 503, 504, 520, 522, 524, 529].map((status) =>
+      createApiError({ message: `failed with ${status}`, status, headers: new Headers() }),
+    ),
+    createApiError({ message: 'wait', status: 429, headers: new Headers(), retryAfterMs: 20_000 }),
+    new ConnectionError('lost', { outcome: 'unknown' }),
+    new TimeoutError('slow', { outcome: 'unknown', timeoutMs: 1 }),
+  ];
+
+  it.each(PASSING)('survives a minute of polls that fail with: $message', async (error) => {
+    const clock = new InstantClock();
+    const { jobs, polls } = makeJobs(clock, (nowMs) => {
+      if (nowMs > 1000 && nowMs < 61_000) throw error;
+      return job(nowMs < 61_000 ? 'processing' : 'completed', 3);
+    });
+    await expect(jobs.wait(JOB_ID)).resolves.toMatchObject({ status: 'completed' });
+    // With backoff: a minute takes few polls, and the end of the trouble is seen soon.
+    expect(polls.length).toBeLessThanOrEqual(16);
+    expect(clock.now()).toBeLessThanOrEqual(61_000 + 30_000);
+  });
+
+  it('says at its deadline why the last polls failed, and what was known before', async () => {
+    const lost = new ConnectionError('lost', { outcome: 'unknown' });
+    const { jobs } = makeJobs(new InstantClock(), (nowMs) => {
+      if (nowMs > 1000) throw lost;
+      return job('processing', 4);
+    });
+    await expect(jobs.wait(JOB_ID, { timeoutMs: 60_000 })).rejects.toMatchObject({
+      name: 'JobTimeoutError',
+      cause: lost,
+      job: { processed: 4 },
     });
   });
 
   it.each([
-    ['404', createApiError({ message: 'no such job', status: 404, headers: new Headers() })],
-    ['a lost poll', new ConnectionError('lost', { outcome: 'unknown' })],
-  ])('passes the error of %s on, once the transport gave up on it', async (_, error) => {
+    [404, undefined],
+    [401, undefined],
+    [501, undefined],
+    [429, 90_001],
+  ])('ends at once with a %i that will not pass', async (status, retryAfterMs) => {
+    const headers = new Headers();
+    const error = createApiError({ message: 'no', status, headers, retryAfterMs });
     const { jobs, polls } = makeJobs(new InstantClock(), () => {
       throw error;
     });
     await expect(jobs.wait(JOB_ID)).rejects.toBe(error);
     expect(polls).toHaveLength(1);
+  });
+
+  it('takes a job with all of its results for done, whatever its status', async () => {
+    const results = [{ target_url: 'a', code: 'c', short_url: 's' }];
+    const { jobs, polls } = makeJobs(new InstantClock(), () => ({
+      ...job('finished', 1, 1),
+      results,
+    }));
+    expect(await jobs.wait(JOB_ID)).toMatchObject({ status: 'finished', results });
+    expect(polls).toHaveLength(1);
+  });
+
+  it('polls when the service asks for it, and not a millisecond before', async () => {
+    const clock = new FakeClock();
+    const { jobs, polls, askForPollAfter } = makeJobs(clock, (_, poll) =>
+      job(poll < 3 ? 'processing' : 'completed', 10),
+    );
+    jobs.accepted({ status: 'processing', job_id: JOB_ID, total: 10 }, 7000);
+    askForPollAfter(3000);
+    const waiting = jobs.wait(JOB_ID);
+    await clock.advance(6999);
+    expect(polls).toHaveLength(0);
+    await clock.advance(1);
+    expect(polls).toHaveLength(1);
+    await clock.advance(2999);
+    expect(polls).toHaveLength(1);
+    await clock.advance(1);
+    expect(polls).toHaveLength(2);
+    await clock.advance(3000);
+    await expect(waiting).resolves.toMatchObject({ status: 'completed' });
+    expect(polls).toHaveLength(3);
+  });
+
+  it('counts the first wait from the acceptance, and spins on no Retry-After of 0', async () => {
+    const clock = new InstantClock();
+    const { jobs, polls, askForPollAfter } = makeJobs(clock, (nowMs) =>
+      job(nowMs < 12_000 ? 'processing' : 'completed'),
+    );
+    jobs.accepted({ status: 'processing', job_id: JOB_ID, total: 10 }, 7000);
+    askForPollAfter(0);
+    await clock.delay(10_000);
+    await jobs.wait(JOB_ID);
+    expect(polls[0]?.atMs).toBe(10_000);
+    expect(polls.length).toBeLessThanOrEqual(11);
   });
 
   it('ends at once with the reason of an abort, without another poll', async () => {
@@ -195,7 +290,7 @@ describe('jobs.wait', () => {
     expect(polls[0]?.options?.signal).toBe(controller.signal);
   });
 
-  it('passes on maxRetries and headers, but not its own deadline as that of an attempt', async () => {
+  it('hands maxRetries and headers to each poll, but not its own deadline as that of an attempt', async () => {
     const { jobs, polls } = makeJobs(new InstantClock(), () => job('completed'));
     await jobs.wait(JOB_ID, { maxRetries: 2, headers: { a: 'b' }, timeoutMs: 7000 });
     expect(polls[0]?.options).toMatchObject({ maxRetries: 2, headers: { a: 'b' } });
@@ -223,5 +318,20 @@ describe('jobs.wait', () => {
     }
     expect(Math.max(...perJob.slice(1))).toBeLessThanOrEqual(2);
     expect(perJob.slice(1).filter((polled) => polled === 1).length).toBeGreaterThanOrEqual(9);
+  });
+
+  it('knows the number of links of a batch of its own', async () => {
+    const clock = new InstantClock();
+    let startMs = 0;
+    const { jobs, polls } = makeJobs(clock, (nowMs) => steady(3000, startMs)(nowMs));
+    const perJob: number[] = [];
+    for (let i = 0; i < 10; i += 1) {
+      startMs = clock.now();
+      const before = polls.length;
+      jobs.accepted({ status: 'processing', job_id: JOB_ID, total: 10_000 }, undefined);
+      await jobs.wait(JOB_ID);
+      perJob.push(polls.length - before);
+    }
+    expect(Math.max(...perJob.slice(1))).toBeLessThanOrEqual(2);
   });
 });

@@ -2,11 +2,22 @@ import { batchJson } from '../bulk/batch-json.ts';
 import { createMany } from '../bulk/create-many.ts';
 import type { CreateManyDeps } from '../bulk/run-context.ts';
 import type { BulkItems, BulkSource, CreateManyOptions } from '../bulk/types.ts';
-import type { AttemptWatch } from '../http/attempt-watch.ts';
-import type { Transport } from '../http/transport.ts';
+import { InvalidOptionError } from '../errors/call-errors.ts';
+import type { AttemptWatch, Transport } from '../http/transport.ts';
 import type { RequestOptions } from '../options.ts';
-import type { BatchAnswer, BatchLinkInput, CreateBatchBody } from '../wire/batch.ts';
-import type { CreateLinkBody, Link } from '../wire/link.ts';
+import {
+  type BatchAnswer,
+  type BatchLinkInput,
+  type CreateBatchBody,
+  readBatch,
+} from '../wire/batch.ts';
+import {
+  type CreateLinkBody,
+  type Link,
+  type LinkCopy,
+  pickLinkFields,
+  readLink,
+} from '../wire/link.ts';
 import { ROUTES } from '../wire/routes.ts';
 import type { Jobs } from './jobs.ts';
 
@@ -21,7 +32,8 @@ export class Links {
   }
 
   /**
-   * Creates one short link.
+   * Creates one short link. Exactly the fields of {@link CreateLinkBody} are sent, so that a link of another account, or a
+   * row of your own, may be given as it is.
    *
    * @example
    * const link = await shortlink.links.create({ target_url: 'https://example.com/docs', tags: ['docs'] });
@@ -31,20 +43,21 @@ export class Links {
    * @throws PlanLimitError when the plan's number of links is reached
    * @throws ConnectionError or TimeoutError with `outcome: 'unknown'` when the link may or may not have been created
    */
-  async create(link: CreateLinkBody, options?: RequestOptions): Promise<Link> {
-    return await this.#transport.request({
+  async create(link: CreateLinkBody | LinkCopy, options?: RequestOptions): Promise<Link> {
+    const { data } = await this.#transport.request({
       method: 'POST',
       path: ROUTES.links,
-      body: JSON.stringify(link),
-      answer: 'link',
+      body: toJson('link', () => pickLinkFields(link)),
+      read: readLink,
       options,
     });
+    return { ...data, target_url: data.target_url || link.target_url };
   }
 
   /**
-   * Creates up to 10,000 links in one request. 100 or fewer are answered at once (`status: 'completed'`); more become a
-   * job (`status: 'processing'`), to be awaited with `jobs.wait(batch.job_id)`. For more links than one request or the
-   * plan takes, see {@link Links.createMany}.
+   * Creates up to 10,000 links in one request. 100 or fewer are created at once (`status: 'completed'`); more become a
+   * job (`status: 'processing'`), which `jobs.wait(batch.job_id)` waits for. For more links than one request or the plan
+   * takes, see {@link Links.createMany}.
    *
    * @example
    * const batch = await shortlink.links.createBatch({ links });
@@ -55,7 +68,11 @@ export class Links {
    * @throws ConnectionError or TimeoutError with `outcome: 'unknown'` when the links may or may not have been created
    */
   async createBatch(batch: CreateBatchBody, options?: RequestOptions): Promise<BatchAnswer> {
-    return await this.#postBatch(JSON.stringify(batch), options);
+    const body = toJson('batch', () => ({
+      domain_id: batch.domain_id,
+      links: batch.links.map((link) => pickLinkFields(link)),
+    }));
+    return await this.#postBatch(body, batch, options);
   }
 
   /**
@@ -78,26 +95,51 @@ export class Links {
     options?: CreateManyOptions,
   ): BulkItems<T> {
     const deps: CreateManyDeps = {
-      createBatch: async (batch, requestOptions, watch) =>
-        await this.#postBatch(batchJson(batch), requestOptions, watch),
+      createBatch: async (batch, requestOptions, watch) => {
+        const body = toJson('link', () => batch, batchJson);
+        return await this.#postBatch(body, batch, requestOptions, watch);
+      },
       waitForJob: (jobId, waitOptions) => this.#jobs.wait(jobId, waitOptions),
-      loadRun: (signal) => this.#transport.load(() => import('./batch-work.ts'), signal),
     };
     return createMany(deps, source, options);
   }
 
-  #postBatch(
+  async #postBatch(
     body: string,
+    { links }: CreateBatchBody,
     options: RequestOptions | undefined,
     watch?: AttemptWatch,
   ): Promise<BatchAnswer> {
-    return this.#transport.request({
+    const { data, retryAfterMs } = await this.#transport.request({
       method: 'POST',
       path: ROUTES.linksBatch,
       body,
-      answer: 'batch',
+      read: readBatch,
       options,
       watch,
     });
+    if (data.status === 'completed') return data;
+    const batch = { ...data, total: data.total || links.length };
+    this.#jobs.accepted(batch, retryAfterMs);
+    return batch;
+  }
+}
+
+/**
+ * The JSON of what is sent.
+ *
+ * @throws InvalidOptionError for what has none, such as a BigInt, or a field whose getter throws: nothing was sent
+ */
+function toJson<T>(
+  option: string,
+  make: () => T,
+  stringify: (value: T) => string = JSON.stringify,
+): string {
+  try {
+    return stringify(make());
+  } catch (error) {
+    const invalid = new InvalidOptionError(option, `data that JSON can hold (${String(error)})`);
+    invalid.cause = error;
+    throw invalid;
   }
 }

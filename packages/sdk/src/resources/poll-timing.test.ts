@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import {
   FIRST_POLL_MS,
   firstPollDelay,
+  JobLengths,
   MAX_POLL_INTERVAL_MS,
   MIN_POLL_INTERVAL_MS,
   nextPollDelay,
@@ -165,5 +166,58 @@ describe('polling a job of 10,000 links', () => {
         expect(polls).toBeLessThanOrEqual(11);
       }),
     );
+  });
+});
+
+/** Runs jobs of one length one after the other, and tells how many polls each took at least. */
+function pollsOf(lengths: JobLengths, lengthMs: number, jobs: number, total = 10_000): number[] {
+  return Array.from({ length: jobs }, () => {
+    const firstAt = firstPollDelay(lengths.expectedMs(total));
+    if (firstAt >= lengthMs) {
+      lengths.completeAtFirstPoll(total, firstAt);
+      return 1;
+    }
+    lengths.measured(total, lengthMs);
+    return 2;
+  });
+}
+
+describe('JobLengths', () => {
+  it('knows nothing at first, then scales with the number of links', () => {
+    const lengths = new JobLengths();
+    expect(lengths.expectedMs(100)).toBeUndefined();
+    lengths.measured(10_000, 2000);
+    expect(lengths.expectedMs(5_000)).toBe(1000);
+  });
+
+  it('needs at most two polls per job of a steady service, and mostly one', () => {
+    const lengths = new JobLengths();
+    lengths.measured(10_000, 3000);
+    const polls = pollsOf(lengths, 3000, 30);
+    expect(Math.max(...polls)).toBe(2);
+    expect(polls.reduce((a, b) => a + b)).toBeLessThanOrEqual(46);
+  });
+
+  it('catches up with a service that became ten times faster in six jobs', () => {
+    const lengths = new JobLengths();
+    lengths.measured(10_000, 20_000);
+    pollsOf(lengths, 2000, 6);
+    expect(lengths.expectedMs(10_000)).toBeLessThan(2 * 2000);
+  });
+
+  it('takes the time of a first job that was complete at its first poll for the most it can be', () => {
+    const lengths = new JobLengths();
+    lengths.completeAtFirstPoll(1000, 200);
+    expect(lengths.expectedMs(1000)).toBeLessThan(200);
+    lengths.completeAtFirstPoll(1000, 50);
+    expect(lengths.expectedMs(1000)).toBeLessThanOrEqual(50);
+  });
+
+  it('learns nothing from a job without links', () => {
+    const lengths = new JobLengths();
+    lengths.measured(0, 100);
+    lengths.completeAtFirstPoll(0, 100);
+    lengths.measured(10, Number.NaN);
+    expect(lengths.expectedMs(10)).toBeUndefined();
   });
 });

@@ -116,3 +116,42 @@ function greatestCommonDivisor(a: number, b: number): number {
 function bounded(delayMs: number): number {
   return Math.min(MAX_POLL_INTERVAL_MS, Math.max(MIN_POLL_INTERVAL_MS, delayMs));
 }
+
+/** How much an expected length is lowered after a job was seen complete by its first poll. */
+const FIRST_LOWERING = 0.1;
+const MAX_LOWERING = 0.5;
+
+/**
+ * What the jobs of one client teach about the length of the next one, from its acceptance to its end, so that its first
+ * poll lands near the end: polls count against the plan's quota.
+ *
+ * A job that is complete at its first poll shows only that the expected length was not too short. The length is then
+ * lowered, a little at first and twice as much each time in a row, until a poll comes too early and measures again: a
+ * steady service costs three polls for two jobs, one that became ten times faster is caught up with in six jobs. As long
+ * as nothing was ever measured it is halved.
+ */
+export class JobLengths {
+  #msPerLink: number | undefined;
+  #lowering = MAX_LOWERING;
+
+  /** Expected length of a job of `total` links in milliseconds, or undefined before any job was seen to end. */
+  expectedMs(total: number): number | undefined {
+    return this.#msPerLink === undefined ? undefined : this.#msPerLink * total;
+  }
+
+  /** A job was seen incomplete and later complete: it took about `lengthMs`. */
+  measured(total: number, lengthMs: number): void {
+    if (!(total > 0) || !(lengthMs >= 0)) return;
+    this.#msPerLink = lengthMs / total;
+    this.#lowering = FIRST_LOWERING;
+  }
+
+  /** A job was complete at its first poll, `seenMs` after it was accepted. */
+  completeAtFirstPoll(total: number, seenMs: number): void {
+    if (!(total > 0)) return;
+    const upperBound = seenMs / total;
+    const lowered = (this.#msPerLink ?? upperBound) * (1 - this.#lowering);
+    this.#msPerLink = Math.min(upperBound, lowered);
+    this.#lowering = Math.min(MAX_LOWERING, this.#lowering * 2);
+  }
+}

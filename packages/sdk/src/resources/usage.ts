@@ -1,7 +1,7 @@
 import type { Transport } from '../http/transport.ts';
 import type { RequestOptions } from '../options.ts';
 import { ROUTES } from '../wire/routes.ts';
-import type { Usage } from '../wire/usage.ts';
+import { readUsage, type Usage } from '../wire/usage.ts';
 
 /** What the account uses of its plan: `shortlink.usage`. */
 export class UsageResource {
@@ -12,17 +12,18 @@ export class UsageResource {
   }
 
   /**
-   * Plan, limits and current use of the account, and use per API key. An addition of the reference server (spec, rule 4,
-   * has the figures in its analytics view only): other deployments answer 404. It counts against no quota.
+   * Plan, limits and current use of the account, and use per API key. An addition of the reference server: other services
+   * respond with 404. It counts against no quota.
    *
    * @throws NotFoundError where the service has no such endpoint
    */
-  retrieve(options?: RequestOptions): Promise<Usage> {
-    return this.#transport.request({
+  async retrieve(options?: RequestOptions): Promise<Usage> {
+    const { data } = await this.#transport.request({
       method: 'GET',
       path: ROUTES.usage,
-      answer: 'usage',
+      read: readUsage,
       options,
     });
+    return data;
   }
 }

@@ -1,10 +1,11 @@
 import * as z from 'zod/mini';
+import { number, type Read, readWith, requiredText } from './lenient.ts';
 import type { CreateLinkBody } from './link.ts';
 
-/** One entry of a batch (spec, "create many links"); `redirect_type` is an addition (DESIGN section 2). */
+/** One entry of a batch. */
 export type BatchLinkInput = CreateLinkBody;
 
-/** Body of `POST /api/v1/links/batch` (spec, "create many links"). */
+/** Body of `POST /api/v1/links/batch`. */
 export interface CreateBatchBody {
   /** Default domain for all links of the request; an entry's own `domain_id` wins. */
   domain_id?: string | undefined;
@@ -13,8 +14,8 @@ export interface CreateBatchBody {
 }
 
 /**
- * One created link in `results` (spec, "Batch result item"). `error` is not in the spec: some deployments send it,
- * empty on success, and then `code` and `short_url` may be missing from a failed item (DESIGN section 3).
+ * One entry of `results`. The documented service sends `target_url`, `code` and `short_url`; some services send `error`
+ * as well, and then `code` and `short_url` may be missing from a failed item.
  */
 export const batchResultItemSchema = z.looseObject({
   target_url: z.string(),
@@ -23,72 +24,112 @@ export const batchResultItemSchema = z.looseObject({
   error: z.optional(z.nullable(z.string())),
 });
 
-/** One entry of `results`, in the order of `links`. */
+/** One entry of `results`, in the order of `links`. What a service leaves out, or sends as null, is as if not sent. */
 export interface BatchResultItem {
-  /** Destination URL, as sent. */
+  /** Destination URL. @default '' where the service doesn't repeat it */
   target_url: string;
-  /** Short code. Missing only where the service reports this item's failure in `error`. */
+  /** Short code, not empty. Missing where the link was not created. */
   code?: string | undefined;
-  /** Absolute short URL. Missing only where the service reports this item's failure in `error`. */
+  /** Absolute short URL, not empty. Missing where the link was not created. */
   short_url?: string | undefined;
-  /** Why this item failed; absent, `null` or empty when it was created. Not in the spec; some deployments send it. */
+  /** Why this item failed; absent, `null` or empty when it was created. Not every service sends it. */
   error?: string | null | undefined;
 }
 
 /**
- * Whether a value is what the schema takes, for arrays of thousands of items: a schema copies each of them, and costs as much as
- * parsing the JSON. One that is not goes to the schema, which says what is wrong.
+ * Reads `results`. Each item is read by itself, so an odd one takes nothing from the others: what can't be read of it is
+ * left out. A list of thousands that is as documented is returned as it is, since to copy it costs as much as to parse
+ * its JSON.
  */
-export function areResultItems(value: unknown): value is BatchResultItem[] {
-  return Array.isArray(value) && value.every(isResultItem);
+export function readResults(value: unknown): BatchResultItem[] {
+  if (!Array.isArray(value)) return [];
+  return value.every(isResultItem) ? value : value.map(readResultItem);
 }
 
 function isResultItem(item: unknown): item is BatchResultItem {
   if (typeof item !== 'object' || item === null) return false;
-  const { target_url, code, short_url, error }: { [Field in keyof BatchResultItem]?: unknown } =
-    item;
+  const { target_url, code, short_url, error }: Fields = item;
   return (
     typeof target_url === 'string' &&
-    isOptionalString(code) &&
-    isOptionalString(short_url) &&
-    (error === null || isOptionalString(error))
+    isOptionalText(code) &&
+    isOptionalText(short_url) &&
+    (error === null || error === '' || isOptionalText(error))
   );
 }
 
-function isOptionalString(value: unknown): boolean {
-  return value === undefined || typeof value === 'string';
+type Fields = { readonly [Field in keyof BatchResultItem]?: unknown };
+
+function isOptionalText(value: unknown): boolean {
+  return value === undefined || (typeof value === 'string' && value !== '');
 }
 
-/** 200: the batch was small enough to be answered at once (spec, 100 links or fewer). */
+function readResultItem(item: unknown): BatchResultItem {
+  if (typeof item !== 'object' || item === null) return { target_url: '' };
+  const { target_url, code, short_url, error, ...others }: Fields = item;
+  return {
+    ...others,
+    target_url: readText(target_url) ?? '',
+    code: readText(code),
+    short_url: readText(short_url),
+    error: readReason(error),
+  };
+}
+
+function readText(value: unknown): string | undefined {
+  if (typeof value === 'number') return String(value);
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+/** Why an item failed. Some services send an object or a list of reasons instead of a text, or `false` for none. */
+function readReason(error: unknown): string | undefined {
+  if (typeof error !== 'object' || error === null)
+    return error === false ? undefined : readText(error);
+  const { message }: { message?: unknown } = error;
+  return readText(message) ?? JSON.stringify(error);
+}
+
+/** 200: the batch was small enough to be carried out at once. */
 export const completedBatchSchema = z.looseObject({
   status: z.literal('completed'),
   total: z.number(),
   results: z.array(batchResultItemSchema),
 });
 
-/** 202: the batch became a job (spec, more than 100 links). */
+/** 202: the batch became a job. */
 export const processingBatchSchema = z.looseObject({
   status: z.literal('processing'),
   job_id: z.string(),
   total: z.number(),
 });
 
-/**
- * Both answers of the batch endpoint, told apart by `status`. Not zod's own union of the two: that would be 12% of this
- * entry point's size.
- */
-export const batchAnswerSchema = {
-  safeParse(value: unknown) {
-    const result = processingBatchSchema.safeParse(value);
-    const isOther = !result.success && result.error.issues.some(({ path }) => path[0] === 'status');
-    return isOther ? completedBatchSchema.safeParse(value) : result;
-  },
-};
+const acceptedSchema = z.looseObject({ job_id: requiredText(), total: number(0) });
+const answeredSchema = z.looseObject({ results: z.array(z.unknown()), total: number(0) });
 
-/** A batch answered at once: every link is created. */
+/**
+ * Reads the response to a batch. It must have `results` or a `job_id`; with both, the batch is a job unless the service
+ * says that it is done, by 200 and the status `completed` or none. Whatever word the service has for it, `status` is
+ * `processing` for a job and `completed` for results.
+ */
+export function readBatch(value: unknown, httpStatus: number): Read<BatchAnswer> {
+  const job = readWith(acceptedSchema, value);
+  const answered = readWith(answeredSchema, value);
+  if ('data' in answered) {
+    const { status = 'completed', total } = answered.data;
+    if ('missing' in job || (httpStatus !== 202 && status === 'completed')) {
+      const results = readResults(answered.data.results);
+      return {
+        data: { ...answered.data, status: 'completed', total: total || results.length, results },
+      };
+    }
+  }
+  if ('missing' in job) return { missing: job.missing === '' ? '' : 'results and no job_id' };
+  return { data: { ...job.data, status: 'processing' } };
+}
+
+/** A batch that was carried out at once. */
 export interface CompletedBatch {
   status: 'completed';
-  /** Number of links created. */
+  /** Number of links submitted. @default the length of `results` */
   total: number;
   /** One item per link, in the order they were sent. */
   results: BatchResultItem[];
@@ -96,12 +137,13 @@ export interface CompletedBatch {
 
 /** A batch accepted as a job: poll it with `jobs.wait(job_id)`. */
 export interface ProcessingBatch {
+  /** Always `processing`, whatever word the service has for it, such as `queued`. */
   status: 'processing';
-  /** Identifier of the job to poll. */
+  /** Identifier of the job to poll. A number becomes a text. */
   job_id: string;
-  /** Number of links submitted. */
+  /** Number of links submitted. @default the number of links that were sent */
   total: number;
 }
 
-/** Answer of the batch endpoint. Compare `status` to tell the two apart. */
+/** Response to a batch. Compare `status` to tell the two apart. */
 export type BatchAnswer = CompletedBatch | ProcessingBatch;

@@ -1,6 +1,7 @@
 import * as z from 'zod/mini';
+import { listOf, readWith, text } from './lenient.ts';
 
-/** Machine words that the reference server adds to every error as `code` (DESIGN section 2). */
+/** Machine words that the reference server adds to every error as `code`. */
 export const ERROR_CODES = [
   'invalid_request',
   'unauthorized',
@@ -18,20 +19,18 @@ export const ERROR_CODES = [
 ] as const;
 export type ErrorCode = (typeof ERROR_CODES)[number];
 
-/** Resources a plan limits; `limit` of a 403 with `upgrade` (DESIGN section 2). */
+/** Resources a plan limits; `limit` of a 403 with `upgrade`. */
 export const PLAN_LIMIT_NAMES = ['links', 'batch_size', 'api_keys'] as const;
 export type PlanLimitName = (typeof PLAN_LIMIT_NAMES)[number];
 
-/** One refused entry of a batch, or one refused field of a single link (DESIGN section 2). */
+/** One refused entry of a batch, or one refused field of a single link. */
 export const errorDetailSchema = z.looseObject({
   index: z.optional(z.number()),
   field: z.string(),
   message: z.string(),
 });
 
-/**
- * Error body (spec, "Errors": a string `error`, and `upgrade` on a resource limit). Everything else is an addition.
- */
+/** Error body: a text `error`, and `upgrade` on a resource limit. Everything else is an addition. */
 export const errorBodySchema = z.looseObject({
   error: z.string(),
   upgrade: z.optional(z.boolean()),
@@ -41,6 +40,29 @@ export const errorBodySchema = z.looseObject({
   allowed: z.optional(z.number()),
   details: z.optional(z.array(errorDetailSchema)),
 });
+
+const readDetailSchema = z.looseObject({
+  index: z.catch(z.optional(z.number()), undefined),
+  field: text(),
+  message: text(),
+});
+
+/** The error body as the client reads it: an addition that is odd hides neither `error` nor the other additions. */
+const readErrorBodySchema = z.looseObject({
+  error: z.string(),
+  upgrade: z.catch(z.optional(z.boolean()), undefined),
+  code: z.catch(z.optional(z.string()), undefined),
+  limit: z.catch(z.optional(z.string()), undefined),
+  used: z.catch(z.optional(z.number()), undefined),
+  allowed: z.catch(z.optional(z.number()), undefined),
+  details: z.optional(listOf(readDetailSchema)),
+});
+
+/** Reads an error body; undefined where it has no `error` that is a text. */
+export function readErrorBody(value: unknown): ErrorBody | undefined {
+  const read = readWith(readErrorBodySchema, value);
+  return 'data' in read ? read.data : undefined;
+}
 
 /** One refused entry or field. */
 export interface ErrorDetail {
@@ -52,7 +74,7 @@ export interface ErrorDetail {
   message: string;
 }
 
-/** Body of every error answer. */
+/** Body of every error. */
 export interface ErrorBody {
   /** What went wrong, for a person. */
   error: string;

@@ -10,7 +10,6 @@ export {
   type BatchAnswer,
   type BatchLinkInput,
   type BatchResultItem,
-  batchAnswerSchema,
   batchResultItemSchema,
   type CompletedBatch,
   type CreateBatchBody,
@@ -29,10 +28,7 @@ export {
   PLAN_LIMIT_NAMES,
   type PlanLimitName,
 } from './error-body.ts';
-// Routes and headers
-export { HEADERS } from './headers.ts';
-export { type Job, jobSchema } from './job.ts';
-export { JOB_FAILURE_STATUSES, JOB_STATUSES } from './job-statuses.ts';
+export { JOB_FAILURE_STATUSES, JOB_STATUSES, type Job, jobSchema } from './job.ts';
 // Limits, plans and permissions
 export {
   DEFAULT_REDIRECT_TYPE,
@@ -47,10 +43,23 @@ export {
   REDIRECT_TYPES,
   type RedirectType,
 } from './limits.ts';
-export { type CreateLinkBody, type Link, linkSchema, pickLinkFields } from './link.ts';
-export { PERMISSIONS, type Permission } from './permissions.ts';
-export { PLAN_LIMITS, PLANS, type Plan, type PlanLimits } from './plans.ts';
-export { API_PREFIX, jobPath, ROUTES } from './routes.ts';
+export {
+  type CreateLinkBody,
+  type Link,
+  type LinkCopy,
+  linkSchema,
+  pickLinkFields,
+} from './link.ts';
+export {
+  PERMISSIONS,
+  type Permission,
+  PLAN_LIMITS,
+  PLANS,
+  type Plan,
+  type PlanLimits,
+} from './plans.ts';
+// Routes and headers
+export { API_PREFIX, HEADERS, jobPath, ROUTES } from './routes.ts';
 export {
   type KeyDay,
   type KeyRefusal,

@@ -1,7 +1,20 @@
 import * as z from 'zod/mini';
-import { areResultItems, type BatchResultItem, batchResultItemSchema } from './batch.ts';
+import { type BatchResultItem, batchResultItemSchema, readResults } from './batch.ts';
+import { number, type Read, readWith, text } from './lenient.ts';
 
-/** Answer of `GET /api/v1/jobs/<job_id>` (spec, "poll a batch job"). `status` stays open: the spec lists what was seen, not all. */
+/** Statuses of a job that the service documents. */
+export const JOB_STATUSES = ['processing', 'completed'] as const;
+
+/** Statuses that end a job without completing it. The service documents none; other services use these words. */
+export const JOB_FAILURE_STATUSES = [
+  'failed',
+  'cancelled',
+  'canceled',
+  'error',
+  'expired',
+] as const;
+
+/** A job as the reference server sends it: every field is there. */
 export const jobSchema = z.looseObject({
   id: z.string(),
   status: z.string(),
@@ -10,35 +23,42 @@ export const jobSchema = z.looseObject({
   results: z.array(batchResultItemSchema),
 });
 
-/** A batch job (spec, "Batch job"). */
+/**
+ * A batch job. Where a service leaves a field out, or sends null or another type, the client fills in its default.
+ * Fields that are not named here pass through.
+ */
 export interface Job {
-  /** Identifier of the job: the `job_id` of the batch answer. */
+  /** Identifier of the job: the `job_id` of the batch. @default the id that was asked for */
   id: string;
-  /** `processing` or `completed`; a newer service may send others. */
+  /** `processing` or `completed`; a service may have other words. @default 'processing' */
   status: 'processing' | 'completed' | (string & {});
-  /** Number of links submitted. */
+  /** Number of links submitted. @default 0 */
   total: number;
-  /** Number of links processed so far. */
+  /** Number of links processed so far. @default the length of `results` */
   processed: number;
-  /** Items done so far, in the order they were sent. */
+  /** Items done so far, in the order they were sent. @default [] */
   results: BatchResultItem[];
 }
 
-/** {@link jobSchema} for the answers to polls, quicker where all is well. */
-export const jobAnswerSchema = {
-  safeParse(value: unknown) {
-    return isJob(value) ? { success: true as const, data: value } : jobSchema.safeParse(value);
-  },
-};
+/** A job as the client reads it. */
+const polledJobSchema = z.looseObject({
+  id: text(),
+  status: text(),
+  total: number(0),
+  processed: number(Number.NaN),
+  results: z.transform(readResults),
+});
 
-function isJob(value: unknown): value is Job {
-  if (typeof value !== 'object' || value === null) return false;
-  const { id, status, total, processed, results }: { [Field in keyof Job]?: unknown } = value;
-  return (
-    typeof id === 'string' &&
-    typeof status === 'string' &&
-    Number.isFinite(total) &&
-    Number.isFinite(processed) &&
-    areResultItems(results)
-  );
+/** Reads the response to a poll. Any object is one: nothing is required, see {@link Job}. */
+export function readJob(value: unknown): Read<Job> {
+  const read = readWith(polledJobSchema, value);
+  if ('missing' in read) return read;
+  const { status, processed, results } = read.data;
+  return {
+    data: {
+      ...read.data,
+      status: status || 'processing',
+      processed: Number.isNaN(processed) ? results.length : processed,
+    },
+  };
 }

@@ -1,7 +1,8 @@
 import * as z from 'zod/mini';
-import type { RedirectType } from './limits.ts';
+import { flag, number, type Read, readWith, requiredText, text, texts } from './lenient.ts';
+import { DEFAULT_REDIRECT_TYPE, type RedirectType } from './limits.ts';
 
-/** Body of `POST /api/v1/links` (spec, "create one link"). */
+/** Body of `POST /api/v1/links`. */
 export interface CreateLinkBody {
   /** Destination: an absolute `http:` or `https:` URL of at most 2,048 characters. Stored and returned exactly as sent. */
   target_url: string;
@@ -15,21 +16,22 @@ export interface CreateLinkBody {
   tags?: readonly string[] | undefined;
 }
 
+/** A link that exists, to be created once more: its other fields are not sent. */
+export type LinkCopy = Link & Pick<CreateLinkBody, 'domain_id'>;
+
 /**
  * Exactly the fields of a link, in a fixed order, whatever else the caller's object holds: a row of a database may carry
- * an e-mail address, and nothing of it may reach the service. An object that has `toJSON`, as `JSON.stringify` would
+ * an e-mail address, and that must not reach the service. An object that has `toJSON`, as `JSON.stringify` would
  * call it, is asked for its link first.
  */
-export function pickLinkFields(entry: CreateLinkBody): CreateLinkBody {
+export function pickLinkFields(entry: CreateLinkBody | LinkCopy): CreateLinkBody {
   const toJSON: unknown = Reflect.get(entry, 'toJSON');
-  const link: CreateLinkBody = typeof toJSON === 'function' ? toJSON.call(entry, '') : entry;
+  const link = typeof toJSON === 'function' ? toJSON.call(entry, '') : entry;
   const { target_url, title, domain_id, redirect_type, tags } = link;
   return { target_url, title, domain_id, redirect_type, tags };
 }
 
-/**
- * A link as the service answers it (spec, "Link"). Unknown fields pass through, so that a newer service breaks no client.
- */
+/** A link as the reference server sends it: every field is there. */
 export const linkSchema = z.looseObject({
   id: z.string(),
   code: z.string(),
@@ -43,26 +45,48 @@ export const linkSchema = z.looseObject({
   created_at: z.string(),
 });
 
-/** A short link (spec, "Link"). */
+/** A link as the client reads it. */
+const createdLinkSchema = z.looseObject({
+  id: text(),
+  code: requiredText(),
+  short_url: requiredText(),
+  target_url: text(),
+  title: text(),
+  redirect_type: number(DEFAULT_REDIRECT_TYPE),
+  is_active: flag(true),
+  click_count: number(0),
+  tags: texts(),
+  created_at: text(),
+});
+
+/** Reads the response to a create. Only `code` and `short_url` are required, see {@link Link}. */
+export function readLink(value: unknown): Read<Link> {
+  return readWith(createdLinkSchema, value);
+}
+
+/**
+ * A short link. `code` and `short_url` are always there. Where a service leaves another field out, or sends null or
+ * another type, the client fills in its default. Fields that are not named here pass through.
+ */
 export interface Link {
-  /** Identifier of the link, assigned by the service. */
+  /** Identifier of the link, assigned by the service. A number becomes a text. @default '' */
   id: string;
-  /** Short code, assigned by the service; the last path segment of `short_url`. */
+  /** Short code, assigned by the service; the last path segment of `short_url`. Never empty. */
   code: string;
-  /** Absolute URL formed from the short-link domain and `code`. */
+  /** Absolute URL formed from the short-link domain and `code`. Never empty. */
   short_url: string;
-  /** Destination URL, as sent. */
+  /** Destination URL. @default the `target_url` that was sent */
   target_url: string;
-  /** Descriptive title; `''` when none was given. */
+  /** Descriptive title. @default '' */
   title: string;
-  /** HTTP status of the redirect: 301, 302 or 307. */
+  /** HTTP status of the redirect: 301, 302 or 307. @default 302 */
   redirect_type: number;
-  /** `true` on a newly created link. */
+  /** `true` on a newly created link. @default true */
   is_active: boolean;
-  /** Redirects followed so far; `0` on a newly created link. */
+  /** Redirects followed so far; `0` on a newly created link. @default 0 */
   click_count: number;
-  /** Labels; `[]` when none were given. */
+  /** Labels. @default [] */
   tags: string[];
-  /** Creation time, ISO 8601 in UTC. */
+  /** Creation time, ISO 8601 in UTC. @default '' */
   created_at: string;
 }

@@ -1,6 +1,6 @@
 import { MAX_BATCH_LINKS, MAX_SYNC_BATCH_LINKS } from './limits.ts';
 
-/** The plans of the service (spec, "Limits"). */
+/** The plans of the service. */
 export const PLANS = ['community', 'pro', 'avance', 'custom'] as const;
 export type Plan = (typeof PLANS)[number];
 
@@ -8,9 +8,9 @@ export type Plan = (typeof PLANS)[number];
  * What a plan allows. `null` means unlimited, which only Custom accounts can be given.
  */
 export interface PlanLimits {
-  /** Requests per minute (spec: RPM). */
+  /** Requests per minute (RPM). */
   requests_per_minute: number | null;
-  /** Requests per day (spec: RPD), by UTC day. */
+  /** Requests per day (RPD), by UTC day. */
   requests_per_day: number | null;
   /** Requests per calendar month, by UTC month. */
   requests_per_month: number | null;
@@ -18,13 +18,12 @@ export interface PlanLimits {
   links: number | null;
   /** API keys the account may hold. */
   api_keys: number | null;
-  /** Links in one batch request; the endpoint's own maximum of 10,000 holds besides (DESIGN section 2). */
+  /** Links in one batch request; the endpoint's own maximum of 10,000 holds besides. */
   batch_size: number | null;
 }
 
 /**
- * The plan table of the spec ("Limits"), with the batch sizes that DESIGN section 2 assigns.
- * A Custom account starts from this row and has every limit set on its own.
+ * What each plan allows. A Custom account starts from this row and has every limit set on its own.
  */
 export const PLAN_LIMITS = {
   community: {
@@ -60,3 +59,10 @@ export const PLAN_LIMITS = {
     batch_size: MAX_BATCH_LINKS,
   },
 } as const satisfies Record<Plan, PlanLimits>;
+
+/**
+ * What an API key may do. `shortlinks:write` creates links; `analytics:read` reads usage and polls jobs only. Any valid
+ * key may poll its account's jobs.
+ */
+export const PERMISSIONS = ['shortlinks:write', 'analytics:read'] as const;
+export type Permission = (typeof PERMISSIONS)[number];

@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { limit, listOf, number, part, type Read, readWith, text, texts } from './lenient.ts';
 
 const windowUsageSchema = z.looseObject({
   used: z.number(),
@@ -40,7 +41,7 @@ const keyUsageSchema = z.looseObject({
   recent_refusals: z.optional(z.array(keyRefusalSchema)),
 });
 
-/** Answer of `GET /api/v1/usage`, an addition of the reference server (DESIGN section 2). */
+/** Response of `GET /api/v1/usage` as the reference server sends it: every field is there. An addition of that server. */
 export const usageSchema = z.looseObject({
   plan: z.string(),
   requests: z.looseObject({
@@ -53,6 +54,42 @@ export const usageSchema = z.looseObject({
   batch_size: z.nullable(z.number()),
   keys: z.array(keyUsageSchema),
 });
+
+const usedSchema = z.looseObject({ used: number(0), limit: limit() });
+const usedWindowSchema = z.looseObject({ used: number(0), limit: limit(), resets_at: text() });
+
+/** The usage as the client reads it. */
+const readUsageSchema = z.looseObject({
+  plan: text(),
+  requests: part(
+    z.looseObject({
+      minute: part(usedWindowSchema),
+      day: part(usedWindowSchema),
+      month: part(usedWindowSchema),
+    }),
+  ),
+  links: part(usedSchema),
+  api_keys: part(usedSchema),
+  batch_size: limit(),
+  keys: listOf(
+    z.looseObject({
+      id: text(),
+      name: text(),
+      permissions: texts(),
+      created_at: text(),
+      requests: part(z.looseObject({ minute: number(0), day: number(0), month: number(0) })),
+      history: listOf(
+        z.looseObject({ date: text(), requests: number(0), refused: number(0), links: number(0) }),
+      ),
+      recent_refusals: listOf(z.looseObject({ minute: text(), reason: text(), count: number(0) })),
+    }),
+  ),
+});
+
+/** Reads the response of the usage endpoint. Any object is one: nothing is required, see {@link Usage}. */
+export function readUsage(value: unknown): Read<Usage> {
+  return readWith(readUsageSchema, value);
+}
 
 /** Use of one request window of the account. */
 export interface WindowUsage {
@@ -97,7 +134,7 @@ export interface KeyRefusal {
   count: number;
 }
 
-/** Use of one API key (spec, rule 4). */
+/** Use of one API key. */
 export interface KeyUsage {
   id: string;
   name: string;
@@ -108,11 +145,14 @@ export interface KeyUsage {
   requests: { minute: number; day: number; month: number };
   /** The last 30 days that have any use, oldest first. */
   history: KeyDay[];
-  /** The last refusals by a limit, newest first: at most 20 of the last 7 days. Absent from older servers. */
+  /** The last refusals by a limit, newest first: at most 20 of the last 7 days. Older servers send none. */
   recent_refusals?: KeyRefusal[] | undefined;
 }
 
-/** What an account uses of what its plan allows. */
+/**
+ * What an account uses of what its plan allows. Where a service leaves a field out, the client fills in its default: 0 for
+ * a count, null for a limit, an empty text or list for the others.
+ */
 export interface Usage {
   plan: string;
   requests: { minute: WindowUsage; day: WindowUsage; month: WindowUsage };

@@ -1,0 +1,136 @@
+import type { ErrorBody, PlanLimitName } from '../wire/error-body.ts';
+import { ShortlinkError } from './shortlink-error.ts';
+
+/** What an {@link ApiError} is built from. */
+export interface ApiErrorInit {
+  message: string;
+  status: number;
+  body?: ErrorBody | undefined;
+  headers: Headers;
+  retryAfterMs?: number | undefined;
+}
+
+/**
+ * The service responded with an error. Statuses without a class of their own, such as 405, 408, 409, 413, 415 and 422,
+ * are plain `ApiError`s.
+ */
+export class ApiError extends ShortlinkError {
+  static override readonly kind: string = 'ApiError';
+
+  /** HTTP status. `0` where a browser hides it: the response was a redirect, which is never followed. */
+  readonly status: number;
+
+  /** Stable machine word such as `rate_limited`, from the body; undefined where the service sends none. */
+  readonly code: string | undefined;
+
+  /** The error body; undefined when there was none that could be read, as on the HTML page of a proxy. */
+  readonly body: ErrorBody | undefined;
+
+  /** Headers of the response. */
+  readonly headers: Headers;
+
+  /** `X-Request-Id` of the response, for bug reports; undefined when the service sends none. */
+  readonly requestId: string | undefined;
+
+  /** How long the service asks to wait, in milliseconds, from a readable `Retry-After` (RFC 9110 section 10.2.3). */
+  readonly retryAfterMs: number | undefined;
+
+  constructor(init: ApiErrorInit) {
+    super(init.message);
+    this.status = init.status;
+    this.code = init.body?.code;
+    this.body = init.body;
+    this.headers = init.headers;
+    this.requestId = init.headers.get('x-request-id') ?? undefined;
+    this.retryAfterMs = init.retryAfterMs;
+  }
+
+  override toJSON(): object {
+    return { ...super.toJSON(), headers: Object.fromEntries(this.headers) };
+  }
+}
+
+/** 400: the request is invalid and nothing was created. `body.details` lists the bad entries where the service does. */
+export class BadRequestError extends ApiError {
+  static override readonly kind = 'BadRequestError';
+  declare readonly name: 'BadRequestError';
+}
+
+/** 401: the API key is missing or invalid. */
+export class AuthenticationError extends ApiError {
+  static override readonly kind = 'AuthenticationError';
+  declare readonly name: 'AuthenticationError';
+}
+
+/** 403: the API key lacks a permission, such as `shortlinks:write`. */
+export class PermissionError extends ApiError {
+  static override readonly kind = 'PermissionError';
+  declare readonly name: 'PermissionError';
+}
+
+/** 403 with `upgrade`: a resource limit of the plan is reached and nothing was created. */
+export class PlanLimitError extends ApiError {
+  static override readonly kind = 'PlanLimitError';
+  declare readonly name: 'PlanLimitError';
+
+  /** Always `true`, as in the body. */
+  readonly upgrade = true;
+
+  /** The limit that is reached, where the service says it: `links`, `batch_size` or `api_keys`. */
+  readonly limit: PlanLimitName | (string & {}) | undefined;
+
+  /** How much of it is in use, where the service says it. */
+  readonly used: number | undefined;
+
+  /** How much of it the plan allows, where the service says it. */
+  readonly allowed: number | undefined;
+
+  constructor(init: ApiErrorInit) {
+    super(init);
+    this.limit = init.body?.limit;
+    this.used = init.body?.used;
+    this.allowed = init.body?.allowed;
+  }
+}
+
+/** 404: no such job, or a job of another account. */
+export class NotFoundError extends ApiError {
+  static override readonly kind = 'NotFoundError';
+  declare readonly name: 'NotFoundError';
+}
+
+/**
+ * 429: a rate limit or quota is exceeded. The request was refused before any work, so sending it again is safe. Thrown
+ * when the retries are used up, or at once when the service asks for a longer wait than `maxRetryAfterMs`, or when
+ * `maxRetries` is 0 and a limit is known before sending; `retryAfterMs` is the wait.
+ */
+export class RateLimitError extends ApiError {
+  static override readonly kind = 'RateLimitError';
+  declare readonly name: 'RateLimitError';
+}
+
+/**
+ * 5xx: the service failed. After a POST it is not known whether the links were created, except for a 503 with
+ * `Retry-After`, which is sent before any work; see `isOutcomeUnknown`.
+ */
+export class ServerError extends ApiError {
+  static override readonly kind = 'ServerError';
+  declare readonly name: 'ServerError';
+}
+
+/** Which class a status becomes; 403 with `upgrade` and 5xx are decided in {@link createApiError}. */
+const CLASS_BY_STATUS: Readonly<Record<number, typeof ApiError>> = {
+  400: BadRequestError,
+  401: AuthenticationError,
+  403: PermissionError,
+  404: NotFoundError,
+  429: RateLimitError,
+};
+
+/** The error of a response that is not 2xx. */
+export function createApiError(init: ApiErrorInit): ApiError {
+  if (init.status === 403 && init.body?.upgrade === true) return new PlanLimitError(init);
+  if (init.status >= 500) return new ServerError(init);
+  const ErrorClass = CLASS_BY_STATUS[init.status] ?? ApiError;
+  return new ErrorClass(init);
+}

@@ -1,0 +1,145 @@
+import { inspect } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { createRedact, judgeFailure, scrubCause } from './failure.ts';
+
+const redact = createRedact('sk_12345');
+
+describe('scrubCause', () => {
+  it('keeps name, message and code of the whole chain', () => {
+    const inner = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
+    const copy = scrubCause(new TypeError('fetch failed', { cause: inner }), redact);
+    expect(copy).toMatchObject({ name: 'TypeError', message: 'fetch failed' });
+    expect(copy?.cause).toMatchObject({ message: 'connect ECONNREFUSED', code: 'ECONNREFUSED' });
+  });
+
+  it('keeps nothing else', () => {
+    const request = new Request('https://a.example', { headers: { 'x-api-key': 'sk_12345' } });
+    const error = Object.assign(new Error('with sk_12345'), { request, stack: 'at sk_12345' });
+    const shown = inspect(scrubCause(error, redact), {
+      depth: Number.POSITIVE_INFINITY,
+      showHidden: true,
+    });
+    expect(shown).toContain('with [API key]');
+    expect(shown).not.toContain('sk_12345');
+    expect(shown).not.toContain('Request');
+  });
+
+  it('takes the first of several failed addresses for the cause', () => {
+    const error = new AggregateError([new Error('first'), new Error('second')], 'all');
+    expect(scrubCause(error, redact)).toHaveProperty('cause.message', 'first');
+  });
+
+  it('reads what is no error', () => {
+    expect(scrubCause('sk_12345 thrown', redact)).toHaveProperty('message', '[API key] thrown');
+    expect(scrubCause(undefined, redact)).toBeUndefined();
+  });
+
+  it('ends on a chain of causes that is a loop', () => {
+    const error = new Error('a');
+    error.cause = error;
+    expect(scrubCause(error, redact)).toHaveProperty('cause.cause.cause.cause.message', 'a');
+    expect(scrubCause(error, redact)).not.toHaveProperty('cause.cause.cause.cause.cause');
+  });
+});
+
+const withCode = (code: string, rest: object = {}) =>
+  Object.assign(new Error(code), { code, ...rest });
+const fetchFailed = (cause: unknown) => new TypeError('fetch failed', { cause });
+const denoMessage = (phase: string) =>
+  new TypeError(`error sending request for url (https://a.example/): client error (${phase}): tcp`);
+
+describe('a request that was certainly never sent', () => {
+  it.each([
+    ['Node: refused', fetchFailed(withCode('ECONNREFUSED', { syscall: 'connect' }))],
+    ['Node: no such name', fetchFailed(withCode('ENOTFOUND', { syscall: 'getaddrinfo' }))],
+    ['Node: DNS not reached', fetchFailed(withCode('EAI_AGAIN', { syscall: 'getaddrinfo' }))],
+    ['Node: no route', fetchFailed(withCode('EHOSTUNREACH', { syscall: 'connect' }))],
+    [
+      'Node: connect timed out in the kernel',
+      fetchFailed(withCode('ETIMEDOUT', { syscall: 'connect' })),
+    ],
+    ['Node: connect timed out in undici', fetchFailed(withCode('UND_ERR_CONNECT_TIMEOUT'))],
+    ['Node: self-signed', fetchFailed(withCode('DEPTH_ZERO_SELF_SIGNED_CERT'))],
+    ['Node: expired', fetchFailed(withCode('CERT_HAS_EXPIRED'))],
+    ['Node: wrong name', fetchFailed(withCode('ERR_TLS_CERT_ALTNAME_INVALID'))],
+    ['Node: no TLS', fetchFailed(withCode('ERR_SSL_WRONG_VERSION_NUMBER'))],
+    [
+      'Node: every address refused',
+      fetchFailed(new AggregateError([withCode('ECONNREFUSED', { syscall: 'connect' })])),
+    ],
+    ['Node: a port that fetch blocks', fetchFailed(new Error('bad port'))],
+    ['Bun: refused', withCode('ConnectionRefused')],
+    ['Bun: no socket', withCode('FailedToOpenSocket')],
+    [
+      'Bun: no TLS',
+      Object.assign(new Error('EPROTO: The TLS handshake failed. Does the server speak TLS?'), {
+        code: 'EPROTO',
+      }),
+    ],
+    [
+      'Deno: a port that fetch blocks',
+      new TypeError('Fetch failed: Requests to port 1 are blocked'),
+    ],
+    ['Deno: connect phase', denoMessage('Connect')],
+  ])('%s', (_, error) => {
+    expect(judgeFailure(error).isNeverSent).toBe(true);
+  });
+
+  it.each([
+    ['Node: reset', fetchFailed(withCode('ECONNRESET', { syscall: 'read' }))],
+    ['Node: closed', fetchFailed(withCode('UND_ERR_SOCKET'))],
+    ['Node: headers timed out', fetchFailed(withCode('UND_ERR_HEADERS_TIMEOUT'))],
+    ['Node: unreachable while reading', fetchFailed(withCode('EHOSTUNREACH', { syscall: 'read' }))],
+    ['Node: timed out while reading', fetchFailed(withCode('ETIMEDOUT', { syscall: 'read' }))],
+    ['Node: broken pipe', fetchFailed(withCode('EPIPE', { syscall: 'write' }))],
+    ['Bun: closed', withCode('ConnectionClosed')],
+    ['Deno: sending', denoMessage('SendRequest')],
+    ['Chrome', new TypeError('Failed to fetch')],
+    ['Firefox', new TypeError('NetworkError when attempting to fetch resource.')],
+    ['Safari', new TypeError('Load failed')],
+    ['not an error', 'no'],
+    ['nothing', undefined],
+  ])('%s: may have been sent', (_, error) => {
+    expect(judgeFailure(error).isNeverSent).toBe(false);
+  });
+
+  it('ends on a chain of causes that is a loop', () => {
+    const error = new Error('a');
+    error.cause = error;
+    expect(judgeFailure(error).isNeverSent).toBe(false);
+  });
+});
+
+describe('what will fail again until someone changes something', () => {
+  it.each([
+    ['expired', fetchFailed(withCode('CERT_HAS_EXPIRED')), true],
+    ['self-signed', fetchFailed(withCode('DEPTH_ZERO_SELF_SIGNED_CERT')), true],
+    ['no TLS', fetchFailed(withCode('ERR_SSL_WRONG_VERSION_NUMBER')), true],
+    [
+      'Deno: expired',
+      new TypeError('client error (Connect): invalid peer certificate: Expired'),
+      true,
+    ],
+    ['a port that fetch blocks', fetchFailed(new Error('bad port')), true],
+    ['refused', fetchFailed(withCode('ECONNREFUSED', { syscall: 'connect' })), false],
+    ['no such name', fetchFailed(withCode('ENOTFOUND', { syscall: 'getaddrinfo' })), false],
+    ['reset', fetchFailed(withCode('ECONNRESET', { syscall: 'read' })), false],
+  ])('%s', (_, error, isPermanent) => {
+    expect(judgeFailure(error)).toMatchObject({ isPermanent });
+  });
+});
+
+describe('createRedact', () => {
+  it('leaves texts alone where the key is so short that it is a part of words', () => {
+    expect(createRedact('k')('blocked')).toBe('blocked');
+    expect(createRedact('1234567')('at 1234567')).toBe('at 1234567');
+    expect(createRedact('12345678')('at 12345678')).toBe('at [API key]');
+  });
+
+  it('finds the key as JSON writes it', () => {
+    const key = 'sk_"/\\_12345';
+    const json = JSON.stringify({ key });
+    expect(createRedact(key)(json)).toBe('{"key":"[API key]"}');
+    expect(createRedact(key)(json.replace('/', '\\/'))).toBe('{"key":"[API key]"}');
+  });
+});

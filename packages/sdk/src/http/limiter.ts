@@ -1,0 +1,225 @@
+import { createApiError } from '../errors/api-errors.ts';
+import type { ShortlinkError } from '../errors/shortlink-error.ts';
+import type { QuotaWindow } from './rate-limit-header.ts';
+import type { Clock } from './time.ts';
+import type { CooldownEvent } from './watching.ts';
+
+const MINUTE_MS = 60_000;
+
+/** How much lateness of timers is made up for, so that it does not add up over a long run. */
+const LATENESS_MS = 50;
+
+/** A service gives the time to a window's end in whole seconds, rounded up. */
+const RESOLUTION_MS = 1_000;
+
+/** A request that may be sent now. Give it back to {@link Limiter.finish} when it was answered, or given up. */
+export interface Turn {
+  /** 1 for the first request of the client. */
+  number: number;
+  sentAt: number;
+  /** When the service had certainly counted it: when it was answered, or given up. Until then, when it was sent. */
+  countedAt: number;
+}
+
+/** What is known of one window of the account's quota. Times are on the client's clock. */
+interface KnownWindow {
+  /** Requests left in it, those of this client that were sent since then taken off. */
+  remaining: number;
+  /** It ends after the first of these times, and at the second at the latest. */
+  endsAfter: number;
+  endsAt: number;
+  /** Requests sent when it may have been over: the service may count them in the next one. */
+  sentLate: number;
+  /** Size and length of each such window, where the service says them. */
+  quota: number | undefined;
+  windowMs: number | undefined;
+  /** No response has spoken of it yet: it follows the one before it. */
+  isAssumed: boolean;
+}
+
+/**
+ * When may the next request go? Three things decide: the pause after a 429, which the whole client observes, since the
+ * limit is the account's; the quota that the service states in `RateLimit` headers; and the caller's own pace,
+ * `requestsPerMinute`.
+ *
+ * Every request decides for itself, by what is known when it asks, and none waits for the response of another: a request
+ * that hangs, or that a worker's runtime dropped without a word, holds up nobody.
+ */
+export class Limiter {
+  readonly #clock: Clock;
+  readonly #maxWaitMs: number;
+  readonly #onPause: (event: CooldownEvent) => void;
+  /** Number of requests sent. */
+  #sent = 0;
+
+  #pausedUntil = Number.NEGATIVE_INFINITY;
+  #reportedUntil = Number.NEGATIVE_INFINITY;
+
+  readonly #windows = new Map<string, KnownWindow>();
+
+  /** 0 is no pace. */
+  readonly #requestsPerMinute: number;
+  /** The last N turns, a ring, where N is the number of requests per minute. */
+  readonly #turns: Turn[] = [];
+  #nextAt = Number.NEGATIVE_INFINITY;
+
+  /** @param onPause called when the client begins to pause, or pauses for longer */
+  constructor(
+    limits: { requestsPerMinute: number; maxRetryAfterMs: number },
+    clock: Clock,
+    onPause: (event: CooldownEvent) => void,
+  ) {
+    this.#requestsPerMinute = limits.requestsPerMinute;
+    this.#maxWaitMs = limits.maxRetryAfterMs;
+    this.#clock = clock;
+    this.#onPause = onPause;
+  }
+
+  /**
+   * Waits until a request may be sent. After a wait it looks again, because much may have changed.
+   *
+   * @throws RateLimitError with `failsAtLimit`, instead of waiting for a pause or a quota to end; the signal's reason
+   */
+  async turn(failsAtLimit: boolean, signal: AbortSignal | undefined): Promise<Turn> {
+    for (;;) {
+      const limitMs = Math.max(this.#pausedUntil - this.#clock.now(), this.#quotaWaitMs());
+      if (failsAtLimit && limitMs > 0) throw limitError(limitMs);
+      const waitMs = Math.max(limitMs, this.#paceWaitMs());
+      if (waitMs <= 0) return this.#take();
+      await this.#clock.delay(waitMs, signal);
+    }
+  }
+
+  /** A 429: nothing is sent for `waitMs`. A longer pause stays as it is. */
+  pause(waitMs: number, retryAfterMs: number | undefined): void {
+    const until = this.#clock.now() + waitMs;
+    if (until <= this.#pausedUntil) return;
+    this.#pausedUntil = until;
+    this.#report(until, waitMs, retryAfterMs);
+  }
+
+  /** @param windows what the response says about the quota; none where it says nothing, or there was no response */
+  finish(turn: Turn, windows: readonly QuotaWindow[]): void {
+    turn.countedAt = this.#clock.now();
+    for (const window of windows) this.#learn(turn, window);
+  }
+
+  #take(): Turn {
+    const now = this.#clock.now();
+    this.#sent += 1;
+    const turn = { number: this.#sent, sentAt: now, countedAt: now };
+    if (this.#requestsPerMinute > 0) {
+      this.#turns[this.#sent % this.#ringSize] = turn;
+      const gapMs = MINUTE_MS / this.#requestsPerMinute;
+      this.#nextAt = Math.max(this.#nextAt, now - LATENESS_MS) + gapMs;
+    }
+    for (const window of this.#windows.values()) {
+      window.remaining -= 1;
+      if (now > window.endsAfter) window.sentLate += 1;
+    }
+    return turn;
+  }
+
+  get #ringSize(): number {
+    return Math.max(1, Math.floor(this.#requestsPerMinute));
+  }
+
+  /**
+   * The pace spreads requests evenly, one every 60 s / N, and besides starts no request until 60 s after the one N before
+   * it was answered. The service counts a request somewhere between sending and answering, so it never sees more than N in
+   * any 60 s, however its minutes lie and however latency varies.
+   *
+   * Evenly, and not in bursts of N: then a second process, or the same one started again, meets a window that still has
+   * room, and a poll waits for one gap instead of for the next minute.
+   */
+  #paceWaitMs(): number {
+    if (this.#requestsPerMinute === 0) return 0;
+    const oldest = this.#turns[(this.#sent + 1) % this.#ringSize];
+    const windowEnd = oldest === undefined ? this.#nextAt : oldest.countedAt + MINUTE_MS;
+    return Math.max(this.#nextAt, windowEnd) - this.#clock.now();
+  }
+
+  /**
+   * The wait until the windows that are used up have ended. One that ends later than the client may wait is left to the
+   * service: it responds with 429, or the plan has changed.
+   */
+  #quotaWaitMs(): number {
+    const now = this.#clock.now();
+    let longest = 0;
+    for (const [name, known] of this.#windows) {
+      const window = known.endsAt > now ? known : nextWindow(known, now);
+      if (window === undefined) this.#windows.delete(name);
+      else this.#windows.set(name, window);
+      if (window === undefined || window.remaining > 0) continue;
+      const waitMs = window.endsAt - now;
+      if (waitMs <= this.#maxWaitMs) longest = Math.max(longest, waitMs);
+    }
+    if (longest > 0) this.#report(now + longest, longest, undefined);
+    return longest;
+  }
+
+  #learn(turn: Turn, { name, remaining, resetMs, quota, windowMs }: QuotaWindow): void {
+    // The service wrote this between the sending and now, and had counted the requests up to this one.
+    const sentSince = this.#sent - turn.number;
+    const stated: KnownWindow = {
+      remaining: remaining - sentSince,
+      endsAfter: turn.sentAt + resetMs - RESOLUTION_MS,
+      endsAt: turn.countedAt + resetMs,
+      sentLate: 0,
+      quota,
+      windowMs,
+      isAssumed: false,
+    };
+    const known = this.#windows.get(name);
+    if (known === undefined || stated.endsAfter > known.endsAt) {
+      this.#windows.set(name, stated);
+    } else if (stated.endsAt >= known.endsAfter) {
+      // Responses overtake each other. Within a window the quota shrinks, so the smaller figure holds, except that
+      // nothing is newer than the response to the last request.
+      const isLast = sentSince === 0;
+      this.#windows.set(name, {
+        ...stated,
+        remaining: isLast ? stated.remaining : Math.min(known.remaining, stated.remaining),
+        endsAfter: Math.max(known.endsAfter, stated.endsAfter),
+        endsAt: Math.min(known.endsAt, stated.endsAt),
+        sentLate: known.sentLate,
+      });
+    }
+    // Else it belongs to an earlier window, and says nothing of this one.
+  }
+
+  #report(until: number, waitMs: number, retryAfterMs: number | undefined): void {
+    if (until <= this.#reportedUntil + 1) return;
+    this.#reportedUntil = until;
+    this.#onPause({ waitMs, retryAfterMs });
+  }
+}
+
+/**
+ * The window after one that has ended, as it should be; undefined where the service doesn't say how large its windows
+ * are. Only one window ahead is assumed: where no response speaks of it, the service has stopped stating its quota.
+ */
+function nextWindow(ended: KnownWindow, now: number): KnownWindow | undefined {
+  const { quota, windowMs, sentLate } = ended;
+  if (ended.isAssumed || quota === undefined || windowMs === undefined) return undefined;
+  if (now >= ended.endsAt + windowMs) return undefined;
+  return {
+    ...ended,
+    remaining: quota - sentLate,
+    endsAfter: ended.endsAfter + windowMs,
+    endsAt: ended.endsAt + windowMs,
+    sentLate: 0,
+    isAssumed: true,
+  };
+}
+
+function limitError(waitMs: number): ShortlinkError {
+  const retryAfterMs = Math.ceil(waitMs);
+  const seconds = Math.ceil(retryAfterMs / 1000);
+  return createApiError({
+    message: `Rate limited: try again in ${seconds} s. Nothing was sent, because maxRetries is 0`,
+    status: 429,
+    headers: new Headers(),
+    retryAfterMs,
+  });
+}

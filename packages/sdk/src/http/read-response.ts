@@ -1,0 +1,94 @@
+import { createApiError } from '../errors/api-errors.ts';
+import { ResponseShapeError } from '../errors/call-errors.ts';
+import type { ShortlinkError } from '../errors/shortlink-error.ts';
+import { type ErrorBody, readErrorBody } from '../wire/error-body.ts';
+import type { Read } from '../wire/lenient.ts';
+import type { Redact } from './failure.ts';
+import { parseRetryAfter } from './retry-after.ts';
+import type { RawResponse } from './send.ts';
+
+/** How much of an error body that isn't the service's own is quoted. */
+const EXCERPT_LENGTH = 120;
+
+/**
+ * The data of a 2xx response.
+ *
+ * @throws ResponseShapeError when it is not JSON, too large, or a required field is missing
+ */
+export function readData<T>(
+  response: RawResponse,
+  read: (value: unknown, status: number) => Read<T>,
+  redact: Redact,
+): T {
+  const { status, requestId, text, isTooLarge } = response;
+  const shapeError = (problem: string, path: string) => {
+    const body = redact(text);
+    const message = `The service's ${status} response ${problem}`;
+    return new ResponseShapeError(message, { status, path, requestId, body });
+  };
+  if (isTooLarge) throw shapeError('is larger than maxResponseBytes', '');
+  let value: unknown;
+  try {
+    value = parseJson(text);
+  } catch {
+    // The parser's message quotes the body, which may hold anything.
+    throw shapeError('is not JSON', '');
+  }
+  const result = read(value, status);
+  if ('data' in result) return result.data;
+  const { missing } = result;
+  throw shapeError(missing === '' ? 'is not an object' : `has no ${missing}`, missing);
+}
+
+/** The error of a response that is not 2xx. `now` is milliseconds since 1970. */
+export function readError(response: RawResponse, redact: Redact, now: number): ShortlinkError {
+  const { status } = response;
+  const headers = new Headers();
+  for (const [name, value] of response.headers) headers.append(name, redact(value));
+  const body = parseErrorBody(response.text, redact);
+  return createApiError({
+    message: body?.error || describe(response, headers, redact),
+    status,
+    body,
+    headers,
+    retryAfterMs: parseRetryAfter(headers, now),
+  });
+}
+
+/** `__proto__`, however it is escaped. More than that matches, which costs time only. */
+const MAY_HOLD_PROTO = /__proto__|\\u00[5-7]/;
+
+/** `JSON.parse` without `__proto__` keys: a program that copies the data would replace the copy's prototype. */
+function parseJson(text: string): unknown {
+  if (!MAY_HOLD_PROTO.test(text)) return JSON.parse(text);
+  return JSON.parse(text, (key, item) => (key === '__proto__' ? undefined : item));
+}
+
+/** The service's error body, or undefined. A service that quotes the key back must not put it into an error. */
+function parseErrorBody(text: string, redact: Redact): ErrorBody | undefined {
+  try {
+    return readErrorBody(
+      JSON.parse(text, (key, item) => {
+        if (key === '__proto__') return undefined;
+        return typeof item === 'string' ? redact(item) : item;
+      }),
+    );
+  } catch {
+    return undefined;
+  }
+}
+
+/** Words for a response that brings none of its own, such as the page of a proxy. */
+function describe(response: RawResponse, headers: Headers, redact: Redact): string {
+  const { status } = response;
+  if (status === 0 || (status >= 300 && status < 400)) {
+    const to = headers.get('location');
+    const where = to === null ? '' : ` to ${to}`;
+    return `The service redirects${where}, which is not followed, so that the API key stays here; check baseUrl`;
+  }
+  const printable = redact(response.text).replaceAll(/[\p{Cc}\s]+/gu, ' ');
+  const excerpt = printable.trim().slice(0, EXCERPT_LENGTH);
+  return excerpt === ''
+    ? `The service responded with ${status}`
+    : `The service responded with ${status}: ${excerpt}`;
+}

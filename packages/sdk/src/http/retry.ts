@@ -1,0 +1,69 @@
+import { ApiError, RateLimitError } from '../errors/api-errors.ts';
+import { ConnectionError, TimeoutError } from '../errors/call-errors.ts';
+
+/** What the rules need to know of a request. */
+export interface RetrySubject {
+  method: 'GET' | 'POST';
+  /** The request carries an `Idempotency-Key`, so the service carries it out once however often it is sent. */
+  hasIdempotencyKey: boolean;
+}
+
+/** Whether a failed attempt may be repeated without creating a link twice: the retry table of the README, row by row. */
+export function isRetryable(error: unknown, subject: RetrySubject): boolean {
+  const isRepeatable = subject.method === 'GET' || subject.hasIdempotencyKey;
+  // 429: refused before any work.
+  if (RateLimitError.isInstance(error)) return true;
+  // Never connected; or lost after sending.
+  if (ConnectionError.isInstance(error)) {
+    return !error.isPermanent && (isRepeatable || error.outcome === 'not-sent');
+  }
+  if (TimeoutError.isInstance(error)) return isRepeatable || error.outcome === 'not-sent';
+  if (!ApiError.isInstance(error)) return false;
+  const saysWhen = error.retryAfterMs !== undefined;
+  // 503 that says when to come back: refused before any work.
+  if (error.status === 503 && saysWhen) return true;
+  // 409 that says when to come back: another request with the same key is still running.
+  if (error.status === 409) return subject.hasIdempotencyKey && saysWhen;
+  return isRepeatable && isPassing(error.status);
+}
+
+/** The service, or a proxy before it, failed in a way that may pass. 501 is no such way: it says "not implemented". */
+function isPassing(status: number): boolean {
+  return status === 408 || (status >= 500 && status !== 501);
+}
+
+/** How long the service asks to wait, in milliseconds, where it does. */
+export function askedWaitMs(error: unknown): number | undefined {
+  return ApiError.isInstance(error) ? error.retryAfterMs : undefined;
+}
+
+/** The wait before the next attempt, in milliseconds: never shorter than what the service asks for. */
+export function retryWaitMs(error: unknown, attempt: number, random: () => number): number {
+  return Math.max(askedWaitMs(error) ?? 0, backoffMs(attempt, random));
+}
+
+/** Ceiling of the first wait; it doubles with each attempt. */
+const BASE_MS = 500;
+/** No wait is longer than this. */
+const CAP_MS = 30_000;
+/** No wait is shorter than this: pure jitter may come out as nothing, which is no backing off at all. */
+const FLOOR_MS = 100;
+
+/**
+ * Full-jitter exponential backoff: a random wait, in milliseconds, between the floor and a ceiling that doubles.
+ *
+ * @param attempt the attempt that failed, from 1
+ * @param random gives a number from 0 to below 1
+ */
+export function backoffMs(attempt: number, random: () => number): number {
+  const ceiling = Math.min(CAP_MS, BASE_MS * 2 ** (attempt - 1));
+  return Math.round(FLOOR_MS + random() * (ceiling - FLOOR_MS));
+}
+
+/**
+ * Whether a response settles what became of the earlier attempts with the same idempotency key. The service looks the key
+ * up after 401, 429 and 503, and 409 says that the earlier attempt still runs.
+ */
+export function settlesEarlierAttempts(error: unknown): boolean {
+  return ApiError.isInstance(error) && ![401, 409, 429, 503].includes(error.status);
+}

@@ -1,0 +1,101 @@
+/** Time as the client sees it; tests replace it. */
+export interface Clock {
+  /** Milliseconds on a clock that never jumps; only differences mean anything. */
+  now(): number;
+  /** Milliseconds since 1970, to compare with dates in headers. */
+  date(): number;
+  /** See {@link delay}. */
+  delay(ms: number, signal?: AbortSignal | undefined): Promise<void>;
+}
+
+/** The runtime's own clock. The globals are read at each call, so that fake timers of a test framework are seen. */
+export const systemClock: Clock = {
+  now: () => performance.now(),
+  date: () => Date.now(),
+  delay,
+};
+
+/** Longest wait `setTimeout` can hold: 2^31 - 1 ms, 24.8 days. A longer one fires at once, so it is cut into pieces. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+/** Calls back after `ms` milliseconds, however long. Returns a function that cancels it. */
+export function startTimer(ms: number, callback: () => void): () => void {
+  let handle: ReturnType<typeof setTimeout>;
+  const start = (left: number) => {
+    handle =
+      left > MAX_TIMER_MS
+        ? setTimeout(() => start(left - MAX_TIMER_MS), MAX_TIMER_MS)
+        : setTimeout(callback, left);
+  };
+  start(ms);
+  return () => clearTimeout(handle);
+}
+
+/**
+ * Resolves after `ms` milliseconds, or rejects with the signal's reason as soon as it is aborted. Leaves no listener
+ * on the signal. Whole milliseconds, rounded up: a wait never ends early.
+ */
+export function delay(ms: number, signal?: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) {
+      reject(signal.reason);
+      return;
+    }
+    const onAbort = () => {
+      cancel();
+      reject(signal?.reason);
+    };
+    const cancel = startTimer(Math.ceil(ms), () => {
+      signal?.removeEventListener('abort', onAbort);
+      resolve();
+    });
+    signal?.addEventListener('abort', onAbort, { once: true });
+  });
+}
+
+/** What ends a piece of work early. */
+export interface Limit {
+  /** Ends it with the signal's reason. */
+  signal: AbortSignal | undefined;
+  /** Ends it with `timeoutError()` after this many milliseconds; 0 is no limit. */
+  timeoutMs: number;
+  timeoutError: () => Error;
+}
+
+/**
+ * Runs `work` and rejects at once when its limit is reached, even where the work doesn't listen to the signal it is
+ * given. Leaves no timer, and no listener on the outer signal.
+ */
+export function within<T>(limit: Limit, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const controller = new AbortController();
+  return new Promise<T>((resolve, reject) => {
+    const { signal, timeoutMs, timeoutError } = limit;
+    const end = (reason: unknown) => {
+      release();
+      reject(reason);
+      controller.abort(reason);
+    };
+    const onAbort = () => end(signal?.reason);
+    const cancelTimer =
+      timeoutMs > 0 ? startTimer(timeoutMs, () => end(timeoutError())) : undefined;
+    const release = () => {
+      cancelTimer?.();
+      signal?.removeEventListener('abort', onAbort);
+    };
+    if (signal?.aborted) {
+      onAbort();
+      return;
+    }
+    signal?.addEventListener('abort', onAbort, { once: true });
+    work(controller.signal).then(
+      (value) => {
+        release();
+        resolve(value);
+      },
+      (error) => {
+        release();
+        reject(error);
+      },
+    );
+  });
+}

@@ -1,0 +1,199 @@
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { JOB, json, LINK } from '../../test/answers.ts';
+import { settle } from '../../test/fake-clock.ts';
+import { makeClient } from '../../test/make-client.ts';
+import { makeLogger } from './watching.ts';
+
+afterEach(() => {
+  vi.unstubAllEnvs();
+  vi.unstubAllGlobals();
+  vi.restoreAllMocks();
+});
+
+const answers =
+  (...responses: Response[]) =>
+  async () =>
+    responses.shift() ?? json(LINK, 201);
+const tooMany = () => json({ error: 'no' }, 429, { 'Retry-After': '3' });
+const create = (client: ReturnType<typeof makeClient>) =>
+  client.links.create({ target_url: LINK.target_url });
+
+describe('hooks', () => {
+  it('are called for each attempt, answer, retry and cooldown', async () => {
+    const events: unknown[] = [];
+    const keep = (name: string) => (event: object) => void events.push([name, event]);
+    const hooks = {
+      onRequest: keep('request'),
+      onResponse: keep('response'),
+      onRetry: keep('retry'),
+      onCooldown: keep('cooldown'),
+    };
+    const ok = json(LINK, 201, { 'X-Request-Id': 'r2' });
+    await create(makeClient({ hooks, fetch: answers(tooMany(), ok) }));
+    const first = { method: 'POST', path: '/api/v1/links', attempt: 1 };
+    expect(events).toEqual([
+      ['request', first],
+      ['response', { ...first, status: 429, durationMs: 0, requestId: undefined, quota: [] }],
+      ['cooldown', { waitMs: 3000, retryAfterMs: 3000 }],
+      ['retry', { ...first, error: expect.objectContaining({ status: 429 }), waitMs: 3000 }],
+      ['request', { ...first, attempt: 2 }],
+      [
+        'response',
+        { ...first, attempt: 2, status: 201, durationMs: 0, requestId: 'r2', quota: [] },
+      ],
+    ]);
+  });
+
+  it('that throw or reject break nothing, and are logged', async () => {
+    const error = vi.fn();
+    const logger = { debug() {}, info() {}, warn() {}, error };
+    const failure = new Error('hook');
+    const hooks = {
+      onRequest() {
+        throw failure;
+      },
+      async onResponse() {
+        throw failure;
+      },
+    };
+    await expect(create(makeClient({ hooks, logger, fetch: answers() }))).resolves.toEqual(LINK);
+    await settle();
+    expect(error.mock.calls).toEqual([
+      ['onRequest threw', { error: failure }],
+      ['onResponse threw', { error: failure }],
+    ]);
+  });
+
+  it('are methods of their object, which keeps its own state', async () => {
+    class Counter {
+      requests = 0;
+      onRequest() {
+        this.requests += 1;
+      }
+    }
+    const counter = new Counter();
+    await create(makeClient({ hooks: counter, fetch: answers() }));
+    expect(counter.requests).toBe(1);
+  });
+});
+
+describe('the logger', () => {
+  it('gets a line for each step', async () => {
+    const lines: string[] = [];
+    const keep = (level: string) => (message: string) => void lines.push(`${level}: ${message}`);
+    const logger = {
+      debug: keep('debug'),
+      info: keep('info'),
+      warn: keep('warn'),
+      error: keep('error'),
+    };
+    await create(makeClient({ logger, fetch: answers(tooMany()) }));
+    expect(lines).toEqual([
+      'debug: request',
+      'debug: response',
+      'warn: rate limited, the client pauses',
+      'info: retry',
+      'debug: request',
+      'debug: response',
+    ]);
+  });
+
+  it('that throws breaks nothing', async () => {
+    const fail = () => {
+      throw new Error('disk full');
+    };
+    const logger = { debug: fail, info: fail, warn: fail, error: fail };
+    await expect(create(makeClient({ logger, fetch: answers() }))).resolves.toEqual(LINK);
+  });
+});
+
+const spies = () => {
+  const levels = ['debug', 'info', 'warn', 'error'] as const;
+  return levels.map((level) => vi.spyOn(console, level).mockImplementation(() => {}));
+};
+
+describe('SHORTLINK_LOG', () => {
+  it('is silence where it is not set', async () => {
+    vi.stubEnv('SHORTLINK_LOG', '');
+    const consoles = spies();
+    await create(makeClient({ fetch: answers(tooMany()) }));
+    for (const spy of consoles) expect(spy).not.toHaveBeenCalled();
+  });
+
+  it('sends lines from its level on to the console', async () => {
+    vi.stubEnv('SHORTLINK_LOG', 'info');
+    const [debug, info, warn] = spies();
+    await create(makeClient({ fetch: answers(tooMany()) }));
+    expect(debug).not.toHaveBeenCalled();
+    expect(info).toHaveBeenCalledOnce();
+    expect(warn).toHaveBeenCalledWith(
+      'shortlink: rate limited, the client pauses',
+      expect.objectContaining({ waitMs: 3000 }),
+    );
+  });
+
+  it('may be trace, which is debug', () => {
+    const [debug] = spies();
+    makeLogger(undefined, undefined, 'trace')?.debug?.('request');
+    expect(debug).toHaveBeenCalledOnce();
+  });
+
+  it('is reported once, and logs nothing, when it is no level', async () => {
+    vi.stubEnv('SHORTLINK_LOG', 'loud');
+    const [debug, info, warn, error] = spies();
+    await create(makeClient({ fetch: answers(tooMany()) }));
+    expect(warn).toHaveBeenCalledExactlyOnceWith(
+      'shortlink: nothing is logged: SHORTLINK_LOG must be one of debug, info, warn, error, silent',
+      { setting: 'loud' },
+    );
+    for (const spy of [debug, info, error]) expect(spy).not.toHaveBeenCalled();
+  });
+
+  it('is not looked for where there is no process, or where reading it is not allowed', async () => {
+    const retrieve = () => makeClient({ fetch: async () => json(JOB) }).jobs.retrieve('x');
+    vi.stubGlobal('process', undefined);
+    await expect(retrieve()).resolves.toEqual(JOB);
+    const env = new Proxy(
+      {},
+      {
+        get: () => {
+          throw new Error('NotCapable');
+        },
+      },
+    );
+    vi.stubGlobal('process', { env });
+    await expect(retrieve()).resolves.toEqual(JOB);
+  });
+});
+
+describe('logLevel', () => {
+  it('sends lines from its level on to the console', async () => {
+    const consoles = spies();
+    await create(makeClient({ logLevel: 'warn', fetch: answers(tooMany()) }));
+    const calls = consoles.map((spy) => spy.mock.calls.length);
+    expect(calls).toEqual([0, 0, 1, 0]);
+  });
+
+  it("leaves out the lines below it of the caller's own logger", async () => {
+    const lines: string[] = [];
+    const keep = (message: string) => void lines.push(message);
+    const logger = { debug: keep, info: keep, warn: keep, error: keep };
+    await create(makeClient({ logger, logLevel: 'info', fetch: answers(tooMany()) }));
+    expect(lines).toEqual(['rate limited, the client pauses', 'retry']);
+    lines.length = 0;
+    await create(makeClient({ logger, logLevel: 'silent', fetch: answers(tooMany()) }));
+    expect(lines).toEqual([]);
+  });
+
+  it('wins over the environment', async () => {
+    vi.stubEnv('SHORTLINK_LOG', 'debug');
+    const consoles = spies();
+    await create(makeClient({ logLevel: 'silent', fetch: answers(tooMany()) }));
+    for (const spy of consoles) expect(spy).not.toHaveBeenCalled();
+  });
+
+  it('is refused when it is no level', () => {
+    const options = JSON.parse('{"logLevel":"loud"}');
+    expect(() => makeClient(options)).toThrow('logLevel must be one of debug, info');
+  });
+});

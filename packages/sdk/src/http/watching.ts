@@ -1,0 +1,147 @@
+import type { ShortlinkError } from '../errors/shortlink-error.ts';
+import type { QuotaWindow } from './rate-limit-header.ts';
+
+/** An attempt is about to be sent. */
+export interface RequestEvent {
+  method: 'GET' | 'POST';
+  /** Path of the request, such as `/api/v1/links`. */
+  path: string;
+  /** 1 for the first attempt of a call. */
+  attempt: number;
+}
+
+/** An attempt got a response, with whatever status; its body has been read. */
+export interface ResponseEvent extends RequestEvent {
+  status: number;
+  /** From sending to the last byte of the body, in milliseconds. */
+  durationMs: number;
+  /** `X-Request-Id` of the response, where the service sends one. */
+  requestId: string | undefined;
+  /** What the response says about the account's quota, in the service's order; empty where it says nothing. */
+  quota: readonly QuotaWindow[];
+}
+
+/** An attempt failed and will be repeated after a wait. */
+export interface RetryEvent extends RequestEvent {
+  /** Why the attempt failed. */
+  error: ShortlinkError;
+  /** How long the wait is, in milliseconds. */
+  waitMs: number;
+}
+
+/** A 429, or a window of the quota that is used up, pauses the whole client. */
+export interface CooldownEvent {
+  /** How long nothing is sent, in milliseconds from now. */
+  waitMs: number;
+  /** The wait the service asked for, in milliseconds; undefined when there was no 429, or none that could be read. */
+  retryAfterMs: number | undefined;
+}
+
+/**
+ * Called as things happen. No event holds the API key or a body. What a hook throws is logged and otherwise ignored, so
+ * that watching a call can't break it.
+ */
+export interface ShortlinkHooks {
+  onRequest?: ((event: RequestEvent) => void) | undefined;
+  onResponse?: ((event: ResponseEvent) => void) | undefined;
+  onRetry?: ((event: RetryEvent) => void) | undefined;
+  onCooldown?: ((event: CooldownEvent) => void) | undefined;
+}
+
+/** Where log lines go. `console` is one. Fields never hold the API key or a body. */
+export interface Logger {
+  debug(message: string, fields?: object): void;
+  info(message: string, fields?: object): void;
+  warn(message: string, fields?: object): void;
+  error(message: string, fields?: object): void;
+}
+
+/** Kinds of log lines, the least important first, and `silent` for none. */
+export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+/**
+ * The logger of a client: the caller's own, or the console, with the lines from `logLevel` on. Without both options, the
+ * environment decides. What it says is no reason to fail: `trace` is `debug`, and an unknown word is reported once.
+ */
+export function makeLogger(
+  logger: Logger | undefined,
+  logLevel: LogLevel | undefined,
+  fromEnv: string | undefined,
+): Partial<Logger> | undefined {
+  const level = logLevel ?? (logger === undefined ? levelOf(fromEnv) : 'debug');
+  const filtered: Partial<Logger> = {};
+  for (const name of LOG_LEVELS.slice(LOG_LEVELS.indexOf(level))) {
+    if (name === 'silent') continue;
+    filtered[name] =
+      logger === undefined ? toConsole(name) : (message, fields) => logger[name]?.(message, fields);
+  }
+  return filtered;
+}
+
+function levelOf(setting = 'silent'): LogLevel {
+  const word = setting.toLowerCase();
+  const level = LOG_LEVELS.find((name) => name === word);
+  if (level !== undefined) return level;
+  if (word === 'trace') return 'debug';
+  const accepted = LOG_LEVELS.join(', ');
+  toConsole('warn')(`nothing is logged: SHORTLINK_LOG must be one of ${accepted}`, { setting });
+  return 'silent';
+}
+
+function toConsole(level: keyof Logger) {
+  return (message: string, fields?: object) =>
+    // biome-ignore lint/suspicious/noConsole: the user asked for these lines
+    console[level](`shortlink: ${message}`, fields);
+}
+
+/** Tells the caller's hooks and logger what happens. Nothing that they throw gets out. */
+export interface Reporter {
+  request(event: RequestEvent): void;
+  response(event: ResponseEvent): void;
+  retry(event: RetryEvent): void;
+  cooldown(event: CooldownEvent): void;
+}
+
+export function createReporter(
+  hooks: ShortlinkHooks | undefined,
+  logger: Partial<Logger> | undefined,
+): Reporter {
+  const log = (level: keyof Logger, message: string, fields: object) => {
+    try {
+      logger?.[level]?.(message, fields);
+    } catch {
+      // A logger that fails has nowhere to say so.
+    }
+  };
+  const call = (name: keyof ShortlinkHooks, hook: () => unknown) => {
+    const onError = (error: unknown) => log('error', `${name} threw`, { error });
+    try {
+      const result = hook();
+      // An async function is allowed by the type; its rejection must not become an unhandled one.
+      if (result instanceof Promise) result.catch(onError);
+    } catch (error) {
+      onError(error);
+    }
+  };
+  return {
+    request(event) {
+      log('debug', 'request', event);
+      call('onRequest', () => hooks?.onRequest?.(event));
+    },
+    response(event) {
+      const { quota: _, ...fields } = event;
+      log('debug', 'response', fields);
+      call('onResponse', () => hooks?.onResponse?.(event));
+    },
+    retry(event) {
+      const { error, ...fields } = event;
+      log('info', 'retry', { ...fields, reason: `${error.name}: ${error.message}` });
+      call('onRetry', () => hooks?.onRetry?.(event));
+    },
+    cooldown(event) {
+      log('warn', 'rate limited, the client pauses', event);
+      call('onCooldown', () => hooks?.onCooldown?.(event));
+    },
+  };
+}

@@ -1,6 +1,0 @@
-/**
- * What batches and their jobs need besides single requests, loaded when the first one is run or waited for: one module,
- * since whoever runs batches waits for jobs.
- */
-export { BulkRun } from '../bulk/bulk-run.ts';
-export { JobWaiter } from './job-waiter.ts';
