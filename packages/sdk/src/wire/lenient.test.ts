@@ -6,14 +6,18 @@ import { jobSchema, readJob } from './job.ts';
 import { linkSchema, readLink } from './link.ts';
 import { readUsage, usageSchema } from './usage.ts';
 
+const leaf = fc.constantFrom<unknown[]>(
+  ...[null, undefined, '', '302', 'text', 7, Number.NaN, true, {}, [], [null, 'a'], [{ error: 1 }]],
+);
+
 /** An object that may have some of these fields, with what a service may put there, and some that nobody expects. */
 const odd = (...names: string[]) =>
   fc.dictionary(
     fc.constantFrom(...names, 'other', 'constructor'),
     fc.oneof(
-      fc.constantFrom(null, undefined, '', '302', 'text', 7, Number.NaN, true, {}, [], [null, 'a']),
-      fc.array(fc.dictionary(fc.constantFrom('code', 'target_url', 'field', 'id'), fc.anything())),
-      fc.dictionary(fc.constantFrom('minute', 'used', 'limit', 'message'), fc.anything()),
+      leaf,
+      fc.array(fc.dictionary(fc.constantFrom('code', 'target_url', 'field', 'id'), leaf)),
+      fc.dictionary(fc.constantFrom('minute', 'used', 'limit', 'message'), leaf),
     ),
   );
 
@@ -21,7 +25,11 @@ const READERS = {
   link: [
     (value: unknown) => readLink(value),
     linkSchema,
-    odd('id', 'code', 'short_url', 'title', 'redirect_type', 'is_active', 'tags', 'created_at'),
+    odd('id', 'title', 'redirect_type', 'is_active', 'tags', 'created_at').map((fields) => ({
+      ...fields,
+      code: 'c',
+      short_url: 's',
+    })),
   ],
   'a batch with results': [
     (value: unknown) => readBatch(value, 200),
@@ -57,13 +65,13 @@ it.each(Object.entries(READERS))('%s: what is read is as the schema says', (_, r
   const [read, schema, values] = reader;
   let wasRead = 0;
   fc.assert(
-    fc.property(fc.oneof({ weight: 9, arbitrary: values }, fc.anything()), (value) => {
+    fc.property(fc.oneof({ weight: 9, arbitrary: values }, leaf), (value) => {
       const result = read(value);
       if ('missing' in result) return;
       wasRead += 1;
       expect(schema.safeParse(result.data)).toMatchObject({ success: true });
     }),
-    { numRuns: 500 },
+    { numRuns: 200 },
   );
   expect(wasRead).toBeGreaterThan(0);
 });

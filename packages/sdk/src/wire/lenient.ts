@@ -39,7 +39,9 @@ export function flag(value: unknown, fallback: boolean): boolean {
 
 /** A list of texts. Anything else is an empty list, and an item that is no text is left out. */
 export function texts(value: unknown): string[] {
-  return listOf(value).map(text).filter((item) => item !== '');
+  return listOf(value)
+    .map(text)
+    .filter((item) => item !== '');
 }
 
 /** A list of objects, each read by itself. Anything else is an empty list, and an item that is no object is left out. */
