@@ -4,7 +4,7 @@ import { HEADERS } from '../wire/routes.ts';
 import { connectionError, type Redact } from './failure.ts';
 
 /** Largest body that is read of a response that is not 2xx: the reason of an error needs no more. */
-const MAX_ERROR_BYTES = 1024 * 1024;
+const MAX_ERROR_BYTES = 1_048_576;
 
 /** One attempt, ready to be written. */
 export interface Attempt {
