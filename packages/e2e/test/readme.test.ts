@@ -71,7 +71,7 @@ describe("the tables of the client's README", () => {
       name: 'CreateManyOptions',
       inherited: ['timeoutMs', 'maxRetries', 'headers'],
     },
-    { heading: 'Watching', file: 'src/http/hooks.ts', name: 'ShortlinkHooks', inherited: [] },
+    { heading: 'Watching', file: 'src/http/watching.ts', name: 'ShortlinkHooks', inherited: [] },
   ])('has every member of $name, with its default', ({ heading, file, name, inherited }) => {
     const members = interfaceMembers(sdk(file), name);
     const table = new Map(rows(heading).map(([, option = '', value]) => [option, value]));

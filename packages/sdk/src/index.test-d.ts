@@ -60,7 +60,15 @@ describe('methods', () => {
     expectTypeOf(shortlink.jobs.wait).returns.resolves.toEqualTypeOf<Job>();
   });
 
+  it('take a copy of a link', () => {
+    const link = {} as Link;
+    expectTypeOf(shortlink.links.create).toBeCallableWith(link);
+    expectTypeOf(shortlink.links.create).toBeCallableWith({ ...link, title: 'Copy' });
+  });
+
   it('check what they are given', () => {
+    // @ts-expect-error 303 is no redirect type of the service
+    shortlink.links.create({ target_url: 'x', redirect_type: 303 });
     // @ts-expect-error target_url is required
     shortlink.links.create({ title: 'Docs' });
     // @ts-expect-error tags are a list
@@ -77,6 +85,11 @@ describe('options', () => {
     expectTypeOf<{ timeoutMs: undefined; signal: undefined }>().toExtend<RequestOptions>();
     new Shortlink();
     new Shortlink({ apiKey: undefined, hooks: { onRetry: undefined }, logger: console });
+    new Shortlink({ headers: new Headers(), fetchOptions: { dispatcher: {} }, logLevel: 'warn' });
+    new Shortlink({ fetch: globalThis.fetch });
+    new Shortlink({ fetch: async (url, init) => globalThis.fetch(new Request(url, init)) });
+    // @ts-expect-error an unknown level
+    new Shortlink({ logLevel: 'trace' });
     // @ts-expect-error durations end in Ms
     new Shortlink({ timeout: 1000 });
   });
@@ -108,6 +121,7 @@ describe('errors', () => {
       expectTypeOf(error.allowed).toEqualTypeOf<number | undefined>();
     } else if (error instanceof ConnectionError) {
       expectTypeOf(error.outcome).toEqualTypeOf<Outcome>();
+      expectTypeOf(error.code).toEqualTypeOf<string | undefined>();
     } else if (ApiError.isInstance(error)) {
       expectTypeOf(error.body?.details).toBeNullable();
     }

@@ -88,6 +88,6 @@ export {
   REDIRECT_TYPES,
   type RedirectType,
 } from './wire/limits.ts';
-export type { CreateLinkBody, Link } from './wire/link.ts';
+export type { CreateLinkBody, Link, LinkCopy } from './wire/link.ts';
 export { PLAN_LIMITS, PLANS, type Plan, type PlanLimits } from './wire/plans.ts';
 export type { KeyDay, KeyUsage, ResourceUsage, Usage, WindowUsage } from './wire/usage.ts';

@@ -4,8 +4,8 @@ import type { Logger, LogLevel, ShortlinkHooks } from './http/watching.ts';
 export interface FetchInit {
   method: 'GET' | 'POST';
   headers: Record<string, string>;
-  /** JSON. Absent for GET. In Deno a `Blob`, which Deno can't send a second time by itself. */
-  body?: string | Blob;
+  /** JSON. Absent for GET. Deno alone gets a `Blob` of it, which it can't send a second time by itself. */
+  body?: string;
   signal: AbortSignal;
   redirect: 'manual';
 }
@@ -138,12 +138,12 @@ export interface ClientSettings {
 }
 
 /** What an option is when it is not given. */
-export const DEFAULT_OPTIONS = Object.freeze({
+export const DEFAULT_OPTIONS = /* @__PURE__ */ Object.freeze({
   timeoutMs: 30_000,
   totalTimeoutMs: 0,
   maxRetries: 5,
   maxRetryAfterMs: 90_000,
   requestsPerMinute: 0,
-  maxResponseBytes: 128 * 1024 * 1024,
+  maxResponseBytes: 134_217_728,
   idempotency: false,
 });

@@ -26,10 +26,17 @@ function serve(method: 'get' | 'post', path: string, answer: () => Response) {
   );
   return { requests, bodies };
 }
+const loop: object[] = [];
+loop.push(loop);
+class Broken {
+  get target_url(): string {
+    throw new Error('no connection to the database');
+  }
+}
 const client = (options = {}) => new Shortlink({ apiKey: API_KEY, baseUrl: BASE_URL, ...options });
 
 describe('the endpoints', () => {
-  it('links.create sends the link as it is given', async () => {
+  it('links.create sends the link', async () => {
     const { requests, bodies } = serve('post', '/api/v1/links', () => json(LINK, 201));
     const body = {
       target_url: LINK.target_url,
@@ -48,7 +55,79 @@ describe('the endpoints', () => {
     expect(headers).not.toHaveProperty('idempotency-key');
   });
 
-  it('links.createBatch answers a small batch with its results', async () => {
+  it('links.create sends exactly the fields of a link, so that a copy of one may be given', async () => {
+    const { bodies } = serve('post', '/api/v1/links', () => json(LINK, 201));
+    const { target_url, title, tags, redirect_type } = LINK;
+    await client().links.create(LINK);
+    const row = { ...LINK, domain_id: 'd1', email: 'a@example.com' };
+    await client().links.create(row);
+    const sent = { target_url, title, tags, redirect_type };
+    expect(bodies).toEqual([sent, { ...sent, domain_id: 'd1' }]);
+  });
+
+  it('links.create returns what was created though the response is bare or odd', async () => {
+    const bare = { code: 'c', short_url: 'https://s.example/c', title: null, redirect_type: '301' };
+    serve('post', '/api/v1/links', () => json(bare, 201));
+    await expect(client().links.create({ target_url: LINK.target_url })).resolves.toEqual({
+      id: '',
+      code: 'c',
+      short_url: 'https://s.example/c',
+      target_url: LINK.target_url,
+      title: '',
+      redirect_type: 301,
+      is_active: true,
+      click_count: 0,
+      tags: [],
+      created_at: '',
+    });
+  });
+
+  it('links.createBatch sends exactly the fields of its links', async () => {
+    const { bodies } = serve('post', '/api/v1/links/batch', () => json({ results: [] }));
+    const links = [{ target_url: 'https://a.example', password_hash: 'x' }];
+    await client().links.createBatch({ links });
+    expect(bodies).toEqual([{ links: [{ target_url: 'https://a.example' }] }]);
+  });
+
+  it('links.createBatch knows how many links it sent, where the job does not', async () => {
+    serve('post', '/api/v1/links/batch', () => json({ status: 'queued', job_id: 17 }, 202));
+    const links = [{ target_url: 'https://a.example' }];
+    await expect(client().links.createBatch({ links })).resolves.toEqual({
+      status: 'processing',
+      job_id: '17',
+      total: 1,
+    });
+  });
+
+  it.each([
+    ['a BigInt', () => ({ target_url: 'x', title: 7n })],
+    ['a loop', () => ({ target_url: 'x', title: loop })],
+    ['a getter that throws', () => new Broken()],
+    ['nothing', () => undefined],
+  ])('%s is refused before anything is sent', async (_, makeLink) => {
+    const { requests } = serve('post', '/api/v1/links', () => json(LINK, 201));
+    const { links } = client();
+    const input = JSON.parse('{"link":null}');
+    input.link = makeLink();
+    const error = { name: 'InvalidOptionError', cause: expect.any(Error) };
+    await expect(links.create(input.link)).rejects.toMatchObject(error);
+    await expect(links.createBatch({ links: [input.link] })).rejects.toMatchObject(error);
+    expect(requests).toHaveLength(0);
+  });
+
+  it('links.createMany knows that a batch with a BigInt was not sent', async () => {
+    const { requests } = serve('post', '/api/v1/links/batch', () => json({ results: [] }));
+    const source = JSON.parse('[{"target_url":"https://a.example"}]');
+    source[0].title = 7n;
+    const steps: string[] = [];
+    const options = { onBatch: ({ type }: { type: string }) => void steps.push(type) };
+    const items = client().links.createMany(source, options);
+    await expect(items.next()).rejects.toMatchObject({ name: 'InvalidOptionError' });
+    expect(steps).toEqual(['planned', 'unsent']);
+    expect(requests).toHaveLength(0);
+  });
+
+  it('links.createBatch returns the results of a small batch', async () => {
     const answer = { status: 'completed', total: 1, results: JOB.results };
     const { bodies } = serve('post', '/api/v1/links/batch', () => json(answer));
     const body = { domain_id: 'd1', links: [{ target_url: LINK.target_url }] };
@@ -56,7 +135,7 @@ describe('the endpoints', () => {
     expect(bodies).toEqual([body]);
   });
 
-  it('links.createBatch answers a large batch with its job', async () => {
+  it('links.createBatch returns the job of a large batch', async () => {
     const answer = { status: 'processing', job_id: JOB.id, total: 101 };
     serve('post', '/api/v1/links/batch', () => json(answer, 202));
     await expect(client().links.createBatch({ links: [] })).resolves.toEqual(answer);
@@ -83,8 +162,8 @@ describe('the endpoints', () => {
 
   it('jobs.retrieve asks for the job by its id', async () => {
     const { requests } = serve('get', '/api/v1/jobs/:id', () => json(JOB));
-    await expect(client().jobs.retrieve('a/b')).resolves.toEqual(JOB);
-    expect(requests[0]?.url).toBe(`${BASE_URL}/api/v1/jobs/a%2Fb`);
+    await expect(client().jobs.retrieve('a?b')).resolves.toEqual(JOB);
+    expect(requests[0]?.url).toBe(`${BASE_URL}/api/v1/jobs/a%3Fb`);
     expect(requests[0]?.headers.has('content-type')).toBe(false);
   });
 
@@ -121,6 +200,24 @@ describe('headers', () => {
   });
 });
 
+describe('headers of another kind', () => {
+  it('may be a Headers, of the client and of the call', async () => {
+    const { requests } = serve('post', '/api/v1/links', () => json(LINK, 201));
+    const shortlink = client({ headers: new Headers({ 'X-Team': 'a', 'X-App': 'one' }) });
+    await shortlink.links.create({ target_url: 'x' }, { headers: new Headers({ 'x-team': 'b' }) });
+    const headers = Object.fromEntries(requests[0]?.headers ?? []);
+    expect(headers).toMatchObject({ 'x-team': 'b', 'x-app': 'one' });
+  });
+
+  it('name the client, unless the caller names itself', async () => {
+    const { requests } = serve('post', '/api/v1/links', () => json(LINK, 201));
+    await client().links.create({ target_url: 'x' });
+    await client({ headers: { 'User-Agent': 'my-app/1' } }).links.create({ target_url: 'x' });
+    const agents = requests.map(({ headers }) => headers.get('user-agent'));
+    expect(agents).toEqual([`shortlink-sdk/0.1.0 node/${process.versions.node}`, 'my-app/1']);
+  });
+});
+
 describe('idempotency', () => {
   it('gives each logical POST a key of its own, and a GET none', async () => {
     const { requests } = serve('post', '/api/v1/links', () => json(LINK, 201));
@@ -143,8 +240,10 @@ describe('idempotency', () => {
     expect(keys).toEqual(['order-7', null]);
   });
 
-  it('refuses a key that no header can carry', async () => {
-    const call = client().links.create({ target_url: 'x' }, { idempotency: 'a\nb' });
+  it.each(['a\nb', '', 'x'.repeat(256), 7n, {}])('refuses the key %s', async (key) => {
+    const options = JSON.parse('{}');
+    options.idempotency = key;
+    const call = client().links.create({ target_url: 'x' }, options);
     await expect(call).rejects.toMatchObject({ name: 'InvalidOptionError', option: 'idempotency' });
   });
 });

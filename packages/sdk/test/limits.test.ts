@@ -154,10 +154,34 @@ describe('the cooldown', () => {
     const test = setUp();
     void create(test, 1);
     await test.answer(0, tooMany('1'));
-    const waiting = create(test, 0);
+    const waiting = create(test, 1);
+    await test.clock.advance(1000);
+    await test.answer(test.sent.length - 1, tooMany('1'));
     await test.clock.advance(1000);
     await test.answer(test.sent.length - 1, json(LINK));
     await expect(waiting).resolves.toEqual(LINK);
+  });
+
+  it('is not waited for with maxRetries 0: the call fails, and is not sent', async () => {
+    const test = setUp();
+    const refused = create(test, 0);
+    await Promise.all([
+      expect(refused).rejects.toBeInstanceOf(RateLimitError),
+      test.answer(0, tooMany('10')),
+    ]);
+    await test.clock.advance(2500);
+    await expect(create(test, 0)).rejects.toMatchObject({
+      name: 'RateLimitError',
+      status: 429,
+      retryAfterMs: 7500,
+      message: 'Rate limited: try again in 8 s. Nothing was sent, because maxRetries is 0',
+    });
+    expect(test.sent).toHaveLength(1);
+    // To ask during the pause makes it no longer.
+    await test.clock.advance(7500);
+    void create(test, 0);
+    await settle();
+    expect(test.sent).toHaveLength(2);
   });
 });
 
@@ -201,6 +225,16 @@ describe('requestsPerMinute', () => {
     expect(test.sent).toHaveLength(2);
   });
 
+  it('is waited for even with maxRetries 0, since it is the own pace and no failure', async () => {
+    const test = setUp({ requestsPerMinute: 60, maxRetries: 0 });
+    void create(test);
+    void create(test);
+    await test.clock.advance(949);
+    expect(test.sent).toHaveLength(1);
+    await test.clock.advance(1);
+    expect(test.sent).toHaveLength(2);
+  });
+
   it('does not hold anything back at 0', async () => {
     const test = setUp({ requestsPerMinute: 0 });
     for (let n = 0; n < 50; n += 1) void create(test);
@@ -209,8 +243,8 @@ describe('requestsPerMinute', () => {
   });
 });
 
-describe('what the service tells of the quota', () => {
-  const told = (remaining: number, resetSeconds: number) =>
+describe('the quota that the service states', () => {
+  const stating = (remaining: number, resetSeconds: number) =>
     json(LINK, 201, {
       RateLimit: `"minute";r=${remaining};t=${resetSeconds}, "day";r=0;t=80000`,
       'RateLimit-Policy': '"minute";q=60;w=60, "day";q=100;w=86400',
@@ -219,65 +253,114 @@ describe('what the service tells of the quota', () => {
   it('holds requests back until the next window, without a 429', async () => {
     const test = setUp();
     void create(test);
-    await test.answer(0, told(1, 34));
+    await test.answer(0, stating(1, 34));
     for (let n = 0; n < 3; n += 1) void create(test);
     await settle();
     expect(test.sent).toHaveLength(2);
-    await test.answer(1, told(0, 34));
-    await test.clock.advance(33_949);
+    await test.answer(1, stating(0, 34));
+    await test.clock.advance(33_999);
     expect(test.sent).toHaveLength(2);
-    expect(test.cooldowns).toEqual([{ waitMs: expect.any(Number), retryAfterMs: undefined }]);
-    // One asks for the next window, and its answer lets the others go.
-    await test.clock.advance(51);
-    expect(test.sent).toHaveLength(3);
-    await test.answer(2, told(59, 60));
-    await test.clock.advance(50);
+    expect(test.cooldowns).toEqual([{ waitMs: 34_000, retryAfterMs: undefined }]);
+    await test.clock.advance(1);
     expect(test.sent).toHaveLength(4);
   });
 
-  it('is told to the hooks', async () => {
+  it('makes no request wait for the response of another', async () => {
+    const test = setUp();
+    void create(test);
+    await test.answer(0, stating(0, 10));
+    for (let n = 0; n < 20; n += 1) void create(test);
+    await test.clock.advance(10_000);
+    // The next window has room for 60. Nothing was answered since.
+    expect(test.sent).toHaveLength(21);
+    for (let n = 0; n < 100; n += 1) void create(test);
+    await settle();
+    expect(test.sent).toHaveLength(61);
+    await test.clock.advance(60_000);
+    // No response confirmed that window, so nothing is assumed of the one after it.
+    expect(test.sent).toHaveLength(121);
+  });
+
+  it('is forgotten when the header never returns', async () => {
+    const test = setUp();
+    void create(test);
+    await test.answer(0, stating(0, 10));
+    await test.clock.advance(10_000);
+    for (let index = 1; index <= 5; index += 1) {
+      void create(test);
+      await test.answer(index, json(LINK, 201));
+    }
+    await test.clock.advance(60_000);
+    for (let n = 0; n < 100; n += 1) void create(test);
+    await settle();
+    expect(test.sent).toHaveLength(106);
+  });
+
+  it('is shown to the hooks', async () => {
     const quotas: unknown[] = [];
     const test = setUp({ hooks: { onResponse: ({ quota }) => quotas.push(...quota) } });
     void create(test);
-    await test.answer(0, told(1, 34));
+    await test.answer(0, stating(1, 34));
     expect(quotas).toEqual([
       { name: 'minute', remaining: 1, resetMs: 34_000, quota: 60, windowMs: 60_000 },
       { name: 'day', remaining: 0, resetMs: 80_000_000, quota: 100, windowMs: 86_400_000 },
     ]);
   });
 
-  it('is left to a 429 where the caller wants no retries, or no wait so long', async () => {
+  it('is left to a 429 where its window ends later than the caller waits', async () => {
     const test = setUp({ maxRetryAfterMs: 30_000 });
     void create(test);
-    await test.answer(0, told(0, 34));
+    await test.answer(0, stating(0, 34));
     void create(test);
     await settle();
     expect(test.sent).toHaveLength(2);
-
-    const impatient = setUp();
-    void create(impatient, 0);
-    await impatient.answer(0, told(0, 34));
-    void create(impatient, 0);
-    await settle();
-    expect(impatient.sent).toHaveLength(2);
   });
 
-  it('is learned from the first 429 where there are no headers, and kept from then on', async () => {
+  it('is not waited for with maxRetries 0: the call fails, and is not sent', async () => {
     const test = setUp();
-    void create(test);
-    await test.answer(
-      0,
-      json({ error: 'Only 2 requests per minute' }, 429, { 'Retry-After': '10' }),
-    );
-    void create(test);
-    void create(test);
-    await test.clock.advance(10_000);
-    expect(test.sent).toHaveLength(3);
-    await test.answer(1, json(LINK, 201));
-    await test.answer(2, json(LINK, 201));
-    await test.clock.advance(59_999);
-    expect(test.sent).toHaveLength(3);
-    await test.clock.advance(1);
-    expect(test.sent).toHaveLength(4);
+    void create(test, 0);
+    await test.answer(0, stating(0, 34));
+    await expect(create(test, 0)).rejects.toMatchObject({
+      name: 'RateLimitError',
+      retryAfterMs: 34_000,
+    });
+    expect(test.sent).toHaveLength(1);
+    await test.clock.advance(34_000);
+    void create(test, 0);
+    await settle();
+    expect(test.sent).toHaveLength(2);
   });
+});
+
+it.each([
+  'Over the limit by 1 request per minute (60 allowed)',
+  'Only 2 requests per minute',
+  'limit: 1 rpm',
+])('no limit is read from prose: %s', async (error) => {
+  const test = setUp();
+  void create(test);
+  await test.answer(0, json({ error }, 429, { 'Retry-After': '10' }));
+  for (let n = 0; n < 50; n += 1) void create(test);
+  await test.clock.advance(10_000);
+  expect(test.sent).toHaveLength(52);
+});
+
+it.each(['aborted', 'lost'])('a request that was %s blocks no other', async (end) => {
+  const test = setUp({
+    fetch: async (url, init) => {
+      urls.push(url);
+      if (urls.length > 1) return json(LINK, 201);
+      if (end === 'lost') return new Promise(() => {});
+      return new Promise((_, reject) => {
+        init.signal.addEventListener('abort', () => reject(init.signal.reason));
+      });
+    },
+  });
+  const urls: string[] = [];
+  const controller = new AbortController();
+  const first = test.links.create({ target_url: 'x' }, { signal: controller.signal });
+  first.catch(() => {});
+  await settle();
+  if (end === 'aborted') controller.abort();
+  await expect(Promise.all([create(test), create(test)])).resolves.toHaveLength(2);
 });

@@ -3,6 +3,7 @@ import { setupServer } from 'msw/node';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { ApiError, RateLimitError, ServerError } from '../src/errors/api-errors.ts';
 import { ConnectionError } from '../src/errors/call-errors.ts';
+import { isOutcomeUnknown } from '../src/errors/outcome.ts';
 import { JOB, json, LINK } from './answers.ts';
 import { InstantClock } from './fake-clock.ts';
 import { BASE_URL, makeClient } from './make-client.ts';
@@ -77,7 +78,7 @@ describe('the retry table', () => {
     expect(keys[1]).toBe(keys[0]);
   });
 
-  describe.each([500, 502, 503, 504])('%i', (status) => {
+  describe.each([408, 500, 502, 503, 504, 520, 522, 524, 529])('%i', (status) => {
     it.each(['GET', 'POST with a key'] as const)('%s is sent again', async (kind) => {
       const { value, sent, waits } = await play(kind, refusal(status));
       expect(value).toBeDefined();
@@ -88,8 +89,9 @@ describe('the retry table', () => {
     it('POST is sent once', async () => {
       const { sent, error } = await play('POST', refusal(status));
       expect(sent).toBe(1);
-      expect(error).toBeInstanceOf(ServerError);
+      expect(error).toBeInstanceOf(status === 408 ? ApiError : ServerError);
       expect(error).toHaveProperty('status', status);
+      expect(isOutcomeUnknown(error)).toBe(true);
     });
   });
 
@@ -105,7 +107,13 @@ describe('the retry table', () => {
     expect(sent).toBe(1);
   });
 
-  it('409 with Retry-After: POST with a key waits for its twin', async () => {
+  it('303: POST is sent once, and may have been carried out', async () => {
+    const { sent, error } = await play('POST', refusal(303, { Location: '/elsewhere' }));
+    expect(sent).toBe(1);
+    expect(isOutcomeUnknown(error)).toBe(true);
+  });
+
+  it('409 with Retry-After: POST with a key waits for the other request', async () => {
     const { value, sent, waits } = await play(
       'POST with a key',
       refusal(409, { 'Retry-After': '2' }),
@@ -128,6 +136,26 @@ describe('the retry table', () => {
       expect(error).toHaveProperty('status', status);
     });
   });
+});
+
+it('an expired certificate is reported at once', async () => {
+  const cause = Object.assign(new Error('certificate has expired'), { code: 'CERT_HAS_EXPIRED' });
+  let sent = 0;
+  const fetch = async () => {
+    sent += 1;
+    throw new TypeError('fetch failed', { cause });
+  };
+  const clock = new InstantClock();
+  const { links } = makeClient({ fetch }, { clock });
+  await expect(links.create({ target_url: LINK.target_url })).rejects.toMatchObject({
+    name: 'ConnectionError',
+    outcome: 'not-sent',
+    code: 'CERT_HAS_EXPIRED',
+    isPermanent: true,
+    message: `No connection to ${BASE_URL}: certificate has expired`,
+  });
+  expect(sent).toBe(1);
+  expect(clock.delays).toEqual([]);
 });
 
 describe('the number of attempts', () => {
@@ -171,7 +199,7 @@ describe('the number of attempts', () => {
     const { usage } = makeClient({}, { clock });
     await expect(usage.retrieve()).rejects.toHaveProperty(
       'message',
-      'The service answered 502: down',
+      'The service responded with 502: down',
     );
     expect(clock.delays).toEqual([500, 1000, 2000, 4000, 8000]);
   });

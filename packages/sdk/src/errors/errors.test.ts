@@ -126,6 +126,10 @@ describe('isOutcomeUnknown', () => {
     [api(503), true],
     [api(503, { retryAfterMs: 0 }), false],
     [new sdk.ResponseShapeError('', { status: 201, path: '' }), true],
+    [api(303), true],
+    [api(408), true],
+    [api(301), false],
+    [api(307), false],
     [api(400), false],
     [api(429), false],
     [new Error('x'), false],
@@ -133,4 +137,50 @@ describe('isOutcomeUnknown', () => {
   ])('%o: %s', (error, unknown) => {
     expect(sdk.isOutcomeUnknown(error)).toBe(unknown);
   });
+});
+
+describe('JSON.stringify', () => {
+  const parse = (error: Error): unknown => JSON.parse(JSON.stringify(error));
+
+  it('writes the message, the fields and the reason of an error', () => {
+    const body = { error: 'no', code: 'rate_limited' };
+    const headers = new Headers({ 'Retry-After': '34' });
+    expect(parse(api(429, { body, headers, retryAfterMs: 34_000 }))).toEqual({
+      name: 'RateLimitError',
+      message: 'no',
+      status: 429,
+      code: 'rate_limited',
+      body,
+      headers: { 'retry-after': '34' },
+      retryAfterMs: 34_000,
+    });
+    const cause = new TypeError('fetch failed');
+    const init = { outcome: 'unknown', code: 'ECONNRESET', cause } as const;
+    expect(parse(new sdk.ConnectionError('lost', init))).toEqual({
+      name: 'ConnectionError',
+      message: 'lost',
+      outcome: 'unknown',
+      code: 'ECONNRESET',
+      isPermanent: false,
+      cause: 'TypeError: fetch failed',
+    });
+  });
+
+  it.each(NAMES)('writes the message of %s', (name) => {
+    const error = EXAMPLES[name]();
+    expect(parse(error)).toMatchObject({ name, message: error.message });
+  });
+});
+
+it('code is the machine word of the service', () => {
+  const body = { error: 'no', code: 'plan_limit', upgrade: true };
+  expect(api(403, { body })).toHaveProperty('code', 'plan_limit');
+  expect(api(403)).toHaveProperty('code', undefined);
+});
+
+it('a class of your own that extends one of these is one of these', () => {
+  class OutOfLinksError extends sdk.PlanLimitError {}
+  const error = new OutOfLinksError({ message: 'no', status: 403, headers: new Headers() });
+  expect(sdk.PlanLimitError.isInstance(error)).toBe(true);
+  expect(sdk.RateLimitError.isInstance(error)).toBe(false);
 });

@@ -1,6 +1,3 @@
-/** Where an error keeps the names of its class and bases. Registered, so that all copies of this package share it. */
-const KINDS = Symbol.for('@shortlink/sdk/error-kinds');
-
 /** A class of errors, as `isInstance` is called on it. */
 type ErrorClass<E extends ShortlinkError> = { readonly kind: string } & (abstract new (
   ...args: never[]
@@ -24,8 +21,12 @@ export class ShortlinkError extends Error {
     this.name = new.target.kind;
   }
 
-  /** Names of this error's class and of its bases. */
-  get [KINDS](): readonly string[] {
+  /**
+   * Names of this error's class and of its bases, which `isInstance` compares.
+   *
+   * @internal
+   */
+  get shortlinkErrorKinds(): readonly string[] {
     const kinds: string[] = [];
     let errorClass: unknown = this.constructor;
     while (typeof errorClass === 'function' && 'kind' in errorClass) {
@@ -41,7 +42,8 @@ export class ShortlinkError extends Error {
    */
   static isInstance<E extends ShortlinkError>(this: ErrorClass<E>, error: unknown): error is E {
     if (typeof error !== 'object' || error === null) return false;
-    const kinds: unknown = Reflect.get(error, KINDS);
+    const kinds: unknown = Reflect.get(error, 'shortlinkErrorKinds');
+    // biome-ignore lint/complexity/noThisInStatic: the class that it is called on, which is mostly a subclass
     return Array.isArray(kinds) && kinds.includes(this.kind);
   }
 

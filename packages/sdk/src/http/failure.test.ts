@@ -109,3 +109,37 @@ describe('a request that was certainly never sent', () => {
     expect(judgeFailure(error).isNeverSent).toBe(false);
   });
 });
+
+describe('what will fail again until someone changes something', () => {
+  it.each([
+    ['expired', fetchFailed(withCode('CERT_HAS_EXPIRED')), true],
+    ['self-signed', fetchFailed(withCode('DEPTH_ZERO_SELF_SIGNED_CERT')), true],
+    ['no TLS', fetchFailed(withCode('ERR_SSL_WRONG_VERSION_NUMBER')), true],
+    [
+      'Deno: expired',
+      new TypeError('client error (Connect): invalid peer certificate: Expired'),
+      true,
+    ],
+    ['a port that fetch blocks', fetchFailed(new Error('bad port')), true],
+    ['refused', fetchFailed(withCode('ECONNREFUSED', { syscall: 'connect' })), false],
+    ['no such name', fetchFailed(withCode('ENOTFOUND', { syscall: 'getaddrinfo' })), false],
+    ['reset', fetchFailed(withCode('ECONNRESET', { syscall: 'read' })), false],
+  ])('%s', (_, error, isPermanent) => {
+    expect(judgeFailure(error)).toMatchObject({ isPermanent });
+  });
+});
+
+describe('createRedact', () => {
+  it('leaves texts alone where the key is so short that it is a part of words', () => {
+    expect(createRedact('k')('blocked')).toBe('blocked');
+    expect(createRedact('1234567')('at 1234567')).toBe('at 1234567');
+    expect(createRedact('12345678')('at 12345678')).toBe('at [API key]');
+  });
+
+  it('finds the key as JSON writes it', () => {
+    const key = 'sk_"/\\_12345';
+    const json = JSON.stringify({ key });
+    expect(createRedact(key)(json)).toBe('{"key":"[API key]"}');
+    expect(createRedact(key)(json.replace('/', '\\/'))).toBe('{"key":"[API key]"}');
+  });
+});

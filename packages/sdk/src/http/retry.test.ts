@@ -20,6 +20,7 @@ const upgrade = createApiError({
 const lost = (outcome: 'not-sent' | 'unknown') => new ConnectionError('lost', { outcome });
 const late = (outcome: 'not-sent' | 'unknown') =>
   new TimeoutError('late', { outcome, timeoutMs: 1 });
+const permanent = new ConnectionError('expired', { outcome: 'not-sent', isPermanent: true });
 const shape = new ResponseShapeError('odd', { status: 200, path: '' });
 
 describe('isRetryable: the retry table', () => {
@@ -35,6 +36,14 @@ describe('isRetryable: the retry table', () => {
     ['502', api(502), true, false, true],
     ['503', api(503), true, false, true],
     ['504', api(504), true, false, true],
+    ['408', api(408), true, false, true],
+    ['408 with Retry-After', api(408, 1000), true, false, true],
+    ['505', api(505), true, false, true],
+    ['520, of a proxy', api(520), true, false, true],
+    ['529, of a proxy', api(529), true, false, true],
+    ['599', api(599), true, false, true],
+    ['an expired certificate', permanent, false, false, false],
+    ['303', api(303), false, false, false],
     ['503 with Retry-After', api(503, 1000), true, true, true],
     ['503 with Retry-After 0', api(503, 0), true, true, true],
     ['502 with Retry-After', api(502, 1000), true, false, true],

@@ -4,7 +4,7 @@ import { HEADERS } from '../wire/routes.ts';
 import { connectionError, type Redact } from './failure.ts';
 
 /** Largest body that is read of a response that is not 2xx: the reason of an error needs no more. */
-const MAX_ERROR_BYTES = 1024 * 1024;
+const MAX_ERROR_BYTES = 1_048_576;
 
 /** One attempt, ready to be written. */
 export interface Attempt {
@@ -68,26 +68,25 @@ export async function send(attempt: Attempt, signal: AbortSignal): Promise<RawRe
 }
 
 function initOf({ method, headers, body, fetchOptions }: Attempt, signal: AbortSignal): FetchInit {
-  return {
+  const init: FetchInit = {
     ...fetchOptions,
     method,
     headers: { ...headers },
-    ...(body !== undefined && { body: onceOnlyBody(body) }),
+    ...(body !== undefined && { body }),
     signal,
     // Following would hand the API key to wherever the response points: only standard headers are dropped on the way.
     redirect: 'manual',
   };
+  return body === undefined ? init : Object.assign(init, onceOnlyBody(body));
 }
 
 /**
- * The JSON of a POST in a form that the runtime can't send twice by itself.
- *
  * Deno sends every request again, POSTs too, whose reused connection was lost before the response (denoland/deno#36415),
  * and so creates links twice. It leaves alone what it can't read a second time, and a Blob counts as that. Chromium does
  * the same with any body: there only an idempotency key helps.
  */
-function onceOnlyBody(json: string): string | Blob {
-  return 'Deno' in globalThis ? new Blob([json], { type: 'application/json' }) : json;
+function onceOnlyBody(json: string): { body?: Blob } {
+  return 'Deno' in globalThis ? { body: new Blob([json], { type: 'application/json' }) } : {};
 }
 
 /**

@@ -16,7 +16,7 @@ export const systemClock: Clock = {
 };
 
 /** Longest wait `setTimeout` can hold: 2^31 - 1 ms, 24.8 days. A longer one fires at once, so it is cut into pieces. */
-const MAX_TIMER_MS = 2 ** 31 - 1;
+const MAX_TIMER_MS = 2_147_483_647;
 
 /** Calls back after `ms` milliseconds, however long. Returns a function that cancels it. */
 export function startTimer(ms: number, callback: () => void): () => void {

@@ -10,7 +10,13 @@ import {
   type CreateBatchBody,
   readBatch,
 } from '../wire/batch.ts';
-import { type CreateLinkBody, type Link, pickLinkFields, readLink } from '../wire/link.ts';
+import {
+  type CreateLinkBody,
+  type Link,
+  type LinkCopy,
+  pickLinkFields,
+  readLink,
+} from '../wire/link.ts';
 import { ROUTES } from '../wire/routes.ts';
 import type { Jobs } from './jobs.ts';
 
@@ -36,7 +42,7 @@ export class Links {
    * @throws PlanLimitError when the plan's number of links is reached
    * @throws ConnectionError or TimeoutError with `outcome: 'unknown'` when the link may or may not have been created
    */
-  async create(link: CreateLinkBody | Link, options?: RequestOptions): Promise<Link> {
+  async create(link: CreateLinkBody | LinkCopy, options?: RequestOptions): Promise<Link> {
     const { data } = await this.#transport.request({
       method: 'POST',
       path: ROUTES.links,

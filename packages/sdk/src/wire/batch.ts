@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { number, type Read, readWith, requiredText } from './lenient.ts';
+import { fieldsOf, number, type Read, text } from './lenient.ts';
 import type { CreateLinkBody } from './link.ts';
 
 /** One entry of a batch. */
@@ -68,24 +68,17 @@ function readResultItem(item: unknown): BatchResultItem {
   const { target_url, code, short_url, error, ...others }: Fields = item;
   return {
     ...others,
-    target_url: readText(target_url) ?? '',
-    code: readText(code),
-    short_url: readText(short_url),
-    error: readReason(error),
+    target_url: text(target_url),
+    code: text(code) || undefined,
+    short_url: text(short_url) || undefined,
+    error: readReason(error) || undefined,
   };
 }
 
-function readText(value: unknown): string | undefined {
-  if (typeof value === 'number') return String(value);
-  return typeof value === 'string' && value !== '' ? value : undefined;
-}
-
 /** Why an item failed. Some services send an object or a list of reasons instead of a text, or `false` for none. */
-function readReason(error: unknown): string | undefined {
-  if (typeof error !== 'object' || error === null)
-    return error === false ? undefined : readText(error);
-  const { message }: { message?: unknown } = error;
-  return readText(message) ?? JSON.stringify(error);
+function readReason(error: unknown): string {
+  if (typeof error !== 'object' || error === null) return text(error);
+  return text(fieldsOf(error)?.['message']) || JSON.stringify(error);
 }
 
 /** 200: the batch was small enough to be carried out at once. */
@@ -102,28 +95,23 @@ export const processingBatchSchema = z.looseObject({
   total: z.number(),
 });
 
-const acceptedSchema = z.looseObject({ job_id: requiredText(), total: number(0) });
-const answeredSchema = z.looseObject({ results: z.array(z.unknown()), total: number(0) });
-
 /**
  * Reads the response to a batch. It must have `results` or a `job_id`; with both, the batch is a job unless the service
- * says that it is done, by 200 and the status `completed` or none. Whatever word the service has for it, `status` is
- * `processing` for a job and `completed` for results.
+ * says that it is done, by a status other than 202 and the word `completed` or none. Whatever word the service has,
+ * `status` becomes `processing` for a job and `completed` for results.
  */
 export function readBatch(value: unknown, httpStatus: number): Read<BatchAnswer> {
-  const job = readWith(acceptedSchema, value);
-  const answered = readWith(answeredSchema, value);
-  if ('data' in answered) {
-    const { status = 'completed', total } = answered.data;
-    if ('missing' in job || (httpStatus !== 202 && status === 'completed')) {
-      const results = readResults(answered.data.results);
-      return {
-        data: { ...answered.data, status: 'completed', total: total || results.length, results },
-      };
-    }
+  const fields = fieldsOf(value);
+  if (fields === undefined) return { missing: '' };
+  const { results, status = 'completed' } = fields;
+  const job_id = text(fields['job_id']);
+  const isDone = job_id === '' || (httpStatus !== 202 && status === 'completed');
+  if (Array.isArray(results) && isDone) {
+    const total = number(fields['total'], results.length);
+    return { data: { ...fields, status: 'completed', total, results: readResults(results) } };
   }
-  if ('missing' in job) return { missing: job.missing === '' ? '' : 'results and no job_id' };
-  return { data: { ...job.data, status: 'processing' } };
+  if (job_id === '') return { missing: 'results and no job_id' };
+  return { data: { ...fields, status: 'processing', job_id, total: number(fields['total'], 0) } };
 }
 
 /** A batch that was carried out at once. */

@@ -1,12 +1,11 @@
 import * as z from 'zod/mini';
-import { listOf, readWith, text } from './lenient.ts';
+import { each, type Fields, fieldsOf, number, text } from './lenient.ts';
 
 /** Machine words that the reference server adds to every error as `code`. */
 export const ERROR_CODES = [
   'invalid_request',
   'unauthorized',
   'forbidden',
-  'account_disabled',
   'not_found',
   'method_not_allowed',
   'gone',
@@ -42,27 +41,36 @@ export const errorBodySchema = z.looseObject({
   details: z.optional(z.array(errorDetailSchema)),
 });
 
-const readDetailSchema = z.looseObject({
-  index: z.catch(z.optional(z.number()), undefined),
-  field: text(),
-  message: text(),
-});
-
-/** The error body as the client reads it: an addition that is odd hides neither `error` nor the other additions. */
-const readErrorBodySchema = z.looseObject({
-  error: z.string(),
-  upgrade: z.catch(z.optional(z.boolean()), undefined),
-  code: z.catch(z.optional(z.string()), undefined),
-  limit: z.catch(z.optional(z.string()), undefined),
-  used: z.catch(z.optional(z.number()), undefined),
-  allowed: z.catch(z.optional(z.number()), undefined),
-  details: z.optional(listOf(readDetailSchema)),
-});
-
-/** Reads an error body; undefined where it has no `error` that is a text. */
+/**
+ * Reads an error body; undefined where it has no `error` that is a text. An addition of another type is as if not sent:
+ * it hides neither `error` nor the other additions.
+ */
 export function readErrorBody(value: unknown): ErrorBody | undefined {
-  const read = readWith(readErrorBodySchema, value);
-  return 'data' in read ? read.data : undefined;
+  const fields = fieldsOf(value);
+  if (typeof fields?.['error'] !== 'string') return undefined;
+  const { error, upgrade, code, limit, used, allowed, details, ...others } = fields;
+  return {
+    ...others,
+    error,
+    ...(typeof upgrade === 'boolean' && { upgrade }),
+    ...(text(code) !== '' && { code: text(code) }),
+    ...(text(limit) !== '' && { limit: text(limit) }),
+    ...givenNumber('used', used),
+    ...givenNumber('allowed', allowed),
+    ...(Array.isArray(details) && { details: each(details, readDetail) }),
+  };
+}
+
+function readDetail({ index, field, message, ...others }: Fields): ErrorDetail {
+  const where = givenNumber('index', index);
+  return { ...others, ...where, field: text(field), message: text(message) };
+}
+
+function givenNumber<Name extends string>(name: Name, value: unknown): { [N in Name]?: number } {
+  const given = number(value, undefined);
+  const field: { [N in Name]?: number } = {};
+  if (given !== undefined) field[name] = given;
+  return field;
 }
 
 /** One refused entry or field. */

@@ -43,7 +43,13 @@ export {
   REDIRECT_TYPES,
   type RedirectType,
 } from './limits.ts';
-export { type CreateLinkBody, type Link, linkSchema, pickLinkFields } from './link.ts';
+export {
+  type CreateLinkBody,
+  type Link,
+  type LinkCopy,
+  linkSchema,
+  pickLinkFields,
+} from './link.ts';
 export {
   PERMISSIONS,
   type Permission,

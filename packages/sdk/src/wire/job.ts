@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import { type BatchResultItem, batchResultItemSchema, readResults } from './batch.ts';
-import { number, type Read, readWith, text } from './lenient.ts';
+import { fieldsOf, number, type Read, text } from './lenient.ts';
 
 /** Statuses of a job that the service documents. */
 export const JOB_STATUSES = ['processing', 'completed'] as const;
@@ -40,25 +40,19 @@ export interface Job {
   results: BatchResultItem[];
 }
 
-/** A job as the client reads it. */
-const polledJobSchema = z.looseObject({
-  id: text(),
-  status: text(),
-  total: number(0),
-  processed: number(Number.NaN),
-  results: z.transform(readResults),
-});
-
 /** Reads the response to a poll. Any object is one: nothing is required, see {@link Job}. */
 export function readJob(value: unknown): Read<Job> {
-  const read = readWith(polledJobSchema, value);
-  if ('missing' in read) return read;
-  const { status, processed, results } = read.data;
+  const fields = fieldsOf(value);
+  if (fields === undefined) return { missing: '' };
+  const results = readResults(fields['results']);
   return {
     data: {
-      ...read.data,
-      status: status || 'processing',
-      processed: Number.isNaN(processed) ? results.length : processed,
+      ...fields,
+      id: text(fields['id']),
+      status: text(fields['status']) || 'processing',
+      total: number(fields['total'], 0),
+      processed: number(fields['processed'], results.length),
+      results,
     },
   };
 }

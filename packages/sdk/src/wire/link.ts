@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { flag, number, type Read, readWith, requiredText, text, texts } from './lenient.ts';
+import { fieldsOf, flag, number, type Read, text, texts } from './lenient.ts';
 import { DEFAULT_REDIRECT_TYPE, type RedirectType } from './limits.ts';
 
 /** Body of `POST /api/v1/links`. */
@@ -16,14 +16,17 @@ export interface CreateLinkBody {
   tags?: readonly string[] | undefined;
 }
 
+/** A link that exists, to be created once more: its other fields are not sent. */
+export type LinkCopy = Link & Pick<CreateLinkBody, 'domain_id'>;
+
 /**
  * Exactly the fields of a link, in a fixed order, whatever else the caller's object holds: a row of a database may carry
  * an e-mail address, and that must not reach the service. An object that has `toJSON`, as `JSON.stringify` would
  * call it, is asked for its link first.
  */
-export function pickLinkFields(entry: CreateLinkBody | Link): CreateLinkBody {
+export function pickLinkFields(entry: CreateLinkBody | LinkCopy): CreateLinkBody {
   const toJSON: unknown = Reflect.get(entry, 'toJSON');
-  const link: CreateLinkBody = typeof toJSON === 'function' ? toJSON.call(entry, '') : entry;
+  const link = typeof toJSON === 'function' ? toJSON.call(entry, '') : entry;
   const { target_url, title, domain_id, redirect_type, tags } = link;
   return { target_url, title, domain_id, redirect_type, tags };
 }
@@ -42,23 +45,28 @@ export const linkSchema = z.looseObject({
   created_at: z.string(),
 });
 
-/** A link as the client reads it. */
-const createdLinkSchema = z.looseObject({
-  id: text(),
-  code: requiredText(),
-  short_url: requiredText(),
-  target_url: text(),
-  title: text(),
-  redirect_type: number(DEFAULT_REDIRECT_TYPE),
-  is_active: flag(true),
-  click_count: number(0),
-  tags: texts(),
-  created_at: text(),
-});
-
 /** Reads the response to a create. Only `code` and `short_url` are required, see {@link Link}. */
 export function readLink(value: unknown): Read<Link> {
-  return readWith(createdLinkSchema, value);
+  const fields = fieldsOf(value);
+  if (fields === undefined) return { missing: '' };
+  const code = text(fields['code']);
+  const short_url = text(fields['short_url']);
+  if (code === '' || short_url === '') return { missing: code === '' ? 'code' : 'short_url' };
+  return {
+    data: {
+      ...fields,
+      id: text(fields['id']),
+      code,
+      short_url,
+      target_url: text(fields['target_url']),
+      title: text(fields['title']),
+      redirect_type: number(fields['redirect_type'], DEFAULT_REDIRECT_TYPE),
+      is_active: flag(fields['is_active'], true),
+      click_count: number(fields['click_count'], 0),
+      tags: texts(fields['tags']),
+      created_at: text(fields['created_at']),
+    },
+  };
 }
 
 /**

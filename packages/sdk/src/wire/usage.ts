@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { limit, listOf, number, part, type Read, readWith, text, texts } from './lenient.ts';
+import { each, type Fields, fieldsOf, number, type Read, text, texts } from './lenient.ts';
 
 const windowUsageSchema = z.looseObject({
   used: z.number(),
@@ -36,9 +36,6 @@ const keyUsageSchema = z.looseObject({
   name: z.string(),
   permissions: z.array(z.string()),
   created_at: z.string(),
-  expires_at: z.optional(z.string()),
-  replaced_by: z.optional(z.string()),
-  last_used_at: z.optional(z.string()),
   requests: windowCountsSchema,
   history: z.array(keyDaySchema),
   recent_refusals: z.optional(z.array(keyRefusalSchema)),
@@ -58,40 +55,61 @@ export const usageSchema = z.looseObject({
   keys: z.array(keyUsageSchema),
 });
 
-const usedSchema = z.looseObject({ used: number(0), limit: limit() });
-const usedWindowSchema = z.looseObject({ used: number(0), limit: limit(), resets_at: text() });
-
-/** The usage as the client reads it. */
-const readUsageSchema = z.looseObject({
-  plan: text(),
-  requests: part(
-    z.looseObject({
-      minute: part(usedWindowSchema),
-      day: part(usedWindowSchema),
-      month: part(usedWindowSchema),
-    }),
-  ),
-  links: part(usedSchema),
-  api_keys: part(usedSchema),
-  batch_size: limit(),
-  keys: listOf(
-    z.looseObject({
-      id: text(),
-      name: text(),
-      permissions: texts(),
-      created_at: text(),
-      requests: part(z.looseObject({ minute: number(0), day: number(0), month: number(0) })),
-      history: listOf(
-        z.looseObject({ date: text(), requests: number(0), refused: number(0), links: number(0) }),
-      ),
-      recent_refusals: listOf(z.looseObject({ minute: text(), reason: text(), count: number(0) })),
-    }),
-  ),
-});
-
 /** Reads the response of the usage endpoint. Any object is one: nothing is required, see {@link Usage}. */
 export function readUsage(value: unknown): Read<Usage> {
-  return readWith(readUsageSchema, value);
+  const fields = fieldsOf(value);
+  if (fields === undefined) return { missing: '' };
+  const { minute, day, month, ...others } = fieldsOf(fields['requests']) ?? {};
+  return {
+    data: {
+      ...fields,
+      plan: text(fields['plan']),
+      requests: {
+        ...others,
+        minute: readWindow(minute),
+        day: readWindow(day),
+        month: readWindow(month),
+      },
+      links: readResource(fields['links']),
+      api_keys: readResource(fields['api_keys']),
+      batch_size: number(fields['batch_size'], null),
+      keys: each(fields['keys'], readKey),
+    },
+  };
+}
+
+function readResource(value: unknown): ResourceUsage {
+  const fields = fieldsOf(value) ?? {};
+  return { ...fields, used: number(fields['used'], 0), limit: number(fields['limit'], null) };
+}
+
+function readWindow(value: unknown): WindowUsage {
+  return { ...readResource(value), resets_at: text(fieldsOf(value)?.['resets_at']) };
+}
+
+function readKey(key: Fields): KeyUsage {
+  const { minute, day, month } = fieldsOf(key['requests']) ?? {};
+  return {
+    ...key,
+    id: text(key['id']),
+    name: text(key['name']),
+    permissions: texts(key['permissions']),
+    created_at: text(key['created_at']),
+    requests: { minute: number(minute, 0), day: number(day, 0), month: number(month, 0) },
+    history: each(key['history'], (item) => ({
+      ...item,
+      date: text(item['date']),
+      requests: number(item['requests'], 0),
+      refused: number(item['refused'], 0),
+      links: number(item['links'], 0),
+    })),
+    recent_refusals: each(key['recent_refusals'], (item) => ({
+      ...item,
+      minute: text(item['minute']),
+      reason: text(item['reason']),
+      count: number(item['count'], 0),
+    })),
+  };
 }
 
 /** Use of one request window of the account. */
@@ -144,12 +162,6 @@ export interface KeyUsage {
   permissions: string[];
   /** ISO 8601 in UTC. */
   created_at: string;
-  /** When the key ends, ISO 8601 in UTC. Absent when it doesn't, and from older servers. */
-  expires_at?: string | undefined;
-  /** Id of the key that this one was rotated to. It then no longer counts in `api_keys.used`. */
-  replaced_by?: string | undefined;
-  /** When the key was last used, to the minute, ISO 8601 in UTC. Absent when it never was, and from older servers. */
-  last_used_at?: string | undefined;
   /** Requests of this key in the account's current windows. */
   requests: { minute: number; day: number; month: number };
   /** The last 30 days that have any use, oldest first. */

@@ -1,0 +1,328 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { FakeClock } from '../../test/fake-clock.ts';
+import { Limiter, type Turn } from './limiter.ts';
+import type { QuotaWindow } from './rate-limit-header.ts';
+import type { CooldownEvent } from './watching.ts';
+
+const MAX_WAIT_MS = 90_000;
+
+/** A clock that stands still: a wait ends at once and is kept, so that a turn is either there or says how long it takes. */
+class StoppedClock extends FakeClock {
+  time = 1_000_000;
+
+  override now(): number {
+    return this.time;
+  }
+
+  override delay(ms: number): Promise<void> {
+    throw new Held(ms);
+  }
+}
+
+class Held extends Error {
+  readonly ms: number;
+
+  constructor(ms: number) {
+    super(`held for ${ms} ms`);
+    this.ms = ms;
+  }
+}
+
+function setUp(requestsPerMinute = 0) {
+  const clock = new StoppedClock();
+  const pauses: CooldownEvent[] = [];
+  const limits = { requestsPerMinute, maxRetryAfterMs: MAX_WAIT_MS };
+  const limiter = new Limiter(limits, clock, (event) => pauses.push(event));
+  /** A turn, or how long the next request has to wait for one, in milliseconds. */
+  const ask = async (): Promise<Turn | number> => {
+    try {
+      return await limiter.turn(false, undefined);
+    } catch (error) {
+      if (error instanceof Held) return error.ms;
+      throw error;
+    }
+  };
+  const take = async (): Promise<Turn> => {
+    const turn = await ask();
+    if (typeof turn === 'number') throw new Error(`held for ${turn} ms`);
+    return turn;
+  };
+  const send = async (...windows: QuotaWindow[]) => limiter.finish(await take(), windows);
+  return { clock, limiter, ask, take, send, pauses };
+}
+
+const minute = (remaining: number, resetMs: number, quota?: number): QuotaWindow => ({
+  name: 'minute',
+  remaining,
+  resetMs,
+  ...(quota !== undefined && { quota, windowMs: 60_000 }),
+});
+
+describe('the pause after a 429', () => {
+  it('lasts as long as it was asked to', async () => {
+    const { clock, limiter, ask, take } = setUp();
+    limiter.pause(1000, 1000);
+    clock.time += 999;
+    expect(await ask()).toBe(1);
+    clock.time += 1;
+    await take();
+  });
+
+  it('is never made shorter, and reported when it is made longer', async () => {
+    const { limiter, ask, pauses } = setUp();
+    limiter.pause(1000, 1000);
+    limiter.pause(400, undefined);
+    expect(await ask()).toBe(1000);
+    limiter.pause(1400, 1400);
+    expect(await ask()).toBe(1400);
+    expect(pauses.map(({ waitMs }) => waitMs)).toEqual([1000, 1400]);
+  });
+
+  it('fails at once where it must not be waited for', async () => {
+    const { limiter } = setUp();
+    limiter.pause(1000.4, 1000);
+    await expect(limiter.turn(true, undefined)).rejects.toMatchObject({ retryAfterMs: 1001 });
+  });
+});
+
+describe('the pace', () => {
+  it('spreads requests evenly, stepped to just before and just after each turn', async () => {
+    const { clock, ask, send } = setUp(60);
+    await send();
+    clock.time += 949;
+    expect(await ask()).toBe(1);
+    clock.time += 1;
+    await send();
+  });
+
+  it('makes up for late timers, so that a run loses no time to them', async () => {
+    const { clock, ask, limiter } = setUp(600);
+    const startedAt = clock.time;
+    for (let sent = 0; sent < 300; ) {
+      const turn = await ask();
+      // Each timer fires 3 ms late.
+      if (typeof turn === 'number') clock.time += turn + 3;
+      else {
+        limiter.finish(turn, []);
+        sent += 1;
+      }
+    }
+    expect(clock.time - startedAt).toBeLessThan(300 * 100 * 1.01);
+  });
+
+  it('starts none until 60 s after the one N before was answered', async () => {
+    const { clock, ask, take, send, limiter } = setUp(2);
+    const startedAt = clock.time;
+    const first = await take();
+    clock.time += 5000;
+    limiter.finish(first, []);
+    clock.time += Number(await ask());
+    await send();
+    expect(clock.time + Number(await ask()) - startedAt).toBe(65_000);
+  });
+
+  it('does not wait for ever for one that is never answered', async () => {
+    const { clock, ask, take } = setUp(1);
+    await take();
+    expect(await ask()).toBe(60_000);
+    clock.time += 60_000;
+    await take();
+  });
+
+  it('allows less than one request per minute', async () => {
+    const { ask, send } = setUp(0.5);
+    await send();
+    expect(await ask()).toBeGreaterThan(119_000);
+  });
+
+  /** A service that counts by clock minutes: requests arrive at any moment between sending and answering. */
+  async function simulate(limit: number, latencies: number[], arrivals: number[], idles: number[]) {
+    const { clock, ask, limiter } = setUp(limit);
+    const startedAt = clock.time;
+    const arrivedAt: number[] = [];
+    let inFlight: { turn: Turn; endAt: number }[] = [];
+    const passTo = (time: number) => {
+      for (const { turn, endAt } of inFlight.filter((each) => each.endAt <= time)) {
+        clock.time = endAt;
+        limiter.finish(turn, []);
+      }
+      inFlight = inFlight.filter((each) => each.endAt > time);
+      clock.time = time;
+    };
+    for (let sent = 0; sent < latencies.length; ) {
+      passTo(clock.time + (idles[sent] ?? 0));
+      const turn = await ask();
+      if (typeof turn === 'number') {
+        passTo(clock.time + turn);
+        continue;
+      }
+      const latency = latencies[sent] ?? 0;
+      arrivedAt.push(clock.time + latency * (arrivals[sent] ?? 0));
+      inFlight.push({ turn, endAt: clock.time + latency });
+      sent += 1;
+    }
+    return { arrivedAt: arrivedAt.toSorted((a, b) => a - b), ms: clock.time - startedAt };
+  }
+
+  it('never passes the limit in any 60 s, whatever the latencies', async () => {
+    const length = 200;
+    const list = (item: fc.Arbitrary<number>) =>
+      fc.array(item, { minLength: length, maxLength: length });
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom(1, 7, 15, 60),
+        list(fc.integer({ min: 0, max: 20_000 })),
+        list(fc.double({ min: 0, max: 1, noNaN: true })),
+        list(fc.constantFrom(0, 0, 0, 0, 1, 30, 100_000)),
+        async (limit, latencies, arrivals, idles) => {
+          const { arrivedAt } = await simulate(limit, latencies, arrivals, idles);
+          for (let last = limit; last < arrivedAt.length; last += 1) {
+            const span = (arrivedAt[last] ?? 0) - (arrivedAt[last - limit] ?? 0);
+            expect(span).toBeGreaterThanOrEqual(60_000 - 1e-6);
+          }
+        },
+      ),
+      { numRuns: 50 },
+    );
+  });
+
+  it.each([15, 60, 120])('ends a run at %i rpm within 5%% of the arithmetic', async (limit) => {
+    const requests = limit * 10;
+    const { ms } = await simulate(limit, Array(requests).fill(500), Array(requests).fill(0.5), []);
+    expect(ms).toBeLessThan(10 * 60_000 * 1.05);
+  });
+});
+
+describe('the quota', () => {
+  it('holds nothing back before it is known', async () => {
+    const { take } = setUp();
+    for (let sent = 0; sent < 100; sent += 1) await take();
+  });
+
+  it('lets the rest of a window go out at once, and no more', async () => {
+    const { clock, ask, take, send, pauses } = setUp();
+    await send(minute(2, 30_000));
+    await take();
+    await take();
+    expect(await ask()).toBe(30_000);
+    clock.time += 29_999;
+    expect(await ask()).toBe(1);
+    clock.time += 1;
+    await take();
+    expect(pauses).toEqual([{ waitMs: 30_000, retryAfterMs: undefined }]);
+  });
+
+  it('takes off what was sent after the request that a response belongs to', async () => {
+    const { limiter, ask, take } = setUp();
+    const [first] = [await take(), await take(), await take()];
+    limiter.finish(first, [minute(4, 30_000)]);
+    await take();
+    await take();
+    expect(await ask()).toBe(30_000);
+  });
+
+  it('knows the next window by the size that the service states, and assumes no other after it', async () => {
+    const { clock, ask, take, send } = setUp();
+    await send(minute(0, 10_000, 3));
+    clock.time += 10_000;
+    for (let sent = 0; sent < 3; sent += 1) await take();
+    expect(await ask()).toBe(60_000);
+    clock.time += 60_000;
+    for (let sent = 0; sent < 50; sent += 1) await take();
+  });
+
+  it('forgets a window that ended while nothing was sent', async () => {
+    const { clock, take, send } = setUp();
+    await send(minute(0, 10_000, 3));
+    clock.time += 75_000;
+    for (let sent = 0; sent < 50; sent += 1) await take();
+  });
+
+  it('is not misled by responses that overtake each other, or come from the window before', async () => {
+    const { clock, limiter, ask, take } = setUp();
+    const [first, second, third] = [await take(), await take(), await take()];
+    limiter.finish(third, [minute(1, 30_000)]);
+    limiter.finish(second, [minute(2, 30_400)]);
+    await take();
+    expect(await ask()).toBe(30_000);
+    clock.time += 31_000;
+    limiter.finish(await take(), [minute(2, 59_000)]);
+    limiter.finish(first, [minute(0, 0)]);
+    await take();
+  });
+
+  it('ignores a response from the window before that comes after one of this window', async () => {
+    const { clock, limiter, ask, take } = setUp();
+    const slow = await take();
+    clock.time += 1_000;
+    const quick = await take();
+    clock.time += 900;
+    limiter.finish(quick, [minute(3, 60_000)]);
+    clock.time += 1_100;
+    limiter.finish(slow, [minute(5, 1_000)]);
+    // The window of the slow one is over by now: that of the quick one isn't.
+    clock.time += 1_000;
+    for (let sent = 0; sent < 3; sent += 1) await take();
+    expect(await ask()).toBe(57_900);
+  });
+
+  it('leaves windows that end too late to the service', async () => {
+    const { clock, ask, take, send } = setUp();
+    await send({ name: 'day', remaining: 0, resetMs: MAX_WAIT_MS + 1 });
+    await take();
+    clock.time += 10_001;
+    expect(await ask()).toBe(80_000);
+  });
+
+  it('never lets more out than a service takes that counts in clock minutes, and misses no minute', async () => {
+    const scenario = fc.record({
+      size: fc.integer({ min: 1, max: 8 }),
+      startMs: fc.integer({ min: 0, max: 59_999 }),
+      latencies: fc.array(fc.integer({ min: 1, max: 3000 }), { minLength: 1, maxLength: 10 }),
+      concurrency: fc.integer({ min: 1, max: 6 }),
+    });
+    await fc.assert(
+      fc.asyncProperty(scenario, async ({ size, startMs, latencies, concurrency }) => {
+        const { clock, limiter, ask } = setUp();
+        clock.time = startMs;
+        const counts = new Map<number, number>();
+        let inFlight: { turn: Turn; endsAt: number; windows: QuotaWindow[] }[] = [];
+        let sent = 0;
+        while (clock.time < 5 * 60_000) {
+          for (const { turn, windows } of inFlight.filter(({ endsAt }) => endsAt <= clock.time)) {
+            limiter.finish(turn, windows);
+          }
+          inFlight = inFlight.filter(({ endsAt }) => endsAt > clock.time);
+          let nextAt = Math.min(5 * 60_000, ...inFlight.map(({ endsAt }) => endsAt));
+          // The first request goes alone, as the first batch of a bulk run does.
+          const slots = sent <= 1 ? 1 : concurrency;
+          while (inFlight.length < slots) {
+            const turn = await ask();
+            if (typeof turn === 'number') {
+              nextAt = Math.min(nextAt, clock.time + turn);
+              break;
+            }
+            const at = Math.floor(clock.time / 60_000);
+            const used = (counts.get(at) ?? 0) + 1;
+            expect(used).toBeLessThanOrEqual(size);
+            counts.set(at, used);
+            const resetMs = Math.ceil(((at + 1) * 60_000 - clock.time) / 1000) * 1000;
+            const endsAt = clock.time + (latencies[sent % latencies.length] ?? 1);
+            inFlight.push({ turn, endsAt, windows: [minute(size - used, resetMs, size)] });
+            nextAt = Math.min(nextAt, endsAt);
+            sent += 1;
+          }
+          clock.time = nextAt;
+        }
+        const [, ...whole] = [...counts.entries()].sort(([a], [b]) => a - b);
+        expect(whole.map(([, used]) => used)).toEqual([size, size, size, size]);
+      }),
+      {
+        numRuns: 60,
+        // A response of the minute before took the end of this one with it.
+        examples: [[{ size: 6, startMs: 56_060, latencies: [2981, 941], concurrency: 4 }]],
+      },
+    );
+  });
+});

@@ -1,0 +1,77 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { completedBatchSchema, processingBatchSchema, readBatch } from './batch.ts';
+import { errorBodySchema, readErrorBody } from './error-body.ts';
+import { jobSchema, readJob } from './job.ts';
+import { linkSchema, readLink } from './link.ts';
+import { readUsage, usageSchema } from './usage.ts';
+
+const leaf = fc.constantFrom<unknown[]>(
+  ...[null, undefined, '', '302', 'text', 7, Number.NaN, true, {}, [], [null, 'a'], [{ error: 1 }]],
+);
+
+/** An object that may have some of these fields, with what a service may put there, and some that nobody expects. */
+const odd = (...names: string[]) =>
+  fc.dictionary(
+    fc.constantFrom(...names, 'other', 'constructor'),
+    fc.oneof(
+      leaf,
+      fc.array(fc.dictionary(fc.constantFrom('code', 'target_url', 'field', 'id'), leaf)),
+      fc.dictionary(fc.constantFrom('minute', 'used', 'limit', 'message'), leaf),
+    ),
+  );
+
+const READERS = {
+  link: [
+    (value: unknown) => readLink(value),
+    linkSchema,
+    odd('id', 'title', 'redirect_type', 'is_active', 'tags', 'created_at').map((fields) => ({
+      ...fields,
+      code: 'c',
+      short_url: 's',
+    })),
+  ],
+  'a batch with results': [
+    (value: unknown) => readBatch(value, 200),
+    completedBatchSchema,
+    odd('results', 'total', 'status'),
+  ],
+  'a batch with a job': [
+    (value: unknown) => readBatch(value, 202),
+    processingBatchSchema,
+    odd('job_id', 'total', 'status'),
+  ],
+  job: [
+    (value: unknown) => readJob(value),
+    jobSchema,
+    odd('id', 'status', 'total', 'processed', 'results'),
+  ],
+  usage: [
+    (value: unknown) => readUsage(value),
+    usageSchema,
+    odd('plan', 'requests', 'links', 'api_keys', 'batch_size', 'keys'),
+  ],
+  'an error': [
+    (value: unknown) => {
+      const data = readErrorBody(value);
+      return data === undefined ? { missing: 'error' } : { data };
+    },
+    errorBodySchema,
+    odd('error', 'upgrade', 'code', 'limit', 'used', 'allowed', 'details'),
+  ],
+} as const;
+
+it.each(Object.entries(READERS))('%s: what is read is as the schema says', (_, reader) => {
+  const [read, schema, values] = reader;
+  let wasRead = 0;
+  fc.assert(
+    fc.property(fc.oneof({ weight: 9, arbitrary: values }, leaf), (value) => {
+      const result = read(value);
+      if ('missing' in result) return;
+      wasRead += 1;
+      expect(schema.safeParse(result.data)).toMatchObject({ success: true });
+    }),
+    { numRuns: 200 },
+  );
+  expect(wasRead).toBeGreaterThan(0);
+});
