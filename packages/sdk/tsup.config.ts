@@ -1,39 +1,73 @@
-import { readFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { defineConfig, type Options } from 'tsup';
 
+type Plugin = NonNullable<Options['esbuildPlugins']>[number];
+
+/** Builders of schemas in `src/wire`: those of zod, and those of our own that make one from them. */
+const SCHEMA_BUILDERS =
+  /(?<![.\w]|function )(?:z\.\w+|text|texts|requiredText|number|limit|flag|listOf|part)\(/g;
+
+/** What ky calls at its load, and what needs no call for a program that does not use ky. */
+const KY_AT_LOAD = /(?<== )createInstance\(|(?<== )\(\(\) => \{/g;
+
 /**
- * Marks every call of a schema builder as free of side effects. zod's own marks are seen by Rollup only; without these,
- * whoever takes one constant of the wire contract has all of zod in their bundle with esbuild or webpack.
+ * Marks calls as free of side effects that are made when a module is loaded. Bundlers drop them where nothing uses their
+ * results. Without the marks, a program that takes one constant of this package would have all of zod and ky in its bundle.
  */
-const pureSchemas: NonNullable<Options['esbuildPlugins']>[number] = {
-  name: 'pure-schemas',
+const pureCalls: Plugin = {
+  name: 'pure-calls',
   setup(build) {
-    build.onLoad({ filter: /\/src\/wire\/.*\.ts$/ }, async ({ path }) => ({
-      contents: (await readFile(path, 'utf8')).replaceAll(/\bz\.\w+\(/g, '/* @__PURE__ */ $&'),
-      loader: 'ts',
-    }));
+    const mark = (filter: RegExp, calls: RegExp, loader: 'ts' | 'js') =>
+      build.onLoad({ filter }, async ({ path }) => ({
+        contents: (await readFile(path, 'utf8')).replaceAll(calls, '/* @__PURE__ */ $&'),
+        loader,
+      }));
+    mark(/\/src\/wire\/.*\.ts$/, SCHEMA_BUILDERS, 'ts');
+    mark(/\/ky\/distribution\/(index|core\/constants)\.js$/, KY_AT_LOAD, 'js');
   },
 };
 
-const common = {
+/** Writes the licenses of the packages that became part of the build. */
+const bundledLicenses: Plugin = {
+  name: 'bundled-licenses',
+  setup(build) {
+    build.initialOptions.metafile = true;
+    build.onEnd(async ({ metafile }) => {
+      const folders = new Set<string>();
+      for (const input of Object.keys(metafile?.inputs ?? {})) {
+        const folder = /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(input)?.[0];
+        if (folder !== undefined) folders.add(folder);
+      }
+      const texts = await Promise.all([...folders].toSorted().map(licenseOf));
+      await mkdir('dist', { recursive: true });
+      await writeFile('dist/LICENSES.txt', texts.join(''));
+    });
+  },
+};
+
+async function licenseOf(folder: string): Promise<string> {
+  const manifest = await readFile(join(folder, 'package.json'), 'utf8');
+  const { name, version }: { name: string; version: string } = JSON.parse(manifest);
+  const text = await readFile(join(folder, 'LICENSE'), 'utf8').catch(() =>
+    readFile(join(folder, 'license'), 'utf8'),
+  );
+  return `${name} ${version}\n\n${text.trim()}\n\n\n`;
+}
+
+/**
+ * One file per entry point, with all that it needs: a process that creates one link would spend more time on finding and
+ * reading the files of zod than on the link. zod stays a dependency, because the types of `./wire` are its types.
+ */
+export default defineConfig({
   entry: { index: 'src/index.ts', wire: 'src/wire/index.ts' },
+  format: ['esm', 'cjs'],
   target: 'es2023',
   platform: 'neutral',
   tsconfig: 'tsconfig.src.json',
   dts: true,
   sourcemap: true,
-  esbuildPlugins: [pureSchemas],
-} satisfies Options;
-
-export default defineConfig([
-  { ...common, format: 'esm', splitting: true },
-  {
-    ...common,
-    format: 'cjs',
-    // Splitting CommonJS goes through a second compiler, which rewrites the syntax; two files that share 6 KB are better.
-    splitting: false,
-    // ESM only, so they are part of the file: `require` of ESM needs Node 22.12, and test runners that load modules
-    // themselves can't do it at all.
-    noExternal: ['ky', 'p-retry', 'is-network-error'],
-  },
-]);
+  splitting: false,
+  noExternal: [/^zod(\/|$)/],
+  esbuildPlugins: [pureCalls, bundledLicenses],
+});

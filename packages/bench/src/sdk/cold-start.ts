@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { type Contender, interleave } from '../frame/rounds.ts';
-import type { Section, SectionContext } from '../frame/section.ts';
+import { medianOf, type Section, type SectionContext } from '../frame/section.ts';
 import { startStub } from './start-stub.ts';
 
 /** Whole programs: the import alone, and what creates one thing with it at the service `url`. */
@@ -39,6 +39,11 @@ const PROGRAMS: Readonly<Record<string, { load: string; create: string }>> = {
   },
 };
 
+const FIRST_POST = 'import and first POST, ms';
+
+/** A process that imports the client and creates one link, compared with one that calls `fetch`. */
+const MOST_OF_FETCH = 1.4;
+
 /** Rounds per round asked for: a process start is short, and noisy. */
 const ROUNDS_FACTOR = 2;
 
@@ -49,17 +54,27 @@ export async function measureColdStart({ children, rounds }: SectionContext): Pr
     const whole = `${load}\nconst url = ${JSON.stringify(url)};\n${create}\nprocess.exit();`;
     return {
       name,
-      measure: async () => ({ 'import, ms': run(load), 'import and first POST, ms': run(whole) }),
+      measure: async () => ({ 'import, ms': run(load), [FIRST_POST]: run(whole) }),
     };
   });
   const empty: Contender = {
     name: 'nothing (node itself)',
     measure: async () => ({ 'import, ms': run('') }),
   };
+  const rows = await interleave([empty, ...ours], { rounds: rounds * ROUNDS_FACTOR, warmups: 1 });
+  const ofFetch =
+    medianOf(rows, '@shortlink/sdk', FIRST_POST) / medianOf(rows, 'fetch', FIRST_POST);
   return {
     title: 'Cold start',
     about: 'Whole Node processes, from start to end; the first line is what Node itself takes.',
-    rows: await interleave([empty, ...ours], { rounds: rounds * ROUNDS_FACTOR, warmups: 1 }),
+    rows,
+    checks: [
+      {
+        name: `${FIRST_POST}, ours to fetch`,
+        measured: ofFetch,
+        wanted: { atMost: MOST_OF_FETCH },
+      },
+    ],
   };
 }
 

@@ -4,7 +4,7 @@ import type { CreateRun, CreateTimes } from './client-process.ts';
 import { CLIENT_NAMES } from './clients.ts';
 import { startStub } from './start-stub.ts';
 
-/** Our layer on top of ky costs at most a tenth (issue "The SDK", Speed). */
+/** Our layer on top of ky costs at most a tenth. */
 const LEAST_OF_KY = 0.9;
 
 const RATE = 'requests/s';

@@ -237,9 +237,10 @@ export class BulkRun<T extends BatchLinkInput> implements RunContext {
 
   #send(batch: Batch<T>): void {
     const { hopeless } = this.sizing;
-    if (hopeless !== undefined) return this.endWith(hopeless);
-    this.sizing.started();
-    this.#start(runBatch(this, batch), batch);
+    if (hopeless === undefined) {
+      this.sizing.started();
+      this.#start(runBatch(this, batch), batch);
+    } else this.endWith(hopeless);
   }
 
   #start(life: Promise<BatchEnd<T>>, batch: Batch<T>): void {
@@ -262,12 +263,10 @@ export class BulkRun<T extends BatchLinkInput> implements RunContext {
         this.sizing.resized(end.size);
         this.#refused.put(batch);
         break;
-      case 'split': {
-        const range = rangeOf(batch);
-        this.sizing.split(range);
-        this.#refused.put(...cut(batch, Math.ceil(range.count / 2)));
+      case 'split':
+        this.sizing.split(rangeOf(batch));
+        this.#refused.put(...cut(batch, Math.ceil(batch.inputs.length / 2)));
         break;
-      }
       case 'filled':
         this.sizing.filled(end.room);
         this.#refused.put(batch);

@@ -10,9 +10,9 @@ export interface CreateManyOptions
   domain_id?: string | undefined;
 
   /**
-   * Links per batch request, 1 to 10,000. `'auto'` starts with 10,000 and goes on with 5,000, then 100, when the
-   * plan refuses the size (403 with `upgrade` and `limit: 'batch_size'`, or `allowed` where the server gives it).
-   * A number is shrunk the same way.
+   * Links per batch request, 1 to 10,000. `'auto'` starts with 10,000. When the service refuses a size, the run continues
+   * with the size that it allows, or, when it names none, with 5,000, then 100 (403), or with halves (400, 413). A number
+   * is shrunk the same way.
    * @default 'auto'
    */
   batchSize?: number | 'auto' | undefined;
@@ -26,7 +26,7 @@ export interface CreateManyOptions
 
   /**
    * Called at each step of each batch's life, in order per batch, and awaited before the next step: a journal that
-   * writes and syncs in `sent` knows of every request before it is written. A rejection stops the run.
+   * writes and syncs in `sent` has every request before it is written. A rejection stops the run.
    */
   onBatch?: ((event: BatchEvent) => void | Promise<void>) | undefined;
 
@@ -35,7 +35,8 @@ export interface CreateManyOptions
 
   /**
    * The `Idempotency-Key` of each batch, for servers that honour it. The same range must give the same key in every
-   * run over the same source, so that a `planned` batch of {@link CreateManyOptions.resume} can be sent again safely.
+   * run over the same source, so that a `planned` batch of {@link CreateManyOptions.resume} can be sent again safely. When a
+   * batch is sent again without entries that the service refused, its key is derived from this one and these entries.
    * @default the client's `idempotency`
    */
   idempotencyKey?: ((batch: BatchRange) => string) | undefined;
@@ -70,7 +71,7 @@ export interface CreateManyOptions
  */
 export type BulkSource<T> = Iterable<T> | { [Symbol.asyncIterator](): BulkSourceIterator<T> };
 
-/** An async iterator, save that not every step needs to be a promise. */
+/** An async iterator, except that not every step needs to be a promise. */
 export interface BulkSourceIterator<T> {
   next(): IteratorResult<T, unknown> | PromiseLike<IteratorResult<T, unknown>>;
   return?(value?: undefined): unknown;
@@ -84,12 +85,19 @@ export interface BatchRange {
 
 /**
  * One step in a batch's life:
- * `planned` (before its request is sent), `sent` (all waits for limits are over and the request is about to be written;
- * repeated attempts are not reported), `accepted` (answered with a job),
- * then one of `completed`, `failed` (nothing was created; `error` says why), `unknown` (it can't be known what was
- * created), `resized` (its size was refused, nothing was created: its links are planned again in smaller batches), or
- * `unsent` (nothing was created and the run ends with `error`, such as a plan limit or a rate limit longer than we may
- * wait: its links are not yielded, and a later run sends them).
+ * - `planned`: its links were read and its request is sent next.
+ * - `sent`: all waits for limits are over and the request is about to be written. Repeated attempts are not reported, nor
+ *   requests without the entries that the service refused.
+ * - `accepted`: the service made it a job.
+ *
+ * Then one of these:
+ * - `completed`: `results` has an item for each link. One with `error` and without `code` is a refused entry.
+ * - `failed`: nothing was created; `error` says why.
+ * - `unknown`: it can't be known what was created.
+ * - `resized`: nothing was created, because the size or an entry was refused or the plan has room for a part of it only. Its
+ *   links are planned again in smaller batches.
+ * - `unsent`: nothing was created and the run ends with `error`, such as a plan limit or a rate limit longer than it may
+ *   wait. Its links are not yielded, and a later run sends them.
  */
 export type BatchEvent = BatchRange &
   (
@@ -139,8 +147,8 @@ export type BulkItem<T extends BatchLinkInput = BatchLinkInput> = {
 export interface BulkItems<T extends BatchLinkInput = BatchLinkInput>
   extends AsyncGenerator<BulkItem<T>, void, undefined> {
   /**
-   * The next item where it is settled already, undefined where it takes `next()` to wait for it. Taking all of these between two
-   * turns of a loop saves a promise for each: worth it for millions.
+   * The next item when it is settled already; undefined when `next()` has to wait for it. Reading all settled items between two
+   * turns of a loop saves a promise for each, which counts for millions of links.
    */
   nextSettled(): BulkItem<T> | undefined;
 }

@@ -6,6 +6,7 @@ export const ERROR_CODES = [
   'invalid_request',
   'unauthorized',
   'forbidden',
+  'account_disabled',
   'not_found',
   'method_not_allowed',
   'gone',

@@ -36,6 +36,9 @@ const keyUsageSchema = z.looseObject({
   name: z.string(),
   permissions: z.array(z.string()),
   created_at: z.string(),
+  expires_at: z.optional(z.string()),
+  replaced_by: z.optional(z.string()),
+  last_used_at: z.optional(z.string()),
   requests: windowCountsSchema,
   history: z.array(keyDaySchema),
   recent_refusals: z.optional(z.array(keyRefusalSchema)),
@@ -95,6 +98,9 @@ function readKey(key: Fields): KeyUsage {
     name: text(key['name']),
     permissions: texts(key['permissions']),
     created_at: text(key['created_at']),
+    expires_at: text(key['expires_at']) || undefined,
+    replaced_by: text(key['replaced_by']) || undefined,
+    last_used_at: text(key['last_used_at']) || undefined,
     requests: { minute: number(minute, 0), day: number(day, 0), month: number(month, 0) },
     history: each(key['history'], (item) => ({
       ...item,
@@ -162,6 +168,12 @@ export interface KeyUsage {
   permissions: string[];
   /** ISO 8601 in UTC. */
   created_at: string;
+  /** When the key ends, ISO 8601 in UTC. Absent when it doesn't, and from older servers. */
+  expires_at?: string | undefined;
+  /** Id of the key that this one was rotated to. It then no longer counts in `api_keys.used`. */
+  replaced_by?: string | undefined;
+  /** When the key was last used, to the minute, ISO 8601 in UTC. Absent when it never was, and from older servers. */
+  last_used_at?: string | undefined;
   /** Requests of this key in the account's current windows. */
   requests: { minute: number; day: number; month: number };
   /** The last 30 days that have any use, oldest first. */
