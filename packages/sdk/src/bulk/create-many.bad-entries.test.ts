@@ -173,7 +173,7 @@ describe('createMany: bad entries that the response does not name', () => {
     const all = await runCreateMany(service, links(1_000));
     expect(all.error).toBeUndefined();
     expect(outcomes(all.items)).toBe('f'.repeat(1_000));
-  });
+  }, 60_000);
 
   it('are not looked for when the responses are lost', async () => {
     const service = new FakeService();
