@@ -1,3 +1,5 @@
+import { unwrapIpv4 } from './ip-addresses.ts';
+
 /** Longest hostname, in characters (RFC 1035 section 2.3.4). */
 const MAX_HOSTNAME_LENGTH = 253;
 
@@ -5,7 +7,7 @@ const MAX_HOSTNAME_LENGTH = 253;
 const AUTHORITY = /^[^\s/?#\\@<>]+$/;
 
 /**
- * One spelling for every way to write a host: lower case, punycode, no trailing dot, no port 80 or 443.
+ * One spelling for every way to write a host: lower case, punycode, no trailing dot, no port 80 or 443, no IPv4 address as IPv6.
  * The scheme's default port is dropped for both schemes, because TLS may end in front of this server.
  *
  * @param host a `Host` header or the authority of a URL, such as `Go.Example.:443`
@@ -15,7 +17,7 @@ export function normalizeHost(host: string): string | undefined {
   if (!AUTHORITY.test(host)) return undefined;
   const url = URL.parse(`http://${host}`);
   if (url === null) return undefined;
-  const hostname = withoutTrailingDots(url.hostname);
+  const hostname = canonicalHostname(url.hostname);
   if (hostname === '') return undefined;
   return url.port === '' || url.port === '443' ? hostname : `${hostname}:${url.port}`;
 }
@@ -44,11 +46,13 @@ export type IsOwnHost = (url: URL) => boolean;
 export function ownHostMatcher(hosts: Iterable<string>): IsOwnHost {
   const own = new Set(hosts);
   return (url) => {
-    const hostname = withoutTrailingDots(url.hostname);
+    const hostname = canonicalHostname(url.hostname);
     return own.has(hostname) || (url.port !== '' && own.has(`${hostname}:${url.port}`));
   };
 }
 
-function withoutTrailingDots(hostname: string): string {
+/** The host of a parsed URL without trailing dots, and as an IPv4 address if it is one in an IPv6 address. */
+export function canonicalHostname(hostname: string): string {
+  if (hostname.startsWith('[')) return unwrapIpv4(hostname);
   return hostname.endsWith('.') ? hostname.replace(/\.+$/, '') : hostname;
 }

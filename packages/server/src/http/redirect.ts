@@ -13,7 +13,7 @@ const CODE = new RegExp(`^[${CODE_ALPHABET}]{${CODE_LENGTH}}$`);
 const CACHE_CONTROL = 'private, max-age=0';
 
 /**
- * `GET` and `HEAD /<code>` (addition, DESIGN section 2). A link of a custom domain is served on that host only; one of
+ * `GET` and `HEAD /<code>`. A link of a custom domain is served on that host only; one of
  * the default domain on every other host, so that the service works behind proxies that rewrite `Host`.
  */
 export function redirect(
@@ -31,7 +31,10 @@ export function redirect(
       deps.onClick(code);
       deps.metrics.countRedirect(link.redirect_type);
     }
-    return respond(c, null, link.redirect_type, { Location: locationOf(link.target_url) });
+    return respond(c, null, link.redirect_type, {
+      Location: locationOf(link.target_url),
+      'Content-Length': '0',
+    });
   };
 }
 
