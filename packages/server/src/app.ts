@@ -9,28 +9,24 @@ import { authenticate, requirePermission } from './http/authenticate.ts';
 import { inBackground } from './http/background.ts';
 import { BodyRoom } from './http/body-room.ts';
 import type { AppEnv, RouteDeps } from './http/context.ts';
+import { DatabaseState } from './http/database-state.ts';
 import { analytics, openApi } from './http/documents.ts';
-import { respondToError } from './http/errors.ts';
+import { respondToError, respondToProblem } from './http/errors.ts';
 import { health, metricsRoute, readiness } from './http/health-and-metrics.ts';
 import { createRunUnlessRunning } from './http/idempotency.ts';
 import { getJob, onePollAtATime } from './http/jobs.ts';
 import { createBatch, createLink } from './http/links.ts';
 import { logRequests, measure, requestId } from './http/observe.ts';
 import { redirect } from './http/redirect.ts';
-import {
-  apiHeaders,
-  respondJson,
-  SECURITY_HEADERS,
-  securityHeaders,
-  setHeaders,
-} from './http/respond.ts';
-import { getUsage } from './http/usage.ts';
+import { apiHeaders, securityHeaders } from './http/respond.ts';
+import { getUsage, limitUsageRequests } from './http/usage.ts';
+import { root, type VisitorUrls } from './http/visitors.ts';
 import type { Logger } from './logger.ts';
 import { Metrics } from './metrics/metrics.ts';
 import { createOwnHosts } from './own-hosts.ts';
 import type { Redirect, Store } from './store/store.ts';
 
-export interface AppOptions {
+export interface AppOptions extends VisitorUrls {
   /** Where everything is kept. */
   store: Store;
   /** Origin of the default short domain, such as `https://sho.rt`: no link may point back at it. */
@@ -65,12 +61,9 @@ export function createApp(options: AppOptions): Hono<AppEnv> {
   const { store, logger } = options;
   const deps = toDeps(options);
   const app = new Hono<AppEnv>();
-  app.onError(respondToError(logger, deps.metrics));
-  // Answered, not thrown: the check for a wrong method looks at plain 404s only.
-  app.notFound((c) => {
-    setHeaders(c, SECURITY_HEADERS);
-    return respondJson(c, notFound('Path').body, 404);
-  });
+  app.onError(respondToError({ ...deps, logger, visitorUrls: options }));
+  // Returned, not thrown: the check for a wrong method looks at plain 404s only.
+  app.notFound((c) => respondToProblem(c, notFound('Path'), options));
 
   app.use(requestId());
   app.use(measure(deps.metrics));
@@ -86,14 +79,14 @@ export function createApp(options: AppOptions): Hono<AppEnv> {
   const secured = securityHeaders();
   app.use('/api/*', apiHeaders());
 
-  // The order of the checks is DESIGN section 2: 401, 429, 403, then what the handler finds.
+  // The order of the checks: 401, 429, 403, then what the handler finds.
   const identified = authenticate(store);
   const admitted = admit(store, deps.now, logger);
   const writer = requirePermission('shortlinks:write');
   app.post(ROUTES.links, identified, admitted, writer, createLink(deps));
   app.post(ROUTES.linksBatch, identified, admitted, writer, createBatch(deps));
   app.get(`${ROUTES.jobs}/:id`, identified, onePollAtATime(), admitted, getJob(deps));
-  app.get(ROUTES.usage, identified, getUsage(deps));
+  app.get(ROUTES.usage, identified, limitUsageRequests(deps.now), getUsage(deps));
   app.get('/analytics', secured, analytics());
   app.get('/openapi.json', secured, openApi(options.publicUrl));
   app.get('/healthz', secured, health);
@@ -103,6 +96,7 @@ export function createApp(options: AppOptions): Hono<AppEnv> {
     secured,
     metricsRoute({ metrics: deps.metrics, token: options.metricsToken }),
   );
+  app.get('/', secured, root(options));
   app.get('/:code', redirect(deps));
   return app;
 }
@@ -112,8 +106,11 @@ function toDeps(options: AppOptions): RouteDeps {
   const countPendingJobs = async () => (await store.pendingJobs()).length;
   const pendingJobs = inBackground(countPendingJobs, { initial: 0, maxAgeMs: 1_000 });
   metrics.watchPendingJobs(pendingJobs);
+  const database = new DatabaseState(store);
+  metrics.watchDatabase(() => database.isUp());
   return {
     store,
+    database,
     metrics,
     now,
     ownHosts: createOwnHosts(store, publicUrl, now),

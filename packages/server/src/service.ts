@@ -11,7 +11,15 @@ import { RedirectCache } from './store/redirect-cache.ts';
 /** Options of {@link createService}. */
 export type ServiceOptions = Pick<
   AppOptions,
-  'store' | 'publicUrl' | 'targetHosts' | 'logger' | 'now' | 'metrics' | 'metricsToken'
+  | 'store'
+  | 'publicUrl'
+  | 'targetHosts'
+  | 'logger'
+  | 'now'
+  | 'metrics'
+  | 'metricsToken'
+  | 'rootUrl'
+  | 'notFoundUrl'
 >;
 
 /** The whole service on a store: the app, and the work that goes on behind it. */

@@ -5,6 +5,7 @@ import type { Metrics } from '../metrics/metrics.ts';
 import type { OwnHosts } from '../own-hosts.ts';
 import type { Caller, Redirect, Store } from '../store/store.ts';
 import type { BodyRoom } from './body-room.ts';
+import type { DatabaseState } from './database-state.ts';
 import type { RunUnlessRunning } from './idempotency.ts';
 import type { ResponseHeaders } from './respond.ts';
 
@@ -39,6 +40,7 @@ export interface CallerEnv {
 /** What the routes are made of; {@link createApp} puts it together. */
 export interface RouteDeps {
   store: Store;
+  database: DatabaseState;
   metrics: Metrics;
   now: () => number;
   ownHosts: () => Promise<OwnHosts>;

@@ -7,26 +7,24 @@ import { respond, respondJson } from './respond.ts';
 
 const NOT_STORED = { 'Cache-Control': 'no-store' } as const;
 
-/** `GET /healthz` (addition): the process answers. */
+/** `GET /healthz`: the process responds. */
 export function health(c: Context<AppEnv>): Response {
   return respondJson(c, { status: 'ok' }, 200, NOT_STORED);
 }
 
-/** `GET /readyz` (addition): 503 while draining or without a database, so that balancers send requests elsewhere. */
-export function readiness(deps: Pick<RouteDeps, 'store' | 'isDraining'>) {
+/**
+ * `GET /readyz`: whether this process should get requests: 503 while it stops. A database that is away is no reason to send no more
+ * requests: known links are still redirected, and other instances have the same database. Its state is in the body.
+ */
+export function readiness(deps: Pick<RouteDeps, 'database' | 'isDraining'>) {
   return async (c: Context<AppEnv>): Promise<Response> => {
-    const problem = deps.isDraining() ? 'shutting down' : await databaseProblem(deps);
-    if (problem === undefined) return respondJson(c, { status: 'ready' }, 200, NOT_STORED);
-    const body = { error: `Not ready: ${problem}.`, code: 'unavailable' };
-    return respondJson(c, body, 503, NOT_STORED);
+    if (deps.isDraining()) {
+      const body = { error: 'Not ready: shutting down.', code: 'unavailable' };
+      return respondJson(c, body, 503, NOT_STORED);
+    }
+    const database = (await deps.database.isUpNow()) ? 'up' : 'down';
+    return respondJson(c, { status: 'ok', database }, 200, NOT_STORED);
   };
-}
-
-function databaseProblem(deps: Pick<RouteDeps, 'store'>): Promise<string | undefined> {
-  return deps.store.ping().then(
-    () => undefined,
-    () => 'the database can not be used',
-  );
 }
 
 /** Headers by which a proxy says that it hands on somebody else's request. */
@@ -39,7 +37,7 @@ export interface MetricsRouteOptions {
 }
 
 /**
- * `GET /metrics` (addition) in the Prometheus text format. For the operator: with a token when there is one; else for a
+ * `GET /metrics` in the Prometheus text format. For the operator: with a token when there is one; else for a
  * direct connection from the machine itself, because what a proxy there hands on is the world's.
  */
 export function metricsRoute({ metrics, token }: MetricsRouteOptions) {

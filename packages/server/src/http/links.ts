@@ -39,6 +39,7 @@ export function createLink(deps: RouteDeps) {
           deps.store.createLink({ caller, input, now: deps.now(), idempotency }),
         );
         const link = createdBy(outcome);
+        deps.database.succeeded();
         if (!isReplay(outcome)) deps.metrics.countLinks('single', 1);
         return respondJson(c, link, 201);
       },
@@ -118,6 +119,7 @@ async function createAtOnce(
     deps.store.createBatch(request),
   );
   const results = createdBy(outcome);
+  deps.database.succeeded();
   if (!isReplay(outcome)) deps.metrics.countLinks('batch', results.length);
   const completed: CompletedBatch = { status: 'completed', total: results.length, results };
   return respondJson(c, completed);
@@ -132,6 +134,7 @@ async function acceptJob(
   const { job_id, total } = createdBy(
     await deps.runUnlessRunning(caller.accountId, idempotency, () => deps.store.createJob(request)),
   );
+  deps.database.succeeded();
   deps.onJobAccepted(job_id);
   const accepted: ProcessingBatch = { job_id, status: 'processing', total };
   const pendingJobs = deps.pendingJobs() + 1;

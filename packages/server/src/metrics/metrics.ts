@@ -98,6 +98,18 @@ export class Metrics {
     });
   }
 
+  /** Shows whether the database can be used. It is asked for with every scrape, and must be known at once. */
+  watchDatabase(isUp: () => boolean): void {
+    new Gauge({
+      name: 'shortlink_database_up',
+      help: '1 if the database can be used, 0 if not',
+      registers: [this.#registry],
+      collect() {
+        this.set(isUp() ? 1 : 0);
+      },
+    });
+  }
+
   /** Adds what prom-client knows of the process: memory, CPU, event loop lag, garbage collection. Once per process. */
   watchProcess(): void {
     collectDefaultMetrics({ register: this.#registry });
