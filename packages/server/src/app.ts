@@ -37,19 +37,19 @@ export interface AppOptions extends VisitorUrls {
   logger?: Logger | undefined;
   /** What is counted of requests, shown by `/metrics`. @default counters of this app alone */
   metrics?: Metrics | undefined;
-  /** Bearer token that `/metrics` asks for. @default it answers direct connections from the same machine only */
+  /** Bearer token that `/metrics` asks for. @default it is shown to direct connections from the same machine only */
   metricsToken?: string | undefined;
   /** Milliseconds since the epoch. @default Date.now */
   now?: (() => number) | undefined;
-  /** Told the id of every accepted job, so that a job runner starts on it. Jobs don't run by themselves. @default nobody is told */
+  /** Called with the id of every accepted job, so that a job runner starts it. Jobs don't run by themselves. @default nothing is called */
   onJobAccepted?: ((jobId: string) => void) | undefined;
   /** How fast jobs are at present, from whoever runs them. @default an estimate */
   jobPace?: JobPace | undefined;
-  /** Told the code of every followed link. @default each click is written to the store at once */
+  /** Called with the code of every followed link. @default each click is written to the store at once */
   onClick?: ((code: string) => void) | undefined;
   /** Looks a code up, perhaps in a cache. @default the store's own look-up */
   findRedirect?: ((code: string) => Promise<Redirect | undefined>) | undefined;
-  /** `true` makes `/readyz` answer 503. @default never */
+  /** `true` makes `/readyz` respond with 503. @default never */
   isDraining?: (() => boolean) | undefined;
 }
 

@@ -4,7 +4,7 @@ import type { Store } from './store/store.ts';
 /** How long a list of custom domains is trusted: a domain that was just added counts within this time. */
 const MAX_AGE_MS = 1_000;
 
-/** The hosts this service answers on. */
+/** The hosts under which this service is reached. */
 export interface OwnHosts {
   isOwnHost: IsOwnHost;
   /** `true` when the normalised host is a custom domain. */

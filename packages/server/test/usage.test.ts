@@ -66,7 +66,7 @@ test('an account sees itself only', async () => {
 
 test('usage is read 60 times a minute by all keys of an account together, and counts against no quota', async () => {
   const app = await Fixture.open();
-  const account = await app.account('community');
+  const account = await app.account('pro');
   const keys = [await app.key(account), await app.key(account)];
   const other = await app.caller('community');
   for (let n = 0; n < 60; n += 1) {

@@ -11,7 +11,7 @@ export interface Page {
 }
 
 /**
- * Puts style and scripts into the analytics page, so that one answer is all of it. The policy names them by their hashes:
+ * Puts style and scripts into the analytics page, so that one response is all of it. The policy names them by their hashes:
  * nothing else can run on the page, and it can talk to this service only.
  */
 export function buildPage(): Page {

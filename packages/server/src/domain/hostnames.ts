@@ -3,7 +3,7 @@ import { unwrapIpv4 } from './ip-addresses.ts';
 /** Longest hostname, in characters (RFC 1035 section 2.3.4). */
 const MAX_HOSTNAME_LENGTH = 253;
 
-/** What a `host` or `host:port` may be made of before it is handed to the URL parser: anything that would end or split the authority is out. */
+/** What a `host` or `host:port` may be made of before it is given to the URL parser: anything that would end or split the authority is out. */
 const AUTHORITY = /^[^\s/?#\\@<>]+$/;
 
 /**
@@ -38,7 +38,7 @@ export type IsOwnHost = (url: URL) => boolean;
 
 /**
  * Recognises the service's own short domains in a target, in any spelling, so that no link can lead into a loop.
- * An own host without a port is refused on every port; one with a port only on that port, so that a service on
+ * An own host without a port is rejected on every port; one with a port only on that port, so that a service on
  * `localhost:8787` can still link to another program on `localhost`.
  *
  * @param hosts normalised hosts, see {@link normalizeHost}

@@ -3,7 +3,7 @@ import type { IsAllowedHost } from './target-hosts.ts';
 
 /**
  * Scheme and authority, as every URL parser reads them. A backslash counts as a slash to browsers and as part of the
- * authority to others, so a URL that has one before its path names two hosts at once and is refused.
+ * authority to others, so a URL that has one before its path names two hosts at once and is rejected.
  */
 const SCHEME_AND_AUTHORITY = /^https?:\/\/([^/?#\\]+)(\\?)/i;
 

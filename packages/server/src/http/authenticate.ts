@@ -9,7 +9,7 @@ import type { CallerEnv } from './context.ts';
 /** No key is longer; more is not worth hashing. */
 const MAX_KEY_LENGTH = 256;
 
-/** Finds out whose key the request carries (spec, "Authentication"). 401 without a valid one; counted nowhere. */
+/** Finds out whose key the request carries. 401 without a valid one; counted nowhere. */
 export function authenticate(store: Pick<Store, 'findKeyByHash'>) {
   const findCaller = callerFinder(store);
   return createMiddleware<CallerEnv>(async (c, next) => {
@@ -23,7 +23,7 @@ export function authenticate(store: Pick<Store, 'findKeyByHash'>) {
 }
 
 /**
- * Looks keys up. Requests that arrive in one turn of the event loop share the look-up of a key, so a revoked key is refused from
+ * Looks keys up. Requests that arrive in one turn of the event loop share the look-up of a key, so a revoked key is rejected from
  * the next turn on.
  */
 function callerFinder(store: Pick<Store, 'findKeyByHash'>) {
@@ -39,7 +39,7 @@ function callerFinder(store: Pick<Store, 'findKeyByHash'>) {
   };
 }
 
-/** 403 for a key without the permission (spec, "Authentication"). */
+/** 403 for a key without the permission. */
 export function requirePermission(permission: Permission) {
   return createMiddleware<CallerEnv>(async (c, next) => {
     if (!c.get('caller').permissions.includes(permission)) throw forbidden(permission);

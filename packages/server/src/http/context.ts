@@ -20,7 +20,7 @@ export interface Connection {
 export interface AppEnv {
   Bindings: Connection;
   Variables: {
-    /** What tells this request from all others: `X-Request-Id` of the answer. */
+    /** What tells this request from all others: `X-Request-Id` of the response. */
     requestId: string;
     /** Filled by `setHeader`. */
     responseHeaders?: ResponseHeaders;

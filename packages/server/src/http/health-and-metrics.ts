@@ -27,7 +27,7 @@ export function readiness(deps: Pick<RouteDeps, 'database' | 'isDraining'>) {
   };
 }
 
-/** Headers by which a proxy says that it hands on somebody else's request. */
+/** Headers by which a proxy says that it forwards somebody else's request. */
 const FORWARDING_HEADERS = ['Forwarded', 'X-Forwarded-For', 'X-Real-IP', 'Via'];
 
 export interface MetricsRouteOptions {
@@ -38,7 +38,7 @@ export interface MetricsRouteOptions {
 
 /**
  * `GET /metrics` in the Prometheus text format. For the operator: with a token when there is one; else for a
- * direct connection from the machine itself, because what a proxy there hands on is the world's.
+ * direct connection from the machine itself, because a proxy there forwards requests of everyone.
  */
 export function metricsRoute({ metrics, token }: MetricsRouteOptions) {
   return async (c: Context<AppEnv>): Promise<Response> => {
