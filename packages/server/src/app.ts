@@ -14,7 +14,7 @@ import { analytics, openApi } from './http/documents.ts';
 import { respondToError, respondToProblem } from './http/errors.ts';
 import { health, metricsRoute, readiness } from './http/health-and-metrics.ts';
 import { createRunUnlessRunning } from './http/idempotency.ts';
-import { getJob, onePollAtATime } from './http/jobs.ts';
+import { getJob } from './http/jobs.ts';
 import { createBatch, createLink } from './http/links.ts';
 import { logRequests, measure, requestId } from './http/observe.ts';
 import { redirect } from './http/redirect.ts';
@@ -85,7 +85,7 @@ export function createApp(options: AppOptions): Hono<AppEnv> {
   const writer = requirePermission('shortlinks:write');
   app.post(ROUTES.links, identified, admitted, writer, createLink(deps));
   app.post(ROUTES.linksBatch, identified, admitted, writer, createBatch(deps));
-  app.get(`${ROUTES.jobs}/:id`, identified, onePollAtATime(), admitted, getJob(deps));
+  app.get(`${ROUTES.jobs}/:id`, identified, admitted, getJob(deps));
   app.get(ROUTES.usage, identified, limitUsageRequests(deps.now), getUsage(deps));
   app.get('/analytics', secured, analytics());
   app.get('/openapi.json', secured, openApi(options.publicUrl));

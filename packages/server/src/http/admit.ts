@@ -24,7 +24,7 @@ export function admit(
     setRateLimitHeaders(c, admission.windows, now);
     if (!admission.admitted) throw rateLimited(admission.refusedBy, now);
     await next();
-    if (c.res.status < 500) return;
+    if (c.res.status < 500 && c.get('countsNowhere') !== true) return;
     await store.refund(caller, now).catch((error: unknown) => {
       logger?.error({ err: error, request_id: c.get('requestId') }, 'refund failed');
     });

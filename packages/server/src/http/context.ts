@@ -24,8 +24,8 @@ export interface AppEnv {
     requestId: string;
     /** Filled by `setHeader`. */
     responseHeaders?: ResponseHeaders;
-    /** Ends the turn of a poll; see `onePollAtATime`. */
-    endPoll?: (() => void) | undefined;
+    /** Set while a failure of the request is no use of the plan; see `admit`. */
+    countsNowhere?: boolean;
     /** Set by `authenticate`; absent where no key is asked for. */
     caller?: Caller;
   };

@@ -92,7 +92,7 @@ export const apiPaths: Record<string, OpenApiObject> = {
       tags: ['jobs'],
       summary: 'Poll a batch job',
       description:
-        'Any valid key of the account that sent the batch. Poll one job at a time: of several polls at once some are 429.',
+        'Any valid key of the account that sent the batch. Large results are sent one at a time: of many polls at once some are 429.',
       parameters: [{ name: 'job_id', in: 'path', required: true, schema: { type: 'string' } }],
       responses: {
         200: jsonResponse(
