@@ -11,27 +11,22 @@ import { inBackground } from './http/background.ts';
 import { BodyRoom } from './http/body-room.ts';
 import type { AppEnv, RouteDeps } from './http/context.ts';
 import { analytics, openApi } from './http/documents.ts';
-import { respondToError } from './http/errors.ts';
+import { respondToError, respondToProblem } from './http/errors.ts';
 import { health, metricsRoute, readiness } from './http/health-and-metrics.ts';
 import { createRunUnlessRunning } from './http/idempotency.ts';
-import { getJob, onePollAtATime } from './http/jobs.ts';
+import { getJob } from './http/jobs.ts';
 import { createBatch, createLink } from './http/links.ts';
 import { logRequests, measure, requestId } from './http/observe.ts';
 import { REDIRECT_ROUTE, redirect } from './http/redirect.ts';
-import {
-  apiHeaders,
-  respondJson,
-  SECURITY_HEADERS,
-  securityHeaders,
-  setHeaders,
-} from './http/respond.ts';
+import { apiHeaders, securityHeaders } from './http/respond.ts';
 import { TLS_ASK_PATH, tlsAsk } from './http/tls-ask.ts';
-import { getUsage } from './http/usage.ts';
+import { getUsage, limitUsageRequests } from './http/usage.ts';
+import { root, type VisitorUrls } from './http/visitors.ts';
 import type { Logger } from './logger.ts';
 import { Metrics } from './metrics/metrics.ts';
 import type { Redirect, Store } from './store/store.ts';
 
-export interface AppOptions {
+export interface AppOptions extends VisitorUrls {
   /** Where everything is kept. */
   store: Store;
   /** Origin of the default short domain, such as `https://sho.rt`: no link may point back at it. */
@@ -42,27 +37,23 @@ export interface AppOptions {
   logger?: Logger | undefined;
   /** What is counted of requests, shown by `/metrics`. @default counters of this app alone */
   metrics?: Metrics | undefined;
-  /** Bearer token that `/metrics` asks for. @default it answers direct connections from the same machine only */
+  /** Bearer token that `/metrics` asks for. @default it is shown to direct connections from the same machine only */
   metricsToken?: string | undefined;
   /** What the proxy sends to be told which hosts need a certificate. @default direct connections from the same machine only */
   tlsAskToken?: string | undefined;
-  /** Where `/` redirects to. @default a page of the service */
-  rootUrl?: string | undefined;
-  /** Where unknown short links redirect to. @default they are answered with 404 */
-  notFoundUrl?: string | undefined;
   /** Milliseconds since the epoch. @default Date.now */
   now?: (() => number) | undefined;
-  /** Told the id of every accepted job, so that a job runner starts on it. Jobs don't run by themselves. @default nobody is told */
+  /** Called with the id of every accepted job, so that a job runner starts it. Jobs don't run by themselves. @default nothing is called */
   onJobAccepted?: ((jobId: string) => void) | undefined;
   /** How fast jobs are at present, from whoever runs them. @default an estimate */
   jobPace?: JobPace | undefined;
-  /** Told the code of every followed link. @default each click is written to the store at once */
+  /** Called with the code of every followed link. @default each click is written to the store at once */
   onClick?: ((code: string) => void) | undefined;
   /** Looks a code up, perhaps in a cache. @default the store's own look-up */
   findRedirect?: ((code: string) => Promise<Redirect | undefined>) | undefined;
   /** The hosts that the service answers on, perhaps from memory. @default the store is asked for the custom domains */
   ownHosts?: (() => OwnHosts | Promise<OwnHosts>) | undefined;
-  /** `true` makes `/readyz` answer 503. @default never */
+  /** `true` makes `/readyz` respond with 503. @default never */
   isDraining?: (() => boolean) | undefined;
 }
 
@@ -74,12 +65,9 @@ export function createApp(options: AppOptions): Hono<AppEnv> {
   const { store, logger } = options;
   const deps = toDeps(options);
   const app = new Hono<AppEnv>();
-  app.onError(respondToError(logger, deps.metrics));
-  // Answered, not thrown: the check for a wrong method looks at plain 404s only.
-  app.notFound((c) => {
-    setHeaders(c, SECURITY_HEADERS);
-    return respondJson(c, notFound('Path').body, 404);
-  });
+  app.onError(respondToError({ ...deps, logger, visitorUrls: options }));
+  // Returned, not thrown: the check for a wrong method looks at plain 404s only.
+  app.notFound((c) => respondToProblem(c, notFound('Path'), options));
 
   app.use(requestId());
   app.use(measure(deps.metrics));
@@ -95,14 +83,14 @@ export function createApp(options: AppOptions): Hono<AppEnv> {
   const secured = securityHeaders();
   app.use('/api/*', apiHeaders());
 
-  // The order of the checks is DESIGN section 2: 401, 429, 403, then what the handler finds.
+  // The order of the checks: 401, 429, 403, then what the handler finds.
   const identified = authenticate(store, deps.now);
   const admitted = admit(store, deps.now, logger);
   const writer = requirePermission('shortlinks:write');
   app.post(ROUTES.links, identified, admitted, writer, createLink(deps));
   app.post(ROUTES.linksBatch, identified, admitted, writer, createBatch(deps));
-  app.get(`${ROUTES.jobs}/:id`, identified, onePollAtATime(), admitted, getJob(deps));
-  app.get(ROUTES.usage, identified, getUsage(deps));
+  app.get(`${ROUTES.jobs}/:id`, identified, admitted, getJob(deps));
+  app.get(ROUTES.usage, identified, limitUsageRequests(deps.now), getUsage(deps));
   const page = analytics();
   app.get('/analytics', secured, page);
   app.get('/analytics/:file', secured, page);
@@ -119,6 +107,7 @@ export function createApp(options: AppOptions): Hono<AppEnv> {
     secured,
     tlsAsk(deps, { publicUrl: options.publicUrl, token: options.tlsAskToken }),
   );
+  app.get('/', secured, root(options));
   app.get(REDIRECT_ROUTE, redirect(deps));
   return app;
 }

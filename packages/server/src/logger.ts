@@ -1,4 +1,6 @@
-import { destination, type Logger, pino } from 'pino';
+import { stderr } from 'node:process';
+import type { Writable } from 'node:stream';
+import { type Logger, pino } from 'pino';
 
 /** Levels of `SHORTLINK_LOG_LEVEL`, most urgent first. Single redirects are logged at `debug`. */
 export const LOG_LEVELS = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const;
@@ -13,13 +15,14 @@ const SECRET_FIELDS = ['key', 'apiKey', 'headers', '*.key', '*.apiKey', '*.heade
  * A logger that writes one JSON object per line. The service logs ids, routes and statuses; never API keys,
  * request bodies or query strings.
  *
- * @param write receives whole lines. @default standard error, since standard output carries data only
+ * @param write receives whole lines. @default standard error, since standard output carries data only; lines are dropped and
+ *   counted while nobody reads it
  */
 export function createLogger(level: LogLevel, write?: (line: string) => void): Logger {
-  const stream = write === undefined ? destination({ fd: 2, sync: true }) : { write };
   const redact = { paths: SECRET_FIELDS, remove: true };
   const formatters = { level: (label: string) => ({ level: label }) };
-  return pino({ level, redact, formatters, base: null, timestamp: isoTime }, stream);
+  const options = { level, redact, formatters, base: null, timestamp: isoTime };
+  return pino(options, { write: write ?? boundedWriter(stderr) });
 }
 
 function isoTime(): string {
@@ -28,4 +31,31 @@ function isoTime(): string {
 
 export function isLogLevel(text: string): text is LogLevel {
   return LOG_LEVELS.some((level) => level === text);
+}
+
+/** Text that may wait for the reader of the log: some five thousand lines. */
+const MAX_WAITING_BYTES = 1024 * 1024;
+
+/**
+ * Writes lines to a stream without waiting for it. A pipe whose reader stalls would otherwise stop the whole server after 64 KiB;
+ * here lines beyond a bound are dropped, and once the reader is back one line says how many.
+ */
+export function boundedWriter(stream: Writable): (line: string) => void {
+  let dropped = 0;
+  // A reader that went away is no reason to stop serving.
+  stream.on('error', () => undefined);
+  return (line) => {
+    if (stream.writableLength + line.length > MAX_WAITING_BYTES) {
+      if (dropped === 0) stream.once('drain', tell);
+      dropped += 1;
+      return;
+    }
+    stream.write(line);
+  };
+
+  function tell(): void {
+    const lines = `{"level":"warn"${isoTime()},"dropped":${dropped},"msg":"log lines dropped, because nobody read them"}\n`;
+    dropped = 0;
+    stream.write(lines);
+  }
 }

@@ -7,6 +7,9 @@ import { backupDatabase, migrateDatabase, openStore } from './open-store.ts';
 import { publicUrlOf, type Settings } from './settings.ts';
 import { startServer } from './start-server.ts';
 
+/** How long the last log lines may take to be read once everything is stopped. */
+const LOG_FLUSH_MS = 2_000;
+
 /** A reader that went away, such as `| head`, is no reason to stop serving. */
 process.stdout.on('error', () => undefined);
 
@@ -35,6 +38,8 @@ async function start(settings: Settings, { dev }: { dev: boolean }): Promise<voi
   process.stdout.write(`listening on ${server.url}\n`);
   await signal;
   await server.stop();
+  // What is still to be written to the log ends here if nobody reads it.
+  setTimeout(() => process.exit(), LOG_FLUSH_MS).unref();
 }
 
 function firstSignal(): Promise<void> {

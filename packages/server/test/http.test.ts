@@ -134,7 +134,7 @@ describe('browsers', () => {
 describe('probes', () => {
   test('healthz and readyz are 200 while all is well', async () => {
     expect((await app.send('/healthz')).status).toBe(200);
-    expect((await app.send('/readyz')).json).toEqual({ status: 'ready' });
+    expect((await app.send('/readyz')).json).toEqual({ status: 'ok', database: 'up' });
   });
 
   test('readyz is 503 while draining, healthz is not', async () => {
@@ -144,11 +144,35 @@ describe('probes', () => {
     expect((await app.send('/healthz')).status).toBe(200);
   });
 
-  test('readyz is 503 without a database', async () => {
-    await app.store.close();
+  const readyz = async () => {
     const { status, json } = await app.send('/readyz');
-    expect(status).toBe(503);
-    expect(json.error).toMatch(/database/);
+    return [status, json.database];
+  };
+
+  test('readyz stays 200 without a database, since links are still redirected, and says so', async () => {
+    await app.store.close();
+    expect(await readyz()).toEqual([200, 'down']);
+  });
+
+  test('readyz does not wait for a database that hangs', async () => {
+    app.store.ping = () => new Promise(() => {});
+    expect((await readyz())[0]).toBe(200);
+    await expect.poll(readyz, { timeout: 10_000 }).toEqual([200, 'down']);
+  });
+
+  test('readyz shows a full disk until something is stored again', async () => {
+    const { createLink } = app.store;
+    app.store.createLink = () => Promise.reject(new StoreError('full', 'disk full'));
+    await app.post(key, LINKS, { target_url: TARGET });
+    expect(await readyz()).toEqual([200, 'down']);
+    app.store.createLink = createLink;
+    await app.post(key, LINKS, { target_url: TARGET });
+    expect(await readyz()).toEqual([200, 'up']);
+  });
+
+  test('readyz asks a store that knows its own health', async () => {
+    Object.assign(app.store, { isHealthy: () => false });
+    expect(await readyz()).toEqual([200, 'down']);
   });
 });
 

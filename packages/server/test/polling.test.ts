@@ -5,6 +5,8 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { startTestServer, type TestServer } from '../src/testing/index.ts';
 import { BATCH, entries, Fixture } from './fixture.ts';
 
+vi.setConfig({ testTimeout: 60_000 });
+
 let app: Fixture;
 let key: string;
 beforeEach(async () => {
@@ -13,7 +15,7 @@ beforeEach(async () => {
 });
 
 /** A job whose results have several megabytes, complete. */
-async function largeJob(links = 5_000): Promise<string> {
+async function largeJob(links = 2_000): Promise<string> {
   const filler = 'x'.repeat(1_000);
   const body = {
     links: entries(links).map(({ target_url }) => ({ target_url: `${target_url}${filler}` })),
@@ -39,7 +41,7 @@ describe('Retry-After', () => {
 
 describe('results', () => {
   test('of any size come as one JSON text with its length', async () => {
-    for (const links of [101, 1_100, 5_000]) {
+    for (const links of [101, 1_100]) {
       const path = `/api/v1/jobs/${await largeJob(links)}`;
       const { json, text, headers } = await app.get(key, path);
       expect(json.results).toHaveLength(links);
@@ -92,7 +94,7 @@ describe('polls of one account at the same time', () => {
 
   test('are 429 above a queue of 16, and those count nowhere', async () => {
     key = await app.caller('avance');
-    const path = `/api/v1/jobs/${await largeJob(2_000)}`;
+    const path = `/api/v1/jobs/${await largeJob()}`;
     const held = await app.request(path, { headers: { 'X-Api-Key': key } });
     const before = await usedRequests();
     const polls = Array.from({ length: 20 }, () => app.get(key, path));

@@ -128,6 +128,30 @@ test('a backup taken while it serves can be served in its place', async () => {
   });
 });
 
+test('a log reader that stalls stops nothing, and is told what it missed', async () => {
+  const server = await start();
+  server.child.stderr?.pause();
+  // The path is logged; together they are more than the pipe and the waiting lines take.
+  const path = `/api/v1/${'x'.repeat(12_000)}`;
+  for (let n = 0; n < 200; n += 1) expect((await fetch(server.url + path)).status).toBe(404);
+  server.child.stderr?.resume();
+  await expect.poll(() => server.log(), { timeout: 10_000 }).toMatch(/"dropped":\d+/);
+  server.child.kill('SIGTERM');
+  const { code, stderr } = await server.ended;
+  expect(code).toBe(0);
+  expect(stderr.trim().split('\n').at(-1)).toContain('"msg":"stopped"');
+});
+
+test('a log reader that stalls for good does not hold the exit back', async () => {
+  const server = await start();
+  server.child.stderr?.pause();
+  const path = `/api/v1/${'x'.repeat(12_000)}`;
+  for (let n = 0; n < 60; n += 1) await fetch(server.url + path);
+  const exit = once(server.child, 'exit');
+  server.child.kill('SIGTERM');
+  expect(await exit).toEqual([0, null]);
+});
+
 describe('on the wire', () => {
   test('a chunked body above 16 MiB is 413 before it ends', async () => {
     const server = await start();

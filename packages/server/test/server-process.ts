@@ -14,6 +14,8 @@ const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 export interface ServerProcess {
   child: ChildProcess;
   ended: Promise<{ code: number | null; stderr: string }>;
+  /** What it wrote to standard error so far. */
+  log: () => string;
   key: string;
   url: string;
 }
@@ -48,19 +50,19 @@ export function useProcesses() {
       stderr += text;
     });
     const ended = once(child, 'close').then(([code]) => ({ code, stderr }));
-    return { child, ended };
+    return { child, ended, log: () => stderr };
   }
 
   async function start(
     args: string[] = [],
     env: Record<string, string> = {},
   ): Promise<ServerProcess> {
-    const { child, ended } = run(['start', '--dev', '--port', '0', ...args], env);
+    const { child, ended, log } = run(['start', '--dev', '--port', '0', ...args], env);
     let key = '';
     for await (const line of createInterface({ input: child.stdout })) {
       key ||= /^api key: (sl_\w+)$/.exec(line)?.[1] ?? '';
       const url = /^listening on (http:\S+)$/.exec(line)?.[1];
-      if (url !== undefined) return { child, ended, key, url };
+      if (url !== undefined) return { child, ended, log, key, url };
     }
     throw new Error((await ended).stderr);
   }

@@ -63,3 +63,24 @@ test('an account sees itself only', async () => {
   expect(json.keys).toHaveLength(1);
   expect(json.plan).toBe('community');
 });
+
+test('usage is read 60 times a minute by all keys of an account together, and counts against no quota', async () => {
+  const app = await Fixture.open();
+  const account = await app.account('pro');
+  const keys = [await app.key(account), await app.key(account)];
+  const other = await app.caller('community');
+  for (let n = 0; n < 60; n += 1) {
+    expect((await app.get(keys[n % 2] ?? '', '/api/v1/usage')).status).toBe(200);
+  }
+  const refused = await app.get(keys[0] ?? '', '/api/v1/usage');
+  expect(refused.status).toBe(429);
+  expect(refused.json).toEqual({ error: expect.stringContaining('60'), code: 'rate_limited' });
+  const wait = Number(refused.headers.get('retry-after'));
+  expect((await app.get(other, '/api/v1/usage')).status).toBe(200);
+  app.now += wait * 1_000 - 1_000;
+  expect((await app.get(keys[0] ?? '', '/api/v1/usage')).status).toBe(429);
+  app.now += 1_000;
+  const again = await app.get(keys[0] ?? '', '/api/v1/usage');
+  expect(again.status).toBe(200);
+  expect(again.json.requests.day.used).toBe(0);
+});

@@ -19,7 +19,7 @@ export interface Parameter {
   in: 'path' | 'header';
 }
 interface ResponseObject {
-  headers?: Record<string, { schema: Schema }>;
+  headers?: Record<string, { schema: Schema; required?: boolean }>;
   content?: Record<string, { schema: Schema }>;
 }
 

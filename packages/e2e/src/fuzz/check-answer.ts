@@ -31,10 +31,11 @@ export function checkAnswer(
   }
   const documented = operation.responses[status];
   if (documented === undefined) return [...problems, `status ${status} is not documented: ${text}`];
-  for (const [name, { schema }] of Object.entries(documented.headers ?? {})) {
+  for (const [name, { schema, required }] of Object.entries(documented.headers ?? {})) {
     const value = headers.get(name);
     if (value === null) {
-      if (!OPTIONAL_HEADERS.includes(name)) problems.push(`${status} without ${name}`);
+      const isOptional = required === false || OPTIONAL_HEADERS.includes(name);
+      if (!isOptional) problems.push(`${status} without ${name}`);
     } else {
       const typed = schema.type === 'integer' ? Number(value) : value;
       problems.push(...api.mismatches(schema, typed).map((words) => `${name}: ${words}`));

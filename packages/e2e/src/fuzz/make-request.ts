@@ -60,6 +60,7 @@ const pathText = fc.oneof(
     .string({ unit: 'grapheme', minLength: 1, maxLength: 12 })
     .map((text) => encodeURIComponent(text)),
   fc.stringMatching(/^%[0-9a-f]{2}[\w%.~-]{0,10}$/),
+  fc.constantFrom('%00', 'a%00b', '%ed%a0%80', '%c0%80', '..%2f..', 'x'.repeat(5_000)),
 );
 
 /** Printable characters that a header may have. */
@@ -97,17 +98,53 @@ function headers(operation: Operation): fc.Arbitrary<Record<string, string>> {
 function body(api: ApiDescription, schema: Schema): fc.Arbitrary<string | Uint8Array> {
   const fitting = fromSchema(api, schema);
   return fc.oneof(
-    { arbitrary: fitting.map((value) => JSON.stringify(value)), weight: 12 },
-    { arbitrary: withOneChange(fitting).map((value) => JSON.stringify(value)), weight: 6 },
+    { arbitrary: fitting.map(toText), weight: 12 },
+    { arbitrary: withOneChange(fitting, fc.jsonValue()).map(toText), weight: 6 },
+    { arbitrary: withOneChange(fitting, awkwardValue).map(toText), weight: 4 },
+    { arbitrary: withHugeField, weight: 1 },
     { arbitrary: fc.json(), weight: 2 },
     { arbitrary: fc.string(), weight: 1 },
     { arbitrary: fc.uint8Array({ maxLength: 60 }), weight: 1 },
   );
 }
 
-/** One property, at the top or in the first entry of an array, replaced by any JSON value. */
-function withOneChange(fitting: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
-  return fc.tuple(fitting, fc.nat(), fc.jsonValue()).map(([value, pick, other]) => {
+const toText = (value: unknown) => JSON.stringify(value);
+
+/** Text that databases, encoders and bounds stumble over: NUL, halves of surrogate pairs, bidirectional marks, great length. */
+const awkwardText = fc.oneof(
+  fc.constantFrom('\0', 'a\0b', '\ud800', '\udfff\ud800', '\ufeff', '\u202eabc', '\u0085', ''),
+  fc.string({ unit: 'binary', minLength: 1, maxLength: 20 }),
+  fc
+    .tuple(fc.constantFrom('x', 'ü', '\u{1f600}', '\0'), fc.constantFrom(64, 256, 2_048, 70_000))
+    .map(([unit, length]) => unit.repeat(length)),
+);
+
+/** Values nested around the bound of 16 levels. */
+const deepValue = fc
+  .tuple(fc.integer({ min: 1, max: 40 }), fc.boolean())
+  .map(([depth, isArray]) =>
+    Array.from({ length: depth }).reduce<unknown>(
+      (inner) => (isArray ? [inner] : { x: inner }),
+      null,
+    ),
+  );
+
+const awkwardValue = fc.oneof(awkwardText, fc.array(awkwardText, { maxLength: 30 }), deepValue);
+
+/** A body around the bounds of size, depth and number of members, in a field that no endpoint reads. */
+const withHugeField = fc
+  .tuple(fc.constantFrom('[', '{},', '"', ' ', '1,'), fc.constantFrom(1_000, 100_000, 300_000))
+  .map(
+    ([unit, times]) =>
+      `{"target_url":"https://example.com/","links":[{"target_url":"https://example.com/"}],"x":[${unit.repeat(times)}`,
+  );
+
+/** One property, at the top or in the first entry of an array, replaced by one of `others`. */
+function withOneChange(
+  fitting: fc.Arbitrary<unknown>,
+  others: fc.Arbitrary<unknown>,
+): fc.Arbitrary<unknown> {
+  return fc.tuple(fitting, fc.nat(), others).map(([value, pick, other]) => {
     const target = Array.isArray(Object(value).links) ? Object(value).links[0] : value;
     const names = Object.keys(Object(target));
     if (names.length === 0) return other;
@@ -127,7 +164,29 @@ const BY_NAME: Record<string, fc.Arbitrary<unknown>> = {
       weight: 2,
     },
     { arbitrary: fc.string(), weight: 1 },
+    {
+      arbitrary: fc
+        .tuple(
+          fc.constantFrom(
+            '::ffff:127.0.0.1',
+            '::ffff:7f00:1',
+            '::127.0.0.1',
+            '64:ff9b::7f00:1',
+            '::1',
+          ),
+          fc.constantFrom('', ':1', ':99999'),
+        )
+        .map(([address, port]) => `http://[${address}]${port}/`),
+      weight: 1,
+    },
+    {
+      arbitrary: fc
+        .tuple(fc.constantFrom('x', 'ü', '€', '%00'), fc.integer({ min: 600, max: 2_100 }))
+        .map(([unit, times]) => `https://example.com/${unit.repeat(times)}`),
+      weight: 1,
+    },
   ),
+  domain_id: fc.oneof(fc.string(), awkwardText),
 };
 
 /** More entries than this become a job. */

@@ -10,6 +10,7 @@ test.each([
   ['bücher.example', 'xn--bcher-kva.example'],
   ['127.1', '127.0.0.1'],
   ['[::1]:8787', '[::1]:8787'],
+  ['[::ffff:127.0.0.1]:8787', '127.0.0.1:8787'],
 ])('%s is %s', (host, normal) => {
   expect(normalizeHost(host)).toBe(normal);
   expect(parseDomainHostname(host)).toBe(normal);

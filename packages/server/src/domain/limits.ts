@@ -42,7 +42,7 @@ export function exceeds(allowed: number | null, used: number, adding: number): b
 }
 
 /**
- * Whether a batch has more links than the plan allows in one request (DESIGN section 2: 403 `batch_size`). The endpoint's
+ * Whether a batch has more links than the plan allows in one request (403 `batch_size`). The endpoint's
  * own maximum of 10,000 is a matter of validation (400), whatever the plan.
  */
 export function exceedsBatchSize(limits: PlanLimits, links: number): boolean {

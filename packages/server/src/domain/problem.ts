@@ -8,14 +8,27 @@ import {
 } from '@shortlink/sdk/wire';
 import type { WindowState } from './windows.ts';
 
-/** Statuses a problem is answered with. */
-export type ProblemStatus = 400 | 401 | 403 | 404 | 405 | 409 | 410 | 413 | 415 | 422 | 429 | 503;
+/** Statuses of a problem. */
+export type ProblemStatus =
+  | 400
+  | 401
+  | 403
+  | 404
+  | 405
+  | 409
+  | 410
+  | 413
+  | 415
+  | 422
+  | 429
+  | 500
+  | 503;
 
 type Extras = Omit<ErrorBody, 'error' | 'code'>;
 
 /**
- * A request that is refused, with the answer it gets (spec, "Errors"; DESIGN section 2). Thrown where it is found,
- * answered in one place. Everything in it is meant for the client; anything else that is thrown is a 500.
+ * A request that is rejected, with its response. It is thrown where it is found, and one place makes the response. Everything in it
+ * is meant for the client; anything else that is thrown is a 500.
  */
 export class Problem extends Error {
   override readonly name = 'Problem';
@@ -51,8 +64,8 @@ export function invalidLink(details: ErrorDetail[]): Problem {
 /** Refused entries of a batch: the first is named by index and reason, up to 100 are in `details`. */
 export function invalidBatch(details: ErrorDetail[]): Problem {
   const [first] = details;
-  const place = first?.index === undefined ? '' : `links[${first.index}]: `;
-  const message = `${place}${first?.message ?? 'invalid batch'}`;
+  const where = first?.index === undefined ? '' : `links[${first.index}]: `;
+  const message = `${where}${first?.message ?? 'invalid batch'}`;
   return new Problem(400, 'invalid_request', message, { details });
 }
 
@@ -104,7 +117,7 @@ export function unsupportedContentEncoding(): Problem {
   return new Problem(415, 'unsupported_media_type', message, {}, headers);
 }
 
-/** 429 (spec, rule 1). `Retry-After` reaches to the end of the refusing window, so waiting it out always succeeds. */
+/** 429 of a plan's rate limit. `Retry-After` reaches to the end of the refusing window, so waiting it out always succeeds. */
 export function rateLimited(
   window: Pick<WindowState, 'name' | 'limit' | 'endsAt'>,
   now: number,
@@ -120,6 +133,12 @@ export function tooManyPolls(): Problem {
   return new Problem(429, 'rate_limited', message, {}, { [HEADERS.retryAfter]: '1' });
 }
 
+/** 429 for one look at the usage too many. Such requests count against no quota, so they have a limit of their own. */
+export function tooManyUsageRequests(allowed: number, seconds: number): Problem {
+  const message = `Usage can be read ${allowed} times per minute. Try again in ${seconds} s.`;
+  return new Problem(429, 'rate_limited', message, {}, { [HEADERS.retryAfter]: String(seconds) });
+}
+
 /** A plan limit that would be passed. */
 export interface ReachedLimit {
   limit: PlanLimitName;
@@ -127,7 +146,7 @@ export interface ReachedLimit {
   allowed: number;
 }
 
-/** 403 of a resource limit (spec, rule 2): says what is used and allowed, and advises an upgrade. */
+/** 403 of a resource limit: says what is used and allowed, and advises an upgrade. */
 export function planLimitReached({ limit, used, allowed }: ReachedLimit): Problem {
   const message = `${planLimitWords({ limit, used, allowed })} Upgrade your plan for more.`;
   return new Problem(403, 'plan_limit', message, { upgrade: true, limit, used, allowed });
@@ -156,7 +175,7 @@ export function idempotencyConflict(): Problem {
   return new Problem(422, 'idempotency_conflict', message);
 }
 
-/** The first request with this key is still being worked on (draft-ietf-httpapi-idempotency-key-header-07, section 2.6). */
+/** The first request with this key is still running (draft-ietf-httpapi-idempotency-key-header-07, section 2.6). */
 export function idempotencyInProgress(): Problem {
   const message = 'A request with this Idempotency-Key is in progress; try again in 1 s.';
   return new Problem(409, 'idempotency_conflict', message, {}, { [HEADERS.retryAfter]: '1' });
@@ -166,6 +185,12 @@ export function idempotencyInProgress(): Problem {
 export function unavailable(): Problem {
   const message = 'The service can not reach its database; try again in a moment.';
   return new Problem(503, 'unavailable', message, {}, { [HEADERS.retryAfter]: '1' });
+}
+
+/** A fault of the service. The message names the request, so that its cause can be found in the log. */
+export function internal(requestId: string): Problem {
+  const message = `Something went wrong on our side. Request id: ${requestId}.`;
+  return new Problem(500, 'internal', message);
 }
 
 /** The service has no room for this request just now; nothing was stored, so trying again is safe. */

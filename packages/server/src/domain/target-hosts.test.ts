@@ -20,10 +20,18 @@ describe('a denied host is refused in every spelling, and its subdomains with it
     'http://2130706433/',
     'http://127.1/',
     'http://[::1]:80/',
+    'http://[::ffff:127.0.0.1]/',
+    'http://[::ffff:7f00:1]:8080/',
+    'http://[::127.0.0.1]/',
+    'http://[64:ff9b::7f00:1]/',
   ])('%s', (target) => {
     const deny = 'Evil.Example, bücher.example 127.0.0.1,[::1]';
     expect(allows({ deny }, target)).toBe(false);
   });
+});
+
+test('a host that is denied as IPv6 is denied as IPv4', () => {
+  expect(allows({ deny: '[::ffff:10.0.0.1]' }, 'http://10.0.0.1/')).toBe(false);
 });
 
 test.each([

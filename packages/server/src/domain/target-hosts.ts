@@ -1,4 +1,4 @@
-import { normalizeHost } from './hostnames.ts';
+import { canonicalHostname, normalizeHost } from './hostnames.ts';
 
 /** Lists of hosts that the operator allows or denies as targets. Each name also stands for its subdomains. */
 export interface TargetHosts {
@@ -23,7 +23,7 @@ export function targetHostMatcher({ allow, deny }: TargetHosts): IsAllowedHost {
 
 /** Looks up the host, then each domain above it. */
 function isUnder(domains: ReadonlySet<string>, hostname: string): boolean {
-  let domain = hostname.replace(/\.+$/, '');
+  let domain = canonicalHostname(hostname);
   for (;;) {
     if (domains.has(domain)) return true;
     const dot = domain.indexOf('.');

@@ -126,12 +126,22 @@ describe.each([
       'http://127.1:9/',
       'http://0x7f.0.0.1:9/',
       'http://2130706433:9/',
+      'http://[::ffff:127.0.0.1]:9/',
+      'http://[64:ff9b::7f00:1]:9/',
     ],
   ],
 ])('a target that %s is refused', (_name, message, targets) => {
   test.each(targets)('%j', (target) => {
     expect(check(target)).toMatch(message);
   });
+});
+
+test('a Location has at most 8,192 bytes, however many characters were sent', () => {
+  const target = `https://example.com/${'ü'.repeat((8_192 - 20) / 6)}`;
+  expect(locationOf(target)).toHaveLength(8_192);
+  expect(check(target)).toBeUndefined();
+  expect(check(`${target}a`)).toMatch(/8192 bytes/);
+  expect(check(`https://example.com/${'€'.repeat(2_000)}`)).toMatch(/8192 bytes/);
 });
 
 test('what a header can carry is the location as it is, the rest as a URL parser writes it', () => {

@@ -3,7 +3,7 @@ import type { IsAllowedHost } from './target-hosts.ts';
 
 /**
  * Scheme and authority, as every URL parser reads them. A backslash counts as a slash to browsers and as part of the
- * authority to others, so a URL that has one before its path names two hosts at once and is refused.
+ * authority to others, so a URL that has one before its path names two hosts at once and is rejected.
  */
 const SCHEME_AND_AUTHORITY = /^https?:\/\/([^/?#\\]+)(\\?)/i;
 
@@ -11,13 +11,13 @@ const SCHEME_AND_AUTHORITY = /^https?:\/\/([^/?#\\]+)(\\?)/i;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: finding them is the point
 const CONTROL_CHARACTERS = /[\u0000-\u001f\u007f-\u009f]/;
 
-/**
- * An authority without a password: links are public. A user name alone is taken, though DESIGN section 2 says "no
- * credentials": the sample data has such a site, and every one of its rows has to become a link.
- */
+/** An authority without a password: links are public. A user name alone is fine: some sites are addressed with one. */
 const USER_INFO = /^(?:[^:@]+@)?[^@]*$/;
 
 const OUTER_WHITESPACE = /^\s|\s$/;
+
+/** Longest `Location`: it has to fit into the header buffers of proxies, and a character can become twelve bytes of it. */
+const MAX_LOCATION_BYTES = 8_192;
 
 /** What the rules need to know of the service. */
 export interface TargetRules {
@@ -26,8 +26,7 @@ export interface TargetRules {
 }
 
 /**
- * Why a target URL is refused, or `undefined` when it is fine (DESIGN section 2, "target_url").
- * Its length is checked by the schema. The address behind the host is not: the service redirects, it never fetches.
+ * Why a target URL is rejected, or `undefined` when it is fine. Its length in characters is checked by the schema. The address behind the host is not: the service redirects, it never fetches.
  */
 export function checkTarget(target: string, rules: TargetRules): string | undefined {
   if (CONTROL_CHARACTERS.test(target)) return 'must not contain control characters';
@@ -39,13 +38,16 @@ export function checkTarget(target: string, rules: TargetRules): string | undefi
   if (url === null) return 'must be an absolute http or https URL';
   if (rules.isOwnHost(url)) return "must not point to one of the service's own domains";
   if (!rules.isAllowedHost(url)) return 'must not point to a host that this service does not allow';
+  if (locationOf(target).length > MAX_LOCATION_BYTES) {
+    return `must have at most ${MAX_LOCATION_BYTES} bytes once it is percent-encoded`;
+  }
   return undefined;
 }
 
 /** Printable ASCII without a space can stand in a header as it is. */
 const HEADER_SAFE = /^[\x21-\x7e]+$/;
 
-/** The `Location` of a redirect: the target as it was sent where a header can carry that, else as a URL parser writes it. */
+/** The `Location` of a redirect: the target as it was sent where a header can carry that, else as a URL parser writes it, in ASCII too. */
 export function locationOf(target: string): string {
   return HEADER_SAFE.test(target) ? target : new URL(target).href;
 }

@@ -97,7 +97,7 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** A refused field and why, as a sentence's end: `title must be a string`. */
+/** A rejected field and why, as a sentence's end: `title must be a string`. */
 export function fieldDetail(field: string, problem: string): ErrorDetail {
   return { field, message: `${field} ${problem}` };
 }

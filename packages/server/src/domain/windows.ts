@@ -9,7 +9,7 @@ export interface RequestWindow {
   endsAt: number;
 }
 
-/** One request window as it stands after an admission or refusal. */
+/** One request window as it stands after a request was admitted or rejected. */
 export interface WindowState {
   name: WindowName;
   /** `null` is unlimited. */
@@ -23,7 +23,7 @@ const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 
 /**
- * The clock minute, the UTC day and the UTC calendar month that `now` falls in (DESIGN section 2, "Limits"), in the
+ * The clock minute, the UTC day and the UTC calendar month that `now` falls in, in the
  * order of {@link WINDOW_NAMES}. The epoch has no leap seconds, so minutes and days start at exact multiples.
  */
 export function windowsAt(now: number): [RequestWindow, RequestWindow, RequestWindow] {

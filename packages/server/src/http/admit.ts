@@ -9,7 +9,7 @@ import type { CallerEnv } from './context.ts';
 import { type HeaderContext, setHeader } from './respond.ts';
 
 /**
- * Counts the request against the plan's windows, or refuses it with 429 (spec, rule 1). A request that then fails on
+ * Counts the request against the plan's windows, or rejects it with 429. A request that then fails on
  * our side is given back.
  */
 export function admit(
@@ -24,14 +24,14 @@ export function admit(
     setRateLimitHeaders(c, admission.windows, now);
     if (!admission.admitted) throw rateLimited(admission.refusedBy, now);
     await next();
-    if (c.res.status < 500) return;
+    if (c.res.status < 500 && c.get('countsNowhere') !== true) return;
     await store.refund(caller, now).catch((error: unknown) => {
       logger?.error({ err: error, request_id: c.get('requestId') }, 'refund failed');
     });
   });
 }
 
-/** Puts the windows as they stand on the answer. */
+/** Puts the state of the windows on the response. */
 export function setRateLimitHeaders(
   c: HeaderContext,
   windows: readonly WindowState[],

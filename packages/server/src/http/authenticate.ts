@@ -16,7 +16,7 @@ const RECORD_USE_EVERY_MS = 60_000;
 const MAX_REMEMBERED_KEYS = 10_000;
 
 /**
- * Finds out whose key the request carries (spec, "Authentication"): 401 without a valid one, 403 when the operator has disabled
+ * Finds out whose key the request carries: 401 without a valid one, 403 when the operator has disabled
  * the account. Such requests are counted nowhere.
  */
 export function authenticate(
@@ -42,7 +42,7 @@ export function authenticate(
 }
 
 /**
- * Looks keys up. Requests that arrive in one turn of the event loop share the look-up of a key, so a revoked key is refused from
+ * Looks keys up. Requests that arrive in one turn of the event loop share the look-up of a key, so a revoked key is rejected from
  * the next turn on.
  */
 function callerFinder(store: Pick<Store, 'findKeyByHash'>) {
@@ -70,7 +70,7 @@ function useRecorder(store: Pick<Store, 'recordKeyUse'>): (keyId: string, now: n
   };
 }
 
-/** 403 for a key without the permission (spec, "Authentication"). */
+/** 403 for a key without the permission. */
 export function requirePermission(permission: Permission) {
   return createMiddleware<CallerEnv>(async (c, next) => {
     if (!c.get('caller').permissions.includes(permission)) throw forbidden(permission);

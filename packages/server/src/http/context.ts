@@ -19,12 +19,12 @@ export interface Connection {
 export interface AppEnv {
   Bindings: Connection;
   Variables: {
-    /** What tells this request from all others: `X-Request-Id` of the answer. */
+    /** What tells this request from all others: `X-Request-Id` of the response. */
     requestId: string;
     /** Filled by `setHeader`. */
     responseHeaders?: ResponseHeaders;
-    /** Ends the turn of a poll; see `onePollAtATime`. */
-    endPoll?: (() => void) | undefined;
+    /** Set while a failure of the request is no use of the plan; see `admit`. */
+    countsNowhere?: boolean;
     /** Set by `authenticate`; absent where no key is asked for. */
     caller?: Caller;
   };

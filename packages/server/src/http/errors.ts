@@ -1,16 +1,16 @@
-import type { ErrorBody } from '@shortlink/sdk/wire';
-import type { ErrorHandler } from 'hono';
-import { invalidRequest, Problem, unavailable } from '../domain/problem.ts';
+import type { Context, ErrorHandler } from 'hono';
+import { internal, invalidRequest, Problem, unavailable } from '../domain/problem.ts';
 import type { Logger } from '../logger.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import { StoreError, type StoreErrorReason } from '../store/store-error.ts';
 import type { AppEnv } from './context.ts';
 import { respondJson, SECURITY_HEADERS, setHeaders } from './respond.ts';
+import { type VisitorUrls, visitorResponse } from './visitors.ts';
 
 /**
- * Failures of the database that pass, and with which nothing was stored: 503 and `Retry-After`, at which clients send
- * again, also a POST. The others are faults of ours: 500. One of those is `outcome_unknown`, since a create that is
- * sent again after it could create twice.
+ * Failures of the database that pass, and with which nothing was stored: 503 and `Retry-After`, after which clients send the request
+ * again, also a POST. The others are faults of the service: 500. `outcome_unknown` is one of those, because a create that is
+ * sent again could create twice.
  */
 const PASSING: ReadonlySet<StoreErrorReason> = new Set<StoreErrorReason>([
   'busy',
@@ -20,32 +20,44 @@ const PASSING: ReadonlySet<StoreErrorReason> = new Set<StoreErrorReason>([
   'closed',
 ]);
 
-/** Answers what was thrown: a {@link Problem} as it says, anything else without its cause, which only the log gets. */
-export function respondToError(logger: Logger | undefined, metrics: Metrics): ErrorHandler<AppEnv> {
+export interface ErrorResponseDeps {
+  logger: Logger | undefined;
+  metrics: Metrics;
+  visitorUrls: VisitorUrls;
+}
+
+/** The response to what was thrown: a {@link Problem} as it says, anything else without its cause, which only the log gets. */
+export function respondToError(deps: ErrorResponseDeps): ErrorHandler<AppEnv> {
   return (error, c) => {
-    setHeaders(c, SECURITY_HEADERS);
     if (error instanceof Problem) {
-      metrics.countRefusal(error.code);
-      return respondJson(c, error.body, error.status, error.headers);
+      deps.metrics.countRefusal(error.code);
+      return respondToProblem(c, error, deps.visitorUrls);
     }
     if (error instanceof StoreError && error.reason === 'invalid') {
       const problem = invalidRequest(
         'The request holds text that can not be stored, such as U+0000.',
       );
-      metrics.countRefusal(problem.code);
-      return respondJson(c, problem.body, problem.status, problem.headers);
+      deps.metrics.countRefusal(problem.code);
+      return respondToProblem(c, problem, deps.visitorUrls);
     }
     const requestId = c.get('requestId');
-    logger?.error({ err: error, request_id: requestId }, 'request failed');
-    if (error instanceof StoreError) metrics.countStoreError(error.reason);
-    if (error instanceof StoreError && PASSING.has(error.reason)) {
-      const problem = unavailable();
-      return respondJson(c, problem.body, problem.status, problem.headers);
+    deps.logger?.error({ err: error, request_id: requestId }, 'request failed');
+    if (error instanceof StoreError) {
+      deps.metrics.countStoreError(error.reason);
     }
-    const body: ErrorBody = {
-      error: `Something went wrong on our side. Request id: ${requestId}.`,
-      code: 'internal',
-    };
-    return respondJson(c, body, 500);
+    const isPassing = error instanceof StoreError && PASSING.has(error.reason);
+    const problem = isPassing ? unavailable() : internal(requestId);
+    return respondToProblem(c, problem, deps.visitorUrls);
   };
+}
+
+/** A page for a visitor where there is one, else JSON. */
+export function respondToProblem(
+  c: Context<AppEnv>,
+  { status, body, headers }: Pick<Problem, 'status' | 'body' | 'headers'>,
+  visitorUrls: VisitorUrls,
+): Response {
+  setHeaders(c, SECURITY_HEADERS);
+  setHeaders(c, headers);
+  return visitorResponse(c, status, visitorUrls) ?? respondJson(c, body, status);
 }

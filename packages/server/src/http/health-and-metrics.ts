@@ -7,29 +7,27 @@ import { respond, respondJson } from './respond.ts';
 
 const NOT_STORED = { 'Cache-Control': 'no-store' } as const;
 
-/** `GET /healthz` (addition): the process answers. */
+/** `GET /healthz`: the process responds. */
 export function health(c: Context<AppEnv>): Response {
   return respondJson(c, { status: 'ok' }, 200, NOT_STORED);
 }
 
-/** `GET /readyz` (addition): 503 while draining or without a database, so that balancers send requests elsewhere. */
+/**
+ * `GET /readyz`: whether this process should get requests: 503 while it stops. A database that is away is no reason to send no more
+ * requests: known links are still redirected, and other instances have the same database. Its state is in the body.
+ */
 export function readiness(deps: Pick<RouteDeps, 'store' | 'isDraining'>) {
-  return async (c: Context<AppEnv>): Promise<Response> => {
-    const problem = deps.isDraining() ? 'shutting down' : await databaseProblem(deps);
-    if (problem === undefined) return respondJson(c, { status: 'ready' }, 200, NOT_STORED);
-    const body = { error: `Not ready: ${problem}.`, code: 'unavailable' };
-    return respondJson(c, body, 503, NOT_STORED);
+  return (c: Context<AppEnv>): Response => {
+    if (deps.isDraining()) {
+      const body = { error: 'Not ready: shutting down.', code: 'unavailable' };
+      return respondJson(c, body, 503, NOT_STORED);
+    }
+    const database = deps.store.isHealthy() ? 'up' : 'down';
+    return respondJson(c, { status: 'ok', database }, 200, NOT_STORED);
   };
 }
 
-function databaseProblem(deps: Pick<RouteDeps, 'store'>): Promise<string | undefined> {
-  return deps.store.ping().then(
-    () => undefined,
-    () => 'the database can not be used',
-  );
-}
-
-/** Headers by which a proxy says that it hands on somebody else's request. */
+/** Headers by which a proxy says that it forwards somebody else's request. */
 const FORWARDING_HEADERS = ['Forwarded', 'X-Forwarded-For', 'X-Real-IP', 'Via'];
 
 export interface MetricsRouteOptions {
@@ -39,8 +37,8 @@ export interface MetricsRouteOptions {
 }
 
 /**
- * `GET /metrics` (addition) in the Prometheus text format. For the operator: with a token when there is one; else for a
- * direct connection from the machine itself, because what a proxy there hands on is the world's.
+ * `GET /metrics` in the Prometheus text format. For the operator: with a token when there is one; else for a
+ * direct connection from the machine itself, because a proxy there forwards requests of everyone.
  */
 export function metricsRoute({ metrics, token }: MetricsRouteOptions) {
   return async (c: Context<AppEnv>): Promise<Response> => {

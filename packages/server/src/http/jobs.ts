@@ -1,6 +1,5 @@
 import { HEADERS } from '@shortlink/sdk/wire';
 import type { Context } from 'hono';
-import { createMiddleware } from 'hono/factory';
 import { notFound, tooManyPolls } from '../domain/problem.ts';
 import type { Store, StoredJob } from '../store/store.ts';
 import { StoreError } from '../store/store-error.ts';
@@ -12,24 +11,25 @@ const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /** Responses up to this size are sent whole; larger ones in pieces, as fast as the client reads them. */
 const WHOLE_BYTES = 64 * 1024;
 
-/** Polls of an account that may wait for the one before them, and how long. */
+/** Large responses of an account that may wait for the one before them, and how long. */
 const MAX_WAITING_POLLS = 16;
 const MAX_POLL_WAIT_MS = 5_000;
 
-/** A poll whose response nobody reads or drops holds back the account's others no longer than this. */
+/** A response that nobody reads or drops holds back the account's others no longer than this. */
 const MAX_POLL_MS = 60_000;
 
 /**
- * Lets one poll of each account through at a time, so that a client that doesn't read its results holds the memory of one poll. The
- * others wait a moment; 429 for those that are too many or wait too long. It stands before the request is counted.
+ * Lets one large response of each account be sent at a time, so that a client that doesn't read its results holds the memory of one.
+ * The others wait a moment; 429 for those that are too many or wait too long.
  */
-export function onePollAtATime() {
-  const lanes = new Map<string, { waiting: number; last: Promise<void> }>();
-  return createMiddleware<CallerEnv>(async (c, next) => {
-    const { accountId } = c.get('caller');
-    const lane = lanes.get(accountId) ?? { waiting: 0, last: Promise.resolve() };
+class PollTurns {
+  readonly #lanes = new Map<string, { waiting: number; last: Promise<void> }>();
+
+  /** Resolves, when it is this response's turn, to what ends the turn. */
+  async begin(accountId: string): Promise<() => void> {
+    const lane = this.#lanes.get(accountId) ?? { waiting: 0, last: Promise.resolve() };
     if (lane.waiting >= MAX_WAITING_POLLS) throw tooManyPolls();
-    lanes.set(accountId, lane);
+    this.#lanes.set(accountId, lane);
     const before = lane.last;
     let release = () => {};
     const ended = new Promise<void>((resolve) => {
@@ -37,36 +37,37 @@ export function onePollAtATime() {
     });
     const mine = before.then(() => ended);
     lane.last = mine;
-    lane.waiting += 1;
-    const isMyTurn = await new Promise<boolean>((resolve) => {
-      const giveUp = setTimeout(() => resolve(false), MAX_POLL_WAIT_MS);
-      void before.then(() => {
-        clearTimeout(giveUp);
-        resolve(true);
-      });
-    });
-    lane.waiting -= 1;
     void mine.then(() => {
-      if (lane.last === mine) lanes.delete(accountId);
+      if (lane.last === mine) this.#lanes.delete(accountId);
     });
+    lane.waiting += 1;
+    const isMyTurn = await isWithin(before, MAX_POLL_WAIT_MS);
+    lane.waiting -= 1;
     if (!isMyTurn) {
       release();
       throw tooManyPolls();
     }
     const timeout = setTimeout(release, MAX_POLL_MS).unref();
-    const end = () => {
+    return () => {
       clearTimeout(timeout);
       release();
     };
-    c.set('endPoll', end);
-    await next();
-    // A response that is sent in pieces takes it over and calls it when it is done.
-    if (c.get('endPoll') !== undefined) end();
+  }
+}
+
+function isWithin(promise: Promise<void>, ms: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const giveUp = setTimeout(() => resolve(false), ms);
+    void promise.then(() => {
+      clearTimeout(giveUp);
+      resolve(true);
+    });
   });
 }
 
 /** `GET /api/v1/jobs/<job_id>`. Another account's job is as unknown as one that never was. */
 export function getJob(deps: Pick<RouteDeps, 'store' | 'now' | 'jobPace' | 'pendingJobs'>) {
+  const turns = new PollTurns();
   return async (c: Context<CallerEnv, '/api/v1/jobs/:id'>): Promise<Response> => {
     const id = c.req.param('id');
     const job = UUID.test(id)
@@ -93,9 +94,11 @@ export function getJob(deps: Pick<RouteDeps, 'store' | 'now' | 'jobPace' | 'pend
       for await (const piece of pieces) whole.push(piece);
       return respond(c, Buffer.concat(whole), 200, headers);
     }
-    const endPoll = c.get('endPoll');
-    c.set('endPoll', undefined);
-    return respond(c, streamOf(pieces, endPoll ?? (() => {})), 200, headers);
+    // A poll that is rejected here counts nowhere, like one that a rate limit rejects.
+    c.set('countsNowhere', true);
+    const endTurn = await turns.begin(c.get('caller').accountId);
+    c.set('countsNowhere', false);
+    return respond(c, streamOf(pieces, endTurn), 200, headers);
   };
 }
 

@@ -142,7 +142,7 @@ async function acceptJob(
   });
 }
 
-/** What a create gave, or the problem that stands in its way. A replayed answer is like a first one. */
+/** What a create made; throws the problem that it met. A replayed response is the same as the first one. */
 export function createdBy<T>(outcome: CreateOutcome<T>): T {
   if (outcome.ok) return outcome.value;
   switch (outcome.reason) {
@@ -153,7 +153,7 @@ export function createdBy<T>(outcome: CreateOutcome<T>): T {
   }
 }
 
-/** `true` when an earlier request created what is answered. */
+/** `true` when an earlier request created what is in the response. */
 export function isReplay(outcome: CreateOutcome<unknown>): boolean {
   return outcome.ok && outcome.replayed;
 }

@@ -12,7 +12,7 @@ const MAX_REQUEST_ID_LENGTH = 128;
 /** What a taken over id is made of: it goes into a header and into the log. */
 const REQUEST_ID = /^[\w\-=]+$/;
 
-/** Gives each request an id, the sender's own where it sent a sound one. It is on every answer and in every log line. */
+/** Gives each request an id, the sender's own where it sent a sound one. It is on every response and in every log line. */
 export function requestId() {
   return createMiddleware<AppEnv>(async (c, next) => {
     const id = requestIdOf(c.req.header(HEADERS.requestId));
@@ -30,7 +30,7 @@ export function requestIdOf(given: string | undefined): string {
 }
 
 /**
- * One line per answer: ids, method, path without its query, status and time. API requests at `info`, redirects and
+ * One line per response: ids, method, path without its query, status and time. API requests at `info`, redirects and
  * probes at `debug`, since a busy service has thousands of them a second.
  */
 export function logRequests(logger: Logger) {
@@ -57,7 +57,7 @@ export function logRequests(logger: Logger) {
 /** Methods that are counted under their own name; a client may send any other word. */
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
-/** Counts every answer under the pattern of its route; what matched no route is `none`. */
+/** Counts every response under the pattern of its route; what matched no route is `none`. */
 export function measure(metrics: Metrics) {
   return createMiddleware(async (c, next) => {
     const startedAt = performance.now();

@@ -2,7 +2,7 @@ import { HEADERS } from '@shortlink/sdk/wire';
 import { createMiddleware } from 'hono/factory';
 import type { AppEnv } from './context.ts';
 
-/** Headers of an answer, by name. Each is always written in the same way, so that a later value replaces an earlier one. */
+/** Headers of a response, by name. Each is always written in the same way, so that a later value replaces an earlier one. */
 export type ResponseHeaders = Record<string, string>;
 
 /** What is needed here of a request's context. */
@@ -12,8 +12,8 @@ export interface HeaderContext {
 }
 
 /**
- * Puts a header on the answer that {@link respond} will make. Hono's own `c.header` collects them in a `Headers` object, which is
- * filled, sorted and read again for every answer and so costs more than all the rest of a redirect; a plain object goes to Node as it is.
+ * Puts a header on the response that {@link respond} will make. Hono's own `c.header` collects them in a `Headers` object, which is
+ * filled, sorted and read again for every response and so costs more than all the rest of a redirect; a plain object goes to Node as it is.
  */
 export function setHeader(c: HeaderContext, name: string, value: string): void {
   headersOf(c)[name] = value;
@@ -24,7 +24,7 @@ export function setHeaders(c: HeaderContext, headers: Readonly<ResponseHeaders>)
   Object.assign(headersOf(c), headers);
 }
 
-/** Answers with the headers that were set so far and these. */
+/** The response with the headers that were set so far and these. */
 export function respond(
   c: HeaderContext,
   body: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | null,
@@ -34,7 +34,7 @@ export function respond(
   return new Response(body, { status, headers: { ...headersOf(c), ...headers } });
 }
 
-/** Answers with JSON. */
+/** The response with JSON. */
 export function respondJson(
   c: HeaderContext,
   value: object,
@@ -55,7 +55,7 @@ function headersOf(c: HeaderContext): ResponseHeaders {
 }
 
 /**
- * For every answer that has a body: never sniffed as something else, never framed, nothing loaded by it. A redirect has no body
+ * For every response that has a body: never sniffed as something else, never framed, nothing loaded by it. A redirect has no body
  * to protect, and its own site decides about the referrer, as with a plain link.
  */
 export const SECURITY_HEADERS: Readonly<ResponseHeaders> = {
@@ -64,7 +64,7 @@ export const SECURITY_HEADERS: Readonly<ResponseHeaders> = {
   'Referrer-Policy': 'no-referrer',
 };
 
-/** Puts them on all answers of a route. */
+/** Puts them on all responses of a route. */
 export function securityHeaders() {
   return createMiddleware<AppEnv>(async (c, next) => {
     setHeaders(c, SECURITY_HEADERS);
@@ -95,14 +95,14 @@ const PREFLIGHT_HEADERS: Readonly<ResponseHeaders> = {
   Vary: 'Access-Control-Request-Headers',
 };
 
-/** API answers are private data: never stored by a cache. */
+/** API responses are private data: never stored by a cache. */
 const API_HEADERS: Readonly<ResponseHeaders> = {
   ...CORS_HEADERS,
   ...SECURITY_HEADERS,
   'Cache-Control': 'no-store',
 };
 
-/** Puts on each answer of the API what they all have, and answers the preflight of a browser (Fetch standard, CORS protocol). */
+/** Puts on each response of the API what they all have, and responds to the preflight of a browser (Fetch standard, CORS protocol). */
 export function apiHeaders() {
   return createMiddleware<AppEnv>(async (c, next) => {
     if (c.req.method === 'OPTIONS') return respond(c, null, 204, PREFLIGHT_HEADERS);

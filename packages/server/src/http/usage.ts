@@ -1,11 +1,35 @@
 import type { Usage } from '@shortlink/sdk/wire';
 import type { Context } from 'hono';
-import { WINDOW_NAMES, type WindowState } from '../domain/windows.ts';
+import { createMiddleware } from 'hono/factory';
+import { tooManyUsageRequests } from '../domain/problem.ts';
+import { WINDOW_NAMES, type WindowState, windowsAt } from '../domain/windows.ts';
 import { setRateLimitHeaders } from './admit.ts';
 import type { CallerEnv, RouteDeps } from './context.ts';
 import { respondJson } from './respond.ts';
 
-/** `GET /api/v1/usage` (addition, DESIGN section 2). Counts against no quota, so it can be asked at any time. */
+/** A page that shows the usage reads it a few times a minute; each reading goes through the history of every key. */
+const MAX_PER_MINUTE = 60;
+
+/** 429 when an account reads its usage too often. Each instance counts for itself. */
+export function limitUsageRequests(clock: () => number) {
+  const counts = new Map<string, number>();
+  let endsAt = 0;
+  return createMiddleware<CallerEnv>(async (c, next) => {
+    const now = clock();
+    const [minute] = windowsAt(now);
+    if (minute.endsAt !== endsAt) counts.clear();
+    endsAt = minute.endsAt;
+    const { accountId } = c.get('caller');
+    const count = (counts.get(accountId) ?? 0) + 1;
+    if (count > MAX_PER_MINUTE) {
+      throw tooManyUsageRequests(MAX_PER_MINUTE, Math.max(1, Math.ceil((endsAt - now) / 1_000)));
+    }
+    counts.set(accountId, count);
+    await next();
+  });
+}
+
+/** `GET /api/v1/usage`. It counts against no quota, so that it can be read when a quota is exhausted. */
 export function getUsage(deps: Pick<RouteDeps, 'store' | 'now'>) {
   return async (c: Context<CallerEnv>): Promise<Response> => {
     const now = deps.now();

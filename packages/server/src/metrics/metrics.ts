@@ -17,13 +17,13 @@ export class Metrics {
   readonly #registry = new Registry();
   readonly #requests = new Counter({
     name: 'shortlink_http_requests_total',
-    help: 'Requests answered, by route, method and status',
+    help: 'Responses, by route, method and status',
     labelNames: ['route', 'method', 'status'],
     registers: [this.#registry],
   });
   readonly #durations = new Histogram({
     name: 'shortlink_http_request_duration_seconds',
-    help: 'Time from the request to its answer, by route',
+    help: 'Time from the request to its response, by route',
     labelNames: ['route'],
     buckets: DURATION_BUCKETS,
     registers: [this.#registry],
@@ -42,7 +42,7 @@ export class Metrics {
   });
   readonly #refusals = new Counter({
     name: 'shortlink_refusals_total',
-    help: 'Requests refused, by the code of the error body',
+    help: 'Requests rejected, by the code of the error body',
     labelNames: ['code'],
     registers: [this.#registry],
   });

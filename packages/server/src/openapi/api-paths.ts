@@ -5,6 +5,7 @@ import {
   type OpenApiObject,
   plainResponse,
   refusals,
+  textResponse,
 } from './responses.ts';
 
 const jsonBody = (schema: string): OpenApiObject => ({
@@ -41,7 +42,7 @@ export const componentParameters: Record<string, OpenApiObject> = {
     name: HEADERS.idempotencyKey,
     in: 'header',
     description:
-      'Addition. One key per logical request: sent again within 24 hours with the same body, it gets the first answer again.',
+      'One key per logical request: sent again within 24 hours with the same body, it gets the first response again.',
     schema: { type: 'string', minLength: 1, maxLength: 255 },
   },
 };
@@ -79,6 +80,7 @@ export const apiPaths: Record<string, OpenApiObject> = {
         202: jsonResponse('The batch became a job; poll it.', 'ProcessingBatch', [
           ...LIMITED_HEADERS,
           'Location',
+          HEADERS.retryAfter,
         ]),
         ...CREATE_REFUSALS,
       },
@@ -89,10 +91,16 @@ export const apiPaths: Record<string, OpenApiObject> = {
       operationId: 'getJob',
       tags: ['jobs'],
       summary: 'Poll a batch job',
-      description: 'Any valid key of the account that sent the batch.',
+      description:
+        'Any valid key of the account that sent the batch. Large results are sent one at a time: of many polls at once some are 429.',
       parameters: [{ name: 'job_id', in: 'path', required: true, schema: { type: 'string' } }],
       responses: {
-        200: jsonResponse('The job, with the results so far in order.', 'Job', LIMITED_HEADERS),
+        200: jsonResponse(
+          'The job, with the results so far in order. `Retry-After` is there until it is complete.',
+          'Job',
+          LIMITED_HEADERS,
+          [HEADERS.retryAfter],
+        ),
         ...refusals(401, 403, 404, 429, 500, 503),
       },
     },
@@ -102,10 +110,11 @@ export const apiPaths: Record<string, OpenApiObject> = {
       operationId: 'getUsage',
       tags: ['usage'],
       summary: "Use of the plan's limits, in total and per key",
-      description: 'Addition. Any valid key of the account; counts against no limit.',
+      description:
+        'Any valid key of the account. Counts against no limit of the plan, but can be read 60 times a minute only.',
       responses: {
         200: jsonResponse('What is used of what the plan allows.', 'Usage', LIMITED_HEADERS),
-        ...refusals(401, 403, 500, 503),
+        ...refusals(401, 403, 429, 500, 503),
       },
     },
   },
@@ -113,26 +122,36 @@ export const apiPaths: Record<string, OpenApiObject> = {
 
 /** What anyone may ask without a key. */
 export const openPaths: Record<string, OpenApiObject> = {
+  '/': {
+    get: {
+      operationId: 'openRoot',
+      tags: ['redirects'],
+      summary: 'A page for people who open the bare domain',
+      security: [],
+      responses: {
+        200: textResponse('The page, for browsers.', 'text/html'),
+        302: plainResponse('The address that the operator wants it to be.', ['Location']),
+        404: jsonResponse('There is nothing here for programs.', 'Error'),
+        ...refusals(500),
+      },
+    },
+  },
   '/{code}': {
     parameters: [{ name: 'code', in: 'path', required: true, schema: { type: 'string' } }],
-    get: redirectOperation('followLink', 'Follow a short link', 'Addition. Counts a click.'),
-    head: redirectOperation(
-      'inspectLink',
-      'See where a short link leads',
-      'Addition. Counts no click.',
-    ),
+    get: redirectOperation('followLink', 'Follow a short link', 'Counts a click.'),
+    head: redirectOperation('inspectLink', 'See where a short link leads', 'Counts no click.'),
   },
 };
 
 function redirectOperation(operationId: string, summary: string, description: string) {
   const found = plainResponse('The target of the link, with its redirect type.', ['Location']);
-  const refused = (text: string) =>
-    operationId === 'inspectLink' ? plainResponse(text) : jsonResponse(text, 'Error');
+  const refused = (text: string, headers: string[] = []) =>
+    operationId === 'inspectLink' ? plainResponse(text, headers) : visitorResponse(text, headers);
   return {
     operationId,
     tags: ['redirects'],
     summary,
-    description,
+    description: `${description} Browsers get a page where programs get JSON, or a 302 to a page of the operator.`,
     security: [],
     responses: {
       301: found,
@@ -141,7 +160,13 @@ function redirectOperation(operationId: string, summary: string, description: st
       404: refused('No link has this code on this host.'),
       410: refused('The link is switched off.'),
       500: refused('A fault of the service.'),
-      503: plainResponse('The database can not be used for the moment.', [HEADERS.retryAfter]),
+      503: refused('The database can not be used for the moment.', [HEADERS.retryAfter]),
     },
   };
+}
+
+/** JSON for programs, a page for browsers. */
+function visitorResponse(description: string, headers: string[]): OpenApiObject {
+  const { content, ...json } = jsonResponse(description, 'Error', headers);
+  return { ...json, content: { ...Object(content), 'text/html': { schema: { type: 'string' } } } };
 }

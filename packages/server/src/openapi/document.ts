@@ -5,12 +5,11 @@ import { securitySchemes, servicePaths } from './service-paths.ts';
 
 const DESCRIPTION = `Creates short links, one at a time or in batches of up to 10,000.
 
-Every \`GET\` is answered for \`HEAD\` too; a wrong method on a known path is 405 with \`Allow\`. Bodies of refusals
-have \`error\`, for people, and \`code\`, for programs. What is marked as an addition is not part of the service's specification,
-and no client needs it.`;
+Every path that has \`GET\` has \`HEAD\` too; a wrong method on a known path is 405 with \`Allow\`. Bodies of errors
+have \`error\`, for people, and \`code\`, for programs.`;
 
 /**
- * The API description (OpenAPI 3.1) that `GET /openapi.json` answers with.
+ * The API description (OpenAPI 3.1) that `GET /openapi.json` sends.
  *
  * @param publicUrl where the service is reached
  */

@@ -12,7 +12,7 @@ const useHeader = (name: string): OpenApiObject => ({ $ref: `#/components/header
 const schemaRef = (name: string): OpenApiObject => ({ $ref: `#/components/schemas/${name}` });
 
 export const componentHeaders: Record<string, OpenApiObject> = {
-  [HEADERS.requestId]: header('Names this answer in logs and bug reports.', {
+  [HEADERS.requestId]: header('Names this response in logs and bug reports.', {
     type: 'string',
     pattern: '^[\\w=-]{1,128}$',
   }),
@@ -29,36 +29,61 @@ export const componentHeaders: Record<string, OpenApiObject> = {
   }),
   Location: header('Where it leads.', { type: 'string' }),
   'WWW-Authenticate': header('The challenge of a 401.', { type: 'string', const: 'ApiKey' }),
-  Accept: header('The content type that is taken.', { type: 'string', const: 'application/json' }),
 };
 
-/** Headers of every answer of an endpoint that takes a key, once the key is known. */
+/** Headers that a response has only if they say what was wrong. */
+const hintHeaders: Record<string, OpenApiObject> = {
+  Accept: header('The content type that is taken.', { type: 'string', const: 'application/json' }),
+  'Accept-Encoding': header('The content encoding that is taken.', {
+    type: 'string',
+    const: 'identity',
+  }),
+};
+
+/** Headers of every response of an endpoint that takes a key, once the key is known. */
 export const LIMITED_HEADERS = [HEADERS.rateLimitPolicy, HEADERS.rateLimit];
 
-/** A JSON answer. Every answer also has its request id. */
+/** A JSON response. Every response also has its request id. */
 export function jsonResponse(
   description: string,
   schema: string | JsonSchema,
   headers: readonly string[] = [],
+  optionalHeaders: readonly string[] = [],
 ): OpenApiObject {
   return {
-    ...plainResponse(description, headers),
+    ...plainResponse(description, headers, optionalHeaders),
     content: {
       'application/json': { schema: typeof schema === 'string' ? schemaRef(schema) : schema },
     },
   };
 }
 
-/** An answer without a body, or with one that the caller describes. */
-export function plainResponse(description: string, headers: readonly string[] = []): OpenApiObject {
+/** A response with a text of this media type. */
+export function textResponse(description: string, type: string): OpenApiObject {
+  return { ...plainResponse(description), content: { [type]: { schema: { type: 'string' } } } };
+}
+
+/** A response without a body, or with one that the caller describes. */
+export function plainResponse(
+  description: string,
+  headers: readonly string[] = [],
+  optionalHeaders: readonly string[] = [],
+): OpenApiObject {
   const names = [HEADERS.requestId, ...headers];
+  const optional = (name: string) => [
+    name,
+    { ...componentHeaders[name], ...hintHeaders[name], required: false },
+  ];
   return {
     description,
-    headers: Object.fromEntries(names.map((name) => [name, useHeader(name)])),
+    headers: {
+      ...Object.fromEntries(names.map((name) => [name, useHeader(name)])),
+      ...Object.fromEntries(optionalHeaders.map(optional)),
+    },
   };
 }
 
-/** Refusals that several endpoints share, by status (DESIGN section 2). */
+/** Errors that several endpoints share, by status. */
 const SHARED = {
   401: jsonResponse('The API key is missing or invalid. Counts against no limit.', 'Error', [
     'WWW-Authenticate',
@@ -72,8 +97,15 @@ const SHARED = {
     ...LIMITED_HEADERS,
     HEADERS.retryAfter,
   ]),
-  413: jsonResponse('The body is larger than 16 MiB.', 'Error', LIMITED_HEADERS),
-  415: jsonResponse('The body is not JSON.', 'Error', [...LIMITED_HEADERS, 'Accept']),
+  413: jsonResponse(
+    'The body is larger than 256 KiB for one link, or 16 MiB for a batch.',
+    'Error',
+    LIMITED_HEADERS,
+  ),
+  415: jsonResponse('The body is not JSON, or it is compressed.', 'Error', LIMITED_HEADERS, [
+    'Accept',
+    'Accept-Encoding',
+  ]),
   422: jsonResponse(
     'This Idempotency-Key was used before, for another request.',
     'Error',
@@ -88,17 +120,18 @@ const SHARED = {
     'Error',
     LIMITED_HEADERS,
   ),
-  503: jsonResponse('The database can not be used for the moment; nothing was stored.', 'Error', [
-    ...LIMITED_HEADERS,
-    HEADERS.retryAfter,
-  ]),
+  503: jsonResponse(
+    'The database can not be used for the moment, or the service is busy; nothing was stored.',
+    'Error',
+    [...LIMITED_HEADERS, HEADERS.retryAfter],
+  ),
 } as const;
 
 export const componentResponses: Record<string, OpenApiObject> = Object.fromEntries(
   Object.entries(SHARED).map(([status, response]) => [`Status${status}`, response]),
 );
 
-/** References to shared refusals, to be spread into an operation's responses. */
+/** References to shared errors, to be spread into an operation's responses. */
 export function refusals(...statuses: (keyof typeof SHARED)[]): Record<string, OpenApiObject> {
   return Object.fromEntries(
     statuses.map((status) => [status, { $ref: `#/components/responses/Status${status}` }]),

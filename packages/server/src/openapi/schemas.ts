@@ -33,7 +33,7 @@ const REDIRECT_TYPE: JsonSchema = { type: 'integer', enum: REDIRECT_TYPES };
 
 /**
  * Component schemas of the API description, made from the schemas that validate: what the server checks of a body, and what
- * the client checks of an answer. The client is tolerant; where this server promises more than the client asks for (a
+ * the client checks of a response. The client is tolerant; where this server promises more than the client asks for (a
  * UUID rather than any string), the field is described by that.
  */
 export function componentSchemas(): Record<string, JsonSchema> {

@@ -1,7 +1,7 @@
 import { HEADERS } from '@shortlink/sdk/wire';
-import { jsonResponse, type OpenApiObject, plainResponse, refusals } from './responses.ts';
+import { jsonResponse, type OpenApiObject, refusals, textResponse } from './responses.ts';
 
-/** What the operator of the service and curious people ask; all are additions. */
+/** What the operator of the service and curious people ask. */
 export const servicePaths: Record<string, OpenApiObject> = {
   '/openapi.json': {
     get: {
@@ -43,8 +43,15 @@ export const servicePaths: Record<string, OpenApiObject> = {
       summary: 'Whether requests may be sent here',
       security: [],
       responses: {
-        200: jsonResponse('They may.', status('ready')),
-        503: jsonResponse('The server is stopping, or has no database.', 'Error'),
+        200: jsonResponse('They may; the body also has the state of the database.', {
+          type: 'object',
+          properties: {
+            status: { type: 'string', const: 'ok' },
+            database: { type: 'string', enum: ['up', 'down'] },
+          },
+          required: ['status', 'database'],
+        }),
+        503: jsonResponse('The server is stopping.', 'Error'),
         ...refusals(500),
       },
     },
@@ -81,10 +88,6 @@ export const servicePaths: Record<string, OpenApiObject> = {
     },
   },
 };
-
-function textResponse(description: string, type: string): OpenApiObject {
-  return { ...plainResponse(description), content: { [type]: { schema: { type: 'string' } } } };
-}
 
 function status(value: string) {
   return {

@@ -1,0 +1,46 @@
+import { Writable } from 'node:stream';
+import { expect, test } from 'vitest';
+import { boundedWriter } from './logger.ts';
+
+/** A stream whose reader takes a line when it is told to. */
+function stalledStream() {
+  const lines: string[] = [];
+  let resume: (() => void) | undefined;
+  const stream = new Writable({
+    decodeStrings: false,
+    write: (line: string, _encoding, done) => {
+      lines.push(line);
+      resume = done;
+    },
+  });
+  const readOn = async () => {
+    while (resume !== undefined) {
+      const next = resume;
+      resume = undefined;
+      next();
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  };
+  return { stream, lines, readOn };
+}
+
+test('while nobody reads, lines are kept up to a bound; then the rest is counted, and the log goes on', async () => {
+  const { stream, lines, readOn } = stalledStream();
+  const write = boundedWriter(stream);
+  const line = `${'x'.repeat(1_023)}\n`;
+  for (let n = 0; n < 3_000; n += 1) write(line);
+  expect(stream.writableLength).toBeLessThanOrEqual(1024 * 1024);
+  await readOn();
+  expect(lines.filter((text) => text === line)).toHaveLength(1_024);
+  expect(JSON.parse(lines.at(-1) ?? '')).toMatchObject({ level: 'warn', dropped: 3_000 - 1_024 });
+  write('back\n');
+  await readOn();
+  expect(lines.at(-1)).toBe('back\n');
+});
+
+test('a reader that goes away ends nothing', () => {
+  const stream = new Writable({ write: (_line, _encoding, done) => done(new Error('EPIPE')) });
+  const write = boundedWriter(stream);
+  write('a\n');
+  write('b\n');
+});
