@@ -72,7 +72,7 @@ test('an older schema with 1,000,000 links is brought up to date with all that i
   const db = new Database({ path });
   expect(db.get('SELECT count(*) AS links FROM links')).toEqual({ links: LINKS + 2 });
   expect(db.get('SELECT max(version) AS version FROM schema_migrations')).toEqual({
-    version: migrations.length,
+    version: migrations.at(-1)?.version,
   });
   expect(db.get('PRAGMA integrity_check')).toEqual({ integrity_check: 'ok' });
   db.close();

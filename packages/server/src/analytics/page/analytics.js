@@ -135,7 +135,10 @@ function keyCard(key, usage) {
   const card = fromTemplate('key-template');
   fill(card, '.key-name', key.name || key.id);
   const created = new Date(key.created_at).toISOString().slice(0, 10);
-  fill(card, '.key-facts', `${key.id} · ${key.permissions.join(', ')} · since ${created}`);
+  const facts = [key.id, key.permissions.join(', '), `since ${created}`, lastUse(key.last_used_at)];
+  if (key.expires_at) facts.push(`ends ${minuteOf(key.expires_at)}`);
+  if (key.replaced_by) facts.push(`replaced by ${key.replaced_by}`);
+  fill(card, '.key-facts', facts.filter((fact) => fact !== '').join(' · '));
   const days = lastDays(key.history);
   const made = days.reduce((sum, day) => sum + day.links, 0);
   card
@@ -154,6 +157,15 @@ function keyCard(key, usage) {
   }
   showRefusals(card, key.recent_refusals ?? []);
   return card;
+}
+
+/** Servers write it once a minute at most; one that doesn't know of it sends nothing. */
+function lastUse(time) {
+  return time ? `last used ${minuteOf(time)}` : '';
+}
+
+function minuteOf(time) {
+  return `${new Date(time).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 }
 
 function showHistory(card, days, keyName) {
