@@ -36,6 +36,7 @@ async function useTheService({ store, accountId, apiKey }: TestServer): Promise<
   const hash = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(apiKey));
   const caller = await store.findKeyByHash(new Uint8Array(hash));
   if (caller === undefined) throw new Error('the key is unknown');
+  await store.recordKeyUse(caller.keyId, NOW - DAY);
   for (let day = 29; day > 0; day -= 1) {
     const now = NOW - day * DAY;
     const busy = new Date(now).getUTCDay() % 6 === 0 ? 6 : 30 + ((day * 7) % 20);
@@ -113,6 +114,7 @@ test('shows the account, each key, its charts and its refusals', async () => {
   const [first, second] = await page.locator('article').all();
   expect(await first?.getByRole('heading', { level: 3 }).textContent()).toBe('test');
   expect(await first?.textContent()).toContain('This minute: 52 of 60');
+  expect(await first?.textContent()).toMatch(/last used \d{4}-\d\d-\d\d \d\d:\d\d UTC/);
   const bars = await first?.locator('usage-chart.requests g').count();
   expect(bars).toBe(30);
   expect(await first?.locator('.refusals tbody tr').first().textContent()).toMatch(
