@@ -4,6 +4,7 @@ import type { Migration } from '../migration.ts';
 import { Database } from './database.ts';
 import { migrateSqlite, openSqliteStore } from './index.ts';
 import { migrate } from './migrate.ts';
+import { migrations } from './migrations/index.ts';
 import { useDatabasePath } from './temp-database.test-suite.ts';
 
 const path = useDatabasePath();
@@ -36,9 +37,14 @@ test('a step that fails leaves the old schema, whole', () => {
   db.close();
 });
 
-test('the released steps are numbered without gaps, and migrateSqlite reports them', async () => {
-  expect(await migrateSqlite(path())).toEqual({ from: 0, to: 2 });
-  expect(await migrateSqlite(path())).toEqual({ from: 2, to: 2 });
+const newest = migrations.at(-1)?.version ?? 0;
+
+test('the released steps are numbered upwards, and migrateSqlite reports them', async () => {
+  expect(await migrateSqlite(path())).toEqual({ from: 0, to: newest });
+  expect(migrations.map(({ version }) => version)).toEqual(
+    migrations.map(({ version }) => version).toSorted((a, b) => a - b),
+  );
+  expect(await migrateSqlite(path())).toEqual({ from: newest, to: newest });
 });
 
 test('a database of a newer version is refused with words, and left alone', async () => {
