@@ -1,11 +1,11 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { addDomain } from '../src/admin/domains.ts';
 import { hashApiKey } from '../src/api-key.ts';
 import { createService, type Service } from '../src/service.ts';
+import { openPostgresStore } from '../src/store/postgres/index.ts';
+import { usePostgres } from '../src/store/postgres/test-postgres.test-suite.ts';
 import { openSqliteStore } from '../src/store/sqlite/index.ts';
+import { useDatabasePath } from '../src/store/sqlite/temp-database.test-suite.ts';
 import type { Store } from '../src/store/store.ts';
 import { BATCH, entries, Fixture, LINKS, PUBLIC_URL, TARGET } from './fixture.ts';
 
@@ -153,13 +153,17 @@ test('a domain at the public URL, however it came there, does not stop the links
   expect((await app.send(`${PUBLIC_URL}/${code}`)).status).toBe(302);
 });
 
-describe('on another instance, within a second', () => {
-  let folder: string;
+describe.each(['SQLite', 'PostgreSQL'])('on another instance, within a second, on %s', (engine) => {
+  const path = useDatabasePath();
+  const postgres = engine === 'PostgreSQL' ? usePostgres() : undefined;
   let stores: Store[];
   let services: Service[];
   beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'shortlink-operators-'));
-    const open = () => openSqliteStore({ path: join(folder, 'x.db'), publicUrl: PUBLIC_URL });
+    const url = await postgres?.newDatabase();
+    const open = () =>
+      url === undefined
+        ? openSqliteStore({ path: path(), publicUrl: PUBLIC_URL })
+        : openPostgresStore({ url, publicUrl: PUBLIC_URL });
     // The second store is that of a command, in another process.
     stores = [await open(), await open()];
     services = stores.slice(0, 1).map((store) => createService({ store, publicUrl: PUBLIC_URL }));
@@ -168,7 +172,6 @@ describe('on another instance, within a second', () => {
   afterEach(async () => {
     for (const service of services) await service.stop();
     for (const store of stores) await store.close();
-    await rm(folder, { recursive: true });
   });
 
   test('links of a disabled account and of a removed domain stop, and come back', {

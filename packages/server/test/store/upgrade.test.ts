@@ -1,0 +1,211 @@
+import type { PlanLimits } from '@shortlink/sdk/wire';
+import { describe, expect, test } from 'vitest';
+import {
+  finishJob,
+  NOW,
+  newLink,
+  newLinks,
+  PUBLIC_URL,
+  resultsOf,
+  sha256,
+} from '../../src/store/contract/fixtures.ts';
+import { openPostgresStore } from '../../src/store/postgres/index.ts';
+import { usePostgres } from '../../src/store/postgres/test-postgres.test-suite.ts';
+import { openSqliteStore } from '../../src/store/sqlite/index.ts';
+import { useDatabasePath } from '../../src/store/sqlite/temp-database.test-suite.ts';
+import type { Caller, NewLink, Store } from '../../src/store/store.ts';
+
+/** Links in the database when it is upgraded. `pnpm --filter @shortlink/server test:upgrade` takes a million. */
+const LINKS = Number(process.env['SHORTLINK_UPGRADE_LINKS'] ?? 20_000);
+const BATCH = 10_000;
+
+/** The stores of the version before, as `fixtures/previous/build.sh` bundled them: what an instance runs that was not replaced yet. */
+async function previous<T>(engine: 'sqlite' | 'postgres'): Promise<T> {
+  return import(new URL(`./fixtures/previous/${engine}/index.js`, import.meta.url).href);
+}
+
+const LIMITS: PlanLimits = {
+  requests_per_minute: null,
+  requests_per_day: null,
+  requests_per_month: null,
+  links: null,
+  api_keys: null,
+  batch_size: BATCH,
+};
+
+/** Something of everything that the version before could store. */
+async function fill(old: Store) {
+  const account = await old.createAccount({
+    name: 'Acme',
+    plan: 'custom',
+    limits: LIMITS,
+    now: NOW,
+  });
+  const caller = await newCaller(old, account.id, 'ci');
+  const domain = await old.addDomain({ hostname: 'go.example', accountId: account.id, now: NOW });
+  for (let left = LINKS; left > 0; left -= BATCH) {
+    await finishJob(old, await createJob(old, caller, Math.min(left, BATCH)));
+  }
+  const custom = await createLink(old, caller, { domain_id: domain?.id ?? '', tags: ['a', 'b'] });
+  await old.addClicks(new Map([[custom.code, 3]]));
+  const half = await createJob(old, caller, 1_200);
+  await old.runJobChunk(half, NOW);
+  const idempotency = { key: 'once', fingerprint: 'f' };
+  const first = await old.createLink({ caller, input: newLink(9), now: NOW, idempotency });
+  await old.admit(caller, NOW);
+  return { account, caller, domain, custom, half, idempotency, first };
+}
+
+async function newCaller(store: Store, accountId: string, secret: string): Promise<Caller> {
+  const permissions = ['shortlinks:write'] as const;
+  const hash = sha256(secret);
+  await store.createKey({ accountId, name: secret, permissions, hash, now: NOW });
+  const caller = await store.findKeyByHash(hash);
+  if (caller === undefined) throw new Error('the new key is unknown');
+  return caller;
+}
+
+async function createLink(store: Store, caller: Caller, fields: Partial<NewLink> = {}) {
+  const outcome = await store.createLink({ caller, input: newLink(1, fields), now: NOW });
+  if (!outcome.ok) throw new Error(outcome.reason);
+  return outcome.value;
+}
+
+async function createJob(store: Store, caller: Caller, total: number): Promise<string> {
+  const outcome = await store.createJob({ caller, input: newLinks(total), now: NOW });
+  if (!outcome.ok) throw new Error(outcome.reason);
+  return outcome.value.job_id;
+}
+
+interface Versions {
+  old: () => Promise<Store>;
+  current: () => Promise<Store>;
+}
+
+async function upgradeBesideAnOldInstance({ old: openOld, current: openCurrent }: Versions) {
+  const old = await openOld();
+  const before = await fill(old);
+  const { account, caller } = before;
+
+  // The old instance is busy while the new one brings the schema up to date, and not one of its requests fails.
+  let migrating = true;
+  const created: string[] = [];
+  const busy = Promise.all(
+    Array.from({ length: 4 }, async () => {
+      while (migrating) {
+        await old.admit(caller, NOW);
+        created.push((await createLink(old, caller)).code);
+        await old.findRedirect(before.custom.code);
+      }
+    }),
+  );
+  const current = await openCurrent();
+  migrating = false;
+  await busy;
+
+  // What was stored is as it was.
+  expect(await current.findLink(before.custom.code)).toEqual({ ...before.custom, click_count: 3 });
+  expect(await current.listAccounts()).toEqual([account]);
+  expect(await current.listDomains()).toEqual([before.domain]);
+  expect((await current.findKeyByHash(sha256('ci')))?.keyId).toBe(caller.keyId);
+  const replay = { caller, input: newLink(9), now: NOW, idempotency: before.idempotency };
+  expect(await current.createLink(replay)).toEqual({ ...before.first, replayed: true });
+  const stored = LINKS + 1 + 1_200 + 1 + created.length;
+  expect((await current.usage(account.id, NOW)).links.used).toBe(stored);
+  for (const code of created)
+    expect(await current.findRedirect(code)).toMatchObject({ is_active: true });
+
+  // Each goes on with what the other began, and sees what the other stored.
+  expect((await finishJob(current, before.half)).at(-1)).toBe(1_200);
+  const [ofOld, ofNew] = [await createJob(old, caller, 700), await createJob(current, caller, 700)];
+  await Promise.all([finishJob(current, ofOld), finishJob(old, ofNew)]);
+  for (const store of [old, current]) {
+    for (const id of [ofOld, ofNew, before.half]) {
+      const job = await store.findJob(account.id, id);
+      expect(job).toMatchObject({ status: 'completed' });
+      expect(new Set(resultsOf(job).map((item) => item.code)).size).toBe(job?.total);
+    }
+  }
+  for (const [writer, reader] of [
+    [old, current],
+    [current, old],
+  ] as const) {
+    const link = await createLink(writer, caller, {
+      title: 'Ü "x"',
+      domain_id: before.domain?.id ?? '',
+    });
+    expect(await reader.findLink(link.code)).toEqual(link);
+    expect(await reader.findRedirect(link.code)).toMatchObject({ hostname: 'go.example' });
+    await reader.setLinkActive(link.code, false);
+    expect(await writer.findRedirect(link.code)).toMatchObject({ is_active: false });
+    await writer.addClicks(new Map([[link.code, 2]]));
+    const other = await newCaller(writer, account.id, `key of ${writer === old}`);
+    const secret = `key of ${writer === old}`;
+    expect((await reader.findKeyByHash(sha256(secret)))?.keyId).toBe(other.keyId);
+    expect(await reader.revokeKey(other.keyId, NOW)).toBe(true);
+    expect(await writer.findKeyByHash(sha256(secret))).toBeUndefined();
+    await writer.addDomain({
+      hostname: `${writer === old}.example`,
+      accountId: account.id,
+      now: NOW,
+    });
+    expect((await reader.listDomains()).at(-1)?.hostname).toBe(`${writer === old}.example`);
+    await writer.prune(NOW);
+  }
+
+  // A limit holds over both versions.
+  const small = { ...LIMITS, links: 50, requests_per_minute: 40 };
+  const input = { name: 'Small', plan: 'custom', limits: small, now: NOW } as const;
+  const limited = await newCaller(current, (await old.createAccount(input)).id, 'small');
+  const together = <T>(act: (store: Store) => Promise<T>) =>
+    Promise.all(Array.from({ length: 80 }, (_, n) => act(n % 2 === 0 ? old : current)));
+  const links = await together((store) =>
+    store.createLink({ caller: limited, input: newLink(), now: NOW }),
+  );
+  expect(links.filter((outcome) => outcome.ok)).toHaveLength(50);
+  const admissions = await together((store) => store.admit(limited, NOW));
+  expect(admissions.filter(({ admitted }) => admitted)).toHaveLength(40);
+  expect((await current.usage(limited.accountId, NOW)).links.used).toBe(50);
+
+  // What only the new version knows does not stop the old one.
+  const keyId = caller.keyId;
+  const rotation = { keyId, hash: sha256('rotated'), graceMs: 60_000, now: NOW };
+  expect(await current.rotateKey(rotation)).toMatchObject({ ok: true });
+  await current.recordKeyUse(keyId, NOW);
+  await current.removeDomain({ hostname: 'true.example', force: false, now: NOW });
+  await current.setAccountDisabled({ id: limited.accountId, disabled: true, now: NOW });
+  expect((await old.findKeyByHash(sha256('rotated')))?.accountId).toBe(account.id);
+  expect((await old.usage(account.id, NOW)).keys.length).toBeGreaterThan(1);
+  expect(await createLink(old, caller)).toMatchObject({ is_active: true });
+
+  await Promise.all([old.close(), current.close()]);
+}
+
+describe('an upgrade while an instance of the version before serves on', () => {
+  const path = useDatabasePath();
+  const { newDatabase } = usePostgres();
+
+  test('on SQLite', { timeout: 600_000 }, async () => {
+    const { openSqliteStore: openOld } =
+      await previous<Pick<typeof import('../../src/store/sqlite/index.ts'), 'openSqliteStore'>>(
+        'sqlite',
+      );
+    const options = { path: path(), publicUrl: PUBLIC_URL };
+    await upgradeBesideAnOldInstance({
+      old: () => openOld(options),
+      current: () => openSqliteStore(options),
+    });
+  });
+
+  test('on PostgreSQL', { timeout: 600_000 }, async () => {
+    const { openPostgresStore: openOld } =
+      await previous<Pick<typeof import('../../src/store/postgres/index.ts'), 'openPostgresStore'>>(
+        'postgres',
+      );
+    const options = { url: await newDatabase(), publicUrl: PUBLIC_URL };
+    await upgradeBesideAnOldInstance({
+      old: () => openOld(options),
+      current: () => openPostgresStore(options),
+    });
+  });
+});
