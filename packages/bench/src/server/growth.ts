@@ -24,7 +24,7 @@ export async function measureGrowth(context: SectionContext): Promise<Section> {
   const [smallest] = contenders;
   return {
     title: 'Growth',
-    about: `Codes are drawn from up to 50,000 links of each database, more than the server keeps in memory; the ratio is of creates.`,
+    about: `Codes are drawn from up to 250,000 links of each database, more than the server keeps in memory; the ratio is of creates.`,
     rows: await interleave(contenders, {
       rounds: context.rounds,
       ratio: { of: 'creates/s', to: smallest === undefined ? [] : [smallest.name] },

@@ -63,14 +63,3 @@ export async function startOurs(
   // A database that was opened before keeps its key to itself.
   return { name: OURS, url, pid, apiKey: apiKey ?? '', stop };
 }
-
-/** The service alone, with and without counting clicks, on the database file of a server that was stopped. */
-export async function startService(
-  { children }: SectionContext,
-  databaseFile: string,
-  counting: 'counting' | 'not-counting',
-): Promise<Omit<Target, 'apiKey'>> {
-  const program = new URL('./service-process.ts', import.meta.url);
-  const child = await children.start(program, [databaseFile, counting]);
-  return { name: `service, ${counting}`, url: await child.ask<string>('url'), pid: child.pid };
-}

@@ -24,7 +24,11 @@ export function inspect(path: string): Inspection {
     links: Number(one('SELECT count(*) FROM links')),
     places: Number(one('SELECT sum(links_used) FROM accounts')),
     outstanding: Number(one('SELECT coalesce(sum(total - processed), 0) FROM jobs')),
-    clicks: Number(one('SELECT sum(click_count) FROM links')),
+    clicks: Number(
+      one(
+        'SELECT (SELECT sum(click_count) FROM links) + (SELECT coalesce(sum(clicks), 0) FROM link_clicks)',
+      ),
+    ),
     targetOf: (code) => {
       const target = byCode.get(code)?.['target_url'];
       return target === undefined ? undefined : String(target);

@@ -31,20 +31,23 @@ const HOST = /^[a-z0-9.-]+(?::\d{1,5})?$/;
 const MAX_HOSTS = 1_000;
 
 /**
- * Answers a `GET` of an active link that is in memory on node's own server, in a quarter of the time that the app takes. The app answers
+ * Answers a `GET` of an active link that is in memory on node's own server, in a fraction of the time that the app takes. The app answers
  * everything else; both use the same rules and give the same response, header by header.
  */
 export function fastRedirect(deps: FastRedirectDeps): RedirectNow {
   const { findInMemory, ownHosts, onClick, isDraining, metrics, logger } = deps;
-  const hosts = new Map<string, string | undefined>();
+  const count = metrics.redirectCounter(REDIRECT_ROUTE);
+  const hosts = new Map<string, string>();
 
-  /** Normalising parses a URL, and a service has few hosts. */
-  function hostOf(header: string): string | undefined {
-    if (!hosts.has(header)) {
-      if (hosts.size === MAX_HOSTS) hosts.clear();
-      hosts.set(header, HOST.test(header) ? normalizeHost(header) : undefined);
-    }
-    return hosts.get(header);
+  /** Normalising parses a URL, and a service has few hosts. `undefined` for one that the app has to understand. */
+  function hostOf(header = ''): string | undefined {
+    const known = hosts.get(header);
+    if (known !== undefined || !HOST.test(header)) return known;
+    const host = normalizeHost(header);
+    if (host === undefined) return undefined;
+    if (hosts.size === MAX_HOSTS) hosts.clear();
+    hosts.set(header, host);
+    return host;
   }
 
   return (request, response) => {
@@ -54,7 +57,7 @@ export function fastRedirect(deps: FastRedirectDeps): RedirectNow {
     const code = url.slice(1, 1 + CODE_LENGTH);
     const link = findInMemory(code);
     if (link === undefined || !link.is_active) return false;
-    const host = hasOneHost(request.rawHeaders) ? hostOf(headers.host ?? '') : undefined;
+    const host = hasOneHost(request.rawHeaders) ? hostOf(headers.host) : undefined;
     const own = ownHosts();
     if (host === undefined || own instanceof Promise || !isServedOn(host, link, own)) return false;
     // Left to the app: to close the connection, to read the body, to write a line.
@@ -65,13 +68,7 @@ export function fastRedirect(deps: FastRedirectDeps): RedirectNow {
     response.writeHead(link.redirect_type, { [HEADERS.requestId]: id, ...redirectHeaders(link) });
     response.end();
     onClick(code);
-    metrics.countRedirect(link.redirect_type);
-    metrics.countRequest({
-      route: REDIRECT_ROUTE,
-      method,
-      status: link.redirect_type,
-      seconds: (performance.now() - startedAt) / 1_000,
-    });
+    count(link.redirect_type, (performance.now() - startedAt) / 1_000);
     return true;
   };
 }

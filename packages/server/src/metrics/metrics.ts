@@ -71,6 +71,27 @@ export class Metrics {
     this.#redirects.inc({ type });
   }
 
+  /**
+   * Counters of a route whose requests are many: labels are looked up once. Counts a GET that was redirected, as {@link countRequest}
+   * and {@link countRedirect} do.
+   */
+  redirectCounter(route: string): (type: number, seconds: number) => void {
+    const byType = new Map<number, readonly { inc: () => void }[]>();
+    const durations = this.#durations.labels({ route });
+    return (type, seconds) => {
+      let counters = byType.get(type);
+      if (counters === undefined) {
+        counters = [
+          this.#requests.labels({ route, method: 'GET', status: type }),
+          this.#redirects.labels({ type }),
+        ];
+        byType.set(type, counters);
+      }
+      for (const counter of counters) counter.inc();
+      durations.observe(seconds);
+    };
+  }
+
   countLinks(by: CreatedBy, links: number): void {
     this.#linksCreated.inc({ by }, links);
   }

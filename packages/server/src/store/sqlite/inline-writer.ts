@@ -1,8 +1,7 @@
 import { StoreError } from '../store-error.ts';
 import type { Args, OperationName, Output } from './operations/operations.ts';
 import { PendingWrites } from './pending-writes.ts';
-import type { WriteCore } from './write-core.ts';
-import type { Writer } from './writer.ts';
+import type { WriteCore, Writer } from './write-core.ts';
 
 /** Writes on the thread that asks. For `:memory:`, where nothing waits for a disk and no second connection can see the data. */
 export class InlineWriter implements Writer {

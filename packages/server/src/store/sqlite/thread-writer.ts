@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads';
 import { StoreError } from '../store-error.ts';
 import type { Args, OperationName, Output } from './operations/operations.ts';
 import { PendingWrites } from './pending-writes.ts';
-import type { Writer } from './writer.ts';
+import type { Writer } from './write-core.ts';
 import type { WriterThreadAnswer, WriterThreadData, WriterThreadMessage } from './writer-thread.ts';
 
 /** Run from source, the thread's file is TypeScript (Node strips the types); in a build it stands beside the bundle. */

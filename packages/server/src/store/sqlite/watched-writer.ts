@@ -1,6 +1,6 @@
 import { StoreError, type StoreErrorReason } from '../store-error.ts';
 import type { Args, OperationName, Output } from './operations/operations.ts';
-import type { Writer } from './writer.ts';
+import type { Writer } from './write-core.ts';
 
 /** How often a database that failed is tried, in milliseconds. */
 export const PROBE_MS = 1_000;

@@ -5,8 +5,16 @@ import {
   type Args,
   type OperationContext,
   type OperationName,
+  type Output,
   perform,
 } from './operations/operations.ts';
+
+/** Runs writes one group after another, and resolves each when it is durable (see {@link WriteCore}). */
+export interface Writer {
+  submit<N extends OperationName>(name: N, ...args: Args<N>): Promise<Output<N>>;
+  /** Finishes what was submitted, then closes the connection. Later submits reject. */
+  close(): Promise<void>;
+}
 
 /** One write, as it is posted to the writer. */
 export type WriteRequest = {

@@ -58,7 +58,7 @@ export function insertLink(
   };
 }
 
-/** What a batch answers of each link (spec, "Batch result item"). */
+/** The item of a batch's results that stands for this link. */
 export function toResultItem({ target_url, code, short_url }: Link): BatchResultItem {
   return { target_url, code, short_url };
 }
