@@ -1,7 +1,7 @@
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** An idempotency key is remembered this long (DESIGN section 2); after it, the same key creates again. */
+/** An idempotency key is remembered this long; after it, the same key creates again. */
 export const IDEMPOTENCY_RETENTION_MS = 24 * HOUR_MS;
 
 /**
