@@ -13,14 +13,16 @@ export async function checkLinks(
   const targets = await found.targetsOf(expected.map(([code]) => code));
   for (const [code, target] of expected) {
     const stored = targets.get(code);
-    if (stored !== target) throw new Error(`${code} leads to ${stored}, acknowledged was ${target}`);
+    if (stored !== target)
+      throw new Error(`${code} leads to ${stored}, acknowledged was ${target}`);
   }
 }
 
 /** A create that was answered with 503 is not there, neither now nor later. */
 export async function checkRefused(ledger: Ledger, found: Inspection): Promise<void> {
   const stored = await found.storedOf([...ledger.refused]);
-  if (stored.length > 0) throw new Error(`answered 503, but stored: ${stored.slice(0, 5).join(' ')}`);
+  if (stored.length > 0)
+    throw new Error(`answered 503, but stored: ${stored.slice(0, 5).join(' ')}`);
 }
 
 /** The database is whole, nothing is there twice, and no create or chunk of a job is half done. */

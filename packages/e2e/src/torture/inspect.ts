@@ -51,7 +51,9 @@ async function inspectSqlite(path: string): Promise<Inspection> {
     },
     storedOf: async (targets) =>
       db
-        .prepare('SELECT target_url FROM links WHERE target_url IN (SELECT value FROM json_each(?))')
+        .prepare(
+          'SELECT target_url FROM links WHERE target_url IN (SELECT value FROM json_each(?))',
+        )
         .all(JSON.stringify(targets))
         .map((row) => String(row['target_url'])),
     close: async () => db.close(),
