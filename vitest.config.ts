@@ -38,7 +38,7 @@ export default defineConfig({
         test: {
           name: 'e2e-cluster',
           root: 'packages/e2e',
-          include: ['create', 'batch', 'limits', 'sdk', 'import', 'restart'].map(
+          include: ['create', 'batch', 'limits', 'sdk', 'import', 'restart', 'crash'].map(
             (name) => `test/${name}.test.ts`,
           ),
           env: { SHORTLINK_E2E_BACKEND: 'cluster' },

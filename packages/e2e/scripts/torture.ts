@@ -1,6 +1,6 @@
 /**
  * Kills a busy server at random moments and checks each time that nothing acknowledged is lost:
- * `pnpm --filter @shortlink/e2e torture [rounds]`.
+ * `pnpm --filter @shortlink/e2e torture [rounds]`; with SHORTLINK_E2E_BACKEND=cluster, three servers that share a PostgreSQL.
  */
 import { runTorture } from '../src/torture/run-torture.ts';
 

@@ -167,7 +167,7 @@ test('PostgreSQL restarts under load: no acknowledged link is lost, every other 
   });
   await expect.poll(() => codes.length, { timeout: 20_000 }).toBeGreaterThan(200);
   await postgres.shutDown();
-  await expect.poll(async () => ready(0), { timeout: 5_000 }).toBe(503);
+  await expect.poll(() => databaseUp(0), { timeout: 5_000 }).toBe('0');
   await new Promise((resolve) => setTimeout(resolve, 2_000));
   expect((await follow(known.code, server(0))).status).toBe(302);
   await postgres.startAgain();
@@ -182,7 +182,9 @@ test('PostgreSQL restarts under load: no acknowledged link is lost, every other 
     expect(answer.json).toMatchObject({ code: 'unavailable', error: expect.any(String) });
   }
   expect(redirects).toEqual(new Set([302]));
-  for (const n of cluster.servers.keys()) await expect.poll(() => ready(n)).toBe(200);
+  for (const n of cluster.servers.keys()) {
+    await expect.poll(() => databaseUp(n), { timeout: 5_000 }).toBe('1');
+  }
   const found = await Promise.all(codes.map((code, n) => follow(code, server(n))));
   expect(found.filter((answer) => answer.status !== 302)).toEqual([]);
   expect(await linksUsed(key)).toBe(codes.length + 1);
@@ -209,16 +211,18 @@ test('the job of a server that is killed goes on elsewhere within seconds, and m
     (await request(key, 'GET', jobPath, { to })).json.processed;
   await expect.poll(() => processed(victim), { interval: 1 }).toBeGreaterThan(0);
   await victim.stop('SIGKILL');
-  const killedAt = performance.now();
   for (const other of others) other.child.kill('SIGCONT');
 
   const survivor = server(1);
   const poll = () => request(key, 'GET', jobPath, { to: survivor });
-  expect((await poll()).json.status, 'killed in the middle').toBe('processing');
+  const atKill = (await poll()).json;
+  expect(atKill.status, 'killed in the middle').toBe('processing');
+  await expect
+    .poll(async () => (await poll()).json.processed, { timeout: 5_000 })
+    .toBeGreaterThan(atKill.processed);
   await expect
     .poll(async () => (await poll()).json.status, { timeout: 30_000, interval: 200 })
     .toBe('completed');
-  expect(performance.now() - killedAt).toBeLessThan(20_000);
   const { results } = (await poll()).json;
   expect(results.map((item: { target_url: string }) => item.target_url)).toEqual(
     links.map((link) => link.target_url),
@@ -235,6 +239,8 @@ test('the job of a server that is killed goes on elsewhere within seconds, and m
   expect(stored.target_url).toBe(links.at(-1)?.target_url);
 });
 
-async function ready(n: number): Promise<number> {
-  return (await fetch(`${server(n).url}/readyz`)).status;
+/** What the metrics of a server say of its database. */
+async function databaseUp(n: number): Promise<string | undefined> {
+  const text = await (await fetch(`${server(n).url}/metrics`)).text();
+  return /^shortlink_database_up (\d)$/m.exec(text)?.[1];
 }

@@ -1,8 +1,29 @@
+import { openStore, readSettings } from '@shortlink/server';
 import { expect, test } from 'vitest';
 import { runFuzz } from '../src/fuzz/run-fuzz.ts';
+import { startPostgres } from '../src/postgres.ts';
 
 /** `pnpm --filter @shortlink/e2e fuzz` sends 100,000. */
 const REQUESTS = 1_500;
+
+/** Each request takes some transactions there. */
+const POSTGRES_REQUESTS = 500;
+
+test('on PostgreSQL too, every answer is one that is described', async () => {
+  const postgres = await startPostgres(['fsync=off']);
+  try {
+    const publicUrl = 'https://sho.rt';
+    const settings = readSettings({ database: postgres.url, publicUrl }, {});
+    const store = await openStore({ ...settings, publicUrl });
+    const report = await runFuzz({ requests: POSTGRES_REQUESTS, store });
+    const statuses = new Set(Object.keys(report).map((line) => line.split(' ').at(-1)));
+    for (const status of ['200', '201', '400', '401', '404']) {
+      expect(statuses, `${status} among the answers`).toContain(status);
+    }
+  } finally {
+    await postgres.remove();
+  }
+});
 
 test('every answer to a random request is one that /openapi.json describes', async () => {
   const report = await runFuzz({ requests: REQUESTS });

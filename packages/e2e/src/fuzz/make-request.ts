@@ -209,11 +209,18 @@ function fromSchema(api: ApiDescription, given: Schema): fc.Arbitrary<unknown> {
       const many = items.map((item) => Array.from({ length: SYNC_ENTRIES + 1 }, () => item));
       return fc.oneof({ arbitrary: few, weight: 20 }, { arbitrary: many, weight: 1 });
     }
-    case 'string':
-      return fc.string({
+    case 'string': {
+      const length = {
         minLength: schema.minLength ?? 0,
         maxLength: Math.min(schema.maxLength ?? 40, 300),
-      });
+      };
+      return fc.oneof(
+        { arbitrary: fc.string(length), weight: 12 },
+        { arbitrary: fc.string({ ...length, unit: 'binary' }), weight: 2 },
+        // Databases differ in what they do with it.
+        { arbitrary: fc.string(length).map((text) => `${text.slice(1)}\0`), weight: 1 },
+      );
+    }
     case 'integer':
     case 'number':
       return fc.integer();

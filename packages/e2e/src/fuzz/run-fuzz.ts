@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { PLAN_LIMITS, type PlanLimits } from '@shortlink/sdk/wire';
+import type { Store } from '@shortlink/server';
 import { startTestServer, type TestServer } from '@shortlink/server/testing';
 import fc from 'fast-check';
 import { ApiDescription } from './api-description.ts';
@@ -16,8 +17,13 @@ export type FuzzReport = Record<string, number>;
  * Sends random requests, drawn from the server's own API description, to a real server on a socket, and holds every answer
  * against that description. Rejects with the smallest request that shows a difference.
  */
-export async function runFuzz(options: { requests: number; seed?: number }): Promise<FuzzReport> {
-  await using server = await startTestServer({ plan: 'custom' });
+export async function runFuzz(options: {
+  requests: number;
+  seed?: number;
+  /** @default a database in memory */
+  store?: Store;
+}): Promise<FuzzReport> {
+  await using server = await startTestServer({ plan: 'custom', store: options.store });
   const description = await (await fetch(`${server.url}/openapi.json`)).json();
   const api = new ApiDescription(Object(description));
   const keys = await makeKeys(server);

@@ -5,19 +5,30 @@ import type { Ledger } from './ledger.ts';
 const JOBS_TIMEOUT_MS = 300_000;
 
 /** Every acknowledged link leads where it was told to. */
-export function checkLinks(
+export async function checkLinks(
   links: Iterable<readonly [code: string, target: string]>,
-  targetOf: Inspection['targetOf'],
-): void {
-  for (const [code, target] of links) {
-    const found = targetOf(code);
-    if (found !== target) throw new Error(`${code} leads to ${found}, acknowledged was ${target}`);
+  found: Inspection,
+): Promise<void> {
+  const expected = [...links];
+  const targets = await found.targetsOf(expected.map(([code]) => code));
+  for (const [code, target] of expected) {
+    const stored = targets.get(code);
+    if (stored !== target)
+      throw new Error(`${code} leads to ${stored}, acknowledged was ${target}`);
   }
 }
 
-/** The file is whole, and no create or chunk of a job is half done: every place taken has its link, or will have. */
+/** A create that was answered with 503 is not there, neither now nor later. */
+export async function checkRefused(ledger: Ledger, found: Inspection): Promise<void> {
+  const stored = await found.storedOf([...ledger.refused]);
+  if (stored.length > 0)
+    throw new Error(`answered 503, but stored: ${stored.slice(0, 5).join(' ')}`);
+}
+
+/** The database is whole, nothing is there twice, and no create or chunk of a job is half done. */
 export function checkTotals(found: Inspection): void {
   if (found.integrity !== 'ok') throw new Error(`integrity check: ${found.integrity}`);
+  if (found.doubled > 0) throw new Error(`${found.doubled} links were created twice`);
   if (found.links + found.outstanding !== found.places) {
     throw new Error(
       `${found.links} links and ${found.outstanding} outstanding, but ${found.places} places`,

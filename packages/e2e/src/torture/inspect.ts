@@ -1,38 +1,92 @@
 import { DatabaseSync } from 'node:sqlite';
+import { Client } from 'pg';
 
-/** What is really in the database file. */
+/** What is really in the database. */
 export interface Inspection {
   integrity: string;
   links: number;
-  /** Places taken of the plan, which unfinished jobs hold too. */
+  /** Links whose target another one has too. Every target is asked for once, so there must be none. */
+  doubled: number;
+  /** Quota slots taken, which unfinished jobs hold too. */
   places: number;
   /** Links that unfinished jobs have still to create. */
   outstanding: number;
   clicks: number;
-  /** Target of a link; `undefined` when there is none. */
-  targetOf: (code: string) => string | undefined;
-  close: () => void;
+  /** Targets by code, of those that are there. */
+  targetsOf: (codes: readonly string[]) => Promise<ReadonlyMap<string, string>>;
+  /** Those of the targets that a link leads to. */
+  storedOf: (targets: readonly string[]) => Promise<string[]>;
+  close: () => Promise<void>;
 }
 
-/** Opens the file as a stranger would, with no code of the server. No server may have it open. */
-export function inspect(path: string): Inspection {
+/** Opens the database as a stranger would, with no code of the server. */
+export function inspect(database: string): Promise<Inspection> {
+  return database.startsWith('sqlite:')
+    ? inspectSqlite(database.slice('sqlite:'.length))
+    : inspectPostgres(database);
+}
+
+const DOUBLED = 'SELECT count(*) - count(DISTINCT target_url) FROM links';
+const OUTSTANDING = 'SELECT coalesce(sum(total - processed), 0) FROM jobs';
+
+/** No server may have the file open. */
+async function inspectSqlite(path: string): Promise<Inspection> {
   const db = new DatabaseSync(path);
   const one = (sql: string) => Object.values(db.prepare(sql).get() ?? {})[0];
   const byCode = db.prepare('SELECT target_url FROM links WHERE code = ?');
   return {
     integrity: String(one('PRAGMA integrity_check')),
     links: Number(one('SELECT count(*) FROM links')),
+    doubled: Number(one(DOUBLED)),
     places: Number(one('SELECT sum(links_used) FROM accounts')),
-    outstanding: Number(one('SELECT coalesce(sum(total - processed), 0) FROM jobs')),
+    outstanding: Number(one(OUTSTANDING)),
     clicks: Number(
       one(
         'SELECT (SELECT sum(click_count) FROM links) + (SELECT coalesce(sum(clicks), 0) FROM link_clicks)',
       ),
     ),
-    targetOf: (code) => {
-      const target = byCode.get(code)?.['target_url'];
-      return target === undefined ? undefined : String(target);
+    targetsOf: async (codes) => {
+      const found = new Map<string, string>();
+      for (const code of codes) {
+        const target = byCode.get(code)?.['target_url'];
+        if (target !== undefined) found.set(code, String(target));
+      }
+      return found;
     },
-    close: () => db.close(),
+    storedOf: async (targets) =>
+      db
+        .prepare(
+          'SELECT target_url FROM links WHERE target_url IN (SELECT value FROM json_each(?))',
+        )
+        .all(JSON.stringify(targets))
+        .map((row) => String(row['target_url'])),
+    close: async () => db.close(),
+  };
+}
+
+/** Sessions of servers that were killed may end a moment later, so everything is read of one moment. */
+async function inspectPostgres(url: string): Promise<Inspection> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
+  const rows = async (sql: string, ...values: unknown[]): Promise<Record<string, unknown>[]> =>
+    (await client.query(sql, values)).rows;
+  const one = async (sql: string) => Number(Object.values((await rows(sql))[0] ?? {})[0]);
+  return {
+    integrity: 'ok',
+    links: await one('SELECT count(*) FROM links'),
+    doubled: await one(DOUBLED),
+    places: await one('SELECT sum(used) FROM link_totals'),
+    outstanding: await one(OUTSTANDING),
+    clicks: await one('SELECT coalesce(sum(clicks), 0) FROM link_clicks'),
+    targetsOf: async (codes) => {
+      const found = await rows('SELECT code, target_url FROM links WHERE code = ANY($1)', codes);
+      return new Map(found.map((row) => [String(row['code']), String(row['target_url'])]));
+    },
+    storedOf: async (targets) => {
+      const found = await rows('SELECT target_url FROM links WHERE target_url = ANY($1)', targets);
+      return found.map((row) => String(row['target_url']));
+    },
+    close: () => client.end(),
   };
 }

@@ -4,6 +4,8 @@ export class Ledger {
   readonly links = new Map<string, string>();
   /** Targets of every accepted job, by job id. */
   readonly jobs = new Map<string, readonly string[]>();
+  /** Targets of creates that were answered with 503: nothing was stored. */
+  readonly refused = new Set<string>();
   /** Links asked for, whether or not an answer came. */
   sentLinks = 0;
   /** Redirects asked for, whether or not an answer came. */

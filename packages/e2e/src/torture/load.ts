@@ -15,15 +15,19 @@ export interface LoadOptions {
   url: string;
   key: string;
   ledger: Ledger;
+  /** True once no server is left. */
+  hasEnded: () => boolean;
 }
 
+/** A pause after a request that got no response, in milliseconds. */
+const LOST_PAUSE_MS = 20;
+
 /**
- * Creates, sends batches and jobs, and follows links until the server is gone. Only what was answered goes into the
+ * Creates, sends batches and jobs, and follows links until every server is gone. Only what was answered goes into the
  * ledger; a wrong answer rejects.
  */
-export async function putLoadOn({ url, key, ledger }: LoadOptions): Promise<void> {
-  let gone = false;
-  /** The answer, or `undefined` once the server is gone. */
+export async function putLoadOn({ url, key, ledger, hasEnded }: LoadOptions): Promise<void> {
+  /** The answer, or `undefined` when the server that was asked is gone, or can't serve now. */
   const ask = async (path: string, body?: unknown) => {
     try {
       const response = await fetch(url + path, {
@@ -38,35 +42,42 @@ export async function putLoadOn({ url, key, ledger }: LoadOptions): Promise<void
       const text = await response.text();
       return { status: response.status, json: text === '' ? {} : JSON.parse(text) };
     } catch {
-      gone = true;
+      await new Promise((resolve) => setTimeout(resolve, LOST_PAUSE_MS));
       return undefined;
     }
   };
   const untilGone = async (step: () => Promise<void>) => {
-    while (!gone) await step();
+    while (!hasEnded()) await step();
+  };
+  /** The answer of a create; `undefined` when there was none, or nothing was created. */
+  const send = async (path: string, body: unknown, targets: readonly string[], status: number) => {
+    const answer = await ask(path, body);
+    if (answer?.status === 503) {
+      for (const target of targets) ledger.refused.add(target);
+      return undefined;
+    }
+    if (answer !== undefined) expectStatus(answer, status);
+    return answer;
   };
 
   const create = async () => {
     const target = nextTarget(ledger);
-    const answer = await ask('/api/v1/links', { target_url: target });
+    const answer = await send('/api/v1/links', { target_url: target }, [target], 201);
     if (answer === undefined) return;
-    expectStatus(answer, 201);
     ledger.acknowledge(answer.json.code, target);
   };
   const createBatch = async () => {
     const targets = Array.from({ length: BATCH_LINKS }, () => nextTarget(ledger));
-    const answer = await ask('/api/v1/links/batch', { links: targets.map(toInput) });
+    const answer = await send('/api/v1/links/batch', { links: targets.map(toInput) }, targets, 200);
     if (answer === undefined) return;
-    expectStatus(answer, 200);
     for (const [n, target] of targets.entries()) {
       ledger.acknowledge(answer.json.results[n].code, target);
     }
   };
   const createJob = async () => {
     const targets = Array.from({ length: JOB_LINKS }, () => nextTarget(ledger));
-    const answer = await ask('/api/v1/links/batch', { links: targets.map(toInput) });
+    const answer = await send('/api/v1/links/batch', { links: targets.map(toInput) }, targets, 202);
     if (answer === undefined) return;
-    expectStatus(answer, 202);
     ledger.jobs.set(answer.json.job_id, targets);
     await new Promise((resolve) => setTimeout(resolve, JOB_PAUSE_MS));
   };
@@ -75,7 +86,7 @@ export async function putLoadOn({ url, key, ledger }: LoadOptions): Promise<void
     if (code === undefined) return new Promise<void>((resolve) => setTimeout(resolve, 5));
     ledger.sentClicks += 1;
     const answer = await ask(`/${code}`);
-    if (answer === undefined) return;
+    if (answer === undefined || answer.status === 503) return;
     expectStatus(answer, 302);
     ledger.clickTimes.push(performance.now());
   };

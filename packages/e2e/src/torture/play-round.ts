@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type ServerProcess, startServer } from '../server-process.ts';
-import { checkLinks, checkTotals } from './checks.ts';
+import type { ServerProcess, StartOptions } from '../server-process.ts';
+import { checkLinks, checkRefused, checkTotals } from './checks.ts';
 import { inspect } from './inspect.ts';
 import type { Ledger } from './ledger.ts';
 import { putLoadOn } from './load.ts';
 import { watchLateness } from './watch-lateness.ts';
 
-/** Clicks that a `kill -9` may cost are those of so many milliseconds (DESIGN section 5). */
+/** Clicks that a `kill -9` may cost are those of so many milliseconds. */
 const CLICK_WINDOW_MS = 500;
 
 /** The end comes so long after the first answer, in milliseconds; now and then it doesn't wait for one. */
@@ -16,8 +16,12 @@ const IMPATIENT_ROUNDS = 1 / 8;
 /** A busy machine may need this long to answer at all, in milliseconds. */
 const FIRST_ANSWER_TIMEOUT_MS = 20_000;
 
+/** Several servers are ended one after the other, up to so many milliseconds apart. */
+const APART_MS = 300;
+
 export interface RoundOptions {
-  path: string;
+  database: string;
+  start: (options: StartOptions) => Promise<ServerProcess>;
   key: string;
   ledger: Ledger;
   /** SIGTERM instead of SIGKILL: then no click may be lost. */
@@ -40,22 +44,25 @@ export interface RoundResult {
 
 /** One life of the server: started, put under load, ended at a random moment; then the database is looked into. */
 export async function playRound(options: RoundOptions): Promise<RoundResult> {
-  const { path, key, ledger, gentle, clicksBefore } = options;
+  const { database, key, ledger, gentle, clicksBefore } = options;
   const known = new Set(ledger.links.keys());
-  const server = await startServer({ database: `sqlite:${path}` });
+  const server = await options.start({ database });
   options.onServer(server);
   const lateness = watchLateness();
-  const load = putLoadOn({ url: server.url, key, ledger });
+  let ended = false;
+  const load = putLoadOn({ url: server.url, key, ledger, hasEnded: () => ended });
   await Promise.race([load, randomMoment(() => ledger.links.size > known.size)]);
   const lateMs = lateness.stop();
   const endedAt = performance.now();
-  await server.stop(gentle ? 'SIGTERM' : 'SIGKILL');
+  await endServers(server, gentle ? 'SIGTERM' : 'SIGKILL');
+  ended = true;
   await load;
 
-  const found = inspect(path);
+  const found = await inspect(database);
   try {
     const news = [...ledger.links].filter(([code]) => !known.has(code));
-    checkLinks(news, found.targetOf);
+    await checkLinks(news, found);
+    await checkRefused(ledger, found);
     checkTotals(found);
     const gained = found.clicks - clicksBefore;
     const windowMs = CLICK_WINDOW_MS + lateMs;
@@ -68,8 +75,19 @@ export async function playRound(options: RoundOptions): Promise<RoundResult> {
     const lostClicks = Math.max(0, answeredClicks - gained);
     return { links: news.length, answeredClicks, lostClicks, clicks: found.clicks, lateMs };
   } finally {
-    found.close();
+    await found.close();
   }
+}
+
+/** Of several servers, each at a moment of its own, so that the others take over what it had begun. */
+async function endServers(server: ServerProcess, signal: NodeJS.Signals): Promise<void> {
+  const all: readonly ServerProcess[] =
+    'servers' in server && Array.isArray(server.servers) ? server.servers : [];
+  for (const one of all.toSorted(() => Math.random() - 0.5)) {
+    await one.stop(signal);
+    await sleep(Math.random() * APART_MS);
+  }
+  await server.stop(signal);
 }
 
 async function randomMoment(hasAnswered: () => boolean): Promise<void> {

@@ -1,8 +1,9 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { admin, type ServerProcess, startServer } from '../server-process.ts';
-import { checkJobs, checkLinks, checkTotals } from './checks.ts';
+import { createBackend } from '../backend.ts';
+import { admin, type ServerProcess } from '../server-process.ts';
+import { checkJobs, checkLinks, checkRefused, checkTotals } from './checks.ts';
 import { inspect } from './inspect.ts';
 import { Ledger } from './ledger.ts';
 import { playRound, type RoundResult } from './play-round.ts';
@@ -23,19 +24,22 @@ export interface TortureReport {
   latestMs: number;
 }
 
-/** Kills a busy server again and again; rejects when anything it had acknowledged turns out untrue. */
+/**
+ * Kills a busy server again and again, or with `SHORTLINK_E2E_BACKEND=cluster` three that share a PostgreSQL; rejects when anything it had acknowledged turns out untrue.
+ */
 export async function runTorture(
   rounds: number,
   onRound: (round: number, result: RoundResult) => void = () => undefined,
 ): Promise<TortureReport> {
   const folder = await mkdtemp(join(tmpdir(), 'shortlink-torture-'));
+  const backend = await createBackend(folder);
+  const { database } = backend;
   let server: ServerProcess | undefined;
   const onServer = (started: ServerProcess) => {
     server = started;
   };
   try {
-    const path = join(folder, 'shortlink.db');
-    const key = await makeKey(`sqlite:${path}`);
+    const key = await makeKey(database);
     const ledger = new Ledger();
     const report = {
       rounds,
@@ -48,7 +52,15 @@ export async function runTorture(
     let clicksBefore = 0;
     for (let round = 1; round <= rounds; round += 1) {
       const gentle = round % GENTLE_EVERY === 0;
-      const result = await playRound({ path, key, ledger, gentle, clicksBefore, onServer });
+      const result = await playRound({
+        database,
+        start: backend.start,
+        key,
+        ledger,
+        gentle,
+        clicksBefore,
+        onServer,
+      });
       clicksBefore = result.clicks;
       ledger.clickTimes = [];
       report.kills += gentle ? 0 : 1;
@@ -58,24 +70,26 @@ export async function runTorture(
       report.latestMs = Math.max(report.latestMs, Math.round(result.lateMs));
       onRound(round, result);
     }
-    onServer(await startServer({ database: `sqlite:${path}` }));
+    onServer(await backend.start({ database }));
     if (server !== undefined) await checkJobs(server.url, key, ledger);
     await server?.stop();
-    checkEnd(path, ledger);
+    await checkEnd(database, ledger);
     return { ...report, acknowledgedLinks: ledger.links.size, acceptedJobs: ledger.jobs.size };
   } finally {
     await server?.stop('SIGKILL');
+    await backend.remove();
     await rm(folder, { recursive: true, force: true });
   }
 }
 
-function checkEnd(path: string, ledger: Ledger): void {
-  const found = inspect(path);
-  checkLinks(ledger.links, found.targetOf);
+async function checkEnd(database: string, ledger: Ledger): Promise<void> {
+  const found = await inspect(database);
+  await checkLinks(ledger.links, found);
+  await checkRefused(ledger, found);
   checkTotals(found);
   if (found.outstanding > 0) throw new Error('a job is not finished');
   if (found.links > ledger.sentLinks) throw new Error('more links than were asked for');
-  found.close();
+  await found.close();
 }
 
 async function makeKey(database: string): Promise<string> {

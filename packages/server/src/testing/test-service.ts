@@ -19,6 +19,8 @@ export interface TestServiceOptions {
   permissions?: readonly Permission[] | undefined;
   /** What goes wrong, in order. @default nothing */
   faults?: readonly FaultRule[] | undefined;
+  /** An empty store to run on; the service closes it. @default a database in memory */
+  store?: Store | undefined;
   /** The service's clock, in milliseconds since the epoch, to walk over the edge of a window. @default Date.now */
   now?: (() => number) | undefined;
 }
@@ -54,7 +56,7 @@ export async function startTestService(
     now = Date.now,
   } = options;
   const faults = new FaultScript(options.faults);
-  const store = await openSqliteStore({ path: ':memory:', publicUrl });
+  const store = options.store ?? (await openSqliteStore({ path: ':memory:', publicUrl }));
   const account = await createAccount(store, { name: 'test', plan, limits, now: now() });
   const keyInput = { accountId: account.id, name: 'test', permissions, now: now() };
   const { key } = await createKey(store, keyInput);

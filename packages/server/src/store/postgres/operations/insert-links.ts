@@ -51,7 +51,7 @@ export async function insertLinks(
   return rows.map((row) => toLink(maker, row, codes.get(row) ?? '', now));
 }
 
-/** What a batch answers of each link (spec, "Batch result item"). */
+/** What the response to a batch says of each link. */
 export function toResultItem({ target_url, code, short_url }: Link): BatchResultItem {
   return { target_url, code, short_url };
 }
