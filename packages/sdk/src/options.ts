@@ -21,6 +21,7 @@ export interface FetchResponse {
 
 /** Reader of a response's body, as `ReadableStream` gives it. */
 export interface BodyReader {
+  readonly closed?: Promise<unknown>;
   read(): Promise<{ done: boolean; value?: Uint8Array | undefined }>;
   cancel(): Promise<unknown>;
 }

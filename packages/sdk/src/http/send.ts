@@ -101,6 +101,8 @@ async function readBody(
   if (response.body === null) return { text: await response.text(), isTooLarge: false };
   const maxBytes = response.ok ? maxResponseBytes : Math.min(maxResponseBytes, MAX_ERROR_BYTES);
   const reader = response.body.getReader();
+  // workerd reports it as unhandled when the body is lost, though `read` rejects as well.
+  reader.closed?.catch(() => undefined);
   const decoder = new TextDecoder();
   let text = '';
   let bytes = 0;

@@ -70,7 +70,7 @@ export function nextPollDelay(samples: readonly PollSample[]): number {
   return bounded(standsStill ? Math.max(delay, blind) : delay);
 }
 
-/** How long a job goes on from its last sample, in milliseconds, if it goes on as it did. */
+/** How long a job continues after its last sample, in milliseconds, if it continues at the same speed. */
 export interface RemainingRange {
   shortest: number;
   longest: number;

@@ -87,7 +87,7 @@ export const errorChecks: readonly Check[] = [
       const fault = { kind: 'answer', status: 200 } as const;
       const server = await stage.startServer({ faults: [{ method: 'POST', fault }] });
       const error = await rejection(server.client().links.create(LINK), ResponseShapeError);
-      assert.containSubset(error, { status: 200, path: 'id' });
+      assert.containSubset(error, { status: 200, path: 'code' });
     },
   },
   {
