@@ -22,6 +22,8 @@ export class FakeService {
   fault: (n: number, links: readonly Link[]) => Fault | undefined = () => undefined;
   /** Awaited before each batch request is answered. */
   hold: () => Promise<void> = async () => undefined;
+  /** Links with this title get an error of their own instead of a code. */
+  refusesTitle: string | undefined;
   /** Polls of each job that still say `processing`. */
   pollsBeforeDone = 0;
   onPoll: (jobId: string) => Fault | undefined = () => undefined;
@@ -96,7 +98,10 @@ export class FakeService {
   #carryOut(links: readonly Link[], key: string | null): object {
     const replay = key === null ? undefined : this.#replays.get(key);
     if (replay !== undefined) return replay;
-    const results = links.map(({ target_url }) => {
+    const results = links.map(({ target_url, title }) => {
+      if (title !== undefined && title === this.refusesTitle) {
+        return { target_url, error: 'title is refused' };
+      }
       this.created.set(target_url, (this.created.get(target_url) ?? 0) + 1);
       this.#codes += 1;
       const code = this.#codes.toString(36).padStart(7, '0');

@@ -56,6 +56,7 @@ export function openLocked(path: string): DatabaseSync {
         db.exec(
           `PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`,
         );
+        db.exec(BOUNDED_MEMORY);
         prepareSchema(db, path);
         return db;
       }
@@ -71,7 +72,7 @@ export function openLocked(path: string): DatabaseSync {
 export function openPrivate(path: string): DatabaseSync {
   const db = openDatabase(path);
   try {
-    db.exec('PRAGMA locking_mode = EXCLUSIVE');
+    db.exec(`PRAGMA locking_mode = EXCLUSIVE; ${BOUNDED_MEMORY}`);
     prepareSchema(db, path);
     return db;
   } catch (error) {
@@ -103,10 +104,11 @@ function rollBack(db: DatabaseSync): void {
 }
 
 function openDatabase(path: string): DatabaseSync {
-  const db = new (driver().DatabaseSync)(path);
-  db.exec('PRAGMA cache_size = -8000; PRAGMA temp_store = FILE');
-  return db;
+  return new (driver().DatabaseSync)(path);
 }
+
+/** Settings that touch the file, so that it must be locked first. */
+const BOUNDED_MEMORY = 'PRAGMA cache_size = -8000; PRAGMA temp_store = FILE';
 
 function prepareSchema(db: DatabaseSync, path: string): void {
   const read = (name: string) => Number(db.prepare(`PRAGMA ${name}`).get()?.[name]);
@@ -133,12 +135,16 @@ function prepareFile(path: string): void {
       'Name another file: --journal FILE',
     );
   }
-  if (beginningOf(path) === 'text') {
-    throw inputError(
-      `${path} is a journal of shortlink 0.1, which remembers positions in the file instead of links`,
-      'Move it away and run the same command with --known and the results file of that import: the links in it are not created again.',
-    );
-  }
+  refuseTextJournal(path);
+}
+
+/** @throws CliError (exit code 2) for a journal of version 0.1, or a file that is none */
+export function refuseTextJournal(path: string): void {
+  if (beginningOf(path) !== 'text') return;
+  throw inputError(
+    `${path} is a journal of shortlink 0.1, which remembers positions in the file instead of links`,
+    'Move it away and run the same command with --known and the results file of that import: the links in it are not created again.',
+  );
 }
 
 const DATABASE_MAGIC = 'SQLite format 3\0';

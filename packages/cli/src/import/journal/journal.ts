@@ -10,7 +10,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { inputError } from '../input-error.ts';
-import { beginningOf, inTransaction, openLocked, openPrivate } from './database.ts';
+import {
+  beginningOf,
+  inTransaction,
+  openLocked,
+  openPrivate,
+  refuseTextJournal,
+} from './database.ts';
 import { type PackedResults, unpackResult } from './packed-results.ts';
 
 /** A request that may have created links, as an earlier run, or an earlier round of this one, left it. */
@@ -88,6 +94,7 @@ export class Journal {
       const db = openPrivate('');
       return new Journal(path, db, baseUrl, () => db.close());
     }
+    refuseTextJournal(path);
     const folder = mkdtempSync(join(tmpdir(), 'shortlink-journal-'));
     const remove = () => rmSync(folder, { recursive: true, force: true });
     try {
