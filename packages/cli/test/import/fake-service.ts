@@ -20,6 +20,8 @@ export class FakeService {
   /** Batches of more links become jobs. */
   syncLinks = 100;
   fault: (n: number, links: readonly Link[]) => Fault | undefined = () => undefined;
+  /** Links and key of the batch request that came last. */
+  flying: [Link[], string | undefined] = [[], undefined];
   /** Awaited before each batch request is answered. */
   hold: () => Promise<void> = async () => undefined;
   /** Links with this title get an error of their own instead of a code. */
@@ -32,6 +34,8 @@ export class FakeService {
   readonly asked: Link[][] = [];
   readonly keys: Array<string | null> = [];
   readonly created = new Map<string, number>();
+  /** The target URL of each code. */
+  readonly targets = new Map<string, string>();
   /** Requests but those for usage, which count against no quota. */
   requests = 0;
   /** The response to `GET /api/v1/usage`; undefined for a service without it. */
@@ -71,6 +75,7 @@ export class FakeService {
   async #batch(request: Request): Promise<Response> {
     const { links }: { links: Link[] } = JSON.parse(await request.text());
     const key = request.headers.get('idempotency-key');
+    this.flying = [links, key ?? undefined];
     await this.hold();
     const n = this.asked.push(links) - 1;
     this.keys.push(key);
@@ -105,6 +110,7 @@ export class FakeService {
       this.created.set(target_url, (this.created.get(target_url) ?? 0) + 1);
       this.#codes += 1;
       const code = this.#codes.toString(36).padStart(7, '0');
+      this.targets.set(code, target_url);
       return { target_url, code, short_url: `https://s.example/${code}` };
     });
     const total = results.length;
