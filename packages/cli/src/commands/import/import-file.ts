@@ -6,6 +6,7 @@ import { emptySummary } from '../../import/report/summary.ts';
 import type { ImportSettings, ImportSummary } from '../../import/types.ts';
 import { isClosedPipe, type OutputStream } from '../../io.ts';
 import { describeError } from '../../output/describe-error.ts';
+import { STANDARD_STREAM } from './parse-import.ts';
 import type { StopSignals } from './stop-signals.ts';
 import type { ImportWatch } from './watch-import.ts';
 
@@ -44,6 +45,8 @@ const NO_CLIENT: ImportDeps['client'] = {
   usage: { retrieve: async () => noAccount() },
 };
 
+const NO_INPUT: ImportDeps['stdin'] = { async *[Symbol.asyncIterator]() {} };
+
 function noAccount(): never {
   throw new Error('there is no account');
 }
@@ -69,7 +72,7 @@ export async function importFile(settings: ImportSettings, run: Run): Promise<Fi
     const { runImport } = await import('../../import/run-import.ts');
     const summary = await runImport(settings, {
       client: run.client ?? NO_CLIENT,
-      stdin: context.io.stdin,
+      stdin: settings.file === STANDARD_STREAM ? context.io.stdin : NO_INPUT,
       stdout: untilClosed(context.io.stdout),
       onEvent: watch.onEvent,
       signal: stop.hard,
