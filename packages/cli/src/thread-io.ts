@@ -92,6 +92,7 @@ export function threadIo(): Io {
       return Object.assign(process.stdin, data.stdin);
     },
     ...streams,
+    // biome-ignore lint/style/noProcessEnv: here, as in io.ts, the environment comes in.
     env: process.env,
     platform: process.platform,
     home: homedir(),

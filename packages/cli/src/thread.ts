@@ -3,11 +3,10 @@ import { Worker } from 'node:worker_threads';
 import type { FromThread, Terminal, ThreadData, ToThread, WriteFailure } from './thread-io.ts';
 
 /**
- * Bound of the heap's young generation, in megabytes. V8 lets it grow to more than a hundred in a program that handles as many short-lived
- * objects as an import does, and it is all garbage: with this bound an import is as fast, and takes a third less memory. Only a thread
- * can be given one, wherever and however Node was started.
+ * Bounds of the heap, in megabytes. V8 lets the heap of a program that makes as much garbage as an import grow to a share of the machine's
+ * memory before it collects: with these bounds an import takes half as much. Only a thread can be given them, however Node was started.
  */
-const YOUNG_GENERATION_MB = 8;
+const HEAP_LIMITS = { maxYoungGenerationSizeMb: 16, maxOldGenerationSizeMb: 1024 };
 
 /** Signals after which the process ends, whatever the thread is doing. */
 const MOST_SIGNALS = 3;
@@ -27,14 +26,16 @@ export function runInThread(argv: readonly string[], program: URL): Promise<numb
       stdout: terminalOf(process.stdout),
       stderr: terminalOf(process.stderr),
     } satisfies ThreadData,
-    resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB },
+    resourceLimits: HEAP_LIMITS,
   });
   const send = (message: ToThread) => worker.postMessage(message);
   const signals = relaySignals(() => send({ type: 'interrupt' }));
   for (const name of ['stdout', 'stderr'] as const) {
     // Each write is answered with its own error.
     process[name].on('error', () => {});
-    process[name].on('resize', () => send({ type: 'resize', name, columns: process[name].columns }));
+    process[name].on('resize', () =>
+      send({ type: 'resize', name, columns: process[name].columns }),
+    );
   }
   worker.on('message', (message: FromThread) => {
     if (message.type === 'listen') signals.listen(message.isListening);

@@ -73,7 +73,10 @@ async function importInput(
   deps.onEvent({ type: 'planned', plan: layout.plan });
   const source = { input, layout, rules: createRowRules(layout, settings.defaults), guard };
   const existing = await openExistingLinks(journal, settings, deps);
-  const rejects = new RejectsFile(layout, dryRun ? undefined : () => openOutput(settings.rejects, deps));
+  const rejects = new RejectsFile(
+    layout,
+    dryRun ? undefined : () => openOutput(settings.rejects, deps),
+  );
   const checked = await checkInput(source, settings, existing, rejects, deps).catch(
     async (error: unknown) => {
       await rejects.discard();
@@ -146,7 +149,11 @@ async function importInput(
       await output.finish();
     } catch (error) {
       await output.discard();
-      return { ...result, stopped: stopped ?? whyStopped({ ...sent, failure: { error } }, progress, settings, false, 0) };
+      return {
+        ...result,
+        stopped:
+          stopped ?? whyStopped({ ...sent, failure: { error } }, progress, settings, false, 0),
+      };
     }
     const hasAll = stopped === undefined && counts.unsent + counts.unknown + counts.failed === 0;
     // Standard input can't be imported again under the same name, so a journal that nothing is left of would only lie around.

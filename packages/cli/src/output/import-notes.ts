@@ -61,7 +61,9 @@ function describeForecast(file: string, forecast: Forecast): string {
     `batches of ${formatCount(batchSize)}`,
     `about ${plural(requests, 'request')}`,
     ...(room === undefined ? [] : [`room for ${plural(room, 'link')}`]),
-    ...(durationMs === undefined || durationMs < 1000 ? [] : [`about ${formatDuration(durationMs)}`]),
+    ...(durationMs === undefined || durationMs < 1000
+      ? []
+      : [`about ${formatDuration(durationMs)}`]),
     ...(left === 0 ? [] : [`${plural(left, 'row')} left for later`]),
   ];
   return `${file}: ${parts.join(', ')}`;

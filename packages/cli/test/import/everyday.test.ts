@@ -16,7 +16,13 @@ afterEach(() => world.dispose());
 const file = (...rows: string[]) => ['url,title', ...rows, ''].join('\n');
 const row = (n: number, title = `T${n}`) => `https://example.com/${n},${title}`;
 /** Target URLs of the results, with their codes. */
-const codes = () => new Map(world.table().slice(1).map(([url = '', , code]) => [url, code]));
+const codes = () =>
+  new Map(
+    world
+      .table()
+      .slice(1)
+      .map(([url = '', , code]) => [url, code]),
+  );
 
 describe('the same command again', () => {
   test('a file that grew: only the new row is sent, and the others keep their codes', async () => {
@@ -25,7 +31,9 @@ describe('the same command again', () => {
     const before = codes();
     world.write('input.csv', file(row(3), row(2), row(1)));
     expect(await world.import()).toMatchObject({ created: 1, existing: 2, unsent: 0, batches: 1 });
-    expect(world.service.asked.at(-1)).toEqual([{ target_url: 'https://example.com/3', title: 'T3' }]);
+    expect(world.service.asked.at(-1)).toEqual([
+      { target_url: 'https://example.com/3', title: 'T3' },
+    ]);
     for (const [url, code] of before) expect(codes().get(url)).toBe(code);
     expect(world.statuses()).toEqual(['created', 'created', 'created']);
   });
@@ -38,7 +46,11 @@ describe('the same command again', () => {
     const { requests } = world.service;
     expect(await world.import(settings)).toMatchObject({ existing: 30_000, requests: 0 });
     world.write('urls.txt', [...urls, 'https://example.com/more'].join('\n'));
-    expect(await world.import(settings)).toMatchObject({ existing: 30_000, created: 1, requests: 1 });
+    expect(await world.import(settings)).toMatchObject({
+      existing: 30_000,
+      created: 1,
+      requests: 1,
+    });
     expect(world.service.requests).toBe(requests + 1);
     expect(world.service.asked.at(-1)).toEqual([{ target_url: 'https://example.com/more' }]);
   }, 60_000);
@@ -89,7 +101,9 @@ describe('the same command again', () => {
     expect(world.table()[2]?.slice(2)).toEqual(['', '', 'failed', 'title is refused']);
     world.write('input.csv', file(row(1), row(2, 'good'), row(3)));
     expect(await world.import()).toMatchObject({ created: 1, existing: 2, failed: 0 });
-    expect(world.service.asked.at(-1)).toEqual([{ target_url: 'https://example.com/2', title: 'good' }]);
+    expect(world.service.asked.at(-1)).toEqual([
+      { target_url: 'https://example.com/2', title: 'good' },
+    ]);
   });
 });
 
@@ -166,17 +180,27 @@ describe('what exists already', () => {
       created: 1,
       existing: 1,
     });
-    expect(world.table('again.csv.results.csv')[0]).toEqual(
-      ['url', 'title', 'code', 'short_url', 'status', 'error'],
-    );
+    expect(world.table('again.csv.results.csv')[0]).toEqual([
+      'url',
+      'title',
+      'code',
+      'short_url',
+      'status',
+      'error',
+    ]);
   });
 
   test('standard input is remembered by its content until it is done', async () => {
     const rows = [Buffer.from('https://a.example\nhttps://b.example\n')];
     world.service.maxLinks = 1;
-    const first = await world.import({ file: '-', output: '-', batchSize: 1, concurrency: 1 }, rows);
+    const first = await world.import(
+      { file: '-', output: '-', batchSize: 1, concurrency: 1 },
+      rows,
+    );
     expect(first.stopped?.reason).toBe('plan_limit');
-    expect(world.files()).toEqual([expect.stringMatching(/^stdin-[0-9a-f]{16}\.shortlink-journal$/)]);
+    expect(world.files()).toEqual([
+      expect.stringMatching(/^stdin-[0-9a-f]{16}\.shortlink-journal$/),
+    ]);
     const other = [Buffer.from('https://c.example\n')];
     world.service.maxLinks = 10;
     expect(await world.import({ file: '-', output: '-' }, other)).toMatchObject({ created: 1 });
@@ -201,7 +225,9 @@ describe('the forecast', () => {
     world.service.usage = () => usage({ used: world.service.created.size, limit: 15 }, 4);
     const summary = await world.import({ concurrency: 1 });
     expect(summary).toMatchObject({ created: 15, unsent: 5, stopped: { reason: 'plan_limit' } });
-    expect(summary.stopped?.message).toContain('15 of 20 rows of input.csv are created, 5 are left');
+    expect(summary.stopped?.message).toContain(
+      '15 of 20 rows of input.csv are created, 5 are left',
+    );
     expect(world.service.asked.map(({ length }) => length)).toEqual([4, 4, 4, 3]);
     expect(await world.import()).toMatchObject({ existing: 15, unsent: 5, requests: 0 });
     world.service.maxLinks = 100;
@@ -211,7 +237,11 @@ describe('the forecast', () => {
 
   test('--limit creates so many', async () => {
     world.writeRows(20);
-    expect(await world.import({ limit: 5 })).toMatchObject({ created: 5, unsent: 15, stopped: undefined });
+    expect(await world.import({ limit: 5 })).toMatchObject({
+      created: 5,
+      unsent: 15,
+      stopped: undefined,
+    });
     expect(await world.import({ limit: 5 })).toMatchObject({ created: 5, existing: 5, unsent: 10 });
   });
 
@@ -230,7 +260,14 @@ describe('the forecast', () => {
       existing: 5,
       unsent: 15,
       requests: 0,
-      forecast: { links: 10, left: 5, batchSize: 4, requests: 3, room: 10, durationMs: untilDecember },
+      forecast: {
+        links: 10,
+        left: 5,
+        batchSize: 4,
+        requests: 3,
+        room: 10,
+        durationMs: untilDecember,
+      },
     });
     expect(world.service.requests).toBe(requests);
     expect(world.files().map((name) => [name, statSync(world.path(name)).mtimeMs])).toEqual(before);

@@ -15,12 +15,19 @@ interface Run {
 }
 
 const run: fc.Arbitrary<Run> = fc.record({
-  rows: fc.array(
-    fc.record({ url: fc.nat(5), title: fc.constantFrom('a', 'b', 'refused') }),
-    { minLength: 1, maxLength: 12 },
-  ),
+  rows: fc.array(fc.record({ url: fc.nat(5), title: fc.constantFrom('a', 'b', 'refused') }), {
+    minLength: 1,
+    maxLength: 12,
+  }),
   weather: fc.array(
-    fc.constantFrom<Weather>('fine', 'fine', 'lost', 'carried out, then lost', 'refused key', 'overloaded'),
+    fc.constantFrom<Weather>(
+      'fine',
+      'fine',
+      'lost',
+      'carried out, then lost',
+      'refused key',
+      'overloaded',
+    ),
     { maxLength: 6 },
   ),
   syncLinks: fc.constantFrom(1, 100),

@@ -1,10 +1,10 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { FakeService } from './fake-service.ts';
 import { CsvReader } from '../../src/import/read-csv.ts';
 import { runImport } from '../../src/import/run-import.ts';
 import type { ImportEvent, ImportSettings, ImportSummary } from '../../src/import/types.ts';
+import { FakeService } from './fake-service.ts';
 
 /** A directory, a service, and imports of files in the one into the other. */
 export class ImportHarness {
@@ -52,8 +52,7 @@ export class ImportHarness {
       output: `${base}.results.csv`,
       outputFormat: 'csv',
       rejects: `${base}.rejects.csv`,
-      journal:
-        file === '-' ? { folder: this.directory } : `${base}.shortlink-journal`,
+      journal: file === '-' ? { folder: this.directory } : `${base}.shortlink-journal`,
       restart: false,
       defaults: {},
       batchSize: 'auto',

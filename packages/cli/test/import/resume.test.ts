@@ -25,7 +25,11 @@ describe('stopped, and run again', () => {
       ...Array.from({ length: 30 }, () => 'unsent'),
     ]);
     world.service.maxLinks = 100;
-    expect(await world.import({ batchSize: 10 })).toMatchObject({ created: 30, existing: 20, unsent: 0 });
+    expect(await world.import({ batchSize: 10 })).toMatchObject({
+      created: 30,
+      existing: 20,
+      unsent: 0,
+    });
     expect(world.created()).toEqual({ links: 50, duplicates: 0 });
   });
 

@@ -107,7 +107,10 @@ export function addImportOptions(command: Command): Command {
       ).choices(OUTPUT_FORMATS),
     )
     .option('--rejects <file>', 'rows that can’t be sent (default: <input>.rejects.csv)')
-    .option('--known <file>', 'earlier results, whose links exist already and are not created again')
+    .option(
+      '--known <file>',
+      'earlier results, whose links exist already and are not created again',
+    )
     .optionsGroup('Sending:')
     .option(
       '--batch-size <n>',
@@ -157,10 +160,7 @@ export function addImportOptions(command: Command): Command {
       parseCountOr('all', 0, Number.MAX_SAFE_INTEGER),
       0,
     )
-    .option(
-      '--journal <file>',
-      'remembers which links exist (default: <input>.shortlink-journal)',
-    )
+    .option('--journal <file>', 'remembers which links exist (default: <input>.shortlink-journal)')
     .option('--state-dir <folder>', 'where journal, results and rejects are put')
     .option('--restart', 'create every row again; the journal is kept as <journal>.old');
 }

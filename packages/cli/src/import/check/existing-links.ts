@@ -92,7 +92,10 @@ export class ExistingLinks {
 
   /** Whether rows were added to compare with. */
   get hasRows(): boolean {
-    return this.#rows.length > 0 || this.#db.prepare('SELECT 1 FROM temp.row LIMIT 1').get() !== undefined;
+    return (
+      this.#rows.length > 0 ||
+      this.#db.prepare('SELECT 1 FROM temp.row LIMIT 1').get() !== undefined
+    );
   }
 
   /** Whether any row asks for a link of this batch, as they were compared last. */
@@ -248,6 +251,8 @@ function matchGroup({ rows, links }: Group): {
     const link = left[index];
     if (link !== undefined) pairs.push({ row, link });
   });
-  const gone = left.slice(others.length).filter(({ id, shortUrl }) => id > 0 && shortUrl !== undefined);
+  const gone = left
+    .slice(others.length)
+    .filter(({ id, shortUrl }) => id > 0 && shortUrl !== undefined);
   return { pairs, gone: gone.length };
 }

@@ -1,4 +1,9 @@
-import { AuthenticationError, MAX_BATCH_LINKS, MAX_SYNC_BATCH_LINKS, type Usage } from '@shortlink/sdk';
+import {
+  AuthenticationError,
+  MAX_BATCH_LINKS,
+  MAX_SYNC_BATCH_LINKS,
+  type Usage,
+} from '@shortlink/sdk';
 import type { ImportDeps } from '../deps.ts';
 import type { Forecast, ImportSettings } from '../types.ts';
 
@@ -38,7 +43,8 @@ export function forecast(
   const wanted = Math.min(links, settings.limit ?? links, room ?? links);
   const batchSize = batchSizeOf(settings.batchSize, usage);
   const batches = Math.ceil(wanted / batchSize);
-  const requests = batches * (batchSize > MAX_SYNC_BATCH_LINKS ? 1 + POLLS_PER_JOB : 1);
+  const isJob = Math.min(batchSize, wanted) > MAX_SYNC_BATCH_LINKS;
+  const requests = batches * (isJob ? 1 + POLLS_PER_JOB : 1);
   return {
     links: wanted,
     left: links - wanted,

@@ -1,11 +1,4 @@
-import {
-  copyFileSync,
-  existsSync,
-  mkdtempSync,
-  renameSync,
-  rmSync,
-  statSync,
-} from 'node:fs';
+import { copyFileSync, existsSync, mkdtempSync, renameSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
@@ -326,14 +319,8 @@ function serviceUrl(baseUrl: string): string {
 function completedRows(links: readonly string[], results: PackedResults): (string | null)[][] {
   return links.flatMap((link, index) => {
     const result = unpackResult(results, index);
-    switch (result.status) {
-      case 'created':
-        return [[link, result.code, result.short_url, null]];
-      case 'unknown':
-        return [[link, null, null, result.error]];
-      case 'failed':
-        return [];
-    }
+    if (result.status === 'created') return [[link, result.code, result.short_url, null]];
+    return result.status === 'unknown' ? [[link, null, null, result.error]] : [];
   });
 }
 

@@ -1,5 +1,5 @@
-import type { Comparison, ExistingLinks } from '../check/existing-links.ts';
 import type { Checked, Source } from '../check/check-input.ts';
+import type { Comparison, ExistingLinks } from '../check/existing-links.ts';
 import type { Journal } from '../journal/journal.ts';
 import { type LinkResult, type PackedResults, unpackResult } from '../journal/packed-results.ts';
 import { readRows } from '../read-rows.ts';
@@ -61,7 +61,8 @@ function* sentOutcomes({ journal, batches }: ReportInput): Generator<LinkResult 
   let position = 0;
   for (const { first, count, id, unknown } of batches) {
     for (; position < first; position += 1) yield undefined;
-    const results: PackedResults | undefined = unknown === undefined ? journal.results(id) : undefined;
+    const results: PackedResults | undefined =
+      unknown === undefined ? journal.results(id) : undefined;
     for (let index = 0; index < count; index += 1) {
       yield results === undefined
         ? { status: 'unknown', error: unknown ?? '' }

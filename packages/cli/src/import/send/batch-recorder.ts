@@ -161,7 +161,9 @@ const NO_RESPONSE = 'sent, and the import ended before the response came';
 /** A batch that was refused as a whole: each link gets its own reason where the response names one. */
 export function failedResults(error: ShortlinkError, count: number): PackedResults {
   const details = (ApiError.isInstance(error) && error.body?.details) || [];
-  const reasons = new Map(details.map(({ index, field, message }) => [index, `${field}: ${message}`]));
+  const reasons = new Map(
+    details.map(({ index, field, message }) => [index, `${field}: ${message}`]),
+  );
   const results = Array.from(
     { length: count },
     (_, index): RecordedResult => ({ error: reasons.get(index) ?? error.message }),

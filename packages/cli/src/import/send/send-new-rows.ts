@@ -100,7 +100,11 @@ export async function sendNewRows(input: SendNewRows): Promise<Sent> {
     found = foundOf(checked, existing.compare());
   }
   return {
-    counts: { ...countsOf(input, found, result), batches: answered.batches, answered: answered.rows },
+    counts: {
+      ...countsOf(input, found, result),
+      batches: answered.batches,
+      answered: answered.rows,
+    },
     existing,
     comparison: found.comparison,
     batches: result?.batches ?? [],
