@@ -21,14 +21,14 @@ const MAX_OPENS = 5;
 
 const SCHEMA = `
   CREATE TABLE service (id INTEGER PRIMARY KEY, url TEXT NOT NULL UNIQUE) STRICT;
-  -- A request for links, from the moment before it is sent. 'links' is a JSON array with one text per link (see
-  -- link-text.ts), or NULL once the links are rows of 'link', from 'first_link' on. 'body' is the links of the request, where it
-  -- may be sent again under its key.
+  -- A request for links, from the moment before it is sent. Once its links are rows of 'link', 'first_link' is the first of them.
   CREATE TABLE batch (
     id INTEGER PRIMARY KEY, service INTEGER NOT NULL REFERENCES service, state TEXT NOT NULL, sent_at TEXT NOT NULL,
-    idempotency_key TEXT, job TEXT, error TEXT, size INTEGER NOT NULL, links TEXT, first_link INTEGER, domain TEXT, body TEXT,
-    results TEXT
+    idempotency_key TEXT, job TEXT, error TEXT, size INTEGER NOT NULL, first_link INTEGER, domain TEXT, results TEXT
   ) STRICT;
+  -- What a request holds: in 'links' a JSON array with one text per link (see link-text.ts), and in 'body' its links as they are sent,
+  -- where it may be sent again under its key. Apart from 'batch', whose rows are written again at each step.
+  CREATE TABLE request (batch INTEGER PRIMARY KEY REFERENCES batch, links TEXT NOT NULL, body TEXT) STRICT;
   -- A link that exists, or may exist: then it has no short_url, and 'batch' is the request that may have created it.
   CREATE TABLE link (
     id INTEGER PRIMARY KEY, service INTEGER NOT NULL REFERENCES service, pair TEXT NOT NULL, content TEXT NOT NULL,

@@ -105,29 +105,27 @@ export class Journal {
   /** Records a request before it is sent. */
   begin(batch: NewBatch): number {
     const { links, size, sentAt, idempotencyKey = null, domain = null, body = null } = batch;
-    return this.write(() =>
-      Number(
-        this.#prepare(
-          `INSERT INTO batch (service, state, sent_at, idempotency_key, size, links, domain, body)
-           VALUES (?, 'sent', ?, ?, ?, ?, ?, ?)`,
-        ).run(this.service, sentAt, idempotencyKey, size, links, domain, body).lastInsertRowid,
-      ),
-    );
+    return this.write(() => {
+      const { lastInsertRowid } = this.#prepare(
+        `INSERT INTO batch (service, state, sent_at, idempotency_key, size, domain)
+         VALUES (?, 'sent', ?, ?, ?, ?)`,
+      ).run(this.service, sentAt, idempotencyKey, size, domain);
+      const id = Number(lastInsertRowid);
+      this.#prepare('INSERT INTO request (batch, links, body) VALUES (?, ?, ?)').run(id, links, body);
+      return id;
+    });
   }
 
   accepted(id: number, job: string): void {
     this.write(() =>
-      this.#prepare("UPDATE batch SET state = 'accepted', job = ?, body = NULL WHERE id = ?").run(
-        job,
-        id,
-      ),
+      this.#prepare("UPDATE batch SET state = 'accepted', job = ? WHERE id = ?").run(job, id),
     );
   }
 
   completed(id: number, results: PackedResults): void {
     this.write(() =>
       this.#prepare(
-        "UPDATE batch SET state = 'completed', results = ?, body = NULL WHERE id = ?",
+        "UPDATE batch SET state = 'completed', results = ? WHERE id = ?",
       ).run(JSON.stringify(results), id),
     );
   }
@@ -145,7 +143,7 @@ export class Journal {
 
   /** Nothing was created by a request of this run. */
   removed(id: number): void {
-    this.write(() => this.#prepare('DELETE FROM batch WHERE id = ?').run(id));
+    this.write(() => this.#forgetBatch(id));
   }
 
   /** Forgets an open batch, so that its rows are new again. */
@@ -153,7 +151,7 @@ export class Journal {
     this.write(() => {
       const range = [firstLink, firstLink + size] as const;
       this.#prepare('DELETE FROM link WHERE id >= ? AND id < ?').run(...range);
-      this.#prepare('DELETE FROM batch WHERE id = ?').run(id);
+      this.#forgetBatch(id);
     });
   }
 
@@ -166,7 +164,8 @@ export class Journal {
   /** The batches of this service that may have created links, oldest first. Their links are in the table `link`. */
   openBatches(): OpenBatch[] {
     const rows = this.#prepare(
-      'SELECT * FROM batch WHERE service = ? AND first_link IS NOT NULL ORDER BY id',
+      `SELECT batch.*, request.body FROM batch JOIN request ON request.batch = batch.id
+       WHERE service = ? AND first_link IS NOT NULL ORDER BY id`,
     ).all(this.service);
     return rows.map((row) => ({
       id: Number(row['id']),
@@ -203,7 +202,7 @@ export class Journal {
         else if (result.status === 'unknown') update.run(null, null, result.error, id);
         else remove.run(id);
       }
-      this.#prepare('DELETE FROM batch WHERE id = ?').run(batch.id);
+      this.#forgetBatch(batch.id);
     });
   }
 
@@ -213,15 +212,17 @@ export class Journal {
    */
   unpackBatches(): void {
     this.write(() => {
-      const packed = this.#prepare(
-        'SELECT id, service, state, links, results FROM batch WHERE first_link IS NULL ORDER BY id',
-      ).all();
+      const next = this.#prepare(
+        `SELECT id, service, state, links, results FROM batch JOIN request ON request.batch = batch.id
+         WHERE first_link IS NULL ORDER BY id LIMIT 1`,
+      );
       const insert = this.#prepare(
         `INSERT INTO link (service, batch, content, pair, code, short_url, error)
          SELECT ?, ?, substr(value ->> 0, 1, 7), substr(value ->> 0, 8), value ->> 1, value ->> 2, value ->> 3
          FROM json_each(?)`,
       );
-      for (const row of packed) {
+      // One at a time: the requests of a large import don't fit into memory together.
+      for (let row = next.get(); row !== undefined; row = next.get()) {
         const id = Number(row['id']);
         const isCompleted = row['state'] === 'completed';
         const links: string[] = JSON.parse(String(row['links']));
@@ -230,12 +231,10 @@ export class Journal {
           : links.map((link) => [link]);
         const firstLink = this.#nextLink();
         insert.run(Number(row['service']), isCompleted ? null : id, JSON.stringify(rows));
-        if (isCompleted) this.#prepare('DELETE FROM batch WHERE id = ?').run(id);
+        if (isCompleted) this.#forgetBatch(id);
         else {
-          this.#prepare('UPDATE batch SET links = NULL, first_link = ? WHERE id = ?').run(
-            firstLink,
-            id,
-          );
+          this.#prepare('UPDATE batch SET first_link = ? WHERE id = ?').run(firstLink, id);
+          this.#prepare("UPDATE request SET links = '[]' WHERE batch = ?").run(id);
         }
       }
     });
@@ -280,6 +279,11 @@ export class Journal {
 
   close(): void {
     this.#dispose();
+  }
+
+  #forgetBatch(id: number): void {
+    this.#prepare('DELETE FROM request WHERE batch = ?').run(id);
+    this.#prepare('DELETE FROM batch WHERE id = ?').run(id);
   }
 
   #nextLink(): number {
