@@ -10,6 +10,8 @@ export interface KilledImport {
   /** The latest moment of a kill, in milliseconds after the start of the program or of the sending. */
   latestMs: number;
   random: () => number;
+  /** More of the program's environment. */
+  env?: Record<string, string> | undefined;
   /** Called between two runs. */
   afterKill: () => Promise<void>;
 }
@@ -41,7 +43,7 @@ export async function importUntilDone(input: KilledImport): Promise<number> {
         if (String(text).includes('to create')) killAfter(random() * latestMs);
       });
     };
-    const run = await world.cli(key, args, { onStart });
+    const run = await world.cli(key, args, { onStart, env: input.env });
     clearTimeout(timer);
     if (run.signal === 'SIGKILL' && !isLast) {
       kills += 1;

@@ -1,8 +1,10 @@
 import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { World } from '../world.ts';
 import { ChangingFile } from './changing-file.ts';
 import { checkImport } from './check-import.ts';
 import { importUntilDone } from './import-until-done.ts';
+import { PowerCut } from './power-cut.ts';
 
 export interface KillOptions {
   kills: number;
@@ -10,6 +12,8 @@ export interface KillOptions {
   idempotency: boolean;
   /** @default 30_000 */
   rows?: number | undefined;
+  /** Each kill also drops everything that was not synced to the disk. Needs Linux and a C compiler. @default false */
+  powerCuts?: boolean | undefined;
   /** Called after each file. */
   onFile?: ((report: KillReport) => void) | undefined;
 }
@@ -38,7 +42,7 @@ const LATEST_KILL_MS = 1_500;
  * edited, or is sorted. Whatever happens, no row may be created twice, and none may be called what it is not.
  */
 export async function runKills(options: KillOptions): Promise<KillReport> {
-  const { kills, idempotency, rows = 30_000, onFile } = options;
+  const { kills, idempotency, rows = 30_000, powerCuts = false, onFile } = options;
   const policy = idempotency ? ['--idempotency'] : ['--on-unknown', 'skip'];
   await using world = await World.create();
   const { key } = await world.caller('custom');
@@ -50,10 +54,14 @@ export async function runKills(options: KillOptions): Promise<KillReport> {
     unknown: 0,
     unknownButCreated: 0,
   };
-  const path = world.path('links.csv');
+  const disk = powerCuts ? await PowerCut.create(world.folder) : undefined;
+  const path = disk === undefined ? world.path('links.csv') : join(disk.folder, 'links.csv');
+  // The input is the user's own, and was written long before.
+  const safe = ['links.csv'];
   while (report.kills < kills) {
     const file = new ChangingFile(path, { name: String(report.files), rows, random: Math.random });
     await file.write();
+    await disk?.forget(safe);
     report.kills += await importUntilDone({
       world,
       key,
@@ -61,7 +69,11 @@ export async function runKills(options: KillOptions): Promise<KillReport> {
       kills: kills - report.kills,
       latestMs: LATEST_KILL_MS,
       random: Math.random,
-      afterKill: () => file.change(),
+      env: disk?.environment,
+      afterKill: async () => {
+        await disk?.cut(safe);
+        await file.change();
+      },
     });
     const fates = await checkImport(world.database, `${path}.results.csv`, file.targets);
     await rm(`${path}.shortlink-journal`);
