@@ -4,7 +4,10 @@
 export function parseCsv(text: string, delimiter: ',' | ';' = ','): string[][] {
   const rows: string[][] = [];
   let row: string[] = [];
-  const cell = new RegExp(`("(?:[^"]|"")*"|[^${delimiter}\\r\\n]*)(${delimiter}|\\r\\n|\\n|\\r|$)`, 'y');
+  const cell = new RegExp(
+    `("(?:[^"]|"")*"|[^${delimiter}\\r\\n]*)(${delimiter}|\\r\\n|\\n|\\r|$)`,
+    'y',
+  );
   const source = text.startsWith('\ufeff') ? text.slice(1) : text;
   while (cell.lastIndex < source.length) {
     const at = cell.lastIndex;

@@ -21,7 +21,9 @@ export class PowerCut {
 
   /** Compiles the library that watches what a program syncs. Needs a C compiler, and Linux. */
   static async create(at: string): Promise<PowerCut> {
-    const [folder, mirror, library] = ['disk', 'synced', 'power-cut.so'].map((name) => join(at, name));
+    const [folder, mirror, library] = ['disk', 'synced', 'power-cut.so'].map((name) =>
+      join(at, name),
+    );
     if (folder === undefined || mirror === undefined || library === undefined) throw new Error();
     await Promise.all([mkdir(folder), mkdir(mirror)]);
     await promisify(execFile)('cc', ['-shared', '-fPIC', '-O2', '-o', library, SOURCE, '-ldl']);

@@ -111,7 +111,11 @@ export class Journal {
          VALUES (?, 'sent', ?, ?, ?, ?)`,
       ).run(this.service, sentAt, idempotencyKey, size, domain);
       const id = Number(lastInsertRowid);
-      this.#prepare('INSERT INTO request (batch, links, body) VALUES (?, ?, ?)').run(id, links, body);
+      this.#prepare('INSERT INTO request (batch, links, body) VALUES (?, ?, ?)').run(
+        id,
+        links,
+        body,
+      );
       return id;
     });
   }
@@ -124,9 +128,10 @@ export class Journal {
 
   completed(id: number, results: PackedResults): void {
     this.write(() =>
-      this.#prepare(
-        "UPDATE batch SET state = 'completed', results = ? WHERE id = ?",
-      ).run(JSON.stringify(results), id),
+      this.#prepare("UPDATE batch SET state = 'completed', results = ? WHERE id = ?").run(
+        JSON.stringify(results),
+        id,
+      ),
     );
   }
 
