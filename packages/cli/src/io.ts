@@ -75,7 +75,11 @@ export function processIo(): Io {
  * the process at once, since whatever it still did could not be seen; but not work that can be told to stop, which meets the same
  * error where it writes.
  */
-function followErrors(stream: Writable, onBroken: () => void, isHeeded: () => boolean): void {
+export function followErrors(
+  stream: Writable,
+  onBroken: () => void,
+  isHeeded: () => boolean,
+): void {
   let isBroken = false;
   stream.on('error', (error) => {
     if (!isClosedPipe(error) && !isHeeded() && !isBroken) {

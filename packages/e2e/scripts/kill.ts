@@ -1,15 +1,18 @@
 /**
- * Kills imports of 30,000 rows at random moments, half of them with idempotency, and checks the fate of every row against the
- * server's database: `pnpm --filter @shortlink/e2e kill [kills]`.
+ * Kills imports of growing, edited and sorted files at random moments, half of them with idempotency, and checks the outcome of every
+ * row against the server's database: `pnpm --filter @shortlink/e2e kill [kills] [--power-cuts]`. With `--power-cuts` each kill also drops
+ * what was not synced to the disk.
  */
 import { runKills } from '../src/kill/run-kills.ts';
 
-const [kills = '200'] = process.argv.slice(2);
+const powerCuts = process.argv.includes('--power-cuts');
+const [kills = '200'] = process.argv.slice(2).filter((word) => !word.startsWith('--'));
 for (const idempotency of [true, false]) {
   console.log(idempotency ? 'with --idempotency' : 'without');
   await runKills({
     kills: Number(kills) / 2,
     idempotency,
+    powerCuts,
     onFile: (report) => console.log(report),
   });
 }

@@ -1,10 +1,13 @@
 /**
  * A second, independent CSV reader (RFC 4180, whole text in memory) that the tests compare the CLI's output with.
  */
-export function parseCsv(text: string): string[][] {
+export function parseCsv(text: string, delimiter: ',' | ';' = ','): string[][] {
   const rows: string[][] = [];
   let row: string[] = [];
-  const cell = /("(?:[^"]|"")*"|[^,\r\n]*)(,|\r\n|\n|\r|$)/y;
+  const cell = new RegExp(
+    `("(?:[^"]|"")*"|[^${delimiter}\\r\\n]*)(${delimiter}|\\r\\n|\\n|\\r|$)`,
+    'y',
+  );
   const source = text.startsWith('\ufeff') ? text.slice(1) : text;
   while (cell.lastIndex < source.length) {
     const at = cell.lastIndex;
@@ -12,7 +15,7 @@ export function parseCsv(text: string): string[][] {
     if (!found) throw new Error(`no CSV at character ${at}`);
     const [, raw = '', end] = found;
     row.push(raw.startsWith('"') ? raw.slice(1, -1).replaceAll('""', '"') : raw);
-    if (end !== ',') {
+    if (end !== delimiter) {
       rows.push(row);
       row = [];
     }

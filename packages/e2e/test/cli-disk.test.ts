@@ -45,14 +45,14 @@ async function runWithLimit(kilobytes: number, args: readonly string[], redirect
 }
 
 test.each([
-  ['the results', ARGS, '', 'urls.csv.results.csv'],
-  ['standard output', [...ARGS, '-o', '-'], '> out.csv', 'the output'],
+  ['the results', [...ARGS, '-o', 'out.jsonl'], '', 'out.jsonl'],
+  ['standard output', [...ARGS, '-o', '-', '--output-format', 'jsonl'], '> out', 'the output'],
 ])('a disk that is full for %s: said, and nothing lost', async (_, args, redirection, name) => {
-  const full = await runWithLimit(400, args, redirection);
+  const full = await runWithLimit(1_300, args, redirection);
   expect(full.stderr).toContain(`error: ${name} can't be written: files may not become so large`);
   expect(full.stderr).toMatch(/[\d,]+ of 12,000 rows of urls\.csv are created/);
   expect(full.exitCode).toBe(1);
-  expect(await readdir(world.folder)).not.toContain('urls.csv.results.csv.partial');
+  expect(await readdir(world.folder)).not.toContain('out.jsonl.partial');
 
   const again = await world.cli(key, ARGS);
   expect(again.exitCode, again.stderr).toBe(0);
@@ -60,16 +60,16 @@ test.each([
 });
 
 test('a disk that is full for the journal: no row is sent twice after it', async () => {
-  const full = await runWithLimit(40, [...ARGS, '-o', '-']);
+  const full = await runWithLimit(200, [...ARGS, '-o', '-']);
   expect(full.stderr).toContain(
-    "error: urls.csv.shortlink-journal can't be written: files may not",
+    "error: urls.csv.shortlink-journal can't be written: the disk reports an error",
   );
   expect(full.exitCode).toBe(1);
   // A batch whose answer found no room in the journal is in doubt, and is not sent again.
   const again = await world.cli(key, [...ARGS, '--on-unknown', 'skip', '--json']);
   expect([0, 7]).toContain(again.exitCode);
-  const { created, unknown } = JSON.parse(again.stdout);
-  expect(created + unknown).toBe(ROWS);
+  const { created, existing, unknown } = JSON.parse(again.stdout);
+  expect(created + existing + unknown).toBe(ROWS);
   expect(await linksUsed()).toBe(ROWS);
 });
 

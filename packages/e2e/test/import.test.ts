@@ -78,6 +78,7 @@ describe('a small messy file', () => {
     expect(await linksUsed()).toBe(0);
     const [header, ...rejects] = parseCsv(
       await readFile(world.path('messy.csv.rejects.csv'), 'utf8'),
+      ';',
     );
     expect(header).toEqual(['Long URL', 'Title', 'Labels', 'line', 'reason']);
     expect(rejects.map((row) => row[3])).toEqual(['5', '6', '8', '9', '10']);
@@ -89,7 +90,8 @@ describe('a small messy file', () => {
     const run = await world.cli(key, [...args, '--max-rejects', 'all']);
     expect(run.exitCode, run.stderr).toBe(3);
     expect(await linksUsed()).toBe(3);
-    const [, ...results] = parseCsv(await readFile(world.path('messy.csv.results.csv'), 'utf8'));
+    const text = await readFile(world.path('messy.csv.results.csv'), 'utf8');
+    const [, ...results] = parseCsv(text, ';');
     expect(results.map((row) => row[5])).toEqual([
       'created',
       'rejected',

@@ -6,14 +6,14 @@ import { namedPreset, type PresetForm, recognisePreset } from './presets.ts';
 import { JsonlReader } from './read-jsonl.ts';
 import { URL_LIST_COLUMN } from './read-urls.ts';
 import type { Input } from './spool.ts';
-import type { ImportSettings, Plan } from './types.ts';
+import type { ImportSettings, Plan, ResultLayout } from './types.ts';
 
 /** Characters of the beginning that are looked at; more only where not even the first row ends in them. */
 const HEAD_LENGTH = 256 * 1024;
 const MAX_HEAD_LENGTH = 4 * 1024 * 1024;
 
 /** How to read the input: the plan, and what only the reader needs. */
-export interface Layout {
+export interface Layout extends ResultLayout {
   plan: Plan;
   /** Excel's `sep=` line comes before everything. */
   hasSepLine: boolean;

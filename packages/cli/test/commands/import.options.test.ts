@@ -1,4 +1,4 @@
-import { readFile, stat, writeFile } from 'node:fs/promises';
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { GOOD, scene, urls } from '../import-scene.ts';
@@ -35,16 +35,6 @@ describe('options reach the request', () => {
     expect(bodies()[0].domain_id).toBe('d1');
   });
 
-  test('--from names the export', async () => {
-    const { run, bodies } = await scene(
-      'Short link,Destination URL,Clicks,Created at\nhttps://dub.sh/x,https://example.com/a,1,2026\n',
-    );
-    const result = await run(['--from', 'dub']);
-    expect(result.exitCode, result.stderr).toBe(0);
-    expect(result.stderr).toContain('an export of dub');
-    expect(bodies()[0].links[0].target_url).toBe('https://example.com/a');
-  });
-
   test('--batch-size cuts batches, --concurrency and --rpm are taken', async () => {
     const { run, bodies } = await scene(urls(5), 'urls.txt');
     const result = await run(['--batch-size', '2', '--concurrency', '1', '--rpm', '6000']);
@@ -55,9 +45,12 @@ describe('options reach the request', () => {
   test('--idempotency sends a key', async () => {
     const { run, service } = await scene(urls(1), 'urls.txt');
     await run();
-    expect(service.requests[0]?.headers['idempotency-key']).toBeUndefined();
     await run(['--idempotency', '--restart']);
-    expect(service.requests[1]?.headers['idempotency-key']).toBeTypeOf('string');
+    const sent = service.requests.filter(({ method }) => method === 'POST');
+    expect(sent.map(({ headers }) => typeof headers['idempotency-key'])).toEqual([
+      'undefined',
+      'string',
+    ]);
   });
 });
 
@@ -117,7 +110,6 @@ test.each([
   [['--map', 'target_url'], /looks like target_url="Long URL"/],
   [['--map', 'title=A', '--map', 'title=B'], /title is mapped twice/],
   [['--map', 'title=Nope'], /Nope/],
-  [['--from', 'tinyurll'], /preset/],
   [['--input-format', 'xlsx'], /auto, csv, tsv, jsonl, urls/],
   [['--delimiter', ';;'], /one character/],
   [['--tag-separator', ''], /not be empty/],
@@ -131,6 +123,9 @@ test.each([
   [['--max-wait', 'long'], /90s, 5m, 26h/],
   [['--max-rejects', 'some'], /whole number/],
   [['--on-unknown', 'panic'], /stop, retry, skip/],
+  [['--limit', '0'], /whole number/],
+  [['--in-place', '-o', 'x'], /--in-place and --output exclude each other/],
+  [['--in-place', '--output-format', 'jsonl'], /--in-place and --output-format exclude/],
   [['--journal', '-'], /--journal must be a file/],
   [['-o', 'same', '--rejects', './same'], /--rejects and --output are the same file/],
 ])('%j is a usage error and sends nothing', async (args, words) => {
@@ -146,4 +141,35 @@ test('the input is never overwritten', async () => {
   const result = await run(['-o', input]);
   expect(result.exitCode).toBe(2);
   expect(await readFile(input, 'utf8')).toBe(GOOD);
+});
+
+test('--in-place writes the results into the input, which needs no other memory', async () => {
+  const { run, input, bodies, folder } = await scene(GOOD);
+  const first = await run(['--in-place']);
+  expect(first.exitCode, first.stderr).toBe(0);
+  const filled = await readFile(input, 'utf8');
+  expect(filled).toBe(
+    'url,title,code,short_url,status,error\nhttps://example.com/a,A,c1,https://sho.rt/c1,created,\nhttps://example.com/b,B,c2,https://sho.rt/c2,created,\n',
+  );
+  const again = await run(['--in-place', '--journal', join(folder, 'lost')]);
+  expect(again.stderr).toContain('Already imported: all 2 rows');
+  expect(await readFile(input, 'utf8')).toBe(filled);
+  expect(bodies()).toHaveLength(1);
+});
+
+test('--state-dir holds journal, results and rejects; --known, --limit', async () => {
+  const { run, folder, bodies } = await scene(`${GOOD}nope,C\n`);
+  const state = join(folder, 'state');
+  const args = ['--state-dir', state, '--max-rejects', 'all', '--json'];
+  const first = await run([...args, '--limit', '1']);
+  expect(JSON.parse(first.stdout)).toMatchObject({ created: 1, unsent: 1, rejected: 1 });
+  expect((await readdir(state)).sort()).toEqual([
+    'links.csv.rejects.csv',
+    'links.csv.results.csv',
+    'links.csv.shortlink-journal',
+  ]);
+  const known = join(state, 'links.csv.results.csv');
+  const second = await run(['--journal', join(folder, 'new'), ...args, '--known', known]);
+  expect(JSON.parse(second.stdout)).toMatchObject({ created: 1, existing: 1 });
+  expect(bodies().map(({ links }) => links.length)).toEqual([1, 1]);
 });

@@ -6,8 +6,8 @@ import type { CliOptions } from '../test-io.ts';
 
 describe('what the service says ends the run with its exit code', () => {
   test.each([
-    [401, { error: 'no' }, {}, 4, 'authentication', /auth login/],
-    [403, { error: 'no' }, {}, 4, 'authentication', /shortlinks:write/],
+    [401, { error: 'no' }, {}, 4, 'authentication', /auth login/, undefined],
+    [403, { error: 'no' }, {}, 4, 'authentication', /shortlinks:write/, undefined],
     [
       403,
       { error: '1 of 1', upgrade: true, limit: 'links' },
@@ -15,23 +15,27 @@ describe('what the service says ends the run with its exit code', () => {
       5,
       'plan_limit',
       /shortlink usage/,
+      undefined,
     ],
-    [429, { error: 'slow' }, { 'Retry-After': '7200' }, 6, 'rate_limit', /2 h.*--max-wait/],
-  ])('%i %j', async (status, body, headers, exitCode, reason, words) => {
+    [429, { error: 'slow' }, { 'Retry-After': '7200' }, 6, 'rate_limit', /2 h/, '--max-wait 3h'],
+  ])('%i %j', async (status, body, headers, exitCode, reason, words, flags) => {
     const { run, service, input } = await scene(GOOD);
     service.answer(BATCH, { status, body, headers }, { status, body, headers });
     const plain = await run();
     expect(plain.exitCode).toBe(exitCode);
     expect(plain.stderr).toMatch(words);
-    expect(plain.stderr).toContain(`To go on: shortlink import ${input}`);
+    // Where something must be changed first, the same command would only stop again.
+    const command = `To continue: shortlink import ${input} ${flags}`;
+    expect(plain.stderr.includes(command)).toBe(flags !== undefined);
+    expect(plain.stderr.includes('To continue')).toBe(flags !== undefined);
     const json = await run(['--json']);
     expect(JSON.parse(json.stdout)).toMatchObject({
       exit_code: exitCode,
       unsent: 2,
       files: [{ stopped: { reason } }],
     });
-    const goesOn = await run();
-    expect(goesOn.exitCode, goesOn.stderr).toBe(0);
+    const next = await run();
+    expect(next.exitCode, next.stderr).toBe(0);
   });
 
   test('a lost connection: exit 7, nothing sent twice; --on-unknown skip leaves it, retry sends it', async () => {
@@ -58,12 +62,12 @@ describe('what the service says ends the run with its exit code', () => {
 });
 
 describe('Ctrl-C', () => {
-  /** Presses it when the service has seen this many requests. */
-  const pressAt = (requests: unknown[], ...counts: number[]): CliOptions['onStart'] => {
+  /** Presses it when the service has seen this many batches. */
+  const pressAt = (bodies: () => unknown[], ...counts: number[]): CliOptions['onStart'] => {
     return ({ interrupt }) => {
       const timer = setInterval(() => {
         const [next] = counts;
-        if (next !== undefined && requests.length >= next) {
+        if (next !== undefined && bodies().length >= next) {
           counts.shift();
           interrupt();
         }
@@ -82,26 +86,26 @@ describe('Ctrl-C', () => {
     }));
     const body = { status: 'completed', total: 2, results };
     service.answer(BATCH, { status: 200, body, afterMs: 150 });
-    const stopped = await run(args, { onStart: pressAt(service.requests, 1) });
+    const stopped = await run(args, { onStart: pressAt(bodies, 1) });
     expect(stopped.exitCode, stopped.stderr).toBe(130);
     expect(bodies()).toHaveLength(1);
     expect(stopped.stderr).toContain('Stopping after the batches in flight');
     expect(stopped.stderr).toContain(
-      `To go on: shortlink import ${input} --batch-size 2 --api-key "$SHORTLINK_API_KEY"`,
+      `To continue: shortlink import ${input} --batch-size 2 --api-key "$SHORTLINK_API_KEY"`,
     );
     expect(stopped.stderr).not.toContain(KEY);
     expect(stopped.stderr).toMatch(/created\s+│\s+2 │/);
-    const goesOn = await run(args);
-    expect(goesOn.exitCode, goesOn.stderr).toBe(0);
+    const next = await run(args);
+    expect(next.exitCode, next.stderr).toBe(0);
     expect(bodies()).toHaveLength(2);
     expect(await readFile(`${input}.results.csv`, 'utf8')).toContain('https://sho.rt/k1');
   });
 
   test('twice: it ends at once, and what was in flight is unknown', async () => {
-    const { run, service } = await scene(urls(4), 'urls.txt');
+    const { run, service, bodies } = await scene(urls(4), 'urls.txt');
     service.answer(BATCH, { status: 200, afterMs: 10_000 });
     const stopped = await run(['--batch-size', '2'], {
-      onStart: pressAt(service.requests, 1, 1),
+      onStart: pressAt(bodies, 1, 1),
     });
     expect(stopped.exitCode, stopped.stderr).toBe(130);
     expect(stopped.stderr).toMatch(/unknown\s+│\s+2 │/);

@@ -43,10 +43,20 @@ test('the same command again sends nothing', async () => {
 test('--json prints one object with the documented fields', async () => {
   const { input, run } = await scene(GOOD);
   const result = await run(['--json']);
-  const counts = { rows: 2, created: 2, rejected: 0, failed: 0, unknown: 0, unsent: 0 };
+  const counts = {
+    rows: 2,
+    created: 2,
+    existing: 0,
+    changed: 0,
+    gone: 0,
+    rejected: 0,
+    failed: 0,
+    unknown: 0,
+    unsent: 0,
+  };
   const work = { batches: 1, requests: 1, elapsed_ms: expect.any(Number) };
   expect(JSON.parse(result.stdout)).toEqual({
-    version: 1,
+    version: 2,
     command: 'import',
     exit_code: 0,
     ...counts,
@@ -58,6 +68,14 @@ test('--json prints one object with the documented fields', async () => {
         exit_code: 0,
         ...counts,
         ...work,
+        forecast: {
+          links: 2,
+          left: 0,
+          batch_size: 100,
+          requests: 1,
+          room: null,
+          duration_ms: expect.any(Number),
+        },
         output: `${input}.results.csv`,
         rejects: null,
         journal: `${input}.shortlink-journal`,
@@ -76,7 +94,7 @@ test('from stdin to stdout: results alone on stdout, the summary on stderr', asy
   expect(result.stdout.split('\n')[0]).toBe('url,title,code,short_url,status,error');
   expect(result.stdout.trim().split('\n')).toHaveLength(3);
   const summary = result.stderr.trim().split('\n').at(-1) ?? '';
-  expect(JSON.parse(summary)).toMatchObject({ version: 1, created: 2 });
+  expect(JSON.parse(summary)).toMatchObject({ version: 2, created: 2 });
 });
 
 test('--quiet prints nothing where nothing is wrong', async () => {
@@ -157,6 +175,8 @@ test('control characters of a file never reach the terminal', async () => {
 test('a terminal gets a bar; a pipe gets plain lines', async () => {
   const { run, service } = await scene(urls(150), 'urls.txt');
   const id = '00000000-0000-4000-8000-000000000000';
+  const withoutUsage = { status: 404, body: { error: 'not found' } };
+  service.answer('GET /api/v1/usage', withoutUsage, withoutUsage);
   const result = await run([], {
     env: { TERM: 'xterm-256color' },
     tty: { stderr: true },

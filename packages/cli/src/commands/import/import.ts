@@ -7,7 +7,7 @@ export function declareImport(program: Command, perform: Perform): void {
   const command = program
     .command('import')
     .description(
-      'Create a short link for each row of a file: CSV, TSV, JSON lines or a list of URLs, of any size. The whole file is checked before anything is sent, and the same command goes on where it stopped.',
+      'Create a short link for each row of a file: CSV, TSV, JSON lines or a list of URLs, of any size. The whole file is checked before anything is sent, and the same command, whenever it runs, creates only the links that do not exist yet.',
     )
     .argument('<file...>', 'input files, one after the other; - is standard input');
   addImportOptions(command)
@@ -26,10 +26,10 @@ Examples:
   $ shortlink import links.csv
   $ shortlink import links.csv --dry-run
   $ shortlink import export.csv --map target_url="Long URL" --map tags=Labels
-  $ shortlink import bitly.csv --from bitly --tag moved
+  $ shortlink import links.csv --in-place
   $ cat urls.txt | shortlink import - > results.csv
   $ shortlink import links.csv --rpm 60 --max-wait 26h --json
 
-Exit codes: 0 all rows created, 1 unexpected error, 2 usage or bad input, 3 some rows rejected
+Exit codes: 0 every row has its link, 1 unexpected error, 2 usage or bad input, 3 some rows rejected
 or failed, 4 authentication or permission, 5 plan limit, 6 rate limit longer than --max-wait,
-7 some rows' fate unknown, 130 interrupted.`;
+7 not known whether some links exist, 130 interrupted.`;

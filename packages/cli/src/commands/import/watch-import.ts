@@ -33,8 +33,9 @@ export async function watchImports(
   const onWait = (why: string, waitMs: number) => progress?.onWait(why, waitMs, Date.now());
   return {
     hooks: {
-      onRequest: () => {
-        requests++;
+      onRequest: ({ path }) => {
+        // The look at the usage counts against no quota.
+        if (!path.endsWith('/usage')) requests++;
       },
       onResponse: ({ quota }) => progress?.onQuota(quota, Date.now()),
       onCooldown: ({ waitMs }) => onWait('waiting for the rate limit:', waitMs),
