@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { FakeService } from './fake-service.ts';
-import { CsvReader } from './read-csv.ts';
+import { CsvReader } from './read/read-csv.ts';
 import { runImport } from './run-import.ts';
 import type { ImportEvent, ImportSettings, ImportSummary } from './types.ts';
 

@@ -1,10 +1,11 @@
 import type { ImportDeps } from './deps.ts';
-import type { Layout } from './detect.ts';
 import { Journal } from './journal/journal.ts';
 import { journalIdentity } from './journal-identity.ts';
+import type { RowRules } from './map/row-rules.ts';
+import type { Layout } from './read/layout.ts';
+import type { Input } from './read/open-input.ts';
 import { openResultsSink } from './results-sink.ts';
 import { type SendPassResult, sendPass } from './send-pass.ts';
-import type { Input } from './spool.ts';
 import {
   type Progress,
   type Stopped,
@@ -14,7 +15,6 @@ import {
 } from './stop.ts';
 import type { TextSink } from './text-sink.ts';
 import type { ImportSettings, ImportSummary, RowStatus } from './types.ts';
-import type { RowRules } from './validate.ts';
 import type { Validation } from './validation-pass.ts';
 
 /** Passes that may follow the first one to send again what got no answer: what fails three times is not a blip. */

@@ -1,6 +1,6 @@
-import type { Layout } from './detect.ts';
 import type { JournalIdentity } from './journal/records.ts';
-import type { Input } from './spool.ts';
+import type { Layout } from './read/layout.ts';
+import type { Input } from './read/open-input.ts';
 import type { ImportSettings } from './types.ts';
 
 /** What the journal of an import belongs to. */

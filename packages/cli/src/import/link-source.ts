@@ -1,8 +1,8 @@
 import type { BulkSourceIterator } from '@shortlink/sdk';
+import type { RowRules } from './map/row-rules.ts';
 import { RowLink } from './row-link.ts';
 import type { RowSet } from './row-set.ts';
 import type { Row } from './types.ts';
-import type { RowRules } from './validate.ts';
 
 /** Where the rows that are read go. */
 export interface RowReceiver {

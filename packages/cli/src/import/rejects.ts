@@ -1,4 +1,4 @@
-import { csvCell, csvCells } from './csv-cell.ts';
+import { csvCell, csvCells } from './report/csv-cell.ts';
 import { openFileSink, type TextSink } from './text-sink.ts';
 import type { Row } from './types.ts';
 

@@ -1,5 +1,5 @@
-import { csvCell, csvCells } from './csv-cell.ts';
 import type { Outcome } from './outcome.ts';
+import { csvCell, csvCells } from './report/csv-cell.ts';
 import type { OutputFormat, Row } from './types.ts';
 
 /** Columns that follow the input's own (DESIGN section 4). */

@@ -1,6 +1,6 @@
 import type { BatchLinkInput } from '@shortlink/sdk';
+import type { RowRules } from './map/row-rules.ts';
 import type { Row } from './types.ts';
-import type { RowRules } from './validate.ts';
 
 /**
  * The link of a row that was found valid, for `createMany`. It is made in the request's JSON, and nothing of it is kept until the

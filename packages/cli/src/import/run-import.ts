@@ -1,14 +1,14 @@
 import type { ImportDeps } from './deps.ts';
-import { detectLayout } from './detect.ts';
 import { importRows } from './import-rows.ts';
 import { type Lock, takeLock } from './journal/lock.ts';
+import { createRowRules } from './map/row-rules.ts';
+import { detectLayout } from './read/layout.ts';
+import { openInput } from './read/open-input.ts';
 import { RejectsFile } from './rejects.ts';
 import { keepHeapSmall } from './small-heap.ts';
-import { openInput } from './spool.ts';
 import { stoppedByRejects, stoppedByUser } from './stop.ts';
 import { emptySummary } from './summary.ts';
 import type { ImportSettings, ImportSummary } from './types.ts';
-import { createRowRules } from './validate.ts';
 import { validateInput } from './validation-pass.ts';
 
 export type { ImportDeps } from './deps.ts';

@@ -2,22 +2,21 @@ import { stat } from 'node:fs/promises';
 import type { BatchRecord } from '@shortlink/sdk';
 import { BatchRecorder } from './batch-recorder.ts';
 import type { ImportDeps } from './deps.ts';
-import type { Layout } from './detect.ts';
+import { inputError, systemReason } from './errors.ts';
 import { guardSink } from './guarded-sink.ts';
-import { inputError } from './input-error.ts';
 import type { Journal } from './journal/journal.ts';
 import { holdBack, resumeFrom } from './journal/resume.ts';
 import { JournalFates } from './journal-fates.ts';
 import { LinkSource } from './link-source.ts';
-import { readRows } from './read-rows.ts';
+import type { RowRules } from './map/row-rules.ts';
+import type { Layout } from './read/layout.ts';
+import type { Input } from './read/open-input.ts';
+import { readRows } from './read/read-rows.ts';
 import { createResultsFormat } from './results.ts';
 import { ResultsWriter } from './results-writer.ts';
 import type { RowSet } from './row-set.ts';
-import type { Input } from './spool.ts';
-import { systemReason } from './system-reason.ts';
 import type { TextSink } from './text-sink.ts';
 import type { ImportSettings, RowStatus } from './types.ts';
-import type { RowRules } from './validate.ts';
 
 export interface SendPassInput {
   input: Input;

@@ -1,6 +1,5 @@
 import { type FileHandle, open, rename, rm } from 'node:fs/promises';
-import { inputError } from './input-error.ts';
-import { systemReason, writeError } from './system-reason.ts';
+import { inputError, systemReason, writeError } from './errors.ts';
 
 /** Bytes that are gathered before they are written. */
 const BUFFER_BYTES = 256 * 1024;

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import type { ImportDeps } from './deps.ts';
-import type { Layout } from './detect.ts';
-import { readRows } from './read-rows.ts';
+import type { RowRules } from './map/row-rules.ts';
+import type { Layout } from './read/layout.ts';
+import type { Input } from './read/open-input.ts';
+import { readRows } from './read/read-rows.ts';
 import type { RejectsFile } from './rejects.ts';
 import { RowSet } from './row-set.ts';
-import type { Input } from './spool.ts';
 import type { Reject, Row } from './types.ts';
-import type { RowRules } from './validate.ts';
 
 /** Rejects that are shown at once; all of them are in the rejects file. */
 const FIRST_REJECTS = 10;

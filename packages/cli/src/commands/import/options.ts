@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { PRESETS } from '../../import/presets.ts';
+import { PRESETS } from '../../import/map/presets.ts';
 import {
   INPUT_FORMATS,
   type InputFormat,

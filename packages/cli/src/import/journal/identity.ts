@@ -1,4 +1,4 @@
-import { inputError } from '../input-error.ts';
+import { inputError } from '../errors.ts';
 import type { JournalIdentity } from './records.ts';
 
 const RESTART =

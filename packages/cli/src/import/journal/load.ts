@@ -1,5 +1,5 @@
 import type { FileHandle } from 'node:fs/promises';
-import { inputError } from '../input-error.ts';
+import { inputError } from '../errors.ts';
 import { BatchIndex } from './batch-index.ts';
 import { parseRecord } from './parse-record.ts';
 import { type HeaderRecord, JOURNAL_VERSION } from './records.ts';

@@ -4,8 +4,7 @@ import { hostname } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { kill, pid } from 'node:process';
 import { setTimeout as delay } from 'node:timers/promises';
-import { inputError } from '../input-error.ts';
-import { systemReason } from '../system-reason.ts';
+import { inputError, systemReason } from '../errors.ts';
 
 /** Tries before a run refuses: two that begin in the same instant see each other, and both step back. */
 const TRIES = 4;

@@ -1,7 +1,7 @@
-import { inputError, shown } from './input-error.ts';
-import { type Line, LineSplitter } from './line-splitter.ts';
-import type { RowReader } from './row-reader.ts';
-import type { Row } from './types.ts';
+import { inputError, shown } from '../errors.ts';
+import type { Row } from '../types.ts';
+import { type Line, LineSplitter } from './lines.ts';
+import type { RowReader } from './row.ts';
 
 /** The most different keys one input may have: each becomes a column of the results file. */
 const MAX_COLUMNS = 1000;
@@ -81,4 +81,29 @@ function isObject(value: unknown): value is Record<string, unknown> {
 function toCell(value: unknown): string {
   if (typeof value === 'string') return value;
   return value === null ? '' : JSON.stringify(value);
+}
+
+/** Name of the only column of a URL list. */
+export const URL_LIST_COLUMN = 'target_url';
+
+/** A plain list: one URL a line. */
+export class UrlListReader implements RowReader {
+  readonly #lines: LineSplitter;
+
+  /** @param name name of the file in messages */
+  constructor(name: string) {
+    this.#lines = new LineSplitter(name);
+  }
+
+  push(text: string): Row[] {
+    return this.#lines.push(text).map(toUrlRow);
+  }
+
+  end(): Row[] {
+    return this.#lines.end().map(toUrlRow);
+  }
+}
+
+function toUrlRow({ line, text }: Line): Row {
+  return { line, cells: [text.trim()] };
 }

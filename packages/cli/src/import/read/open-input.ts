@@ -3,8 +3,7 @@ import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { inputError } from './input-error.ts';
-import { systemReason } from './system-reason.ts';
+import { inputError, systemReason } from '../errors.ts';
 
 /** An input that can be read as often as needed. */
 export interface Input {

@@ -1,5 +1,7 @@
-import { inputError } from './input-error.ts';
-import { MAX_ROW_LENGTH } from './read-csv.ts';
+import { inputError } from '../errors.ts';
+
+/** The longest row, in characters. Without it a quote that never closes would read the rest of the file into memory. */
+export const MAX_ROW_LENGTH = 16 * 1024 * 1024;
 
 export interface Line {
   /** From 1. */
@@ -45,4 +47,25 @@ export class LineSplitter {
     }
     return lines;
   }
+}
+
+const LINE_BREAK = /\r\n|\r|\n/g;
+
+/** Counts lines in text that comes in pieces. A line ends with LF, CRLF or CR; a CRLF may be cut in two. */
+export class LineCounter {
+  /** The line, from 1, that the text after everything added so far is on. */
+  line = 1;
+  #endedWithCr = false;
+
+  add(text: string): void {
+    if (text === '') return;
+    this.line += countLineBreaks(text);
+    if (this.#endedWithCr && text.startsWith('\n')) this.line -= 1;
+    this.#endedWithCr = text.endsWith('\r');
+  }
+}
+
+/** Line breaks inside one piece of text. */
+export function countLineBreaks(text: string): number {
+  return text.match(LINE_BREAK)?.length ?? 0;
 }

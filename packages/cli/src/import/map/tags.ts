@@ -1,4 +1,4 @@
-import { trimmed } from './trimmed.ts';
+import { trimmed } from './text.ts';
 
 const COMMA = 44;
 const SEMICOLON = 59;

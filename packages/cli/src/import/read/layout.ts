@@ -1,12 +1,11 @@
+import { inputError } from '../errors.ts';
+import { mapColumns } from '../map/map-columns.ts';
+import { namedPreset, type PresetForm, recognisePreset } from '../map/presets.ts';
+import type { ImportSettings, Plan } from '../types.ts';
 import { decodeFile } from './decode.ts';
 import { detectFormat, looksLikeUrl, sampleRows } from './detect-format.ts';
-import { inputError } from './input-error.ts';
-import { mapColumns } from './map-columns.ts';
-import { namedPreset, type PresetForm, recognisePreset } from './presets.ts';
-import { JsonlReader } from './read-jsonl.ts';
-import { URL_LIST_COLUMN } from './read-urls.ts';
-import type { Input } from './spool.ts';
-import type { ImportSettings, Plan } from './types.ts';
+import type { Input } from './open-input.ts';
+import { JsonlReader, URL_LIST_COLUMN } from './read-lines.ts';
 
 /** Characters of the beginning that are looked at; more only where not even the first row ends in them. */
 const HEAD_LENGTH = 256 * 1024;

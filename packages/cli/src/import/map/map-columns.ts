@@ -1,8 +1,7 @@
-import { ALIASES, columnKey, listColumns } from './column-names.ts';
-import { inputError } from './input-error.ts';
-import { nearest } from './nearest.ts';
+import { inputError } from '../errors.ts';
+import { LINK_FIELDS, type LinkField, type Plan } from '../types.ts';
+import { ALIASES, columnKey, listColumns, nearest } from './column-names.ts';
 import type { PresetForm } from './presets.ts';
-import { LINK_FIELDS, type LinkField, type Plan } from './types.ts';
 
 export interface MapColumnsInput {
   /** Name of the file in messages. */

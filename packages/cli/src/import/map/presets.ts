@@ -1,7 +1,6 @@
-import { columnKey, listColumns } from './column-names.ts';
-import { inputError } from './input-error.ts';
-import { nearest } from './nearest.ts';
-import type { LinkField } from './types.ts';
+import { inputError } from '../errors.ts';
+import type { LinkField } from '../types.ts';
+import { columnKey, listColumns, nearest } from './column-names.ts';
 
 /** The columns of one export of another service. Names are keys of `columnKey`. */
 export interface PresetForm {

@@ -1,8 +1,7 @@
-import { inputError, shown } from './input-error.ts';
-import { countLineBreaks } from './line-counter.ts';
-import { PlainRow } from './plain-row.ts';
-import type { RowReader } from './row-reader.ts';
-import type { Row } from './types.ts';
+import { inputError, shown } from '../errors.ts';
+import type { Row } from '../types.ts';
+import { countLineBreaks, MAX_ROW_LENGTH } from './lines.ts';
+import { PlainRow, type RowReader } from './row.ts';
 
 const LF = 10;
 const CR = 13;
@@ -10,9 +9,6 @@ const TAB = 9;
 const SPACE = 32;
 const QUOTE = 34;
 const FIRST_NON_ASCII = 128;
-
-/** The longest row, in characters. Without it a quote that never closes would read the rest of the file into memory. */
-export const MAX_ROW_LENGTH = 16 * 1024 * 1024;
 
 export interface CsvReaderOptions {
   /** One character. */

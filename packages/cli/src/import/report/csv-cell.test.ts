@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { CsvReader } from '../read/read-csv.ts';
 import { csvCell, csvCells, dropFormulaGuard } from './csv-cell.ts';
-import { CsvReader } from './read-csv.ts';
 
 test.each([
   ['plain', 'plain'],

@@ -6,14 +6,13 @@ import {
   MAX_TITLE_LENGTH,
   REDIRECT_TYPES,
 } from '@shortlink/sdk';
-import { dropFormulaGuard } from './csv-cell.ts';
-import type { Layout } from './detect.ts';
-import { shown } from './input-error.ts';
+import { shown } from '../errors.ts';
+import type { Layout } from '../read/layout.ts';
+import { dropFormulaGuard } from '../report/csv-cell.ts';
+import type { ImportSettings, Row } from '../types.ts';
 import { splitTags } from './tags.ts';
 import { targetProblem } from './target-url.ts';
-import { characterCount, isLongerThan } from './text-length.ts';
-import { trimmed } from './trimmed.ts';
-import type { ImportSettings, Row } from './types.ts';
+import { characterCount, isLongerThan, trimmed } from './text.ts';
 
 /** What the input's rows mean, and which of them can be sent. */
 export interface RowRules {

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { detectLayout } from './detect.ts';
-import type { ImportSettings } from './types.ts';
+import type { ImportSettings } from '../types.ts';
+import { detectLayout } from './layout.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'shortlink-detect-'));
 afterAll(() => rmSync(directory, { recursive: true }));

@@ -1,5 +1,5 @@
-import { shown } from './input-error.ts';
-import { characterCount, isLongerThan } from './text-length.ts';
+import { shown } from '../errors.ts';
+import { characterCount, isLongerThan } from './text.ts';
 
 /**
  * Scheme and authority, as every URL parser reads them. A backslash before the path names two hosts at once: browsers

@@ -3,8 +3,9 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { CsvReader, MAX_ROW_LENGTH } from './read-csv.ts';
-import type { Row } from './types.ts';
+import type { Row } from '../types.ts';
+import { MAX_ROW_LENGTH } from './lines.ts';
+import { CsvReader } from './read-csv.ts';
 
 function read(pieces: readonly string[], delimiter = ','): Row[] {
   const reader = new CsvReader({ delimiter, name: 'x.csv' });

@@ -1,7 +1,7 @@
 import { extname } from 'node:path';
-import { inputError } from './input-error.ts';
+import { inputError } from '../errors.ts';
+import type { ImportSettings, Plan, Row } from '../types.ts';
 import { CsvReader } from './read-csv.ts';
-import type { ImportSettings, Plan, Row } from './types.ts';
 
 /** Delimiters that are looked for, in the order that wins a draw. */
 const DELIMITERS = [',', ';', '\t', '|'] as const;

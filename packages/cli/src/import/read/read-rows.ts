@@ -1,11 +1,10 @@
+import type { Row } from '../types.ts';
 import { decodeFile } from './decode.ts';
-import type { Layout } from './detect.ts';
+import type { Layout } from './layout.ts';
+import type { Input } from './open-input.ts';
 import { CsvReader } from './read-csv.ts';
-import { JsonlReader } from './read-jsonl.ts';
-import { UrlListReader } from './read-urls.ts';
-import type { RowReader } from './row-reader.ts';
-import type { Input } from './spool.ts';
-import type { Row } from './types.ts';
+import { JsonlReader, UrlListReader } from './read-lines.ts';
+import type { RowReader } from './row.ts';
 
 /**
  * All rows of the input below its header, in arrays of those that one read completes: a promise for every row would
