@@ -18,7 +18,7 @@ const cliRules = createRowRules(
       mapping: Object.fromEntries(LINK_FIELDS.map((field, index) => [field, index])),
     },
     tagSeparator: undefined,
-    isRejectsFile: false,
+    isOwnFile: false,
   },
   { tags: undefined, redirect_type: undefined },
 );

@@ -7,7 +7,7 @@ export function declareImport(program: Command, perform: Perform): void {
   const command = program
     .command('import')
     .description(
-      'Create a short link for each row of a file: CSV, TSV, JSON lines or a list of URLs, of any size. The whole file is checked before anything is sent, and the same command goes on where it stopped.',
+      'Create a short link for each row of a file: CSV, TSV, JSON lines, a list of URLs (also gzipped) of any size, or an .xlsx workbook. The whole file is checked before anything is sent, and the same command goes on where it stopped.',
     )
     .argument('<file...>', 'input files, one after the other; - is standard input');
   addImportOptions(command)
@@ -26,7 +26,7 @@ Examples:
   $ shortlink import links.csv
   $ shortlink import links.csv --dry-run
   $ shortlink import export.csv --map target_url="Long URL" --map tags=Labels
-  $ shortlink import bitly.csv --from bitly --tag moved
+  $ shortlink import bitly.csv --tag moved
   $ cat urls.txt | shortlink import - > results.csv
   $ shortlink import links.csv --rpm 60 --max-wait 26h --json
 

@@ -1,5 +1,4 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { PRESETS } from '../../import/map/presets.ts';
 import {
   INPUT_FORMATS,
   type InputFormat,
@@ -29,11 +28,12 @@ type FieldMap = Partial<Record<LinkField, string>>;
 /** Options of `shortlink import` as commander hands them over. */
 export interface ImportOptions {
   map?: FieldMap | undefined;
-  from?: string | undefined;
   inputFormat: InputFormat;
   delimiter?: string | undefined;
   tagSeparator?: string | undefined;
   encoding?: string | undefined;
+  sheet?: string | undefined;
+  skipLines?: number | undefined;
   output?: string | undefined;
   outputFormat?: OutputFormat | undefined;
   rejects?: string | undefined;
@@ -57,14 +57,8 @@ export function addImportOptions(command: Command): Command {
     .optionsGroup('Input:')
     .option(
       '--map <field=column>',
-      `fill a field (${LINK_FIELDS.join(', ')}) from a column; may be given several times`,
+      `fill a field (${LINK_FIELDS.join(', ')}) from a column; title= leaves a field out; may be given several times`,
       parseMap,
-    )
-    .addOption(
-      new Option('--from <service>', 'columns of another service’s export')
-        .choices(PRESETS)
-        // The import checks the name itself: it also takes shortio for short.io, and suggests the nearest.
-        .argParser((name) => name),
     )
     .addOption(
       new Option('--input-format <format>', 'format of the input')
@@ -85,6 +79,12 @@ export function addImportOptions(command: Command): Command {
       '--encoding <name>',
       'such as windows-1252 (default: UTF-8, or UTF-16 by its BOM)',
       parseEncoding,
+    )
+    .option('--sheet <name>', 'sheet of an .xlsx workbook (default: the first one)')
+    .option(
+      '--skip-lines <n>',
+      'lines above the header that are left out',
+      parseCount(0, 1_000_000),
     )
     .optionsGroup('Links:')
     .option('--tag <tag>', 'tag of rows that have none; may be given several times', collect)
@@ -157,11 +157,14 @@ function parseMap(value: string, previous: FieldMap | undefined): FieldMap {
   const name = value.slice(0, Math.max(at, 0)).trim();
   const column = value.slice(at + 1).trim();
   const field = LINK_FIELDS.find((known) => known === name);
-  if (at < 0 || column === '') {
+  if (at < 0) {
     throw new InvalidArgumentError('A mapping looks like target_url="Long URL".');
   }
   if (field === undefined) {
     throw new InvalidArgumentError(`There is no field ${name}. Fields: ${LINK_FIELDS.join(', ')}.`);
+  }
+  if (column === '' && field === 'target_url') {
+    throw new InvalidArgumentError('The target URL can’t be left out.');
   }
   if (previous?.[field] !== undefined) {
     throw new InvalidArgumentError(`${field} is mapped twice.`);

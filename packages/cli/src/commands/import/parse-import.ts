@@ -43,11 +43,12 @@ function fileSettings(file: string, options: ImportOptions): FileSettings {
   return {
     file,
     map: options.map ?? {},
-    from: options.from,
     inputFormat: options.inputFormat,
     delimiter: options.delimiter,
     tagSeparator: options.tagSeparator,
     encoding: options.encoding,
+    sheet: options.sheet,
+    skipLines: options.skipLines,
     output,
     outputFormat: format,
     rejects: options.rejects ?? `${base}.rejects.csv`,

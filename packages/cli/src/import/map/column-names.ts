@@ -39,6 +39,22 @@ export const ALIASES: Readonly<Record<LinkField, readonly string[]>> = {
   redirect_type: ['redirecttype', 'redirectcode', 'redirectstatus'],
 };
 
+/** Columns that hold the short link itself: a file that has one lists links that exist at some service. */
+const SHORT_LINK_COLUMNS: ReadonlySet<string> = new Set([
+  'shorturl',
+  'shortlink',
+  'shortcode',
+  'bitlink',
+  'slashtag',
+  'keyword',
+  'idstring',
+]);
+
+/** Whether the header is that of an export of another service. */
+export function isForeignExport(columns: readonly string[]): boolean {
+  return columns.some((name) => SHORT_LINK_COLUMNS.has(columnKey(name)));
+}
+
 /** The columns there are, for messages: `"URL", "Title" and 3 more`. */
 export function listColumns(columns: readonly string[]): string {
   const MAX_LISTED = 20;

@@ -8,7 +8,7 @@ import { targetProblem } from './target-url.ts';
 
 const FIELDS: readonly LinkField[] = ['target_url', 'title', 'tags', 'domain_id', 'redirect_type'];
 
-function check(cells: string[], options: { isRejectsFile?: boolean } = {}) {
+function check(cells: string[], options: { isOwnFile?: boolean } = {}) {
   const layout: Parameters<typeof createRowRules>[0] = {
     plan: {
       format: 'csv',
@@ -16,11 +16,11 @@ function check(cells: string[], options: { isRejectsFile?: boolean } = {}) {
       delimiter: ',',
       columns: [...FIELDS],
       hasHeader: true,
-      preset: undefined,
+      notes: [],
       mapping: Object.fromEntries(FIELDS.map((field, index) => [field, index])),
     },
     tagSeparator: undefined,
-    isRejectsFile: options.isRejectsFile === true,
+    isOwnFile: options.isOwnFile === true,
   };
   const row: Row = { line: 2, cells };
   const rules = createRowRules(layout, {});
@@ -115,8 +115,8 @@ describe('the other fields', () => {
 
   test('only in a rejects file is the guard of a formula taken off', () => {
     expect(check([URL, "'=1+1"])).toMatchObject({ title: "'=1+1" });
-    expect(check([URL, "'=1+1"], { isRejectsFile: true })).toMatchObject({ title: '=1+1' });
-    expect(check([URL, "'tis"], { isRejectsFile: true })).toMatchObject({ title: "'tis" });
+    expect(check([URL, "'=1+1"], { isOwnFile: true })).toMatchObject({ title: '=1+1' });
+    expect(check([URL, "'tis"], { isOwnFile: true })).toMatchObject({ title: "'tis" });
   });
 });
 

@@ -26,15 +26,15 @@ export interface RowRules {
 
 /** The service's rules (DESIGN section 2), since there one bad entry refuses a whole batch. */
 export function createRowRules(
-  layout: Pick<Layout, 'plan' | 'tagSeparator' | 'isRejectsFile'>,
+  layout: Pick<Layout, 'plan' | 'tagSeparator' | 'isOwnFile'>,
   defaults: Pick<ImportSettings['defaults'], 'tags' | 'redirect_type'>,
 ): RowRules {
   const { columns, mapping, hasHeader } = layout.plan;
-  const { tagSeparator, isRejectsFile } = layout;
+  const { tagSeparator, isOwnFile } = layout;
   const defaultTags = defaults.tags !== undefined && defaults.tags.length > 0 && defaults.tags;
   const clean = (cell: string | undefined): string => {
     const text = trimmed(cell ?? '');
-    return isRejectsFile ? dropFormulaGuard(text) : text;
+    return isOwnFile ? dropFormulaGuard(text) : text;
   };
   const read = (cells: readonly string[], index: number | undefined): string =>
     index === undefined ? '' : clean(cells[index]);
@@ -98,8 +98,12 @@ function redirectProblem(text: string): string | undefined {
   return `redirect_type ${shown(text)} is not one of ${REDIRECT_TYPES.join(', ')}`;
 }
 
-/** Cells beyond the last column, other than the empty ones that spreadsheets add. */
+/**
+ * Cells beyond the last column, other than the empty ones that spreadsheets add. A table of one column gets none of those: there
+ * the URL itself ends with a delimiter.
+ */
 function hasSurplus(cells: readonly string[], width: number): boolean {
+  if (width === 1) return cells.length > 1;
   for (let index = width; index < cells.length; index += 1) {
     if (cells[index] !== '') return true;
   }

@@ -2,8 +2,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import type { ImportSettings } from '../types.ts';
+import type { ImportSettings, Row } from '../types.ts';
 import { detectLayout } from './layout.ts';
+import { readRows } from './read-rows.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'shortlink-detect-'));
 afterAll(() => rmSync(directory, { recursive: true }));
@@ -15,7 +16,6 @@ async function detect(content: string | Uint8Array, options: Options = {}, name 
   writeFileSync(path, content);
   const settings: Parameters<typeof detectLayout>[1] = {
     map: {},
-    from: undefined,
     inputFormat: 'auto',
     delimiter: undefined,
     tagSeparator: undefined,
@@ -39,11 +39,12 @@ describe('format and delimiter', () => {
     ['semicolons', 'url;title\nhttps://a.example/?a=1,2;A\nhttps://b.example;B\n', 'csv', ';'],
     ['tabs', 'url\ttitle\nhttps://a.example\tA, B\n', 'tsv', '\t'],
     ['bars', 'url|title\nhttps://a.example|A\n', 'csv', '|'],
-    ['one column', 'url\nhttps://a.example/?x=1,2\n', 'csv', ','],
+    ['one column', 'url\n"https://a.example/?x=1,2"\n', 'csv', ','],
     ['delimiters inside quotes', 'url;title\nhttps://a.example;"a,b,c,d"\n', 'csv', ';'],
     ["Excel's sep line", 'sep=;\r\nurl;title\r\nhttps://a.example;A\r\n', 'csv', ';'],
     ['a URL list', 'https://a.example\nhttps://b.example/?x=1,2\n', 'urls', undefined],
     ['no header', 'https://a.example,A\nhttps://b.example,B\n', 'csv', ','],
+    ['no header, with spaces', 'https://a.example/x,A B\nhttps://b.example,C D\n', 'csv', ','],
     ['JSON lines', '{"url":"https://a.example"}\n', 'jsonl', undefined],
   ])('%s', async (_, content, format, delimiter) => {
     const { plan } = await detect(content);
@@ -68,11 +69,184 @@ describe('format and delimiter', () => {
   test.each([
     ['an empty file', '', 'x is empty'],
     ['blank lines alone', '\n \n', 'x is empty'],
-    ['a spreadsheet', 'PK\u0003\u0004rest', 'spreadsheet'],
+    ['a page', '<!DOCTYPE html>\n<title>Log in</title>', 'HTML'],
+    ['empty cells alone', ',,\n,,\n', 'all of its cells are empty'],
     ['UTF-16 without a BOM', Buffer.from('url\nhttps://a.example', 'utf16le'), 'NUL characters'],
     ['a JSON array', '[\n {"url":"https://a.example"}]', 'one JSON array'],
   ])('%s is refused with words', async (_, content, message) => {
     await expect(detect(content)).rejects.toThrow(message);
+  });
+});
+
+async function rowsOf(content: string, options: Options = {}, name = 'x'): Promise<Row[]> {
+  const layout = await detect(content, options, name);
+  const rows: Row[] = [];
+  for await (const some of readRows({ path: join(directory, name), name }, layout)) {
+    rows.push(...some.map(({ line, cells }) => ({ line, cells })));
+  }
+  return rows;
+}
+
+describe('a URL is never cut', () => {
+  test.each([
+    ['a comma', 'https://maps.example.com/?q=48.85,2.29'],
+    ['a semicolon', 'https://shop.example.com/;jsessionid=1;x=2'],
+    ['a bar', 'https://fonts.example.com/css?family=A|B'],
+    ['several', 'https://a.example/x,y;z|1,2'],
+    ['a comma at the end', 'https://a.example/x,'],
+  ])('each line of a list holds %s', async (_, url) => {
+    for (const content of [`${url}\n${url}2\n`, `${url}\r\n`, url]) {
+      for (const name of ['x', 'x.txt', 'standard input']) {
+        const layout = await detect(content, {}, name);
+        expect(layout.plan).toMatchObject({ format: 'urls', firstUrl: url });
+      }
+    }
+    expect((await rowsOf(`${url}\n${url}2\n`)).map(({ cells }) => cells)).toEqual([
+      [url],
+      [`${url}2`],
+    ]);
+  });
+
+  test('bad lines of a list are rows of it', async () => {
+    const content = 'https://a.example\nnot a url\nhttps://b.example/?q=1,2\n';
+    expect(await rowsOf(content)).toEqual([
+      { line: 1, cells: ['https://a.example'] },
+      { line: 2, cells: ['not a url'] },
+      { line: 3, cells: ['https://b.example/?q=1,2'] },
+    ]);
+  });
+
+  test.each([
+    ['two URLs in each line', 'https://a.example/x,https://b.example/y\n'],
+    [
+      'URLs with a comma beside a line with spaces',
+      'https://a.example/x,A B\nhttps://b.example/y,C\n',
+    ],
+  ])('%s: refused with the flags that decide', async (_, content) => {
+    await expect(detect(content)).rejects.toMatchObject({
+      message: expect.stringContaining('could be a list of URLs or a table'),
+      hint: expect.stringMatching(/--input-format urls.*--delimiter ","/),
+    });
+    expect((await detect(content, { inputFormat: 'urls' })).plan.format).toBe('urls');
+    expect((await detect(content, { delimiter: ',' })).plan.format).toBe('csv');
+    expect((await detect(content, {}, 'x.csv')).plan.format).toBe('csv');
+  });
+
+  test('the name .csv says table, and the plan tells what that does to a URL', async () => {
+    const { plan } = await detect('https://maps.example.com/?q=48.85,2.29\n', {}, 'x.csv');
+    expect(plan).toMatchObject({ format: 'csv', firstUrl: 'https://maps.example.com/?q=48.85' });
+    expect(plan.notes).toEqual([expect.stringContaining('--input-format urls')]);
+  });
+
+  test('one column without quotes stays one column', async () => {
+    const content = 'Link\nhttps://maps.example.com/?q=48.85,2.29\nhttps://b.example/,\n';
+    for (const name of ['x.csv', 'x']) {
+      expect((await detect(content, {}, name)).plan).toMatchObject({
+        columns: ['Link'],
+        hasHeader: true,
+        firstUrl: 'https://maps.example.com/?q=48.85,2.29',
+      });
+      expect(await rowsOf(content, {}, name)).toEqual([
+        { line: 2, cells: ['https://maps.example.com/?q=48.85,2.29'] },
+        { line: 3, cells: ['https://b.example/,'] },
+      ]);
+    }
+  });
+});
+
+describe('quotes that are not closed', () => {
+  test.each([
+    ['in the header', '"url"x,title\nhttps://a.example,A\n', 'x, line 1: "x" follows'],
+    ['never closed in the header', '"url,title\nhttps://a.example,A\n', 'x, line 1: a quote opens'],
+  ])('%s', async (_, content, message) => {
+    await expect(detect(content)).rejects.toThrow(message);
+  });
+
+  test.each([
+    ['below it', 'url,title\nhttps://a.example,A\nhttps://b.example,"B" b\n', 3],
+    ['behind skipped lines', 'x\n\nurl,title\nhttps://b.example,"B" b\n', 4],
+    ['at the end', 'url,title\nhttps://a.example,"A\nhttps://b.example,B\n', 2],
+  ])('%s: the line is named when the rows are read', async (_, content, line) => {
+    const skipLines = content.startsWith('x') ? 2 : 0;
+    expect((await detect(content, { skipLines })).plan.columns).toEqual(['url', 'title']);
+    await expect(rowsOf(content, { skipLines })).rejects.toThrow(`x, line ${line}: `);
+  });
+});
+
+describe('what comes before the header', () => {
+  test.each(['\n', '\r\n', '\r'])(
+    'skipped lines and a sep line, lines end with %j',
+    async (end) => {
+      const content = ['Report', '', 'sep=;', 'url;title', 'https://a.example;A', ''].join(end);
+      const layout = await detect(content, { skipLines: 2 });
+      expect(layout.plan).toMatchObject({ columns: ['url', 'title'], delimiter: ';' });
+      expect(layout.preamble).toBe(['Report', '', 'sep=;', ''].join(end));
+      expect(await rowsOf(content, { skipLines: 2 })).toEqual([
+        { line: 5, cells: ['https://a.example', 'A'] },
+      ]);
+    },
+  );
+
+  test('lists and JSON lines', async () => {
+    expect(await rowsOf('# my links\nhttps://a.example\n', { skipLines: 1 })).toEqual([
+      { line: 2, cells: ['https://a.example'] },
+    ]);
+    expect(await rowsOf('x\n{"url":"https://a.example"}\n', { skipLines: 1 })).toEqual([
+      { line: 2, cells: ['https://a.example'] },
+    ]);
+  });
+});
+
+describe('how results are to be written', () => {
+  const semicolons = 'url;title\r\nhttps://a.example;Ä\r\n';
+  test.each<[string, string | Uint8Array, object, Options]>([
+    ['plain', 'url,title\n', { delimiter: ',', lineEnd: '\n', bom: false }, {}],
+    ['as Excel writes', `\uFEFF${semicolons}`, { delimiter: ';', lineEnd: '\r\n', bom: true }, {}],
+    [
+      'tabs, CR',
+      'url\ttitle\rhttps://a.example\tA\r',
+      { delimiter: '\t', lineEnd: '\r', bom: false },
+      {},
+    ],
+    ['a list', 'https://a.example\r\n', { delimiter: ',', lineEnd: '\r\n', bom: false }, {}],
+    [
+      'UTF-16',
+      Buffer.from(`\uFEFF${semicolons}`, 'utf16le'),
+      { delimiter: ';', lineEnd: '\r\n', bom: true },
+      {},
+    ],
+    [
+      'another encoding',
+      Buffer.from(semicolons, 'latin1'),
+      { delimiter: ';', lineEnd: '\r\n', bom: true },
+      { encoding: 'windows-1252' },
+    ],
+  ])('%s', async (_, content, dialect, options) => {
+    expect((await detect(content, options)).dialect).toEqual(dialect);
+  });
+
+  test('result columns are known by all four names', async () => {
+    const header = 'url,note,code,short_url,status,error,added';
+    const layout = await detect(`${header}\nhttps://a.example,,x,https://s.example/x,created,,\n`);
+    expect(layout.resultColumns).toEqual({ code: 2, short_url: 3, status: 4, error: 5 });
+    expect(layout).toMatchObject({ isOwnFile: true, plan: { mapping: { target_url: 0 } } });
+    for (const other of [
+      'url,code,short_url',
+      'url,code,short_url,status',
+      'code,url,status,error',
+    ]) {
+      expect(await detect(`${other}\n`)).toMatchObject({ resultColumns: {}, isOwnFile: false });
+    }
+    const twice = 'url,code,short_url,status,error,code\n';
+    expect((await detect(twice)).resultColumns).toEqual({});
+  });
+
+  test('result columns fill no field', async () => {
+    const content =
+      'Adresse,code,short_url,status,error\nhttps://a.example,x,https://s.example/x,created,\n';
+    const { plan } = await detect(content);
+    expect(plan.mapping).toEqual({ target_url: 0 });
+    expect(plan.notes).toHaveLength(1);
   });
 });
 
@@ -143,48 +317,92 @@ describe('--map', () => {
   });
 });
 
-describe("other services' exports", () => {
+describe('a column of URLs whose name is not usual', () => {
+  test('is taken where it is the only one, and the plan says so', async () => {
+    const { plan } = await detect('Adresse,Nom\nhttps://a.example,A\nhttp://b.example,B\n');
+    expect(plan.mapping).toEqual({ target_url: 0 });
+    expect(plan.notes).toEqual([expect.stringContaining('"Adresse"')]);
+    expect((await detect('{"adresse":"https://a.example"}\n')).plan.mapping.target_url).toBe(0);
+  });
+
   test.each([
-    ['dub', 'Short link,Destination URL,Clicks,Created at', 'Destination URL'],
-    ['dub', 'Short link,Destination URL,Clicks,Created at,Tags', 'Destination URL'],
-    ['shlink', 'createdAt,domain,shortCode,shortUrl,longUrl,title,tags,visits', 'longUrl'],
-    ['shlink', 'Long URL,Short code,Title,Tags', 'Long URL'],
-    ['yourls', 'source,target,hits', 'target'],
-    ['yourls', 'keyword,url,title,timestamp,ip,clicks', 'url'],
+    ['two of them', 'A,B\nhttps://a.example,https://b.example\n', 'URLs are in "A", "B"'],
+    ['not in each row', 'A,B\nhttps://a.example,\nn/a,x\n', 'Its columns are "A", "B"'],
+    ['no row', 'A,B\n', 'Its columns are "A", "B"'],
+  ])('is not guessed with %s', async (_, content, hint) => {
+    await expect(detect(content)).rejects.toMatchObject({ hint: expect.stringContaining(hint) });
+  });
+});
+
+test('--map title= leaves the title out', async () => {
+  expect(await mapped('url,title,tags\n', { map: { title: '' } })).toEqual({
+    target_url: 'url',
+    tags: 'tags',
+  });
+});
+
+/** The header of each kind of export that is known. */
+describe("other services' exports", () => {
+  test.each<[string, string, Record<string, string>]>([
+    ['Dub', 'Short link,Destination URL,Clicks,Created at', { target_url: 'Destination URL' }],
     [
-      'short.io',
-      'idString,shortURL,originalPath,originalURL,title,clicks,createdAt',
-      'originalURL',
+      'Dub, all columns',
+      'Short link,Destination URL,Clicks,Created at,Updated at,Tags,Title,Description,Archived',
+      { target_url: 'Destination URL', title: 'Title', tags: 'Tags' },
     ],
-    ['rebrandly', 'Domain,Slashtag,Destination,Title,Clicks', 'Destination'],
-    ['rebrandly', 'id,createdAt,shortUrl,domain,slashtag,destination', 'destination'],
     [
-      'bitly',
+      'Shlink, command line',
+      'createdAt,domain,shortCode,shortUrl,longUrl,title,tags,visits',
+      { target_url: 'longUrl', title: 'title', tags: 'tags' },
+    ],
+    [
+      'Shlink, web',
+      'Long URL,Short code,Title,Tags',
+      { target_url: 'Long URL', title: 'Title', tags: 'Tags' },
+    ],
+    ['YOURLS, tools', 'source,target,hits', { target_url: 'target' }],
+    [
+      'YOURLS, database',
+      'keyword,url,title,timestamp,ip,clicks',
+      { target_url: 'url', title: 'title' },
+    ],
+    [
+      'Short.io',
+      'idString,shortURL,originalPath,originalURL,title,tags,redirectType,DomainId,clicks,createdAt',
+      { target_url: 'originalURL', title: 'title', tags: 'tags' },
+    ],
+    [
+      'Rebrandly',
+      'Domain,Slashtag,Destination,Title,Clicks',
+      { target_url: 'Destination', title: 'Title' },
+    ],
+    [
+      'Rebrandly, API',
+      'id,title,slashtag,destination,createdAt,shortUrl,domainId,domain',
+      { target_url: 'destination', title: 'title' },
+    ],
+    [
+      'Bitly',
       'Link,Custom Link,Date created,Title,Destination URL,Engagements,Status',
-      'Destination URL',
+      { target_url: 'Destination URL', title: 'Title' },
     ],
-    ['bitly', 'Bitlink,Long URL,Title,Tags', 'Long URL'],
-    ['bitly', 'link,long_url,title,created_at,tags', 'long_url'],
-  ])('%s: %s', async (preset, header, target) => {
-    for (const from of [undefined, preset]) {
-      const layout = await detect(`${header}\n`, { from });
-      expect(layout.plan.preset).toBe(preset);
-      expect(layout.plan.columns[layout.plan.mapping.target_url ?? -1]).toBe(target);
-      expect(layout.tagSeparator).toBe(preset === 'shlink' ? '|' : undefined);
-    }
+    [
+      'Bitly, bulk',
+      'Bitlink,Long URL,Title,Tags',
+      { target_url: 'Long URL', title: 'Title', tags: 'Tags' },
+    ],
+    [
+      'Bitly, API',
+      'link,long_url,title,created_at,tags',
+      { target_url: 'long_url', title: 'title', tags: 'tags' },
+    ],
+  ])('%s', async (_, header, mapping) => {
+    expect(await mapped(`${header}\n`)).toEqual(mapping);
   });
 
-  test('the name is checked, and must fit the file', async () => {
-    await expect(detect('url\n', { from: 'bitley' })).rejects.toMatchObject({
-      hint: expect.stringContaining('Did you mean bitly?'),
-    });
-    await expect(detect('a,b\n', { from: 'dub' })).rejects.toThrow('none of the columns');
-    expect((await detect('shortCode,longUrl\n', { from: 'Shlink' })).plan.preset).toBe('shlink');
-  });
-
-  test('--map stands above a preset', async () => {
+  test('--map stands above the usual names', async () => {
     const map = { target_url: 'Link' };
-    expect(await mapped('Link,Destination URL,Engagements\n', { map, from: 'bitly' })).toEqual({
+    expect(await mapped('Link,Destination URL,Engagements\n', { map })).toEqual({
       target_url: 'Link',
     });
   });

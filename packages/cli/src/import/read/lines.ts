@@ -13,11 +13,15 @@ export interface Line {
 export class LineSplitter {
   readonly #name: string;
   #rest = '';
-  #line = 1;
+  #line: number;
 
-  /** @param name name of the file in messages */
-  constructor(name: string) {
+  /**
+   * @param name name of the file in messages
+   * @param firstLine number of the first line that will be pushed
+   */
+  constructor(name: string, firstLine = 1) {
     this.#name = name;
+    this.#line = firstLine;
   }
 
   push(text: string): Line[] {

@@ -21,10 +21,11 @@ export class JsonlReader implements RowReader {
   /**
    * @param name name of the file in messages
    * @param columns keys that are known already; new ones are added to it
+   * @param firstLine number of the first line that will be pushed
    */
-  constructor(name: string, columns: string[] = []) {
+  constructor(name: string, columns: string[] = [], firstLine = 1) {
     this.#name = name;
-    this.#lines = new LineSplitter(name);
+    this.#lines = new LineSplitter(name, firstLine);
     this.columns = columns;
     this.#indexes = new Map(columns.map((key, index) => [key, index]));
   }
@@ -90,9 +91,12 @@ export const URL_LIST_COLUMN = 'target_url';
 export class UrlListReader implements RowReader {
   readonly #lines: LineSplitter;
 
-  /** @param name name of the file in messages */
-  constructor(name: string) {
-    this.#lines = new LineSplitter(name);
+  /**
+   * @param name name of the file in messages
+   * @param firstLine number of the first line that will be pushed
+   */
+  constructor(name: string, firstLine = 1) {
+    this.#lines = new LineSplitter(name, firstLine);
   }
 
   push(text: string): Row[] {
@@ -106,4 +110,27 @@ export class UrlListReader implements RowReader {
 
 function toUrlRow({ line, text }: Line): Row {
   return { line, cells: [text.trim()] };
+}
+
+/** The rows of a spreadsheet as {@link unpackSheet} writes them: one JSON array a line, `[row number, cells]`. */
+export class SheetReader implements RowReader {
+  readonly #lines: LineSplitter;
+
+  /** @param name name of the file in messages */
+  constructor(name: string) {
+    this.#lines = new LineSplitter(name);
+  }
+
+  push(text: string): Row[] {
+    return this.#lines.push(text).map(toSheetRow);
+  }
+
+  end(): Row[] {
+    return this.#lines.end().map(toSheetRow);
+  }
+}
+
+function toSheetRow({ text }: Line): Row {
+  const [line, cells]: [number, string[]] = JSON.parse(text);
+  return { line, cells };
 }

@@ -4,7 +4,7 @@ import { csvCells } from '../report/csv-cell.ts';
 import { PlainRow } from './row.ts';
 
 const text = fc.string({
-  unit: fc.constantFrom('a', ',', ';', '=', '-', '7', ' ', '\t', '＝', 'é'),
+  unit: fc.constantFrom('a', ',', ';', '|', '=', '-', '7', ' ', '\t', '＝', 'é'),
 });
 
 test('cells one by one are the cells of the row', () => {
@@ -23,14 +23,14 @@ test('a row that is taken as it is would be written just so', () => {
   fc.assert(
     fc.property(
       text,
-      fc.constantFrom(',', ';'),
+      fc.constantFrom(',', ';', '\t', '|'),
       fc.integer({ min: 1, max: 4 }),
       (line, delimiter, width) => {
         const row = new PlainRow(1, { text: `x${line}\n${line}`, delimiter }, 1, 1 + line.length);
-        const csv = row.asCsv(width);
+        const csv = row.asCsv(width, delimiter);
         if (csv === undefined) return;
         taken += 1;
-        expect(csv).toBe(csvCells(row.cells, width));
+        expect(csv).toBe(csvCells(row.cells, width, delimiter));
       },
     ),
     { numRuns: 1000 },

@@ -8,8 +8,8 @@ export interface RowReader {
   end(): Row[];
 }
 
-/** A cell that {@link csvCell} would not leave as it is, in a line without quotes. */
-const NEEDS_GUARD = /(?:^|,)[=+\-@\t＝＋－＠]/;
+/** Finds, in a line without quotes, a cell that {@link csvCell} would not leave as it is; one pattern per delimiter. */
+const needsGuard = new Map([[',', /(?:^|,)[=+\-@\t＝＋－＠]/]]);
 
 /** A stretch of the input that many rows stand in. */
 export interface Piece {
@@ -51,15 +51,27 @@ export class PlainRow implements Row {
     return end === -1 ? text.slice(start) : text.slice(start, end);
   }
 
-  asCsv(width: number): string | undefined {
+  asCsv(width: number, delimiter = ','): string | undefined {
     const text = this.#text;
-    if (this.#piece.delimiter !== ',' || NEEDS_GUARD.test(text)) return undefined;
+    if (this.#piece.delimiter !== delimiter || guardPattern(delimiter).test(text)) return undefined;
     let cells = 1;
-    for (let at = text.indexOf(','); at !== -1; at = text.indexOf(',', at + 1)) cells += 1;
+    for (let at = text.indexOf(delimiter); at !== -1; at = text.indexOf(delimiter, at + 1)) {
+      cells += 1;
+    }
     return cells === width ? text : undefined;
   }
 
   get #text(): string {
     return this.#piece.text.slice(this.#start, this.#end);
   }
+}
+
+function guardPattern(delimiter: string): RegExp {
+  let pattern = needsGuard.get(delimiter);
+  if (pattern === undefined) {
+    const escaped = delimiter.replace(/[\\^$.*+?()[\]{}|]/, '\\$&');
+    pattern = new RegExp(`(?:^|${escaped})[=+\\-@\\t＝＋－＠]`);
+    needsGuard.set(delimiter, pattern);
+  }
+  return pattern;
 }
