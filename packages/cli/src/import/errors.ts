@@ -26,6 +26,11 @@ const WORDS: Readonly<Record<string, string>> = {
   EFBIG: 'files may not become so large here',
   EROFS: 'the file system is read-only',
   EIO: 'the disk reports an error',
+  EPIPE: 'nobody reads it any more',
+  ENXIO: 'nobody reads it',
+  ELOOP: 'it is a chain of links that ends nowhere',
+  ENAMETOOLONG: 'its name is too long',
+  EBUSY: 'it is in use',
 };
 
 /** What the system said, in words. */
