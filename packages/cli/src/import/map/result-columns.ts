@@ -7,15 +7,20 @@ export type ResultColumn = (typeof RESULT_COLUMNS)[number];
 export type ResultColumns = Partial<Record<ResultColumn, number>>;
 
 /**
- * The result columns of an input: all four, each once and with its very name, or none. Exports of other services have columns such
- * as `code` and `short_url` too, and those are links of another service.
+ * The result columns of an input: side by side as we write them, the last ones where there are several; or else all four with their
+ * very names in any order. Exports of other services have columns such as `code` and `short_url` too, but those are other links.
  */
 export function findResultColumns(columns: readonly string[]): ResultColumns {
-  const found: ResultColumns = {};
-  for (const name of RESULT_COLUMNS) {
-    const index = columns.indexOf(name);
-    if (index === -1 || columns.includes(name, index + 1)) return {};
-    found[name] = index;
+  const { length } = RESULT_COLUMNS;
+  for (let first = columns.length - length; first >= 0; first -= 1) {
+    if (RESULT_COLUMNS.every((name, index) => columns[first + index] === name)) {
+      return resultColumnsAt((_, index) => first + index);
+    }
   }
-  return found;
+  const isComplete = RESULT_COLUMNS.every((name) => columns.includes(name));
+  return isComplete ? resultColumnsAt((name) => columns.lastIndexOf(name)) : {};
+}
+
+function resultColumnsAt(place: (name: ResultColumn, index: number) => number): ResultColumns {
+  return Object.fromEntries(RESULT_COLUMNS.map((name, index) => [name, place(name, index)]));
 }

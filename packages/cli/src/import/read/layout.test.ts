@@ -237,8 +237,21 @@ describe('how results are to be written', () => {
     ]) {
       expect(await detect(`${other}\n`)).toMatchObject({ resultColumns: {}, isOwnFile: false });
     }
-    const twice = 'url,code,short_url,status,error,code\n';
-    expect((await detect(twice)).resultColumns).toEqual({});
+    // Behind columns of another service, ours are those that we wrote.
+    const behind = 'code,short_url,url,code,short_url,status,error\n';
+    expect((await detect(behind)).resultColumns).toEqual({
+      code: 3,
+      short_url: 4,
+      status: 5,
+      error: 6,
+    });
+    const moved = 'status,url,error,short_url,code\n';
+    expect((await detect(moved)).resultColumns).toEqual({
+      code: 4,
+      short_url: 3,
+      status: 0,
+      error: 2,
+    });
   });
 
   test('result columns fill no field', async () => {
