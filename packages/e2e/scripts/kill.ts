@@ -1,5 +1,5 @@
 /**
- * Kills imports of 30,000 rows at random moments, half of them with idempotency, and checks the fate of every row against the
+ * Kills imports of growing, edited and sorted files at random moments, half of them with idempotency, and checks the fate of every row against the
  * server's database: `pnpm --filter @shortlink/e2e kill [kills]`.
  */
 import { runKills } from '../src/kill/run-kills.ts';

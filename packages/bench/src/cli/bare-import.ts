@@ -1,15 +1,12 @@
 /**
  * The least that does what an import does: streams the same file into the same POSTs and writes the same results in the same
- * order. It checks nothing, remembers nothing, and retries nothing. Started by `cli/import.ts`. With a fourth argument it keeps its
- * memory as small as the import must.
+ * order. It checks nothing, remembers nothing, and retries nothing. Started by `cli/import.ts`.
  */
 import { createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { keepHeapSmall } from '../../../cli/src/import/small-heap.ts';
 import { LARGE_BATCH } from '../sdk/batch-sizes.ts';
 
-const [, , url = '', file = '', output = '', small] = process.argv;
-if (small !== undefined) keepHeapSmall();
+const [, , url = '', file = '', output = ''] = process.argv;
 const CONCURRENCY = 4;
 const headers = { 'X-Api-Key': 'bench-key-0123456789', 'Content-Type': 'application/json' };
 

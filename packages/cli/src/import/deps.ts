@@ -1,10 +1,14 @@
 import type { Shortlink } from '@shortlink/sdk';
-import type { TextWritable } from './text-sink.ts';
+import type { TextWritable } from './report/output-file.ts';
 import type { ImportEvent } from './types.ts';
 
 /** What an import needs of the world around it. */
 export interface ImportDeps {
-  client: { links: Pick<Shortlink['links'], 'createMany'> };
+  client: {
+    links: Pick<Shortlink['links'], 'createMany'>;
+    jobs: Pick<Shortlink['jobs'], 'wait'>;
+    usage: Pick<Shortlink['usage'], 'retrieve'>;
+  };
   /** Read when the input is `-`. */
   stdin: AsyncIterable<Uint8Array | string>;
   /** Written when the output is `-`. */

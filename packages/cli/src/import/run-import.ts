@@ -1,86 +1,182 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { checkInput } from './check/check-input.ts';
+import { compareRows, openExistingLinks } from './check/compare-rows.ts';
+import { forecast, retrieveUsage } from './check/forecast.ts';
+import { inputGuard } from './check/input-guard.ts';
 import type { ImportDeps } from './deps.ts';
-import { importRows } from './import-rows.ts';
-import { type Lock, takeLock } from './journal/lock.ts';
+import { Journal } from './journal/journal.ts';
 import { createRowRules } from './map/row-rules.ts';
 import { detectLayout } from './read/layout.ts';
-import { openInput } from './read/open-input.ts';
-import { RejectsFile } from './rejects.ts';
-import { keepHeapSmall } from './small-heap.ts';
-import { stoppedByRejects, stoppedByUser } from './stop.ts';
-import { emptySummary } from './summary.ts';
+import { type Input, openInput } from './read/open-input.ts';
+import { fingerprint, openOutput, type Written } from './report/output-file.ts';
+import { RejectsFile } from './report/rejects.ts';
+import { reportRows } from './report/report-rows.ts';
+import { createResultsFormat, refuseInPlace } from './report/results-format.ts';
+import { stoppedByRejects, stoppedByUser, whyStopped } from './report/stop.ts';
+import { emptySummary } from './report/summary.ts';
+import { sendNewRows } from './send/send-new-rows.ts';
 import type { ImportSettings, ImportSummary } from './types.ts';
-import { validateInput } from './validation-pass.ts';
 
 export type { ImportDeps } from './deps.ts';
 
 /**
- * Imports one file: looks at it, checks every row, then sends what was not sent before and writes the results.
+ * Imports one file: creates the links that its rows ask for and that don't exist yet.
  *
- * Whatever ends the import once sending may have begun is in the summary's `stopped`: the results file says what
- * became of each row, and the journal lets the same command go on.
+ * Whatever ends the import once sending may have begun is in the summary's `stopped`. The results file says what
+ * became of each row, and the journal lets the same command create the links that are missing.
  *
- * @throws CliError (exit code 2) when the input can't be imported, or the journal belongs to something else. Nothing
- * was sent then.
+ * @throws CliError (exit code 2) when the input can't be imported, or another run uses the journal. Nothing was sent then.
  */
 export async function runImport(
   settings: ImportSettings,
   deps: ImportDeps,
 ): Promise<ImportSummary> {
-  const releaseHeap = keepHeapSmall();
   const startedAt = deps.now();
   const requestsBefore = deps.requestCount();
-  // A dry run leaves no trace, so it needs no journal and no lock.
-  let lock: Lock | undefined;
+  const input = await openInput(settings.file, deps.stdin, deps.signal);
+  let journal: Journal | undefined;
   try {
-    lock = settings.dryRun ? undefined : await takeLock(settings.journal);
-    const summary = await importInput(settings, deps);
+    // The lock: from here on no other run imports under this journal.
+    const open = settings.dryRun ? Journal.peek : Journal.open;
+    journal = open(await journalPath(settings, input), settings.baseUrl, settings.restart);
+    const summary = await importInput(input, journal, settings, deps);
     return {
       ...summary,
       requests: deps.requestCount() - requestsBefore,
       elapsedMs: deps.now() - startedAt,
     };
   } finally {
-    releaseHeap();
-    await lock?.release();
+    journal?.close();
+    await input.dispose();
   }
 }
 
-async function importInput(settings: ImportSettings, deps: ImportDeps): Promise<ImportSummary> {
-  const input = await openInput(settings.file, deps.stdin, deps.signal);
-  const summary = emptySummary(settings);
-  try {
-    const layout = await detectLayout(input, settings);
-    deps.onEvent({ type: 'planned', plan: layout.plan });
-    const rules = createRowRules(layout, settings.defaults);
-    const rejects = new RejectsFile(settings.rejects, layout.plan.columns);
-    const found = await validateInput(input, layout, rules, rejects, deps).catch(
-      async (error: unknown) => {
-        await rejects.discard();
-        throw error;
-      },
-    );
-    if (found === undefined) {
+/** Check, send, report. */
+async function importInput(
+  input: Input,
+  journal: Journal,
+  settings: ImportSettings,
+  deps: ImportDeps,
+): Promise<ImportSummary> {
+  const { name } = input;
+  const { dryRun, maxRejects } = settings;
+  const wallClock = deps.wallClock ?? Date.now;
+
+  // Check: read and validate everything, and find out which links exist.
+  const guard = await inputGuard(input);
+  const layout = await detectLayout(input, settings);
+  if (settings.inPlace) refuseInPlace(input, layout, settings);
+  deps.onEvent({ type: 'planned', plan: layout.plan });
+  const source = { input, layout, rules: createRowRules(layout, settings.defaults), guard };
+  const existing = await openExistingLinks(journal, settings, deps);
+  const rejects = new RejectsFile(
+    layout,
+    dryRun ? undefined : () => openOutput(settings.rejects, deps),
+  );
+  const checked = await checkInput(source, settings, existing, rejects, deps).catch(
+    async (error: unknown) => {
       await rejects.discard();
+      throw error;
+    },
+  );
+  if (checked === undefined) {
+    await rejects.discard();
+    const stopped = stoppedByUser({ name, created: 0, unsent: 0, rows: 0 });
+    return { ...emptySummary(settings), stopped };
+  }
+  const found = await compareRows(source, checked, existing, deps);
+  const summary: ImportSummary = {
+    ...emptySummary(settings),
+    rows: checked.rows,
+    rejected: checked.rejected,
+    rejectsFile: await rejects.finish((written) => announceKept(written, deps)),
+    existing: found.existing,
+    changed: found.changed,
+    gone: found.gone,
+    unknown: found.unknown,
+    unsent: found.new,
+  };
+  if (checked.rows === 0) deps.onEvent({ type: 'warning', message: `${name} has no rows.` });
+  if (maxRejects !== 'all' && checked.rejected > maxRejects && !dryRun) {
+    const progress = { name, created: found.existing, unsent: found.new, rows: checked.rows };
+    const { rejectsFile } = summary;
+    const stopped = stoppedByRejects(progress, checked.rejected, maxRejects, rejectsFile);
+    return { ...summary, stopped };
+  }
+  if (dryRun) {
+    if (found.new === 0) return summary;
+    const usage = await retrieveUsage(deps.client, deps.signal);
+    const planned = forecast(found.new, settings, usage, wallClock());
+    deps.onEvent({ type: 'forecast', forecast: planned });
+    return { ...summary, forecast: planned };
+  }
+
+  // Send: feed the new rows to the service. The journal records each batch before and after its request.
+  // In place, what is replaced is the input as it was read.
+  const previous = settings.inPlace ? await fingerprint(input.path) : undefined;
+  const output = await openOutput(settings.output, { stdout: deps.stdout, previous });
+  try {
+    const sent = await sendNewRows({ source, checked, found, existing, journal, settings, deps });
+    const counts = sent.counts;
+    const progress = {
+      name,
+      created: counts.existing + counts.created,
+      unsent: counts.unsent,
+      rows: checked.rows,
+    };
+    const isStopped = deps.signal.aborted || deps.stopSignal.aborted;
+    const stopped = whyStopped(sent, progress, settings, isStopped, journal.linksInJobs());
+    const result: ImportSummary = {
+      ...summary,
+      ...counts,
+      forecast: sent.forecast,
+      stopped,
+      journal: journal.isEmpty ? undefined : journal.path,
+    };
+    // "Stop now": the journal has everything, and the next run writes the results.
+    if (deps.signal.aborted) {
+      await output.discard();
+      return result;
+    }
+
+    // Report: read the input once more, and write what the journal knows of each row.
+    try {
+      const format = createResultsFormat(settings, layout);
+      await reportRows({ ...sent, source, checked, journal }, format, output);
+      await guard();
+      announceKept(await output.finish(), deps);
+    } catch (error) {
+      await output.discard();
       return {
-        ...summary,
-        stopped: stoppedByUser({ name: input.name, created: 0, unsent: 0, rows: 0 }),
+        ...result,
+        stopped:
+          stopped ?? whyStopped({ ...sent, failure: { error } }, progress, settings, false, 0),
       };
     }
-    const { rows, links } = found;
-    summary.rows = rows;
-    summary.rejected = rows - links;
-    summary.unsent = links;
-    summary.rejectsFile = await rejects.finish();
-    if (rows === 0) deps.onEvent({ type: 'warning', message: `${input.name} has no rows.` });
-    if (settings.dryRun) return summary;
-    const allowed = settings.maxRejects;
-    if (allowed !== 'all' && summary.rejected > allowed) {
-      const progress = { name: input.name, created: 0, unsent: links, rows };
-      summary.stopped = stoppedByRejects(progress, summary.rejected, allowed, summary.rejectsFile);
-      return summary;
-    }
-    return await importRows({ settings, deps, input, layout, rules, found }, summary);
-  } finally {
-    await input.dispose();
+    const hasAll = stopped === undefined && counts.unsent + counts.unknown + counts.failed === 0;
+    // Standard input can't be imported again under the same name, so a journal that nothing is left of would only lie around.
+    const isDone = hasAll && typeof settings.journal !== 'string';
+    if (isDone) journal.forget();
+    return { ...result, output: settings.output, journal: isDone ? undefined : result.journal };
+  } catch (error) {
+    await output.discard();
+    throw error;
   }
+}
+
+/** A file that a person changed was kept before ours took its name. */
+function announceKept({ kept }: Written, deps: Pick<ImportDeps, 'onEvent'>): void {
+  if (kept === undefined) return;
+  deps.onEvent({ type: 'warning', message: `A file that was changed by hand is kept as ${kept}.` });
+}
+
+/** Standard input has no name, so its journal has that of its content: the same rows find it again. */
+async function journalPath({ journal }: ImportSettings, input: Input): Promise<string> {
+  if (typeof journal === 'string') return journal;
+  const hash = createHash('sha256');
+  await pipeline(createReadStream(input.path), hash);
+  return join(journal.folder, `stdin-${hash.digest('hex').slice(0, 16)}.shortlink-journal`);
 }

@@ -13,7 +13,7 @@ export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
 export const ON_UNKNOWN = ['stop', 'retry', 'skip'] as const;
 export type OnUnknown = (typeof ON_UNKNOWN)[number];
 
-/** Everything `shortlink import` was told, with every default filled in (DESIGN section 4). One per input file. */
+/** Everything `shortlink import` was told, with every default filled in. One per input file. */
 export interface ImportSettings {
   /** Path of the input, or `-` for standard input. */
   file: string;
@@ -33,20 +33,29 @@ export interface ImportSettings {
   /** Path, or `-` for standard output. */
   output: string;
   outputFormat: OutputFormat;
+  /** The results go into the input file itself, which `output` names then. */
+  inPlace: boolean;
+  /** `--known`: an earlier results file, whose links exist already. */
+  known?: string | undefined;
   rejects: string;
-  journal: string;
-  /** Forget the journal and start again. */
+  /** Path; for standard input, which has no name, the folder in which a file named by the content is kept. */
+  journal: string | { folder: string };
+  /** Set the journal aside, and create every row again. */
   restart: boolean;
   /** `--tag`, `--domain`, `--redirect-type`: for rows that have none of their own. */
   defaults: Pick<BatchLinkInput, 'tags' | 'domain_id' | 'redirect_type'>;
   batchSize: number | 'auto';
   concurrency: number;
+  /** `--rpm`, for the forecast. */
+  requestsPerMinute?: number | undefined;
+  /** `--limit`: the most links to create in this run. */
+  limit?: number | undefined;
   dryRun: boolean;
   maxRejects: number | 'all';
   onUnknown: OnUnknown;
   idempotency: boolean;
-  /** Base URL and a fingerprint of the API key: a journal made for another account is refused. */
-  target: { baseUrl: string; keyFingerprint: string };
+  /** Address of the service. */
+  baseUrl: string;
 }
 
 /** One row of the input that holds something. */
@@ -94,15 +103,48 @@ export interface Reject {
   reason: string;
 }
 
-/** What became of one row, as the results file says it (DESIGN section 4). */
+/** What became of one row, as the results file says it. */
 export type RowStatus = 'created' | 'rejected' | 'failed' | 'unknown' | 'unsent';
+
+/** How the rows compare with the links that exist. Every count is of rows, but `gone`, which is of links. */
+export interface Existing {
+  /** Rows whose link does not exist yet. */
+  new: number;
+  /** Rows whose link an earlier run created. */
+  existing: number;
+  /** Of these, rows whose title, tags or redirect type are others now: the service can't change a link. */
+  changed: number;
+  /** Lines of the first of these. */
+  changedLines: number[];
+  /** Links that no row asks for any more. */
+  gone: number;
+}
+
+/** What sending will take, as far as the service tells. */
+export interface Forecast {
+  /** Links that this run will try to create. */
+  links: number;
+  /** New rows that will be left, because of the plan or of `--limit`. */
+  left: number;
+  /** Whether it is the plan that has no room for all of them. */
+  isShort: boolean;
+  batchSize: number;
+  /** Requests, polls of jobs included. */
+  requests: number;
+  /** Links that the plan has room for; undefined where it has no limit, or the service does not tell. */
+  room: number | undefined;
+  /** About how long the quotas make it take, in milliseconds; undefined where the service does not tell. */
+  durationMs: number | undefined;
+}
 
 /** What happens while an import runs, for whoever shows it. */
 export type ImportEvent =
   | { type: 'planned'; plan: Plan }
   | { type: 'validating'; rows: number; bytesRead: number; bytesTotal: number | undefined }
   | { type: 'validated'; rows: number; rejected: number; firstRejects: Reject[] }
-  | { type: 'resuming'; doneRows: number; acceptedBatches: number }
+  | ({ type: 'compared'; rows: number } & Existing)
+  | { type: 'forecast'; forecast: Forecast }
+  | { type: 'resuming'; batches: number; rows: number }
   | { type: 'batch-sent'; first: number; count: number; batch: number }
   | { type: 'batch-accepted'; first: number; count: number; jobId: string }
   | { type: 'batch-resized'; from: number; reason: string }
@@ -132,11 +174,21 @@ export interface ImportSummary {
   file: string;
   dryRun: boolean;
   rows: number;
+  /** Rows whose link this run created. */
   created: number;
+  /** Rows whose link existed before. */
+  existing: number;
+  /** Of these, rows whose title, tags or redirect type were edited since. */
+  changed: number;
+  /** Links of earlier runs that no row asks for any more; they are left alone. */
+  gone: number;
   rejected: number;
   failed: number;
   unknown: number;
+  /** New rows that are left for another run. */
   unsent: number;
+  /** What sending takes, where it was worked out. */
+  forecast: Forecast | undefined;
   /** Batches answered, and requests made in this run (polls and retries included). */
   batches: number;
   requests: number;
@@ -151,6 +203,8 @@ export interface ImportSummary {
         error?: unknown;
         /** The same command would stop again: the user has to say what becomes of the unknown rows. */
         mustDecide?: boolean | undefined;
+        /** A `--max-wait` that is long enough, in milliseconds. */
+        waitMs?: number | undefined;
       }
     | undefined;
   /** Files written; undefined where none was. */

@@ -3,13 +3,19 @@ const PLAIN = /^[A-Za-z0-9_@%+=:,./-]+$/;
 
 /**
  * A command line that can be pasted into a shell to run the same command again. An API key in it is replaced by the
- * environment variable; `--restart` is left out, since going on is the point.
+ * environment variable; `--restart` is left out, since it would create every link again.
+ *
+ * @param waitMs - a `--max-wait` that the command must have at least, in milliseconds
  */
-export function commandLine(argv: readonly string[]): string {
+export function commandLine(argv: readonly string[], waitMs?: number): string {
   const words: string[] = ['shortlink'];
   for (let index = 0; index < argv.length; index++) {
     const word = argv[index] ?? '';
-    if (word === '--api-key') {
+    if (waitMs !== undefined && word === '--max-wait') {
+      index++;
+    } else if (waitMs !== undefined && word.startsWith('--max-wait=')) {
+      // Replaced by the longer one below.
+    } else if (word === '--api-key') {
       words.push(word, '"$SHORTLINK_API_KEY"');
       index++;
     } else if (word.startsWith('--api-key=')) {
@@ -18,7 +24,17 @@ export function commandLine(argv: readonly string[]): string {
       words.push(quote(word));
     }
   }
+  if (waitMs !== undefined) words.push('--max-wait', roundedUp(waitMs));
   return words.join(' ');
+}
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+
+/** A duration as an option takes it, a little longer: the wait is counted from the next request. */
+function roundedUp(ms: number): string {
+  if (ms < HOUR_MS) return `${Math.ceil(ms / MINUTE_MS) + 1}m`;
+  return `${Math.ceil(ms / HOUR_MS) + 1}h`;
 }
 
 function quote(word: string): string {

@@ -1,5 +1,4 @@
 import type { ImportSummary } from '../import/types.ts';
-import { JSON_VERSION } from './printer.ts';
 
 /** How the import of one file ended, as far as its JSON form needs it. */
 export interface ImportOutcome {
@@ -8,10 +7,16 @@ export interface ImportOutcome {
   stopped: { reason: string; message: string; hint: string | undefined } | undefined;
 }
 
+/** 2: `created` counts the links that this run created, and `existing` those of earlier ones. */
+const IMPORT_JSON_VERSION = 2;
+
 /** Counts that add up over files. */
 const TOTALS = [
   'rows',
   'created',
+  'existing',
+  'changed',
+  'gone',
   'rejected',
   'failed',
   'unknown',
@@ -28,7 +33,7 @@ export function importJson(outcomes: readonly ImportOutcome[], exitCode: number)
   const sum = (name: (typeof TOTALS)[number] | 'elapsedMs') =>
     outcomes.reduce((total, { summary }) => total + summary[name], 0);
   return {
-    version: JSON_VERSION,
+    version: IMPORT_JSON_VERSION,
     command: 'import',
     exit_code: exitCode,
     ...Object.fromEntries(TOTALS.map((name) => [name, sum(name)])),
@@ -44,6 +49,7 @@ function fileJson({ summary, exitCode, stopped }: ImportOutcome): object {
     exit_code: exitCode,
     ...Object.fromEntries(TOTALS.map((name) => [name, summary[name]])),
     elapsed_ms: Math.round(summary.elapsedMs),
+    forecast: forecastJson(summary.forecast),
     output: summary.output ?? null,
     rejects: summary.rejectsFile ?? null,
     journal: summary.journal ?? null,
@@ -51,5 +57,18 @@ function fileJson({ summary, exitCode, stopped }: ImportOutcome): object {
       stopped === undefined
         ? null
         : { reason: stopped.reason, message: stopped.message, hint: stopped.hint ?? null },
+  };
+}
+
+function forecastJson(forecast: ImportSummary['forecast']): object | null {
+  if (forecast === undefined) return null;
+  const { links, left, batchSize, requests, room, durationMs } = forecast;
+  return {
+    links,
+    left,
+    batch_size: batchSize,
+    requests,
+    room: room ?? null,
+    duration_ms: durationMs === undefined ? null : Math.round(durationMs),
   };
 }

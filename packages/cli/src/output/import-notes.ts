@@ -1,5 +1,5 @@
-import type { ImportEvent, LinkField, Plan } from '../import/types.ts';
-import { formatCount, plural } from './format.ts';
+import type { Existing, Forecast, ImportEvent, LinkField, Plan } from '../import/types.ts';
+import { formatCount, formatDuration, plural } from './format.ts';
 
 /** Rejects shown on the screen; all of them are in the rejects file. */
 const SHOWN_REJECTS = 5;
@@ -23,17 +23,50 @@ export function importNote(file: string, event: ImportEvent): string | undefined
         ...(more > 0 ? [`  and ${formatCount(more)} more`] : []),
       ].join('\n');
     }
+    case 'compared':
+      return describeComparison(file, event);
+    case 'forecast':
+      return describeForecast(file, event.forecast);
     case 'resuming':
-      return `${file}: going on from the journal: ${plural(event.doneRows, 'row')} done before${
-        event.acceptedBatches > 0
-          ? `, ${plural(event.acceptedBatches, 'accepted batch', 'accepted batches')} to poll`
-          : ''
-      }`;
+      return `${file}: settling ${plural(event.batches, 'batch', 'batches')} of an earlier run: ${plural(event.rows, 'link')}`;
     case 'batch-resized':
-      return `${file}: a batch of ${formatCount(event.from)} was refused, going on with smaller ones: ${event.reason}`;
+      return `${file}: a batch of ${formatCount(event.from)} was refused, continuing with smaller ones: ${event.reason}`;
     default:
       return undefined;
   }
+}
+
+function describeComparison(file: string, found: Existing & { rows: number }): string | undefined {
+  const { rows, existing, changed, changedLines, gone } = found;
+  const notes = [];
+  if (existing > 0 && existing === rows) notes.push(`Already imported: all ${plural(rows, 'row')}`);
+  else if (existing > 0) {
+    notes.push(`${plural(found.new, 'new row')}, ${formatCount(existing)} already imported`);
+  }
+  if (changed > 0) {
+    const more = changed > changedLines.length ? ', …' : '';
+    const where = `${changedLines.length === 1 ? 'line' : 'lines'} ${changedLines.join(', ')}${more}`;
+    notes.push(
+      `${plural(changed, 'row')} with another title, tags or redirect type than the link has (${where}); a link can't be changed`,
+    );
+  }
+  if (gone > 0) notes.push(`${plural(gone, 'link')} of rows that are gone, left alone`);
+  return notes.length === 0 ? undefined : notes.map((note) => `${file}: ${note}`).join('\n');
+}
+
+function describeForecast(file: string, forecast: Forecast): string {
+  const { links, left, batchSize, requests, room, durationMs } = forecast;
+  const parts = [
+    `${plural(links, 'link')} to create`,
+    `batches of ${formatCount(batchSize)}`,
+    `about ${plural(requests, 'request')}`,
+    ...(room === undefined ? [] : [`room for ${plural(room, 'link')}`]),
+    ...(durationMs === undefined || durationMs < 1000
+      ? []
+      : [`about ${formatDuration(durationMs)}`]),
+    ...(left === 0 ? [] : [`${plural(left, 'row')} left for later`]),
+  ];
+  return `${file}: ${parts.join(', ')}`;
 }
 
 const FORMAT_NAMES = {

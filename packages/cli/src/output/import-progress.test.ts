@@ -62,8 +62,10 @@ test('the job in flight moves the bar, and is named', () => {
 test('what an earlier run did says nothing about the speed of this one', () => {
   const { shown } = progress();
   shown.onEvent(validated(1_000), 0);
-  shown.onEvent({ type: 'resuming', doneRows: 900, acceptedBatches: 0 }, 0);
-  shown.onEvent(rowsDone(910, 1_000), 1_000);
+  const found = { existing: 900, changed: 0, changedLines: [], gone: 0 };
+  shown.onEvent({ type: 'compared', rows: 1_000, new: 100, ...found }, 0);
+  expect(shown.line(0)).toContain('0 of 100 rows');
+  shown.onEvent(rowsDone(10, 100), 1_000);
   expect(shown.line(1_000)).toContain('10 rows/s, ETA 0:09');
 });
 

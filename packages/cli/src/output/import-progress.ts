@@ -49,8 +49,8 @@ export class ImportProgress {
         this.#rows = { done: 0, total: event.rows, settled: 0 };
         this.#start = { at: now, done: 0, requests: this.#requestCount() };
         break;
-      case 'resuming':
-        this.#start = { at: now, done: event.doneRows, requests: this.#requestCount() };
+      case 'compared':
+        this.#rows = { done: 0, total: event.new, settled: 0 };
         break;
       case 'batch-accepted':
         this.#jobs.set(event.jobId, { first: event.first, count: event.count, processed: 0 });

@@ -5,20 +5,28 @@ import { type Cell, renderTable } from './table.ts';
 
 /** The table at the end of an import: of this run's batches, requests, time and rate, and of all rows. */
 export function importTable(summary: ImportSummary, style: Style): Promise<string> {
-  const { rows, created, rejected, failed, unknown, unsent } = summary;
+  const { rows, created, existing, changed, gone, rejected, failed, unknown, unsent } = summary;
   const { batches, requests, answered, elapsedMs, dryRun } = summary;
   const count = (name: string, value: number, paint: Paint): Cell[] => [
     value > 0 ? { text: name, paint } : name,
     formatCount(value),
   ];
+  const before = [
+    ...(existing > 0 ? [['existing', formatCount(existing)]] : []),
+    ...(changed > 0 ? [count('changed', changed, style.yellow)] : []),
+    ...(gone > 0 ? [['gone', formatCount(gone)]] : []),
+  ];
   const checked = [
     ['rows', formatCount(rows)],
     count('valid', rows - rejected, style.green),
     count('rejected', rejected, style.red),
+    ['new', formatCount(unsent)],
+    ...before,
   ];
   const sent = [
     ['rows', formatCount(rows)],
     count('created', created, style.green),
+    ...before,
     count('rejected', rejected, style.red),
     count('failed', failed, style.red),
     count('unknown', unknown, style.yellow),

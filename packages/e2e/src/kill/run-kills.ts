@@ -1,5 +1,6 @@
-import { rm, writeFile } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { World } from '../world.ts';
+import { ChangingFile } from './changing-file.ts';
 import { checkImport } from './check-import.ts';
 import { importUntilDone } from './import-until-done.ts';
 
@@ -17,6 +18,7 @@ export interface KillOptions {
 export interface KillReport {
   kills: number;
   files: number;
+  rows: number;
   created: number;
   unknown: number;
   unknownButCreated: number;
@@ -32,33 +34,32 @@ const BATCH_SIZES = ['500', '100'] as const;
 const LATEST_KILL_MS = 1_500;
 
 /**
- * Imports files into a real server, and kills the import at random moments so many times in all. Whatever happens, no row may be
- * created twice, and none may be called what it is not.
+ * Imports files into a real server, and kills the import at random moments so many times in all; between two runs the file grows, is
+ * edited, or is sorted. Whatever happens, no row may be created twice, and none may be called what it is not.
  */
 export async function runKills(options: KillOptions): Promise<KillReport> {
   const { kills, idempotency, rows = 30_000, onFile } = options;
   const policy = idempotency ? ['--idempotency'] : ['--on-unknown', 'skip'];
   await using world = await World.create();
   const { key } = await world.caller('custom');
-  const report: KillReport = { kills: 0, files: 0, created: 0, unknown: 0, unknownButCreated: 0 };
-  const file = world.path('links.csv');
+  const report: KillReport = { kills: 0, files: 0, rows: 0, created: 0, unknown: 0, unknownButCreated: 0 };
+  const path = world.path('links.csv');
   while (report.kills < kills) {
-    const targets = Array.from(
-      { length: rows },
-      (_, row) => `https://example.com/${report.files}/${row}`,
-    );
-    await writeFile(file, `target_url\n${targets.join('\n')}\n`);
+    const file = new ChangingFile(path, { name: String(report.files), rows, random: Math.random });
+    await file.write();
     report.kills += await importUntilDone({
       world,
       key,
-      args: ['import', file, '--batch-size', BATCH_SIZES[report.files % 2] ?? '', ...policy],
+      args: ['import', path, '--batch-size', BATCH_SIZES[report.files % 2] ?? '', ...policy],
       kills: kills - report.kills,
       latestMs: LATEST_KILL_MS,
       random: Math.random,
+      afterKill: () => file.change(),
     });
-    const fates = await checkImport(world.database, `${file}.results.csv`, targets);
-    await rm(`${file}.shortlink-journal`);
+    const fates = await checkImport(world.database, `${path}.results.csv`, file.targets);
+    await rm(`${path}.shortlink-journal`);
     report.files += 1;
+    report.rows += file.targets.length;
     report.created += fates.created;
     report.unknown += fates.unknown;
     report.unknownButCreated += fates.unknownButCreated;

@@ -2,7 +2,7 @@ import type { Shortlink } from '@shortlink/sdk';
 import type { Context } from '../../context.ts';
 import { type ExitCode, exitCodeOfImport } from '../../exit-codes.ts';
 import type { ImportDeps } from '../../import/deps.ts';
-import { emptySummary } from '../../import/summary.ts';
+import { emptySummary } from '../../import/report/summary.ts';
 import type { ImportSettings, ImportSummary } from '../../import/types.ts';
 import { isClosedPipe, type OutputStream } from '../../io.ts';
 import { describeError } from '../../output/describe-error.ts';
@@ -11,7 +11,7 @@ import type { ImportWatch } from './watch-import.ts';
 
 /** What all files of one command line share. */
 export interface Run {
-  /** Undefined in a dry run, which sends nothing. */
+  /** Undefined in a dry run without an account: it creates nothing, and only looks at what the plan has left. */
   client: Shortlink | undefined;
   watch: ImportWatch;
   stop: StopSignals;
@@ -31,17 +31,21 @@ interface Stopped {
   reason: string;
   message: string;
   hint: string | undefined;
-  /** Whether the same command goes on where this one stopped. */
-  resumable: boolean;
+  /** Whether the same command would create the links that are missing, perhaps with a longer `--max-wait`. */
+  canContinue: boolean;
+  /** A `--max-wait` that is long enough, in milliseconds. */
+  waitMs: number | undefined;
 }
 
-/** A dry run asks for nothing. */
+/** A dry run without an account: nobody tells what the plan has left. */
 const NO_CLIENT: ImportDeps['client'] = {
-  links: { createMany: () => neverAsked() },
+  links: { createMany: () => noAccount() },
+  jobs: { wait: async () => noAccount() },
+  usage: { retrieve: async () => noAccount() },
 };
 
-function neverAsked(): never {
-  throw new Error('a dry run sent a request');
+function noAccount(): never {
+  throw new Error('there is no account');
 }
 
 /**
@@ -101,21 +105,21 @@ async function ended(summary: ImportSummary): Promise<FileOutcome> {
     stopped: {
       reason: stopped.reason,
       message: stopped.message,
-      hint: stopped.reason === 'rate_limit' ? waitHint(cause?.hint) : cause?.hint,
-      resumable: summary.journal !== undefined && stopped.mustDecide !== true,
+      hint: cause?.hint,
+      canContinue: CONTINUABLE.includes(stopped.reason) && stopped.mustDecide !== true,
+      waitMs: stopped.waitMs,
     },
   };
 }
 
-function waitHint(hint: string | undefined): string {
-  return `${hint ?? ''} Or let the import wait: --max-wait 26h rides out a daily quota.`.trim();
-}
+/** After the others, something must be changed first: the key, the plan, or the file. */
+const CONTINUABLE: readonly string[] = ['rate_limit', 'interrupted', 'unknown', 'error'];
 
 async function failed(error: unknown, summary: ImportSummary): Promise<FileOutcome> {
   const { code, message, hint, exitCode } = await describeError(error);
   return {
     summary,
     exitCode,
-    stopped: { reason: code, message, hint, resumable: false },
+    stopped: { reason: code, message, hint, canContinue: false, waitMs: undefined },
   };
 }

@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
-import type { Context } from '../../context.ts';
+import { mkdir } from 'node:fs/promises';
+import type { Account, Context } from '../../context.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { commandLine } from '../../output/command-line.ts';
 import { importJson } from '../../output/import-json.ts';
@@ -14,12 +14,12 @@ import { watchImports } from './watch-import.ts';
  * it would stop the next one too, or has to be looked at first.
  */
 export async function importFiles(input: ImportInput, context: Context): Promise<ExitCode> {
-  // A dry run sends nothing, so it needs no account.
-  const account = input.dryRun ? undefined : await context.account();
-  const target = {
-    baseUrl: account?.baseUrl ?? '',
-    keyFingerprint: account === undefined ? '' : fingerprint(account.apiKey),
-  };
+  const account = input.dryRun ? await accountIfAny(context) : await context.account();
+  // Without an account, a dry run compares with the links of no service.
+  const baseUrl = account?.baseUrl ?? NO_SERVICE;
+  if (input.stateDir !== undefined && !input.dryRun) {
+    await mkdir(input.stateDir, { recursive: true });
+  }
   const watch = await watchImports(input.requestsPerMinute, context);
   const { requestsPerMinute, maxRetryAfterMs, idempotency } = input;
   const { hooks } = watch;
@@ -30,7 +30,7 @@ export async function importFiles(input: ImportInput, context: Context): Promise
   const outcomes: FileOutcome[] = [];
   try {
     for (const settings of input.files) {
-      const outcome = await importFile({ ...settings, target }, { client, watch, stop, context });
+      const outcome = await importFile({ ...settings, baseUrl }, { client, watch, stop, context });
       outcomes.push(outcome);
       await report(outcome, context);
       if (outcome.stopped !== undefined) {
@@ -49,9 +49,12 @@ export async function importFiles(input: ImportInput, context: Context): Promise
   return exitCode;
 }
 
-/** Tells two keys apart in a journal, and gives neither away. */
-function fingerprint(apiKey: string): string {
-  return createHash('sha256').update(apiKey).digest('hex').slice(0, 16);
+const NO_SERVICE = 'http://localhost/';
+
+/** The account, for a dry run, which needs none. */
+async function accountIfAny(context: Context): Promise<Account | undefined> {
+  const { apiKey, baseUrl } = await context.settings();
+  return apiKey === undefined || baseUrl === undefined ? undefined : await context.account();
 }
 
 async function report(outcome: FileOutcome, context: Context): Promise<void> {
@@ -71,8 +74,9 @@ async function report(outcome: FileOutcome, context: Context): Promise<void> {
     printer.note(`Rejected rows: ${summary.rejectsFile}`);
   }
   if (stopped !== undefined) {
-    const goOn = stopped.resumable ? `To go on: ${commandLine(context.argv)}` : undefined;
-    const hint = [stopped.hint, goOn].filter((line) => line !== undefined).join('\n');
+    const command = commandLine(context.argv, stopped.waitMs);
+    const next = stopped.canContinue ? `To continue: ${command}` : undefined;
+    const hint = [stopped.hint, next].filter((line) => line !== undefined).join('\n');
     printer.error({
       code: stopped.reason,
       message: stopped.message,

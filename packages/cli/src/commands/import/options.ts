@@ -17,7 +17,7 @@ import {
   REDIRECT_TYPE_CHOICES,
 } from '../option-values.ts';
 
-/** Largest batch the endpoint takes, whatever the plan (spec, "POST /api/v1/links/batch"). */
+/** Largest batch the endpoint takes, whatever the plan. */
 const MAX_BATCH_LINKS = 10_000;
 
 /** Each batch in flight is held in memory. */
@@ -36,6 +36,8 @@ export interface ImportOptions {
   skipLines?: number | undefined;
   output?: string | undefined;
   outputFormat?: OutputFormat | undefined;
+  inPlace?: boolean | undefined;
+  known?: string | undefined;
   rejects?: string | undefined;
   tag?: string[] | undefined;
   domain?: string | undefined;
@@ -44,11 +46,13 @@ export interface ImportOptions {
   concurrency: number;
   rpm?: number | undefined;
   maxWait: number;
+  limit?: number | undefined;
   dryRun?: boolean | undefined;
   maxRejects: number | 'all';
   onUnknown: OnUnknown;
   idempotency?: boolean | undefined;
   journal?: string | undefined;
+  stateDir?: string | undefined;
   restart?: boolean | undefined;
 }
 
@@ -100,6 +104,10 @@ export function addImportOptions(command: Command): Command {
       '-o, --output <file>',
       'results; - is stdout (default: <input>.results.csv, stdout if the input is -)',
     )
+    .option(
+      '--in-place',
+      'fill code, short_url, status and error into the input itself, which then remembers its links',
+    )
     .addOption(
       new Option(
         '--output-format <format>',
@@ -107,6 +115,10 @@ export function addImportOptions(command: Command): Command {
       ).choices(OUTPUT_FORMATS),
     )
     .option('--rejects <file>', 'rows that can’t be sent (default: <input>.rejects.csv)')
+    .option(
+      '--known <file>',
+      'earlier results, whose links exist already and are not created again',
+    )
     .optionsGroup('Sending:')
     .option(
       '--batch-size <n>',
@@ -129,6 +141,11 @@ export function addImportOptions(command: Command): Command {
         .default(90_000, '90s'),
     )
     .option(
+      '--limit <n>',
+      'create at most so many links in this run',
+      parseCount(1, Number.MAX_SAFE_INTEGER),
+    )
+    .option(
       '--idempotency',
       'send an Idempotency-Key, for servers that honour it; lost batches are then sent again safely',
     )
@@ -141,15 +158,19 @@ export function addImportOptions(command: Command): Command {
         .default('stop'),
     )
     .optionsGroup('Safety:')
-    .option('--dry-run', 'read, map, validate and report; send nothing')
+    .option(
+      '--dry-run',
+      'read, map, validate, compare with what exists, and forecast; create and write nothing',
+    )
     .option(
       '--max-rejects <n>',
       'invalid rows above which nothing is sent, or all',
       parseCountOr('all', 0, Number.MAX_SAFE_INTEGER),
       0,
     )
-    .option('--journal <file>', 'remembers what was sent (default: <input>.shortlink-journal)')
-    .option('--restart', 'start again; the journal is kept as <journal>.old');
+    .option('--journal <file>', 'remembers which links exist (default: <input>.shortlink-journal)')
+    .option('--state-dir <folder>', 'where journal, results and rejects are put')
+    .option('--restart', 'create every row again; the journal is kept as <journal>.old');
 }
 
 function parseMap(value: string, previous: FieldMap | undefined): FieldMap {

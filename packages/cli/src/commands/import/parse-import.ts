@@ -1,11 +1,11 @@
-import { resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { usageError } from '../../cli-error.ts';
 import type { ImportSettings, OutputFormat } from '../../import/types.ts';
 import { parseRedirectType } from '../option-values.ts';
 import type { ImportOptions } from './options.ts';
 
 /** What one file is imported with, before the account is known. */
-export type FileSettings = Omit<ImportSettings, 'target'>;
+export type FileSettings = Omit<ImportSettings, 'baseUrl'>;
 
 /** What `shortlink import` was told. */
 export interface ImportInput {
@@ -14,6 +14,7 @@ export interface ImportInput {
   idempotency: boolean;
   requestsPerMinute: number | undefined;
   maxRetryAfterMs: number;
+  stateDir: string | undefined;
 }
 
 /** Standard input, and standard output. */
@@ -33,13 +34,13 @@ export function parseImport(files: readonly string[], options: ImportOptions): I
     idempotency: options.idempotency === true,
     requestsPerMinute: options.rpm,
     maxRetryAfterMs: options.maxWait,
+    stateDir: options.stateDir,
   };
 }
 
 function fileSettings(file: string, options: ImportOptions): FileSettings {
   const { output, format } = outputOf(file, options);
-  // Files beside the input; those of standard input go to the current folder.
-  const base = file === STANDARD_STREAM ? 'stdin' : file;
+  const base = baseOf(file, options);
   return {
     file,
     map: options.map ?? {},
@@ -51,8 +52,12 @@ function fileSettings(file: string, options: ImportOptions): FileSettings {
     skipLines: options.skipLines,
     output,
     outputFormat: format,
+    inPlace: options.inPlace === true,
+    known: options.known,
     rejects: options.rejects ?? `${base}.rejects.csv`,
-    journal: options.journal ?? `${base}.shortlink-journal`,
+    journal:
+      options.journal ??
+      (file === STANDARD_STREAM ? { folder: dirname(base) } : `${base}.shortlink-journal`),
     restart: options.restart === true,
     defaults: {
       tags: options.tag,
@@ -61,6 +66,8 @@ function fileSettings(file: string, options: ImportOptions): FileSettings {
     },
     batchSize: options.batchSize,
     concurrency: options.concurrency,
+    requestsPerMinute: options.rpm,
+    limit: options.limit,
     dryRun: options.dryRun === true,
     maxRejects: options.maxRejects,
     onUnknown: options.onUnknown,
@@ -68,12 +75,28 @@ function fileSettings(file: string, options: ImportOptions): FileSettings {
   };
 }
 
+/** Where the names of the files that belong to an input begin: beside it; for standard input, in the current folder. */
+function baseOf(file: string, { stateDir }: ImportOptions): string {
+  const name = file === STANDARD_STREAM ? 'stdin' : file;
+  return stateDir === undefined ? name : join(stateDir, basename(name));
+}
+
 function outputOf(file: string, options: ImportOptions): { output: string; format: OutputFormat } {
-  const named = options.output;
+  const named = options.inPlace === true ? file : options.output;
+  if (options.inPlace === true) refuseBesideInPlace(file, options);
   const byName = named !== undefined && /\.(jsonl|ndjson)$/i.test(named) ? 'jsonl' : 'csv';
   const format = options.outputFormat ?? byName;
-  const usual = file === STANDARD_STREAM ? STANDARD_STREAM : `${file}.results.${format}`;
+  const usual =
+    file === STANDARD_STREAM ? STANDARD_STREAM : `${baseOf(file, options)}.results.${format}`;
   return { output: named ?? usual, format };
+}
+
+function refuseBesideInPlace(file: string, options: ImportOptions): void {
+  if (file === STANDARD_STREAM) throw usageError('--in-place needs a file, not standard input.');
+  const other = options.output !== undefined ? '--output' : '--output-format';
+  if (options.output !== undefined || options.outputFormat !== undefined) {
+    throw usageError(`--in-place and ${other} exclude each other.`);
+  }
 }
 
 /** Several inputs would write over each other's files. */
@@ -92,12 +115,17 @@ function refuseSharedFiles(files: readonly string[], options: ImportOptions): vo
   if (files.includes(STANDARD_STREAM)) {
     throw usageError('Standard input (-) is imported alone.');
   }
-  const seen = new Set<string>();
+  const seen = new Map<string, string>();
   for (const file of files) {
-    if (seen.has(resolve(file))) {
+    const base = resolve(baseOf(file, options));
+    const other = seen.get(base);
+    if (other !== undefined && resolve(other) === resolve(file)) {
       throw usageError(`${file} is given twice.`);
     }
-    seen.add(resolve(file));
+    if (other !== undefined) {
+      throw usageError(`${other} and ${file} would share their files in --state-dir.`);
+    }
+    seen.set(base, file);
   }
 }
 
@@ -106,10 +134,11 @@ function refuseOverwriting(settings: FileSettings): void {
   const used = new Map<string, string>();
   for (const [role, path] of [
     ['the input', settings.file],
-    ['--output', settings.output],
+    ['--output', settings.inPlace ? undefined : settings.output],
     ['--rejects', settings.rejects],
     ['--journal', settings.journal],
   ] as const) {
+    if (typeof path !== 'string') continue;
     if (path === STANDARD_STREAM) {
       if (role === '--rejects' || role === '--journal') {
         throw usageError(`${role} must be a file, not standard output.`);
@@ -127,8 +156,8 @@ function refuseOverwriting(settings: FileSettings): void {
 /** `import *.csv` a second time would also import the results of the first. */
 function refuseOwnOutputs(all: readonly FileSettings[]): void {
   const inputs = new Set(all.map(({ file }) => resolve(file)));
-  for (const { file, output, rejects } of all) {
-    for (const path of [output, rejects]) {
+  for (const { file, output, rejects, inPlace } of all) {
+    for (const path of inPlace ? [rejects] : [output, rejects]) {
       if (path !== STANDARD_STREAM && inputs.has(resolve(path))) {
         throw usageError(
           `${path} was written by the import of ${file}, and is given as an input too.`,

@@ -1,168 +1,383 @@
-import { constants } from 'node:fs';
-import { type FileHandle, open, rename } from 'node:fs/promises';
-import { dirname } from 'node:path';
-import type { BatchRange, RecordedResult } from '@shortlink/sdk';
-import { inputError, systemReason, writeError } from '../errors.ts';
-import { BatchIndex, type JournalBatch, type Place } from './batch-index.ts';
-import { checkIdentity } from './identity.ts';
-import { checkIsJournal, loadJournal } from './load.ts';
-import { unpackResults } from './packed-results.ts';
-import { parseRecord } from './parse-record.ts';
-import { JOURNAL_VERSION, type JournalIdentity, type JournalRecord } from './records.ts';
+import { copyFileSync, existsSync, mkdtempSync, renameSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { inputError } from '../errors.ts';
+import {
+  beginningOf,
+  inTransaction,
+  openLocked,
+  openPrivate,
+  refuseTextJournal,
+} from './database.ts';
+import { type PackedResults, unpackResult } from './packed-results.ts';
 
-export interface OpenJournalOptions {
-  path: string;
-  identity: JournalIdentity;
-  /** Links that the input holds. */
-  links: number;
-  /** Name of the input in messages. */
-  inputName: string;
-  /** Begin a new one; the old one is kept beside it, as `.old`. */
-  restart: boolean;
-  /** For the header, RFC 3339. */
-  at: string;
+/** A request that may have created links, as an earlier run, or an earlier round of this one, left it. */
+export interface OpenBatch {
+  id: number;
+  /** `sent`: the process ended before the response came. */
+  state: 'sent' | 'accepted' | 'unknown';
+  /** RFC 3339. */
+  sentAt: string;
+  idempotencyKey: string | undefined;
+  /** The job that may still tell. */
+  job: string | undefined;
+  error: string | undefined;
+  /** Links in it. */
+  size: number;
+  /** Default domain of the request. */
+  domain: string | undefined;
+  /** JSON of its links, where it may be sent again under its key. */
+  body: string | undefined;
+  /** The first of its rows in the table `link`. */
+  firstLink: number;
+}
+
+export interface NewBatch {
+  /** JSON array of link texts. */
+  links: string;
+  size: number;
+  sentAt: string;
+  idempotencyKey: string | undefined;
+  domain: string | undefined;
+  body: string | undefined;
 }
 
 /**
- * The memory of an import: an append-only file of JSON lines, on disk before each request goes out and once its answer
- * is in. What it says of each batch is kept in memory, results are not.
+ * The memory of an import: which links exist, and which requests may have created some. Everything is on disk when a method returns.
  */
 export class Journal {
   readonly path: string;
-  readonly batches: BatchIndex;
-  /** Whether an earlier run wrote it. */
-  readonly isResumed: boolean;
-  readonly #handle: FileHandle;
-  #end: number;
-  #finished: boolean;
-  /** Records waiting for the write that is going on: they share the next one, and its sync. */
-  #queue: Buffer[] = [];
-  #writing: Promise<void> | undefined;
+  readonly db: DatabaseSync;
+  /** The service of this run: links of other services are kept, and play no part. */
+  readonly service: number;
+  readonly #dispose: () => void;
+  readonly #statements = new Map<string, StatementSync>();
 
-  private constructor(
-    path: string,
-    handle: FileHandle,
-    state: { batches: BatchIndex; isResumed: boolean; end: number; finished: boolean },
-  ) {
+  private constructor(path: string, db: DatabaseSync, baseUrl: string, dispose: () => void) {
     this.path = path;
-    this.#handle = handle;
-    this.batches = state.batches;
-    this.isResumed = state.isResumed;
-    this.#end = state.end;
-    this.#finished = state.finished;
+    this.db = db;
+    this.#dispose = dispose;
+    this.service = inTransaction(db, path, () => {
+      const url = serviceUrl(baseUrl);
+      db.prepare('INSERT INTO service (url) VALUES (?) ON CONFLICT DO NOTHING').run(url);
+      return Number(db.prepare('SELECT id FROM service WHERE url = ?').get(url)?.['id']);
+    });
+    this.unpackBatches();
   }
 
   /**
-   * Opens the journal of an import, or begins one.
+   * Opens the journal, or begins one, and keeps other runs out until it is closed.
    *
-   * @throws CliError (exit code 2) when it belongs to another input, mapping or account, or is no journal
+   * @param restart - begin a new one; the old one is kept beside it, as `.old`
+   * @throws CliError (exit code 2) when another run holds it, or the file is something else
    */
-  static async open(options: OpenJournalOptions): Promise<Journal> {
-    const { path, identity } = options;
-    if (options.restart) await setAside(path);
-    const handle = await openFile(path);
+  static open(path: string, baseUrl: string, restart: boolean): Journal {
+    if (restart) setAside(path);
+    const db = openLocked(path);
+    return new Journal(path, db, baseUrl, () => {
+      if (isEmpty(db)) remove(path, db);
+      db.close();
+    });
+  }
+
+  /** What the journal knows, for a dry run, which changes nothing: a copy of it, or an empty one. */
+  static peek(path: string, baseUrl: string, restart: boolean): Journal {
+    if (restart || !existsSync(path)) {
+      const db = openPrivate('');
+      return new Journal(path, db, baseUrl, () => db.close());
+    }
+    refuseTextJournal(path);
+    const folder = mkdtempSync(join(tmpdir(), 'shortlink-journal-'));
+    const remove = () => rmSync(folder, { recursive: true, force: true });
     try {
-      const loaded = await loadJournal(handle, path);
-      if (loaded !== undefined) {
-        checkIdentity(loaded.header, identity, path, options.inputName);
-        await handle.truncate(loaded.goodBytes);
-        return new Journal(path, handle, { ...loaded, isResumed: true, end: loaded.goodBytes });
-      }
-      await handle.truncate(0);
-      const fresh = { batches: new BatchIndex(), isResumed: false, end: 0, finished: false };
-      const journal = new Journal(path, handle, fresh);
-      const { links, at } = options;
-      await journal.append({ t: 'header', v: JOURNAL_VERSION, at, links, ...identity });
-      await syncDirectory(path);
-      return journal;
+      const db = openPrivate(copyJournal(path, folder));
+      return new Journal(path, db, baseUrl, () => {
+        db.close();
+        remove();
+      });
     } catch (error) {
-      await handle.close();
+      remove();
       throw error;
     }
   }
 
-  /** Adds a record; resolves when it is on disk. */
-  async append(record: JournalRecord): Promise<void> {
-    const line = Buffer.from(`${JSON.stringify(record)}\n`);
-    const place = { offset: this.#end, length: line.length };
-    this.#end += line.length;
-    this.#queue.push(line);
-    // A failed write stays the answer to every later one: behind a gap nothing could be read again.
-    const written = (this.#writing ?? Promise.resolve()).then(() => this.#writeQueue());
-    this.#writing = written;
-    await written;
-    if (record.t !== 'header' && record.t !== 'finished') this.batches.apply(record, place);
+  /** Records a request before it is sent. */
+  begin(batch: NewBatch): number {
+    const { links, size, sentAt, idempotencyKey = null, domain = null, body = null } = batch;
+    return this.write(() =>
+      Number(
+        this.#prepare(
+          `INSERT INTO batch (service, state, sent_at, idempotency_key, size, links, domain, body)
+           VALUES (?, 'sent', ?, ?, ?, ?, ?, ?)`,
+        ).run(this.service, sentAt, idempotencyKey, size, links, domain, body).lastInsertRowid,
+      ),
+    );
   }
 
-  /** Marks the import as finished, once. */
-  async finish(at: string): Promise<void> {
-    if (this.#finished) return;
-    this.#finished = true;
-    await this.append({ t: 'finished', at });
+  accepted(id: number, job: string): void {
+    this.write(() =>
+      this.#prepare("UPDATE batch SET state = 'accepted', job = ?, body = NULL WHERE id = ?").run(
+        job,
+        id,
+      ),
+    );
   }
 
-  /** Results of a completed batch, read from disk. */
-  async results(place: Place): Promise<RecordedResult[]> {
-    const buffer = Buffer.alloc(place.length);
-    const { bytesRead } = await this.#handle.read(buffer, 0, place.length, place.offset);
-    const record = bytesRead === place.length ? parseRecord(buffer.toString()) : undefined;
-    if (record?.t !== 'completed') {
-      throw inputError(`${this.path} was changed by somebody else while it was in use`);
+  completed(id: number, results: PackedResults): void {
+    this.write(() =>
+      this.#prepare(
+        "UPDATE batch SET state = 'completed', results = ?, body = NULL WHERE id = ?",
+      ).run(JSON.stringify(results), id),
+    );
+  }
+
+  /** It can't be known what the request created. */
+  unknown(id: number, error: string, job: string | undefined): void {
+    this.write(() =>
+      this.#prepare("UPDATE batch SET state = 'unknown', error = ?, job = ? WHERE id = ?").run(
+        error,
+        job ?? null,
+        id,
+      ),
+    );
+  }
+
+  /** Nothing was created by a request of this run. */
+  removed(id: number): void {
+    this.write(() => this.#prepare('DELETE FROM batch WHERE id = ?').run(id));
+  }
+
+  /** Forgets an open batch, so that its rows are new again. */
+  release({ id, firstLink, size }: OpenBatch): void {
+    this.write(() => {
+      const range = [firstLink, firstLink + size] as const;
+      this.#prepare('DELETE FROM link WHERE id >= ? AND id < ?').run(...range);
+      this.#prepare('DELETE FROM batch WHERE id = ?').run(id);
+    });
+  }
+
+  /** The results of a batch that this run recorded as completed. */
+  results(id: number): PackedResults {
+    const row = this.#prepare('SELECT results FROM batch WHERE id = ?').get(id);
+    return JSON.parse(String(row?.['results']));
+  }
+
+  /** The batches of this service that may have created links, oldest first. Their links are in the table `link`. */
+  openBatches(): OpenBatch[] {
+    const rows = this.#prepare(
+      'SELECT * FROM batch WHERE service = ? AND first_link IS NOT NULL ORDER BY id',
+    ).all(this.service);
+    return rows.map((row) => ({
+      id: Number(row['id']),
+      state: toState(row['state']),
+      sentAt: String(row['sent_at']),
+      idempotencyKey: text(row['idempotency_key']),
+      job: text(row['job']),
+      error: text(row['error']),
+      size: Number(row['size']),
+      domain: text(row['domain']),
+      body: text(row['body']),
+      firstLink: Number(row['first_link']),
+    }));
+  }
+
+  /** Pairs of the links of an open batch, in the order of the request. */
+  pairsOf(batch: OpenBatch): string[] {
+    return this.#prepare('SELECT pair FROM link WHERE id >= ? AND id < ? ORDER BY id')
+      .all(batch.firstLink, batch.firstLink + batch.size)
+      .map((row) => String(row['pair']));
+  }
+
+  /** An open batch is decided: its links exist, or don't, or nobody can tell (`missing` says why). */
+  settle(batch: OpenBatch, results: PackedResults, missing?: string): void {
+    this.write(() => {
+      const update = this.#prepare(
+        'UPDATE link SET batch = NULL, code = ?, short_url = ?, error = ? WHERE id = ?',
+      );
+      const remove = this.#prepare('DELETE FROM link WHERE id = ?');
+      for (let index = 0; index < batch.size; index += 1) {
+        const result = unpackResult(results, index, missing);
+        const id = batch.firstLink + index;
+        if (result.status === 'created') update.run(result.code, result.short_url, null, id);
+        else if (result.status === 'unknown') update.run(null, null, result.error, id);
+        else remove.run(id);
+      }
+      this.#prepare('DELETE FROM batch WHERE id = ?').run(batch.id);
+    });
+  }
+
+  /**
+   * Makes rows of `link` out of the batches that were recorded since the last time. Recording a request as one row of text is
+   * several times cheaper than as rows, and only a later run, or a later round, asks for single links.
+   */
+  unpackBatches(): void {
+    this.write(() => {
+      const packed = this.#prepare(
+        'SELECT id, service, state, links, results FROM batch WHERE first_link IS NULL ORDER BY id',
+      ).all();
+      const insert = this.#prepare(
+        `INSERT INTO link (service, batch, content, pair, code, short_url, error)
+         SELECT ?, ?, substr(value ->> 0, 1, 7), substr(value ->> 0, 8), value ->> 1, value ->> 2, value ->> 3
+         FROM json_each(?)`,
+      );
+      for (const row of packed) {
+        const id = Number(row['id']);
+        const isCompleted = row['state'] === 'completed';
+        const links: string[] = JSON.parse(String(row['links']));
+        const rows = isCompleted
+          ? completedRows(links, JSON.parse(String(row['results'])))
+          : links.map((link) => [link]);
+        const firstLink = this.#nextLink();
+        insert.run(Number(row['service']), isCompleted ? null : id, JSON.stringify(rows));
+        if (isCompleted) this.#prepare('DELETE FROM batch WHERE id = ?').run(id);
+        else {
+          this.#prepare('UPDATE batch SET links = NULL, first_link = ? WHERE id = ?').run(
+            firstLink,
+            id,
+          );
+        }
+      }
+    });
+  }
+
+  /** Whether there is a link of this service to compare rows with. */
+  hasLinks(): boolean {
+    const found = this.#prepare('SELECT 1 FROM link WHERE service = ? LIMIT 1').get(this.service);
+    return found !== undefined;
+  }
+
+  /** Whether it holds anything, of any service. An empty one is removed when it is closed. */
+  get isEmpty(): boolean {
+    return isEmpty(this.db);
+  }
+
+  /** Links of this service in jobs that no run has seen completed: the next one can still poll them. */
+  linksInJobs(): number {
+    const row = this.#prepare(
+      'SELECT coalesce(sum(size), 0) AS links FROM batch WHERE service = ? AND job IS NOT NULL AND results IS NULL',
+    ).get(this.service);
+    return Number(row?.['links']);
+  }
+
+  /** Forgets links that the response to their request left out, so that their rows are new again. */
+  releaseUnanswered(): boolean {
+    const { changes } = this.#prepare(
+      'DELETE FROM link WHERE service = ? AND batch IS NULL AND short_url IS NULL',
+    ).run(this.service);
+    return Number(changes) > 0;
+  }
+
+  /** Removes the file: there is nothing left to remember. */
+  forget(): void {
+    remove(this.path, this.db);
+  }
+
+  /** Runs `work` in a transaction. */
+  write<T>(work: () => T): T {
+    return inTransaction(this.db, this.path, work);
+  }
+
+  close(): void {
+    this.#dispose();
+  }
+
+  #nextLink(): number {
+    return Number(this.#prepare('SELECT coalesce(max(id), 0) + 1 AS id FROM link').get()?.['id']);
+  }
+
+  #prepare(sql: string): StatementSync {
+    let statement = this.#statements.get(sql);
+    if (statement === undefined) {
+      statement = this.db.prepare(sql);
+      this.#statements.set(sql, statement);
     }
-    return unpackResults(record);
-  }
-
-  /** The batch as it was recorded, if it is one of just this range. */
-  get(range: BatchRange): JournalBatch | undefined {
-    return this.batches.get(range);
-  }
-
-  async close(): Promise<void> {
-    await this.#writing?.catch(() => {});
-    await this.#handle.close();
-  }
-
-  async #writeQueue(): Promise<void> {
-    if (this.#queue.length === 0) return;
-    const bytes = Buffer.concat(this.#queue);
-    this.#queue = [];
-    try {
-      await this.#handle.appendFile(bytes);
-      await this.#handle.datasync();
-    } catch (cause) {
-      throw writeError(this.path, cause);
-    }
+    return statement;
   }
 }
 
-/** Keeps a journal that is to be forgotten: it is the only record of what was created. */
-async function setAside(path: string): Promise<void> {
-  const handle = await openFile(path);
+function isEmpty(db: DatabaseSync): boolean {
+  return db.prepare('SELECT 1 FROM link UNION ALL SELECT 1 FROM batch').get() === undefined;
+}
+
+/** Ends the write-ahead log, so that the journal is one file. The lock stays. */
+const ONE_FILE = 'PRAGMA journal_mode = DELETE';
+
+/** Removes the file while it is locked: a run that has opened it in the meantime notices (see `openLocked`). */
+function remove(path: string, db: DatabaseSync): void {
+  db.exec(ONE_FILE);
+  rmSync(path, { force: true });
+}
+
+/** One spelling of a service's address: `http://host` and `http://host/` are the same service. */
+function serviceUrl(baseUrl: string): string {
+  const { origin, pathname } = new URL(baseUrl);
+  return origin + pathname.replace(/\/+$/, '');
+}
+
+/** Link text, code, short URL and error of the links that exist or may exist; failed ones are sent again, so nothing is kept of them. */
+function completedRows(links: readonly string[], results: PackedResults): (string | null)[][] {
+  return links.flatMap((link, index) => {
+    const result = unpackResult(results, index);
+    switch (result.status) {
+      case 'created':
+        return [[link, result.code, result.short_url, null]];
+      case 'unknown':
+        return [[link, null, null, result.error]];
+      case 'failed':
+        return [];
+    }
+  });
+}
+
+/** Keeps a journal that is to be forgotten: it may be the only record of what was created. */
+function setAside(path: string): void {
+  if (!existsSync(path)) return;
+  if (beginningOf(path) === 'text') {
+    renameSync(path, `${path}.old`);
+    return;
+  }
+  const db = openLocked(path);
   try {
-    await checkIsJournal(handle, path);
-    const isEmpty = (await handle.stat()).size === 0;
-    if (!isEmpty) await rename(path, `${path}.old`);
+    if (isEmpty(db)) return;
+    db.exec(ONE_FILE);
+    renameSync(path, `${path}.old`);
   } finally {
-    await handle.close();
+    db.close();
   }
 }
 
-async function openFile(path: string): Promise<FileHandle> {
-  try {
-    // Its owner alone may read it: it holds target URLs and short links.
-    return await open(path, constants.O_RDWR | constants.O_CREAT | constants.O_APPEND, 0o600);
-  } catch (cause) {
-    const reason = systemReason(cause);
-    throw inputError(`${path} can't be written: ${reason}`, 'Name another file: --journal FILE');
+/** Copies a journal, and what a killed run has not copied into it yet, while nobody writes to it. */
+function copyJournal(path: string, folder: string): string {
+  const copy = join(folder, 'journal');
+  const parts = [path, `${path}-wal`];
+  const state = () =>
+    parts
+      .map((part) => statSync(part, { throwIfNoEntry: false }))
+      .map((stats) => `${stats?.size} ${stats?.mtimeMs}`)
+      .join();
+  for (let tries = 1; ; tries += 1) {
+    const before = state();
+    if (beginningOf(path) === 'database') copyFileSync(path, copy);
+    rmSync(`${copy}-wal`, { force: true });
+    if (existsSync(`${path}-wal`)) copyFileSync(`${path}-wal`, `${copy}-wal`);
+    if (state() === before) return copy;
+    if (tries === MAX_COPIES) {
+      throw inputError(
+        `${path} is being written by another run`,
+        'Wait for it to end, then compare with what exists.',
+      );
+    }
   }
 }
 
-/** A new file's name is on disk only once its directory is. Windows can't sync one, and needn't. */
-async function syncDirectory(path: string): Promise<void> {
-  try {
-    const directory = await open(dirname(path), 'r');
-    await directory.sync().finally(() => directory.close());
-  } catch {
-    // The file itself is synced: only a power cut in the next seconds could still lose its name.
-  }
+/** How often a journal is copied that changes meanwhile. */
+const MAX_COPIES = 5;
+
+function text(value: unknown): string | undefined {
+  return value === null ? undefined : String(value);
+}
+
+function toState(value: unknown): OpenBatch['state'] {
+  return value === 'accepted' || value === 'unknown' ? value : 'sent';
 }

@@ -1,3 +1,5 @@
+import type { Row } from '../types.ts';
+
 /** Columns that an import adds to the input's own, in this order. */
 export const RESULT_COLUMNS = ['code', 'short_url', 'status', 'error'] as const;
 
@@ -23,4 +25,22 @@ export function findResultColumns(columns: readonly string[]): ResultColumns {
 
 function resultColumnsAt(place: (name: ResultColumn, index: number) => number): ResultColumns {
   return Object.fromEntries(RESULT_COLUMNS.map((name, index) => [name, place(name, index)]));
+}
+
+/** The link that a row of a results file names, which exists whatever else is known. */
+export interface OwnLink {
+  code: string;
+  short_url: string;
+}
+
+/** The link that the row itself names. */
+export function ownLink(
+  row: Row,
+  { resultColumns }: { resultColumns: ResultColumns },
+): OwnLink | undefined {
+  if (resultColumns.short_url === undefined) return undefined;
+  const short_url = row.cells[resultColumns.short_url]?.trim() ?? '';
+  if (short_url === '') return undefined;
+  const code = resultColumns.code === undefined ? '' : row.cells[resultColumns.code]?.trim();
+  return { code: code || short_url.slice(short_url.lastIndexOf('/') + 1), short_url };
 }

@@ -153,13 +153,14 @@ const BOMS: ReadonlyArray<{ bytes: readonly number[]; encoding: string }> = [
 
 /**
  * The encoding to read a file with, as the Encoding Standard names it. A byte order mark wins over a Unicode label
- * (the standard's rule for `decode`), so that `--encoding utf-16` reads both byte orders; any other label stands.
+ * (the standard's rule for `decode`), so that `--encoding utf-16` reads both byte orders. That of UTF-8 wins over every label: a file
+ * that was filled in by an earlier run is UTF-8 from then on, and the command still names its old encoding.
  */
 function chooseEncoding(firstBytes: Uint8Array, label: string | undefined) {
   const wanted = label === undefined ? 'utf-8' : canonicalName(label);
-  if (!wanted.startsWith('utf-')) return { encoding: wanted, hasBom: false };
   const bom = BOMS.find(({ bytes }) => bytes.every((byte, index) => firstBytes[index] === byte));
-  return { encoding: bom?.encoding ?? wanted, hasBom: bom !== undefined };
+  const counts = bom !== undefined && (bom.encoding === 'utf-8' || wanted.startsWith('utf-'));
+  return { encoding: counts ? bom.encoding : wanted, hasBom: counts };
 }
 
 function canonicalName(label: string): string {

@@ -158,20 +158,22 @@ async function openReplacement(
   previous: string | undefined,
 ): Promise<OutputFile> {
   await removeLeftovers(target);
-  // `wx` follows no link, and nobody can know the name to prepare one.
   const temporary = join(
     dirname(target),
     `${temporaryPrefix(target)}${randomBytes(12).toString('hex')}${TEMPORARY_END}`,
   );
-  const handle = await open(temporary, 'wx', stats === undefined ? 0o666 : 0o600);
-  return new Replacement({ path, target, temporary, handle, stats, previous });
+  const replacement = new Replacement({ path, target, temporary, stats, previous });
+  // Whether it can be made is known now. It comes into being with the first text, so that a run that is killed while it waits for
+  // the service leaves nothing behind.
+  await replacement.open();
+  await replacement.discard();
+  return replacement;
 }
 
 interface ReplacementParts {
   path: string;
   target: string;
   temporary: string;
-  handle: FileHandle;
   /** Of the file that was there when it was opened. */
   stats: Stats | undefined;
   previous: string | undefined;
@@ -183,15 +185,27 @@ class Replacement implements OutputFile {
   readonly #parts: ReplacementParts;
   readonly #buffer: TextBuffer;
   readonly #hash = createHash('sha256');
-  #isOpen = true;
+  #handle: FileHandle | undefined;
 
   constructor(parts: ReplacementParts) {
     this.path = parts.path;
     this.#parts = parts;
-    this.#buffer = new TextBuffer((bytes) => {
+    this.#buffer = new TextBuffer(async (bytes) => {
       this.#hash.update(bytes);
-      return parts.handle.writeFile(bytes).catch((cause) => fail(parts.path, cause));
+      try {
+        const handle = await this.open();
+        await handle.writeFile(bytes);
+      } catch (cause) {
+        fail(parts.path, cause);
+      }
     });
+  }
+
+  /** `wx` follows no link, and nobody can know the name to prepare one. */
+  async open(): Promise<FileHandle> {
+    const { temporary, stats } = this.#parts;
+    this.#handle ??= await open(temporary, 'wx', stats === undefined ? 0o666 : 0o600);
+    return this.#handle;
   }
 
   write(text: string): Promise<void> | undefined {
@@ -200,14 +214,15 @@ class Replacement implements OutputFile {
 
   async finish(): Promise<Written> {
     await this.#buffer.flush();
-    const { path, target, temporary, handle, stats, previous } = this.#parts;
+    const { path, target, temporary, stats, previous } = this.#parts;
     const content = this.#hash.digest('hex');
     try {
+      const handle = await this.open();
       if (stats !== undefined) await keepRights(handle, stats);
       await handle.utimes(Date.now() / 1000, ownTime(content));
       await handle.sync();
       await handle.close();
-      this.#isOpen = false;
+      this.#handle = undefined;
       const kept = await keepChanged(target, content, previous);
       await putInPlace(temporary, target, ownTime(content));
       await syncDirectory(dirname(target));
@@ -219,10 +234,9 @@ class Replacement implements OutputFile {
   }
 
   async discard(): Promise<void> {
-    const { handle, temporary } = this.#parts;
-    if (this.#isOpen) await handle.close().catch(() => {});
-    this.#isOpen = false;
-    await rm(temporary, { force: true });
+    await this.#handle?.close().catch(() => {});
+    this.#handle = undefined;
+    await rm(this.#parts.temporary, { force: true });
   }
 }
 

@@ -1,0 +1,88 @@
+import type { ImportDeps } from '../deps.ts';
+import { linkIdentity } from '../journal/link-text.ts';
+import { ownLink } from '../map/result-columns.ts';
+import type { RowRules } from '../map/row-rules.ts';
+import type { Layout } from '../read/layout.ts';
+import type { Input } from '../read/open-input.ts';
+import { readRows } from '../read/read-rows.ts';
+import type { RejectsFile } from '../report/rejects.ts';
+import type { ImportSettings, Reject, Row } from '../types.ts';
+import type { ExistingLinks } from './existing-links.ts';
+import { RowSet } from './row-set.ts';
+
+/** Rejects that are shown at once; all of them are in the rejects file. */
+const FIRST_REJECTS = 10;
+
+/** Rows between two `validating` events. */
+const EVENT_STEP = 50_000;
+
+/** An input, and how it is read. */
+export interface Source {
+  input: Input;
+  layout: Layout;
+  rules: RowRules;
+  /** Throws when the input is no longer the file that was opened. */
+  guard: () => Promise<void>;
+}
+
+/** What the first pass over the input found. */
+export interface Checked {
+  /** Rows that hold something, the header apart. */
+  rows: number;
+  /** Rows that can't be sent. */
+  rejected: number;
+  rejectedRows: RowSet;
+  /** Rows that name their link themselves. */
+  own: number;
+}
+
+/**
+ * Checks every row before anything is sent, so that a bad line 900,000 is known before line 1 is sent. Undefined when
+ * the user stopped it.
+ */
+export async function checkInput(
+  { input, layout, rules }: Source,
+  settings: Pick<ImportSettings, 'defaults'>,
+  existing: ExistingLinks | undefined,
+  rejects: RejectsFile,
+  deps: Pick<ImportDeps, 'onEvent' | 'signal' | 'stopSignal'>,
+): Promise<Checked | undefined> {
+  const firstRejects: Reject[] = [];
+  const found: Checked = { rows: 0, rejected: 0, rejectedRows: new RowSet(), own: 0 };
+  let bytesRead = 0;
+  let announced = 0;
+  const batches = readRows(input, layout, (bytes) => {
+    bytesRead += bytes.length;
+  });
+  for await (const batch of batches) {
+    if (deps.signal.aborted || deps.stopSignal.aborted) return undefined;
+    const bad: Array<{ row: Row; reason: string }> = [];
+    for (const row of batch) {
+      const own = ownLink(row, layout);
+      const reason = own === undefined ? rules.problem(row) : undefined;
+      if (own !== undefined) found.own += 1;
+      if (reason === undefined) {
+        existing?.addRow(
+          found.rows,
+          linkIdentity(rules.link(row), settings.defaults.domain_id),
+          own?.short_url,
+        );
+      } else {
+        bad.push({ row, reason });
+        found.rejectedRows.add(found.rows);
+      }
+      found.rows += 1;
+    }
+    for (const { row, reason } of bad.slice(0, FIRST_REJECTS - firstRejects.length)) {
+      firstRejects.push({ line: row.line, cells: row.cells, reason });
+    }
+    found.rejected += bad.length;
+    await rejects.add(bad);
+    if (found.rows - announced >= EVENT_STEP) {
+      announced = found.rows;
+      deps.onEvent({ type: 'validating', rows: found.rows, bytesRead, bytesTotal: input.size });
+    }
+  }
+  deps.onEvent({ type: 'validated', rows: found.rows, rejected: found.rejected, firstRejects });
+  return found;
+}

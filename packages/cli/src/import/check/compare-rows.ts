@@ -1,0 +1,116 @@
+import type { ImportDeps } from '../deps.ts';
+import { inputError } from '../errors.ts';
+import type { Journal } from '../journal/journal.ts';
+import { linkIdentity } from '../journal/link-text.ts';
+import { ownLink } from '../map/result-columns.ts';
+import { createRowRules } from '../map/row-rules.ts';
+import { detectLayout } from '../read/layout.ts';
+import { openInput } from '../read/open-input.ts';
+import { readRows } from '../read/read-rows.ts';
+import type { Existing, ImportSettings } from '../types.ts';
+import type { Checked, Source } from './check-input.ts';
+import { type Comparison, ExistingLinks } from './existing-links.ts';
+
+/** How the rows compare with what exists. */
+export interface Found extends Existing {
+  /** Rows whose link may exist. */
+  unknown: number;
+  comparison: Comparison | undefined;
+}
+
+/** What rows are compared with: the journal, and an earlier results file. Undefined where there is nothing. */
+export async function openExistingLinks(
+  journal: Journal,
+  settings: ImportSettings,
+  deps: ImportDeps,
+): Promise<ExistingLinks | undefined> {
+  if (settings.known === undefined) {
+    return journal.hasLinks() ? new ExistingLinks(journal) : undefined;
+  }
+  const existing = new ExistingLinks(journal);
+  await addKnownLinks(settings.known, existing, settings, deps);
+  return existing;
+}
+
+/** @throws CliError (exit code 2) when the file is no results file */
+async function addKnownLinks(
+  file: string,
+  existing: ExistingLinks,
+  settings: ImportSettings,
+  deps: ImportDeps,
+): Promise<void> {
+  const input = await openInput(file, deps.stdin, deps.signal);
+  try {
+    const layout = await detectLayout(input, { map: {}, inputFormat: 'auto' });
+    if (layout.resultColumns.short_url === undefined) {
+      throw inputError(
+        `${input.name} has no column short_url`,
+        'Give --known the results file of an earlier import.',
+      );
+    }
+    const rules = createRowRules(layout, {});
+    for await (const rows of readRows(input, layout)) {
+      for (const row of rows) {
+        const own = ownLink(row, layout);
+        if (own === undefined) continue;
+        const { pair } = linkIdentity(rules.link(row), settings.defaults.domain_id);
+        existing.addKnown(pair, own.code, own.short_url);
+      }
+    }
+  } finally {
+    await input.dispose();
+  }
+}
+
+/** Compares the rows that were checked with the links that exist, and announces the result. */
+export async function compareRows(
+  source: Source,
+  checked: Checked,
+  existing: ExistingLinks | undefined,
+  deps: Pick<ImportDeps, 'onEvent'>,
+): Promise<Found> {
+  const comparison = existing?.compare();
+  const found = foundOf(checked, comparison);
+  const changedLines = comparison ? await linesOf(source, comparison.firstChanged) : [];
+  const { new: fresh, existing: rows, changed, gone } = found;
+  deps.onEvent({
+    type: 'compared',
+    rows: checked.rows,
+    new: fresh,
+    existing: rows,
+    changed,
+    changedLines,
+    gone,
+  });
+  return { ...found, changedLines };
+}
+
+export function foundOf(checked: Checked, comparison: Comparison | undefined): Found {
+  const { existing = 0, unknown = 0, changed = 0, gone = 0 } = comparison ?? {};
+  const have = checked.own + existing;
+  return {
+    new: checked.rows - checked.rejected - have - unknown,
+    existing: have,
+    changed,
+    changedLines: [],
+    gone,
+    unknown,
+    comparison,
+  };
+}
+
+/** Lines of the input on which the rows with these numbers begin. */
+async function linesOf({ input, layout }: Source, numbers: readonly number[]): Promise<number[]> {
+  const wanted = new Set(numbers);
+  const lines: number[] = [];
+  let number = 0;
+  if (wanted.size === 0) return lines;
+  for await (const rows of readRows(input, layout)) {
+    for (const row of rows) {
+      if (wanted.has(number)) lines.push(row.line);
+      number += 1;
+    }
+    if (lines.length === wanted.size) break;
+  }
+  return lines;
+}

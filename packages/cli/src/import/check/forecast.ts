@@ -1,0 +1,90 @@
+import {
+  AuthenticationError,
+  MAX_BATCH_LINKS,
+  MAX_SYNC_BATCH_LINKS,
+  type Usage,
+} from '@shortlink/sdk';
+import type { ImportDeps } from '../deps.ts';
+import type { Forecast, ImportSettings } from '../types.ts';
+
+/** Longest wait for the usage, which is a help and no need. */
+const USAGE_TIMEOUT_MS = 10_000;
+
+/** Polls that a job takes, as a rule of thumb. */
+const POLLS_PER_JOB = 2;
+
+const MINUTE_MS = 60_000;
+
+/**
+ * What the account has left of its plan; undefined where the service does not tell.
+ *
+ * @throws AuthenticationError when the key is not valid: then nothing could be sent either
+ */
+export async function retrieveUsage(
+  client: ImportDeps['client'],
+  signal: AbortSignal,
+): Promise<Usage | undefined> {
+  try {
+    return await client.usage.retrieve({ signal, timeoutMs: USAGE_TIMEOUT_MS, maxRetries: 0 });
+  } catch (error) {
+    if (AuthenticationError.isInstance(error)) throw error;
+    return undefined;
+  }
+}
+
+/** What creating `links` links takes. */
+export function forecast(
+  links: number,
+  settings: Pick<ImportSettings, 'batchSize' | 'limit' | 'requestsPerMinute'>,
+  usage: Usage | undefined,
+  now: number,
+): Forecast {
+  const room = roomOf(usage);
+  const wanted = Math.min(links, settings.limit ?? links, room ?? links);
+  const batchSize = batchSizeOf(settings.batchSize, usage);
+  const batches = Math.ceil(wanted / batchSize);
+  const requests = batches * (batchSize > MAX_SYNC_BATCH_LINKS ? 1 + POLLS_PER_JOB : 1);
+  return {
+    links: wanted,
+    left: links - wanted,
+    isShort: room !== undefined && room === wanted && room < links,
+    batchSize,
+    requests,
+    room,
+    durationMs: usage && durationOf(requests, settings.requestsPerMinute, usage, now),
+  };
+}
+
+function roomOf(usage: Usage | undefined): number | undefined {
+  const { used = 0, limit = null } = usage?.links ?? {};
+  return limit === null ? undefined : Math.max(0, limit - used);
+}
+
+function batchSizeOf(wanted: number | 'auto', usage: Usage | undefined): number {
+  const size = wanted === 'auto' ? MAX_BATCH_LINKS : wanted;
+  return Math.max(1, Math.min(size, usage?.batch_size ?? size));
+}
+
+/** The time until the last window begins that so many requests need. */
+function durationOf(
+  requests: number,
+  requestsPerMinute: number | undefined,
+  usage: Usage,
+  now: number,
+): number {
+  const pace = requestsPerMinute === undefined ? 0 : (requests / requestsPerMinute) * MINUTE_MS;
+  const waits = Object.entries(WINDOW_MS).map(([name, windowMs]) => {
+    const { used, limit, resets_at } = usage.requests[name as keyof typeof WINDOW_MS];
+    const beyond = limit === null ? 0 : requests - Math.max(0, limit - used);
+    if (beyond <= 0 || limit === null || limit <= 0) return 0;
+    const untilReset = Math.max(0, (Date.parse(resets_at) || now) - now);
+    return untilReset + (Math.ceil(beyond / limit) - 1) * windowMs;
+  });
+  return Math.max(pace, ...waits);
+}
+
+const WINDOW_MS = {
+  minute: MINUTE_MS,
+  day: 24 * 60 * MINUTE_MS,
+  month: 30 * 24 * 60 * MINUTE_MS,
+} as const satisfies Record<keyof Usage['requests'], number>;

@@ -1,0 +1,227 @@
+import { closeSync, openSync, readSync, statSync } from 'node:fs';
+import process from 'node:process';
+import type { DatabaseSync } from 'node:sqlite';
+import { inputError, systemReason, writeError } from '../errors.ts';
+
+/** `PRAGMA application_id` of a journal: "SLJ1" in ASCII. */
+const APPLICATION_ID = 0x534c4a31;
+
+/** `PRAGMA user_version`; a journal of a higher version was written by a newer release. */
+const SCHEMA_VERSION = 1;
+
+/** Pages that the write-ahead log may grow to before they are copied into the database: 16 MB. */
+const CHECKPOINT_PAGES = 4_000;
+
+/** Longest wait for a lock that another process holds for a moment, such as one that looks at the same time. */
+const LOCK_WAIT_MS = 250;
+
+/** How often a journal that was removed between two looks is opened again. */
+const MAX_OPENS = 5;
+
+const SCHEMA = `
+  CREATE TABLE service (id INTEGER PRIMARY KEY, url TEXT NOT NULL UNIQUE) STRICT;
+  -- A request for links, from the moment before it is sent. 'links' is a JSON array with one text per link (see
+  -- link-text.ts), or NULL once the links are rows of 'link', from 'first_link' on. 'body' is the links of the request, where it
+  -- may be sent again under its key.
+  CREATE TABLE batch (
+    id INTEGER PRIMARY KEY, service INTEGER NOT NULL REFERENCES service, state TEXT NOT NULL, sent_at TEXT NOT NULL,
+    idempotency_key TEXT, job TEXT, error TEXT, size INTEGER NOT NULL, links TEXT, first_link INTEGER, domain TEXT, body TEXT,
+    results TEXT
+  ) STRICT;
+  -- A link that exists, or may exist: then it has no short_url, and 'batch' is the request that may have created it.
+  CREATE TABLE link (
+    id INTEGER PRIMARY KEY, service INTEGER NOT NULL REFERENCES service, pair TEXT NOT NULL, content TEXT NOT NULL,
+    batch INTEGER REFERENCES batch, code TEXT, short_url TEXT, error TEXT
+  ) STRICT;
+  PRAGMA application_id = ${APPLICATION_ID};
+  PRAGMA user_version = ${SCHEMA_VERSION};`;
+
+/**
+ * Opens the database of a journal and locks it until it is closed. The lock is the kernel's, on the open file: it ends with
+ * the process, however that ends, and holds against processes of every machine that shares the disk.
+ *
+ * @throws CliError (exit code 2) when another run holds it, or the file is no journal or can't be written
+ */
+export function openLocked(path: string): DatabaseSync {
+  for (let opens = 1; ; opens += 1) {
+    prepareFile(path);
+    const before = inodeOf(path);
+    const db = openDatabase(path);
+    try {
+      db.exec(`PRAGMA busy_timeout = ${LOCK_WAIT_MS}; PRAGMA locking_mode = EXCLUSIVE`);
+      db.exec('BEGIN EXCLUSIVE; COMMIT');
+      // A run that ends without having recorded anything removes its journal: then this lock is one of a file without a name.
+      if (before === inodeOf(path) || opens === MAX_OPENS) {
+        db.exec(
+          `PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`,
+        );
+        db.exec(BOUNDED_MEMORY);
+        prepareSchema(db, path);
+        return db;
+      }
+      db.close();
+    } catch (error) {
+      db.close();
+      throw readableError(path, error);
+    }
+  }
+}
+
+/** Opens a journal that is a copy of its own, or none at all: nobody else can have it. */
+export function openPrivate(path: string): DatabaseSync {
+  const db = openDatabase(path);
+  try {
+    db.exec(`PRAGMA locking_mode = EXCLUSIVE; ${BOUNDED_MEMORY}`);
+    prepareSchema(db, path);
+    return db;
+  } catch (error) {
+    db.close();
+    throw readableError(path, error);
+  }
+}
+
+/** Runs `work` in one transaction, which is on disk when this returns. */
+export function inTransaction<T>(db: DatabaseSync, path: string, work: () => T): T {
+  try {
+    db.exec('BEGIN IMMEDIATE');
+    const result = work();
+    db.exec('COMMIT');
+    return result;
+  } catch (error) {
+    rollBack(db);
+    throw readableError(path, error);
+  }
+}
+
+/** Some errors, such as a full disk, have ended the transaction already. */
+function rollBack(db: DatabaseSync): void {
+  try {
+    db.exec('ROLLBACK');
+  } catch {
+    // Nothing is left to roll back.
+  }
+}
+
+function openDatabase(path: string): DatabaseSync {
+  return new (driver().DatabaseSync)(path);
+}
+
+/** Settings that touch the file, so that it must be locked first. */
+const BOUNDED_MEMORY = 'PRAGMA cache_size = -8000; PRAGMA temp_store = FILE';
+
+function prepareSchema(db: DatabaseSync, path: string): void {
+  const read = (name: string) => Number(db.prepare(`PRAGMA ${name}`).get()?.[name]);
+  if (db.prepare('SELECT 1 FROM sqlite_schema').get() === undefined) {
+    inTransaction(db, path, () => db.exec(SCHEMA));
+    return;
+  }
+  if (read('application_id') !== APPLICATION_ID) throw notAJournal(path);
+  if (read('user_version') > SCHEMA_VERSION) {
+    throw inputError(
+      `${path} was written by a newer release of shortlink`,
+      'Update shortlink, or name another file: --journal FILE',
+    );
+  }
+}
+
+/** Creates the file, readable by its owner only, and refuses what is no journal. */
+function prepareFile(path: string): void {
+  try {
+    closeSync(openSync(path, 'a', 0o600));
+  } catch (cause) {
+    throw inputError(
+      `${path} can't be written: ${systemReason(cause)}`,
+      'Name another file: --journal FILE',
+    );
+  }
+  refuseTextJournal(path);
+}
+
+/** @throws CliError (exit code 2) for a journal of version 0.1, or a file that is none */
+export function refuseTextJournal(path: string): void {
+  if (beginningOf(path) !== 'text') return;
+  throw inputError(
+    `${path} is a journal of shortlink 0.1, which remembers positions in the file instead of links`,
+    'Move it away and run the same command with --known and the results file of that import: the links in it are not created again.',
+  );
+}
+
+const DATABASE_MAGIC = 'SQLite format 3\0';
+const TEXT_JOURNAL = '{"t":"header"';
+
+/**
+ * What a file begins as: `text` is a journal of version 0.1.
+ *
+ * @throws CliError (exit code 2) when the file is no journal
+ */
+export function beginningOf(path: string): 'empty' | 'database' | 'text' {
+  const bytes = Buffer.alloc(DATABASE_MAGIC.length);
+  const file = openSync(path, 'r');
+  const length = readSync(file, bytes, 0, bytes.length, 0);
+  closeSync(file);
+  const beginning = bytes.toString('latin1', 0, length);
+  if (beginning === '') return 'empty';
+  if (beginning === DATABASE_MAGIC) return 'database';
+  if (beginning.startsWith(TEXT_JOURNAL)) return 'text';
+  throw notAJournal(path);
+}
+
+function notAJournal(path: string) {
+  return inputError(`${path} is not an import journal`, 'Name another file: --journal FILE');
+}
+
+function inodeOf(path: string): number | undefined {
+  return statSync(path, { throwIfNoEntry: false })?.ino;
+}
+
+const SQLITE_BUSY = 5;
+const SQLITE_IOERR = 10;
+const SQLITE_CORRUPT = 11;
+const SQLITE_FULL = 13;
+const SQLITE_NOTADB = 26;
+
+/** An error of the database in words; other errors as they are. */
+function readableError(path: string, error: unknown): unknown {
+  if (!(error instanceof Error && 'errcode' in error)) return error;
+  // The lower byte is the kind of error, the others say more.
+  switch (Number(error.errcode) & 0xff) {
+    case SQLITE_BUSY:
+      return inputError(
+        `${path} is in use by another run`,
+        'Wait for it to end: two runs at once would create the same links.',
+      );
+    case SQLITE_FULL:
+      return writeError(path, systemError('ENOSPC', error));
+    case SQLITE_IOERR:
+      return writeError(path, systemError('EIO', error));
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+      return inputError(
+        `${path} is damaged: ${error.message}`,
+        'Keep it, and run with another --journal and with --known and the results file: the links in it are not created again.',
+      );
+    default:
+      return error;
+  }
+}
+
+function systemError(code: string, cause: Error): Error {
+  return Object.assign(new Error(cause.message, { cause }), { code });
+}
+
+/**
+ * Loads `node:sqlite` only when an import needs it. Node 22 and 24 print an ExperimentalWarning then, which says nothing to the
+ * user of a tool, so that one warning is left out.
+ */
+function driver(): typeof import('node:sqlite') {
+  const { emitWarning } = process;
+  process.emitWarning = (warning: string | Error, ...rest: unknown[]) => {
+    if (rest[0] === 'ExperimentalWarning' && String(warning).startsWith('SQLite ')) return;
+    Reflect.apply(emitWarning, process, [warning, ...rest]);
+  };
+  try {
+    return process.getBuiltinModule('node:sqlite');
+  } finally {
+    process.emitWarning = emitWarning;
+  }
+}

@@ -1,0 +1,41 @@
+import type { BatchLinkInput } from '@shortlink/sdk';
+
+/** What identifies the link that a row asks for, and a hash of the rest of it. */
+export interface LinkIdentity {
+  /** Target URL and domain. */
+  pair: string;
+  /** A short hash of title, tags and redirect type: another one means that the row was edited. */
+  content: string;
+}
+
+/** Characters of {@link LinkIdentity.content}: 32 bits in base 36. */
+const CONTENT_LENGTH = 7;
+
+/** The identity of a link in a request whose default domain is `domain`. */
+export function linkIdentity(link: BatchLinkInput, domain: string | undefined): LinkIdentity {
+  return { pair: pairOf(link.target_url, link.domain_id ?? domain), content: contentHash(link) };
+}
+
+/** No valid target URL holds a line feed, so the two can't run into each other. */
+export function pairOf(target: string, domain: string | undefined): string {
+  return domain === undefined || domain === '' ? target : `${target}\n${domain}`;
+}
+
+/** Both in one text, which is how the journal takes them. */
+export function linkText({ pair, content }: LinkIdentity): string {
+  return content + pair;
+}
+
+/** FNV-1a over UTF-16 code units. Two contents with one hash only hide that a row was edited. */
+export function contentHash({ title = '', tags, redirect_type }: BatchLinkInput): string {
+  let hash = 0x811c9dc5 ^ (redirect_type ?? 0);
+  const add = (text: string) => {
+    for (let index = 0; index < text.length; index += 1) {
+      hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
+    }
+    hash = Math.imul(hash ^ 0x1_0000, 0x01000193);
+  };
+  add(title);
+  if (tags !== undefined) for (const tag of tags) add(tag);
+  return (hash >>> 0).toString(36).padStart(CONTENT_LENGTH, '0');
+}

@@ -1,0 +1,64 @@
+import type { Layout } from '../read/layout.ts';
+import type { Row } from '../types.ts';
+import type { OutputFile, Written } from './output-file.ts';
+import { cellWriter } from './results-format.ts';
+
+/**
+ * The rejects file: the input's own columns, `line` and `reason`, to be corrected and imported again. It is created
+ * with the first reject. Cells beyond the last column come after the reason, so that nothing of the row is lost and
+ * nothing that is not corrected is taken for right.
+ */
+export class RejectsFile {
+  readonly #open: () => Promise<OutputFile>;
+  readonly #layout: Layout;
+  #width = 0;
+  #file: OutputFile | undefined;
+
+  /** @param open - opens the file; undefined for a dry run, which writes nothing */
+  constructor(layout: Layout, open: (() => Promise<OutputFile>) | undefined) {
+    this.#layout = layout;
+    this.#open = open ?? openNothing;
+  }
+
+  async add(rejects: ReadonlyArray<{ row: Row; reason: string }>): Promise<void> {
+    if (rejects.length === 0) return;
+    const { delimiter, lineEnd } = this.#layout.dialect;
+    const cell = cellWriter(delimiter);
+    this.#file ??= await this.#begin();
+    const width = this.#width;
+    let text = '';
+    for (const { row, reason } of rejects) {
+      const { cells } = row;
+      const own = Array.from({ length: width }, (_, index) => cells[index] ?? '');
+      const all = [...own, String(row.line), reason, ...cells.slice(width)];
+      text += all.map(cell).join(delimiter) + lineEnd;
+    }
+    await this.#file.write(text);
+  }
+
+  /** Puts the file in place; undefined where there was nothing to reject. */
+  async finish(onWritten: (written: Written) => void): Promise<string | undefined> {
+    if (this.#file !== undefined) onWritten(await this.#file.finish());
+    return this.#file?.path;
+  }
+
+  async discard(): Promise<void> {
+    await this.#file?.discard();
+  }
+
+  async #begin(): Promise<OutputFile> {
+    const { delimiter, lineEnd, bom } = this.#layout.dialect;
+    const file = await this.#open();
+    // JSON Lines may still add to the columns: those known at the first reject become the header.
+    const { columns } = this.#layout.plan;
+    this.#width = columns.length;
+    const names = [...columns, 'line', 'reason'].map(cellWriter(delimiter)).join(delimiter);
+    await file.write(`${bom ? '\ufeff' : ''}${names}${lineEnd}`);
+    return file;
+  }
+}
+
+async function openNothing(): Promise<OutputFile> {
+  const nothing = { fingerprint: undefined, kept: undefined };
+  return { path: '', write: () => undefined, finish: async () => nothing, discard: async () => {} };
+}

@@ -1,0 +1,128 @@
+import type { BatchLinkInput, BatchRange, BulkSourceIterator } from '@shortlink/sdk';
+import { contentHash, linkText, pairOf } from '../journal/link-text.ts';
+import type { RowRules } from '../map/row-rules.ts';
+import type { Row } from '../types.ts';
+
+type LinkStep = IteratorResult<RowLink, undefined>;
+
+/** Links that are forgotten at once: one by one would copy the others each time. */
+const FORGET_STEP = 4096;
+
+/**
+ * The link of a new row, for `createMany`. It is made in the request's JSON, and nothing but a hash of it is kept until the batch is
+ * settled: its target URL, which is compared with that of the response, is cut out once more.
+ */
+class RowLink implements BatchLinkInput {
+  readonly #row: Row;
+  readonly #rules: RowRules;
+  #content: string | undefined;
+  #domain: string | undefined;
+
+  constructor(row: Row, rules: RowRules) {
+    this.#row = row;
+    this.#rules = rules;
+  }
+
+  get target_url(): string {
+    return this.#rules.targetUrl(this.#row);
+  }
+
+  toJSON(): BatchLinkInput {
+    const link = this.#rules.link(this.#row);
+    this.#content = contentHash(link);
+    this.#domain = link.domain_id;
+    return link;
+  }
+
+  /** How the journal takes it. */
+  text(defaultDomain: string | undefined): string {
+    if (this.#content === undefined) this.toJSON();
+    const pair = pairOf(this.target_url, this.#domain ?? defaultDomain);
+    return linkText({ content: this.#content ?? '', pair });
+  }
+}
+
+export interface LinkSourceOptions {
+  rules: RowRules;
+  /** Rows to leave out: they can't be sent, or their links exist. */
+  skips: (row: Row, number: number) => boolean;
+  /** Links after which it ends. */
+  limit: number;
+}
+
+/**
+ * The links of the new rows, for `createMany`, which reads them one by one: a plain object costs a third of an async
+ * generator. It remembers those that are on their way, so that the journal can be told which they are.
+ */
+export class LinkSource implements BulkSourceIterator<RowLink> {
+  readonly #batches: AsyncIterator<Row[]>;
+  readonly #options: LinkSourceOptions;
+  #rows: readonly Row[] = [];
+  #next = 0;
+  /** Number of the next row, among all. */
+  #number = 0;
+  /** Links given and not settled yet, and the position of the first of them. */
+  #links: RowLink[] = [];
+  #first = 0;
+
+  constructor(batches: AsyncIterator<Row[]>, options: LinkSourceOptions) {
+    this.#batches = batches;
+    this.#options = options;
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  next(): LinkStep | Promise<LinkStep> {
+    if (this.#first + this.#links.length >= this.#options.limit) {
+      return { done: true, value: undefined };
+    }
+    const link = this.#takeLink();
+    return link === undefined ? this.#readOn() : { done: false, value: link };
+  }
+
+  /** Ends the reading of the input. */
+  async return(): Promise<void> {
+    await this.#batches.return?.();
+  }
+
+  /** The links of a batch that is on its way. */
+  linksOf({ first, count }: BatchRange): readonly RowLink[] {
+    return this.#links.slice(first - this.#first, first - this.#first + count);
+  }
+
+  /** All links before `position` are settled. */
+  forget(position: number): void {
+    const settled = position - this.#first;
+    if (settled < FORGET_STEP && settled < this.#links.length) return;
+    this.#links = this.#links.slice(settled);
+    this.#first = position;
+  }
+
+  /** The next link of the rows at hand. */
+  #takeLink(): RowLink | undefined {
+    for (;;) {
+      const row = this.#rows[this.#next];
+      if (row === undefined) return undefined;
+      this.#next += 1;
+      const number = this.#number;
+      this.#number += 1;
+      if (this.#options.skips(row, number)) continue;
+      const link = new RowLink(row, this.#options.rules);
+      this.#links.push(link);
+      return link;
+    }
+  }
+
+  async #readOn(): Promise<LinkStep> {
+    for (;;) {
+      const { done, value } = await this.#batches.next();
+      if (done) return { done: true, value: undefined };
+      this.#rows = value;
+      this.#next = 0;
+      const link = this.#takeLink();
+      if (link !== undefined) return { done: false, value: link };
+    }
+  }
+}

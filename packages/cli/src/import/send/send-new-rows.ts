@@ -1,0 +1,158 @@
+import type { Checked, Source } from '../check/check-input.ts';
+import { type Found, foundOf } from '../check/compare-rows.ts';
+import { type Comparison, ExistingLinks } from '../check/existing-links.ts';
+import { forecast, retrieveUsage } from '../check/forecast.ts';
+import type { ImportDeps } from '../deps.ts';
+import type { Journal } from '../journal/journal.ts';
+import { linkIdentity } from '../journal/link-text.ts';
+import { ownLink } from '../map/result-columns.ts';
+import { readRows } from '../read/read-rows.ts';
+import type { Forecast, ImportSettings } from '../types.ts';
+import type { SentBatch } from './batch-recorder.ts';
+import { type SendResult, sendRows } from './send-rows.ts';
+import { settleOpenBatches } from './settle-open.ts';
+
+/** Rounds that may follow the first one to send again what got no response: what fails three times is no passing fault. */
+const MAX_REPEATS = 2;
+
+export interface SendNewRows {
+  source: Source;
+  checked: Checked;
+  found: Found;
+  existing: ExistingLinks | undefined;
+  journal: Journal;
+  settings: ImportSettings;
+  deps: ImportDeps;
+}
+
+/** What is known of every row when sending has ended. */
+export interface Sent {
+  counts: {
+    created: number;
+    existing: number;
+    failed: number;
+    unknown: number;
+    unsent: number;
+    changed: number;
+    gone: number;
+    /** Batches answered, and their rows. */
+    batches: number;
+    answered: number;
+  };
+  existing: ExistingLinks | undefined;
+  comparison: Comparison | undefined;
+  /** The batches of new rows of the last round, in the order of the rows. */
+  batches: readonly SentBatch[];
+  forecast: Forecast | undefined;
+  failure: { error: unknown } | undefined;
+}
+
+/**
+ * Decides what earlier requests have created, then sends the rows that are new. Where batches that got no response may be sent again,
+ * it does both up to three times.
+ */
+export async function sendNewRows(input: SendNewRows): Promise<Sent> {
+  const { source, checked, journal, settings, deps } = input;
+  const mayRepeat = settings.onUnknown === 'retry' || settings.idempotency;
+  let { existing, found } = input;
+  let planned: Forecast | undefined;
+  let result: SendResult | undefined;
+  let failure: Sent['failure'];
+  const answered = { batches: 0, rows: 0 };
+  for (let repeats = 0; ; repeats += 1) {
+    if (existing !== undefined) {
+      const settled = await settleOpenBatches({ journal, existing, settings, deps });
+      failure = settled.failure;
+      if (settled.isChanged) found = foundOf(checked, existing.compare());
+    }
+    result = undefined;
+    const mustDecide = settings.onUnknown === 'stop' && found.unknown > 0;
+    const isStopped = () => failure !== undefined || deps.signal.aborted || deps.stopSignal.aborted;
+    if (found.new === 0 || mustDecide || isStopped()) break;
+    try {
+      planned ??= await planSending(found.new, settings, deps);
+    } catch (error) {
+      failure = { error };
+      break;
+    }
+    if (planned.links === 0) break;
+    const { comparison } = found;
+    result = await sendRows({
+      source,
+      journal,
+      settings,
+      deps,
+      links: Math.min(planned.links, found.new),
+      batchSize: planned.batchSize,
+      skips: (row, number) =>
+        checked.rejectedRows.has(number) ||
+        comparison?.matched.has(number) === true ||
+        ownLink(row, source.layout) !== undefined,
+    });
+    failure = result.failure;
+    answered.batches += result.counts.batches;
+    answered.rows += result.counts.created + result.counts.failed + result.counts.unknown;
+    const isOpen = result.batches.some(({ unknown }) => unknown !== undefined);
+    if (!isOpen || !mayRepeat || repeats === MAX_REPEATS || isStopped()) break;
+    journal.unpackBatches();
+    existing ??= new ExistingLinks(journal);
+    if (!existing.hasRows) await addRows(input, existing);
+    found = foundOf(checked, existing.compare());
+  }
+  return {
+    counts: {
+      ...countsOf(input, found, result),
+      batches: answered.batches,
+      answered: answered.rows,
+    },
+    existing,
+    comparison: found.comparison,
+    batches: result?.batches ?? [],
+    forecast: planned,
+    failure,
+  };
+}
+
+async function planSending(
+  links: number,
+  settings: ImportSettings,
+  deps: ImportDeps,
+): Promise<Forecast> {
+  const usage = await retrieveUsage(deps.client, deps.signal);
+  const planned = forecast(links, settings, usage, (deps.wallClock ?? Date.now)());
+  deps.onEvent({ type: 'forecast', forecast: planned });
+  return planned;
+}
+
+/** Every row has exactly one of these outcomes; rejected ones are counted already. */
+function countsOf({ checked, found: before }: SendNewRows, found: Found, result?: SendResult) {
+  const { created = 0, failed = 0, unknown = 0 } = result?.counts ?? {};
+  const have = found.existing + created;
+  const doubtful = found.unknown + unknown;
+  return {
+    created: have - before.existing,
+    existing: before.existing,
+    failed,
+    unknown: doubtful,
+    unsent: checked.rows - checked.rejected - have - doubtful - failed,
+    changed: found.changed,
+    gone: found.gone,
+  };
+}
+
+/** Reads the input once more, for a comparison that the check had no need of. */
+async function addRows(
+  { source, checked, settings }: SendNewRows,
+  existing: ExistingLinks,
+): Promise<void> {
+  let number = 0;
+  for await (const rows of readRows(source.input, source.layout)) {
+    for (const row of rows) {
+      if (!checked.rejectedRows.has(number)) {
+        const identity = linkIdentity(source.rules.link(row), settings.defaults.domain_id);
+        existing.addRow(number, identity, ownLink(row, source.layout)?.short_url);
+      }
+      number += 1;
+    }
+  }
+}

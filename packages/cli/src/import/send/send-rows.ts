@@ -1,0 +1,82 @@
+import type { Source } from '../check/check-input.ts';
+import type { ImportDeps } from '../deps.ts';
+import type { Journal } from '../journal/journal.ts';
+import { readRows } from '../read/read-rows.ts';
+import type { ImportSettings, Row } from '../types.ts';
+import { BatchRecorder, type SentBatch } from './batch-recorder.ts';
+import { LinkSource } from './link-source.ts';
+
+export interface SendInput {
+  source: Source;
+  journal: Journal;
+  settings: ImportSettings;
+  deps: ImportDeps;
+  /** Rows to leave out: they can't be sent, or their links exist. */
+  skips: (row: Row, number: number) => boolean;
+  /** Links to send at most, and the size of a batch. */
+  links: number;
+  batchSize: number;
+}
+
+export interface SendResult {
+  /** Of the new rows: batches sent, and what became of their links. */
+  counts: { batches: number; created: number; failed: number; unknown: number };
+  /** The batches, in the order of the rows. */
+  batches: SentBatch[];
+  /** What ended the sending early; undefined where nothing did, or the user. */
+  failure: { error: unknown } | undefined;
+}
+
+/** Sends the new rows. Every batch is in the journal before its request is sent, and with its results afterwards. */
+export async function sendRows(send: SendInput): Promise<SendResult> {
+  const { source, journal, settings, deps } = send;
+  const { idempotency, onUnknown, concurrency, defaults } = settings;
+  const stop = new AbortController();
+  const links = new LinkSource(readRows(source.input, source.layout), {
+    rules: source.rules,
+    skips: send.skips,
+    limit: send.links,
+  });
+  const recorder = new BatchRecorder({
+    journal,
+    source: links,
+    deps,
+    total: send.links,
+    domain: defaults.domain_id,
+    idempotency,
+    wallClock: deps.wallClock ?? Date.now,
+    checkInput: source.guard,
+    onUnknown: () => {
+      // With its key a batch can be sent again without harm: that is no reason to stop.
+      if (onUnknown === 'stop' && !idempotency) stop.abort();
+    },
+  });
+  let failure: SendResult['failure'];
+  try {
+    const items = deps.client.links.createMany(links, {
+      domain_id: defaults.domain_id,
+      batchSize: send.batchSize,
+      concurrency,
+      signal: deps.signal,
+      stopSignal: AbortSignal.any([deps.stopSignal, stop.signal]),
+      onBatch: (event) => recorder.onBatch(event),
+      onJobProgress: (_, { id, processed, total }) =>
+        deps.onEvent({ type: 'job-progress', jobId: id, processed, total }),
+      ...(idempotency && { idempotencyKey: (range) => recorder.idempotencyKey(range) }),
+    });
+    for await (const first of items) {
+      let last = first;
+      for (let item = items.nextSettled(); item; item = items.nextSettled()) last = item;
+      links.forget(last.index + 1);
+    }
+  } catch (error) {
+    failure = { error };
+  } finally {
+    await links.return();
+  }
+  return {
+    counts: recorder.counts,
+    batches: [...recorder.batches.values()].sort((a, b) => a.first - b.first),
+    failure: deps.signal.aborted ? undefined : failure,
+  };
+}

@@ -1,0 +1,141 @@
+import { ApiError, JobFailedError, NotFoundError } from '@shortlink/sdk';
+import type { ExistingLinks } from '../check/existing-links.ts';
+import type { ImportDeps } from '../deps.ts';
+import type { Journal, OpenBatch } from '../journal/journal.ts';
+import { packResults } from '../journal/packed-results.ts';
+import type { ImportSettings } from '../types.ts';
+import { alignResults } from './align-results.ts';
+import { failedResults } from './batch-recorder.ts';
+
+/** Services keep idempotency keys for 24 hours; an hour of it is left for clocks and waits. */
+const KEY_LIFETIME_MS = 23 * 60 * 60 * 1000;
+
+export interface SettleInput {
+  journal: Journal;
+  existing: ExistingLinks;
+  settings: ImportSettings;
+  deps: ImportDeps;
+}
+
+/** A refused key, a missing permission, a rate limit: the next request would meet them too. */
+const ENDING_STATUSES = [401, 403, 429];
+
+/** What is left of the open batches. */
+export interface Settled {
+  /** Whether anything was decided, so that the rows must be compared again. */
+  isChanged: boolean;
+  /** What ended it early, such as a key that was refused. */
+  failure: { error: unknown } | undefined;
+}
+
+/**
+ * Decides what requests of an earlier run, or an earlier round, have created: jobs are polled; a request whose idempotency key the
+ * service still knows is sent again, as it was; with `--on-unknown retry` the others are forgotten, so that their rows are new.
+ */
+export async function settleOpenBatches(input: SettleInput): Promise<Settled> {
+  const { journal, deps, settings } = input;
+  const settled: Settled = { isChanged: false, failure: undefined };
+  if (settings.onUnknown === 'retry') settled.isChanged = journal.releaseUnanswered();
+  const open = journal.openBatches();
+  if (open.length > 0) {
+    const rows = open.reduce((sum, { size }) => sum + size, 0);
+    deps.onEvent({ type: 'resuming', batches: open.length, rows });
+  }
+  const jobs = open.filter(({ job }) => job !== undefined);
+  for (let first = 0; first < jobs.length; first += settings.concurrency) {
+    const some = jobs.slice(first, first + settings.concurrency);
+    await Promise.all(some.map((batch) => pollJob(batch, input, settled)));
+  }
+  for (const batch of journal.openBatches()) {
+    if (settled.failure !== undefined || deps.stopSignal.aborted) break;
+    if (batch.job !== undefined) continue;
+    if (mayBeSentAgain(batch, input)) await sendAgain(batch, input, settled);
+    else if (settings.onUnknown === 'retry') {
+      journal.release(batch);
+      settled.isChanged = true;
+    }
+  }
+  return settled;
+}
+
+async function pollJob(batch: OpenBatch, input: SettleInput, settled: Settled): Promise<void> {
+  const { journal, deps } = input;
+  const { id, job: jobId = '', size } = batch;
+  deps.onEvent({ type: 'batch-accepted', first: 0, count: size, jobId });
+  const targets = () => journal.pairsOf(batch).map((pair) => pair.replace(/\n.*$/s, ''));
+  try {
+    const job = await deps.client.jobs.wait(jobId, {
+      signal: deps.signal,
+      onProgress: ({ processed, total }) =>
+        deps.onEvent({ type: 'job-progress', jobId, processed, total }),
+    });
+    journal.settle(batch, packResults(alignResults(targets(), job.results)));
+    settled.isChanged = true;
+  } catch (error) {
+    if (JobFailedError.isInstance(error)) {
+      const results = packResults(alignResults(targets(), error.job.results));
+      journal.settle(batch, results, error.message);
+      settled.isChanged = true;
+    } else if (NotFoundError.isInstance(error)) {
+      // The service no longer has it, or another key's account had it: nobody can tell any more.
+      journal.unknown(id, error.message, undefined);
+      settled.isChanged = true;
+    } else if (ApiError.isInstance(error) && ENDING_STATUSES.includes(error.status)) {
+      settled.failure ??= { error };
+    }
+    // Anything else is no news of the job: a later run polls it again.
+  }
+}
+
+/** With its key, within the key's life, the service answers a second request with the links of the first one. */
+function mayBeSentAgain(batch: OpenBatch, { settings, deps, existing }: SettleInput): boolean {
+  if (!settings.idempotency || batch.idempotencyKey === undefined || batch.body === undefined) {
+    return false;
+  }
+  const age = (deps.wallClock ?? Date.now)() - Date.parse(batch.sentAt);
+  // Rows that are all gone from the input are not wanted any more.
+  return age < KEY_LIFETIME_MS && existing.asksFor(batch);
+}
+
+async function sendAgain(batch: OpenBatch, input: SettleInput, settled: Settled): Promise<void> {
+  const { journal, deps } = input;
+  const { id, size, body = '[]', idempotencyKey = '', domain } = batch;
+  const refused = new AbortController();
+  try {
+    const items = deps.client.links.createMany(JSON.parse(body), {
+      domain_id: domain,
+      batchSize: size,
+      concurrency: 1,
+      idempotencyKey: () => idempotencyKey,
+      signal: AbortSignal.any([deps.signal, refused.signal]),
+      stopSignal: deps.stopSignal,
+      onBatch: (event) => {
+        switch (event.type) {
+          case 'accepted':
+            journal.accepted(id, event.job_id);
+            break;
+          case 'completed':
+            journal.settle(batch, packResults(event.results));
+            break;
+          case 'failed':
+            journal.settle(batch, failedResults(event.error, size));
+            break;
+          case 'unknown':
+            journal.unknown(id, event.error.message, event.job_id);
+            return;
+          case 'resized':
+            // The key was never used, or its links would have come back: the rows are sent like any others.
+            journal.release(batch);
+            refused.abort();
+            break;
+          default:
+            return;
+        }
+        settled.isChanged = true;
+      },
+    });
+    for await (const _ of items);
+  } catch (error) {
+    if (!refused.signal.aborted) settled.failure ??= { error };
+  }
+}

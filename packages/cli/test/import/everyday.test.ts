@@ -1,0 +1,310 @@
+import { existsSync, statSync, writeFileSync } from 'node:fs';
+import type { Usage } from '@shortlink/sdk';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { Journal } from '../../src/import/journal/journal.ts';
+import { USAGE } from '../stub-service.ts';
+import { ImportHarness } from './import-harness.ts';
+
+const JOURNAL = 'input.csv.shortlink-journal';
+
+let world: ImportHarness;
+beforeEach(() => {
+  world = new ImportHarness();
+});
+afterEach(() => world.dispose());
+
+const file = (...rows: string[]) => ['url,title', ...rows, ''].join('\n');
+const row = (n: number, title = `T${n}`) => `https://example.com/${n},${title}`;
+/** Target URLs of the results, with their codes. */
+const codes = () =>
+  new Map(
+    world
+      .table()
+      .slice(1)
+      .map(([url = '', , code]) => [url, code]),
+  );
+
+describe('the same command again', () => {
+  test('a file that grew: only the new row is sent, and the others keep their codes', async () => {
+    world.write('input.csv', file(row(1), row(2)));
+    await world.import();
+    const before = codes();
+    world.write('input.csv', file(row(3), row(2), row(1)));
+    expect(await world.import()).toMatchObject({ created: 1, existing: 2, unsent: 0, batches: 1 });
+    expect(world.service.asked.at(-1)).toEqual([
+      { target_url: 'https://example.com/3', title: 'T3' },
+    ]);
+    for (const [url, code] of before) expect(codes().get(url)).toBe(code);
+    expect(world.statuses()).toEqual(['created', 'created', 'created']);
+  });
+
+  test('one more row in 30,000 is one request with one link, and nothing new is none', async () => {
+    const urls = Array.from({ length: 30_000 }, (_, n) => `https://example.com/${n}`);
+    world.write('urls.txt', urls.join('\n'));
+    const settings = { file: world.path('urls.txt') };
+    await world.import(settings);
+    const { requests } = world.service;
+    expect(await world.import(settings)).toMatchObject({ existing: 30_000, requests: 0 });
+    world.write('urls.txt', [...urls, 'https://example.com/more'].join('\n'));
+    expect(await world.import(settings)).toMatchObject({
+      existing: 30_000,
+      created: 1,
+      requests: 1,
+    });
+    expect(world.service.requests).toBe(requests + 1);
+    expect(world.service.asked.at(-1)).toEqual([{ target_url: 'https://example.com/more' }]);
+  }, 60_000);
+
+  test('the n-th row with the same URL is the n-th such link', async () => {
+    world.write('input.csv', file(row(1, 'A'), row(1, 'B')));
+    expect(await world.import()).toMatchObject({ created: 2 });
+    const [, first = [], second = []] = world.table();
+    world.write('input.csv', file(row(1, 'B'), row(1, 'C'), row(1, 'A')));
+    expect(await world.import()).toMatchObject({ created: 1, existing: 2, changed: 0 });
+    const [, b = [], c = [], a = []] = world.table();
+    expect([a[2], b[2]]).toEqual([first[2], second[2]]);
+    expect(new Set([a[2], b[2], c[2]]).size).toBe(3);
+  });
+
+  test('an edited row is reported and not created again; one that is gone is counted', async () => {
+    world.write('input.csv', file(row(1), row(2), row(3)));
+    await world.import();
+    world.write('input.csv', file(row(2, 'edited'), row(1)));
+    expect(await world.import()).toMatchObject({ existing: 2, created: 0, changed: 1, gone: 1 });
+    expect(world.events).toContainEqual(
+      expect.objectContaining({ type: 'compared', changed: 1, changedLines: [2], gone: 1 }),
+    );
+    expect(world.service.asked).toHaveLength(1);
+  });
+
+  test('another domain is another link, by a column or by --domain', async () => {
+    world.write('input.csv', 'url,domain_id\nhttps://a.example,\nhttps://a.example,d2\n');
+    expect(await world.import()).toMatchObject({ created: 2 });
+    expect(await world.import({ defaults: { domain_id: 'd2' } })).toMatchObject({
+      created: 1,
+      existing: 1,
+    });
+  });
+
+  test('the spelling of the address is no matter, another service is one', async () => {
+    world.writeRows(3);
+    await world.import({ baseUrl: 'http://host' });
+    expect(await world.import({ baseUrl: 'http://HOST:80/' })).toMatchObject({ existing: 3 });
+    expect(await world.import({ baseUrl: 'http://other' })).toMatchObject({ created: 3 });
+    expect(await world.import({ baseUrl: 'http://host' })).toMatchObject({ existing: 3 });
+  });
+
+  test('a row that the service refused is tried again, alone', async () => {
+    world.write('input.csv', file(row(1), row(2, 'bad'), row(3)));
+    world.service.refusesTitle = 'bad';
+    expect(await world.import()).toMatchObject({ created: 2, failed: 1, stopped: undefined });
+    expect(world.table()[2]?.slice(2)).toEqual(['', '', 'failed', 'title is refused']);
+    world.write('input.csv', file(row(1), row(2, 'good'), row(3)));
+    expect(await world.import()).toMatchObject({ created: 1, existing: 2, failed: 0 });
+    expect(world.service.asked.at(-1)).toEqual([
+      { target_url: 'https://example.com/2', title: 'good' },
+    ]);
+  });
+});
+
+describe('a run that created nothing', () => {
+  test('leaves nothing: no journal, nothing that blocks the corrected command', async () => {
+    world.writeRows(3);
+    world.service.fault = () => ({ type: 'answer', status: 401, body: { error: 'no' } });
+    expect((await world.import()).stopped?.reason).toBe('authentication');
+    expect(world.files()).toEqual(['input.csv', 'input.csv.results.csv']);
+    world.service.fault = () => undefined;
+    world.write('input.csv', 'ziel\nhttps://a.example\n');
+    expect(await world.import({ map: { target_url: 'ziel' } })).toMatchObject({ created: 1 });
+  });
+});
+
+describe('what exists already', () => {
+  test('--in-place fills the columns in, and the file is its own memory', async () => {
+    world.write('input.csv', file(row(1), row(2)));
+    const inPlace = { inPlace: true, output: world.path('input.csv') };
+    expect(await world.import(inPlace)).toMatchObject({ created: 2 });
+    const filled = world.read('input.csv');
+    expect(filled).toBe(
+      'url,title,code,short_url,status,error\n' +
+        'https://example.com/1,T1,0000001,https://s.example/0000001,created,\n' +
+        'https://example.com/2,T2,0000002,https://s.example/0000002,created,\n',
+    );
+    expect(await world.import({ ...inPlace, journal: world.path('lost') })).toMatchObject({
+      created: 0,
+      existing: 2,
+      requests: 0,
+    });
+    expect(world.read('input.csv')).toBe(filled);
+    world.write('input.csv', `${filled.replace('T1', '=T1')}https://example.com/1,again,,,,\n`);
+    const again = await world.import({ ...inPlace, journal: world.path('lost') });
+    expect(again).toMatchObject({ created: 1, existing: 2 });
+    expect(world.read('input.csv')).toBe(
+      `${filled.replace('T1', '=T1')}https://example.com/1,again,0000003,https://s.example/0000003,created,\n`,
+    );
+    // With the journal, the row that names its link keeps it, wherever the new one stands.
+    expect(await world.import({ ...inPlace, journal: world.path(JOURNAL) })).toMatchObject({
+      existing: 3,
+      requests: 0,
+    });
+  });
+
+  test('a journal without the file’s columns, as a crash before the report leaves it, fills them in', async () => {
+    world.write('input.csv', file(row(1), row(2)));
+    await world.import();
+    const inPlace = { inPlace: true, output: world.path('input.csv') };
+    expect(await world.import(inPlace)).toMatchObject({ existing: 2, requests: 0 });
+    expect(world.table('input.csv')[2]?.[2]).toBe('0000002');
+  });
+
+  test('--known reads an earlier results file', async () => {
+    world.write('input.csv', file(row(1), row(2)));
+    await world.import();
+    world.write('known.csv', world.read('input.csv.results.csv'));
+    world.write('input.csv', file(row(3), row(1), row(1)));
+    const fresh = { journal: world.path('fresh'), known: world.path('known.csv') };
+    expect(await world.import(fresh)).toMatchObject({ created: 2, existing: 1 });
+    expect(codes().get('https://example.com/3')).toBe('0000003');
+    expect(await world.import(fresh)).toMatchObject({ created: 0, existing: 3 });
+    world.write('known.csv', file(row(1)));
+    await expect(world.import(fresh)).rejects.toMatchObject({ exitCode: 2 });
+  });
+
+  test('a results file as input sends the rows without a link', async () => {
+    world.write('input.csv', file(row(1), row(2)));
+    world.service.maxLinks = 1;
+    await world.import({ batchSize: 1, concurrency: 1 });
+    world.service.maxLinks = 10;
+    world.write('again.csv', world.read('input.csv.results.csv'));
+    expect(await world.import({ file: world.path('again.csv') })).toMatchObject({
+      created: 1,
+      existing: 1,
+    });
+    expect(world.table('again.csv.results.csv')[0]).toEqual([
+      'url',
+      'title',
+      'code',
+      'short_url',
+      'status',
+      'error',
+    ]);
+  });
+
+  test('standard input is remembered by its content until it is done', async () => {
+    const rows = [Buffer.from('https://a.example\nhttps://b.example\n')];
+    world.service.maxLinks = 1;
+    const first = await world.import(
+      { file: '-', output: '-', batchSize: 1, concurrency: 1 },
+      rows,
+    );
+    expect(first.stopped?.reason).toBe('plan_limit');
+    expect(world.files()).toEqual([
+      expect.stringMatching(/^stdin-[0-9a-f]{16}\.shortlink-journal$/),
+    ]);
+    const other = [Buffer.from('https://c.example\n')];
+    world.service.maxLinks = 10;
+    expect(await world.import({ file: '-', output: '-' }, other)).toMatchObject({ created: 1 });
+    expect(await world.import({ file: '-', output: '-' }, rows)).toMatchObject({
+      created: 1,
+      existing: 1,
+    });
+    expect(world.files()).toEqual([]);
+  });
+});
+
+describe('the forecast', () => {
+  const usage = (links: Usage['links'], batch_size: number | null): Usage => {
+    const free = { used: 0, limit: null, resets_at: '2026-11-21T00:00:00.000Z' };
+    return { ...USAGE, links, batch_size, requests: { minute: free, day: free, month: free } };
+  };
+
+  test('the plan’s batch size is used from the start, and the plan is filled to its last link', async () => {
+    world.writeRows(20);
+    world.service.maxBatch = 4;
+    world.service.maxLinks = 15;
+    world.service.usage = () => usage({ used: world.service.created.size, limit: 15 }, 4);
+    const summary = await world.import({ concurrency: 1 });
+    expect(summary).toMatchObject({ created: 15, unsent: 5, stopped: { reason: 'plan_limit' } });
+    expect(summary.stopped?.message).toContain(
+      '15 of 20 rows of input.csv are created, 5 are left',
+    );
+    expect(world.service.asked.map(({ length }) => length)).toEqual([4, 4, 4, 3]);
+    expect(await world.import()).toMatchObject({ existing: 15, unsent: 5, requests: 0 });
+    world.service.maxLinks = 100;
+    world.service.usage = () => usage({ used: 15, limit: null }, 4);
+    expect(await world.import()).toMatchObject({ created: 5, existing: 15, stopped: undefined });
+  });
+
+  test('--limit creates so many', async () => {
+    world.writeRows(20);
+    expect(await world.import({ limit: 5 })).toMatchObject({
+      created: 5,
+      unsent: 15,
+      stopped: undefined,
+    });
+    expect(await world.import({ limit: 5 })).toMatchObject({ created: 5, existing: 5, unsent: 10 });
+  });
+
+  test('a dry run forecasts, sends no link and writes nothing', async () => {
+    world.writeRows(20);
+    await world.import({ limit: 5 });
+    const before = world.files().map((name) => [name, statSync(world.path(name)).mtimeMs]);
+    const { requests } = world.service;
+    world.service.usage = () => ({ ...usage({ used: 5, limit: 15 }, 4), requests: USAGE.requests });
+    const now = Date.parse('2026-11-20T08:00:30.000Z');
+    // The month's requests are used up.
+    const untilDecember = Date.parse('2026-12-01T00:00:00.000Z') - now;
+    world.wallClock = () => now;
+    const summary = await world.import({ dryRun: true });
+    expect(summary).toMatchObject({
+      existing: 5,
+      unsent: 15,
+      requests: 0,
+      forecast: {
+        links: 10,
+        left: 5,
+        batchSize: 4,
+        requests: 3,
+        room: 10,
+        durationMs: untilDecember,
+      },
+    });
+    expect(world.service.requests).toBe(requests);
+    expect(world.files().map((name) => [name, statSync(world.path(name)).mtimeMs])).toEqual(before);
+  });
+});
+
+describe('the lock', () => {
+  test('a second run beside a first is refused', async () => {
+    world.writeRows(3);
+    const held = Journal.open(world.path(JOURNAL), 'https://api.example', false);
+    await expect(world.import()).rejects.toMatchObject({
+      exitCode: 2,
+      message: expect.stringContaining('in use by another run'),
+    });
+    held.close();
+    expect(existsSync(world.path(JOURNAL))).toBe(false);
+    expect(await world.import()).toMatchObject({ created: 3 });
+  });
+
+  test('a journal of version 0.1, or another file, is refused with a way on', async () => {
+    world.writeRows(3);
+    writeFileSync(world.path(JOURNAL), '{"t":"header","v":1,"at":"2026-01-01T00:00:00Z"}\n');
+    await expect(world.import()).rejects.toMatchObject({
+      exitCode: 2,
+      message: expect.stringContaining('shortlink 0.1'),
+      hint: expect.stringContaining('--known'),
+    });
+    await expect(world.import({ dryRun: true })).rejects.toMatchObject({ exitCode: 2 });
+    expect(await world.import({ restart: true })).toMatchObject({ created: 3 });
+    expect(world.files()).toContain(`${JOURNAL}.old`);
+    writeFileSync(world.path('letter.txt'), 'Dear Sir or Madam');
+    for (const restart of [true, false]) {
+      const refused = world.import({ journal: world.path('letter.txt'), restart });
+      await expect(refused).rejects.toMatchObject({
+        message: expect.stringContaining('is not an import journal'),
+      });
+    }
+    expect(world.read('letter.txt')).toBe('Dear Sir or Madam');
+  });
+});

@@ -1,0 +1,215 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { ImportHarness } from './import-harness.ts';
+
+const JOURNAL = 'input.csv.shortlink-journal';
+
+let world: ImportHarness;
+beforeEach(() => {
+  world = new ImportHarness();
+});
+afterEach(() => world.dispose());
+
+describe('stopped, and run again', () => {
+  test('by the plan: exit after what fits, then the rest', async () => {
+    world.writeRows(50);
+    world.service.maxLinks = 25;
+    const stopped = await world.import({ batchSize: 10 });
+    expect(stopped).toMatchObject({ created: 20, unsent: 30 });
+    expect(stopped.stopped).toMatchObject({ reason: 'plan_limit' });
+    expect(stopped.stopped?.message).toContain(
+      '20 of 50 rows of input.csv are created, 30 are left',
+    );
+    // Which of the batches that are sent at once comes first is the network's business.
+    expect(world.statuses().toSorted()).toEqual([
+      ...Array.from({ length: 20 }, () => 'created'),
+      ...Array.from({ length: 30 }, () => 'unsent'),
+    ]);
+    world.service.maxLinks = 100;
+    expect(await world.import({ batchSize: 10 })).toMatchObject({
+      created: 30,
+      existing: 20,
+      unsent: 0,
+    });
+    expect(world.created()).toEqual({ links: 50, duplicates: 0 });
+  });
+
+  test.each([
+    ['rate_limit', 429, { error: 'Too many requests' }, { 'Retry-After': '3600' }],
+    ['authentication', 401, { error: 'Invalid API key' }, {}],
+    ['authentication', 403, { error: 'Missing permission' }, {}],
+  ])('by the service: %s %i', async (reason, status, body, headers) => {
+    world.writeRows(50);
+    world.service.fault = (n) => (n === 3 ? { type: 'answer', status, body, headers } : undefined);
+    const stopped = await world.import({ batchSize: 10, concurrency: 1 });
+    expect(stopped.stopped).toMatchObject({ reason });
+    expect(stopped).toMatchObject({ created: 30, unsent: 20, failed: 0 });
+    world.service.fault = () => undefined;
+    expect(await world.import({ batchSize: 10 })).toMatchObject({ created: 20, existing: 30 });
+    expect(world.created()).toEqual({ links: 50, duplicates: 0 });
+  });
+
+  test.each([true, false])('by a lost connection, carried out: %s', async (created) => {
+    world.writeRows(50);
+    world.service.fault = (n) => (n === 2 ? { type: 'lost', created } : undefined);
+    const stopped = await world.import({ batchSize: 10, concurrency: 1 });
+    expect(stopped.stopped).toMatchObject({ reason: 'unknown' });
+    expect(stopped).toMatchObject({ created: 20, unknown: 10, unsent: 20 });
+    expect(world.service.asked).toHaveLength(3);
+
+    world.service.fault = () => undefined;
+    expect(await world.import({ batchSize: 10 })).toMatchObject({
+      created: 0,
+      existing: 20,
+      unknown: 10,
+      requests: 0,
+    });
+    expect(await world.import({ batchSize: 10, onUnknown: 'skip' })).toMatchObject({
+      created: 20,
+      existing: 20,
+      unknown: 10,
+      unsent: 0,
+    });
+    expect(world.service.duplicates).toBe(0);
+    if (created) return;
+    expect(await world.import({ onUnknown: 'retry' })).toMatchObject({ created: 10, existing: 40 });
+    expect(world.created()).toEqual({ links: 50, duplicates: 0 });
+  });
+
+  test('a lost connection with --on-unknown skip or retry does not stop the run', async () => {
+    world.writeRows(50);
+    world.service.fault = (n) => (n === 2 ? { type: 'lost', created: false } : undefined);
+    const skipped = await world.import({ batchSize: 10, onUnknown: 'skip' });
+    expect(skipped).toMatchObject({ created: 40, unknown: 10, stopped: undefined });
+    world.service.fault = (n) => (n === 6 ? { type: 'lost', created: false } : undefined);
+    const retried = await world.import({ batchSize: 10, onUnknown: 'retry', output: '-' });
+    expect(retried).toMatchObject({ created: 10, existing: 40, unknown: 0, stopped: undefined });
+    expect(world.created()).toEqual({ links: 50, duplicates: 0 });
+    expect(world.stdout.trim().split('\n')).toHaveLength(51);
+  });
+
+  test('a connection lost with --idempotency is no reason to stop: the same key is sent again', async () => {
+    world.writeRows(50);
+    world.service.fault = (n) => (n === 2 ? { type: 'lost', created: true } : undefined);
+    const summary = await world.import({ batchSize: 10, idempotency: true });
+    expect(summary).toMatchObject({ created: 50, stopped: undefined });
+    expect(world.created()).toEqual({ links: 50, duplicates: 0 });
+    expect(new Set(world.service.keys).size).toBe(5);
+  });
+
+  test('by Ctrl-C: batches in flight end, no new one starts, the rest goes on', async () => {
+    world.writeRows(50);
+    world.service.syncLinks = 1;
+    world.onEvent = (event) => {
+      if (event.type === 'batch-accepted' && event.first === 10) world.stop.abort();
+    };
+    const stopped = await world.import({ batchSize: 10, concurrency: 1 });
+    expect(stopped).toMatchObject({ created: 20, unsent: 30, unknown: 0 });
+    expect(stopped.stopped).toMatchObject({ reason: 'interrupted' });
+    world.onEvent = () => undefined;
+    expect(await world.import({ batchSize: 10 })).toMatchObject({ created: 30, existing: 20 });
+    expect(world.created()).toEqual({ links: 50, duplicates: 0 });
+  });
+
+  test('by Ctrl-C twice: at once, with a journal that knows what was in flight', async () => {
+    world.writeRows(50);
+    world.service.fault = (n) => {
+      if (n !== 2) return undefined;
+      world.stop.abort();
+      setTimeout(() => world.hardStop.abort(), 20);
+      return { type: 'killed', created: true };
+    };
+    const stopped = await world.import({ batchSize: 10, concurrency: 1 });
+    expect(stopped.stopped).toMatchObject({ reason: 'interrupted' });
+    expect(stopped).toMatchObject({ created: 20, unknown: 10, unsent: 20, output: undefined });
+    expect(world.files()).toEqual(['input.csv', JOURNAL]);
+    expect(await world.import({ onUnknown: 'skip' })).toMatchObject({
+      created: 20,
+      existing: 20,
+      unknown: 10,
+    });
+    expect(world.created()).toEqual({ links: 50, duplicates: 0 });
+  });
+
+  test('by Ctrl-C before the request is written: nothing of it was created, and the journal knows', async () => {
+    world.writeRows(50);
+    world.onEvent = (event) => {
+      if (event.type === 'batch-sent' && event.first === 20) world.stop.abort();
+    };
+    const stopped = await world.import({ batchSize: 10, concurrency: 1 });
+    expect(stopped).toMatchObject({ created: 20, unknown: 0, unsent: 30 });
+    world.onEvent = () => undefined;
+    expect(await world.import({ batchSize: 10 })).toMatchObject({ created: 30, unknown: 0 });
+    expect(world.created()).toEqual({ links: 50, duplicates: 0 });
+  });
+
+  test('by Ctrl-C while the file is still being checked: nothing was sent', async () => {
+    world.writeRows(50);
+    world.onEvent = (event) => {
+      if (event.type === 'planned') world.stop.abort();
+    };
+    const stopped = await world.import();
+    expect(stopped.stopped).toMatchObject({ reason: 'interrupted' });
+    expect(world.service.requests).toBe(0);
+  });
+});
+
+describe('jobs', () => {
+  test('a job that could not be polled is followed by the next run, not sent again', async () => {
+    world.writeRows(30);
+    world.service.syncLinks = 1;
+    world.service.onPoll = (id) => (id === 'job-1' ? { type: 'lost', created: false } : undefined);
+    const stopped = await world.import({ batchSize: 10, concurrency: 1 });
+    expect(stopped).toMatchObject({ created: 10, unknown: 10, unsent: 10 });
+    expect(stopped.stopped?.message).toContain('polls the jobs first');
+    world.service.onPoll = () => undefined;
+    const summary = await world.import({ batchSize: 10 });
+    expect(summary).toMatchObject({ created: 20, existing: 10, unknown: 0, stopped: undefined });
+    expect(world.created()).toEqual({ links: 30, duplicates: 0 });
+  });
+
+  test('a job that is gone leaves its rows unknown', async () => {
+    world.writeRows(20);
+    world.service.syncLinks = 1;
+    world.service.onPoll = (id) =>
+      id === 'job-0' ? { type: 'answer', status: 404, body: { error: 'no such job' } } : undefined;
+    const summary = await world.import({ batchSize: 10, onUnknown: 'skip' });
+    expect(summary).toMatchObject({ created: 10, unknown: 10 });
+    expect(await world.import({ onUnknown: 'skip' })).toMatchObject({ existing: 10, unknown: 10 });
+  });
+
+  test('while other rows are undecided, accepted jobs are seen to their end and nothing is sent', async () => {
+    world.writeRows(40);
+    world.service.syncLinks = 1;
+    world.service.onPoll = () => ({ type: 'lost', created: false });
+    world.service.fault = (n) => (n === 1 ? { type: 'lost', created: true } : undefined);
+    const first = await world.import({ batchSize: 10, concurrency: 2 });
+    expect(first).toMatchObject({ created: 0, unknown: 20, unsent: 20 });
+    world.service.onPoll = () => undefined;
+    const asked = world.service.asked.length;
+    const summary = await world.import({ batchSize: 10 });
+    expect(summary).toMatchObject({ created: 10, unknown: 10, unsent: 20 });
+    expect(summary.stopped?.reason).toBe('unknown');
+    expect(world.service.asked).toHaveLength(asked);
+  });
+
+  test('errors of single items and refused batches are failed rows, which the next run tries again', async () => {
+    world.writeRows(30);
+    world.service.fault = (n) =>
+      n === 1
+        ? {
+            type: 'answer',
+            status: 400,
+            body: {
+              error: 'links[3]: no',
+              details: [{ index: 3, field: 'target_url', message: 'is no good' }],
+            },
+          }
+        : undefined;
+    const summary = await world.import({ batchSize: 10, concurrency: 1 });
+    expect(summary).toMatchObject({ created: 20, failed: 10, stopped: undefined });
+    expect(world.table()[14]?.at(-1)).toContain('is no good');
+    world.service.fault = () => undefined;
+    expect(await world.import()).toMatchObject({ created: 10, existing: 20, failed: 0 });
+    expect(world.created()).toEqual({ links: 30, duplicates: 0 });
+  });
+});
