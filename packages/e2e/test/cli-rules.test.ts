@@ -14,7 +14,7 @@ const cliRules = createRowRules(
       delimiter: ',',
       columns: [...LINK_FIELDS],
       hasHeader: true,
-      preset: undefined,
+      notes: [],
       mapping: Object.fromEntries(LINK_FIELDS.map((field, index) => [field, index])),
     },
     tagSeparator: undefined,

@@ -18,7 +18,10 @@ export class ChangingFile {
   readonly #name: string;
   readonly #random: () => number;
 
-  constructor(path: string, { name, rows, random }: { name: string; rows: number; random: () => number }) {
+  constructor(
+    path: string,
+    { name, rows, random }: { name: string; rows: number; random: () => number },
+  ) {
     this.path = path;
     this.#name = name;
     this.#random = random;
@@ -36,9 +39,11 @@ export class ChangingFile {
     if (way === 0) this.#grow(GROWTH);
     if (way === 1) this.#edit();
     if (way === 2) this.#rows = this.#rows.toSorted((a, b) => (a.target < b.target ? 1 : -1));
-    if (way === 3) this.#rows = this.#rows.map((row) => [this.#random(), row] as const)
-      .toSorted(([a], [b]) => a - b)
-      .map(([, row]) => row);
+    if (way === 3)
+      this.#rows = this.#rows
+        .map((row) => [this.#random(), row] as const)
+        .toSorted(([a], [b]) => a - b)
+        .map(([, row]) => row);
     await this.write();
   }
 

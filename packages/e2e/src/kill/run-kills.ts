@@ -42,7 +42,14 @@ export async function runKills(options: KillOptions): Promise<KillReport> {
   const policy = idempotency ? ['--idempotency'] : ['--on-unknown', 'skip'];
   await using world = await World.create();
   const { key } = await world.caller('custom');
-  const report: KillReport = { kills: 0, files: 0, rows: 0, created: 0, unknown: 0, unknownButCreated: 0 };
+  const report: KillReport = {
+    kills: 0,
+    files: 0,
+    rows: 0,
+    created: 0,
+    unknown: 0,
+    unknownButCreated: 0,
+  };
   const path = world.path('links.csv');
   while (report.kills < kills) {
     const file = new ChangingFile(path, { name: String(report.files), rows, random: Math.random });

@@ -83,6 +83,7 @@ export async function sendNewRows(input: SendNewRows): Promise<Sent> {
       settings,
       deps,
       links: Math.min(planned.links, found.new),
+      existing: found.existing,
       batchSize: planned.batchSize,
       skips: (row, number) =>
         checked.rejectedRows.has(number) ||
