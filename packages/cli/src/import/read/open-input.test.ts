@@ -241,7 +241,7 @@ describe('other binary files are named for what they are', () => {
 
 test('a pipe can be read, and a folder is refused', async () => {
   const path = join(directory, 'pipe');
-  execFileSync('mkfifo', [path]);
+  execFileSync('sh', ['-c', 'mkfifo "$0"', path]);
   const writer = spawn('sh', ['-c', `printf 'https://a.example\\n' > "$0"`, path], {
     stdio: 'ignore',
   });

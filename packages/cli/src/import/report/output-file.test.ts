@@ -191,7 +191,7 @@ describe('links', () => {
 
 describe('what is no regular file', () => {
   test('a pipe is written into', async () => {
-    execFileSync('mkfifo', [at('pipe')]);
+    execFileSync('sh', ['-c', 'mkfifo "$0"', at('pipe')]);
     const reader = spawn('cat', [at('pipe')], { stdio: ['ignore', 'pipe', 'inherit'] });
     let text = '';
     reader.stdout.on('data', (bytes) => {
@@ -206,7 +206,7 @@ describe('what is no regular file', () => {
   });
 
   test('a pipe whose reader goes away', async () => {
-    execFileSync('mkfifo', [at('pipe')]);
+    execFileSync('sh', ['-c', 'mkfifo "$0"', at('pipe')]);
     const reader = spawn('head', ['-c', '10', at('pipe')], { stdio: 'ignore' });
     const ended = new Promise((resolve) => reader.on('exit', resolve));
     const output = await openOutput(at('pipe'), { stdout });

@@ -39,7 +39,8 @@ export class RejectsFile {
   /** Puts the file in place; undefined where there was nothing to reject. */
   async finish(onWritten: (written: Written) => void): Promise<string | undefined> {
     if (this.#file !== undefined) onWritten(await this.#file.finish());
-    return this.#file?.path;
+    // A dry run writes nothing.
+    return this.#file?.path || undefined;
   }
 
   async discard(): Promise<void> {
