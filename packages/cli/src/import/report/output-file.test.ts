@@ -17,7 +17,8 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { fingerprint, type OutputOptions, openOutput } from './output-file.ts';
+import { fingerprint } from './keep-changed.ts';
+import { type OutputOptions, openOutput } from './output-file.ts';
 
 let directory: string;
 let printed: string;
