@@ -38,8 +38,8 @@ test.each([
   [['improt', 'x'], /unknown command 'improt'\n.*Did you mean import\?/],
   [['import', 'x', '--dry-rum'], /unknown option '--dry-rum'\n.*Did you mean --dry-run\?/],
   [['job', 'wiat', 'x'], /Did you mean wait\?/],
-  [['create'], /missing required argument 'url'/],
-  [['create', 'a', 'b'], /too many arguments/],
+  [['create'], /no URL to create/],
+  [['usage', 'x'], /too many arguments/],
   [['create', 'a', '--redirect-type', '303'], /301, 302, 307/],
   [['create', 'a', '--timeout', 'soon'], /90s, 5m, 26h/],
   [['create', 'a', '--max-retries', '-1'], /whole number/],
@@ -55,7 +55,7 @@ test('usage errors are JSON too with --json', async () => {
   const result = await cli(['create', '--json']);
   expect(JSON.parse(result.stderr)).toMatchObject({
     version: 1,
-    error: { code: 'usage', exit_code: 2, message: expect.stringContaining('url') },
+    error: { code: 'usage', exit_code: 2, message: expect.stringContaining('URL') },
   });
 });
 

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { CsvReader } from '../../cli/src/import/read-csv.ts';
+import { createRowRules } from '../../cli/src/import/map/row-rules.ts';
+import { CsvReader } from '../../cli/src/import/read/read-csv.ts';
 import { LINK_FIELDS } from '../../cli/src/import/types.ts';
-import { createRowRules } from '../../cli/src/import/validate.ts';
 import { validateLink } from '../../server/src/domain/validate-link.ts';
 
 /** One bad entry refuses a whole batch, so a row that the CLI lets pass and the server refuses would take 9,999 others with it. */
@@ -14,11 +14,11 @@ const cliRules = createRowRules(
       delimiter: ',',
       columns: [...LINK_FIELDS],
       hasHeader: true,
-      preset: undefined,
+      notes: [],
       mapping: Object.fromEntries(LINK_FIELDS.map((field, index) => [field, index])),
     },
     tagSeparator: undefined,
-    isRejectsFile: false,
+    isOwnFile: false,
   },
   { tags: undefined, redirect_type: undefined },
 );

@@ -1,11 +1,10 @@
-import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bundleModule } from '../runtimes/drivers/bundle-entry.ts';
 import { launchChromium } from '../runtimes/drivers/launch-chromium.ts';
 import { startWorkerd } from '../runtimes/drivers/start-workerd.ts';
-import { CLI_PROGRAM } from '../src/programs.ts';
 import { runCommand } from '../src/run-command.ts';
 import { runProgram } from '../src/run-program.ts';
 import { serveVitePage } from '../src/vite-page.ts';
@@ -53,22 +52,6 @@ describe('examples/node', () => {
 });
 
 describe('examples/ci', () => {
-  /** A folder of its own: the examples write beside their input. */
-  async function checkout(name: string): Promise<string> {
-    const folder = world.path(name);
-    await mkdir(folder);
-    for (const file of ['import-csv.sh', 'links.csv']) {
-      await cp(example(`ci/${file}`), join(folder, file));
-    }
-    return folder;
-  }
-  /** Runs the script as CI does; stands in for `npx @shortlink/cli`. */
-  const importCsv = (cwd: string, file: string, more = {}) =>
-    runCommand('bash', ['import-csv.sh', file], {
-      cwd,
-      env: { ...env, SHORTLINK: `${process.execPath} ${CLI_PROGRAM}`, CI: 'true', ...more },
-    });
-
   it('creates a link for every page, and fails the job when one is missing', async () => {
     const output = world.path('short-links.json');
     const create = (pages: string) =>
@@ -83,40 +66,6 @@ describe('examples/ci', () => {
     const failed = await create(pages);
     expect(failed.exitCode).toBe(1);
     expect(failed.stderr).toContain('failed: nowhere');
-  });
-
-  it('imports the CSV file of a repository, and once only', async () => {
-    const folder = await checkout('repository');
-    expect(await importCsv(folder, 'links.csv')).toContain('All links of links.csv exist');
-    const results = await readFile(join(folder, 'links.csv.results.csv'), 'utf8');
-    expect(results.split('\n')[3]).toMatch(/^https:\/\/example.com\/autumn,.*,http:.*,created,/);
-    await importCsv(folder, 'links.csv');
-    expect(await readFile(join(folder, 'links.csv.results.csv'), 'utf8')).toBe(results);
-  });
-
-  it('fails the job with words', async () => {
-    const folder = await checkout('refused');
-    await writeFile(join(folder, 'bad.csv'), 'url\nnowhere\n');
-    await expect(importCsv(folder, 'bad.csv')).rejects.toMatchObject({
-      message: expect.stringContaining('::error file=bad.csv::The file or the settings are wrong'),
-      cause: { code: 2 },
-    });
-    const { key: full } = await world.caller('custom', { links: 0 });
-    await expect(importCsv(folder, 'links.csv', { SHORTLINK_API_KEY: full })).rejects.toMatchObject(
-      {
-        message: expect.stringContaining("::error file=links.csv::The plan's limit is reached"),
-        cause: { code: 5 },
-      },
-    );
-  });
-
-  it('is run by the workflow the way it is tested here', async () => {
-    const workflow = await readFile(example('ci/import-links.yml'), 'utf8');
-    const commands = [...workflow.matchAll(/^ +run: (.+)$/gm)].map(([, command]) => command);
-    expect(commands).toEqual(['bash import-csv.sh links.csv']);
-    for (const name of Object.keys(env)) expect(workflow).toMatch(new RegExp(`^ +${name}: `, 'm'));
-    const written = ['shortlink-journal', 'results.csv', 'rejects.csv'];
-    for (const file of written) expect(workflow).toContain(`links/links.csv.${file}`);
   });
 });
 

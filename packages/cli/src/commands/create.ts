@@ -1,6 +1,6 @@
-import type { CreateLinkBody } from '@shortlink/sdk';
+import type { BatchLinkInput, BulkItem, CreateLinkBody } from '@shortlink/sdk';
 import { type Command, Option } from 'commander';
-import { CliError } from '../cli-error.ts';
+import { CliError, usageError } from '../cli-error.ts';
 import type { Context } from '../context.ts';
 import { EXIT_CODES, type ExitCode } from '../exit-codes.ts';
 import { sanitize } from '../output/sanitize.ts';
@@ -14,13 +14,28 @@ interface CreateOptions {
   redirectType?: string | undefined;
 }
 
+/** What `shortlink create` was told. */
+interface CreateInput {
+  /** Undefined: one URL a line of standard input. */
+  urls: readonly string[] | undefined;
+  /** What every link gets. */
+  fields: Omit<CreateLinkBody, 'target_url'>;
+}
+
+/** Stands for standard input. */
+const STANDARD_INPUT = '-';
+
 export function declareCreate(program: Command, perform: Perform): void {
   program
     .command('create')
-    .description('Create one short link and print its short URL.')
-    .argument('<url>', 'destination: an absolute http: or https: URL')
-    .option('--title <text>', 'title of the link')
-    .option('--tag <tag>', 'label of the link; may be given several times', collect)
+    .description('Create a short link for each URL and print the short URLs, one a line.')
+    .usage('[options] <url...|->')
+    .argument(
+      '[url...]',
+      'destinations: absolute http: or https: URLs; - reads one a line from standard input',
+    )
+    .option('--title <text>', 'title of each link')
+    .option('--tag <tag>', 'label of each link; may be given several times', collect)
     .option('--domain <id>', 'custom domain of the account (default: the service’s own)')
     .addOption(
       new Option('--redirect-type <status>', 'HTTP status of the redirect (default: 302)').choices(
@@ -33,20 +48,44 @@ export function declareCreate(program: Command, perform: Perform): void {
 Examples:
   $ shortlink create https://example.com/docs
   $ shortlink create https://example.com/docs --title Docs --tag docs --tag help
-  $ shortlink create https://example.com/moved --redirect-type 301 --json`,
+  $ shortlink create https://example.com/moved --redirect-type 301 --json
+  $ shortlink create https://example.com/a https://example.com/b --tag spring
+  $ grep '^https' notes.txt | shortlink create -
+
+With several URLs, a URL whose link was not created gets an empty line, so that the lines stay in step.
+For many links, and to be able to run it again, use: shortlink import`,
     )
-    .action((url: string, options: CreateOptions, command: Command) =>
-      perform(command, (context) => createLink(parseCreate(url, options), context)),
+    .action((urls: string[], options: CreateOptions, command: Command) =>
+      perform(command, (context) => {
+        const input = parseCreate(urls, options);
+        const [url] = input.urls ?? [];
+        return url !== undefined && input.urls?.length === 1
+          ? createLink({ target_url: url, ...input.fields }, context)
+          : createLinks(input, context);
+      }),
     );
 }
 
-export function parseCreate(url: string, options: CreateOptions): CreateLinkBody {
+/** @throws CliError when there is nothing to create */
+function parseCreate(urls: readonly string[], options: CreateOptions): CreateInput {
+  if (urls.length === 0) {
+    throw usageError(
+      'There is no URL to create a link for.',
+      'Name one or more, or - to read them from standard input. See: shortlink create --help',
+    );
+  }
+  const isStandardInput = urls.includes(STANDARD_INPUT);
+  if (isStandardInput && urls.length > 1) {
+    throw usageError('Standard input (-) is read alone, without URLs beside it.');
+  }
   return {
-    target_url: url,
-    title: options.title,
-    tags: options.tag,
-    domain_id: options.domain,
-    redirect_type: parseRedirectType(options.redirectType),
+    urls: isStandardInput ? undefined : urls,
+    fields: {
+      title: options.title,
+      tags: options.tag,
+      domain_id: options.domain,
+      redirect_type: parseRedirectType(options.redirectType),
+    },
   };
 }
 
@@ -75,4 +114,91 @@ async function createLink(body: CreateLinkBody, context: Context): Promise<ExitC
     }
     throw error;
   }
+}
+
+/** What became of one URL. The objects of `--json`, and those of `import` results in JSON Lines, have these names. */
+interface Outcome {
+  target_url: string;
+  code: string | null;
+  short_url: string | null;
+  status: 'created' | 'rejected' | 'failed' | 'unknown';
+  error: string | null;
+}
+
+/** Creates links in batches, and prints each as soon as it and those before it are settled. */
+async function createLinks({ urls, fields }: CreateInput, context: Context): Promise<ExitCode> {
+  const account = await context.account();
+  const [shortlink, { MAX_TARGET_URL_LENGTH }, { targetProblem }, { readLines }] =
+    await Promise.all([
+      context.client(account),
+      import('@shortlink/sdk'),
+      import('../import/map/target-url.ts'),
+      import('./read-lines.ts'),
+    ]);
+  const counts = { created: 0, rejected: 0, failed: 0, unknown: 0 };
+  const print = (outcome: Outcome) => {
+    counts[outcome.status] += 1;
+    printOutcome(outcome, context);
+  };
+  // URLs that can't be sent wait until those before them are settled.
+  let waiting: Outcome[] = [];
+  let links = 0;
+  const waitingAfter = new Map<number, Outcome[]>();
+  async function* source(): AsyncGenerator<BatchLinkInput> {
+    for await (const url of urls ?? readLines(context.io.stdin)) {
+      const error = targetProblem(url, MAX_TARGET_URL_LENGTH);
+      if (error === undefined) {
+        links += 1;
+        waiting = [];
+        yield { target_url: url, ...fields };
+        continue;
+      }
+      if (waiting.length === 0) waitingAfter.set(links, waiting);
+      waiting.push({ target_url: url, code: null, short_url: null, status: 'rejected', error });
+    }
+  }
+  const printWaiting = (after: number) => {
+    for (const outcome of waitingAfter.get(after) ?? []) print(outcome);
+    waitingAfter.delete(after);
+  };
+  try {
+    await context.interruptible(async (signal) => {
+      for await (const item of shortlink.links.createMany(source(), { signal })) {
+        printWaiting(item.index);
+        print(toOutcome(item));
+      }
+    });
+    printWaiting(links);
+  } catch (error) {
+    context.printer.note(`Created before the error: ${counts.created}`);
+    throw error;
+  }
+  if (counts.unknown > 0) return EXIT_CODES.unknownFate;
+  return counts.rejected + counts.failed > 0 ? EXIT_CODES.rowsFailed : EXIT_CODES.ok;
+}
+
+function toOutcome(item: BulkItem): Outcome {
+  const { target_url } = item.input;
+  if (item.outcome === 'created') {
+    const { code, short_url } = item;
+    return { target_url, code, short_url, status: 'created', error: null };
+  }
+  return { target_url, code: null, short_url: null, status: item.outcome, error: item.error };
+}
+
+function printOutcome(outcome: Outcome, { printer, globals }: Context): void {
+  if (globals.json === true) {
+    printer.jsonLine(outcome);
+    return;
+  }
+  printer.data(sanitize(outcome.short_url ?? ''));
+  if (outcome.status === 'created') return;
+  const isUnknown = outcome.status === 'unknown';
+  printer.error({
+    code: isUnknown ? 'unknown_fate' : 'not_created',
+    message: isUnknown
+      ? `It is not known whether the link to ${outcome.target_url} was created: ${outcome.error}`
+      : `No link to ${outcome.target_url}: ${outcome.error}`,
+    exitCode: isUnknown ? EXIT_CODES.unknownFate : EXIT_CODES.rowsFailed,
+  });
 }

@@ -1,5 +1,5 @@
 import type { Shortlink } from '@shortlink/sdk';
-import type { TextWritable } from './report/text-sink.ts';
+import type { TextWritable } from './report/output-file.ts';
 import type { ImportEvent } from './types.ts';
 
 /** What an import needs of the world around it. */

@@ -7,19 +7,19 @@ import { compareRows, openExistingLinks } from './check/compare-rows.ts';
 import { forecast, retrieveUsage } from './check/forecast.ts';
 import { inputGuard } from './check/input-guard.ts';
 import type { ImportDeps } from './deps.ts';
-import { detectLayout } from './detect.ts';
 import { Journal } from './journal/journal.ts';
-import { openOutput } from './report/output-file.ts';
+import { createRowRules } from './map/row-rules.ts';
+import { detectLayout } from './read/layout.ts';
+import { type Input, openInput } from './read/open-input.ts';
+import { fingerprint } from './report/keep-changed.ts';
+import { openOutput, type Written } from './report/output-file.ts';
 import { RejectsFile } from './report/rejects.ts';
 import { reportRows } from './report/report-rows.ts';
 import { createResultsFormat, refuseInPlace } from './report/results-format.ts';
 import { stoppedByRejects, stoppedByUser, whyStopped } from './report/stop.ts';
 import { emptySummary } from './report/summary.ts';
-import { withResultColumns } from './result-columns.ts';
 import { sendNewRows } from './send/send-new-rows.ts';
-import { type Input, openInput } from './spool.ts';
 import type { ImportSettings, ImportSummary } from './types.ts';
-import { createRowRules } from './validate.ts';
 
 export type { ImportDeps } from './deps.ts';
 
@@ -68,8 +68,8 @@ async function importInput(
 
   // Check: read and validate everything, and find out which links exist.
   const guard = await inputGuard(input);
-  const layout = withResultColumns(await detectLayout(input, settings));
-  if (settings.inPlace) refuseInPlace(name, layout, settings);
+  const layout = await detectLayout(input, settings);
+  if (settings.inPlace) refuseInPlace(input, layout, settings);
   deps.onEvent({ type: 'planned', plan: layout.plan });
   const source = { input, layout, rules: createRowRules(layout, settings.defaults), guard };
   const existing = await openExistingLinks(journal, settings, deps);
@@ -93,7 +93,7 @@ async function importInput(
     ...emptySummary(settings),
     rows: checked.rows,
     rejected: checked.rejected,
-    rejectsFile: await rejects.finish(),
+    rejectsFile: await rejects.finish((written) => announceKept(written, deps)),
     existing: found.existing,
     changed: found.changed,
     gone: found.gone,
@@ -116,7 +116,9 @@ async function importInput(
   }
 
   // Send: feed the new rows to the service. The journal records each batch before and after its request.
-  const output = await openOutput(settings.output, deps);
+  // In place, what is replaced is the input as it was read.
+  const previous = settings.inPlace ? await fingerprint(input.path) : undefined;
+  const output = await openOutput(settings.output, { stdout: deps.stdout, previous });
   try {
     const sent = await sendNewRows({ source, checked, found, existing, journal, settings, deps });
     const counts = sent.counts;
@@ -146,7 +148,7 @@ async function importInput(
       const format = createResultsFormat(settings, layout);
       await reportRows({ ...sent, source, checked, journal }, format, output);
       await guard();
-      await output.finish();
+      announceKept(await output.finish(), deps);
     } catch (error) {
       await output.discard();
       return {
@@ -164,6 +166,12 @@ async function importInput(
     await output.discard();
     throw error;
   }
+}
+
+/** A file that a person changed was kept before ours took its name. */
+function announceKept({ kept }: Written, deps: Pick<ImportDeps, 'onEvent'>): void {
+  if (kept === undefined) return;
+  deps.onEvent({ type: 'warning', message: `A file that was changed by hand is kept as ${kept}.` });
 }
 
 /** Standard input has no name, so its journal has that of its content: the same rows find it again. */

@@ -4,7 +4,7 @@ import type { BatchLinkInput } from '@shortlink/sdk';
 export const LINK_FIELDS = ['target_url', 'title', 'tags', 'domain_id', 'redirect_type'] as const;
 export type LinkField = (typeof LINK_FIELDS)[number];
 
-export const INPUT_FORMATS = ['auto', 'csv', 'tsv', 'jsonl', 'urls'] as const;
+export const INPUT_FORMATS = ['auto', 'csv', 'tsv', 'jsonl', 'urls', 'xlsx'] as const;
 export type InputFormat = (typeof INPUT_FORMATS)[number];
 
 export const OUTPUT_FORMATS = ['csv', 'jsonl'] as const;
@@ -17,14 +17,17 @@ export type OnUnknown = (typeof ON_UNKNOWN)[number];
 export interface ImportSettings {
   /** Path of the input, or `-` for standard input. */
   file: string;
-  /** `--map field=column`, in the order given. */
+  /** `--map field=column`, in the order given. An empty column leaves the field out. */
   map: Partial<Record<LinkField, string>>;
-  from?: string | undefined;
   inputFormat: InputFormat;
   /** One character; undefined is found by looking. */
   delimiter?: string | undefined;
   /** Between tags inside a cell; undefined is any of `,` `;` `|`. */
   tagSeparator?: string | undefined;
+  /** `--sheet`: name of a sheet of an .xlsx workbook; undefined is the first one. */
+  sheet?: string | undefined;
+  /** `--skip-lines`: lines (of an .xlsx sheet: rows) before the header. @default 0 */
+  skipLines?: number | undefined;
   /** `--encoding`: a label of the Encoding Standard; undefined is UTF-8, or UTF-16 by its BOM. */
   encoding?: string | undefined;
   /** Path, or `-` for standard output. */
@@ -55,28 +58,6 @@ export interface ImportSettings {
   baseUrl: string;
 }
 
-/** How the input is written, so that the results can be written alike. */
-export interface Dialect {
-  delimiter: string;
-  lineEnd: string;
-  /** Whether it begins with a byte order mark. */
-  bom: boolean;
-}
-
-/** What the results need to know of the input besides its columns. */
-export interface ResultLayout {
-  dialect?: Dialect | undefined;
-  /** Where the columns of an earlier import's results stand. */
-  resultColumns?:
-    | {
-        code?: number | undefined;
-        short_url?: number | undefined;
-        status?: number | undefined;
-        error?: number | undefined;
-      }
-    | undefined;
-}
-
 /** One row of the input that holds something. */
 export interface Row {
   /** Line of the file on which the row begins, from 1. */
@@ -88,8 +69,11 @@ export interface Row {
   readonly cells: readonly string[];
   /** One of {@link Row.cells}, where it can be had without the others. */
   cell?(index: number): string | undefined;
-  /** The row as CSV of so many cells, where it stands in the input just as it would be written. */
-  asCsv?(width: number): string | undefined;
+  /**
+   * The row as CSV of so many cells, where it stands in the input just as it would be written with that delimiter (default: a
+   * comma).
+   */
+  asCsv?(width: number, delimiter?: string): string | undefined;
   /** JSONL: the object itself, so that JSONL results can echo it with its types. */
   readonly object?: Readonly<Record<string, unknown>> | undefined;
   /** Why the row could not even be split into cells. */
@@ -104,10 +88,12 @@ export interface Plan {
   /** Names of the input's own columns. */
   columns: string[];
   hasHeader: boolean;
-  /** Name of the preset, when one was given or recognised. */
-  preset: string | undefined;
   /** Which column (by index) fills which field. */
   mapping: Partial<Record<LinkField, number>>;
+  /** The target URL of the first row, as it would be sent; undefined where there is no row. */
+  firstUrl?: string | undefined;
+  /** Sentences for the user about what was guessed. */
+  notes: string[];
 }
 
 /** Why a row can't be sent. */

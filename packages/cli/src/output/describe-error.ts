@@ -1,6 +1,6 @@
 import { CliError } from '../cli-error.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
-import { systemReason } from '../import/system-reason.ts';
+import { systemReason } from '../import/errors.ts';
 import { describeServiceError } from './describe-service-error.ts';
 import type { ErrorReport } from './printer.ts';
 

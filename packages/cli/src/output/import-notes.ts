@@ -74,24 +74,25 @@ const FORMAT_NAMES = {
   tsv: 'TSV',
   jsonl: 'JSON lines',
   urls: 'a list of URLs',
+  xlsx: 'an Excel workbook',
 } as const satisfies Record<Plan['format'], string>;
 
 function describePlan(file: string, plan: Plan): string {
-  const { format, encoding, delimiter, hasHeader, preset } = plan;
+  const { format, encoding, delimiter, hasHeader, firstUrl, notes } = plan;
   const kind = [
     FORMAT_NAMES[format],
-    encoding,
+    ...(format === 'xlsx' ? [] : [encoding]),
     ...(format === 'csv' && delimiter !== undefined
       ? [`cells between ${JSON.stringify(delimiter)}`]
       : []),
-    ...(format === 'csv' && !hasHeader ? ['no header'] : []),
-    ...(preset === undefined ? [] : [`an export of ${preset}`]),
+    ...(format !== 'urls' && !hasHeader ? ['no header'] : []),
   ].join(', ');
   const mapping = Object.entries(plan.mapping) as [LinkField, number | undefined][];
   const lines = mapping.flatMap(([field, index]) =>
     index === undefined ? [] : [`  ${field} from ${columnName(plan, index)}`],
   );
-  return [`${file}: ${kind}`, ...lines].join('\n');
+  const first = firstUrl === undefined ? [] : [`  first URL ${firstUrl}`];
+  return [`${file}: ${kind}`, ...lines, ...first, ...notes.map((note) => `  ${note}`)].join('\n');
 }
 
 function columnName(plan: Plan, index: number): string {

@@ -1,5 +1,5 @@
 import type { BatchResultItem } from '@shortlink/sdk';
-import { csvCells } from '../import/csv-cell.ts';
+import { csvCells } from '../import/report/csv-cell.ts';
 
 const COLUMNS = ['target_url', 'code', 'short_url', 'error'] as const;
 

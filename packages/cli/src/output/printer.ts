@@ -75,6 +75,11 @@ export class Printer {
     stream.write(`${this.redact(toSafeJson(value, stream.isTTY === true ? 2 : undefined))}\n`);
   }
 
+  /** A value as JSON on one line of stdout: one of many. */
+  jsonLine(value: unknown): void {
+    this.data(toSafeJson(value));
+  }
+
   /** Something good to know; `--quiet` leaves it out. */
   note(text: string): void {
     if (!this.options.quiet) {

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { KEY, nobodyListens, stubService } from '../stub-service.ts';
 import { cli } from '../test-io.ts';
 
@@ -162,5 +162,115 @@ test('--json prints errors as one object on stderr', async () => {
       status: 401,
       request_id: 'r1',
     },
+  });
+});
+
+describe('several URLs', () => {
+  const BATCH = 'POST /api/v1/links/batch';
+  const urls = ['https://example.com/a', 'https://example.com/b?x=1,2', 'https://example.com/c'];
+
+  test('one request, a line for each in order, the options for all', async () => {
+    const service = await stubService();
+    const options = ['--tag', 'spring', '--redirect-type', '307', '--domain', 'd1', '--title', 'T'];
+    const result = await cli(['create', ...urls, ...options], { env: service.env });
+    expect(result).toMatchObject({ exitCode: 0, stderr: '' });
+    expect(result.stdout).toBe('https://sho.rt/c1\nhttps://sho.rt/c2\nhttps://sho.rt/c3\n');
+    expect(service.requests.map(({ path }) => path)).toEqual(['/api/v1/links/batch']);
+    expect(service.requests[0]?.body.links).toEqual(
+      urls.map((target_url) => ({
+        target_url,
+        title: 'T',
+        tags: ['spring'],
+        redirect_type: 307,
+        domain_id: 'd1',
+      })),
+    );
+  });
+
+  test('- reads one a line, blank lines left out', async () => {
+    const service = await stubService();
+    const stdin = `${urls[0]}\r\n\n  ${urls[1]}\n${urls[2]}`;
+    const result = await cli(['create', '-'], { env: service.env, input: stdin });
+    expect(result.stdout).toBe('https://sho.rt/c1\nhttps://sho.rt/c2\nhttps://sho.rt/c3\n');
+    expect(service.created).toEqual(urls);
+  });
+
+  test('- with no line creates nothing', async () => {
+    const service = await stubService();
+    const result = await cli(['create', '-'], { env: service.env, input: '\n' });
+    expect(result).toEqual({ exitCode: 0, stdout: '', stderr: '' });
+    expect(service.requests).toEqual([]);
+  });
+
+  test('a URL that can’t be sent gets an empty line; the others are created', async () => {
+    const service = await stubService();
+    const [a = '', b = ''] = urls;
+    const given = ['nope', a, 'ftp://x', 'mailto:y', b, ''];
+    const result = await cli(['create', ...given], { env: service.env });
+    expect(result.exitCode).toBe(3);
+    expect(result.stdout).toBe('\nhttps://sho.rt/c1\n\n\nhttps://sho.rt/c2\n\n');
+    expect(result.stderr.trim().split('\n')).toEqual([
+      expect.stringContaining('No link to nope: not an absolute http or https URL'),
+      expect.stringContaining('No link to ftp://x'),
+      expect.stringContaining('No link to mailto:y'),
+      expect.stringContaining('no target URL'),
+    ]);
+    expect(service.created).toEqual([a, b]);
+  });
+
+  test('--json prints one object a line', async () => {
+    const service = await stubService();
+    const [a = ''] = urls;
+    const result = await cli(['create', a, 'nope', '--json'], { env: service.env });
+    expect(result.exitCode).toBe(3);
+    expect(
+      result.stdout
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line)),
+    ).toEqual([
+      {
+        target_url: a,
+        code: 'c1',
+        short_url: 'https://sho.rt/c1',
+        status: 'created',
+        error: null,
+      },
+      {
+        target_url: 'nope',
+        code: null,
+        short_url: null,
+        status: 'rejected',
+        error: expect.stringContaining('not an absolute'),
+      },
+    ]);
+    expect(result.stderr).toBe('');
+  });
+
+  test('a connection lost after sending: not known, exit 7', async () => {
+    const service = await stubService();
+    service.answer(BATCH, { status: 0, drop: true });
+    const result = await cli(['create', ...urls], { env: service.env });
+    expect(result.exitCode).toBe(7);
+    expect(result.stdout).toBe('\n\n\n');
+    expect(result.stderr).toMatch(/not known whether the link to https:\/\/example\.com\/c was/);
+  });
+
+  test.each([
+    [401, { error: 'no such key' }, 4],
+    [403, { error: 'full', upgrade: true, limit: 'links', used: 15, allowed: 15 }, 5],
+  ])('a %i answer ends it', async (status, body, exitCode) => {
+    const service = await stubService();
+    service.answer(BATCH, { status, body });
+    const result = await cli(['create', ...urls], { env: service.env });
+    expect(result).toMatchObject({ exitCode, stdout: '' });
+    expect(result.stderr).toMatch(/Created before the error: 0/);
+  });
+
+  test('no URL at all, and - beside others', async () => {
+    const nothing = await cli(['create'], {});
+    expect(nothing.exitCode).toBe(2);
+    expect(nothing.stderr).toContain('shortlink create --help');
+    expect((await cli(['create', '-', 'https://a.example'], {})).exitCode).toBe(2);
   });
 });

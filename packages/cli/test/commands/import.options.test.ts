@@ -35,6 +35,23 @@ describe('options reach the request', () => {
     expect(bodies()[0].domain_id).toBe('d1');
   });
 
+  test('an export of another service needs no option, and the plan shows the URL of its first row', async () => {
+    const { run, bodies } = await scene(
+      'Short link,Destination URL,Clicks,Created at\nhttps://dub.sh/x,https://example.com/a,1,2026\n',
+    );
+    const result = await run();
+    expect(result.exitCode, result.stderr).toBe(0);
+    expect(result.stderr).toContain('first URL https://example.com/a');
+    expect(bodies()[0].links[0].target_url).toBe('https://example.com/a');
+  });
+
+  test('--skip-lines, and --map title= leaves the title out', async () => {
+    const { run, bodies } = await scene('Report of May\n\nurl,title\nhttps://example.com/a,A\n');
+    const result = await run(['--skip-lines', '2', '--map', 'title=']);
+    expect(result.exitCode, result.stderr).toBe(0);
+    expect(bodies()[0].links).toEqual([{ target_url: 'https://example.com/a' }]);
+  });
+
   test('--batch-size cuts batches, --concurrency and --rpm are taken', async () => {
     const { run, bodies } = await scene(urls(5), 'urls.txt');
     const result = await run(['--batch-size', '2', '--concurrency', '1', '--rpm', '6000']);
@@ -110,7 +127,12 @@ test.each([
   [['--map', 'target_url'], /looks like target_url="Long URL"/],
   [['--map', 'title=A', '--map', 'title=B'], /title is mapped twice/],
   [['--map', 'title=Nope'], /Nope/],
-  [['--input-format', 'xlsx'], /auto, csv, tsv, jsonl, urls/],
+  [['--map', 'target_url='], /can’t be left out/],
+  [['--input-format', 'xls'], /auto, csv, tsv, jsonl, urls, xlsx/],
+  [['--input-format', 'xlsx'], /not an Excel workbook/],
+  [['--sheet', 'May'], /not an Excel workbook/],
+  [['--skip-lines', '-1'], /whole number/],
+  [['--skip-lines', '100'], /nothing below its first 100 lines/],
   [['--delimiter', ';;'], /one character/],
   [['--tag-separator', ''], /not be empty/],
   [['--encoding', 'klingon'], /Encoding Standard/],

@@ -7,7 +7,7 @@ export function declareImport(program: Command, perform: Perform): void {
   const command = program
     .command('import')
     .description(
-      'Create a short link for each row of a file: CSV, TSV, JSON lines or a list of URLs, of any size. The whole file is checked before anything is sent, and the same command, whenever it runs, creates only the links that do not exist yet.',
+      'Create a short link for each row of a file: CSV, TSV, JSON lines, a list of URLs (also gzipped) of any size, or an .xlsx workbook. The whole file is checked before anything is sent, and the same command, whenever it runs, creates only the links that do not exist yet.',
     )
     .argument('<file...>', 'input files, one after the other; - is standard input');
   addImportOptions(command)

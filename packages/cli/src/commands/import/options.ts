@@ -32,6 +32,8 @@ export interface ImportOptions {
   delimiter?: string | undefined;
   tagSeparator?: string | undefined;
   encoding?: string | undefined;
+  sheet?: string | undefined;
+  skipLines?: number | undefined;
   output?: string | undefined;
   outputFormat?: OutputFormat | undefined;
   inPlace?: boolean | undefined;
@@ -59,7 +61,7 @@ export function addImportOptions(command: Command): Command {
     .optionsGroup('Input:')
     .option(
       '--map <field=column>',
-      `fill a field (${LINK_FIELDS.join(', ')}) from a column; may be given several times`,
+      `fill a field (${LINK_FIELDS.join(', ')}) from a column; title= leaves a field out; may be given several times`,
       parseMap,
     )
     .addOption(
@@ -81,6 +83,12 @@ export function addImportOptions(command: Command): Command {
       '--encoding <name>',
       'such as windows-1252 (default: UTF-8, or UTF-16 by its BOM)',
       parseEncoding,
+    )
+    .option('--sheet <name>', 'sheet of an .xlsx workbook (default: the first one)')
+    .option(
+      '--skip-lines <n>',
+      'lines above the header that are left out',
+      parseCount(0, 1_000_000),
     )
     .optionsGroup('Links:')
     .option('--tag <tag>', 'tag of rows that have none; may be given several times', collect)
@@ -170,11 +178,14 @@ function parseMap(value: string, previous: FieldMap | undefined): FieldMap {
   const name = value.slice(0, Math.max(at, 0)).trim();
   const column = value.slice(at + 1).trim();
   const field = LINK_FIELDS.find((known) => known === name);
-  if (at < 0 || column === '') {
+  if (at < 0) {
     throw new InvalidArgumentError('A mapping looks like target_url="Long URL".');
   }
   if (field === undefined) {
     throw new InvalidArgumentError(`There is no field ${name}. Fields: ${LINK_FIELDS.join(', ')}.`);
+  }
+  if (column === '' && field === 'target_url') {
+    throw new InvalidArgumentError('The target URL can’t be left out.');
   }
   if (previous?.[field] !== undefined) {
     throw new InvalidArgumentError(`${field} is mapped twice.`);

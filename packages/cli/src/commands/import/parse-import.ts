@@ -48,6 +48,8 @@ function fileSettings(file: string, options: ImportOptions): FileSettings {
     delimiter: options.delimiter,
     tagSeparator: options.tagSeparator,
     encoding: options.encoding,
+    sheet: options.sheet,
+    skipLines: options.skipLines,
     output,
     outputFormat: format,
     inPlace: options.inPlace === true,

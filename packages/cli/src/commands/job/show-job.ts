@@ -1,10 +1,10 @@
 import type { BatchResultItem, Job } from '@shortlink/sdk';
 import type { Context } from '../../context.ts';
+import { openOutput } from '../../import/report/output-file.ts';
 import { formatCount, plural } from '../../output/format.ts';
 import { renderJobResults } from '../../output/job-results.ts';
 import { sanitize } from '../../output/sanitize.ts';
 import { renderTable } from '../../output/table.ts';
-import { writeFileAtomic } from '../../output/write-file-atomic.ts';
 import type { JobOutput } from './job-input.ts';
 
 /** Results shown as a table; more are for a file. */
@@ -35,8 +35,11 @@ async function writeResults(
     context.io.stdout.write(text);
     return;
   }
-  await writeFileAtomic(output.path, text);
+  const file = await openOutput(output.path, { stdout: context.io.stdout });
+  await file.write(text);
+  const { kept } = await file.finish();
   context.printer.note(`Wrote ${plural(results.length, 'result')} to ${output.path}.`);
+  if (kept !== undefined) context.printer.note(`What was in it before is in ${kept}.`);
 }
 
 async function print(job: Job, withResults: boolean, context: Context): Promise<void> {

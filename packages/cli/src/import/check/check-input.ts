@@ -1,12 +1,12 @@
 import type { ImportDeps } from '../deps.ts';
-import type { Layout } from '../detect.ts';
 import { linkIdentity } from '../journal/link-text.ts';
-import { readRows } from '../read-rows.ts';
+import { ownLink } from '../map/result-columns.ts';
+import type { RowRules } from '../map/row-rules.ts';
+import type { Layout } from '../read/layout.ts';
+import type { Input } from '../read/open-input.ts';
+import { readRows } from '../read/read-rows.ts';
 import type { RejectsFile } from '../report/rejects.ts';
-import { ownLink } from '../result-columns.ts';
-import type { Input } from '../spool.ts';
 import type { ImportSettings, Reject, Row } from '../types.ts';
-import type { RowRules } from '../validate.ts';
 import type { ExistingLinks } from './existing-links.ts';
 import { RowSet } from './row-set.ts';
 

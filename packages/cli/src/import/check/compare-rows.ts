@@ -1,13 +1,13 @@
 import type { ImportDeps } from '../deps.ts';
-import { detectLayout } from '../detect.ts';
-import { inputError } from '../input-error.ts';
+import { inputError } from '../errors.ts';
 import type { Journal } from '../journal/journal.ts';
 import { linkIdentity } from '../journal/link-text.ts';
-import { readRows } from '../read-rows.ts';
-import { ownLink, withResultColumns } from '../result-columns.ts';
-import { openInput } from '../spool.ts';
+import { ownLink } from '../map/result-columns.ts';
+import { createRowRules } from '../map/row-rules.ts';
+import { detectLayout } from '../read/layout.ts';
+import { openInput } from '../read/open-input.ts';
+import { readRows } from '../read/read-rows.ts';
 import type { Existing, ImportSettings } from '../types.ts';
-import { createRowRules } from '../validate.ts';
 import type { Checked, Source } from './check-input.ts';
 import { type Comparison, ExistingLinks } from './existing-links.ts';
 
@@ -41,8 +41,8 @@ async function addKnownLinks(
 ): Promise<void> {
   const input = await openInput(file, deps.stdin, deps.signal);
   try {
-    const layout = withResultColumns(await detectLayout(input, { map: {}, inputFormat: 'auto' }));
-    if (layout.resultColumns?.short_url === undefined) {
+    const layout = await detectLayout(input, { map: {}, inputFormat: 'auto' });
+    if (layout.resultColumns.short_url === undefined) {
       throw inputError(
         `${input.name} has no column short_url`,
         'Give --known the results file of an earlier import.',

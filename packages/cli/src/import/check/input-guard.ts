@@ -1,7 +1,6 @@
 import { stat } from 'node:fs/promises';
-import { inputError } from '../input-error.ts';
-import type { Input } from '../spool.ts';
-import { systemReason } from '../system-reason.ts';
+import { inputError, systemReason } from '../errors.ts';
+import type { Input } from '../read/open-input.ts';
 
 /**
  * Finds out whether somebody writes to the input while it is being imported: its rows would no longer be those that were checked.

@@ -1,8 +1,7 @@
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import process from 'node:process';
 import type { DatabaseSync } from 'node:sqlite';
-import { inputError } from '../input-error.ts';
-import { systemReason, writeError } from '../system-reason.ts';
+import { inputError, systemReason, writeError } from '../errors.ts';
 
 /** `PRAGMA application_id` of a journal: "SLJ1" in ASCII. */
 const APPLICATION_ID = 0x534c4a31;

@@ -2,7 +2,7 @@ import { copyFileSync, existsSync, mkdtempSync, renameSync, rmSync, statSync } f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { inputError } from '../input-error.ts';
+import { inputError } from '../errors.ts';
 import {
   beginningOf,
   inTransaction,

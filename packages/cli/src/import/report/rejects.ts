@@ -1,7 +1,7 @@
-import type { Layout } from '../detect.ts';
+import type { Layout } from '../read/layout.ts';
 import type { Row } from '../types.ts';
-import type { OutputFile } from './output-file.ts';
-import { cellWriter, dialectOf } from './results-format.ts';
+import type { OutputFile, Written } from './output-file.ts';
+import { cellWriter } from './results-format.ts';
 
 /**
  * The rejects file: the input's own columns, `line` and `reason`, to be corrected and imported again. It is created
@@ -22,7 +22,7 @@ export class RejectsFile {
 
   async add(rejects: ReadonlyArray<{ row: Row; reason: string }>): Promise<void> {
     if (rejects.length === 0) return;
-    const { delimiter, lineEnd } = dialectOf(this.#layout);
+    const { delimiter, lineEnd } = this.#layout.dialect;
     const cell = cellWriter(delimiter);
     this.#file ??= await this.#begin();
     const width = this.#width;
@@ -37,9 +37,10 @@ export class RejectsFile {
   }
 
   /** Puts the file in place; undefined where there was nothing to reject. */
-  async finish(): Promise<string | undefined> {
-    await this.#file?.finish();
-    return this.#file?.path;
+  async finish(onWritten: (written: Written) => void): Promise<string | undefined> {
+    if (this.#file !== undefined) onWritten(await this.#file.finish());
+    // A dry run writes nothing.
+    return this.#file?.path || undefined;
   }
 
   async discard(): Promise<void> {
@@ -47,7 +48,7 @@ export class RejectsFile {
   }
 
   async #begin(): Promise<OutputFile> {
-    const { delimiter, lineEnd, bom } = dialectOf(this.#layout);
+    const { delimiter, lineEnd, bom } = this.#layout.dialect;
     const file = await this.#open();
     // JSON Lines may still add to the columns: those known at the first reject become the header.
     const { columns } = this.#layout.plan;
@@ -59,5 +60,6 @@ export class RejectsFile {
 }
 
 async function openNothing(): Promise<OutputFile> {
-  return { path: '', write: () => {}, finish: async () => {}, discard: async () => {} };
+  const nothing = { fingerprint: undefined, kept: undefined };
+  return { path: '', write: () => undefined, finish: async () => nothing, discard: async () => {} };
 }

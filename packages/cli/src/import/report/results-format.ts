@@ -1,8 +1,9 @@
-import { csvCell } from '../csv-cell.ts';
-import type { Layout } from '../detect.ts';
-import { inputError } from '../input-error.ts';
-import { RESULT_COLUMNS } from '../result-columns.ts';
+import { inputError } from '../errors.ts';
+import { RESULT_COLUMNS } from '../map/result-columns.ts';
+import type { Layout } from '../read/layout.ts';
+import type { Input } from '../read/open-input.ts';
 import type { ImportSettings, Row } from '../types.ts';
+import { csvCell } from './csv-cell.ts';
 import type { Outcome } from './report-rows.ts';
 
 /** Makes the lines of the results file: the input's own columns, then what became of the row. */
@@ -21,14 +22,15 @@ export function createResultsFormat(
 
 /** @throws CliError (exit code 2) when there are no columns that could be filled in */
 export function refuseInPlace(
-  name: string,
+  { name, packing }: Pick<Input, 'name' | 'packing'>,
   { plan: { format, hasHeader } }: Layout,
   { outputFormat }: Pick<ImportSettings, 'outputFormat'>,
 ): void {
   const isTable = (format === 'csv' || format === 'tsv') && hasHeader && outputFormat === 'csv';
-  if (isTable || (format === 'jsonl' && outputFormat === 'jsonl')) return;
+  const isSame = isTable || (format === 'jsonl' && outputFormat === 'jsonl');
+  if (isSame && packing === undefined) return;
   throw inputError(
-    `${name} can't be filled in: --in-place needs a table with a header, or JSON Lines`,
+    `${name} can't be filled in: --in-place needs a table with a header, or JSON Lines, as plain text`,
     'Leave --in-place out: the results go into a file of their own.',
   );
 }
@@ -38,8 +40,8 @@ const BYTE_ORDER_MARK = '\ufeff';
 /** As the input is written. Columns of earlier results are replaced where they stand; those that are missing come last. */
 function csv(layout: Layout, inPlace: boolean): ResultsFormat {
   const { columns } = layout.plan;
-  const { resultColumns = {} } = layout;
-  const { delimiter, lineEnd, bom } = dialectOf(layout);
+  const { resultColumns } = layout;
+  const { delimiter, lineEnd, bom } = layout.dialect;
   const cell = cellWriter(delimiter);
   // Cells of the user's own file are the user's: only what goes into another file is made harmless for spreadsheets.
   const ownCell = inPlace ? plainCellWriter(delimiter) : cell;
@@ -53,15 +55,18 @@ function csv(layout: Layout, inPlace: boolean): ResultsFormat {
     });
     return written.join(delimiter) + lineEnd;
   };
-  const isPlain = delimiter === ',' && layout.resultColumns === undefined;
+  const isPlain = resultColumns.short_url === undefined;
   return {
-    header: (bom ? BYTE_ORDER_MARK : '') + line(columns, ownCell, RESULT_COLUMNS),
+    header:
+      (bom ? BYTE_ORDER_MARK : '') +
+      (inPlace ? layout.preamble : '') +
+      line(columns, ownCell, RESULT_COLUMNS),
     line: (row, outcome) => {
-      const own = isPlain ? row.asCsv?.(columns.length) : undefined;
+      const own = isPlain ? row.asCsv?.(columns.length, delimiter) : undefined;
       if (own === undefined) return line(row.cells, ownCell, resultCells(outcome));
       return outcome.status === 'created'
-        ? `${own},${cell(outcome.code)},${cell(outcome.short_url)},created,${lineEnd}`
-        : `${own},,,${outcome.status},${cell(outcome.error)}${lineEnd}`;
+        ? `${own}${delimiter}${cell(outcome.code)}${delimiter}${cell(outcome.short_url)}${delimiter}created${delimiter}${lineEnd}`
+        : `${own}${delimiter.repeat(3)}${outcome.status}${delimiter}${cell(outcome.error)}${lineEnd}`;
     },
   };
 }
@@ -72,18 +77,9 @@ function resultCells(outcome: Outcome): readonly string[] {
     : ['', '', outcome.status, outcome.error];
 }
 
-/** How a file beside the input is written. */
-export function dialectOf({ dialect, plan }: Layout) {
-  return dialect ?? { delimiter: plan.delimiter ?? ',', lineEnd: '\n', bom: false };
-}
-
 /** Writes cells that a spreadsheet won't run as formulas. */
 export function cellWriter(delimiter: string): (text: string) => string {
-  if (delimiter === ',') return csvCell;
-  return (text) => {
-    const cell = csvCell(text);
-    return cell.startsWith('"') || !cell.includes(delimiter) ? cell : `"${cell}"`;
-  };
+  return (text) => csvCell(text, delimiter);
 }
 
 /** Writes cells as they are, quoted where they must be. */

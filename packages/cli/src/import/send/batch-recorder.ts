@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import {
   ApiError,
   type BatchEvent,
@@ -23,6 +23,8 @@ export interface BatchRecorderOptions {
   /** Default domain of the requests. */
   domain: string | undefined;
   idempotency: boolean;
+  /** What an idempotency key follows from besides the links of its batch. */
+  keySeed: string;
   wallClock: () => number;
   /** Throws when the input is no longer the file that was checked. Awaited before a batch is sent. */
   checkInput: () => Promise<void>;
@@ -44,16 +46,30 @@ export class BatchRecorder {
   readonly counts = { batches: 0, created: 0, failed: 0, unknown: 0 };
   readonly #options: BatchRecorderOptions;
   readonly #keys = new Map<number, string>();
+  /** Where the batches with the same links begin. */
+  readonly #firstsByHash = new Map<string, number[]>();
   #sent = 0;
 
   constructor(options: BatchRecorderOptions) {
     this.#options = options;
   }
 
-  /** The `Idempotency-Key` of a planned batch: each has its own, so that a refused one is no replay later. */
-  idempotencyKey({ first }: BatchRange): string {
-    const key = this.#keys.get(first) ?? randomUUID();
-    this.#keys.set(first, key);
+  /**
+   * The `Idempotency-Key` of a planned batch. It follows from the links, so that a run whose journal and results were lost sends the
+   * same requests under the same keys, and the service answers with the links of the lost run. A service keeps no key of a request
+   * that it refused. Batches of the same links in one run each have their own.
+   */
+  idempotencyKey(range: BatchRange): string {
+    const known = this.#keys.get(range.first);
+    if (known !== undefined) return known;
+    const { source, domain = '', keySeed } = this.#options;
+    const text = JSON.stringify([keySeed, domain, source.linksOf(range)]);
+    const hash = createHash('sha256').update(text).digest('hex');
+    const same = this.#firstsByHash.get(hash) ?? [];
+    this.#firstsByHash.set(hash, same);
+    if (!same.includes(range.first)) same.push(range.first);
+    const key = `${hash}-${same.indexOf(range.first)}`;
+    this.#keys.set(range.first, key);
     return key;
   }
 

@@ -1,7 +1,7 @@
 import type { BatchLinkInput, BatchRange, BulkSourceIterator } from '@shortlink/sdk';
 import { contentHash, linkText, pairOf } from '../journal/link-text.ts';
+import type { RowRules } from '../map/row-rules.ts';
 import type { Row } from '../types.ts';
-import type { RowRules } from '../validate.ts';
 
 type LinkStep = IteratorResult<RowLink, undefined>;
 

@@ -5,8 +5,8 @@ import { forecast, retrieveUsage } from '../check/forecast.ts';
 import type { ImportDeps } from '../deps.ts';
 import type { Journal } from '../journal/journal.ts';
 import { linkIdentity } from '../journal/link-text.ts';
-import { readRows } from '../read-rows.ts';
-import { ownLink } from '../result-columns.ts';
+import { ownLink } from '../map/result-columns.ts';
+import { readRows } from '../read/read-rows.ts';
 import type { Forecast, ImportSettings } from '../types.ts';
 import type { SentBatch } from './batch-recorder.ts';
 import { type SendResult, sendRows } from './send-rows.ts';
@@ -83,6 +83,7 @@ export async function sendNewRows(input: SendNewRows): Promise<Sent> {
       settings,
       deps,
       links: Math.min(planned.links, found.new),
+      existing: found.existing,
       batchSize: planned.batchSize,
       skips: (row, number) =>
         checked.rejectedRows.has(number) ||

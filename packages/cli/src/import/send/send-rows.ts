@@ -1,7 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import type { Source } from '../check/check-input.ts';
 import type { ImportDeps } from '../deps.ts';
 import type { Journal } from '../journal/journal.ts';
-import { readRows } from '../read-rows.ts';
+import { readRows } from '../read/read-rows.ts';
 import type { ImportSettings, Row } from '../types.ts';
 import { BatchRecorder, type SentBatch } from './batch-recorder.ts';
 import { LinkSource } from './link-source.ts';
@@ -16,6 +17,8 @@ export interface SendInput {
   /** Links to send at most, and the size of a batch. */
   links: number;
   batchSize: number;
+  /** Rows whose links exist. */
+  existing: number;
 }
 
 export interface SendResult {
@@ -44,6 +47,7 @@ export async function sendRows(send: SendInput): Promise<SendResult> {
     total: send.links,
     domain: defaults.domain_id,
     idempotency,
+    keySeed: keySeed(send),
     wallClock: deps.wallClock ?? Date.now,
     checkInput: source.guard,
     onUnknown: () => {
@@ -79,4 +83,9 @@ export async function sendRows(send: SendInput): Promise<SendResult> {
     batches: [...recorder.batches.values()].sort((a, b) => a.first - b.first),
     failure: deps.signal.aborted ? undefined : failure,
   };
+}
+
+/** Links that exist make the next ones new, also where they are the same; so does another file, and `--restart`. */
+function keySeed({ settings, existing }: SendInput): string {
+  return JSON.stringify([settings.file, existing, settings.restart ? randomUUID() : '']);
 }

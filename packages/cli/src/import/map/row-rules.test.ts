@@ -1,0 +1,145 @@
+import { MAX_TAG_LENGTH } from '@shortlink/sdk';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { LinkField, Row } from '../types.ts';
+import { createRowRules } from './row-rules.ts';
+import { splitTags } from './tags.ts';
+import { targetProblem } from './target-url.ts';
+
+const FIELDS: readonly LinkField[] = ['target_url', 'title', 'tags', 'domain_id', 'redirect_type'];
+
+function check(cells: string[], options: { isOwnFile?: boolean } = {}) {
+  const layout: Parameters<typeof createRowRules>[0] = {
+    plan: {
+      format: 'csv',
+      encoding: 'utf-8',
+      delimiter: ',',
+      columns: [...FIELDS],
+      hasHeader: true,
+      notes: [],
+      mapping: Object.fromEntries(FIELDS.map((field, index) => [field, index])),
+    },
+    tagSeparator: undefined,
+    isOwnFile: options.isOwnFile === true,
+  };
+  const row: Row = { line: 2, cells };
+  const rules = createRowRules(layout, {});
+  return rules.problem(row) ?? rules.link(row);
+}
+
+const URL = 'https://example.com/';
+
+describe('target URLs', () => {
+  test.each([
+    URL,
+    'HTTP://EXAMPLE.COM',
+    'https://ann@example.com/',
+    'https://bücher.example/ü?ä=ö',
+    'https://example.com/a b',
+    'http://[::1]:3000/',
+    'https://example.com/?next=https://user:pass@other.example',
+    `https://example.com/${'a'.repeat(2028)}`,
+  ])('%s', (url) => {
+    expect(check([url])).toEqual({ target_url: url });
+  });
+
+  test.each([
+    ['', 'no target URL'],
+    ['example.com/x', 'is https:// missing?'],
+    ['/path', 'not an absolute http or https URL: "/path"'],
+    ['ftp://example.com', 'not an absolute'],
+    ['javascript:alert(1)', 'not an absolute'],
+    ['https://', 'not an absolute'],
+    ['https:example.com', 'not an absolute'],
+    ['https://example.com\\@evil.example', 'not an absolute'],
+    ['https://exa mple.com/', 'not a valid URL'],
+    ['https://example.com:99999/', 'not a valid URL'],
+    ['https://example.com/a\nb', 'control character or a line break'],
+    [`https://example.com/${'a'.repeat(2029)}`, '2049 characters long, at most 2048'],
+    ['https://example.com/\ud800', 'not a valid URL'],
+  ])('%j is refused: %s', (url, reason) => {
+    expect(check([url])).toContain(reason);
+  });
+
+  test('a reason never holds a password', () => {
+    const reason = check(['https://ann:s3cret@example.com/']);
+    expect(reason).toContain('holds a password');
+    expect(reason).not.toContain('s3cret');
+  });
+
+  test('what passes is a URL', () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.webUrl(), fc.string({ unit: 'binary' })), (text) => {
+        if (targetProblem(text, 2048) === undefined) expect(text).toMatch(/^https?:\/\//i);
+        if (targetProblem(text, 2048) === undefined)
+          expect(globalThis.URL.canParse(text)).toBe(true);
+      }),
+    );
+  });
+});
+
+describe('the other fields', () => {
+  test('empty ones are left out, whitespace around cells is dropped', () => {
+    expect(check([` ${URL} `, ' ', '', '', ''])).toEqual({ target_url: URL });
+    expect(check([URL, ' A title ', 'a, b;;c | d', ' d1 ', '307'])).toEqual({
+      target_url: URL,
+      title: 'A title',
+      tags: ['a', 'b', 'c', 'd'],
+      domain_id: 'd1',
+      redirect_type: 307,
+    });
+  });
+
+  test.each<[string, string[], string]>([
+    ['a title too long', [URL, 'x'.repeat(256)], 'title is 256 characters long'],
+    ['NUL in a title', [URL, 'a\0b'], 'NUL or broken'],
+    ['too many tags', [URL, '', Array.from({ length: 21 }, (_, i) => i).join()], '21 tags'],
+    ['a tag too long', [URL, '', 'x'.repeat(MAX_TAG_LENGTH + 1)], 'characters long, at most'],
+    [
+      'another redirect',
+      [URL, '', '', '', '308'],
+      'redirect_type "308" is not one of 301, 302, 307',
+    ],
+    ['a cell too many', [URL, '', '', '', '', 'x'], '6 cells, the header has 5'],
+  ])('%s is refused', (_, cells, reason) => {
+    expect(check(cells)).toContain(reason);
+  });
+
+  test('the longest allowed, and empty cells beyond the last column, pass', () => {
+    expect(check([URL, 'x'.repeat(255), 'y'.repeat(MAX_TAG_LENGTH), '', '', '', ''])).toMatchObject(
+      {
+        title: 'x'.repeat(255),
+      },
+    );
+  });
+
+  test('only in a rejects file is the guard of a formula taken off', () => {
+    expect(check([URL, "'=1+1"])).toMatchObject({ title: "'=1+1" });
+    expect(check([URL, "'=1+1"], { isOwnFile: true })).toMatchObject({ title: '=1+1' });
+    expect(check([URL, "'tis"], { isOwnFile: true })).toMatchObject({ title: "'tis" });
+  });
+});
+
+test('tags: a separator of the user, and JSON arrays', () => {
+  expect(splitTags('a,b;c', ';')).toEqual(['a,b', 'c']);
+  expect(splitTags('["a,b","c"]', undefined)).toEqual(['a,b', 'c']);
+  expect(splitTags('[1,2]', undefined)).toEqual(['[1', '2]']);
+});
+
+test('the quick look at a URL takes only what all the others take', () => {
+  const word = fc.constantFrom('a', 'b-', '1', 'xn--', 'xn--p1ai', '.', '%41', 'é');
+  const url = fc
+    .tuple(
+      fc.constantFrom('http://', 'HTTPS://', 'https:/'),
+      fc.array(word, { maxLength: 5 }),
+      fc.constantFrom('', '/', '?', '#', ':80', '\\', '@', ' '),
+      fc.string(),
+    )
+    .map(([scheme, host, next, rest]) => `${scheme}${host.join('')}${next}${rest}`);
+  fc.assert(
+    fc.property(url, (cell) => {
+      if (targetProblem(cell, 2048) === undefined) expect(globalThis.URL.canParse(cell)).toBe(true);
+    }),
+    { numRuns: 3000 },
+  );
+});

@@ -1,0 +1,129 @@
+import {
+  type BatchLinkInput,
+  MAX_TAG_LENGTH,
+  MAX_TAGS,
+  MAX_TARGET_URL_LENGTH,
+  MAX_TITLE_LENGTH,
+  REDIRECT_TYPES,
+} from '@shortlink/sdk';
+import { shown } from '../errors.ts';
+import type { Layout } from '../read/layout.ts';
+import { dropFormulaGuard } from '../report/csv-cell.ts';
+import type { ImportSettings, Row } from '../types.ts';
+import { splitTags } from './tags.ts';
+import { targetProblem } from './target-url.ts';
+import { characterCount, isLongerThan, trimmed } from './text.ts';
+
+/** What the input's rows mean, and which of them can be sent. */
+export interface RowRules {
+  /** Why a row can't be sent, in words that follow "line 7:"; undefined for one that can. */
+  problem(row: Row): string | undefined;
+  /** The link that a row without a problem stands for. */
+  link(row: Row): BatchLinkInput;
+  /** Of that link. */
+  targetUrl(row: Row): string;
+}
+
+/** The service's rules (DESIGN section 2), since there one bad entry refuses a whole batch. */
+export function createRowRules(
+  layout: Pick<Layout, 'plan' | 'tagSeparator' | 'isOwnFile'>,
+  defaults: Pick<ImportSettings['defaults'], 'tags' | 'redirect_type'>,
+): RowRules {
+  const { columns, mapping, hasHeader } = layout.plan;
+  const { tagSeparator, isOwnFile } = layout;
+  const defaultTags = defaults.tags !== undefined && defaults.tags.length > 0 && defaults.tags;
+  const clean = (cell: string | undefined): string => {
+    const text = trimmed(cell ?? '');
+    return isOwnFile ? dropFormulaGuard(text) : text;
+  };
+  const read = (cells: readonly string[], index: number | undefined): string =>
+    index === undefined ? '' : clean(cells[index]);
+
+  const linkOf = (cells: readonly string[]): BatchLinkInput => {
+    const link: BatchLinkInput = { target_url: read(cells, mapping.target_url) };
+    const title = read(cells, mapping.title);
+    if (title !== '') link.title = title;
+    const tags = splitTags(read(cells, mapping.tags), tagSeparator);
+    if (tags.length > 0) link.tags = tags;
+    else if (defaultTags) link.tags = defaultTags;
+    // The default domain goes with the request as a whole.
+    const domain_id = read(cells, mapping.domain_id);
+    if (domain_id !== '') link.domain_id = domain_id;
+    const redirect_type = redirectTypeOf(read(cells, mapping.redirect_type));
+    if (redirect_type !== undefined) link.redirect_type = redirect_type;
+    else if (defaults.redirect_type !== undefined) link.redirect_type = defaults.redirect_type;
+    return link;
+  };
+
+  return {
+    problem(row) {
+      if (row.problem !== undefined) return row.problem;
+      const { cells } = row;
+      if (hasSurplus(cells, columns.length)) {
+        const than = hasHeader ? 'the header' : 'the first row';
+        return `${cells.length} cells, ${than} has ${columns.length}: is a cell with a delimiter not quoted?`;
+      }
+      const redirect = read(cells, mapping.redirect_type);
+      return linkProblem(linkOf(cells)) ?? redirectProblem(redirect);
+    },
+    link: (row) => linkOf(row.cells),
+    targetUrl: (row) => {
+      const index = mapping.target_url ?? 0;
+      return clean(row.cell === undefined ? row.cells[index] : row.cell(index));
+    },
+  };
+}
+
+function linkProblem({ target_url, title, tags, domain_id }: BatchLinkInput): string | undefined {
+  const problem = targetProblem(target_url, MAX_TARGET_URL_LENGTH);
+  if (problem !== undefined) return problem;
+  if (title !== undefined) {
+    if (isLongerThan(MAX_TITLE_LENGTH, title)) {
+      return `title is ${characterCount(title)} characters long, at most ${MAX_TITLE_LENGTH} are allowed`;
+    }
+    if (!isCleanText(title)) return `title holds NUL or broken characters: ${shown(title)}`;
+  }
+  if (domain_id !== undefined && !isCleanText(domain_id)) {
+    return 'domain_id holds NUL or broken characters';
+  }
+  return tags && tagsProblem(tags);
+}
+
+function redirectTypeOf(text: string): BatchLinkInput['redirect_type'] {
+  return text === '' ? undefined : REDIRECT_TYPES.find((type) => String(type) === text);
+}
+
+function redirectProblem(text: string): string | undefined {
+  if (text === '' || redirectTypeOf(text) !== undefined) return undefined;
+  return `redirect_type ${shown(text)} is not one of ${REDIRECT_TYPES.join(', ')}`;
+}
+
+/**
+ * Cells beyond the last column, other than the empty ones that spreadsheets add. A table of one column gets none of those: there
+ * the URL itself ends with a delimiter.
+ */
+function hasSurplus(cells: readonly string[], width: number): boolean {
+  if (width === 1) return cells.length > 1;
+  for (let index = width; index < cells.length; index += 1) {
+    if (cells[index] !== '') return true;
+  }
+  return false;
+}
+
+function tagsProblem(tags: readonly string[]): string | undefined {
+  if (tags.length > MAX_TAGS) return `${tags.length} tags, at most ${MAX_TAGS} are allowed`;
+  for (const tag of tags) {
+    if (isLongerThan(MAX_TAG_LENGTH, tag)) {
+      return `tag ${shown(tag)} is ${characterCount(tag)} characters long, at most ${MAX_TAG_LENGTH} are allowed`;
+    }
+    if (!isCleanText(tag)) return `tag ${shown(tag)} holds NUL or broken characters`;
+  }
+  return undefined;
+}
+
+/** What the service can't store and give back: NUL, and half of a surrogate pair. */
+const BROKEN_TEXT = /\0|\p{Surrogate}/u;
+
+function isCleanText(text: string): boolean {
+  return !BROKEN_TEXT.test(text);
+}

@@ -1,0 +1,140 @@
+import { inputError } from '../errors.ts';
+import { mapColumns } from '../map/map-columns.ts';
+import { findResultColumns, type ResultColumns } from '../map/result-columns.ts';
+import { trimmed } from '../map/text.ts';
+import type { ImportSettings, Plan, Row } from '../types.ts';
+import { isOneUrl, looksLikeUrl, sampleRows } from './detect-format.ts';
+import { type Dialect, type Head, type HeadSettings, readHead, type Source } from './head.ts';
+import { JsonlReader, URL_LIST_COLUMN } from './read-lines.ts';
+import { createReader } from './read-rows.ts';
+
+/** How to read the input: the plan, and what only the reader and the writer of results need. */
+export interface Layout {
+  plan: Plan;
+  /** How results are written, so that they look like the input. Sheets and lists become CSV with commas. */
+  dialect: Dialect;
+  /** The columns of an earlier import that are in the input, by index: all four, or none. */
+  resultColumns: ResultColumns;
+  /** What comes before the header and is no row: skipped lines, and Excel's `sep=` line. */
+  preamble: string;
+  /** Number of the line after the preamble. */
+  firstLine: number;
+  tagSeparator: string | undefined;
+  /** This tool wrote the file: the apostrophes that made formulas harmless are removed again. */
+  isOwnFile: boolean;
+  /** Path of the unpacked rows of an .xlsx sheet. */
+  sheetRows?: string | undefined;
+}
+
+type Settings = HeadSettings & Pick<ImportSettings, 'map' | 'tagSeparator'>;
+
+/**
+ * Looks at the beginning of the input and settles format, delimiter, header and mapping.
+ *
+ * @throws CliError (exit code 2) when the input can't be imported as it is, or an option doesn't fit it
+ */
+export async function detectLayout(input: Source, settings: Settings): Promise<Layout> {
+  const head = await readHead(input, settings);
+  const { format, encoding, delimiter, dialect, preamble, firstLine, sheetRows } = head;
+  const found = findColumns(input.name, head, settings.map.target_url);
+  const { columns, hasHeader, urlColumn, samples, notes } = found;
+  const resultColumns = hasHeader ? findResultColumns(columns) : {};
+  const mapping = mapColumns({
+    name: input.name,
+    columns,
+    map: settings.map,
+    urlColumn,
+    resultColumns,
+    samples,
+    notes,
+  });
+  const firstUrl = trimmed(samples[0]?.cells[mapping.target_url ?? 0] ?? '');
+  const plan: Plan = {
+    format,
+    encoding,
+    delimiter,
+    columns,
+    hasHeader,
+    mapping,
+    firstUrl: firstUrl === '' ? undefined : firstUrl,
+    notes,
+  };
+  const isRejectsFile = columns.at(-2) === 'line' && columns.at(-1) === 'reason';
+  return {
+    plan,
+    dialect,
+    resultColumns,
+    preamble,
+    firstLine,
+    tagSeparator: settings.tagSeparator,
+    isOwnFile: isRejectsFile || resultColumns.status !== undefined,
+    sheetRows,
+  };
+}
+
+interface Columns {
+  columns: string[];
+  hasHeader: boolean;
+  /** Set where no header names the columns. */
+  urlColumn: number | undefined;
+  /** The first rows of data. */
+  samples: readonly Row[];
+  notes: string[];
+}
+
+function findColumns(name: string, head: Head, wanted: string | undefined): Columns {
+  const { format, text, isWhole, firstLine } = head;
+  if (format === 'jsonl') {
+    const reader = new JsonlReader(name, [], firstLine);
+    const samples = reader.push(text);
+    if (isWhole) samples.push(...reader.end());
+    const columns = [...reader.columns];
+    return { columns, hasHeader: true, urlColumn: undefined, samples, notes: [] };
+  }
+  const reader = createReader(name, { ...head, columns: [] }, firstLine);
+  const { rows, problem } = sampleRows(text, reader, isWhole);
+  const [first, ...rest] = rows;
+  if (first === undefined) throw problem?.error ?? noRow(name, head);
+  if (format === 'urls') {
+    const columns = [head.hasHeader ? (first.cells[0] ?? '') : URL_LIST_COLUMN];
+    const samples = head.hasHeader ? rest : rows;
+    return { columns, hasHeader: head.hasHeader, urlColumn: 0, samples, notes: [] };
+  }
+  const found = first.cells.findIndex(looksLikeUrl);
+  if (found === -1) {
+    const columns = first.cells.map((column) => column.trim());
+    return { columns, hasHeader: true, urlColumn: undefined, samples: rest, notes: [] };
+  }
+  return withoutHeader(head, rows, first.cells, found, wanted);
+}
+
+/** A first row that holds a URL is no header: the URL's column gets the field's name, the others their number. */
+function withoutHeader(
+  { delimiter = '' }: Head,
+  rows: readonly Row[],
+  first: readonly string[],
+  found: number,
+  wanted: string | undefined,
+): Columns {
+  const number = /^\d+$/.test(wanted ?? '') ? Number(wanted) : 0;
+  const urlColumn = number >= 1 && number <= first.length ? number - 1 : found;
+  const columns = first.map((_, index) =>
+    index === urlColumn ? URL_LIST_COLUMN : `column_${index + 1}`,
+  );
+  const mayBeCut = first.length > 1 && rows.every(({ cells }) => isOneUrl(cells.join(delimiter)));
+  const notes = mayBeCut
+    ? [
+        `Each line is cut at ${JSON.stringify(delimiter)}, although it could be one URL. If it is one: --input-format urls`,
+      ]
+    : [];
+  return { columns, hasHeader: false, urlColumn, samples: rows, notes };
+}
+
+function noRow(name: string, { isWhole, firstLine }: Head) {
+  return isWhole
+    ? inputError(`${name} has no rows: all of its cells are empty`)
+    : inputError(
+        `${name}, line ${firstLine}: the row that begins here has no end in sight`,
+        'A quote that opens on this line is probably never closed.',
+      );
+}

@@ -1,0 +1,43 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { CsvReader } from '../read/read-csv.ts';
+import { csvCell, csvCells, dropFormulaGuard } from './csv-cell.ts';
+
+test.each([
+  ['plain', 'plain'],
+  ['a,b', '"a,b"'],
+  ['say "hi"', '"say ""hi"""'],
+  ['two\nlines', '"two\nlines"'],
+  ['=1+1', "'=1+1"],
+  ['+cmd|x', "'+cmd|x"],
+  ['-2+3', "'-2+3"],
+  ['@SUM(A1)', "'@SUM(A1)"],
+  ['\t=1', "'\t=1"],
+  ['\r=1', `"'\r=1"`],
+  ['＝1', "'＝1"],
+  ['=HYPERLINK("x","y")', `"'=HYPERLINK(""x"",""y"")"`],
+  ['-5', '-5'],
+  ['+49,5', '"+49,5"'],
+  ["'quoted", "'quoted"],
+])('%j becomes %j', (cell, written) => {
+  expect(csvCell(cell)).toBe(written);
+});
+
+test('whatever the cells are, the row reads back', () => {
+  const cell = fc.string({ unit: fc.constantFrom('=', '-', 'a', ',', '"', '\n', '\r', ' ', 'ü') });
+  fc.assert(
+    fc.property(fc.array(cell, { minLength: 1, maxLength: 5 }), (cells) => {
+      fc.pre(cells.some((text) => text.trim() !== ''));
+      const reader = new CsvReader({ delimiter: ',', name: '' });
+      const rows = [...reader.push(`${csvCells(cells, cells.length)}\n`), ...reader.end()];
+      const guarded = (text: string) => dropFormulaGuard(text);
+      expect(rows.map((row) => row.cells.map(guarded))).toEqual([cells]);
+      for (const text of rows[0]?.cells ?? []) expect(text).not.toMatch(/^[=@\t\r]/);
+    }),
+  );
+});
+
+test('rows are cut and filled to their width', () => {
+  expect(csvCells(['a'], 3)).toBe('a,,');
+  expect(csvCells(['a', 'b'], 1)).toBe('a');
+});

@@ -1,0 +1,36 @@
+/** What a spreadsheet would run as a formula, in either width; a tab or CR before it is skipped by some. */
+const FORMULA_START = /^[=+\-@\t\r\n＝＋－＠]/;
+
+/** Numbers begin like formulas and do no harm. */
+const PLAIN_NUMBER = /^[+-]?\d+(?:[.,]\d+)?$/;
+
+const NEEDS_LOOK = /^[=+\-@\t\r\n＝＋－＠]|[",;|\t\r\n]/;
+const NEEDS_QUOTES = /["\r\n]/;
+
+/**
+ * One cell of a CSV file that we write: quoted where it must be (RFC 4180), and with an apostrophe before what a
+ * spreadsheet would run (OWASP, "CSV Injection").
+ *
+ * @param delimiter - what stands between cells in that file
+ */
+export function csvCell(text: string, delimiter = ','): string {
+  // Nearly every cell needs neither, so one look answers for both. A delimiter of another kind is rare, and is looked for by itself.
+  if (!NEEDS_LOOK.test(text) && !text.includes(delimiter)) return text;
+  const guarded = FORMULA_START.test(text) && !PLAIN_NUMBER.test(text) ? `'${text}` : text;
+  return NEEDS_QUOTES.test(guarded) || guarded.includes(delimiter)
+    ? `"${guarded.replaceAll('"', '""')}"`
+    : guarded;
+}
+
+/** The cell as it was before {@link csvCell} put an apostrophe before it. */
+export function dropFormulaGuard(text: string): string {
+  return text.startsWith("'") && FORMULA_START.test(text.slice(1)) ? text.slice(1) : text;
+}
+
+/** The first `width` cells of a row, as CSV without a line end; missing cells are empty. */
+export function csvCells(cells: readonly string[], width: number, delimiter = ','): string {
+  // Joining is what keeps the line one flat string: added up piece by piece it would be a tree of them.
+  const line: string[] = [];
+  for (let index = 0; index < width; index += 1) line.push(csvCell(cells[index] ?? '', delimiter));
+  return line.join(delimiter);
+}

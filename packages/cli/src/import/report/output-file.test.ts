@@ -1,0 +1,307 @@
+import { execFileSync, spawn } from 'node:child_process';
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { fingerprint } from './keep-changed.ts';
+import { type OutputOptions, openOutput } from './output-file.ts';
+
+let directory: string;
+let printed: string;
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'shortlink-output-'));
+  printed = '';
+});
+afterEach(() => rmSync(directory, { recursive: true, force: true }));
+
+const at = (name: string) => join(directory, name);
+const read = (name: string) => readFileSync(at(name), 'utf8');
+const stdout: OutputOptions['stdout'] = {
+  write: (bytes, done) => {
+    printed += Buffer.from(bytes).toString();
+    done();
+  },
+};
+
+async function write(path: string, text: string, previous?: string) {
+  const output = await openOutput(path, { stdout, previous });
+  await output.write(text);
+  return await output.finish();
+}
+
+describe('a regular file', () => {
+  test('is there once it is finished, and nothing else', async () => {
+    const output = await openOutput(at('out.csv'), { stdout });
+    await output.write('a\n');
+    expect(readdirSync(directory)).not.toContain('out.csv');
+    const { fingerprint: content, kept } = await output.finish();
+    expect(readdirSync(directory)).toEqual(['out.csv']);
+    expect(read('out.csv')).toBe('a\n');
+    expect(content).toBe(await fingerprint(at('out.csv')));
+    expect(kept).toBeUndefined();
+  });
+
+  test('large texts, in any pieces, are as they were', async () => {
+    const line = `${'é'.repeat(50)},🦊\n`;
+    const output = await openOutput(at('out.csv'), { stdout });
+    for (let count = 0; count < 20_000; count += 1) await output.write(line);
+    await output.write(line.repeat(20_000));
+    await output.finish();
+    expect(read('out.csv')).toBe(line.repeat(40_000));
+  });
+
+  test('discarded, it leaves what was there', async () => {
+    writeFileSync(at('out.csv'), 'old\n');
+    const output = await openOutput(at('out.csv'), { stdout });
+    await output.write('new\n');
+    await output.discard();
+    expect(readdirSync(directory)).toEqual(['out.csv']);
+    expect(read('out.csv')).toBe('old\n');
+  });
+
+  test('keeps its mode', async () => {
+    writeFileSync(at('out.csv'), 'old\n');
+    for (const mode of [0o600, 0o640, 0o666]) {
+      chmodSync(at('out.csv'), mode);
+      await write(at('out.csv'), `${mode}\n`);
+      expect(statSync(at('out.csv')).mode & 0o777).toBe(mode);
+    }
+  });
+
+  test('two runs at once: each writes a whole file, the last one stays', async () => {
+    const [one, two] = [
+      await openOutput(at('out.csv'), { stdout }),
+      await openOutput(at('out.csv'), { stdout }),
+    ];
+    await Promise.all([one.write('one\n'), two.write('two\n')]);
+    await one.finish();
+    expect((await two.finish()).kept).toBeUndefined();
+    expect(read('out.csv')).toBe('two\n');
+    expect(readdirSync(directory)).toEqual(['out.csv']);
+  });
+
+  test('what a killed run left is removed once it is a day old', async () => {
+    const name = (letter: string) => `.out.csv.${letter.repeat(24)}.partial`;
+    const now = Date.now() / 1000;
+    for (const letter of ['a', 'b']) writeFileSync(at(name(letter)), 'half');
+    utimesSync(at(name('a')), now - 90_000, now - 90_000);
+    writeFileSync(at('.out.csv.mine.partial'), 'x');
+    utimesSync(at('.out.csv.mine.partial'), now - 90_000, now - 90_000);
+    await write(at('out.csv'), 'new\n');
+    expect(readdirSync(directory).sort()).toEqual([name('b'), '.out.csv.mine.partial', 'out.csv']);
+  });
+});
+
+describe('a file that a person changed', () => {
+  test('is kept as .old, and no .old is lost', async () => {
+    await write(at('rejects.csv'), 'first\n');
+    for (const [count, edit] of ['mended\n', 'mended again\n'].entries()) {
+      writeFileSync(at('rejects.csv'), edit);
+      const { kept } = await write(at('rejects.csv'), `next ${count}\n`);
+      expect(kept).toBe(at(count === 0 ? 'rejects.csv.old' : 'rejects.csv.old2'));
+      expect(read('rejects.csv')).toBe(`next ${count}\n`);
+    }
+    expect(read('rejects.csv.old')).toBe('mended\n');
+    expect(read('rejects.csv.old2')).toBe('mended again\n');
+  });
+
+  test('is told from one that we wrote, again and again', async () => {
+    for (let count = 0; count < 20; count += 1) {
+      expect((await write(at('out.csv'), `${count}\n`)).kept).toBeUndefined();
+    }
+    expect(readdirSync(directory)).toEqual(['out.csv']);
+  });
+
+  test('may be empty, or the same as what is written: nothing to keep', async () => {
+    writeFileSync(at('out.csv'), '');
+    expect((await write(at('out.csv'), 'a\n')).kept).toBeUndefined();
+    writeFileSync(at('out.csv'), 'b\n');
+    expect((await write(at('out.csv'), 'b\n')).kept).toBeUndefined();
+  });
+
+  test('a fingerprint says which content may be replaced, whatever its time', async () => {
+    writeFileSync(at('in.csv'), 'as it was read\n');
+    const asRead = await fingerprint(at('in.csv'));
+    const { kept, fingerprint: written } = await write(at('in.csv'), 'filled in\n', asRead);
+    expect(kept).toBeUndefined();
+    utimesSync(at('in.csv'), 1, 1);
+    expect((await write(at('in.csv'), 'more\n', written)).kept).toBeUndefined();
+    // Edited while a run that has read it was under way.
+    writeFileSync(at('in.csv'), 'edited\n');
+    expect((await write(at('in.csv'), 'most\n', asRead)).kept).toBe(at('in.csv.old'));
+    expect(read('in.csv.old')).toBe('edited\n');
+  });
+});
+
+describe('links', () => {
+  test('the target is replaced, the link stays', async () => {
+    mkdirSync(at('data'));
+    writeFileSync(at('data/real.csv'), '');
+    symlinkSync('data/real.csv', at('link'));
+    symlinkSync('link', at('link2'));
+    await write(at('link2'), 'new\n');
+    expect(readlinkSync(at('link2'))).toBe('link');
+    expect(readlinkSync(at('link'))).toBe('data/real.csv');
+    expect(read('data/real.csv')).toBe('new\n');
+    expect(lstatSync(at('data/real.csv')).isSymbolicLink()).toBe(false);
+  });
+
+  test('to a file that is not there yet', async () => {
+    mkdirSync(at('data'));
+    symlinkSync('data/new.csv', at('link'));
+    await write(at('link'), 'new\n');
+    expect(read('data/new.csv')).toBe('new\n');
+    expect(readlinkSync(at('link'))).toBe('data/new.csv');
+  });
+
+  test('in a circle, or into a folder that is not there', async () => {
+    symlinkSync('b', at('a'));
+    symlinkSync('a', at('b'));
+    symlinkSync('none/new.csv', at('c'));
+    await expect(write(at('a'), 'x')).rejects.toThrow('a chain of links that ends nowhere');
+    await expect(write(at('c'), 'x')).rejects.toMatchObject({ exitCode: 2 });
+  });
+
+  test('that somebody prepared beside the output are not followed', async () => {
+    writeFileSync(at('.bashrc'), 'mine\n');
+    for (const name of ['out.csv.partial', '.out.csv.partial', 'out.csv.tmp', 'out.csv.old']) {
+      symlinkSync('.bashrc', at(name));
+    }
+    writeFileSync(at('out.csv'), 'changed by hand\n');
+    const { kept } = await write(at('out.csv'), 'new\n');
+    expect(read('.bashrc')).toBe('mine\n');
+    expect(readlinkSync(at('out.csv.old'))).toBe('.bashrc');
+    expect(kept).toBe(at('out.csv.old2'));
+    expect(read('out.csv.old2')).toBe('changed by hand\n');
+  });
+});
+
+describe('what is no regular file', () => {
+  test('a pipe is written into', async () => {
+    execFileSync('sh', ['-c', 'mkfifo "$0"', at('pipe')]);
+    const reader = spawn('cat', [at('pipe')], { stdio: ['ignore', 'pipe', 'inherit'] });
+    let text = '';
+    reader.stdout.on('data', (bytes) => {
+      text += bytes;
+    });
+    const ended = new Promise((resolve) => reader.on('close', resolve));
+    const line = `${'x'.repeat(99)}\n`;
+    await write(at('pipe'), line.repeat(10_000));
+    await ended;
+    expect(text).toBe(line.repeat(10_000));
+    expect(lstatSync(at('pipe')).isFIFO()).toBe(true);
+  });
+
+  test('a pipe whose reader goes away', async () => {
+    execFileSync('sh', ['-c', 'mkfifo "$0"', at('pipe')]);
+    const reader = spawn('head', ['-c', '10', at('pipe')], { stdio: 'ignore' });
+    const ended = new Promise((resolve) => reader.on('exit', resolve));
+    const output = await openOutput(at('pipe'), { stdout });
+    await output.write('0123456789');
+    const writing = (async () => {
+      for (let count = 0; count < 100; count += 1) await output.write('x'.repeat(1024 * 1024));
+    })();
+    await expect(writing).rejects.toThrow(
+      `${at('pipe')} can't be written: nobody reads it any more`,
+    );
+    await ended;
+    await output.discard();
+  });
+
+  test('/dev/null stays a device', async () => {
+    await write('/dev/null', 'x');
+    expect(statSync('/dev/null').isCharacterDevice()).toBe(true);
+    expect(readdirSync('/dev').filter((name) => name.startsWith('.null'))).toEqual([]);
+  });
+
+  test('/dev/full is a full disk', async () => {
+    await expect(write('/dev/full', 'x')).rejects.toMatchObject({
+      message: "/dev/full can't be written: the disk is full.",
+      exitCode: 1,
+    });
+  });
+
+  test('-, /dev/stdout and a link to it are standard output', async () => {
+    symlinkSync('/dev/stdout', at('out'));
+    for (const path of ['-', '/dev/stdout', '/dev/fd/1', '/proc/self/fd/1', at('out')]) {
+      printed = '';
+      expect(await write(path, 'ä\n')).toEqual({ fingerprint: undefined, kept: undefined });
+      expect(printed).toBe('ä\n');
+    }
+    expect(readlinkSync(at('out'))).toBe('/dev/stdout');
+  });
+
+  test('a file that the shell opened is written into, not replaced', async () => {
+    writeFileSync(at('log'), 'before\n');
+    const descriptor = openSync(at('log'), 'a');
+    const { ino } = statSync(at('log'));
+    await write(`/dev/fd/${descriptor}`, 'after\n');
+    expect(read('log')).toBe('before\nafter\n');
+    expect(statSync(at('log')).ino).toBe(ino);
+  });
+
+  test('standard output that fails', async () => {
+    const broken: OutputOptions['stdout'] = {
+      write: (_, done) => done(Object.assign(new Error('no space'), { code: 'ENOSPC' })),
+    };
+    const output = await openOutput('-', { stdout: broken });
+    await output.write('x');
+    await expect(output.finish()).rejects.toThrow("the output can't be written: the disk is full.");
+  });
+});
+
+describe('what can’t be written is refused before anything is sent', () => {
+  test('a folder', async () => {
+    await expect(openOutput(directory, { stdout })).rejects.toThrow(`${directory} is a directory`);
+  });
+
+  test.each([
+    ['a folder that is not there', () => at('none/out.csv'), /no such file or folder/],
+    ['a folder that nobody can write to', () => '/proc/out.csv', /can't be written/],
+    ['a part of the path that is a file', () => '/etc/hostname/out.csv', /no folder/],
+    ['a name that is too long', () => at('x'.repeat(300)), /too long/],
+  ])('%s', async (_, path, words) => {
+    await expect(openOutput(path(), { stdout })).rejects.toThrow(words);
+    await expect(openOutput(path(), { stdout })).rejects.toMatchObject({ exitCode: 2 });
+  });
+
+  test('a file that is protected, and one in a folder that is', async () => {
+    // For root, nothing is protected: the tests of this run as another user.
+    writeFileSync(at('out.csv'), 'mine\n', { mode: 0o444 });
+    mkdirSync(at('folder'), { mode: 0o555 });
+    chmodSync(directory, 0o777);
+    const script = `
+      const { openOutput } = await import(${JSON.stringify(new URL('./output-file.ts', import.meta.url).href)});
+      for (const path of ${JSON.stringify([at('out.csv'), at('folder/out.csv')])}) {
+        await openOutput(path, { stdout: process.stdout }).then(
+          () => console.log('opened'),
+          (error) => console.log(error.message),
+        );
+      }`;
+    const isRoot = process.getuid?.() === 0;
+    const printedLines = execFileSync(
+      process.execPath,
+      ['--experimental-strip-types', '--no-warnings', '--input-type=module', '-e', script],
+      { encoding: 'utf8', ...(isRoot && { uid: 65_534, gid: 65_534 }), cwd: '/' },
+    );
+    expect(printedLines.trim().split('\n')).toEqual([
+      `${at('out.csv')} can't be written: permission denied`,
+      `${at('folder/out.csv')} can't be written: permission denied`,
+    ]);
+    expect(read('out.csv')).toBe('mine\n');
+  });
+});

@@ -1,0 +1,50 @@
+/** Bytes that are gathered before they are written. */
+const BUFFER_BYTES = 256 * 1024;
+
+/** Characters that are gathered before they are encoded: few enough for the young generation of the heap. */
+const PIECE_LENGTH = 16 * 1024;
+
+/** UTF-8 takes at most so many for a UTF-16 code unit. */
+const MAX_BYTES_PER_UNIT = 3;
+
+/** Gathers text, and writes it as UTF-8 in large blocks. */
+export class TextBuffer {
+  readonly #write: (bytes: Uint8Array) => Promise<void>;
+  #text = '';
+  /** Used again and again: memory that is fresh each time costs more than the writing. */
+  #bytes = Buffer.allocUnsafe(BUFFER_BYTES + PIECE_LENGTH * MAX_BYTES_PER_UNIT);
+  #length = 0;
+
+  /** @param write - writes bytes that are overwritten once its promise has ended */
+  constructor(write: (bytes: Uint8Array) => Promise<void>) {
+    this.#write = write;
+  }
+
+  /** Adds text. The promise is there when a block is full: it is awaited before the next call. */
+  write(text: string): Promise<void> | undefined {
+    this.#text += text;
+    if (this.#text.length >= PIECE_LENGTH) this.#encode();
+    return this.#length >= BUFFER_BYTES ? this.flush() : undefined;
+  }
+
+  /** Writes what is there. */
+  async flush(): Promise<void> {
+    this.#encode();
+    if (this.#length === 0) return;
+    const bytes = this.#bytes.subarray(0, this.#length);
+    this.#length = 0;
+    await this.#write(bytes);
+  }
+
+  #encode(): void {
+    const text = this.#text;
+    this.#text = '';
+    const needed = this.#length + text.length * MAX_BYTES_PER_UNIT;
+    if (needed > this.#bytes.length) {
+      const larger = Buffer.allocUnsafe(needed);
+      this.#bytes.copy(larger, 0, 0, this.#length);
+      this.#bytes = larger;
+    }
+    this.#length += this.#bytes.write(text, this.#length);
+  }
+}
