@@ -1,9 +1,9 @@
 import { ServerError, Shortlink } from '@shortlink/sdk';
 import { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { type PostgresProcess, startPostgres } from '../../server/test/start-postgres.ts';
 import { type Cluster, startCluster } from '../src/cluster.ts';
 import { type DatabaseProxy, startDatabaseProxy } from '../src/database-proxy.ts';
-import { type PostgresProcess, startPostgres } from '../src/postgres.ts';
 import { admin } from '../src/server-process.ts';
 import type { KeyRow } from '../src/world.ts';
 
