@@ -77,7 +77,7 @@ export default {
     ]),
     forbid('cli: zod', 'cli/src', npm('zod'), 'Only config/ checks shapes.', ['cli/src/config/']),
     forbid('cli: sqlite', 'cli/src', '^(node:)?sqlite$', 'Only the journal is a database.', [
-      'cli/src/import/journal/',
+      'cli/src/import/(journal/|check/existing-links)',
     ]),
 
     forbid(
