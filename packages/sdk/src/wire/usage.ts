@@ -55,6 +55,7 @@ export const usageSchema = z.looseObject({
   links: resourceUsageSchema,
   api_keys: resourceUsageSchema,
   batch_size: z.nullable(z.number()),
+  history: z.optional(z.array(keyDaySchema)),
   keys: z.array(keyUsageSchema),
 });
 
@@ -76,6 +77,7 @@ export function readUsage(value: unknown): Read<Usage> {
       links: readResource(fields['links']),
       api_keys: readResource(fields['api_keys']),
       batch_size: number(fields['batch_size'], null),
+      history: fields['history'] === undefined ? undefined : each(fields['history'], readDay),
       keys: each(fields['keys'], readKey),
     },
   };
@@ -90,6 +92,16 @@ function readWindow(value: unknown): WindowUsage {
   return { ...readResource(value), resets_at: text(fieldsOf(value)?.['resets_at']) };
 }
 
+function readDay(day: Fields): KeyDay {
+  return {
+    ...day,
+    date: text(day['date']),
+    requests: number(day['requests'], 0),
+    refused: number(day['refused'], 0),
+    links: number(day['links'], 0),
+  };
+}
+
 function readKey(key: Fields): KeyUsage {
   const { minute, day, month } = fieldsOf(key['requests']) ?? {};
   return {
@@ -102,13 +114,7 @@ function readKey(key: Fields): KeyUsage {
     replaced_by: text(key['replaced_by']) || undefined,
     last_used_at: text(key['last_used_at']) || undefined,
     requests: { minute: number(minute, 0), day: number(day, 0), month: number(month, 0) },
-    history: each(key['history'], (item) => ({
-      ...item,
-      date: text(item['date']),
-      requests: number(item['requests'], 0),
-      refused: number(item['refused'], 0),
-      links: number(item['links'], 0),
-    })),
+    history: each(key['history'], readDay),
     recent_refusals: each(key['recent_refusals'], (item) => ({
       ...item,
       minute: text(item['minute']),
@@ -135,7 +141,7 @@ export interface ResourceUsage {
   limit: number | null;
 }
 
-/** One UTC day of one API key. */
+/** One UTC day of an API key, or of all keys of an account. */
 export interface KeyDay {
   /** The day, as `YYYY-MM-DD`. */
   date: string;
@@ -193,5 +199,7 @@ export interface Usage {
   api_keys: ResourceUsage;
   /** Links one batch request may carry; `null` is the endpoint's own maximum. */
   batch_size: number | null;
+  /** The last 90 days that have any use, oldest first, over all keys, also revoked ones. Older servers send none. */
+  history?: KeyDay[] | undefined;
   keys: KeyUsage[];
 }

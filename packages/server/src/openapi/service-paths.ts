@@ -27,6 +27,26 @@ export const servicePaths: Record<string, OpenApiObject> = {
       },
     },
   },
+  '/analytics/{file}': {
+    get: {
+      operationId: 'getAnalyticsFile',
+      tags: ['usage'],
+      summary: 'A file that the page loads',
+      security: [],
+      parameters: [{ name: 'file', in: 'path', required: true, schema: { type: 'string' } }],
+      responses: {
+        200: {
+          ...textResponse('The file.', 'text/javascript'),
+          content: {
+            'text/javascript': { schema: { type: 'string' } },
+            'text/css': { schema: { type: 'string' } },
+            'text/html': { schema: { type: 'string' } },
+          },
+        },
+        ...refusals(404, 500),
+      },
+    },
+  },
   '/healthz': {
     get: {
       operationId: 'getHealth',

@@ -24,3 +24,6 @@ export const USAGE_REFUSALS = 20;
 
 /** Days of history that a usage answer shows (see `KeyUsage.history`). */
 export const USAGE_HISTORY_DAYS = 30;
+
+/** Days of the account's history that a usage answer shows (see `Usage.history`). */
+export const ACCOUNT_HISTORY_DAYS = 90;

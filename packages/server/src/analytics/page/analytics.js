@@ -66,7 +66,6 @@ function signOut() {
   byId('keys').clear();
   byId('limits').replaceChildren();
   byId('account-days').replaceChildren();
-  fill(byId('top-links'), 'tbody', '');
   toggle({ signedIn: false });
   byId('key').focus();
 }
@@ -150,7 +149,6 @@ function render({ usage, aheadMs }) {
   fill(document, '#welcome-login', `npx @shortlink/cli auth login --base-url ${location.origin}`);
   renderHistory(usage);
   byId('keys').show(usage.keys);
-  renderTopLinks(usage.top_links ?? []);
   const time = new Date().toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' });
   byId('status').textContent = `As of ${time}`;
   clearInterval(countdown);
@@ -262,20 +260,5 @@ function renderHistory(usage) {
         date,
         ...[counts.requests, counts.refused, counts.links].map((amount) => number.format(amount)),
       ]),
-  );
-}
-
-function renderTopLinks(links) {
-  byId('top-links').hidden = links.length === 0;
-  addRows(
-    byId('top-links').querySelector('tbody'),
-    links.map(({ short_url, target_url, title, click_count }) => {
-      const anchor = document.createElement('a');
-      anchor.textContent = short_url.replace(/^https?:\/\//, '');
-      // Not a link to anything but the web, whatever the service answered.
-      if (/^https?:\/\//.test(short_url)) anchor.href = short_url;
-      anchor.rel = 'noopener noreferrer';
-      return [anchor, title || target_url, number.format(click_count)];
-    }),
   );
 }

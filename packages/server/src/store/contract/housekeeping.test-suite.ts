@@ -38,6 +38,7 @@ export function testHousekeeping(useStore: UseStore): void {
       links: { used: 4, limit: 10 },
       api_keys: { used: 2, limit: 3 },
       batch_size: 10_000,
+      history: [{ date: '2026-03-10', requests: 3, refused: 0, links: 4 }],
       keys: [
         {
           ...key,

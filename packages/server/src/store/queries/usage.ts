@@ -2,7 +2,12 @@ import type { KeyDay, KeyRefusal, KeyUsage, Usage, WindowUsage } from '@shortlin
 import { requestLimit } from '../../domain/limits.ts';
 import { dateOf, type WindowName, windowsAt } from '../../domain/windows.ts';
 import { isoTime } from '../operator-store.ts';
-import { REFUSAL_RETENTION_MS, USAGE_HISTORY_DAYS, USAGE_REFUSALS } from '../retention.ts';
+import {
+  ACCOUNT_HISTORY_DAYS,
+  REFUSAL_RETENTION_MS,
+  USAGE_HISTORY_DAYS,
+  USAGE_REFUSALS,
+} from '../retention.ts';
 import { StoreError } from '../store-error.ts';
 import { findAccount } from './accounts.ts';
 import { type Reading, rowOf, rowsOf } from './reading.ts';
@@ -34,6 +39,7 @@ export function* usage(accountId: string, now: number): Reading<Usage> {
       limit: limits.api_keys,
     },
     batch_size: limits.batch_size,
+    history: yield* accountHistory(accountId),
     keys,
   };
 }
@@ -101,18 +107,35 @@ function* keyUsages(accountId: string, now: number): Reading<KeyUsage[]> {
   }));
 }
 
+interface DayRow {
+  day: number;
+  requests: number;
+  refused: number;
+  links: number;
+}
+
+/** The last days of use of the account, oldest first. */
+function* accountHistory(accountId: string): Reading<KeyDay[]> {
+  const keyDays = (table: string, columns: string) =>
+    `SELECT day, ${columns} FROM api_keys JOIN ${table} ON key_id = api_keys.id WHERE account_id = ?`;
+  const rows = yield* rowsOf<DayRow>(
+    `SELECT day, CAST(sum(requests) AS bigint) AS requests, CAST(sum(refused) AS bigint) AS refused,
+       CAST(sum(links) AS bigint) AS links
+     FROM (${keyDays('key_requests', 'requests, refused, 0 AS links')}
+       UNION ALL ${keyDays('key_links', '0, refused, links')}) AS parts
+     GROUP BY day ORDER BY day DESC LIMIT ${ACCOUNT_HISTORY_DAYS}`,
+    accountId,
+    accountId,
+  );
+  return rows.toReversed().map(({ day, ...counts }) => ({ date: dateOf(day), ...counts }));
+}
+
 /** The last days of use of each key, oldest first. */
 function* keyHistories(accountId: string): Reading<Map<string, KeyDay[]>> {
   const keyDays = (table: string, columns: string) =>
     `SELECT key_id, day, ${columns} FROM api_keys JOIN ${table} ON key_id = api_keys.id
      WHERE account_id = ? AND revoked_at IS NULL`;
-  const rows = yield* rowsOf<{
-    key_id: string;
-    day: number;
-    requests: number;
-    refused: number;
-    links: number;
-  }>(
+  const rows = yield* rowsOf<DayRow & { key_id: string }>(
     `SELECT key_id, day, requests, refused, links FROM (
        SELECT key_id, day, CAST(sum(requests) AS bigint) AS requests, CAST(sum(refused) AS bigint) AS refused,
          CAST(sum(links) AS bigint) AS links, row_number() OVER (PARTITION BY key_id ORDER BY day DESC) AS age
