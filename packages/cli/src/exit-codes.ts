@@ -1,6 +1,6 @@
 import type { ImportSummary, StopReason } from './import/types.ts';
 
-/** Every exit code of the tool (DESIGN section 4). Scripts rely on them: a code never changes its meaning. */
+/** Every exit code of the tool. Scripts rely on them: a code never changes its meaning. */
 export const EXIT_CODES = {
   /** Everything asked for was done. */
   ok: 0,

@@ -5,7 +5,7 @@ import { Writable } from 'node:stream';
 import { parentPort, workerData } from 'node:worker_threads';
 import { followErrors, type Io, type OutputStream } from './io.ts';
 
-/** What a thread is told of the terminal at its start. */
+/** What a thread needs to know about the terminal when it starts. */
 export interface Terminal {
   isTTY: boolean | undefined;
   columns: number | undefined;

@@ -32,7 +32,7 @@ export interface SettingsInput {
   newProfile?: boolean | undefined;
 }
 
-/** Flag, then environment, then config file (DESIGN section 4). Empty environment variables count as not set. */
+/** Flag, then environment, then config file. Empty environment variables count as not set. */
 export function resolveSettings(input: SettingsInput): Settings {
   const profile = resolveProfile(input);
   const stored = input.config.profiles[profile.value];

@@ -23,7 +23,7 @@ export class ImportProgress {
   /** Where counting began: rows that an earlier run did say nothing about this run's speed. */
   #start: { at: number; done: number; requests: number } | undefined;
   readonly #jobs = new Map<string, JobProgress>();
-  /** What the service told of its quota last, and when. */
+  /** What the service last said about its quota, and when. */
   #quota: { at: number; windows: readonly QuotaWindow[] } | undefined;
   #wait: { until: number; why: string } | undefined;
   #stopping = false;
@@ -76,7 +76,7 @@ export class ImportProgress {
     }
   }
 
-  /** An answer told of the quota, if it did. */
+  /** A response says how much of the quota is left. */
   onQuota(windows: readonly QuotaWindow[], now: number): void {
     if (windows.length > 0) this.#quota = { at: now, windows };
   }

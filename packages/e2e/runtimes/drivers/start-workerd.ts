@@ -19,7 +19,7 @@ export interface RunningWorker extends AsyncDisposable {
 }
 
 /**
- * Runs a module as Cloudflare runs it by default, save that it may reach servers on this machine. No Node compatibility.
+ * Runs a module as Cloudflare runs it by default, except that it may reach servers on this machine. No Node compatibility.
  *
  * @param bindings texts in its `env`, by name
  */

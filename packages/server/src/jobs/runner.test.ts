@@ -41,7 +41,7 @@ test('it takes up the unfinished jobs of an earlier run, in turns', async () => 
   await runner.stop();
 });
 
-test('it runs a job it is told of, once, however often it is told', async () => {
+test('it runs a job that it is notified of once, however often it is notified', async () => {
   const { runner, ran, left } = setUp({});
   left.set('new', 2);
   runner.notify('new');

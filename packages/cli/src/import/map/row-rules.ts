@@ -24,7 +24,7 @@ export interface RowRules {
   targetUrl(row: Row): string;
 }
 
-/** The service's rules (DESIGN section 2), since there one bad entry refuses a whole batch. */
+/** The service's rules, since there one bad entry refuses a whole batch. */
 export function createRowRules(
   layout: Pick<Layout, 'plan' | 'tagSeparator' | 'isOwnFile'>,
   defaults: Pick<ImportSettings['defaults'], 'tags' | 'redirect_type'>,

@@ -23,7 +23,7 @@ const LONE_SURROGATE = /\p{Surrogate}/u;
 const PLAIN_URL =
   /^https?:\/\/(?!xn--)[a-z][a-z0-9-]*(?:\.(?!xn--)[a-z][a-z0-9-]*)+(?:[/?#][!-~]*)?$/i;
 
-/** Why a cell is no target URL (DESIGN section 2), or undefined. `cell` is trimmed. */
+/** Why a cell is no target URL, or undefined. `cell` is trimmed. */
 export function targetProblem(cell: string, maxLength: number): string | undefined {
   if (cell === '') return 'no target URL';
   if (isLongerThan(maxLength, cell)) {
