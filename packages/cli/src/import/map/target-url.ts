@@ -16,6 +16,9 @@ const CONTROL_CHARACTERS = /[\u0000-\u001f\u007f-\u009f]/;
 /** Half of a surrogate pair, which JSON can spell: it can't be sent as UTF-8. */
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
+/** Longest `Location` of a redirect: each character that is not ASCII becomes several bytes of it. */
+const MAX_LOCATION_BYTES = 8_192;
+
 /**
  * What nearly all URLs look like: named host, no port or user, plain ASCII. They need none of the other looks, which cost six
  * times as much. Labels begin with a letter, so that no host is a number (an IPv4 address may be wrong), and none is Punycode.
@@ -41,7 +44,11 @@ export function targetProblem(cell: string, maxLength: number): string | undefin
   if (!USER_INFO.test(match[1] ?? '')) {
     return `the target URL holds a password: ${shown(hideCredentials(cell))}`;
   }
-  if (LONE_SURROGATE.test(cell) || !URL.canParse(cell)) return `not a valid URL: ${shown(cell)}`;
+  const url = LONE_SURROGATE.test(cell) ? null : URL.parse(cell);
+  if (url === null) return `not a valid URL: ${shown(cell)}`;
+  if (url.href.length > MAX_LOCATION_BYTES) {
+    return `the target URL has ${url.href.length} bytes once it is percent-encoded, at most ${MAX_LOCATION_BYTES} are allowed`;
+  }
   return undefined;
 }
 
