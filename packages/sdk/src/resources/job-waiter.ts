@@ -56,7 +56,8 @@ export class JobWaiter {
     if (this.#accepted.size >= MAX_REMEMBERED_JOBS && oldest !== undefined) {
       this.#accepted.delete(oldest);
     }
-    this.#accepted.set(job_id, { acceptedAt: this.#clock.now(), total, retryAfterMs });
+    const acceptedAt = this.#clock.now();
+    this.#accepted.set(job_id, { acceptedAt, total, retryAfterMs: statedWait(retryAfterMs) });
   }
 
   /** See {@link Jobs.wait}. */
@@ -88,10 +89,10 @@ export class JobWaiter {
         const reply = await this.#poll(jobId, { signal, maxRetries, headers, totalTimeoutMs });
         job = reply.data;
         failures = 0;
-        if (reply.retryAfterMs !== undefined) isTimedByService = true;
-        delayMs = Math.max(MIN_POLL_INTERVAL_MS, reply.retryAfterMs ?? 0);
         samples.push({ atMs: ageMs(), processed: job.processed, total: job.total || total });
-        if (reply.retryAfterMs === undefined) delayMs = nextPollDelay(samples);
+        const statedMs = statedWait(reply.retryAfterMs);
+        if (statedMs !== undefined) isTimedByService = true;
+        delayMs = statedMs ?? nextPollDelay(samples);
       } catch (error) {
         if (signal?.aborted) throw error;
         const isLate = leftMs() <= 0;
@@ -125,6 +126,13 @@ export class JobWaiter {
     const endMs = last.atMs + (remainingRange(before)?.longest ?? Number.POSITIVE_INFINITY);
     this.#lengths.measured(total, Math.min(seenMs, endMs));
   }
+}
+
+/** `Retry-After` has whole seconds, so 0 says no more than that it takes less than one: the learned timing is more exact. */
+function statedWait(retryAfterMs: number | undefined): number | undefined {
+  return retryAfterMs === undefined || retryAfterMs <= 0
+    ? undefined
+    : Math.max(MIN_POLL_INTERVAL_MS, retryAfterMs);
 }
 
 /** A service may have any word for a job that is done: with all of its results it is. */

@@ -4,9 +4,9 @@ import { JobPace } from './job-pace.ts';
 const fresh = { total: 10_000, processed: 0, ageMs: 0, pendingJobs: 1 };
 
 describe('seconds until a poll of a job is worth it', () => {
-  test('are at least 1, also for a job that is almost done', () => {
-    expect(new JobPace().secondsUntilPoll({ ...fresh, total: 101 })).toBe(1);
-    expect(new JobPace().secondsUntilPoll({ ...fresh, processed: 9_999, ageMs: 500 })).toBe(1);
+  test('are 0 for a job that takes less than a second, or is almost done', () => {
+    expect(new JobPace().secondsUntilPoll({ ...fresh, total: 101 })).toBe(0);
+    expect(new JobPace().secondsUntilPoll({ ...fresh, processed: 9_999, ageMs: 500 })).toBe(0);
   });
 
   test('follow the pace at which jobs make links', () => {
@@ -24,13 +24,13 @@ describe('seconds until a poll of a job is worth it', () => {
     const pace = new JobPace();
     pace.made(500, 0);
     pace.made(500, 3_600_000);
-    expect(pace.secondsUntilPoll(fresh)).toBe(1);
+    expect(pace.secondsUntilPoll(fresh)).toBe(0);
   });
 
   test('grow with the jobs that wait before it', () => {
     const pace = new JobPace();
-    expect(pace.secondsUntilPoll({ ...fresh, pendingJobs: 5 })).toBe(5);
-    expect(pace.secondsUntilPoll({ ...fresh, processed: 500, ageMs: 10, pendingJobs: 5 })).toBe(1);
+    expect(pace.secondsUntilPoll({ ...fresh, pendingJobs: 30 })).toBe(10);
+    expect(pace.secondsUntilPoll({ ...fresh, processed: 500, ageMs: 10, pendingJobs: 30 })).toBe(0);
   });
 
   test('take the job’s own progress if that is faster', () => {
@@ -42,7 +42,7 @@ describe('seconds until a poll of a job is worth it', () => {
   test('grow for a job that makes no progress, and have a bound', () => {
     const pace = new JobPace();
     const stuck = { ...fresh, processed: 9_500 };
-    expect(pace.secondsUntilPoll({ ...stuck, ageMs: 1_000 })).toBe(1);
+    expect(pace.secondsUntilPoll({ ...stuck, ageMs: 1_000 })).toBe(0);
     expect(pace.secondsUntilPoll({ ...stuck, ageMs: 60_000 })).toBe(6);
     expect(pace.secondsUntilPoll({ ...stuck, ageMs: 86_400_000 })).toBe(30);
   });

@@ -1,5 +1,5 @@
 /** Links per second that a job is expected to make before any was seen. */
-const FIRST_RATE = 10_000;
+const FIRST_RATE = 30_000;
 
 /** Chunks that follow each other within this time are of a busy runner; longer pauses say nothing about its speed. */
 const BUSY_GAP_MS = 1_000;
@@ -35,7 +35,8 @@ export class JobPace {
   }
 
   /**
-   * Whole seconds, 1 to 30, until a poll of an unfinished job is worth it. A job that runs is measured by its own progress or by
+   * Whole seconds, 0 to 30, until a poll of an unfinished job is worth it. 0 is less than a second, since a job of a few hundred
+   * links takes milliseconds: then the client knows better. A job that runs is measured by its own progress or by
    * the others', whichever is faster; one that has not begun waits for those before it; one that takes long is asked for less often.
    */
   secondsUntilPoll({ total, processed, ageMs, pendingJobs }: JobProgressSeen): number {
@@ -43,6 +44,6 @@ export class JobPace {
     const left = processed > 0 ? total - processed : total * Math.max(1, pendingJobs);
     const expected = left / Math.max(own, this.#linksPerSecond);
     const overdue = ageMs / 10_000;
-    return Math.min(MAX_SECONDS, Math.max(1, Math.ceil(expected), Math.floor(overdue)));
+    return Math.min(MAX_SECONDS, Math.max(Math.floor(expected), Math.floor(overdue)));
   }
 }

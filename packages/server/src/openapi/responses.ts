@@ -23,7 +23,7 @@ export const componentHeaders: Record<string, OpenApiObject> = {
   [HEADERS.rateLimit]: header('What is left of each window, and when it ends (same draft).', {
     type: 'string',
   }),
-  [HEADERS.retryAfter]: header('Whole seconds to wait before trying again.', {
+  [HEADERS.retryAfter]: header('Whole seconds to wait before trying again; 0 is less than one.', {
     type: 'integer',
     minimum: 0,
   }),
