@@ -36,11 +36,17 @@ export function resolveOptions(options: ShortlinkOptions): ClientSettings {
     maxRetryAfterMs: amount('maxRetryAfterMs'),
     requestsPerMinute: checkAmount('requestsPerMinute', given('requestsPerMinute'), 'requests'),
     maxResponseBytes: checkAmount('maxResponseBytes', given('maxResponseBytes'), 'bytes'),
-    idempotency: given('idempotency'),
+    idempotency: checkIdempotency(given('idempotency')),
     headers: checkHeaders(options.headers),
     hooks: options.hooks,
     logger: makeLogger(logger, logLevel, readEnv('SHORTLINK_LOG')),
   };
+}
+
+/** A key for all requests of a client would give the second one the response to the first. */
+function checkIdempotency(value: unknown): boolean {
+  if (typeof value === 'boolean') return value;
+  throw new InvalidOptionError('idempotency', 'true or false; a key of your own is for one call');
 }
 
 /**

@@ -1,6 +1,6 @@
 import { ApiError } from '../errors/api-errors.ts';
 import { ConnectionError } from '../errors/call-errors.ts';
-import { JobFailedError } from '../errors/job-errors.ts';
+import { JobFailedError, JobTimeoutError } from '../errors/job-errors.ts';
 import { ShortlinkError } from '../errors/shortlink-error.ts';
 import type { BatchAnswer, BatchLinkInput, BatchResultItem } from '../wire/batch.ts';
 import type { Job } from '../wire/job.ts';
@@ -74,9 +74,9 @@ export async function followJob<T extends BatchLinkInput>(
   total?: number,
 ): Promise<BatchEnd<T>> {
   const range = rangeOf(batch);
-  const onProgress = (job: Job) => {
+  const onProgress = async (job: Job) => {
     try {
-      run.options.onJobProgress?.(range, job);
+      await run.options.onJobProgress?.(range, job);
     } catch (error) {
       run.endWith(error);
     }
@@ -90,11 +90,14 @@ export async function followJob<T extends BatchLinkInput>(
     const error = asShortlinkError(run, thrown);
     await emit(run, { ...range, type: 'unknown', error, job_id });
     if (endsRun(error)) run.endWith(error);
-    // The response of a failed job has the links that it created before it failed.
-    const done = JobFailedError.isInstance(error) ? error.job.results : [];
+    // The last response that was received has the links that the job created until then.
+    const done =
+      JobFailedError.isInstance(error) || JobTimeoutError.isInstance(error)
+        ? (error.job?.results ?? [])
+        : [];
     return settled(batch, resultsOf(batch, done), { error: error.message, cause: error });
   }
-  const isWhole = total !== undefined || job.total !== job.results.length;
+  const isWhole = total !== undefined || job.total === 0 || job.total !== job.results.length;
   return completed(run, batch, job.results, job_id, isWhole ? undefined : NOT_IN_JOB);
 }
 

@@ -86,7 +86,7 @@ export function refusedEntries(error: ApiError, count: number): Map<number, stri
   for (const { index, field, message } of error.body?.details ?? []) {
     if (index === undefined || !Number.isInteger(index) || index < 0 || index >= count) continue;
     const earlier = reasons.get(index);
-    const reason = [field, message].filter(Boolean).join(': ');
+    const reason = [field, message].filter(Boolean).join(': ') || error.message;
     reasons.set(index, earlier === undefined ? reason : `${earlier}; ${reason}`);
   }
   return reasons;
@@ -101,7 +101,8 @@ function judgePlanLimit(error: PlanLimitError, request: RefusedRequest): Refusal
   if (isSize) {
     const named = limit === undefined ? undefined : within(allowed, count);
     const size = named ?? nextSize;
-    return size === undefined ? { type: 'unsent' } : { type: 'resize', size };
+    if (size !== undefined) return { type: 'resize', size };
+    if (limit !== undefined) return { type: 'unsent' };
   }
   if (limit !== undefined && limit !== 'links') return { type: 'unsent' };
   const room = roomOf(used, allowed, count);

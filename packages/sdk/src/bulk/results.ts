@@ -24,11 +24,11 @@ export function outcomeOfResult(
   result: BatchResultItem | undefined,
   missing?: { error: string; cause: ShortlinkError },
 ): ItemOutcome {
-  if (result?.error) return { outcome: 'failed', error: result.error };
-  // The types promise strings; a service may send something else.
+  // A link that has its code exists, whatever else the service says about it.
   if (result?.code && result.short_url) {
     return { outcome: 'created', code: result.code, short_url: result.short_url };
   }
+  if (result?.error) return { outcome: 'failed', error: result.error };
   return { outcome: 'unknown', error: NO_RESULT, ...missing };
 }
 
@@ -83,15 +83,18 @@ class Matcher {
   }
 
   matchInPlace(keyOf: (url: string) => string): void {
+    const ambiguous = this.#ambiguous(keyOf);
     for (const position of this.#unused) {
       const link = this.#links[position];
       const url = this.#results[position]?.target_url;
       if (link === undefined || !url || this.#resultOf.has(position)) continue;
-      if (keyOf(url) === keyOf(link.target_url)) this.#pair(position, position);
+      const key = keyOf(link.target_url);
+      if (keyOf(url) === key && !ambiguous.has(key)) this.#pair(position, position);
     }
   }
 
   matchElsewhere(keyOf: (url: string) => string): void {
+    const ambiguous = this.#ambiguous(keyOf);
     const strays = new Map<string, number[]>();
     for (const position of this.#unused) {
       const url = this.#results[position]?.target_url;
@@ -102,8 +105,9 @@ class Matcher {
     }
     if (strays.size === 0) return;
     this.#links.forEach((link, index) => {
-      if (this.#resultOf.has(index)) return;
-      const position = strays.get(keyOf(link.target_url))?.shift();
+      const key = keyOf(link.target_url);
+      if (this.#resultOf.has(index) || ambiguous.has(key)) return;
+      const position = strays.get(key)?.shift();
       if (position === undefined) return;
       this.isMixed = true;
       this.#pair(index, position);
@@ -113,6 +117,21 @@ class Matcher {
   /** Gives each link that has no result yet the one at its position. */
   matchRest(): void {
     for (const position of this.#unused) this.#pair(position, position);
+  }
+
+  /** URLs that more links than results have, where results are missing: nobody can tell which of these links have none. */
+  #ambiguous(keyOf: (url: string) => string): ReadonlySet<string> {
+    if (this.#links.length === this.#results.length) return new Set();
+    const missing = new Map<string, number>();
+    const add = (url: string, count: number) =>
+      missing.set(keyOf(url), (missing.get(keyOf(url)) ?? 0) + count);
+    for (const { target_url } of this.#links) add(target_url, 1);
+    for (const { target_url } of this.#results) if (target_url) add(target_url, -1);
+    const isOneOfSeveral = (url: string) =>
+      this.#links.filter((link) => keyOf(link.target_url) === url).length > 1;
+    return new Set(
+      [...missing].filter(([url, count]) => count > 0 && isOneOfSeveral(url)).map(([url]) => url),
+    );
   }
 
   #pair(index: number, position: number): void {

@@ -1,8 +1,8 @@
 import { ApiError, ServerError } from './api-errors.ts';
 import { ConnectionError, ResponseShapeError, TimeoutError } from './call-errors.ts';
 
-/** 303: the result is at another address, so there is one. 408: the service gave up on a request that it had begun to read. */
-const STATUSES_OF_UNKNOWN_OUTCOME: readonly number[] = [303, 408];
+/** 0: a redirect whose status a browser hides. 303: the result is at another address, so there is one. 408: the service gave up on a request that it had begun to read. */
+const STATUSES_OF_UNKNOWN_OUTCOME: readonly number[] = [0, 303, 408];
 
 /**
  * Whether the POST that failed with this error may have created its links all the same: the connection was lost after

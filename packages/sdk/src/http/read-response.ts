@@ -7,6 +7,10 @@ import type { Redact } from './failure.ts';
 import { parseRetryAfter } from './retry-after.ts';
 import type { RawResponse } from './send.ts';
 
+/** How much is kept of a body that is cut off, in characters, and how long a key at its end may be. */
+const MAX_CUT_BODY = 65_536;
+const MAX_KEY = 256;
+
 /** How much of an error body that isn't the service's own is quoted. */
 const EXCERPT_LENGTH = 120;
 
@@ -22,7 +26,9 @@ export function readData<T>(
 ): T {
   const { status, requestId, text, isTooLarge } = response;
   const shapeError = (problem: string, path: string) => {
-    const body = redact(text);
+    // Of a body that is cut off, the end may be a part of the key.
+    const end = isTooLarge ? Math.min(MAX_CUT_BODY, Math.max(0, text.length - MAX_KEY)) : undefined;
+    const body = redact(text).slice(0, end);
     const message = `The service's ${status} response ${problem}`;
     return new ResponseShapeError(message, { status, path, requestId, body });
   };

@@ -98,7 +98,7 @@ async function readBody(
   { maxResponseBytes }: Attempt,
   signal: AbortSignal,
 ): Promise<{ text: string; isTooLarge: boolean }> {
-  if (response.body === null || isWorkerd()) {
+  if (!response.body?.getReader || isWorkerd()) {
     return { text: await response.text(), isTooLarge: false };
   }
   const maxBytes = response.ok ? maxResponseBytes : Math.min(maxResponseBytes, MAX_ERROR_BYTES);

@@ -68,6 +68,8 @@ export interface Transport {
    * @param failures calls that failed in a row, from 1
    */
   waitAfterFailedGet(error: unknown, failures: number): number | undefined;
+  /** The data without the API key, for errors. */
+  redactData<T>(data: T): T;
 }
 
 /** What tests replace. */
@@ -255,9 +257,16 @@ export function createTransport(
 
   return {
     request,
+    redactData(data) {
+      if (data === undefined) return data;
+      const json = JSON.stringify(data);
+      const redacted = redact(json);
+      return redacted === json ? data : JSON.parse(redacted);
+    },
     waitAfterFailedGet(error, failures) {
       if (!isRetryable(error, { method: 'GET', hasIdempotencyKey: false })) return undefined;
-      if ((askedWaitMs(error) ?? 0) > maxRetryAfterMs) return undefined;
+      const isLimited = RateLimitError.isInstance(error);
+      if (isLimited && (askedWaitMs(error) ?? 0) > maxRetryAfterMs) return undefined;
       return retryWaitMs(error, failures, random);
     },
   };

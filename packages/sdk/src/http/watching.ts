@@ -108,11 +108,11 @@ export function createReporter(
   logger: Partial<Logger> | undefined,
 ): Reporter {
   const log = (level: keyof Logger, message: string, fields: object) => {
+    // A logger that fails has nowhere to say so, also one that returns a promise.
     try {
-      logger?.[level]?.(message, fields);
-    } catch {
-      // A logger that fails has nowhere to say so.
-    }
+      const result: unknown = logger?.[level]?.(message, fields);
+      if (result instanceof Promise) result.catch(() => undefined);
+    } catch {}
   };
   const call = (name: keyof ShortlinkHooks, hook: () => unknown) => {
     const onError = (error: unknown) => log('error', `${name} threw`, { error });

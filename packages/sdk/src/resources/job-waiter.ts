@@ -36,17 +36,19 @@ interface AcceptedJob {
 export class JobWaiter {
   readonly #poll: (jobId: string, options: RequestOptions) => Promise<Reply<Job>>;
   readonly #waitAfterFailedGet: Transport['waitAfterFailedGet'];
+  readonly #redactData: Transport['redactData'];
   readonly #clock: Clock;
   readonly #lengths = new JobLengths();
   readonly #accepted = new Map<string, AcceptedJob>();
 
   constructor(
     poll: (jobId: string, options: RequestOptions) => Promise<Reply<Job>>,
-    { waitAfterFailedGet }: Pick<Transport, 'waitAfterFailedGet'>,
+    { waitAfterFailedGet, redactData }: Pick<Transport, 'waitAfterFailedGet' | 'redactData'>,
     clock: Clock,
   ) {
     this.#poll = poll;
     this.#waitAfterFailedGet = waitAfterFailedGet;
+    this.#redactData = redactData;
     this.#clock = clock;
   }
 
@@ -99,21 +101,21 @@ export class JobWaiter {
         failures += 1;
         const waitMs = this.#waitAfterFailedGet(error, failures);
         if (isLate && (waitMs !== undefined || TimeoutError.isInstance(error))) {
-          throw jobTimeout(jobId, timeoutMs, job, error);
+          throw jobTimeout(jobId, timeoutMs, this.#redactData(job), error);
         }
         // A failure that may pass is no news about the job.
         if (waitMs === undefined) throw error;
         delayMs = waitMs;
         continue;
       }
-      onProgress?.(job);
+      await onProgress?.(job);
       const end = endOf(job, total);
-      if (end === 'failed') throw jobFailed(jobId, job);
+      if (end === 'failed') throw jobFailed(jobId, this.#redactData(job));
       if (end === 'completed') {
         if (!isTimedByService) this.#learn(total, samples.slice(0, -1), ageMs());
         return job;
       }
-      if (leftMs() <= 0) throw jobTimeout(jobId, timeoutMs, job);
+      if (leftMs() <= 0) throw jobTimeout(jobId, timeoutMs, this.#redactData(job));
     }
   }
 
@@ -144,7 +146,8 @@ function endOf(
   if (word === 'completed') return 'completed';
   if (JOB_FAILURE_STATUSES.some((failure) => failure === word)) return 'failed';
   const expected = total || submitted;
-  return expected > 0 && results.length >= expected ? 'completed' : undefined;
+  const done = results.filter(({ code, error }) => code || error).length;
+  return expected > 0 && done >= expected ? 'completed' : undefined;
 }
 
 function progressOf(job: Job): string {

@@ -18,10 +18,11 @@ function job(status: string, processed = 0, total = 10): Job {
 /** Jobs over a transport that responds by what `answer` says of the time. */
 function makeJobs(clock: Clock, answer: (nowMs: number, poll: number) => Job) {
   const polls: { atMs: number; path: string; options: RequestOptions | undefined }[] = [];
-  const { waitAfterFailedGet } = makeClient({}, { clock }).transport;
+  const { waitAfterFailedGet, redactData } = makeClient({}, { clock }).transport;
   let retryAfterMs: number | undefined;
   const transport: Transport = {
     waitAfterFailedGet,
+    redactData,
     request: async ({ path, read, options }) => {
       polls.push({ atMs: clock.now(), path, options });
       const result = read(answer(clock.now(), polls.length), 200);

@@ -75,9 +75,10 @@ function readResultItem(item: unknown): BatchResultItem {
   };
 }
 
-/** Why an item failed. Some services send an object or a list of reasons instead of a text, or `false` for none. */
+/** Why an item failed. Some services send an object or a list of reasons instead of a text, or `false`, 0 or an empty list for none. */
 function readReason(error: unknown): string {
-  if (typeof error !== 'object' || error === null) return text(error);
+  if (typeof error !== 'object' || error === null) return error === 0 ? '' : text(error);
+  if (Object.keys(error).length === 0) return '';
   return text(fieldsOf(error)?.['message']) || JSON.stringify(error);
 }
 
