@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { type Command, Option } from 'commander';
-import { parseHostList, type TargetHosts } from './domain/target-hosts.ts';
+import { parseHostList, type TargetHosts } from './domain/targets.ts';
 import { isLogLevel, LOG_LEVELS, type LogLevel } from './logger.ts';
 
 export interface Settings {

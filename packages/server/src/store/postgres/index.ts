@@ -1,5 +1,5 @@
 import { Client } from 'pg';
-import { generateCode } from '../../domain/codes.ts';
+import { generateCode } from '../../domain/ids.ts';
 import type { MigrationReport } from '../migration.ts';
 import { shortUrlMaker } from '../short-url.ts';
 import type { Store } from '../store.ts';

@@ -1,5 +1,5 @@
 import type { Link } from '@shortlink/sdk/wire';
-import { startOfDay } from '../../domain/windows.ts';
+import { startOfDay } from '../../domain/limits.ts';
 import { toJobChunks } from '../job-chunks.ts';
 import * as accounts from '../queries/accounts.ts';
 import { findJob, pendingJobs, readJobResults } from '../queries/jobs.ts';

@@ -3,7 +3,7 @@ import { chmod, open, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { PLAN_LIMITS } from '@shortlink/sdk/wire';
 import { expect, test, vi } from 'vitest';
-import { generateCode } from '../../domain/codes.ts';
+import { generateCode } from '../../domain/ids.ts';
 import { NOW, newCaller, newLink, newLinks, PUBLIC_URL } from '../contract/fixtures.ts';
 import { Database } from './database.ts';
 import { openSqliteStore } from './index.ts';

@@ -1,4 +1,4 @@
-import { generateCode } from '../../domain/codes.ts';
+import { generateCode } from '../../domain/ids.ts';
 import type { MigrationReport } from '../migration.ts';
 import { shortUrlMaker } from '../short-url.ts';
 import type { Store } from '../store.ts';

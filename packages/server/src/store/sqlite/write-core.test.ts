@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { generateCode, MAX_CODE_DRAWS } from '../../domain/codes.ts';
+import { generateCode, MAX_CODE_DRAWS } from '../../domain/ids.ts';
 import {
   linksUsed,
   NOW,

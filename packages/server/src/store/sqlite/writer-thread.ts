@@ -1,5 +1,5 @@
 import { isMainThread, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
-import { generateCode } from '../../domain/codes.ts';
+import { generateCode } from '../../domain/ids.ts';
 import { shortUrlMaker } from '../short-url.ts';
 import { OpenedFile, openFile } from './open-file.ts';
 import { kindOf, WriteCore, type WriteReply, type WriteRequest } from './write-core.ts';

@@ -1,5 +1,4 @@
-import { exceedsBatchSize } from '../../../domain/limits.ts';
-import { startOfDay, windowsAt } from '../../../domain/windows.ts';
+import { exceedsBatchSize, startOfDay, windowsAt } from '../../../domain/limits.ts';
 import type { Caller, PlanLimitReached } from '../../store.ts';
 import { StoreError } from '../../store-error.ts';
 import type { Session } from '../session.ts';

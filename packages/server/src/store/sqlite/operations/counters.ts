@@ -1,5 +1,5 @@
 import type { RefusalReason } from '@shortlink/sdk/wire';
-import type { RequestWindow } from '../../../domain/windows.ts';
+import type { RequestWindow } from '../../../domain/limits.ts';
 import { StoreError } from '../../store-error.ts';
 import type { Database } from '../database.ts';
 

@@ -1,7 +1,6 @@
 import type { PlanLimitName } from '@shortlink/sdk/wire';
 import { newUuid } from '../../../domain/ids.ts';
-import { exceeds, exceedsBatchSize } from '../../../domain/limits.ts';
-import { startOfDay, windowsAt } from '../../../domain/windows.ts';
+import { exceeds, exceedsBatchSize, startOfDay, windowsAt } from '../../../domain/limits.ts';
 import type { CreateRequest, PlanLimitReached } from '../../store.ts';
 import { add, type Counters } from './counters.ts';
 import { createIdempotently } from './idempotency.ts';

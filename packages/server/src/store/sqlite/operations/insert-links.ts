@@ -1,6 +1,5 @@
 import type { BatchResultItem, Link } from '@shortlink/sdk/wire';
-import { MAX_CODE_DRAWS } from '../../../domain/codes.ts';
-import { newUuid } from '../../../domain/ids.ts';
+import { MAX_CODE_DRAWS, newUuid } from '../../../domain/ids.ts';
 import type { NewLink } from '../../store.ts';
 import { StoreError } from '../../store-error.ts';
 import type { Database } from '../database.ts';

@@ -1,5 +1,4 @@
-import { refusingWindow, windowState } from '../../../domain/limits.ts';
-import { startOfDay, windowsAt } from '../../../domain/windows.ts';
+import { refusingWindow, startOfDay, windowState, windowsAt } from '../../../domain/limits.ts';
 import { add } from './counters.ts';
 import type { Operation } from './operations.ts';
 
