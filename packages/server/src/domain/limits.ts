@@ -56,14 +56,7 @@ export function dateOf(now: number): string {
 
 /** The plan's limit of requests in a window; `null` is unlimited. */
 export function requestLimit(limits: PlanLimits, window: WindowName): number | null {
-  switch (window) {
-    case 'minute':
-      return limits.requests_per_minute;
-    case 'day':
-      return limits.requests_per_day;
-    case 'month':
-      return limits.requests_per_month;
-  }
+  return limits[`requests_per_${window}`];
 }
 
 /** A window with what the plan allows in it and what was used. */

@@ -7,8 +7,8 @@ import { generateCode } from '../../domain/ids.ts';
 import { NOW, newCaller, newLink, newLinks, PUBLIC_URL } from '../contract/fixtures.ts';
 import { Database } from './database.ts';
 import { openSqliteStore } from './index.ts';
-import { migrate } from './migrate.ts';
-import { migrations } from './migrations/index.ts';
+import { migrate, migrations } from './migrate.ts';
+
 import { OpenedFile } from './open-file.ts';
 import { useDatabasePath } from './temp-database.test-suite.ts';
 import { WriteCore, type WriteReply } from './write-core.ts';
