@@ -149,7 +149,7 @@ function countAtOnce(store: Store, logger: Logger | undefined): (code: string) =
  * A figure that is read in the background, so that no request waits for it: what was last read, and `initial` before that.
  * Asking for one that is older than `maxAgeMs` starts another reading; while one is going on, no second one is started.
  */
-export function inBackground<T>(
+function inBackground<T>(
   read: () => Promise<T>,
   { initial, maxAgeMs }: { initial: T; maxAgeMs: number },
 ): () => T {

@@ -1,5 +1,4 @@
 import { Command, CommanderError } from 'commander';
-
 import { ConfigError, SETTINGS } from '../settings.ts';
 import { StoreError } from '../store/store-error.ts';
 import { registerAccounts } from './accounts.ts';
@@ -117,7 +116,7 @@ function wrap(text: string, width: number, indent = 0): string {
   return lines.join(`\n${' '.repeat(indent)}`);
 }
 
-export function registerDatabase(program: Command, context: CommandContext): void {
+function registerDatabase(program: Command, context: CommandContext): void {
   // Every command migrates when it opens the database; this one does nothing else, and prints the versions.
   examples(
     databaseCommand(program, 'migrate', 'bring the database up to the version of this program'),

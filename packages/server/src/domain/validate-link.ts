@@ -101,7 +101,7 @@ export function isObject(value: unknown): value is Record<string, unknown> {
 }
 
 /** A rejected field and why, as a sentence's end: `title must be a string`. */
-export function fieldDetail(field: string, problem: string): ErrorDetail {
+function fieldDetail(field: string, problem: string): ErrorDetail {
   return { field, message: `${field} ${problem}` };
 }
 

@@ -1,7 +1,6 @@
 import { HEADERS } from '@shortlink/sdk/wire';
 import { createMiddleware } from 'hono/factory';
 import { rateLimitHeaders, type WindowState } from '../domain/limits.ts';
-
 import { rateLimited } from '../domain/problem.ts';
 import type { Logger } from '../logger.ts';
 import type { Store } from '../store/store.ts';

@@ -69,7 +69,7 @@ export interface Page {
 }
 
 /** Reads the page. Its policy lets it load its own files and ask this service, and nothing else. */
-export function buildPage(): Page {
+function buildPage(): Page {
   const own = [
     'analytics.html',
     'analytics.css',

@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { HEADERS } from '@shortlink/sdk/wire';
 import { normalizeHost, type OwnHosts } from '../domain/hostnames.ts';
-
 import { CODE_LENGTH } from '../domain/ids.ts';
 import type { Logger } from '../logger.ts';
 import type { Metrics } from '../metrics/metrics.ts';

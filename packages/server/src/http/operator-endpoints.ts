@@ -54,7 +54,7 @@ export function metricsRoute({ metrics, token }: MetricsRouteOptions) {
 }
 
 /** Whether the request came over a direct connection from this machine. */
-export function isFromThisMachine(c: Context<AppEnv>): boolean {
+function isFromThisMachine(c: Context<AppEnv>): boolean {
   const address = c.env?.incoming?.socket.remoteAddress;
   if (address === undefined || !/^(?:::ffff:)?127\.|^::1$/.test(address)) return false;
   return FORWARDING_HEADERS.every((name) => c.req.header(name) === undefined);

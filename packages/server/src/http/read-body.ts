@@ -225,7 +225,7 @@ export class BodyRoom {
 }
 
 /** What one request holds of the room. */
-export class Reservation {
+class Reservation {
   readonly #room: BodyRoom;
   readonly #accountId: string;
   #bytes = 0;

@@ -1,6 +1,5 @@
 import type { Context } from 'hono';
 import { normalizeHost, type OwnHosts } from '../domain/hostnames.ts';
-
 import { CODE_ALPHABET, CODE_LENGTH } from '../domain/ids.ts';
 import { gone, notFound } from '../domain/problem.ts';
 import { locationOf } from '../domain/targets.ts';

@@ -5,9 +5,7 @@ import type { MigrationReport } from '../migration.ts';
 import type { Store } from '../store.ts';
 import { databaseName, endSoon, migrationConfig } from './connection.ts';
 import { Database } from './database.ts';
-
 import { type MigrateOptions, migrate, migrations } from './migrate.ts';
-
 import { hostnameLookup } from './operations/links.ts';
 import { toStoreError } from './postgres-errors.ts';
 import { postgresStore } from './postgres-store.ts';

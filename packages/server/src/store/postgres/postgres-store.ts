@@ -14,7 +14,6 @@ import { OpenCalls } from './gate.ts';
 import { admissionGroup, admit, refund } from './operations/admit.ts';
 import { createBatch, createJob, createLinks } from './operations/create.ts';
 import { addClicks, CLICK_SLOTS, type LinkMaker, setLinkActive } from './operations/links.ts';
-
 import { PRUNE_STEPS } from './operations/prune.ts';
 import { runJobChunk } from './operations/run-job-chunk.ts';
 import * as operators from './operators.ts';

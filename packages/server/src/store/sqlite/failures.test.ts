@@ -8,7 +8,6 @@ import { NOW, newCaller, newLink, newLinks, PUBLIC_URL } from '../contract/fixtu
 import { Database } from './database.ts';
 import { openSqliteStore } from './index.ts';
 import { migrate, migrations } from './migrate.ts';
-
 import { OpenedFile } from './open-file.ts';
 import { useDatabasePath } from './temp-database.test-suite.ts';
 import { WriteCore, type WriteReply } from './write-core.ts';

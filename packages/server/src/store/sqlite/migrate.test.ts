@@ -4,7 +4,6 @@ import type { Migration } from '../migration.ts';
 import { Database } from './database.ts';
 import { migrateSqlite, openSqliteStore } from './index.ts';
 import { migrate, migrations } from './migrate.ts';
-
 import { useDatabasePath } from './temp-database.test-suite.ts';
 
 const path = useDatabasePath();

@@ -3,7 +3,6 @@ import { Worker } from 'node:worker_threads';
 import { StoreError, type StoreErrorReason } from '../store-error.ts';
 import type { Args, OperationName, Output } from './operations/operations.ts';
 import type { WriteCore, WriteReply, WriteRequest, Writer } from './write-core.ts';
-
 import type { WriterThreadAnswer, WriterThreadData, WriterThreadMessage } from './writer-thread.ts';
 
 /**
@@ -172,7 +171,7 @@ export class ThreadWriter implements Writer {
 }
 
 /** How often a database that failed is tried, in milliseconds. */
-export const PROBE_MS = 1_000;
+const PROBE_MS = 1_000;
 
 /** Failures that other writes would have too. */
 const OF_THE_DATABASE: ReadonlySet<StoreErrorReason> = new Set<StoreErrorReason>([

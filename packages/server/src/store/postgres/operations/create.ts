@@ -127,7 +127,7 @@ export interface PlacesTaken {
  * Takes quota slots for requests of one account, in order, until the plan is full: the check, the increase and the counts in the
  * history of each key are one step (see `take_places` in the schema).
  */
-export async function takePlaces(
+async function takePlaces(
   session: Session,
   { accountId, limits }: Caller,
   wanted: readonly PlacesWanted[],
@@ -157,7 +157,7 @@ export async function takePlaces(
 }
 
 /** Refuses a batch that has more links than the plan allows in one request, and counts that in the history of the key. */
-export async function refuseLargeBatch(
+async function refuseLargeBatch(
   session: Session,
   { keyId, limits }: Caller,
   count: number,

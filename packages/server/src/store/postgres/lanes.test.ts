@@ -1,0 +1,66 @@
+import { expect, test } from 'vitest';
+import { StoreError, type StoreErrorReason } from '../store-error.ts';
+import { Lanes } from './gate.ts';
+
+/** Calls in lanes, which a test ends by name. */
+function setUp() {
+  const lanes = new Lanes();
+  const running = new Map<string, (error?: Error) => void>();
+  const call = (key: string, name: string, places = 1) =>
+    lanes.run(
+      key,
+      places,
+      () =>
+        new Promise<string>((resolve, reject) => {
+          running.set(name, (error) => {
+            running.delete(name);
+            if (error === undefined) resolve(name);
+            else reject(error);
+          });
+        }),
+    );
+  const end = async (name: string, error?: Error) => {
+    running.get(name)?.(error);
+    await new Promise((resolve) => setImmediate(resolve));
+  };
+  return { call, end, running: () => [...running.keys()] };
+}
+
+test('calls of one key wait for each other, and for no other key', async () => {
+  const { call, end, running } = setUp();
+  const calls = [call('a', 'a1'), call('a', 'a2'), call('b', 'b1')];
+  expect(running()).toEqual(['a1', 'b1']);
+  await end('a1');
+  expect(running()).toEqual(['b1', 'a2']);
+  await end('a2');
+  await end('b1');
+  expect(await Promise.all(calls)).toEqual(['a1', 'a2', 'b1']);
+});
+
+test('a lane has as many places as its calls say', () => {
+  const { call, running } = setUp();
+  for (const name of ['1', '2', '3']) call('a', name, 2);
+  expect(running()).toEqual(['1', '2']);
+});
+
+test.each<[StoreErrorReason, boolean]>([
+  ['busy', true],
+  ['unavailable', true],
+  ['read_only', true],
+  ['internal', false],
+  ['outcome_unknown', false],
+])('those that wait behind a failure with %s fail with it: %s', async (reason, together) => {
+  const { call, end, running } = setUp();
+  const error = new StoreError(reason, 'failed');
+  const first = expect(call('a', 'a1')).rejects.toBe(error);
+  const outcomes = Promise.allSettled([call('a', 'a2'), call('b', 'b1')]);
+  await end('a1', error);
+  await first;
+  if (!together) await end('a2');
+  await end('b1');
+  expect(await outcomes).toMatchObject([
+    { status: together ? 'rejected' : 'fulfilled' },
+    { status: 'fulfilled' },
+  ]);
+  expect(running()).toEqual([]);
+});
