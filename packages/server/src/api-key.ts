@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { PERMISSIONS, type Permission } from '@shortlink/sdk/wire';
 import { customAlphabet } from 'nanoid';
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
@@ -16,4 +17,12 @@ export function generateApiKey(): string {
 /** What is stored of a key: its SHA-256. */
 export function hashApiKey(key: string): Uint8Array {
   return hash('sha256', key, 'buffer');
+}
+
+/** What a new key may do when nothing is asked for. */
+export const DEFAULT_PERMISSIONS: readonly Permission[] = ['shortlinks:write'];
+
+/** `undefined` when it is no permission of the service. */
+export function parsePermission(text: string): Permission | undefined {
+  return PERMISSIONS.find((permission) => permission === text);
 }

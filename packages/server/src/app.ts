@@ -1,27 +1,30 @@
 import { ROUTES } from '@shortlink/sdk/wire';
 import { Hono } from 'hono';
 import { methodNotAllowed as methodNotAllowedMiddleware } from 'hono/method-not-allowed';
+import { type OwnHosts, ownHostsOf } from './domain/hostnames.ts';
 import { JobPace } from './domain/job-pace.ts';
-import { type OwnHosts, ownHostsOf } from './domain/own-hosts.ts';
 import { methodNotAllowed, notFound } from './domain/problem.ts';
-import { EVERY_TARGET_HOST, type TargetHosts, targetHostMatcher } from './domain/target-hosts.ts';
+import { EVERY_TARGET_HOST, type TargetHosts, targetHostMatcher } from './domain/targets.ts';
 import { admit } from './http/admit.ts';
 import { authenticate, requirePermission } from './http/authenticate.ts';
-import { inBackground } from './http/background.ts';
-import { BodyRoom } from './http/body-room.ts';
 import type { AppEnv, RouteDeps } from './http/context.ts';
 import { analytics, openApi } from './http/documents.ts';
-import { respondToError, respondToProblem } from './http/errors.ts';
-import { health, metricsRoute, readiness } from './http/health-and-metrics.ts';
+import { respondToError, respondToProblem, root, type VisitorUrls } from './http/errors.ts';
 import { createRunUnlessRunning } from './http/idempotency.ts';
 import { getJob } from './http/jobs.ts';
 import { createBatch, createLink } from './http/links.ts';
 import { logRequests, measure, requestId } from './http/observe.ts';
+import {
+  health,
+  metricsRoute,
+  readiness,
+  TLS_ASK_PATH,
+  tlsAsk,
+} from './http/operator-endpoints.ts';
+import { BodyRoom } from './http/read-body.ts';
 import { REDIRECT_ROUTE, redirect } from './http/redirect.ts';
 import { apiHeaders, securityHeaders } from './http/respond.ts';
-import { TLS_ASK_PATH, tlsAsk } from './http/tls-ask.ts';
 import { getUsage, limitUsageRequests } from './http/usage.ts';
-import { root, type VisitorUrls } from './http/visitors.ts';
 import type { Logger } from './logger.ts';
 import { Metrics } from './metrics/metrics.ts';
 import type { Redirect, Store } from './store/store.ts';
@@ -139,5 +142,35 @@ function countAtOnce(store: Store, logger: Logger | undefined): (code: string) =
     store.addClicks(new Map([[code, 1]])).catch((error: unknown) => {
       logger?.error({ err: error }, 'click not counted');
     });
+  };
+}
+
+/**
+ * A figure that is read in the background, so that no request waits for it: what was last read, and `initial` before that.
+ * Asking for one that is older than `maxAgeMs` starts another reading; while one is going on, no second one is started.
+ */
+function inBackground<T>(
+  read: () => Promise<T>,
+  { initial, maxAgeMs }: { initial: T; maxAgeMs: number },
+): () => T {
+  let current = initial;
+  let readAt = Number.NEGATIVE_INFINITY;
+  let isReading = false;
+  return () => {
+    if (!isReading && performance.now() - readAt >= maxAgeMs) {
+      isReading = true;
+      read()
+        .then(
+          (value) => {
+            current = value;
+          },
+          () => undefined,
+        )
+        .finally(() => {
+          isReading = false;
+          readAt = performance.now();
+        });
+    }
+    return current;
   };
 }

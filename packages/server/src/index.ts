@@ -9,7 +9,7 @@ export { createAccount } from './admin/accounts.ts';
 export { createKey } from './admin/keys.ts';
 // The app, alone and with the work behind it
 export { type AppOptions, createApp } from './app.ts';
-export type { TargetHosts } from './domain/target-hosts.ts';
+export type { TargetHosts } from './domain/targets.ts';
 export { createLogger, LOG_LEVELS, type LogLevel } from './logger.ts';
 // The database that the settings name
 export { openStore } from './open-store.ts';

@@ -1,7 +1,17 @@
 import { readFileSync } from 'node:fs';
 import { type Command, Option } from 'commander';
-import { parseHostList, type TargetHosts } from './domain/target-hosts.ts';
+import type { TargetHosts } from './domain/targets.ts';
 import { isLogLevel, LOG_LEVELS, type LogLevel } from './logger.ts';
+import {
+  type DatabaseSetting,
+  parseDatabase,
+  parseHosts,
+  parseOrigin,
+  parseToken,
+  parseWebUrl,
+  parseWhole,
+  withoutSecrets,
+} from './setting-values.ts';
 
 export interface Settings {
   database: DatabaseSetting;
@@ -28,19 +38,6 @@ export interface Settings {
   /** What `/internal/tls-check` asks for. @default it answers direct connections from the same machine only */
   tlsAskToken: string | undefined;
 }
-
-/** The database, by engine. */
-export type DatabaseSetting =
-  | {
-      engine: 'sqlite';
-      /** A file's path, or `:memory:`. */
-      path: string;
-    }
-  | {
-      engine: 'postgres';
-      /** With user and password: never shown or logged. */
-      url: string;
-    };
 
 /** Settings as text, by name; `undefined` where nothing was given. */
 export type RawSettings = { [K in keyof Settings]?: string | undefined };
@@ -247,72 +244,6 @@ function given(option: Option, flags: RawSettings, env: Env): { name: string; te
 
 function option(flags: string, variable: string, description: string, fallback?: string): Option {
   return new Option(flags, description).env(variable).default(fallback);
-}
-
-function parseDatabase(text: string): { value: DatabaseSetting } | undefined {
-  const path = /^sqlite:(?:\/\/)?(.+)$/i.exec(text)?.[1];
-  // `sqlite:postgres://user:password@host` is no file, and errors name files.
-  if (path !== undefined) {
-    return path.includes('://') ? undefined : { value: { engine: 'sqlite', path } };
-  }
-  const url = /^postgres(?:ql)?:\/\//i.test(text) ? URL.parse(text) : null;
-  // More than a name in the path comes of an `@` or `/` in the password that should be percent-encoded.
-  if (url === null || !/^\/[^/@]+$/.test(url.pathname)) return undefined;
-  return isDecodable(url) ? { value: { engine: 'postgres', url: text } } : undefined;
-}
-
-/** The driver decodes user and password, and its complaint about a stray `%` would name no setting. */
-function isDecodable({ username, password, pathname }: URL): boolean {
-  try {
-    return decodeURIComponent(username + password + pathname) !== '';
-  } catch {
-    return false;
-  }
-}
-
-function parseWhole(text: string, max: number): { value: number } | undefined {
-  const value = /^\d{1,6}$/.test(text) ? Number(text) : Number.NaN;
-  return value <= max ? { value } : undefined;
-}
-
-function parseOrigin(text: string): { value: string | undefined } | undefined {
-  if (text === '') return { value: undefined };
-  const url = parseHttp(text);
-  return url !== null && url.href === `${url.origin}/` ? { value: url.origin } : undefined;
-}
-
-function parseWebUrl(text: string): { value: string | undefined } | undefined {
-  if (text === '') return { value: undefined };
-  const url = parseHttp(text);
-  return url !== null && url.username === '' && url.password === ''
-    ? { value: url.href }
-    : undefined;
-}
-
-function parseHttp(text: string): URL | null {
-  const url = URL.parse(text);
-  return url !== null && /^https?:$/.test(url.protocol) ? url : null;
-}
-
-function parseHosts(text: string): { value: string[] } | undefined {
-  const hosts = parseHostList(text);
-  return hosts && { value: hosts };
-}
-
-/** RFC 6750 section 2.1. */
-function parseToken(text: string): { value: string | undefined } | undefined {
-  if (text === '') return { value: undefined };
-  return /^[\w.~+/-]{16,}=*$/.test(text) ? { value: text } : undefined;
-}
-
-/**
- * The address of a database as it may be shown. A mistyped one can have its password in any place, so only the scheme is
- * shown, and after it what looks like a path and nothing else.
- */
-function withoutSecrets(text: string): string {
-  const scheme = /^[a-z][a-z\d+.-]*:(?:\/\/)?/i.exec(text)?.[0] ?? '';
-  const rest = text.slice(scheme.length);
-  return scheme + (rest === '' || /^\.{0,2}\/[\w./-]*$/.test(rest) ? rest : '***');
 }
 
 /** Origin of short URLs: the setting, or the address that the server listens on. */

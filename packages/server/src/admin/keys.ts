@@ -1,7 +1,6 @@
 import { PERMISSIONS, type Permission } from '@shortlink/sdk/wire';
 import type { Command } from 'commander';
-import { generateApiKey, hashApiKey } from '../api-key.ts';
-import { DEFAULT_PERMISSIONS } from '../domain/permissions.ts';
+import { DEFAULT_PERMISSIONS, generateApiKey, hashApiKey } from '../api-key.ts';
 import { planLimitWords } from '../domain/problem.ts';
 import type { ApiKey, Store } from '../store/store.ts';
 import { requireAccount } from './accounts.ts';

@@ -6,8 +6,8 @@ import {
   type PlanLimits,
 } from '@shortlink/sdk/wire';
 import { InvalidArgumentError } from 'commander';
+import { parsePermission } from '../api-key.ts';
 import { parseDomainHostname } from '../domain/hostnames.ts';
-import { parsePermission } from '../domain/permissions.ts';
 
 // Parsers of options, for commander: each makes a value of a text, or says what is accepted.
 

@@ -2,8 +2,16 @@ import { Command, CommanderError } from 'commander';
 import { ConfigError, SETTINGS } from '../settings.ts';
 import { StoreError } from '../store/store-error.ts';
 import { registerAccounts } from './accounts.ts';
-import { type CommandContext, CommandFailed, EXIT, HELP_WIDTH } from './command.ts';
-import { registerDatabase } from './database.ts';
+import {
+  type CommandContext,
+  CommandFailed,
+  databaseCommand,
+  EXIT,
+  examples,
+  HELP_WIDTH,
+  print,
+  settingsOf,
+} from './command.ts';
 import { registerDomains } from './domains.ts';
 import { registerKeys } from './keys.ts';
 import { registerLinks } from './links.ts';
@@ -106,4 +114,26 @@ function wrap(text: string, width: number, indent = 0): string {
     else lines[lines.length - 1] = line === '' ? word : `${line} ${word}`;
   }
   return lines.join(`\n${' '.repeat(indent)}`);
+}
+
+function registerDatabase(program: Command, context: CommandContext): void {
+  // Every command migrates when it opens the database; this one does nothing else, and prints the versions.
+  examples(
+    databaseCommand(program, 'migrate', 'bring the database up to the version of this program'),
+    'migrate',
+  ).action(async (_, command: Command) => {
+    const report = await context.migrate(settingsOf(context, command));
+    print(context, command, { json: report });
+  });
+  examples(
+    databaseCommand(
+      program,
+      'backup <file>',
+      'copy the SQLite database into a new file, while the server runs',
+    ),
+    'backup /backups/2027-01-31.db',
+  ).action(async (file: string, _, command: Command) => {
+    await context.backup(settingsOf(context, command), file);
+    print(context, command, { json: { file } });
+  });
 }

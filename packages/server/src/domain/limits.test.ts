@@ -1,7 +1,63 @@
 import { PLAN_LIMITS } from '@shortlink/sdk/wire';
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { exceeds, exceedsBatchSize, refusingWindow, requestLimit, windowState } from './limits.ts';
-import { windowsAt } from './windows.ts';
+import {
+  dateOf,
+  exceeds,
+  exceedsBatchSize,
+  rateLimitHeaders,
+  refusingWindow,
+  requestLimit,
+  startOfDay,
+  startOfMonth,
+  WINDOW_NAMES,
+  windowState,
+  windowsAt,
+} from './limits.ts';
+
+test('windows are the clock minute, the UTC day and the calendar month', () => {
+  expect(windowsAt(Date.UTC(2026, 1, 28, 23, 59, 59, 999))).toEqual([
+    {
+      name: 'minute',
+      startsAt: Date.UTC(2026, 1, 28, 23, 59),
+      endsAt: Date.UTC(2026, 2, 1),
+    },
+    { name: 'day', startsAt: Date.UTC(2026, 1, 28), endsAt: Date.UTC(2026, 2, 1) },
+    { name: 'month', startsAt: Date.UTC(2026, 1), endsAt: Date.UTC(2026, 2) },
+  ]);
+});
+
+test('February of a leap year has 29 days, and December ends with the year', () => {
+  const [, , february] = windowsAt(Date.UTC(2028, 1, 29));
+  expect(february).toMatchObject({ startsAt: Date.UTC(2028, 1), endsAt: Date.UTC(2028, 2) });
+  const [, , december] = windowsAt(Date.UTC(2026, 11, 31, 23, 59));
+  expect(december.endsAt).toBe(Date.UTC(2027, 0));
+});
+
+test('every moment lies in its windows, and the next window begins where one ends', () => {
+  const moment = fc.integer({ min: 0, max: Date.UTC(2100, 0) });
+  fc.assert(
+    fc.property(moment, (now) => {
+      const windows = windowsAt(now);
+      windows.forEach((window, index) => {
+        expect(window.name).toBe(WINDOW_NAMES[index]);
+        expect(window.startsAt).toBeLessThanOrEqual(now);
+        expect(now).toBeLessThan(window.endsAt);
+        expect(windowsAt(window.startsAt)[index]).toEqual(window);
+        expect(windowsAt(window.endsAt - 1)[index]).toEqual(window);
+        expect(windowsAt(window.endsAt)[index]?.startsAt).toBe(window.endsAt);
+      });
+    }),
+  );
+});
+
+test('days and months are counted from any moment in them', () => {
+  const now = Date.UTC(2026, 0, 1, 5);
+  expect(startOfDay(now)).toBe(Date.UTC(2026, 0, 1));
+  expect(startOfDay(now, 1)).toBe(Date.UTC(2025, 11, 31));
+  expect(startOfMonth(now)).toBe(Date.UTC(2026, 0));
+  expect(dateOf(now)).toBe('2026-01-01');
+});
 
 const NOW = Date.UTC(2026, 2, 10, 12, 30);
 
@@ -46,4 +102,22 @@ test('the batch size is a limit per request', () => {
   expect(exceedsBatchSize(PLAN_LIMITS.avance, 5_000)).toBe(false);
   expect(exceedsBatchSize(PLAN_LIMITS.avance, 5_001)).toBe(true);
   expect(exceedsBatchSize({ ...PLAN_LIMITS.custom, batch_size: null }, 10_000)).toBe(false);
+});
+
+const FEBRUARY = { name: 'month', limit: 100, used: 1, endsAt: Date.UTC(2028, 2) } as const;
+
+test('a month is as long as it is', () => {
+  const headers = rateLimitHeaders([FEBRUARY], Date.UTC(2028, 1, 29));
+  expect(headers).toEqual({ policy: '"month";q=100;w=2505600', state: '"month";r=99;t=86400' });
+});
+
+test('seconds are rounded up, and what is left is never negative', () => {
+  const minute = { name: 'minute', limit: 1, used: 5, endsAt: 60_000 } as const;
+  expect(rateLimitHeaders([minute], 58_999)?.state).toBe('"minute";r=0;t=2');
+});
+
+test('unlimited windows are left out', () => {
+  const minute = { name: 'minute', limit: null, used: 5, endsAt: 60_000 } as const;
+  expect(rateLimitHeaders([minute, FEBRUARY], 0)?.policy).toBe('"month";q=100;w=2505600');
+  expect(rateLimitHeaders([minute], 0)).toBeUndefined();
 });

@@ -1,16 +1,62 @@
 import type { PlanLimits } from '@shortlink/sdk/wire';
-import type { RequestWindow, WindowName, WindowState } from './windows.ts';
+
+/** Request windows, in the order they are checked and shown. */
+export const WINDOW_NAMES = ['minute', 'day', 'month'] as const;
+export type WindowName = (typeof WINDOW_NAMES)[number];
+
+/** A fixed window in UTC: it holds `startsAt <= now < endsAt`, in milliseconds since the epoch. */
+export interface RequestWindow {
+  name: WindowName;
+  startsAt: number;
+  endsAt: number;
+}
+
+/** One request window as it stands after a request was admitted or rejected. */
+export interface WindowState {
+  name: WindowName;
+  /** `null` is unlimited. */
+  limit: number | null;
+  used: number;
+  /** When the window ends, in milliseconds since the epoch. */
+  endsAt: number;
+}
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 86_400_000;
+
+/**
+ * The clock minute, the UTC day and the UTC calendar month that `now` falls in, in the
+ * order of {@link WINDOW_NAMES}. The epoch has no leap seconds, so minutes and days start at exact multiples.
+ */
+export function windowsAt(now: number): [RequestWindow, RequestWindow, RequestWindow] {
+  const minute = Math.floor(now / MINUTE_MS) * MINUTE_MS;
+  const day = startOfDay(now);
+  return [
+    { name: 'minute', startsAt: minute, endsAt: minute + MINUTE_MS },
+    { name: 'day', startsAt: day, endsAt: day + DAY_MS },
+    { name: 'month', startsAt: startOfMonth(now), endsAt: startOfMonth(now, 1) },
+  ];
+}
+
+/** Midnight UTC at or before `now`, `daysBefore` days earlier. */
+export function startOfDay(now: number, daysBefore = 0): number {
+  return (Math.floor(now / DAY_MS) - daysBefore) * DAY_MS;
+}
+
+/** The first instant of the UTC month of `now`, `monthsAfter` months later. */
+export function startOfMonth(now: number, monthsAfter = 0): number {
+  const date = new Date(now);
+  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + monthsAfter);
+}
+
+/** The UTC day of `now` as `YYYY-MM-DD`. */
+export function dateOf(now: number): string {
+  return new Date(now).toISOString().slice(0, 10);
+}
 
 /** The plan's limit of requests in a window; `null` is unlimited. */
 export function requestLimit(limits: PlanLimits, window: WindowName): number | null {
-  switch (window) {
-    case 'minute':
-      return limits.requests_per_minute;
-    case 'day':
-      return limits.requests_per_day;
-    case 'month':
-      return limits.requests_per_month;
-  }
+  return limits[`requests_per_${window}`];
 }
 
 /** A window with what the plan allows in it and what was used. */
@@ -47,4 +93,31 @@ export function exceeds(allowed: number | null, used: number, adding: number): b
  */
 export function exceedsBatchSize(limits: PlanLimits, links: number): boolean {
   return exceeds(limits.batch_size, 0, links);
+}
+
+/**
+ * Values of `RateLimit-Policy` and `RateLimit` (IETF draft-ietf-httpapi-ratelimit-headers-11), structured fields:
+ * `"minute";q=60;w=60` and `"minute";r=12;t=34`. Unlimited windows are left out; `undefined` when all are.
+ */
+export function rateLimitHeaders(
+  windows: readonly WindowState[],
+  now: number,
+): { policy: string; state: string } | undefined {
+  const policy: string[] = [];
+  const state: string[] = [];
+  for (const window of windows) {
+    if (window.limit === null) continue;
+    const left = Math.max(0, window.limit - window.used);
+    const seconds = Math.max(0, Math.ceil((window.endsAt - now) / 1000));
+    policy.push(`"${window.name}";q=${window.limit};w=${windowSeconds(window)}`);
+    state.push(`"${window.name}";r=${left};t=${seconds}`);
+  }
+  if (policy.length === 0) return undefined;
+  return { policy: policy.join(', '), state: state.join(', ') };
+}
+
+/** Length of the window in seconds; calendar months differ. */
+function windowSeconds(window: WindowState): number {
+  const bounds = windowsAt(window.endsAt - 1).find(({ name }) => name === window.name);
+  return bounds === undefined ? 0 : (bounds.endsAt - bounds.startsAt) / 1000;
 }

@@ -6,7 +6,7 @@ import {
   type Permission,
   type PlanLimitName,
 } from '@shortlink/sdk/wire';
-import type { WindowState } from './windows.ts';
+import type { WindowState } from './limits.ts';
 
 /** Statuses of a problem. */
 export type ProblemStatus =

@@ -1,8 +1,7 @@
 import { HEADERS } from '@shortlink/sdk/wire';
 import { createMiddleware } from 'hono/factory';
+import { rateLimitHeaders, type WindowState } from '../domain/limits.ts';
 import { rateLimited } from '../domain/problem.ts';
-import { rateLimitHeaders } from '../domain/rate-limit-headers.ts';
-import type { WindowState } from '../domain/windows.ts';
 import type { Logger } from '../logger.ts';
 import type { Store } from '../store/store.ts';
 import type { CallerEnv } from './context.ts';

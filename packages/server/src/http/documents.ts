@@ -1,5 +1,6 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import type { Context } from 'hono';
-import { buildPage, type Page } from '../analytics/build-page.ts';
 import { notFound } from '../domain/problem.ts';
 import { openApiDocument } from '../openapi/document.ts';
 import type { AppEnv } from './context.ts';
@@ -39,5 +40,66 @@ export function analytics() {
       'Permissions-Policy': 'camera=(), geolocation=(), microphone=()',
       'X-Frame-Options': 'DENY',
     });
+  };
+}
+
+/** Run from source, the page's files are in a folder of their own; in a build they stand beside the bundle. */
+const FOLDER = new URL(
+  import.meta.url.endsWith('.ts') ? '../analytics/page/' : './',
+  import.meta.url,
+);
+
+const TYPES: Readonly<Record<string, string>> = {
+  css: 'text/css; charset=UTF-8',
+  html: 'text/html; charset=UTF-8',
+  js: 'text/javascript; charset=UTF-8',
+};
+
+/** One of the files that the page is made of. */
+export interface PageFile {
+  type: string;
+  /** Bytes, because responses that wait for their clients share bytes, but each would make its own copy of a text. */
+  body: Uint8Array<ArrayBuffer>;
+}
+
+/** The files of the usage page by name, and the policy that all of them are served with. */
+export interface Page {
+  files: ReadonlyMap<string, PageFile>;
+  contentSecurityPolicy: string;
+}
+
+/** Reads the page. Its policy lets it load its own files and ask this service, and nothing else. */
+function buildPage(): Page {
+  const own = [
+    'analytics.html',
+    'analytics.css',
+    'analytics.js',
+    'charts.js',
+    'keys.js',
+    'words.js',
+  ];
+  const uPlot = createRequire(import.meta.url).resolve('uplot/dist/uPlot.iife.min.js');
+  const paths = new Map<string, URL | string>([
+    ...own.map((name) => [name, new URL(name, FOLDER)] as const),
+    ['uplot.js', uPlot],
+    ['uplot.css', uPlot.replace('.iife.min.js', '.min.css')],
+  ]);
+  const files = new Map<string, PageFile>();
+  for (const [name, path] of paths) {
+    const type = TYPES[name.split('.')[1] ?? ''] ?? '';
+    files.set(name, { type, body: new Uint8Array(readFileSync(path)) });
+  }
+  return {
+    files,
+    contentSecurityPolicy: [
+      "default-src 'none'",
+      "style-src 'self'",
+      "script-src 'self'",
+      "connect-src 'self'",
+      'img-src data:',
+      "base-uri 'none'",
+      "form-action 'none'",
+      "frame-ancestors 'none'",
+    ].join('; '),
   };
 }

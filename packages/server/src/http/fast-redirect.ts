@@ -1,8 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { HEADERS } from '@shortlink/sdk/wire';
-import { CODE_LENGTH } from '../domain/codes.ts';
-import { normalizeHost } from '../domain/hostnames.ts';
-import type { OwnHosts } from '../domain/own-hosts.ts';
+import { normalizeHost, type OwnHosts } from '../domain/hostnames.ts';
+import { CODE_LENGTH } from '../domain/ids.ts';
 import type { Logger } from '../logger.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { Redirect } from '../store/store.ts';

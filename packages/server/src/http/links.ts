@@ -13,8 +13,14 @@ import {
   invalidLink,
   planLimitReached,
 } from '../domain/problem.ts';
-import { domainIdsOf, validateBatchOutline, validateEntries } from '../domain/validate-batch.ts';
-import { isDomainId, type ValidLink, validateLink } from '../domain/validate-link.ts';
+import {
+  domainIdsOf,
+  isDomainId,
+  type ValidLink,
+  validateBatchOutline,
+  validateEntries,
+  validateLink,
+} from '../domain/validate-link.ts';
 import type { Caller, CreateOutcome, CreateRequest } from '../store/store.ts';
 import type { CallerEnv, RouteDeps } from './context.ts';
 import { readIdempotency } from './idempotency.ts';

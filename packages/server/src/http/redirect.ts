@@ -1,7 +1,6 @@
 import type { Context } from 'hono';
-import { CODE_ALPHABET, CODE_LENGTH } from '../domain/codes.ts';
-import { normalizeHost } from '../domain/hostnames.ts';
-import type { OwnHosts } from '../domain/own-hosts.ts';
+import { normalizeHost, type OwnHosts } from '../domain/hostnames.ts';
+import { CODE_ALPHABET, CODE_LENGTH } from '../domain/ids.ts';
 import { gone, notFound } from '../domain/problem.ts';
 import { locationOf } from '../domain/targets.ts';
 import type { Redirect } from '../store/store.ts';

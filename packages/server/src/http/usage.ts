@@ -1,8 +1,8 @@
 import type { Usage } from '@shortlink/sdk/wire';
 import type { Context } from 'hono';
 import { createMiddleware } from 'hono/factory';
+import { WINDOW_NAMES, type WindowState, windowsAt } from '../domain/limits.ts';
 import { tooManyUsageRequests } from '../domain/problem.ts';
-import { WINDOW_NAMES, type WindowState, windowsAt } from '../domain/windows.ts';
 import { setRateLimitHeaders } from './admit.ts';
 import type { CallerEnv, RouteDeps } from './context.ts';
 import { respondJson } from './respond.ts';

@@ -1,4 +1,4 @@
-import { type OwnHosts, ownHostsOf } from '../domain/own-hosts.ts';
+import { type OwnHosts, ownHostsOf } from '../domain/hostnames.ts';
 import type { Logger } from '../logger.ts';
 import type { RedirectCache } from '../store/redirect-cache.ts';
 import type { Store } from '../store/store.ts';

@@ -1,5 +1,4 @@
-import type { Logger } from '../logger.ts';
-import { OutageLog } from '../outage-log.ts';
+import { type Logger, OutageLog } from '../logger.ts';
 import type { Store } from '../store/store.ts';
 
 /** Wait before a failed chunk is tried again: doubled with every failure in a row, up to the second value, in milliseconds. */

@@ -6,7 +6,7 @@ import {
   plainResponse,
   refusals,
   textResponse,
-} from './responses.ts';
+} from './components.ts';
 
 const jsonBody = (schema: string): OpenApiObject => ({
   required: true,

@@ -1,6 +1,10 @@
 import { apiPaths, componentParameters, openPaths } from './api-paths.ts';
-import { componentHeaders, componentResponses, type OpenApiObject } from './responses.ts';
-import { componentSchemas } from './schemas.ts';
+import {
+  componentHeaders,
+  componentResponses,
+  componentSchemas,
+  type OpenApiObject,
+} from './components.ts';
 import { securitySchemes, servicePaths } from './service-paths.ts';
 
 const DESCRIPTION = `Creates short links, one at a time or in batches of up to 10,000.

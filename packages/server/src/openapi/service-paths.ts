@@ -1,5 +1,5 @@
 import { HEADERS } from '@shortlink/sdk/wire';
-import { jsonResponse, type OpenApiObject, refusals, textResponse } from './responses.ts';
+import { jsonResponse, type OpenApiObject, refusals, textResponse } from './components.ts';
 
 /** What the operator of the service and curious people ask. */
 export const servicePaths: Record<string, OpenApiObject> = {

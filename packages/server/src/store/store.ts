@@ -8,7 +8,7 @@ import type {
   RedirectType,
   Usage,
 } from '@shortlink/sdk/wire';
-import type { WindowState } from '../domain/windows.ts';
+import type { WindowState } from '../domain/limits.ts';
 import type { OperatorStore } from './operator-store.ts';
 
 /**

@@ -1,13 +1,12 @@
 import type { Permission, Plan, PlanLimits } from '@shortlink/sdk/wire';
 import { createAccount } from '../admin/accounts.ts';
 import { createKey } from '../admin/keys.ts';
-import { DEFAULT_PERMISSIONS } from '../domain/permissions.ts';
+import { DEFAULT_PERMISSIONS } from '../api-key.ts';
 import type { Fetch } from '../serve.ts';
 import { createService } from '../service.ts';
 import { openSqliteStore } from '../store/sqlite/index.ts';
 import type { Store } from '../store/store.ts';
-import { type FaultRule, FaultScript } from './faults.ts';
-import { fetchWithFaults } from './fetch-with-faults.ts';
+import { type FaultRule, FaultScript, fetchWithFaults } from './faults.ts';
 
 /** What a service for tests is like. */
 export interface TestServiceOptions {

@@ -2,8 +2,7 @@ import { expect, test } from 'vitest';
 import { finishJob, NOW, newKey, newLink, PUBLIC_URL } from '../../src/store/contract/fixtures.ts';
 import { Database } from '../../src/store/sqlite/database.ts';
 import { openSqliteStore } from '../../src/store/sqlite/index.ts';
-import { migrate } from '../../src/store/sqlite/migrate.ts';
-import { migrations } from '../../src/store/sqlite/migrations/index.ts';
+import { migrate, migrations } from '../../src/store/sqlite/migrate.ts';
 import { useDatabasePath } from '../../src/store/sqlite/temp-database.test-suite.ts';
 
 const LINKS = 1_000_000;

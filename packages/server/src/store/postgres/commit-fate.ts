@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client, type ClientConfig } from 'pg';
-import { endSoon } from './end-soon.ts';
+import { endSoon } from './connection.ts';
 
 /** How long the fate of a commit is asked for while the database is away, and the wait between two tries, in milliseconds. */
 export const FATE_WAIT_MS = 10_000;

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type ClientConfig, Pool, type PoolClient } from 'pg';
-import { endSoon } from './end-soon.ts';
+import { endSoon } from './connection.ts';
 import { Gate } from './gate.ts';
 import { isConnectionLost, toStoreError } from './postgres-errors.ts';
 

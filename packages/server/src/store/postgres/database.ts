@@ -3,7 +3,7 @@ import { StoreError, type StoreErrorReason } from '../store-error.ts';
 import { FATE_WAIT_MS, fateOf } from './commit-fate.ts';
 import { databaseName, readConfig, writeConfig } from './connection.ts';
 import { Connections } from './connections.ts';
-import { Lanes } from './lanes.ts';
+import { Lanes } from './gate.ts';
 import { isConflict, isConnectionLost, isReadOnly } from './postgres-errors.ts';
 import { preparedStatements, type Session, type SqlValue, sessionOn } from './session.ts';
 

@@ -1,14 +1,12 @@
 import { Client } from 'pg';
-import { generateCode } from '../../domain/codes.ts';
+import { generateCode } from '../../domain/ids.ts';
+import { shortUrlMaker } from '../links.ts';
 import type { MigrationReport } from '../migration.ts';
-import { shortUrlMaker } from '../short-url.ts';
 import type { Store } from '../store.ts';
-import { databaseName, migrationConfig } from './connection.ts';
+import { databaseName, endSoon, migrationConfig } from './connection.ts';
 import { Database } from './database.ts';
-import { endSoon } from './end-soon.ts';
-import { type MigrateOptions, migrate } from './migrate.ts';
-import { migrations } from './migrations/index.ts';
-import { hostnameLookup } from './operations/hostnames.ts';
+import { type MigrateOptions, migrate, migrations } from './migrate.ts';
+import { hostnameLookup } from './operations/links.ts';
 import { toStoreError } from './postgres-errors.ts';
 import { postgresStore } from './postgres-store.ts';
 

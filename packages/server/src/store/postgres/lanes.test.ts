@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { StoreError, type StoreErrorReason } from '../store-error.ts';
-import { Lanes } from './lanes.ts';
+import { Lanes } from './gate.ts';
 
 /** Calls in lanes, which a test ends by name. */
 function setUp() {

@@ -3,8 +3,7 @@ import { Client } from 'pg';
 import { expect, test } from 'vitest';
 import { finishJob, NOW, newCaller, newLink, PUBLIC_URL } from '../contract/fixtures.ts';
 import { migratePostgres, openPostgresStore } from './index.ts';
-import { MIGRATION_LOCK, migrate } from './migrate.ts';
-import { migrations } from './migrations/index.ts';
+import { MIGRATION_LOCK, migrate, migrations } from './migrate.ts';
 import { execute, usePostgres } from './test-postgres.test-suite.ts';
 
 const { newDatabase } = usePostgres();

@@ -1,6 +1,6 @@
 import type { Link } from '@shortlink/sdk/wire';
-import { startOfDay } from '../../domain/windows.ts';
-import { toJobChunks } from '../job-chunks.ts';
+import { startOfDay } from '../../domain/limits.ts';
+import { toJobChunks } from '../links.ts';
 import * as accounts from '../queries/accounts.ts';
 import { findJob, pendingJobs, readJobResults } from '../queries/jobs.ts';
 import { findLink, findRedirect, linkChanges } from '../queries/links.ts';
@@ -10,12 +10,10 @@ import type { Caller, CreateOutcome, CreateRequest, NewLink, Store } from '../st
 import { StoreError } from '../store-error.ts';
 import { CallGroups } from './call-groups.ts';
 import type { Database, Lane } from './database.ts';
-import { OpenCalls } from './open-calls.ts';
+import { OpenCalls } from './gate.ts';
 import { admissionGroup, admit, refund } from './operations/admit.ts';
-import { addClicks, CLICK_SLOTS } from './operations/clicks.ts';
 import { createBatch, createJob, createLinks } from './operations/create.ts';
-import type { LinkMaker } from './operations/insert-links.ts';
-import { setLinkActive } from './operations/links.ts';
+import { addClicks, CLICK_SLOTS, type LinkMaker, setLinkActive } from './operations/links.ts';
 import { PRUNE_STEPS } from './operations/prune.ts';
 import { runJobChunk } from './operations/run-job-chunk.ts';
 import * as operators from './operators.ts';

@@ -1,5 +1,4 @@
 import type { Link, RedirectType } from '@shortlink/sdk/wire';
-import { type LinkChangeRow, toLinkChanges } from '../link-changes.ts';
 import type { LinkChanges, Redirect } from '../store.ts';
 import { type Reading, rowOf, rowsOf } from './reading.ts';
 
@@ -23,12 +22,20 @@ export function* findRedirect(code: string): Reading<Redirect | undefined> {
   return { target_url, redirect_type, is_active, hostname };
 }
 
+/**
+ * What changed since the change `since`, from the rows that triggers write; one without a code stands for all links. The first row
+ * is the change that the reader knows already. Without it there is a gap: old rows were deleted, or the database is another one,
+ * such as a restored backup.
+ */
 export function* linkChanges(since: number): Reading<LinkChanges> {
-  const rows = yield* rowsOf<LinkChangeRow>(
+  const [known, ...changes] = yield* rowsOf<{ number: number; code: string | null }>(
     'SELECT number, code FROM link_changes WHERE number >= ? ORDER BY number',
     since,
   );
-  return toLinkChanges(since, rows);
+  const latest = changes.at(-1)?.number ?? known?.number ?? 0;
+  const codes = changes.map(({ code }) => code).filter((code) => code !== null);
+  const isWhole = known?.number === since && codes.length === changes.length;
+  return { latest, changed: isWhole ? codes : 'all' };
 }
 
 export function* findLink(

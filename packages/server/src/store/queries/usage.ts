@@ -1,6 +1,5 @@
 import type { KeyDay, KeyRefusal, KeyUsage, Usage, WindowUsage } from '@shortlink/sdk/wire';
-import { requestLimit } from '../../domain/limits.ts';
-import { dateOf, type WindowName, windowsAt } from '../../domain/windows.ts';
+import { dateOf, requestLimit, type WindowName, windowsAt } from '../../domain/limits.ts';
 import { isoTime } from '../operator-store.ts';
 import {
   ACCOUNT_HISTORY_DAYS,

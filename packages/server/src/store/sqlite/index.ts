@@ -1,17 +1,13 @@
-import { generateCode } from '../../domain/codes.ts';
+import { generateCode } from '../../domain/ids.ts';
+import { shortUrlMaker } from '../links.ts';
 import type { MigrationReport } from '../migration.ts';
-import { shortUrlMaker } from '../short-url.ts';
 import type { Store } from '../store.ts';
-import { backupSqlite } from './backup.ts';
 import { BUSY_TIMEOUT_MS, Database } from './database.ts';
-import { InlineWriter } from './inline-writer.ts';
-import { migrate } from './migrate.ts';
-import { migrations } from './migrations/index.ts';
-import { OpenedFile, openFile } from './open-file.ts';
-import { SqliteStore } from './sqlite-store.ts';
-import { ThreadWriter } from './thread-writer.ts';
-import { WatchedWriter } from './watched-writer.ts';
+import { migrate, migrations } from './migrate.ts';
+import { backupSqlite, OpenedFile, openFile } from './open-file.ts';
+import { sqliteStore } from './sqlite-store.ts';
 import { WriteCore } from './write-core.ts';
+import { InlineWriter, ThreadWriter, WatchedWriter } from './writers.ts';
 
 export { backupSqlite };
 
@@ -39,7 +35,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     migrate(db, migrations, Date.now());
     const isIdle = () => false;
     const writer = new InlineWriter(new WriteCore({ db, generateCode, shortUrl, isIdle }));
-    return new SqliteStore({ reader: db, writer: new WatchedWriter(writer), shortUrl });
+    return sqliteStore({ reader: db, writer: new WatchedWriter(writer), shortUrl });
   }
   const reader = openFile({ path, busyTimeoutMs });
   try {
@@ -47,7 +43,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     reader.exec('PRAGMA query_only = ON');
     const writer = new ThreadWriter({ path, publicUrl, busyTimeoutMs });
     const file = new OpenedFile(path);
-    return new SqliteStore({ reader, writer: new WatchedWriter(writer), shortUrl, file });
+    return sqliteStore({ reader, writer: new WatchedWriter(writer), shortUrl, file });
   } catch (error) {
     reader.close();
     throw error;

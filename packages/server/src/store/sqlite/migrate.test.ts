@@ -3,8 +3,7 @@ import { NOW, PUBLIC_URL } from '../contract/fixtures.ts';
 import type { Migration } from '../migration.ts';
 import { Database } from './database.ts';
 import { migrateSqlite, openSqliteStore } from './index.ts';
-import { migrate } from './migrate.ts';
-import { migrations } from './migrations/index.ts';
+import { migrate, migrations } from './migrate.ts';
 import { useDatabasePath } from './temp-database.test-suite.ts';
 
 const path = useDatabasePath();

@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { generateCode, MAX_CODE_DRAWS } from '../../domain/codes.ts';
+import { generateCode, MAX_CODE_DRAWS } from '../../domain/ids.ts';
 import {
   linksUsed,
   NOW,
@@ -9,17 +9,15 @@ import {
   newLinks,
   PUBLIC_URL,
 } from '../contract/fixtures.ts';
-import { shortUrlMaker } from '../short-url.ts';
+import { shortUrlMaker } from '../links.ts';
 import type { Caller } from '../store.ts';
 import { StoreError } from '../store-error.ts';
 import { Database } from './database.ts';
-import { InlineWriter } from './inline-writer.ts';
-import { migrate } from './migrate.ts';
-import { migrations } from './migrations/index.ts';
-import { SqliteStore } from './sqlite-store.ts';
+import { migrate, migrations } from './migrate.ts';
+import { sqliteStore } from './sqlite-store.ts';
 import { useDatabasePath } from './temp-database.test-suite.ts';
-import { WatchedWriter } from './watched-writer.ts';
 import { WriteCore, type WriteReply, type WriteRequest } from './write-core.ts';
+import { InlineWriter, WatchedWriter } from './writers.ts';
 
 const path = useDatabasePath();
 
@@ -30,7 +28,7 @@ async function openParts(draw: () => string = generateCode, isIdle = () => false
   const shortUrl = shortUrlMaker(PUBLIC_URL);
   const core = new WriteCore({ db, generateCode: draw, shortUrl, isIdle });
   const writer = new WatchedWriter(new InlineWriter(core));
-  const store = new SqliteStore({ reader: db, writer, shortUrl });
+  const store = sqliteStore({ reader: db, writer, shortUrl });
   const caller = await newCaller(store);
   return { db, core, store, caller };
 }

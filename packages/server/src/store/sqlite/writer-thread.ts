@@ -1,6 +1,6 @@
 import { isMainThread, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
-import { generateCode } from '../../domain/codes.ts';
-import { shortUrlMaker } from '../short-url.ts';
+import { generateCode } from '../../domain/ids.ts';
+import { shortUrlMaker } from '../links.ts';
 import { OpenedFile, openFile } from './open-file.ts';
 import { kindOf, WriteCore, type WriteReply, type WriteRequest } from './write-core.ts';
 

@@ -1,5 +1,10 @@
-import { refusingWindow, requestLimit, windowState } from '../../../domain/limits.ts';
-import { type RequestWindow, windowsAt } from '../../../domain/windows.ts';
+import {
+  type RequestWindow,
+  refusingWindow,
+  requestLimit,
+  windowState,
+  windowsAt,
+} from '../../../domain/limits.ts';
 import type { Admission, Caller } from '../../store.ts';
 import { StoreError } from '../../store-error.ts';
 import type { Database, Lane } from '../database.ts';

@@ -1,7 +1,116 @@
 import type { Link } from '@shortlink/sdk/wire';
+import { MAX_CODE_DRAWS, newUuid } from '../../../domain/ids.ts';
+import { createdLink } from '../../links.ts';
 import { findLink } from '../../queries/links.ts';
 import { readAsync } from '../../queries/reading.ts';
+import type { NewLink } from '../../store.ts';
+import { StoreError } from '../../store-error.ts';
 import { readingOn, type Session } from '../session.ts';
+
+/** What links are made with. */
+export interface LinkMaker {
+  generateCode: () => string;
+  shortUrl: (code: string, hostname: string | null) => string;
+  /** Hostname of a custom domain; `null` for the default one. */
+  hostnameOf: (session: Session, domainId: string | null) => Promise<string | null>;
+}
+
+/** A link and what is not in it. */
+interface Row {
+  id: string;
+  input: NewLink;
+  hostname: string | null;
+}
+
+/**
+ * Inserts links of one account, in order, each under a new code. Their places in the plan are taken by the caller. The
+ * unique index says whether a code is free; asking first would race with other instances. Links whose code was taken get
+ * another one in the next statement.
+ */
+export async function insertLinks(
+  maker: LinkMaker,
+  session: Session,
+  accountId: string,
+  inputs: readonly NewLink[],
+  now: number,
+): Promise<Link[]> {
+  const rows: Row[] = [];
+  for (const input of inputs) {
+    const hostname = await maker.hostnameOf(session, input.domain_id);
+    rows.push({ id: newUuid(), input, hostname });
+  }
+  const codes = new Map<Row, string>();
+  let open = rows;
+  for (let draw = 0; open.length > 0; draw += 1) {
+    if (draw === MAX_CODE_DRAWS) {
+      throw new StoreError('internal', `No free code was found in ${MAX_CODE_DRAWS} draws.`);
+    }
+    const drawn = drawCodes(maker.generateCode, open);
+    const inserted = await insert(session, accountId, drawn, now);
+    for (const [code, row] of drawn) if (inserted.has(code)) codes.set(row, code);
+    open = open.filter((row) => !codes.has(row));
+  }
+  return rows.map((row) => {
+    const code = codes.get(row) ?? '';
+    const shortUrl = maker.shortUrl(code, row.hostname);
+    return createdLink(row.input, { id: row.id, code, shortUrl, now });
+  });
+}
+
+/** A code for each row. Rows that drew the same one are left out, but for one: they draw again. */
+function drawCodes(generateCode: () => string, rows: readonly Row[]): Map<string, Row> {
+  return new Map(rows.map((row) => [generateCode(), row]));
+}
+
+/** Inserts what is free and answers those codes. */
+async function insert(
+  session: Session,
+  accountId: string,
+  drawn: ReadonlyMap<string, Row>,
+  now: number,
+): Promise<Set<string>> {
+  const rows = [...drawn.values()];
+  const column = <T>(pick: (input: NewLink) => T): T[] => rows.map(({ input }) => pick(input));
+  const inserted = await session.all<{ code: string }>(
+    `INSERT INTO links (code, id, account_id, domain_id, target_url, title, redirect_type, tags, created_at)
+     SELECT code, id, $1, domain_id, target_url, title, redirect_type, tags, $2
+     FROM unnest($3::text[], $4::uuid[], $5::text[], $6::text[], $7::text[], $8::smallint[], $9::text[])
+       AS new (code, id, domain_id, target_url, title, redirect_type, tags)
+     ON CONFLICT (code) DO NOTHING RETURNING code`,
+    accountId,
+    now,
+    [...drawn.keys()],
+    rows.map(({ id }) => id),
+    column((input) => input.domain_id),
+    column((input) => input.target_url),
+    column((input) => (input.title === '' ? null : JSON.stringify(input.title))),
+    column((input) => input.redirect_type),
+    column((input) => (input.tags.length === 0 ? null : JSON.stringify(input.tags))),
+  );
+  return new Set(inserted.map((row) => row.code));
+}
+
+/** Looks hostnames of custom domains up, each once: a domain keeps its hostname and is never deleted. */
+export function hostnameLookup(): (
+  session: Session,
+  domainId: string | null,
+) => Promise<string | null> {
+  const known = new Map<string, string>();
+  return async (session, domainId) => {
+    if (domainId === null) return null;
+    let hostname = known.get(domainId);
+    if (hostname === undefined) {
+      const row = await session.get<{ hostname: string }>(
+        'SELECT hostname FROM domains WHERE id = $1',
+        domainId,
+      );
+      if (row === undefined) throw new StoreError('internal', `There is no domain ${domainId}.`);
+      hostname = row.hostname;
+      known.set(domainId, hostname);
+    }
+    return hostname;
+  };
+}
 
 export async function setLinkActive(
   session: Session,
@@ -11,4 +120,39 @@ export async function setLinkActive(
 ): Promise<Link | undefined> {
   await session.run('UPDATE links SET is_active = $2 WHERE code = $1', code, active);
   return readAsync(findLink(shortUrl, code), readingOn(session));
+}
+
+/**
+ * Rows over which the clicks of a hot link are spread, so that instances which write at the same time seldom meet. Reading a
+ * link adds them up.
+ */
+export const CLICK_SLOTS = 16;
+
+/** Clicks of one write that make a link hot. Others are counted in slot 0, so that they have one row, not one per instance. */
+const HOT_CLICKS = 10;
+
+/**
+ * Adds clicks in one statement. Codes are in order, so that two instances lock rows in the same order; unknown ones are left
+ * out.
+ *
+ * @param slot - The instance's own, from 0 to {@link CLICK_SLOTS}, exclusive.
+ */
+export async function addClicks(
+  session: Session,
+  clicks: ReadonlyMap<string, number>,
+  slot: number,
+): Promise<void> {
+  const codes = [...clicks.keys()].toSorted();
+  const counts = codes.map((code) => clicks.get(code) ?? 0);
+  await session.run(
+    `INSERT INTO link_clicks AS counted (code, slot, clicks)
+       SELECT code, CASE WHEN added >= ${HOT_CLICKS} THEN $3::smallint ELSE 0 END, added
+       FROM unnest($1::text[], $2::bigint[]) WITH ORDINALITY AS new (code, added, place)
+       WHERE EXISTS (SELECT FROM links WHERE links.code = new.code)
+       ORDER BY place
+     ON CONFLICT (code, slot) DO UPDATE SET clicks = counted.clicks + excluded.clicks`,
+    codes,
+    counts,
+    slot,
+  );
 }

@@ -1,4 +1,4 @@
-import { startOfDay, startOfMonth } from '../../../domain/windows.ts';
+import { startOfDay, startOfMonth } from '../../../domain/limits.ts';
 import {
   COUNTER_RETENTION_MS,
   IDEMPOTENCY_RETENTION_MS,

@@ -1,7 +1,8 @@
+import { toResultItem } from '../../links.ts';
 import type { JobProgress, NewLink } from '../../store.ts';
 import { StoreError } from '../../store-error.ts';
 import type { Session } from '../session.ts';
-import { insertLinks, type LinkMaker, toResultItem } from './insert-links.ts';
+import { insertLinks, type LinkMaker } from './links.ts';
 
 interface JobRow {
   account_id: string;

@@ -1,11 +1,12 @@
 import type { PlanLimitName } from '@shortlink/sdk/wire';
 import { newUuid } from '../../../domain/ids.ts';
-import { exceeds, exceedsBatchSize } from '../../../domain/limits.ts';
-import { startOfDay, windowsAt } from '../../../domain/windows.ts';
-import type { CreateRequest, PlanLimitReached } from '../../store.ts';
+import { exceeds, exceedsBatchSize, startOfDay, windowsAt } from '../../../domain/limits.ts';
+import { toResultItem } from '../../links.ts';
+import { IDEMPOTENCY_RETENTION_MS } from '../../retention.ts';
+import type { CreateOutcome, CreateRequest, Outcome, PlanLimitReached } from '../../store.ts';
+import type { Database } from '../database.ts';
 import { add, type Counters } from './counters.ts';
-import { createIdempotently } from './idempotency.ts';
-import { insertLink, insertLinks, toResultItem } from './insert-links.ts';
+import { insertLink, insertLinks } from './links.ts';
 import type { Operation } from './operations.ts';
 
 export const createLink: Operation<'createLink'> = (context, request) =>
@@ -95,4 +96,44 @@ function refuse(
   counters.keyDay(keyId, startOfDay(now)).refused += 1;
   counters.addRefusal(keyId, minute.startsAt, limit);
   return { ok: false, reason: 'plan_limit', limit, used, allowed };
+}
+
+/**
+ * Returns what an earlier request with the same idempotency key created within the retention, or runs `create` and stores its result
+ * in the same step. A refusal is not stored: nothing was created, so the same request may pass later.
+ */
+export function createIdempotently<T>(
+  db: Database,
+  { caller, idempotency, now }: CreateRequest<unknown>,
+  create: () => Outcome<T>,
+): CreateOutcome<T> {
+  if (idempotency !== undefined) {
+    const earlier = db.get<{ fingerprint: string; answer: string }>(
+      `SELECT fingerprint, answer FROM idempotency_records
+       WHERE account_id = ? AND key = ? AND created_at > ?`,
+      caller.accountId,
+      idempotency.key,
+      now - IDEMPOTENCY_RETENTION_MS,
+    );
+    if (earlier !== undefined) {
+      return earlier.fingerprint === idempotency.fingerprint
+        ? { ok: true, value: JSON.parse(earlier.answer), replayed: true }
+        : { ok: false, reason: 'idempotency_conflict' };
+    }
+  }
+  const outcome = create();
+  if (!outcome.ok) return outcome;
+  if (idempotency !== undefined) {
+    db.run(
+      `INSERT INTO idempotency_records (account_id, key, fingerprint, answer, created_at) VALUES (?, ?, ?, ?, ?)
+       ON CONFLICT (account_id, key) DO UPDATE SET
+         fingerprint = excluded.fingerprint, answer = excluded.answer, created_at = excluded.created_at`,
+      caller.accountId,
+      idempotency.key,
+      idempotency.fingerprint,
+      JSON.stringify(outcome.value),
+      now,
+    );
+  }
+  return { ok: true, value: outcome.value, replayed: false };
 }

@@ -2,11 +2,10 @@ import type { OperatorStore } from '../../operator-store.ts';
 import type { AcceptedJob, CreateOutcome, CreateRequest, Store } from '../../store.ts';
 import type { Database } from '../database.ts';
 import { operatorOperations } from '../operators.ts';
-import type { Counters } from './counters.ts';
+import { admit, type Counters, refund } from './counters.ts';
 import { createBatch, createJob, createLink } from './create.ts';
 import { probe, pruneSome } from './housekeeping.ts';
 import { addClicks, setLinkActive } from './links.ts';
-import { admit, refund } from './requests.ts';
 import { runJobChunk } from './run-job-chunk.ts';
 
 /** Methods of the store that the writer carries out as they are called. */

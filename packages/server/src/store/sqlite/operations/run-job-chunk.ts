@@ -1,6 +1,7 @@
+import { toResultItem } from '../../links.ts';
 import type { JobProgress, NewLink } from '../../store.ts';
 import { StoreError } from '../../store-error.ts';
-import { insertLinks, toResultItem } from './insert-links.ts';
+import { insertLinks } from './links.ts';
 import type { Operation, OperationContext } from './operations.ts';
 
 /**

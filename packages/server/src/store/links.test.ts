@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { shortUrlMaker } from './short-url.ts';
+import { newLinks } from './contract/fixtures.ts';
+import { JOB_CHUNK_LINKS, shortUrlMaker, toJobChunks } from './links.ts';
 
 test.each([
   ['https://sho.rt', 'https://sho.rt/abc'],
@@ -13,4 +14,17 @@ test.each([
 test('a custom domain takes the scheme of the public URL', () => {
   expect(shortUrlMaker('https://sho.rt')('abc', 'go.example')).toBe('https://go.example/abc');
   expect(shortUrlMaker('http://sho.rt:1')('abc', 'go.example:8')).toBe('http://go.example:8/abc');
+});
+
+test.each([
+  [101, [101]],
+  [500, [500]],
+  [501, [500, 1]],
+  [10_000, Array.from({ length: 20 }, () => 500)],
+])('%d links are cut into chunks of %j', (count, sizes) => {
+  const links = newLinks(count);
+  const chunks: unknown[][] = toJobChunks(links).map((chunk) => JSON.parse(chunk));
+  expect(JOB_CHUNK_LINKS).toBe(500);
+  expect(chunks.map((chunk) => chunk.length)).toEqual(sizes);
+  expect(chunks.flat()).toEqual(links);
 });

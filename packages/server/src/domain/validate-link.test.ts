@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { validateEntries } from './validate-batch.ts';
+import { validateEntries } from './validate-link.ts';
 
 const rules = {
   ownedDomains: new Set<string>(),

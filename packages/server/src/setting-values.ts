@@ -1,0 +1,80 @@
+import { parseHostList } from './domain/targets.ts';
+
+/** The database, by engine. */
+export type DatabaseSetting =
+  | {
+      engine: 'sqlite';
+      /** A file's path, or `:memory:`. */
+      path: string;
+    }
+  | {
+      engine: 'postgres';
+      /** With user and password: never shown or logged. */
+      url: string;
+    };
+
+export function parseDatabase(text: string): { value: DatabaseSetting } | undefined {
+  const path = /^sqlite:(?:\/\/)?(.+)$/i.exec(text)?.[1];
+  // `sqlite:postgres://user:password@host` is no file, and errors name files.
+  if (path !== undefined) {
+    return path.includes('://') ? undefined : { value: { engine: 'sqlite', path } };
+  }
+  const url = /^postgres(?:ql)?:\/\//i.test(text) ? URL.parse(text) : null;
+  // More than a name in the path comes of an `@` or `/` in the password that should be percent-encoded.
+  if (url === null || !/^\/[^/@]+$/.test(url.pathname)) return undefined;
+  return isDecodable(url) ? { value: { engine: 'postgres', url: text } } : undefined;
+}
+
+/** The driver decodes user and password, and its complaint about a stray `%` would name no setting. */
+function isDecodable({ username, password, pathname }: URL): boolean {
+  try {
+    return decodeURIComponent(username + password + pathname) !== '';
+  } catch {
+    return false;
+  }
+}
+
+export function parseWhole(text: string, max: number): { value: number } | undefined {
+  const value = /^\d{1,6}$/.test(text) ? Number(text) : Number.NaN;
+  return value <= max ? { value } : undefined;
+}
+
+export function parseOrigin(text: string): { value: string | undefined } | undefined {
+  if (text === '') return { value: undefined };
+  const url = parseHttp(text);
+  return url !== null && url.href === `${url.origin}/` ? { value: url.origin } : undefined;
+}
+
+export function parseWebUrl(text: string): { value: string | undefined } | undefined {
+  if (text === '') return { value: undefined };
+  const url = parseHttp(text);
+  return url !== null && url.username === '' && url.password === ''
+    ? { value: url.href }
+    : undefined;
+}
+
+function parseHttp(text: string): URL | null {
+  const url = URL.parse(text);
+  return url !== null && /^https?:$/.test(url.protocol) ? url : null;
+}
+
+export function parseHosts(text: string): { value: string[] } | undefined {
+  const hosts = parseHostList(text);
+  return hosts && { value: hosts };
+}
+
+/** RFC 6750 section 2.1. */
+export function parseToken(text: string): { value: string | undefined } | undefined {
+  if (text === '') return { value: undefined };
+  return /^[\w.~+/-]{16,}=*$/.test(text) ? { value: text } : undefined;
+}
+
+/**
+ * The address of a database as it may be shown. A mistyped one can have its password in any place, so only the scheme is
+ * shown, and after it what looks like a path and nothing else.
+ */
+export function withoutSecrets(text: string): string {
+  const scheme = /^[a-z][a-z\d+.-]*:(?:\/\/)?/i.exec(text)?.[0] ?? '';
+  const rest = text.slice(scheme.length);
+  return scheme + (rest === '' || /^\.{0,2}\/[\w./-]*$/.test(rest) ? rest : '***');
+}

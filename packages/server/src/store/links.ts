@@ -1,0 +1,55 @@
+import type { BatchResultItem, Link } from '@shortlink/sdk/wire';
+import type { NewLink } from './store.ts';
+
+/**
+ * Makes short URLs: on the public URL, or on a link's custom domain with the public URL's scheme.
+ *
+ * @param publicUrl - Absolute URL under which the service is reached; a slash at its end makes no difference.
+ */
+export function shortUrlMaker(
+  publicUrl: string,
+): (code: string, hostname: string | null) => string {
+  const base = publicUrl.replace(/\/+$/, '');
+  const { protocol } = new URL(base);
+  return (code, hostname) =>
+    hostname === null ? `${base}/${code}` : `${protocol}//${hostname}/${code}`;
+}
+
+/**
+ * Links that one step of a job creates. Large enough that a commit's wait for the disk weighs little, small enough that
+ * requests which arrive meanwhile wait a few milliseconds.
+ */
+export const JOB_CHUNK_LINKS = 500;
+
+/** Cuts the links of a job into the JSON arrays that are stored until their turn comes. */
+export function toJobChunks(links: readonly NewLink[]): string[] {
+  const chunks: string[] = [];
+  for (let start = 0; start < links.length; start += JOB_CHUNK_LINKS) {
+    chunks.push(JSON.stringify(links.slice(start, start + JOB_CHUNK_LINKS)));
+  }
+  return chunks;
+}
+
+/** A link that was just created. */
+export function createdLink(
+  { target_url, title, redirect_type, tags }: NewLink,
+  { id, code, shortUrl, now }: { id: string; code: string; shortUrl: string; now: number },
+): Link {
+  return {
+    id,
+    code,
+    short_url: shortUrl,
+    target_url,
+    title,
+    redirect_type,
+    is_active: true,
+    click_count: 0,
+    tags: [...tags],
+    created_at: new Date(now).toISOString(),
+  };
+}
+
+/** What the response to a batch says of a link. */
+export function toResultItem({ target_url, code, short_url }: Link): BatchResultItem {
+  return { target_url, code, short_url };
+}

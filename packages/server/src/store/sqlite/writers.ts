@@ -1,0 +1,227 @@
+import { setImmediate } from 'node:timers';
+import { Worker } from 'node:worker_threads';
+import { StoreError, type StoreErrorReason } from '../store-error.ts';
+import type { Args, OperationName, Output } from './operations/operations.ts';
+import type { WriteCore, WriteReply, WriteRequest, Writer } from './write-core.ts';
+import type { WriterThreadAnswer, WriterThreadData, WriterThreadMessage } from './writer-thread.ts';
+
+/**
+ * Writes that are handed on before the turn ends. So the writer commits the first of a long turn while the rest is still read
+ * and checked; fewer would wait for more commits than they save.
+ */
+const MOST_TOGETHER = 16;
+
+interface Waiting {
+  resolve: (value: unknown) => void;
+  reject: (error: StoreError) => void;
+}
+
+/**
+ * Collects the writes of one turn of the event loop, hands them on together, or in groups when there are many, and settles
+ * each promise when its reply comes.
+ */
+export class PendingWrites {
+  readonly #send: (requests: WriteRequest[]) => void;
+  readonly #waiting = new Map<number, Waiting>();
+  #outbox: WriteRequest[] = [];
+  #lastId = 0;
+
+  constructor(send: (requests: WriteRequest[]) => void) {
+    this.#send = send;
+  }
+
+  /** Writes that were not answered yet. */
+  get size(): number {
+    return this.#waiting.size;
+  }
+
+  add<N extends OperationName>(name: N, args: Args<N>): Promise<Output<N>> {
+    const id = ++this.#lastId;
+    return new Promise<Output<N>>((resolve, reject) => {
+      // A reply says which write it answers by its id alone, so the type of its value is known here only.
+      this.#waiting.set(id, { resolve: resolve as (value: unknown) => void, reject });
+      if (this.#outbox.length === 0) setImmediate(() => this.flush());
+      // `name` and `args` belong together by N, which the compiler can't follow into the union.
+      this.#outbox.push({ id, name, args } as WriteRequest);
+      if (this.#outbox.length === MOST_TOGETHER) this.flush();
+    });
+  }
+
+  /** Sends what was collected now. */
+  flush(): void {
+    const requests = this.#outbox;
+    if (requests.length === 0) return;
+    this.#outbox = [];
+    this.#send(requests);
+  }
+
+  settle(replies: readonly WriteReply[]): void {
+    for (const reply of replies) {
+      const waiting = this.#waiting.get(reply.id);
+      this.#waiting.delete(reply.id);
+      if (reply.ok) waiting?.resolve(reply.value);
+      else waiting?.reject(new StoreError(reply.reason, reply.message));
+    }
+  }
+
+  /** Rejects everything that was sent and waits for its reply. What was only collected is still sent. */
+  fail(error: StoreError): void {
+    const unsent = new Set(this.#outbox.map((request) => request.id));
+    for (const [id, waiting] of this.#waiting) {
+      if (unsent.has(id)) continue;
+      this.#waiting.delete(id);
+      waiting.reject(error);
+    }
+  }
+}
+
+/** Writes on the thread that asks. For `:memory:`, where nothing waits for a disk and no second connection can see the data. */
+export class InlineWriter implements Writer {
+  readonly #pending: PendingWrites;
+  #closed = false;
+
+  constructor(core: WriteCore) {
+    this.#pending = new PendingWrites((requests) => {
+      let left = requests;
+      while (left.length > 0) left = core.run(left, (replies) => this.#pending.settle(replies));
+    });
+  }
+
+  async submit<N extends OperationName>(name: N, ...args: Args<N>): Promise<Output<N>> {
+    if (this.#closed) throw new StoreError('closed', 'The store was closed.');
+    return this.#pending.add(name, args);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#pending.flush();
+  }
+}
+
+/** Run from source, the thread's file is TypeScript (Node strips the types); in a build it stands beside the bundle. */
+const THREAD_FILE = new URL(
+  import.meta.url.endsWith('.ts') ? './writer-thread.ts' : './writer-thread.js',
+  import.meta.url,
+);
+
+/**
+ * Writes on a thread of its own. Should the thread die, what waited for it rejects, and the next write starts a new one.
+ * What was posted to a thread that worked may have been committed in its last moment, so its outcome is unknown.
+ */
+export class ThreadWriter implements Writer {
+  readonly #data: WriterThreadData;
+  readonly #pending = new PendingWrites((requests) => this.#post(requests));
+  #worker: Worker | undefined;
+  #closed = false;
+
+  constructor(data: WriterThreadData) {
+    this.#data = data;
+    this.#worker = this.#start();
+  }
+
+  async submit<N extends OperationName>(name: N, ...args: Args<N>): Promise<Output<N>> {
+    if (this.#closed) throw new StoreError('closed', 'The store was closed.');
+    return this.#pending.add(name, args);
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#pending.flush();
+    const worker = this.#worker;
+    if (worker === undefined) return;
+    const exited = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
+    worker.ref();
+    this.#post('close');
+    await exited;
+  }
+
+  #post(message: WriterThreadMessage): void {
+    this.#worker ??= this.#start();
+    // Only waiting for an answer keeps the process alive.
+    this.#worker.ref();
+    this.#worker.postMessage(message);
+  }
+
+  #start(): Worker {
+    const worker = new Worker(THREAD_FILE, { workerData: this.#data, name: 'shortlink-writer' });
+    worker.unref();
+    let cause: unknown;
+    let ready = false;
+    worker.on('message', (answer: WriterThreadAnswer) => {
+      if (answer === 'ready') ready = true;
+      else this.#pending.settle(answer);
+      if (this.#pending.size === 0 && !this.#closed) worker.unref();
+    });
+    worker.on('error', (error) => {
+      cause = error;
+    });
+    worker.on('exit', () => {
+      if (this.#worker === worker) this.#worker = undefined;
+      this.#pending.fail(
+        new StoreError(
+          ready ? 'outcome_unknown' : 'unavailable',
+          `The writer thread ended${cause instanceof Error ? `: ${cause.message}` : '.'}`,
+          { cause },
+        ),
+      );
+    });
+    return worker;
+  }
+}
+
+/** How often a database that failed is tried, in milliseconds. */
+const PROBE_MS = 1_000;
+
+/** Failures that other writes would have too. */
+const OF_THE_DATABASE: ReadonlySet<StoreErrorReason> = new Set<StoreErrorReason>([
+  'busy',
+  'full',
+  'read_only',
+  'corrupt',
+  'unavailable',
+  'outcome_unknown',
+]);
+
+/**
+ * A writer that knows whether the database takes writes. After a failure it writes a page of its own every second until one is taken, so
+ * that a service without requests learns too that there is space again.
+ */
+export class WatchedWriter implements Writer {
+  readonly #writer: Writer;
+  #isHealthy = true;
+  #probe: NodeJS.Timeout | undefined;
+
+  constructor(writer: Writer) {
+    this.#writer = writer;
+  }
+
+  /** Whether the last write was taken. */
+  get isHealthy(): boolean {
+    return this.#isHealthy;
+  }
+
+  async submit<N extends OperationName>(name: N, ...args: Args<N>): Promise<Output<N>> {
+    try {
+      const output = await this.#writer.submit(name, ...args);
+      this.#isHealthy = true;
+      return output;
+    } catch (error) {
+      if (error instanceof StoreError && OF_THE_DATABASE.has(error.reason)) this.#fail();
+      throw error;
+    }
+  }
+
+  close(): Promise<void> {
+    clearTimeout(this.#probe);
+    return this.#writer.close();
+  }
+
+  #fail(): void {
+    this.#isHealthy = false;
+    clearTimeout(this.#probe);
+    // A failure of the probe brings the next one.
+    this.#probe = setTimeout(() => this.submit('probe').catch(() => undefined), PROBE_MS);
+    this.#probe.unref();
+  }
+}
