@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { readResults } from '../wire/batch.ts';
 import { alignResults, outcomeOfResult } from './results.ts';
 
 const link = (target_url: string) => ({ target_url });
@@ -169,5 +170,29 @@ describe('outcomeOfResult', () => {
     [{}, 'unknown'],
   ])('of %j is %s', (fields, outcome) => {
     expect(outcomeOfResult(odd(fields)).outcome).toBe(outcome);
+  });
+
+  it('gives no link the result of another one that differs from it, where results are missing', () => {
+    const links = [
+      { target_url: 'https://a.io/', domain_id: 'd1' },
+      { target_url: 'https://a.io/', domain_id: 'd2' },
+    ];
+    const codes = (sent: typeof links, results: ReturnType<typeof result>[]) =>
+      alignResults(sent, results).map(({ code }) => code);
+    expect(codes(links, [result('https://a.io/', '2')])).toEqual([undefined, undefined]);
+    const inPage = ['https://a.io/#/1', 'https://a.io/#/2'].map((target_url) => ({
+      target_url,
+      domain_id: 'd1',
+    }));
+    expect(codes(inPage, [result('https://a.io/', '2')])).toEqual([undefined, undefined]);
+  });
+
+  it('reports a link that has its code as created, whatever error stands beside it', () => {
+    for (const error of [0, {}, [], '', 'title was cut']) {
+      const [item] = readResults([
+        { target_url: 'https://a.io/', code: 'c', short_url: 'https://s/c', error },
+      ]);
+      expect(outcomeOfResult(item)).toMatchObject({ outcome: 'created', code: 'c' });
+    }
   });
 });

@@ -119,19 +119,26 @@ class Matcher {
     for (const position of this.#unused) this.#pair(position, position);
   }
 
-  /** URLs that more links than results have, where results are missing: nobody can tell which of these links have none. */
+  /**
+   * URLs of links that differ and of which some have no result: nobody can tell which. Links to the same target on the same
+   * domain don't differ: each may have the result of the other.
+   */
   #ambiguous(keyOf: (url: string) => string): ReadonlySet<string> {
     if (this.#links.length === this.#results.length) return new Set();
     const missing = new Map<string, number>();
-    const add = (url: string, count: number) =>
-      missing.set(keyOf(url), (missing.get(keyOf(url)) ?? 0) + count);
-    for (const { target_url } of this.#links) add(target_url, 1);
-    for (const { target_url } of this.#results) if (target_url) add(target_url, -1);
-    const isOneOfSeveral = (url: string) =>
-      this.#links.filter((link) => keyOf(link.target_url) === url).length > 1;
-    return new Set(
-      [...missing].filter(([url, count]) => count > 0 && isOneOfSeveral(url)).map(([url]) => url),
-    );
+    const kinds = new Map<string, Set<string>>();
+    for (const { target_url, domain_id = '' } of this.#links) {
+      const key = keyOf(target_url);
+      missing.set(key, (missing.get(key) ?? 0) + 1);
+      kinds.set(key, (kinds.get(key) ?? new Set()).add(`${domain_id} ${target_url}`));
+    }
+    for (const { target_url } of this.#results) {
+      const key = keyOf(target_url ?? '');
+      missing.set(key, (missing.get(key) ?? 0) - 1);
+    }
+    const isAmbiguous = (key: string) =>
+      (missing.get(key) ?? 0) > 0 && (kinds.get(key)?.size ?? 0) > 1;
+    return new Set([...kinds.keys()].filter(isAmbiguous));
   }
 
   #pair(index: number, position: number): void {
