@@ -9,6 +9,9 @@ const unit = (name: string, typecheck = false) => ({
     name,
     root: `packages/${name}`,
     include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
+    // Most take milliseconds. Those of many rows or processes take seconds, and more on a machine that does much else.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
     ...(typecheck && {
       typecheck: { enabled: true, include: ['src/**/*.test-d.ts'], tsconfig: 'tsconfig.json' },
     }),
