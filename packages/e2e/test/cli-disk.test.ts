@@ -91,7 +91,8 @@ test.each([
   ['is replaced', () => writeFile(world.path('urls.csv'), 'url\nhttps://example.com/other\n')],
 ])('an input that %s while it is sent ends the import', async (_, change) => {
   const importing = world.cli(key, [...ARGS, '--concurrency', '1', '--rpm', '60']);
-  while ((await linksUsed()) === 0) await sleep(20);
+  // The usage of an account can be read 60 times a minute.
+  while ((await linksUsed()) === 0) await sleep(600);
   await change();
   const run = await importing;
   expect(run.stderr).toMatch(

@@ -7,7 +7,7 @@ import { runFuzz } from '../src/fuzz/run-fuzz.ts';
 const REQUESTS = 1_500;
 
 /** Each request takes some transactions there. */
-const POSTGRES_REQUESTS = 500;
+const POSTGRES_REQUESTS = 1_200;
 
 test('on PostgreSQL too, every answer is one that is described', async () => {
   const postgres = await startPostgres(['fsync=off']);
