@@ -1,12 +1,11 @@
 import { Command, CommanderError } from 'commander';
-import { declareAuth } from './commands/auth/auth.ts';
+import { declareAuth } from './commands/auth.ts';
 import { declareCompletion } from './commands/completion/completion.ts';
-import { declareConfig } from './commands/config/config.ts';
+import { declareConfig } from './commands/config.ts';
 import { declareCreate } from './commands/create.ts';
+import { type Perform, parseCount, parseDuration } from './commands/declare.ts';
 import { declareImport } from './commands/import/import.ts';
-import { declareJob } from './commands/job/job.ts';
-import { parseCount, parseDuration } from './commands/option-values.ts';
-import type { Perform } from './commands/perform.ts';
+import { declareJob } from './commands/job.ts';
 import { declareUsage } from './commands/usage.ts';
 import type { Io } from './io.ts';
 import { wantsColor } from './output/style.ts';

@@ -1,5 +1,5 @@
+import { EXIT_CODES, type ExitCode } from './cli-error.ts';
 import { Context, type GlobalOptions } from './context.ts';
-import { EXIT_CODES, type ExitCode } from './exit-codes.ts';
 import type { Io } from './io.ts';
 import { buildProgram, describeUsageError, isHelpOrVersion } from './program.ts';
 

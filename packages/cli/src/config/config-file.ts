@@ -1,7 +1,7 @@
-import { chmod, mkdir, open } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { chmod, mkdir, open, rename, rm } from 'node:fs/promises';
+import { dirname, isAbsolute, join } from 'node:path';
 import { usageError } from '../cli-error.ts';
-import { writeFileAtomic } from '../output/write-file-atomic.ts';
+import type { Io } from '../io.ts';
 import type { Config } from './config-schema.ts';
 
 /** Nobody but the owner may read or write it: it holds API keys. */
@@ -9,7 +9,7 @@ const FILE_MODE = 0o600;
 const DIRECTORY_MODE = 0o700;
 const OTHERS = 0o077;
 
-export interface LoadedConfig {
+interface LoadedConfig {
   config: Config;
   /** Something to tell the user, such as permissions that were too wide. */
   warning?: string | undefined;
@@ -76,5 +76,43 @@ async function narrow(path: string, mode: number): Promise<string> {
     return `${path} was open to other users (mode ${found}); it is 0600 now.`;
   } catch {
     return `${path} is open to other users (mode ${found}) and holds API keys. Run: chmod 600 '${path}'`;
+  }
+}
+
+/**
+ * Where the settings are kept: `$XDG_CONFIG_HOME/shortlink/config.json`, by default below `~/.config`; below `%APPDATA%`
+ * on Windows. A relative XDG_CONFIG_HOME is ignored, as the XDG Base Directory Specification asks.
+ */
+export function configPath(io: Pick<Io, 'env' | 'home' | 'platform'>): string {
+  const xdg = io.env['XDG_CONFIG_HOME'];
+  if (xdg !== undefined && isAbsolute(xdg)) {
+    return join(xdg, 'shortlink', 'config.json');
+  }
+  const appData = io.env['APPDATA'];
+  if (io.platform === 'win32' && appData !== undefined && isAbsolute(appData)) {
+    return join(appData, 'shortlink', 'config.json');
+  }
+  return join(io.home, '.config', 'shortlink', 'config.json');
+}
+
+/**
+ * Writes a file whole or not at all: to a new file beside it, synced, then renamed over it. A reader sees the old
+ * content or the new, and a crash leaves the old. `mode` is set when the file is made, so that a secret is at no
+ * moment readable by others.
+ */
+async function writeFileAtomic(path: string, text: string, mode = 0o666): Promise<void> {
+  const temporary = `${path}.${crypto.randomUUID()}.tmp`;
+  try {
+    const file = await open(temporary, 'wx', mode);
+    try {
+      await file.writeFile(text);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(temporary, path);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
   }
 }

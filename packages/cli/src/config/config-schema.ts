@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { API_KEY_PATTERN, isBaseUrl, PROFILE_PATTERN } from './rules.ts';
+import { API_KEY_PATTERN, isBaseUrl, PROFILE_PATTERN } from './settings.ts';
 
 const profileSchema = z.strictObject({
   api_key: z.string().regex(API_KEY_PATTERN, 'must be printable ASCII without spaces').optional(),
@@ -13,9 +13,9 @@ const configSchema = z.strictObject({
 });
 
 /** What is wrong with a config file's content, in one line; undefined when nothing is. */
-export type ParsedConfig = { ok: true; config: Config } | { ok: false; problem: string };
+type ParsedConfig = { ok: true; config: Config } | { ok: false; problem: string };
 
-export interface Profile {
+interface Profile {
   api_key?: string | undefined;
   base_url?: string | undefined;
 }

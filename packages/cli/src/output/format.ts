@@ -51,3 +51,37 @@ export function formatClock(ms: number): string {
     ? `${hours}:${String(minutes).padStart(2, '0')}:${seconds}`
     : `${minutes}:${seconds}`;
 }
+
+const FULL = '█';
+const EMPTY = '░';
+
+/** A bar of `width` characters, `fraction` (0 to 1) of it filled. Anything used at all shows, and only all is full. */
+export function bar(fraction: number, width: number): string {
+  const bounded = Math.min(1, Math.max(0, fraction));
+  let filled = Math.floor(bounded * width);
+  if (bounded > 0 && filled === 0) {
+    filled = 1;
+  }
+  return FULL.repeat(filled) + EMPTY.repeat(width - filled);
+}
+
+/** Breaks lines at spaces so that a terminal of `width` columns need not break them inside words. */
+export function wrapWords(text: string, width: number | undefined): string {
+  if (width === undefined || width < 1) return text;
+  return text
+    .split('\n')
+    .map((line) => wrapLine(line, width))
+    .join('\n');
+}
+
+function wrapLine(line: string, width: number): string {
+  const [first = '', ...words] = line.split(' ');
+  const lines: string[] = [];
+  let current = first;
+  for (const word of words) {
+    const longer = `${current} ${word}`;
+    if (longer.length > width) lines.push(current);
+    current = longer.length > width ? word : longer;
+  }
+  return [...lines, current].join('\n');
+}

@@ -1,7 +1,6 @@
 import type { QuotaWindow } from '@shortlink/sdk';
 import type { ImportEvent } from '../import/types.ts';
-import { bar } from './bar.ts';
-import { formatClock, formatCount, formatRate, plural } from './format.ts';
+import { bar, formatClock, formatCount, formatRate, plural } from './format.ts';
 
 const BAR_WIDTH = 20;
 

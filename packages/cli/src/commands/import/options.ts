@@ -15,7 +15,7 @@ import {
   parseCountOr,
   parseDuration,
   REDIRECT_TYPE_CHOICES,
-} from '../option-values.ts';
+} from '../declare.ts';
 
 /** Largest batch the endpoint takes, whatever the plan. */
 const MAX_BATCH_LINKS = 10_000;

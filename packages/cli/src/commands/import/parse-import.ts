@@ -1,11 +1,11 @@
 import { basename, dirname, join, resolve } from 'node:path';
 import { usageError } from '../../cli-error.ts';
 import type { ImportSettings, OutputFormat } from '../../import/types.ts';
-import { parseRedirectType } from '../option-values.ts';
+import { parseRedirectType } from '../declare.ts';
 import type { ImportOptions } from './options.ts';
 
 /** What one file is imported with, before the account is known. */
-export type FileSettings = Omit<ImportSettings, 'baseUrl'>;
+type FileSettings = Omit<ImportSettings, 'baseUrl'>;
 
 /** What `shortlink import` was told. */
 export interface ImportInput {
