@@ -132,7 +132,7 @@ async function createLinks({ urls, fields }: CreateInput, context: Context): Pro
   const [shortlink, { MAX_TARGET_URL_LENGTH }, { targetProblem }] = await Promise.all([
     context.client(account),
     import('@shortlink/sdk'),
-    import('../import/map/target-url.ts'),
+    import('../import/map/cells.ts'),
   ]);
   const counts = { created: 0, rejected: 0, failed: 0, unknown: 0 };
   const print = (outcome: Outcome) => {

@@ -5,23 +5,18 @@ import { pipeline } from 'node:stream/promises';
 import { checkInput } from './check/check-input.ts';
 import { compareRows, openExistingLinks } from './check/compare-rows.ts';
 import { forecast, retrieveUsage } from './check/forecast.ts';
-import { inputGuard } from './check/input-guard.ts';
-import type { ImportDeps } from './deps.ts';
-import { Journal } from './journal/journal.ts';
+import type { Journal } from './journal/journal.ts';
+import { openJournal, peekJournal } from './journal/open-journal.ts';
 import { createRowRules } from './map/row-rules.ts';
 import { detectLayout } from './read/layout.ts';
-import { type Input, openInput } from './read/open-input.ts';
+import { type Input, inputGuard, openInput } from './read/open-input.ts';
 import { fingerprint } from './report/keep-changed.ts';
 import { openOutput, type Written } from './report/output-file.ts';
 import { RejectsFile } from './report/rejects.ts';
-import { reportRows } from './report/report-rows.ts';
-import { createResultsFormat, refuseInPlace } from './report/results-format.ts';
-import { stoppedByRejects, stoppedByUser, whyStopped } from './report/stop.ts';
-import { emptySummary } from './report/summary.ts';
+import { createResultsFormat, refuseInPlace, reportRows } from './report/report-rows.ts';
+import { emptySummary, stoppedByRejects, stoppedByUser, whyStopped } from './report/summary.ts';
 import { sendNewRows } from './send/send-new-rows.ts';
-import type { ImportSettings, ImportSummary } from './types.ts';
-
-export type { ImportDeps } from './deps.ts';
+import type { ImportDeps, ImportSettings, ImportSummary } from './types.ts';
 
 /**
  * Imports one file: creates the links that its rows ask for and that don't exist yet.
@@ -41,7 +36,7 @@ export async function runImport(
   let journal: Journal | undefined;
   try {
     // The lock: from here on no other run imports under this journal.
-    const open = settings.dryRun ? Journal.peek : Journal.open;
+    const open = settings.dryRun ? peekJournal : openJournal;
     journal = open(await journalPath(settings, input), settings.baseUrl, settings.restart);
     const summary = await importInput(input, journal, settings, deps);
     return {

@@ -1,4 +1,5 @@
-import type { BatchLinkInput } from '@shortlink/sdk';
+import type { BatchLinkInput, Shortlink } from '@shortlink/sdk';
+import type { TextWritable } from './report/output-file.ts';
 
 /** Fields of a link that a column can fill. */
 export const LINK_FIELDS = ['target_url', 'title', 'tags', 'domain_id', 'redirect_type'] as const;
@@ -211,4 +212,28 @@ export interface ImportSummary {
   output: string | undefined;
   rejectsFile: string | undefined;
   journal: string | undefined;
+}
+
+/** What an import needs of the world around it. */
+export interface ImportDeps {
+  client: {
+    links: Pick<Shortlink['links'], 'createMany'>;
+    jobs: Pick<Shortlink['jobs'], 'wait'>;
+    usage: Pick<Shortlink['usage'], 'retrieve'>;
+  };
+  /** Read when the input is `-`. */
+  stdin: AsyncIterable<Uint8Array | string>;
+  /** Written when the output is `-`. */
+  stdout: TextWritable;
+  onEvent: (event: ImportEvent) => void;
+  /** Ends the import at once: requests in flight are aborted, and become `unknown`. */
+  signal: AbortSignal;
+  /** Ends it softly: no new batch is sent, those in flight are finished. */
+  stopSignal: AbortSignal;
+  /** Requests made so far, retries and polls included. */
+  requestCount: () => number;
+  /** A clock for durations, in milliseconds. */
+  now: () => number;
+  /** The time, as `Date.now()` counts. @default Date.now */
+  wallClock?: (() => number) | undefined;
 }

@@ -1,7 +1,7 @@
 import { existsSync, statSync, writeFileSync } from 'node:fs';
 import type { Usage } from '@shortlink/sdk';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { Journal } from '../../src/import/journal/journal.ts';
+import { openJournal } from '../../src/import/journal/open-journal.ts';
 import { USAGE } from '../stub-service.ts';
 import { ImportHarness } from './import-harness.ts';
 
@@ -277,7 +277,7 @@ describe('the forecast', () => {
 describe('the lock', () => {
   test('a second run beside a first is refused', async () => {
     world.writeRows(3);
-    const held = Journal.open(world.path(JOURNAL), 'https://api.example', false);
+    const held = openJournal(world.path(JOURNAL), 'https://api.example', false);
     await expect(world.import()).rejects.toMatchObject({
       exitCode: 2,
       message: expect.stringContaining('in use by another run'),

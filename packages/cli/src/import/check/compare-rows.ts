@@ -1,4 +1,3 @@
-import type { ImportDeps } from '../deps.ts';
 import { inputError } from '../errors.ts';
 import type { Journal } from '../journal/journal.ts';
 import { linkIdentity } from '../journal/link-text.ts';
@@ -7,7 +6,7 @@ import { createRowRules } from '../map/row-rules.ts';
 import { detectLayout } from '../read/layout.ts';
 import { openInput } from '../read/open-input.ts';
 import { readRows } from '../read/read-rows.ts';
-import type { Existing, ImportSettings } from '../types.ts';
+import type { Existing, ImportDeps, ImportSettings } from '../types.ts';
 import type { Checked, Source } from './check-input.ts';
 import { type Comparison, ExistingLinks } from './existing-links.ts';
 

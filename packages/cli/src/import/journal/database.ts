@@ -1,4 +1,4 @@
-import { closeSync, openSync, readSync, statSync } from 'node:fs';
+import { closeSync, openSync, readSync, rmSync, statSync } from 'node:fs';
 import process from 'node:process';
 import type { DatabaseSync } from 'node:sqlite';
 import { inputError, systemReason, writeError } from '../errors.ts';
@@ -91,6 +91,20 @@ export function inTransaction<T>(db: DatabaseSync, path: string, work: () => T):
     rollBack(db);
     throw readableError(path, error);
   }
+}
+
+/** Whether a journal remembers nothing, of any service. */
+export function isEmpty(db: DatabaseSync): boolean {
+  return db.prepare('SELECT 1 FROM link UNION ALL SELECT 1 FROM batch').get() === undefined;
+}
+
+/** Ends the write-ahead log, so that the journal is one file. The lock stays. */
+export const ONE_FILE = 'PRAGMA journal_mode = DELETE';
+
+/** Removes the file while it is locked: a run that has opened it in the meantime notices (see {@link openLocked}). */
+export function removeJournal(path: string, db: DatabaseSync): void {
+  db.exec(ONE_FILE);
+  rmSync(path, { force: true });
 }
 
 /** Some errors, such as a full disk, have ended the transaction already. */

@@ -10,9 +10,7 @@ import { shown } from '../errors.ts';
 import type { Layout } from '../read/layout.ts';
 import { dropFormulaGuard } from '../report/csv-cell.ts';
 import type { ImportSettings, Row } from '../types.ts';
-import { splitTags } from './tags.ts';
-import { targetProblem } from './target-url.ts';
-import { characterCount, isLongerThan, trimmed } from './text.ts';
+import { characterCount, isLongerThan, splitTags, targetProblem, trimmed } from './cells.ts';
 
 /** What the input's rows mean, and which of them can be sent. */
 export interface RowRules {

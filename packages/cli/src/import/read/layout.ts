@@ -1,12 +1,11 @@
 import { inputError } from '../errors.ts';
+import { trimmed } from '../map/cells.ts';
 import { mapColumns } from '../map/map-columns.ts';
 import { findResultColumns, type ResultColumns } from '../map/result-columns.ts';
-import { trimmed } from '../map/text.ts';
 import type { ImportSettings, Plan, Row } from '../types.ts';
 import { isOneUrl, looksLikeUrl, sampleRows } from './detect-format.ts';
 import { type Dialect, type Head, type HeadSettings, readHead, type Source } from './head.ts';
-import { JsonlReader, URL_LIST_COLUMN } from './read-lines.ts';
-import { createReader } from './read-rows.ts';
+import { createReader, JsonlReader, URL_LIST_COLUMN } from './read-rows.ts';
 
 /** How to read the input: the plan, and what only the reader and the writer of results need. */
 export interface Layout {

@@ -1,7 +1,7 @@
 import type { Layout } from '../read/layout.ts';
 import type { Row } from '../types.ts';
 import type { OutputFile, Written } from './output-file.ts';
-import { cellWriter } from './results-format.ts';
+import { cellWriter } from './report-rows.ts';
 
 /**
  * The rejects file: the input's own columns, `line` and `reason`, to be corrected and imported again. It is created

@@ -8,13 +8,17 @@ import {
   type RecordedResult,
   type ShortlinkError,
 } from '@shortlink/sdk';
-import type { ImportDeps } from '../deps.ts';
 import type { Journal } from '../journal/journal.ts';
-import { type PackedResults, packResults, unpackResult } from '../journal/packed-results.ts';
-import { alignResults } from './align-results.ts';
+import {
+  alignResults,
+  type PackedResults,
+  packResults,
+  unpackResult,
+} from '../journal/packed-results.ts';
+import type { ImportDeps } from '../types.ts';
 import type { LinkSource } from './link-source.ts';
 
-export interface BatchRecorderOptions {
+interface BatchRecorderOptions {
   journal: Journal;
   source: LinkSource;
   deps: Pick<ImportDeps, 'onEvent'>;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { csvCells } from '../report/csv-cell.ts';
-import { PlainRow } from './row.ts';
+import { PlainRow } from './lines.ts';
 
 const text = fc.string({
   unit: fc.constantFrom('a', ',', ';', '|', '=', '-', '7', ' ', '\t', '＝', 'é'),
