@@ -80,11 +80,7 @@ type Counts = Pick<ImportSummary, 'rejected' | 'failed' | 'unknown' | 'stopped'>
 
 /** Exit code of one imported file. */
 export function exitCodeOfImport(summary: Counts): ExitCode {
-  if (summary.stopped !== undefined) {
-    return STOP_EXIT_CODES[summary.stopped.reason];
-  }
-  if (summary.unknown > 0) {
-    return EXIT_CODES.unknownFate;
-  }
+  if (summary.stopped !== undefined) return STOP_EXIT_CODES[summary.stopped.reason];
+  if (summary.unknown > 0) return EXIT_CODES.unknownFate;
   return summary.rejected + summary.failed > 0 ? EXIT_CODES.rowsFailed : EXIT_CODES.ok;
 }

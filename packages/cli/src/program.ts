@@ -70,9 +70,7 @@ Examples:
 
 /** A wrong command line, as one sentence; undefined for other errors, and for help that was asked for. */
 export function describeUsageError(error: unknown): string | undefined {
-  if (!(error instanceof CommanderError)) {
-    return undefined;
-  }
+  if (!(error instanceof CommanderError)) return undefined;
   return (
     error.message
       .replace(/^error: /, '')

@@ -180,22 +180,14 @@ async function checkKey(
       await request;
       return 'valid';
     } catch (error) {
-      if (AuthenticationError.isInstance(error)) {
-        return 'refused';
-      }
-      if (PermissionError.isInstance(error)) {
-        return 'valid';
-      }
-      if (NotFoundError.isInstance(error)) {
-        return 'no such thing';
-      }
+      if (AuthenticationError.isInstance(error)) return 'refused';
+      if (PermissionError.isInstance(error)) return 'valid';
+      if (NotFoundError.isInstance(error)) return 'no such thing';
       throw error;
     }
   };
   const byUsage = await ask(shortlink.usage.retrieve({ signal }));
-  if (byUsage !== 'no such thing') {
-    return byUsage;
-  }
+  if (byUsage !== 'no such thing') return byUsage;
   const byJob = await ask(shortlink.jobs.retrieve(crypto.randomUUID(), { signal }));
   return byJob === 'no such thing' ? 'valid' : byJob;
 }

@@ -2,7 +2,7 @@ import type { BatchResultItem, Job } from '@shortlink/sdk';
 import { type Command, InvalidArgumentError } from 'commander';
 import { EXIT_CODES, type ExitCode } from '../cli-error.ts';
 import type { Context } from '../context.ts';
-import { csvCells } from '../import/report/csv-cell.ts';
+import { csvCell } from '../import/report/csv-cell.ts';
 import { openOutput } from '../import/report/output-file.ts';
 import { bar, formatCount, plural } from '../output/format.ts';
 import { sanitize } from '../output/sanitize.ts';
@@ -27,11 +27,6 @@ interface JobOutput {
   format: 'csv' | 'json';
 }
 
-interface JobInput {
-  id: string;
-  output: JobOutput | undefined;
-}
-
 /** The argument and options that both job commands take. */
 function declareJobArguments(command: Command): Command {
   return command
@@ -43,18 +38,10 @@ function declareJobArguments(command: Command): Command {
     );
 }
 
-function parseJob(id: string, options: JobOptions): JobInput {
-  return { id, output: options.output };
-}
-
 function parseOutput(path: string): JobOutput {
   const lower = path.toLowerCase();
-  if (path === '-' || lower.endsWith('.csv')) {
-    return { path, format: 'csv' };
-  }
-  if (lower.endsWith('.json')) {
-    return { path, format: 'json' };
-  }
+  if (path === '-' || lower.endsWith('.csv')) return { path, format: 'csv' };
+  if (lower.endsWith('.json')) return { path, format: 'json' };
   throw new InvalidArgumentError('The file must end in .csv or .json.');
 }
 
@@ -70,26 +57,20 @@ Examples:
   $ shortlink job get 0193f5c2-7a10-7c41-9d2e-3f1b5a7c9e10 -o results.csv`,
     )
     .action((id: string, options: JobOptions, command: Command) =>
-      perform(command, (context) => getJob(parseJob(id, options), context)),
+      perform(command, (context) => getJob(id, options, context)),
     );
 }
 
-async function getJob(input: JobInput, context: Context): Promise<ExitCode> {
+async function getJob(id: string, { output }: JobOptions, context: Context): Promise<ExitCode> {
   const shortlink = await context.client(await context.account());
-  const job = await context.interruptible((signal) =>
-    shortlink.jobs.retrieve(input.id, { signal }),
-  );
-  await showJob(job, input.output, context);
+  const job = await context.interruptible((signal) => shortlink.jobs.retrieve(id, { signal }));
+  await showJob(job, output, context);
   return EXIT_CODES.ok;
 }
 
 interface WaitOptions extends JobOptions {
+  /** In milliseconds; undefined is the client's own limit, one hour. */
   maxWait?: number | undefined;
-}
-
-interface WaitInput extends JobInput {
-  /** Undefined is the client's own limit, one hour. */
-  timeoutMs: number | undefined;
 }
 
 function declareJobWait(job: Command, perform: Perform): void {
@@ -105,18 +86,20 @@ Examples:
   $ shortlink job wait 0193f5c2-7a10-7c41-9d2e-3f1b5a7c9e10 -o results.csv --max-wait 10m`,
     )
     .action((id: string, options: WaitOptions, command: Command) =>
-      perform(command, (context) =>
-        waitForJob({ ...parseJob(id, options), timeoutMs: options.maxWait }, context),
-      ),
+      perform(command, (context) => waitForJob(id, options, context)),
     );
 }
 
 const BAR_WIDTH = 20;
 
-async function waitForJob(input: WaitInput, context: Context): Promise<ExitCode> {
+async function waitForJob(
+  id: string,
+  { output, maxWait }: WaitOptions,
+  context: Context,
+): Promise<ExitCode> {
   const shortlink = await context.client(await context.account());
   const status = await openStatusLine(context.io, context.printer);
-  let latest = `Waiting for job ${input.id}`;
+  let latest = `Waiting for job ${id}`;
   const onProgress = ({ processed, total }: Job) => {
     const fraction = total === 0 ? 1 : processed / total;
     latest = `${bar(fraction, BAR_WIDTH)} ${formatCount(processed)} of ${plural(total, 'link')} done`;
@@ -124,10 +107,10 @@ async function waitForJob(input: WaitInput, context: Context): Promise<ExitCode>
   status.start(() => latest);
   try {
     const job = await context.interruptible((signal) =>
-      shortlink.jobs.wait(input.id, { onProgress, signal, timeoutMs: input.timeoutMs }),
+      shortlink.jobs.wait(id, { onProgress, signal, timeoutMs: maxWait }),
     );
     status.stop();
-    await showJob(job, input.output, context);
+    await showJob(job, output, context);
     return job.results.some((item) => (item.error ?? '') !== '')
       ? EXIT_CODES.rowsFailed
       : EXIT_CODES.ok;
@@ -136,7 +119,7 @@ async function waitForJob(input: WaitInput, context: Context): Promise<ExitCode>
     const { JobFailedError } = await import('@shortlink/sdk');
     // What a failed job did is worth as much as what a complete one did.
     if (JobFailedError.isInstance(error)) {
-      await showJob(error.job, input.output, context);
+      await showJob(error.job, output, context);
     }
     throw error;
   }
@@ -182,9 +165,7 @@ async function print(job: Job, withResults: boolean, context: Context): Promise<
   const style = printer.outStyle;
   const done = `${formatCount(job.processed)} of ${plural(job.total, 'link')} done`;
   printer.data(`${style.bold(sanitize(job.id))}  ${sanitize(job.status)}, ${done}`);
-  if (!withResults || job.results.length === 0) {
-    return;
-  }
+  if (!withResults || job.results.length === 0) return;
   printer.data(
     await renderTable({
       head: ['target URL', 'short URL', 'error'],
@@ -204,9 +185,9 @@ const COLUMNS = ['target_url', 'code', 'short_url', 'error'] as const;
 
 /** Results of a job as the content of a file. */
 function renderJobResults(results: readonly BatchResultItem[], format: 'csv' | 'json'): string {
-  if (format === 'json') {
-    return `${JSON.stringify(results, null, 2)}\n`;
-  }
+  if (format === 'json') return `${JSON.stringify(results, null, 2)}\n`;
   const rows = results.map((item) => COLUMNS.map((column) => item[column] ?? ''));
-  return [COLUMNS, ...rows].map((cells) => `${csvCells(cells, COLUMNS.length)}\n`).join('');
+  return [COLUMNS, ...rows]
+    .map((cells) => `${cells.map((cell) => csvCell(cell)).join(',')}\n`)
+    .join('');
 }

@@ -89,8 +89,6 @@ function line(name: string, of: ResourceUsage & { note?: string }, style: Style)
 }
 
 function paintOf(fraction: number, style: Style): Paint {
-  if (fraction >= 1) {
-    return style.red;
-  }
+  if (fraction >= 1) return style.red;
   return fraction >= NEAR ? style.yellow : style.green;
 }

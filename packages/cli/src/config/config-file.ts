@@ -18,9 +18,7 @@ interface LoadedConfig {
 /** Reads the config file; without one, nothing is set. */
 export async function readConfig(path: string, platform: NodeJS.Platform): Promise<LoadedConfig> {
   const content = await readIfThere(path);
-  if (content === undefined) {
-    return { config: { profiles: {} } };
-  }
+  if (content === undefined) return { config: { profiles: {} } };
   const config = await checkConfig(path, content.text);
   const tooWide = platform !== 'win32' && (content.mode & OTHERS) !== 0;
   return { config, warning: tooWide ? await narrow(path, content.mode) : undefined };
@@ -29,7 +27,7 @@ export async function readConfig(path: string, platform: NodeJS.Platform): Promi
 /** Replaces the config file, made with mode 0600 in a directory of mode 0700. */
 export async function writeConfig(path: string, config: Config): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: DIRECTORY_MODE });
-  await writeFileAtomic(path, `${JSON.stringify(config, null, 2)}\n`, FILE_MODE);
+  await writeFileAtomic(path, `${JSON.stringify(config, null, 2)}\n`);
 }
 
 async function readIfThere(path: string): Promise<{ text: string; mode: number } | undefined> {
@@ -42,9 +40,7 @@ async function readIfThere(path: string): Promise<{ text: string; mode: number }
       await file.close();
     }
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') {
-      return undefined;
-    }
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
     const reason = error instanceof Error ? error.message : String(error);
     throw usageError(`Can't read the config file ${path}: ${reason}`);
   }
@@ -85,9 +81,7 @@ async function narrow(path: string, mode: number): Promise<string> {
  */
 export function configPath(io: Pick<Io, 'env' | 'home' | 'platform'>): string {
   const xdg = io.env['XDG_CONFIG_HOME'];
-  if (xdg !== undefined && isAbsolute(xdg)) {
-    return join(xdg, 'shortlink', 'config.json');
-  }
+  if (xdg !== undefined && isAbsolute(xdg)) return join(xdg, 'shortlink', 'config.json');
   const appData = io.env['APPDATA'];
   if (io.platform === 'win32' && appData !== undefined && isAbsolute(appData)) {
     return join(appData, 'shortlink', 'config.json');
@@ -97,13 +91,13 @@ export function configPath(io: Pick<Io, 'env' | 'home' | 'platform'>): string {
 
 /**
  * Writes a file whole or not at all: to a new file beside it, synced, then renamed over it. A reader sees the old
- * content or the new, and a crash leaves the old. `mode` is set when the file is made, so that a secret is at no
+ * content or the new, and a crash leaves the old. The mode is set when the file is made, so that a secret is at no
  * moment readable by others.
  */
-async function writeFileAtomic(path: string, text: string, mode = 0o666): Promise<void> {
+async function writeFileAtomic(path: string, text: string): Promise<void> {
   const temporary = `${path}.${crypto.randomUUID()}.tmp`;
   try {
-    const file = await open(temporary, 'wx', mode);
+    const file = await open(temporary, 'wx', FILE_MODE);
     try {
       await file.writeFile(text);
       await file.sync();

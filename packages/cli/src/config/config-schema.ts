@@ -28,9 +28,7 @@ export interface Config {
 
 export function parseConfig(value: unknown): ParsedConfig {
   const result = configSchema.safeParse(value);
-  if (result.success) {
-    return { ok: true, config: result.data };
-  }
+  if (result.success) return { ok: true, config: result.data };
   // zod's messages name the expectation, not the value: an API key in the wrong place is not repeated.
   const problem = result.error.issues
     .map((issue) => `${issue.path.length > 0 ? `${issue.path.join('.')}: ` : ''}${issue.message}`)

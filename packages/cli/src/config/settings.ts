@@ -79,9 +79,7 @@ function first(
   environment: string | undefined,
   file: string | undefined,
 ): Setting | undefined {
-  if (flag !== undefined) {
-    return { value: flag, source: 'flag' };
-  }
+  if (flag !== undefined) return { value: flag, source: 'flag' };
   if (environment !== undefined && environment !== '') {
     return { value: environment, source: 'environment' };
   }
@@ -114,9 +112,7 @@ export const API_KEY_PATTERN = /^[\x21-\x7e]+$/;
 const DEFAULT_PROFILE = 'default';
 
 export function isBaseUrl(value: string): boolean {
-  if (!URL.canParse(value)) {
-    return false;
-  }
+  if (!URL.canParse(value)) return false;
   const url = new URL(value);
   return (
     (url.protocol === 'http:' || url.protocol === 'https:') &&

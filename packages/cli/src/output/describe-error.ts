@@ -10,9 +10,7 @@ export async function describeError(error: unknown): Promise<ErrorReport> {
     return { code, message, hint, exitCode };
   }
   const service = describeServiceError(error, await import('@shortlink/sdk'));
-  if (service !== undefined) {
-    return service;
-  }
+  if (service !== undefined) return service;
   if (isSystemError(error)) {
     return {
       code: 'system',
@@ -48,9 +46,7 @@ type Words = Pick<ErrorReport, 'code' | 'message' | 'hint' | 'exitCode'>;
  */
 function describeServiceError(error: unknown, sdk: Sdk): ErrorReport | undefined {
   const words = describeAnswer(error, sdk) ?? describeNoAnswer(error, sdk);
-  if (words === undefined || !sdk.ApiError.isInstance(error)) {
-    return words;
-  }
+  if (words === undefined || !sdk.ApiError.isInstance(error)) return words;
   return { ...words, status: error.status, requestId: error.requestId };
 }
 

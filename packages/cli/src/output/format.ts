@@ -22,18 +22,12 @@ export function formatRate(perSecond: number): string {
 
 /** A time for people: `850 ms`, `4.2 s`, `3 min 20 s`, `26 h 4 min`. */
 export function formatDuration(ms: number): string {
-  if (ms < 1000) {
-    return `${Math.round(ms)} ms`;
-  }
-  if (ms < 59_950) {
-    return `${oneDecimal(ms / 1000)} s`;
-  }
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  if (ms < 59_950) return `${oneDecimal(ms / 1000)} s`;
   const seconds = Math.round(ms / 1000);
   const hours = Math.floor(seconds / 3600);
   const minutes = Math.floor((seconds % 3600) / 60);
-  if (hours > 0) {
-    return joinUnits(hours, 'h', minutes, 'min');
-  }
+  if (hours > 0) return joinUnits(hours, 'h', minutes, 'min');
   return joinUnits(minutes, 'min', seconds % 60, 's');
 }
 

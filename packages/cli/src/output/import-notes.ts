@@ -10,9 +10,7 @@ export function importNote(file: string, event: ImportEvent): string | undefined
     case 'planned':
       return describePlan(file, event.plan);
     case 'validated': {
-      if (event.rejected === 0) {
-        return `${file}: ${plural(event.rows, 'row')}, all valid`;
-      }
+      if (event.rejected === 0) return `${file}: ${plural(event.rows, 'row')}, all valid`;
       const shown = event.firstRejects
         .slice(0, SHOWN_REJECTS)
         .map(({ line, reason }) => `  line ${line}: ${reason}`);

@@ -156,8 +156,6 @@ function formatFields(fields: object): string {
 }
 
 function formatValue(value: unknown): string {
-  if (value instanceof Error) {
-    return `${value.name}(${value.message})`;
-  }
+  if (value instanceof Error) return `${value.name}(${value.message})`;
   return typeof value === 'string' ? value : JSON.stringify(value);
 }

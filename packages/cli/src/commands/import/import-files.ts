@@ -35,9 +35,7 @@ export async function importFiles(input: ImportInput, context: Context): Promise
       const outcome = await importFile({ ...settings, baseUrl }, { client, watch, stop, context });
       outcomes.push(outcome);
       await report(outcome, context);
-      if (outcome.stopped !== undefined) {
-        break;
-      }
+      if (outcome.stopped !== undefined) break;
     }
   } finally {
     stop.release();
@@ -62,9 +60,7 @@ async function accountIfAny(context: Context): Promise<Account | undefined> {
 async function report(outcome: FileOutcome, context: Context): Promise<void> {
   const { printer } = context;
   const { summary, stopped } = outcome;
-  if (context.globals.json === true) {
-    return;
-  }
+  if (context.globals.json === true) return;
   // Where bad rows stopped it, the error says all there is.
   if (summary.rows > 0 && stopped?.reason !== 'rejects') {
     printer.drawing(await importTable(summary, printer.errStyle));
@@ -92,9 +88,7 @@ async function report(outcome: FileOutcome, context: Context): Promise<void> {
 function worstOf(codes: readonly ExitCode[]): ExitCode {
   const last = codes.at(-1) ?? EXIT_CODES.ok;
   const finished: readonly ExitCode[] = [EXIT_CODES.unknownFate, EXIT_CODES.rowsFailed];
-  if (last !== EXIT_CODES.ok && !finished.includes(last)) {
-    return last;
-  }
+  if (last !== EXIT_CODES.ok && !finished.includes(last)) return last;
   return finished.find((code) => codes.includes(code)) ?? EXIT_CODES.ok;
 }
 
@@ -185,9 +179,7 @@ async function importFile(settings: ImportSettings, run: Run): Promise<FileOutco
 async function ended(summary: ImportSummary): Promise<FileOutcome> {
   const exitCode = exitCodeOfImport(summary);
   const { stopped } = summary;
-  if (stopped === undefined) {
-    return { summary, exitCode, stopped: undefined };
-  }
+  if (stopped === undefined) return { summary, exitCode, stopped: undefined };
   const cause = stopped.error === undefined ? undefined : await describeError(stopped.error);
   return {
     summary,

@@ -101,9 +101,7 @@ function refuseBesideInPlace(file: string, options: ImportOptions): void {
 
 /** Several inputs would write over each other's files. */
 function refuseSharedFiles(files: readonly string[], options: ImportOptions): void {
-  if (files.length < 2) {
-    return;
-  }
+  if (files.length < 2) return;
   for (const name of ['output', 'rejects', 'journal'] as const) {
     if (options[name] !== undefined) {
       throw usageError(
@@ -112,9 +110,7 @@ function refuseSharedFiles(files: readonly string[], options: ImportOptions): vo
       );
     }
   }
-  if (files.includes(STANDARD_STREAM)) {
-    throw usageError('Standard input (-) is imported alone.');
-  }
+  if (files.includes(STANDARD_STREAM)) throw usageError('Standard input (-) is imported alone.');
   const seen = new Map<string, string>();
   for (const file of files) {
     const base = resolve(baseOf(file, options));
@@ -146,9 +142,7 @@ function refuseOverwriting(settings: FileSettings): void {
       continue;
     }
     const other = used.get(resolve(path));
-    if (other !== undefined) {
-      throw usageError(`${role} and ${other} are the same file: ${path}`);
-    }
+    if (other !== undefined) throw usageError(`${role} and ${other} are the same file: ${path}`);
     used.set(resolve(path), role);
   }
 }

@@ -1,7 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { Journal, OpenBatch } from '../journal/journal.ts';
 import { type LinkIdentity, linkText } from '../journal/link-text.ts';
-import type { LinkResult } from '../journal/packed-results.ts';
+import { type LinkResult, NO_RESPONSE } from '../journal/packed-results.ts';
 import { RowSet } from './row-set.ts';
 
 /** Rows that go into or come out of the database at once: a call for each of millions would cost more than the work. */
@@ -155,7 +155,7 @@ export class ExistingLinks {
       for (const [number, code, short_url, error] of rows) {
         last = number;
         if (short_url !== null) yield { status: 'created', code: code ?? '', short_url };
-        else yield { status: 'unknown', error: error ?? UNANSWERED };
+        else yield { status: 'unknown', error: error ?? NO_RESPONSE };
       }
       if (rows.length < CHUNK_ROWS) return;
     }
@@ -199,8 +199,6 @@ export class ExistingLinks {
 
 /** Changed rows that are named. */
 const FIRST_CHANGED = 5;
-
-const UNANSWERED = 'sent, and the import ended before the response came';
 
 function count(found: Comparison, { number, content }: ComparedRow, link: ExistingLink): void {
   found.matched.add(number);

@@ -16,6 +16,9 @@ export type LinkResult =
   | { status: 'created'; code: string; short_url: string }
   | { status: 'failed' | 'unknown'; error: string };
 
+/** Why it is not known what became of a request that was begun. */
+export const NO_RESPONSE = 'sent, and the import ended before the response came';
+
 const NO_RESULT = 'the response of the service does not hold this link';
 
 export function packResults(results: readonly (RecordedResult | undefined)[]): PackedResults {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { csvCells } from '../report/csv-cell.ts';
+import { csvCell } from '../report/csv-cell.ts';
 import { PlainRow } from './lines.ts';
 
 const text = fc.string({
@@ -30,7 +30,7 @@ test('a row that is taken as it is would be written just so', () => {
         const csv = row.asCsv(width, delimiter);
         if (csv === undefined) return;
         taken += 1;
-        expect(csv).toBe(csvCells(row.cells, width, delimiter));
+        expect(csv).toBe(row.cells.map((cell) => csvCell(cell, delimiter)).join(delimiter));
       },
     ),
     { numRuns: 1000 },

@@ -122,9 +122,7 @@ export class CsvReader implements RowReader {
         position = this.#endOfPlainCell(text, position, lineEnd);
         cells.push(text.slice(from, position));
       }
-      if (position >= length) {
-        return last ? { cells, next: length, lines: lines + 1 } : undefined;
-      }
+      if (position >= length) return last ? { cells, next: length, lines: lines + 1 } : undefined;
       const code = text.charCodeAt(position);
       position += 1;
       if (code === this.#delimiterCode) continue;

@@ -55,11 +55,11 @@ export function createReader(
 ): RowReader {
   switch (plan.format) {
     case 'urls':
-      return new UrlListReader(name, firstLine);
+      return readerOfLines(new LineSplitter(name, firstLine), toUrlRow);
     case 'jsonl':
       return new JsonlReader(name, plan.columns, firstLine);
     case 'xlsx':
-      return new SheetReader(name);
+      return readerOfLines(new LineSplitter(name), toSheetRow);
     default:
       return new CsvReader({ name, delimiter: plan.delimiter ?? ',', firstLine });
   }
@@ -149,49 +149,17 @@ function toCell(value: unknown): string {
 /** Name of the only column of a URL list. */
 export const URL_LIST_COLUMN = 'target_url';
 
-/** A plain list: one URL a line. */
-class UrlListReader implements RowReader {
-  readonly #lines: LineSplitter;
-
-  /**
-   * @param name name of the file in messages
-   * @param firstLine number of the first line that will be pushed
-   */
-  constructor(name: string, firstLine = 1) {
-    this.#lines = new LineSplitter(name, firstLine);
-  }
-
-  push(text: string): Row[] {
-    return this.#lines.push(text).map(toUrlRow);
-  }
-
-  end(): Row[] {
-    return this.#lines.end().map(toUrlRow);
-  }
+/** Reads text of which each line is a row of its own. */
+function readerOfLines(lines: LineSplitter, toRow: (line: Line) => Row): RowReader {
+  return { push: (text) => lines.push(text).map(toRow), end: () => lines.end().map(toRow) };
 }
 
+/** A plain list: one URL a line. */
 function toUrlRow({ line, text }: Line): Row {
   return { line, cells: [text.trim()] };
 }
 
 /** The rows of a spreadsheet as {@link unpackSheet} writes them: one JSON array a line, `[row number, cells]`. */
-class SheetReader implements RowReader {
-  readonly #lines: LineSplitter;
-
-  /** @param name name of the file in messages */
-  constructor(name: string) {
-    this.#lines = new LineSplitter(name);
-  }
-
-  push(text: string): Row[] {
-    return this.#lines.push(text).map(toSheetRow);
-  }
-
-  end(): Row[] {
-    return this.#lines.end().map(toSheetRow);
-  }
-}
-
 function toSheetRow({ text }: Line): Row {
   const [line, cells]: [number, string[]] = JSON.parse(text);
   return { line, cells };

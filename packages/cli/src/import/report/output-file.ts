@@ -92,9 +92,7 @@ async function followLinks(path: string): Promise<string> {
   for (let links = 0; links < MAX_LINKS; links += 1) {
     if (isOwnStream(target)) return target;
     const stats = await lstat(target).catch(ignoreMissing);
-    if (!stats?.isSymbolicLink()) {
-      return stats === undefined ? target : await realpath(target);
-    }
+    if (!stats?.isSymbolicLink()) return stats === undefined ? target : await realpath(target);
     target = resolve(dirname(target), await readlink(target));
   }
   throw inputError(`${path} can't be written: it is a chain of links that ends nowhere`);

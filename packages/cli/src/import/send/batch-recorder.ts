@@ -11,6 +11,7 @@ import {
 import type { Journal } from '../journal/journal.ts';
 import {
   alignResults,
+  NO_RESPONSE,
   type PackedResults,
   packResults,
   unpackResult,
@@ -175,8 +176,6 @@ export class BatchRecorder {
     });
   }
 }
-
-const NO_RESPONSE = 'sent, and the import ended before the response came';
 
 /** A batch that was refused as a whole: each link gets its own reason where the response names one. */
 export function failedResults(error: ShortlinkError, count: number): PackedResults {
