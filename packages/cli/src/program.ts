@@ -22,7 +22,7 @@ export function buildProgram(io: Io, perform: Perform): Command {
     .configureOutput({
       writeOut: (text) => io.stdout.write(text),
       writeErr: (text) => io.stderr.write(text),
-      // Errors are thrown, and printed in one place: run.ts.
+      // Errors are thrown, and printed in one place: run-command.ts.
       outputError: () => {},
       getOutHelpWidth: () => io.stdout.columns || DEFAULT_WIDTH,
       getErrHelpWidth: () => io.stderr.columns || DEFAULT_WIDTH,

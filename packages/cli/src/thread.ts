@@ -86,7 +86,7 @@ function relaySignals(interrupt: () => void) {
 }
 
 /** What a thread needs to know about the terminal when it starts. */
-export interface Terminal {
+interface Terminal {
   isTTY: boolean | undefined;
   columns: number | undefined;
 }
@@ -115,7 +115,7 @@ interface WriteFailure {
   code: string | undefined;
 }
 
-/** The process around the tool, as a thread of it sees it. See `thread.ts` for its other end. */
+/** The process around the tool, as a thread of it sees it. `runInThread` is its other end. */
 export function threadIo(): Io {
   const port = parentPort;
   if (port === null) throw new Error('this is no thread');
