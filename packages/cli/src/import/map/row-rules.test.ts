@@ -19,6 +19,7 @@ function check(cells: string[], options: { isOwnFile?: boolean } = {}) {
       mapping: Object.fromEntries(FIELDS.map((field, index) => [field, index])),
     },
     tagSeparator: undefined,
+    resultColumns: {},
     isOwnFile: options.isOwnFile === true,
   };
   const row: Row = { line: 2, cells };

@@ -11,6 +11,7 @@ import type { Layout } from '../read/layout.ts';
 import { dropFormulaGuard } from '../report/csv-cell.ts';
 import type { ImportSettings, Row } from '../types.ts';
 import { characterCount, isLongerThan, splitTags, targetProblem, trimmed } from './cells.ts';
+import type { ResultColumns } from './result-columns.ts';
 
 /** What the input's rows mean, and which of them can be sent. */
 export interface RowRules {
@@ -24,11 +25,12 @@ export interface RowRules {
 
 /** The service's rules, since there one bad entry refuses a whole batch. */
 export function createRowRules(
-  layout: Pick<Layout, 'plan' | 'tagSeparator' | 'isOwnFile'>,
+  layout: Pick<Layout, 'plan' | 'tagSeparator' | 'isOwnFile' | 'resultColumns'>,
   defaults: Pick<ImportSettings['defaults'], 'tags' | 'redirect_type'>,
 ): RowRules {
   const { columns, mapping, hasHeader } = layout.plan;
-  const { tagSeparator, isOwnFile } = layout;
+  const { tagSeparator, isOwnFile, resultColumns } = layout;
+  const isOneColumn = ownWidth(columns, resultColumns) === 1;
   const defaultTags = defaults.tags !== undefined && defaults.tags.length > 0 && defaults.tags;
   const clean = (cell: string | undefined): string => {
     const text = trimmed(cell ?? '');
@@ -57,7 +59,7 @@ export function createRowRules(
     problem(row) {
       if (row.problem !== undefined) return row.problem;
       const { cells } = row;
-      if (hasSurplus(cells, columns.length)) {
+      if (hasSurplus(cells, columns.length, isOneColumn)) {
         const than = hasHeader ? 'the header' : 'the first row';
         return `${cells.length} cells, ${than} has ${columns.length}: is a cell with a delimiter not quoted?`;
       }
@@ -96,12 +98,18 @@ function redirectProblem(text: string): string | undefined {
   return `redirect_type ${shown(text)} is not one of ${REDIRECT_TYPES.join(', ')}`;
 }
 
+/** Columns without those that an import has added: of its results, or of its rejects. */
+function ownWidth(columns: readonly string[], results: ResultColumns): number {
+  const rejects = columns.at(-2) === 'line' && columns.at(-1) === 'reason' ? 2 : 0;
+  return columns.length - rejects - Object.keys(results).length;
+}
+
 /**
  * Cells beyond the last column, other than the empty ones that spreadsheets add. A table of one column gets none of those: there
  * the URL itself ends with a delimiter.
  */
-function hasSurplus(cells: readonly string[], width: number): boolean {
-  if (width === 1) return cells.length > 1;
+function hasSurplus(cells: readonly string[], width: number, isOneColumn: boolean): boolean {
+  if (isOneColumn) return cells.length > width;
   for (let index = width; index < cells.length; index += 1) {
     if (cells[index] !== '') return true;
   }

@@ -116,12 +116,18 @@ function csv(layout: Layout, inPlace: boolean): ResultsFormat {
   const ownCell = inPlace ? plainCellWriter(delimiter) : cell;
   let width = columns.length;
   const places = RESULT_COLUMNS.map((name) => resultColumns[name] ?? width++);
-  const line = (cells: readonly string[], write: typeof cell, results: readonly string[]) => {
+  const line = (
+    cells: readonly string[],
+    write: typeof cell,
+    results: readonly string[],
+    surplus: readonly string[] = [],
+  ) => {
     const written: string[] = [];
     for (let index = 0; index < columns.length; index += 1) written.push(write(cells[index] ?? ''));
     places.forEach((place, index) => {
       written[place] = cell(results[index] ?? '');
     });
+    for (const text of surplus) written.push(write(text));
     return written.join(delimiter) + lineEnd;
   };
   const isPlain = resultColumns.short_url === undefined;
@@ -131,6 +137,11 @@ function csv(layout: Layout, inPlace: boolean): ResultsFormat {
       (inPlace ? layout.preamble : '') +
       line(columns, ownCell, RESULT_COLUMNS),
     line: (row, outcome) => {
+      if (outcome.status === 'rejected') {
+        // Cells beyond the last column come last, as in the rejects file: without them, the row would be valid, with a URL that is cut.
+        const { cells } = row;
+        return line(cells, ownCell, resultCells(outcome), cells.slice(columns.length));
+      }
       const own = isPlain ? row.asCsv?.(columns.length, delimiter) : undefined;
       if (own === undefined) return line(row.cells, ownCell, resultCells(outcome));
       return outcome.status === 'created'
@@ -164,9 +175,12 @@ function jsonl(columns: readonly string[]): ResultsFormat {
     header: '',
     line: (row, outcome) => {
       const { object, cells } = row;
-      const entries = object
+      const isCut = outcome.status === 'rejected' && cells.length > columns.length;
+      const entries: Array<readonly [string, unknown]> = object
         ? Object.entries(object)
-        : columns.map((name, index) => [name, cells[index] ?? ''] as const);
+        : columns.map((name, index) => [name, isCut ? '' : (cells[index] ?? '')] as const);
+      // A row with more cells than columns stands beside them, so that it is not valid, with a URL that is cut.
+      if (isCut && object === undefined) entries.push(['cells', cells]);
       const created = outcome.status === 'created' ? outcome : undefined;
       return `${JSON.stringify({
         ...Object.fromEntries(entries.filter(([name]) => !taken.has(name))),
