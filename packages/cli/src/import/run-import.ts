@@ -153,8 +153,10 @@ async function importInput(
       };
     }
     const hasAll = stopped === undefined && counts.unsent + counts.unknown + counts.failed === 0;
-    // Standard input can't be imported again under the same name, so a journal that nothing is left of would only lie around.
-    const isDone = hasAll && typeof settings.journal !== 'string';
+    // Standard input can't be imported again under the same name, so a journal that nothing is left of would only lie around. Where
+    // nobody has read all of the results, it is the only record of the links.
+    const isRead = deps.stdout.isClosed?.() !== true;
+    const isDone = hasAll && isRead && typeof settings.journal !== 'string';
     if (isDone) journal.forget();
     return { ...result, output: settings.output, journal: isDone ? undefined : result.journal };
   } catch (error) {

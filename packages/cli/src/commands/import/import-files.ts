@@ -138,9 +138,14 @@ function noAccount(): never {
  * write goes nowhere, and is in the journal.
  */
 function untilClosed(stdout: OutputStream): ImportDeps['stdout'] {
+  let isClosed = false;
   return {
     write: (text, done) =>
-      stdout.write(text, (error) => done(isClosedPipe(error) ? undefined : error)),
+      stdout.write(text, (error) => {
+        if (isClosedPipe(error)) isClosed = true;
+        done(isClosedPipe(error) ? undefined : error);
+      }),
+    isClosed: () => isClosed,
   };
 }
 

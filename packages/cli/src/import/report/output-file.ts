@@ -52,6 +52,8 @@ export interface OutputOptions {
 /** What we need of standard output. */
 export interface TextWritable {
   write(bytes: Uint8Array, callback: (error?: Error | null) => void): unknown;
+  /** Whether its reader has gone, so that some of what was written was read by nobody. */
+  isClosed?(): boolean;
 }
 
 /**
