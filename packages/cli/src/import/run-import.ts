@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { checkInput } from './check/check-input.ts';
@@ -7,9 +8,11 @@ import { compareRows, openExistingLinks } from './check/compare-rows.ts';
 import { forecast, retrieveUsage } from './check/forecast.ts';
 import type { Journal } from './journal/journal.ts';
 import { openJournal, peekJournal } from './journal/open-journal.ts';
+import { ownLink } from './map/result-columns.ts';
 import { createRowRules } from './map/row-rules.ts';
 import { detectLayout } from './read/layout.ts';
 import { type Input, inputGuard, openInput } from './read/open-input.ts';
+import { readRows } from './read/read-rows.ts';
 import { fingerprint } from './report/keep-changed.ts';
 import { openOutput, type Written } from './report/output-file.ts';
 import { RejectsFile } from './report/rejects.ts';
@@ -138,6 +141,14 @@ async function importInput(
       return result;
     }
 
+    const isFutile = journal.isEmpty && counts.unsent + counts.failed > 0 && !settings.inPlace;
+    if (isFutile && (await holdsLinks(settings.output, deps))) {
+      await output.discard();
+      const message = `Nothing was created, so the links that ${settings.output} names from before are left there.`;
+      deps.onEvent({ type: 'warning', message });
+      return result;
+    }
+
     // Report: read the input once more, and write what the journal knows of each row.
     try {
       const format = createResultsFormat(settings, layout);
@@ -162,6 +173,27 @@ async function importInput(
   } catch (error) {
     await output.discard();
     throw error;
+  }
+}
+
+/** Whether a file holds the results of a run that has created something. */
+async function holdsLinks(path: string, deps: ImportDeps): Promise<boolean> {
+  const stats = await stat(path).catch(() => undefined);
+  if (!stats?.isFile() || stats.size === 0) return false;
+  try {
+    const input = await openInput(path, deps.stdin, deps.signal);
+    try {
+      const layout = await detectLayout(input, { map: {}, inputFormat: 'auto' });
+      for await (const rows of readRows(input, layout)) {
+        if (rows.some((row) => ownLink(row, layout) !== undefined)) return true;
+      }
+      return false;
+    } finally {
+      await input.dispose();
+    }
+  } catch {
+    // It is no table: not ours, so that it is kept as `.old`.
+    return false;
   }
 }
 

@@ -119,6 +119,41 @@ describe('a run that created nothing', () => {
   });
 });
 
+describe('--restart', () => {
+  test('that creates nothing brings the journal back, and leaves the results', async () => {
+    world.writeRows(3);
+    await world.import();
+    const results = world.read('input.csv.results.csv');
+    world.service.fault = () => ({ type: 'answer', status: 401, body: { error: 'no' } });
+    const refused = await world.import({ restart: true });
+    expect(refused).toMatchObject({ stopped: { reason: 'authentication' }, output: undefined });
+    expect(world.read('input.csv.results.csv')).toBe(results);
+    world.service.fault = () => undefined;
+    world.write('bad.csv', 'url\nnone\n');
+    await world.import({
+      restart: true,
+      file: world.path('bad.csv'),
+      journal: world.path(JOURNAL),
+    });
+    expect(await world.import()).toMatchObject({ created: 0, existing: 3 });
+    expect(world.files()).not.toContain(`${JOURNAL}.old`);
+  });
+
+  test('keeps the journal of each restart before it', async () => {
+    world.writeRows(3);
+    for (const restart of [false, true, true]) {
+      expect(await world.import({ restart })).toMatchObject({ created: 3 });
+    }
+    expect(world.files()).toEqual([
+      'input.csv',
+      'input.csv.results.csv',
+      JOURNAL,
+      `${JOURNAL}.old`,
+      `${JOURNAL}.old2`,
+    ]);
+  });
+});
+
 describe('what exists already', () => {
   test('--in-place fills the columns in, and the file is its own memory', async () => {
     world.write('input.csv', file(row(1), row(2)));

@@ -1,6 +1,15 @@
-import { copyFileSync, existsSync, mkdtempSync, renameSync, rmSync, statSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  lstatSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { DatabaseSync } from 'node:sqlite';
 import { inputError } from '../errors.ts';
 import {
   beginningOf,
@@ -16,16 +25,34 @@ import { Journal } from './journal.ts';
 /**
  * Opens the journal, or begins one, and keeps other runs out until it is closed.
  *
- * @param restart - begin a new one; the old one is kept beside it, as `.old`
+ * @param restart - begin a new one; the old one is kept beside it, as `.old`, and comes back where the new one remembers nothing
+ *   when it is closed
  * @throws CliError (exit code 2) when another run holds it, or the file is something else
  */
 export function openJournal(path: string, baseUrl: string, restart: boolean): Journal {
-  if (restart) setAside(path);
-  const db = openLocked(path);
+  const kept = restart ? setAside(path) : undefined;
+  let db: DatabaseSync;
+  try {
+    db = openLocked(path);
+  } catch (error) {
+    if (kept !== undefined && !existsSync(path)) renameSync(kept, path);
+    throw error;
+  }
   return new Journal(path, db, baseUrl, () => {
-    if (isEmpty(db)) removeJournal(path, db);
+    if (isEmpty(db)) endEmpty(path, db, kept);
     db.close();
   });
+}
+
+/** A journal that remembers nothing makes way, for the one that was set aside for it if there is one. */
+function endEmpty(path: string, db: DatabaseSync, kept: string | undefined): void {
+  if (kept === undefined || !existsSync(kept)) {
+    removeJournal(path, db);
+    return;
+  }
+  db.exec(ONE_FILE);
+  // While the empty one is still locked: no other run begins between the two.
+  renameSync(kept, path);
 }
 
 /** What the journal knows, for a dry run, which changes nothing: a copy of it, or an empty one. */
@@ -49,20 +76,31 @@ export function peekJournal(path: string, baseUrl: string, restart: boolean): Jo
   }
 }
 
-/** Keeps a journal that is to be forgotten: it may be the only record of what was created. */
-function setAside(path: string): void {
-  if (!existsSync(path)) return;
-  if (beginningOf(path) === 'text') {
-    renameSync(path, `${path}.old`);
-    return;
-  }
+/**
+ * Keeps a journal that is to be forgotten: it may be the only record of what was created.
+ *
+ * @returns where it is now; undefined where there was none
+ */
+function setAside(path: string): string | undefined {
+  if (!existsSync(path)) return undefined;
+  if (beginningOf(path) === 'text') return moveAside(path);
   const db = openLocked(path);
   try {
-    if (isEmpty(db)) return;
+    if (isEmpty(db)) return undefined;
     db.exec(ONE_FILE);
-    renameSync(path, `${path}.old`);
+    return moveAside(path);
   } finally {
     db.close();
+  }
+}
+
+/** To a name that nothing has yet: an earlier restart may have kept another one. */
+function moveAside(path: string): string {
+  for (let number = 1; ; number += 1) {
+    const name = `${path}.old${number === 1 ? '' : number}`;
+    if (lstatSync(name, { throwIfNoEntry: false }) !== undefined) continue;
+    renameSync(path, name);
+    return name;
   }
 }
 
