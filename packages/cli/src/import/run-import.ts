@@ -86,7 +86,7 @@ async function importInput(
     const stopped = stoppedByUser({ name, created: 0, unsent: 0, rows: 0 });
     return { ...emptySummary(settings), stopped };
   }
-  const found = await compareRows(source, checked, existing, deps);
+  const found = await compareRows(source, checked, existing, settings, deps);
   const summary: ImportSummary = {
     ...emptySummary(settings),
     rows: checked.rows,

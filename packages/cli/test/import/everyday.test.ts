@@ -247,6 +247,26 @@ describe('what exists already', () => {
     await expect(world.import(fresh)).rejects.toMatchObject({ exitCode: 2 });
   });
 
+  test('--known is read with the same --map, and a file of other links is warned of', async () => {
+    const map = { target_url: 'url', title: 'title' };
+    world.write('input.csv', 'long_url,url,title\nhttps://old.example/1,https://a.example,A\n');
+    expect(await world.import({ map })).toMatchObject({ created: 1 });
+    world.write('known.csv', world.read('input.csv.results.csv'));
+    const fresh = { map, journal: world.path('fresh'), known: world.path('known.csv') };
+    expect(await world.import(fresh)).toMatchObject({ created: 0, existing: 1 });
+    expect(world.events.filter(({ type }) => type === 'warning')).toEqual([]);
+    // Written before the column had this name.
+    const renamed = world.read('known.csv').replace('long_url,url', 'x,target');
+    world.write('known.csv', renamed);
+    expect(await world.import(fresh)).toMatchObject({ created: 0, existing: 1 });
+    world.write('known.csv', renamed.replace('https://a.example', 'https://b.example'));
+    expect(await world.import({ ...fresh, dryRun: true })).toMatchObject({ unsent: 1 });
+    expect(world.events).toContainEqual({
+      type: 'warning',
+      message: expect.stringContaining('No row asks for a link of'),
+    });
+  });
+
   test('a results file as input sends the rows without a link', async () => {
     world.write('input.csv', file(row(1), row(2)));
     world.service.maxLinks = 1;

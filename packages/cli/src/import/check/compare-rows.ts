@@ -40,7 +40,16 @@ async function addKnownLinks(
 ): Promise<void> {
   const input = await openInput(file, deps.stdin, deps.signal);
   try {
-    const layout = await detectLayout(input, { map: {}, inputFormat: 'auto' });
+    // Of its columns, only those that say which link it is matter.
+    const { target_url, domain_id } = settings.map;
+    const layout = await detectLayout(input, {
+      map: {
+        ...(target_url !== undefined && { target_url }),
+        ...(domain_id !== undefined && { domain_id }),
+      },
+      isMapOptional: true,
+      inputFormat: 'auto',
+    });
     if (layout.resultColumns.short_url === undefined) {
       throw inputError(
         `${input.name} has no column short_url`,
@@ -66,9 +75,16 @@ export async function compareRows(
   source: Source,
   checked: Checked,
   existing: ExistingLinks | undefined,
+  settings: Pick<ImportSettings, 'known'>,
   deps: Pick<ImportDeps, 'onEvent'>,
 ): Promise<Found> {
   const comparison = existing?.compare();
+  if (settings.known !== undefined && checked.rows > 0 && comparison?.usesKnown === false) {
+    deps.onEvent({
+      type: 'warning',
+      message: `No row asks for a link of ${settings.known} (--known): are its target URLs those of this file?`,
+    });
+  }
   const found = foundOf(checked, comparison);
   const changedLines = comparison ? await linesOf(source, comparison.firstChanged) : [];
   const { new: fresh, existing: rows, changed, gone } = found;

@@ -21,6 +21,8 @@ export interface Comparison {
   firstChanged: number[];
   /** Existing links that no row asks for any more. */
   gone: number;
+  /** Whether any row asks for a link of the known file. */
+  usesKnown: boolean;
 }
 
 /** The state of the link of one row, by the journal or the known file. */
@@ -116,6 +118,7 @@ export class ExistingLinks {
       changed: 0,
       firstChanged: [],
       gone: 0,
+      usesKnown: false,
     };
     this.#journal.write(() => {
       this.#db.exec('DELETE FROM temp.match');
@@ -126,6 +129,8 @@ export class ExistingLinks {
       };
       for (const group of this.#groups()) {
         const { pairs, gone } = matchGroup(group);
+        // Links of the known file come last.
+        if (group.rows.length > 0 && (group.links.at(-1)?.id ?? 0) < 0) found.usesKnown = true;
         found.gone += gone;
         for (const { row, link } of pairs) {
           count(found, row, link);

@@ -8,6 +8,8 @@ interface MapColumnsInput {
   columns: readonly string[];
   /** `--map`. */
   map: Readonly<Partial<Record<LinkField, string>>>;
+  /** Whether the usual names count where a column of `map` is not there. */
+  isMapOptional?: boolean;
   /** Without a header: the column of the first row that holds a URL. */
   urlColumn: number | undefined;
   /** Columns of an earlier import, which fill no field. */
@@ -92,6 +94,7 @@ function findColumn(input: MapColumnsInput, field: LinkField, wanted: string): n
   }
   const number = /^\d+$/.test(wanted) ? Number(wanted) : 0;
   if (number >= 1 && number <= input.columns.length) return number - 1;
+  if (input.isMapOptional) return automaticColumn(input, field);
   const meant = nearest(wanted, input.columns);
   const suggestion = meant === undefined ? '' : `Did you mean ${JSON.stringify(meant)}? `;
   throw inputError(

@@ -25,7 +25,11 @@ export interface Layout {
   sheetRows?: string | undefined;
 }
 
-type Settings = HeadSettings & Pick<ImportSettings, 'map' | 'tagSeparator'>;
+type Settings = HeadSettings &
+  Pick<ImportSettings, 'map' | 'tagSeparator'> & {
+    /** Where a column of `map` is not there, the usual names are looked for: the map was made for another file. @default false */
+    isMapOptional?: boolean;
+  };
 
 /**
  * Looks at the beginning of the input and settles format, delimiter, header and mapping.
@@ -42,6 +46,7 @@ export async function detectLayout(input: Source, settings: Settings): Promise<L
     name: input.name,
     columns,
     map: settings.map,
+    isMapOptional: settings.isMapOptional === true,
     urlColumn,
     resultColumns,
     samples,
