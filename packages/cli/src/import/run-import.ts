@@ -73,7 +73,13 @@ async function importInput(
   const existing = await openExistingLinks(journal, settings, deps);
   const rejects = new RejectsFile(
     layout,
-    dryRun ? undefined : () => openOutput(settings.rejects, deps),
+    dryRun
+      ? undefined
+      : () =>
+          openOutput(settings.rejects, {
+            stdout: deps.stdout,
+            unusedOption: settings.usualNames?.rejects ? '--rejects' : undefined,
+          }),
   );
   const checked = await checkInput(source, settings, existing, rejects, deps).catch(
     async (error: unknown) => {
@@ -116,7 +122,11 @@ async function importInput(
   // Send: feed the new rows to the service. The journal records each batch before and after its request.
   // In place, what is replaced is the input as it was read.
   const previous = settings.inPlace ? await fingerprint(input.path) : undefined;
-  const output = await openOutput(settings.output, { stdout: deps.stdout, previous });
+  const output = await openOutput(settings.output, {
+    stdout: deps.stdout,
+    previous,
+    unusedOption: settings.usualNames?.output ? '-o' : undefined,
+  });
   try {
     const sent = await sendNewRows({ source, checked, found, existing, journal, settings, deps });
     const counts = sent.counts;

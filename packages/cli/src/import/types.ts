@@ -39,6 +39,8 @@ export interface ImportSettings {
   /** `--known`: an earlier results file, whose links exist already. */
   known?: string | undefined;
   rejects: string;
+  /** Which of these the user has not named, so that they have their usual names: those are written through no link. */
+  usualNames?: { output: boolean; rejects: boolean } | undefined;
   /** Path; for standard input, which has no name, the folder in which a file named by the content is kept. */
   journal: string | { folder: string };
   /** Set the journal aside, and create every row again. */

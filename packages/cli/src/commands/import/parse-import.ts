@@ -54,6 +54,10 @@ function fileSettings(file: string, options: ImportOptions): FileSettings {
     outputFormat: format,
     inPlace: options.inPlace === true,
     known: options.known,
+    usualNames: {
+      output: options.inPlace !== true && options.output === undefined,
+      rejects: options.rejects === undefined,
+    },
     rejects: options.rejects ?? `${base}.rejects.csv`,
     journal:
       options.journal ??

@@ -1,4 +1,4 @@
-import { closeSync, openSync, readSync, rmSync, statSync } from 'node:fs';
+import { closeSync, constants, lstatSync, openSync, readSync, rmSync, statSync } from 'node:fs';
 import process from 'node:process';
 import type { DatabaseSync } from 'node:sqlite';
 import { inputError, systemReason, writeError } from '../errors.ts';
@@ -140,15 +140,41 @@ function prepareSchema(db: DatabaseSync, path: string): void {
 
 /** Creates the file, readable by its owner only, and refuses what is no journal. */
 function prepareFile(path: string): void {
+  refuseIrregular(path);
   try {
-    closeSync(openSync(path, 'a', 0o600));
+    // One that is there must be writable; one that is not is created, and not through a link that somebody puts there now.
+    const isThere = lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+    closeSync(openSync(path, isThere ? constants.O_WRONLY | constants.O_NOFOLLOW : 'wx', 0o600));
   } catch (cause) {
+    // Another run has just created or removed it, and one of them gets the lock.
+    if (cause instanceof Error && 'code' in cause && cause.code === 'EEXIST') return;
     throw inputError(
       `${path} can't be written: ${systemReason(cause)}`,
       'Name another file: --journal FILE',
     );
   }
   refuseTextJournal(path);
+}
+
+/**
+ * Whoever prepared the folder, such as with an archive, could lead the journal elsewhere with a link, or hold it up with a pipe.
+ *
+ * @throws CliError (exit code 2) when the journal, or a file that belongs to it, is there and is no regular file
+ */
+export function refuseIrregular(path: string): void {
+  for (const part of [path, `${path}-wal`, `${path}-shm`, `${path}-journal`]) {
+    const stats = lstatSync(part, { throwIfNoEntry: false });
+    if (stats === undefined || stats.isFile()) continue;
+    const what = stats.isSymbolicLink()
+      ? 'a symbolic link'
+      : stats.isDirectory()
+        ? 'a directory'
+        : 'a pipe or device';
+    throw inputError(
+      `${part} can't be the journal: it is ${what}`,
+      'Remove it, or name another file: --journal FILE',
+    );
+  }
 }
 
 /** @throws CliError (exit code 2) for a journal of version 0.1, or a file that is none */

@@ -17,6 +17,7 @@ import {
   ONE_FILE,
   openLocked,
   openPrivate,
+  refuseIrregular,
   refuseTextJournal,
   removeJournal,
 } from './database.ts';
@@ -30,6 +31,7 @@ import { Journal } from './journal.ts';
  * @throws CliError (exit code 2) when another run holds it, or the file is something else
  */
 export function openJournal(path: string, baseUrl: string, restart: boolean): Journal {
+  refuseIrregular(path);
   const kept = restart ? setAside(path) : undefined;
   let db: DatabaseSync;
   try {
@@ -57,6 +59,7 @@ function endEmpty(path: string, db: DatabaseSync, kept: string | undefined): voi
 
 /** What the journal knows, for a dry run, which changes nothing: a copy of it, or an empty one. */
 export function peekJournal(path: string, baseUrl: string, restart: boolean): Journal {
+  refuseIrregular(path);
   if (restart || !existsSync(path)) {
     const db = openPrivate('');
     return new Journal(path, db, baseUrl, () => db.close());

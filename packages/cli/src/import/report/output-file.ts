@@ -47,6 +47,11 @@ export interface OutputOptions {
    * kept beside the new one. @default a file of ours is known by the time that we gave it
    */
   previous?: string | undefined;
+  /**
+   * The option that names this output, where the user did not give it. Whoever prepared the folder could have put a link under the usual
+   * name, so that nothing but a regular file is written then. @default links are followed
+   */
+  unusedOption?: string | undefined;
 }
 
 /** What we need of standard output. */
@@ -65,6 +70,14 @@ export interface TextWritable {
 export async function openOutput(path: string, options: OutputOptions): Promise<OutputFile> {
   if (path === '-') return new Stream(path, stdoutWriter(options.stdout));
   try {
+    const { unusedOption } = options;
+    const found = unusedOption === undefined ? undefined : await lstat(path).catch(ignoreMissing);
+    if (found !== undefined && !found.isFile() && !found.isDirectory()) {
+      throw inputError(
+        `${path} is not written: it is ${found.isSymbolicLink() ? 'a symbolic link' : 'no regular file'}`,
+        `Remove it, or name the file yourself: ${unusedOption} FILE`,
+      );
+    }
     const target = await followLinks(path);
     if (isOwnStream(target, 1)) return new Stream(path, stdoutWriter(options.stdout));
     const stats = await stat(target).catch(ignoreMissing);
