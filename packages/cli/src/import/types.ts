@@ -47,6 +47,8 @@ export interface ImportSettings {
   restart: boolean;
   /** `--tag`, `--domain`, `--redirect-type`: for rows that have none of their own. */
   defaults: Pick<BatchLinkInput, 'tags' | 'domain_id' | 'redirect_type'>;
+  /** `--add-tag`: for every row, besides its own tags or the default ones. */
+  addTags?: readonly string[] | undefined;
   batchSize: number | 'auto';
   concurrency: number;
   /** `--rpm`, for the forecast. */

@@ -40,6 +40,7 @@ export interface ImportOptions {
   known?: string | undefined;
   rejects?: string | undefined;
   tag?: string[] | undefined;
+  addTag?: string[] | undefined;
   domain?: string | undefined;
   redirectType?: string | undefined;
   batchSize: number | 'auto';
@@ -92,6 +93,11 @@ export function addImportOptions(command: Command): Command {
     )
     .optionsGroup('Links:')
     .option('--tag <tag>', 'tag of rows that have none; may be given several times', collect)
+    .option(
+      '--add-tag <tag>',
+      'tag of every row, besides its own; may be given several times',
+      collect,
+    )
     .option('--domain <id>', 'custom domain of rows that name none')
     .addOption(
       new Option(

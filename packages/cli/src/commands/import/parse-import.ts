@@ -68,6 +68,7 @@ function fileSettings(file: string, options: ImportOptions): FileSettings {
       domain_id: options.domain,
       redirect_type: parseRedirectType(options.redirectType),
     },
+    addTags: options.addTag,
     batchSize: options.batchSize,
     concurrency: options.concurrency,
     requestsPerMinute: options.rpm,

@@ -56,7 +56,7 @@ async function addKnownLinks(
         'Give --known the results file of an earlier import.',
       );
     }
-    const rules = createRowRules(layout, {});
+    const rules = createRowRules(layout, { defaults: {} });
     for await (const rows of readRows(input, layout)) {
       for (const row of rows) {
         const own = ownLink(row, layout);

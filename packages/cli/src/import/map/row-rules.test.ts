@@ -23,7 +23,7 @@ function check(cells: string[], options: { isOwnFile?: boolean } = {}) {
     isOwnFile: options.isOwnFile === true,
   };
   const row: Row = { line: 2, cells };
-  const rules = createRowRules(layout, {});
+  const rules = createRowRules(layout, { defaults: {} });
   return rules.problem(row) ?? rules.link(row);
 }
 

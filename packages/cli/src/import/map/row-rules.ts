@@ -26,12 +26,12 @@ export interface RowRules {
 /** The service's rules, since there one bad entry refuses a whole batch. */
 export function createRowRules(
   layout: Pick<Layout, 'plan' | 'tagSeparator' | 'isOwnFile' | 'resultColumns'>,
-  defaults: Pick<ImportSettings['defaults'], 'tags' | 'redirect_type'>,
+  { defaults, addTags = [] }: Pick<ImportSettings, 'defaults' | 'addTags'>,
 ): RowRules {
   const { columns, mapping, hasHeader } = layout.plan;
   const { tagSeparator, isOwnFile, resultColumns } = layout;
   const isOneColumn = ownWidth(columns, resultColumns) === 1;
-  const defaultTags = defaults.tags !== undefined && defaults.tags.length > 0 && defaults.tags;
+  const { tags: defaultTags = [] } = defaults;
   const clean = (cell: string | undefined): string => {
     const text = trimmed(cell ?? '');
     return isOwnFile ? dropFormulaGuard(text) : text;
@@ -43,9 +43,10 @@ export function createRowRules(
     const link: BatchLinkInput = { target_url: read(cells, mapping.target_url) };
     const title = read(cells, mapping.title);
     if (title !== '') link.title = title;
-    const tags = splitTags(read(cells, mapping.tags), tagSeparator);
-    if (tags.length > 0) link.tags = tags;
-    else if (defaultTags) link.tags = defaultTags;
+    const ownTags = splitTags(read(cells, mapping.tags), tagSeparator);
+    const tags = ownTags.length > 0 ? ownTags : defaultTags;
+    if (addTags.length > 0) link.tags = [...new Set([...tags, ...addTags])];
+    else if (tags.length > 0) link.tags = tags;
     // The default domain goes with the request as a whole.
     const domain_id = read(cells, mapping.domain_id);
     if (domain_id !== '') link.domain_id = domain_id;
