@@ -117,7 +117,7 @@ export interface Existing {
   new: number;
   /** Rows whose link an earlier run created. */
   existing: number;
-  /** Of these, rows whose title, tags or redirect type are others now: the service can't change a link. */
+  /** Of these, rows whose title, tags or redirect type, or beside a short URL the target URL, are others now: the service can't change a link. */
   changed: number;
   /** Lines of the first of these. */
   changedLines: number[];

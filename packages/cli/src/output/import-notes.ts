@@ -45,7 +45,7 @@ function describeComparison(file: string, found: Existing & { rows: number }): s
     const more = changed > changedLines.length ? ', …' : '';
     const where = `${changedLines.length === 1 ? 'line' : 'lines'} ${changedLines.join(', ')}${more}`;
     notes.push(
-      `${plural(changed, 'row')} with another title, tags or redirect type than the link has (${where}); a link can't be changed`,
+      `${plural(changed, 'row')} with another target URL, title, tags or redirect type than the link has (${where}); a link can't be changed`,
     );
   }
   if (gone > 0) notes.push(`${plural(gone, 'link')} of rows that are gone, left alone`);

@@ -226,6 +226,30 @@ describe('what exists already', () => {
     }
   });
 
+  test('in place, an edited row is a changed one, and never gone', async () => {
+    world.write('input.csv', file(row(1), row(2), row(3)));
+    const inPlace = { inPlace: true, output: world.path('input.csv') };
+    await world.import(inPlace);
+    expect(await world.import(inPlace)).toMatchObject({ existing: 3, changed: 0, gone: 0 });
+    const edited = world
+      .read('input.csv')
+      .replace('example.com/1', 'example.com/other')
+      .replace(',T2,', ',T2 edited,');
+    world.write('input.csv', edited);
+    expect(await world.import(inPlace)).toMatchObject({
+      created: 0,
+      existing: 3,
+      changed: 2,
+      gone: 0,
+    });
+    expect(world.events).toContainEqual(
+      expect.objectContaining({ type: 'compared', changed: 2, changedLines: [2, 3], gone: 0 }),
+    );
+    const kept = world.read('input.csv').split('\n').filter((line) => !line.includes(',T3,'));
+    world.write('input.csv', kept.join('\n'));
+    expect(await world.import(inPlace)).toMatchObject({ existing: 2, changed: 2, gone: 1 });
+  });
+
   test('a journal without the file’s columns, as a crash before the report leaves it, fills them in', async () => {
     world.write('input.csv', file(row(1), row(2)));
     await world.import();
