@@ -162,7 +162,9 @@ async function importInput(
     // Report: read the input once more, and write what the journal knows of each row.
     try {
       const format = createResultsFormat(settings, layout);
-      await reportRows({ ...sent, source, checked, journal }, format, output);
+      // Nothing else leaves rows where nothing has stopped the run.
+      const limit = stopped === undefined ? settings.limit : undefined;
+      await reportRows({ ...sent, source, checked, journal, limit }, format, output);
       await guard();
       announceKept(await output.finish(), deps);
     } catch (error) {

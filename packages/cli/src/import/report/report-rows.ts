@@ -25,6 +25,8 @@ interface ReportInput {
   existing: ExistingLinks | undefined;
   /** The batches of new rows, in the order of the rows. */
   batches: readonly SentBatch[];
+  /** `--limit`, where that is why rows were not sent. */
+  limit: number | undefined;
 }
 
 /** Reads the input once more and writes a line for each row, as the journal knows it. */
@@ -36,14 +38,15 @@ export async function reportRows(
   const { source, checked, comparison, existing } = report;
   const matches = existing?.matches();
   const sent = sentOutcomes(report);
+  const left = unsent(report.limit);
   const outcomeOf = (row: Row, number: number): Outcome => {
     const own = ownLink(row, source.layout);
     if (own !== undefined) return { status: 'created', ...own };
     if (checked.rejectedRows.has(number)) {
       return { status: 'rejected', error: source.rules.problem(row) ?? '' };
     }
-    if (comparison?.matched.has(number)) return matches?.next().value ?? UNSENT;
-    return sent.next().value ?? UNSENT;
+    if (comparison?.matched.has(number)) return matches?.next().value ?? left;
+    return sent.next().value ?? left;
   };
   await output.write(format.header);
   let number = 0;
@@ -57,7 +60,13 @@ export async function reportRows(
   }
 }
 
-const UNSENT: Outcome = { status: 'unsent', error: 'the import ended before this row was sent' };
+function unsent(limit: number | undefined): Outcome {
+  const error =
+    limit === undefined
+      ? 'the import ended before this row was sent'
+      : `left for another run by --limit ${limit}`;
+  return { status: 'unsent', error };
+}
 
 /** The outcomes of the new rows, one after the other; undefined for those that were not sent. */
 function* sentOutcomes({ journal, batches }: ReportInput): Generator<LinkResult | undefined> {
