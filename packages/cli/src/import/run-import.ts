@@ -15,7 +15,7 @@ import { type Input, inputGuard, openInput } from './read/open-input.ts';
 import { readRows } from './read/read-rows.ts';
 import { fingerprint } from './report/keep-changed.ts';
 import { openOutput, type Written } from './report/output-file.ts';
-import { RejectsFile } from './report/rejects.ts';
+import { RejectsFile, removeStaleRejects } from './report/rejects.ts';
 import { createResultsFormat, refuseInPlace, reportRows } from './report/report-rows.ts';
 import { emptySummary, stoppedByRejects, stoppedByUser, whyStopped } from './report/summary.ts';
 import { sendNewRows } from './send/send-new-rows.ts';
@@ -104,6 +104,7 @@ async function importInput(
     unknown: found.unknown,
     unsent: found.new,
   };
+  if (checked.rejected === 0 && !dryRun) await removeStaleRejects(settings.rejects);
   if (checked.rows === 0) deps.onEvent({ type: 'warning', message: `${name} has no rows.` });
   if (maxRejects !== 'all' && checked.rejected > maxRejects && !dryRun) {
     const progress = { name, created: found.existing, unsent: found.new, rows: checked.rows };

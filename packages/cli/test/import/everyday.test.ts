@@ -119,6 +119,27 @@ describe('a run that created nothing', () => {
   });
 });
 
+describe('a rejects file of an earlier run', () => {
+  test('goes when no row is rejected any more, unless a person has changed it', async () => {
+    const rejects = 'input.csv.rejects.csv';
+    for (const edit of [undefined, 'by hand\n', 'url,line,reason\nhttps://a.example,2,\n']) {
+      world.write('input.csv', file('none,T1', row(2)));
+      await world.import();
+      expect(world.files()).toContain(rejects);
+      if (edit !== undefined) world.write(rejects, edit);
+      world.write('input.csv', file(row(1), row(2)));
+      await world.import({ dryRun: true });
+      expect(world.files()).toContain(rejects);
+      await world.import();
+      expect(world.files().includes(rejects)).toBe(edit !== undefined);
+    }
+    // One of ours that holds something else.
+    const settings = { rejects: world.path('input.csv.results.csv'), output: world.path('o.csv') };
+    await world.import(settings);
+    expect(world.files()).toContain('input.csv.results.csv');
+  });
+});
+
 describe('--restart', () => {
   test('that creates nothing brings the journal back, and leaves the results', async () => {
     world.writeRows(3);
@@ -245,7 +266,10 @@ describe('what exists already', () => {
     expect(world.events).toContainEqual(
       expect.objectContaining({ type: 'compared', changed: 2, changedLines: [2, 3], gone: 0 }),
     );
-    const kept = world.read('input.csv').split('\n').filter((line) => !line.includes(',T3,'));
+    const kept = world
+      .read('input.csv')
+      .split('\n')
+      .filter((line) => !line.includes(',T3,'));
     world.write('input.csv', kept.join('\n'));
     expect(await world.import(inPlace)).toMatchObject({ existing: 2, changed: 2, gone: 1 });
   });
