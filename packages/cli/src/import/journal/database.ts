@@ -142,12 +142,10 @@ function prepareSchema(db: DatabaseSync, path: string): void {
 function prepareFile(path: string): void {
   refuseIrregular(path);
   try {
-    // One that is there must be writable; one that is not is created, and not through a link that somebody puts there now.
-    const isThere = lstatSync(path, { throwIfNoEntry: false }) !== undefined;
-    closeSync(openSync(path, isThere ? constants.O_WRONLY | constants.O_NOFOLLOW : 'wx', 0o600));
+    // Through no link and no pipe that somebody puts there now, either. Windows has neither of the last two.
+    const { O_WRONLY, O_CREAT, O_NOFOLLOW, O_NONBLOCK } = constants;
+    closeSync(openSync(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0o600));
   } catch (cause) {
-    // Another run has just created or removed it, and one of them gets the lock.
-    if (cause instanceof Error && 'code' in cause && cause.code === 'EEXIST') return;
     throw inputError(
       `${path} can't be written: ${systemReason(cause)}`,
       'Name another file: --journal FILE',
