@@ -1,4 +1,48 @@
-import { EXIT_CODES, type ExitCode } from './exit-codes.ts';
+import type { ImportSummary, StopReason } from './import/types.ts';
+
+/** Every exit code of the tool. Scripts rely on them: a code never changes its meaning. */
+export const EXIT_CODES = {
+  /** Everything asked for was done. */
+  ok: 0,
+  /** Something unexpected: a lost connection, a server fault, a full disk. */
+  error: 1,
+  /** Wrong usage, a bad setting, or an input that can't be imported. */
+  usage: 2,
+  /** Finished, but some rows were rejected or failed. */
+  rowsFailed: 3,
+  /** No key, a wrong key, or one without the permission. */
+  authentication: 4,
+  /** A limit of the plan is reached. */
+  planLimit: 5,
+  /** The rate limit's wait is longer than we may wait. */
+  rateLimit: 6,
+  /** It can't be known whether some links were created. */
+  unknownFate: 7,
+  /** Ctrl-C or SIGTERM (128 + SIGINT, as shells count). */
+  interrupted: 130,
+} as const;
+
+export type ExitCode = (typeof EXIT_CODES)[keyof typeof EXIT_CODES];
+
+/** Exit code of an import that ended before all rows were sent. */
+const STOP_EXIT_CODES = {
+  rejects: EXIT_CODES.usage,
+  authentication: EXIT_CODES.authentication,
+  plan_limit: EXIT_CODES.planLimit,
+  rate_limit: EXIT_CODES.rateLimit,
+  unknown: EXIT_CODES.unknownFate,
+  interrupted: EXIT_CODES.interrupted,
+  error: EXIT_CODES.error,
+} as const satisfies Record<StopReason, ExitCode>;
+
+type Counts = Pick<ImportSummary, 'rejected' | 'failed' | 'unknown' | 'stopped'>;
+
+/** Exit code of one imported file. */
+export function exitCodeOfImport(summary: Counts): ExitCode {
+  if (summary.stopped !== undefined) return STOP_EXIT_CODES[summary.stopped.reason];
+  if (summary.unknown > 0) return EXIT_CODES.unknownFate;
+  return summary.rejected + summary.failed > 0 ? EXIT_CODES.rowsFailed : EXIT_CODES.ok;
+}
 
 /**
  * An error that a user can do something about: `message` says what happened and where, `hint` what to do.

@@ -1,12 +1,10 @@
 import type { Shortlink, ShortlinkHooks } from '@shortlink/sdk';
 import { authenticationError, interruptedError, usageError } from './cli-error.ts';
-import { readConfig } from './config/config-file.ts';
-import { configPath } from './config/config-path.ts';
+import { configPath, readConfig } from './config/config-file.ts';
 import type { Config } from './config/config-schema.ts';
 import { resolveSettings, type Settings } from './config/settings.ts';
 import type { Io } from './io.ts';
-import { Printer } from './output/printer.ts';
-import { traceLogger } from './output/trace-logger.ts';
+import { Printer, traceLogger } from './output/printer.ts';
 
 /** Options that every command takes, as parsed. */
 export interface GlobalOptions {
@@ -30,7 +28,7 @@ export interface Account {
 }
 
 /** What a command may set on the client besides the global options. */
-export interface ClientOptions {
+interface ClientOptions {
   requestsPerMinute?: number | undefined;
   maxRetryAfterMs?: number | undefined;
   idempotency?: boolean | undefined;

@@ -6,7 +6,7 @@ import { run } from './run.ts';
 const argv = process.argv.slice(2);
 // `exitCode`, not `exit()`: what was written to a pipe must drain before the process ends.
 if (!isMainThread) {
-  const { threadIo } = await import('./thread-io.ts');
+  const { threadIo } = await import('./thread.ts');
   process.exitCode = await run(argv, threadIo());
 } else if (argv.includes('import')) {
   const { runInThread } = await import('./thread.ts');

@@ -1,12 +1,11 @@
 import { Command, CommanderError } from 'commander';
-import { declareAuth } from './commands/auth/auth.ts';
+import { declareAuth } from './commands/auth.ts';
 import { declareCompletion } from './commands/completion/completion.ts';
-import { declareConfig } from './commands/config/config.ts';
+import { declareConfig } from './commands/config.ts';
 import { declareCreate } from './commands/create.ts';
+import { type Perform, parseCount, parseDuration } from './commands/declare.ts';
 import { declareImport } from './commands/import/import.ts';
-import { declareJob } from './commands/job/job.ts';
-import { parseCount, parseDuration } from './commands/option-values.ts';
-import type { Perform } from './commands/perform.ts';
+import { declareJob } from './commands/job.ts';
 import { declareUsage } from './commands/usage.ts';
 import type { Io } from './io.ts';
 import { wantsColor } from './output/style.ts';
@@ -23,7 +22,7 @@ export function buildProgram(io: Io, perform: Perform): Command {
     .configureOutput({
       writeOut: (text) => io.stdout.write(text),
       writeErr: (text) => io.stderr.write(text),
-      // Errors are thrown, and printed in one place: run.ts.
+      // Errors are thrown, and printed in one place: run-command.ts.
       outputError: () => {},
       getOutHelpWidth: () => io.stdout.columns || DEFAULT_WIDTH,
       getErrHelpWidth: () => io.stderr.columns || DEFAULT_WIDTH,
@@ -71,9 +70,7 @@ Examples:
 
 /** A wrong command line, as one sentence; undefined for other errors, and for help that was asked for. */
 export function describeUsageError(error: unknown): string | undefined {
-  if (!(error instanceof CommanderError)) {
-    return undefined;
-  }
+  if (!(error instanceof CommanderError)) return undefined;
   return (
     error.message
       .replace(/^error: /, '')

@@ -11,9 +11,7 @@ type Env = Readonly<Record<string, string | undefined>>;
 export async function proxyFetch(env: Env): Promise<typeof globalThis.fetch | undefined> {
   const httpProxy = readProxy(env, 'http_proxy');
   const httpsProxy = readProxy(env, 'https_proxy');
-  if (httpProxy === '' && httpsProxy === '') {
-    return undefined;
-  }
+  if (httpProxy === '' && httpsProxy === '') return undefined;
   const { createProxyAgent } = await import('./proxy-agent.ts');
   const noProxy = read(env, 'no_proxy');
   const dispatcher = createProxyAgent({ httpProxy, httpsProxy, noProxy });

@@ -1,5 +1,5 @@
+import { EXIT_CODES, type ExitCode } from './cli-error.ts';
 import { Context, type GlobalOptions } from './context.ts';
-import { EXIT_CODES, type ExitCode } from './exit-codes.ts';
 import type { Io } from './io.ts';
 import { buildProgram, describeUsageError, isHelpOrVersion } from './program.ts';
 
@@ -16,9 +16,7 @@ export async function runCommand(argv: readonly string[], io: Io): Promise<ExitC
     await program.parseAsync(argv, { from: 'user' });
     return exitCode;
   } catch (error) {
-    if (isHelpOrVersion(error)) {
-      return EXIT_CODES.ok;
-    }
+    if (isHelpOrVersion(error)) return EXIT_CODES.ok;
     const usage = describeUsageError(error);
     return usage === undefined ? fail(error, context) : failUsage(usage, context);
   }

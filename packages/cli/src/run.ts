@@ -1,4 +1,4 @@
-import type { ExitCode } from './exit-codes.ts';
+import type { ExitCode } from './cli-error.ts';
 import type { Io } from './io.ts';
 import { VERSION } from './version.ts';
 

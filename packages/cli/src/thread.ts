@@ -1,6 +1,9 @@
+import { homedir } from 'node:os';
 import process from 'node:process';
-import { Worker } from 'node:worker_threads';
-import type { FromThread, Terminal, ThreadData, ToThread, WriteFailure } from './thread-io.ts';
+import { clearLine, cursorTo, moveCursor } from 'node:readline';
+import { Writable } from 'node:stream';
+import { parentPort, Worker, workerData } from 'node:worker_threads';
+import { followErrors, type Io, type OutputStream } from './io.ts';
 
 /**
  * Bounds of the heap, in megabytes. V8 lets the heap of a program that makes as much garbage as an import grow to a share of the machine's
@@ -78,6 +81,108 @@ function relaySignals(interrupt: () => void) {
         process.off(signal, onSignal);
         if (isListening) process.on(signal, onSignal);
       }
+    },
+  };
+}
+
+/** What a thread needs to know about the terminal when it starts. */
+interface Terminal {
+  isTTY: boolean | undefined;
+  columns: number | undefined;
+}
+
+interface ThreadData {
+  stdin: Pick<Terminal, 'isTTY'>;
+  stdout: Terminal;
+  stderr: Terminal;
+}
+
+type StreamName = 'stdout' | 'stderr';
+
+/** Messages of the thread to the process, and of the process to the thread. */
+type FromThread =
+  | { type: 'write'; name: StreamName; id: number; chunk: Uint8Array }
+  | { type: 'read' }
+  | { type: 'listen'; isListening: boolean };
+type ToThread =
+  | { type: 'written'; id: number; error: WriteFailure | undefined }
+  | { type: 'resize'; name: StreamName; columns: number | undefined }
+  | { type: 'interrupt' };
+
+/** Why a write failed. */
+interface WriteFailure {
+  message: string;
+  code: string | undefined;
+}
+
+/** The process around the tool, as a thread of it sees it. `runInThread` is its other end. */
+export function threadIo(): Io {
+  const port = parentPort;
+  if (port === null) throw new Error('this is no thread');
+  const data: ThreadData = workerData;
+  const pending = new Map<number, (error?: Error | null) => void>();
+  let writes = 0;
+  const send = (message: FromThread) => port.postMessage(message);
+
+  const output = (name: StreamName): OutputStream => {
+    const stream: Writable = new Writable({
+      write: (chunk: Uint8Array, _encoding, done) => {
+        writes += 1;
+        pending.set(writes, done);
+        // The thread may not end before it knows what became of the write.
+        port.ref();
+        send({ type: 'write', name, id: writes, chunk });
+      },
+    });
+    if (data[name].isTTY !== true) return stream;
+    return Object.assign(stream, {
+      isTTY: true,
+      columns: data[name].columns,
+      clearLine: (direction: -1 | 0 | 1) => clearLine(stream, direction),
+      cursorTo: (x: number, y?: number) => cursorTo(stream, x, y),
+      moveCursor: (dx: number, dy: number) => moveCursor(stream, dx, dy),
+    });
+  };
+  const streams = { stdout: output('stdout'), stderr: output('stderr') };
+
+  const listeners = new Set<() => void>();
+  const interrupt = () => {
+    for (const listener of [...listeners]) listener();
+  };
+  port.on('message', (message: ToThread) => {
+    if (message.type === 'interrupt') interrupt();
+    else if (message.type === 'resize') streams[message.name].columns = message.columns;
+    else {
+      const done = pending.get(message.id);
+      pending.delete(message.id);
+      if (pending.size === 0) port.unref();
+      const { error } = message;
+      done?.(error && Object.assign(new Error(error.message), { code: error.code }));
+    }
+  });
+  port.unref();
+  const isHeeded = () => listeners.size > 0;
+  followErrors(streams.stdout, interrupt, isHeeded);
+  followErrors(streams.stderr, () => {}, isHeeded);
+
+  return {
+    // Read only when somebody asks: reading would take the user's typing away from the next program.
+    get stdin() {
+      send({ type: 'read' });
+      return Object.assign(process.stdin, data.stdin);
+    },
+    ...streams,
+    // biome-ignore lint/style/noProcessEnv: here, as in io.ts, the environment comes in.
+    env: process.env,
+    platform: process.platform,
+    home: homedir(),
+    onInterrupt(listener) {
+      listeners.add(listener);
+      send({ type: 'listen', isListening: true });
+      return () => {
+        listeners.delete(listener);
+        if (listeners.size === 0) send({ type: 'listen', isListening: false });
+      };
     },
   };
 }

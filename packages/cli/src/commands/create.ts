@@ -1,11 +1,12 @@
 import type { BatchLinkInput, BulkItem, CreateLinkBody } from '@shortlink/sdk';
 import { type Command, Option } from 'commander';
-import { CliError, usageError } from '../cli-error.ts';
+import { CliError, EXIT_CODES, type ExitCode, usageError } from '../cli-error.ts';
 import type { Context } from '../context.ts';
-import { EXIT_CODES, type ExitCode } from '../exit-codes.ts';
+import { inputError } from '../import/errors.ts';
+import { LineCounter, LineSplitter } from '../import/read/lines.ts';
+import type { InputStream } from '../io.ts';
 import { sanitize } from '../output/sanitize.ts';
-import { collect, parseRedirectType, REDIRECT_TYPE_CHOICES } from './option-values.ts';
-import type { Perform } from './perform.ts';
+import { collect, type Perform, parseRedirectType, REDIRECT_TYPE_CHOICES } from './declare.ts';
 
 interface CreateOptions {
   title?: string | undefined;
@@ -128,13 +129,11 @@ interface Outcome {
 /** Creates links in batches, and prints each as soon as it and those before it are settled. */
 async function createLinks({ urls, fields }: CreateInput, context: Context): Promise<ExitCode> {
   const account = await context.account();
-  const [shortlink, { MAX_TARGET_URL_LENGTH }, { targetProblem }, { readLines }] =
-    await Promise.all([
-      context.client(account),
-      import('@shortlink/sdk'),
-      import('../import/map/target-url.ts'),
-      import('./read-lines.ts'),
-    ]);
+  const [shortlink, { MAX_TARGET_URL_LENGTH }, { targetProblem }] = await Promise.all([
+    context.client(account),
+    import('@shortlink/sdk'),
+    import('../import/map/cells.ts'),
+  ]);
   const counts = { created: 0, rejected: 0, failed: 0, unknown: 0 };
   const print = (outcome: Outcome) => {
     counts[outcome.status] += 1;
@@ -201,4 +200,28 @@ function printOutcome(outcome: Outcome, { printer, globals }: Context): void {
       : `No link to ${outcome.target_url}: ${outcome.error}`,
     exitCode: isUnknown ? EXIT_CODES.unknownFate : EXIT_CODES.rowsFailed,
   });
+}
+
+/**
+ * The lines of standard input as they come, trimmed; blank ones are left out.
+ *
+ * @throws CliError (exit code 2) for bytes that are not UTF-8
+ */
+async function* readLines(stdin: InputStream): AsyncGenerator<string> {
+  const lines = new LineSplitter('standard input');
+  const counter = new LineCounter();
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  const decode = (bytes?: Uint8Array): string => {
+    try {
+      const text = decoder.decode(bytes, { stream: bytes !== undefined });
+      counter.add(text);
+      return text;
+    } catch {
+      throw inputError(`standard input, from line ${counter.line}: it is not UTF-8`);
+    }
+  };
+  for await (const bytes of stdin) {
+    for (const { text } of lines.push(decode(Buffer.from(bytes)))) yield text.trim();
+  }
+  for (const { text } of [...lines.push(decode()), ...lines.end()]) yield text.trim();
 }

@@ -1,7 +1,7 @@
-import { chmod, mkdir, open } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { chmod, mkdir, open, rename, rm } from 'node:fs/promises';
+import { dirname, isAbsolute, join } from 'node:path';
 import { usageError } from '../cli-error.ts';
-import { writeFileAtomic } from '../output/write-file-atomic.ts';
+import type { Io } from '../io.ts';
 import type { Config } from './config-schema.ts';
 
 /** Nobody but the owner may read or write it: it holds API keys. */
@@ -9,7 +9,7 @@ const FILE_MODE = 0o600;
 const DIRECTORY_MODE = 0o700;
 const OTHERS = 0o077;
 
-export interface LoadedConfig {
+interface LoadedConfig {
   config: Config;
   /** Something to tell the user, such as permissions that were too wide. */
   warning?: string | undefined;
@@ -18,9 +18,7 @@ export interface LoadedConfig {
 /** Reads the config file; without one, nothing is set. */
 export async function readConfig(path: string, platform: NodeJS.Platform): Promise<LoadedConfig> {
   const content = await readIfThere(path);
-  if (content === undefined) {
-    return { config: { profiles: {} } };
-  }
+  if (content === undefined) return { config: { profiles: {} } };
   const config = await checkConfig(path, content.text);
   const tooWide = platform !== 'win32' && (content.mode & OTHERS) !== 0;
   return { config, warning: tooWide ? await narrow(path, content.mode) : undefined };
@@ -29,7 +27,7 @@ export async function readConfig(path: string, platform: NodeJS.Platform): Promi
 /** Replaces the config file, made with mode 0600 in a directory of mode 0700. */
 export async function writeConfig(path: string, config: Config): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: DIRECTORY_MODE });
-  await writeFileAtomic(path, `${JSON.stringify(config, null, 2)}\n`, FILE_MODE);
+  await writeFileAtomic(path, `${JSON.stringify(config, null, 2)}\n`);
 }
 
 async function readIfThere(path: string): Promise<{ text: string; mode: number } | undefined> {
@@ -42,9 +40,7 @@ async function readIfThere(path: string): Promise<{ text: string; mode: number }
       await file.close();
     }
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') {
-      return undefined;
-    }
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
     const reason = error instanceof Error ? error.message : String(error);
     throw usageError(`Can't read the config file ${path}: ${reason}`);
   }
@@ -76,5 +72,41 @@ async function narrow(path: string, mode: number): Promise<string> {
     return `${path} was open to other users (mode ${found}); it is 0600 now.`;
   } catch {
     return `${path} is open to other users (mode ${found}) and holds API keys. Run: chmod 600 '${path}'`;
+  }
+}
+
+/**
+ * Where the settings are kept: `$XDG_CONFIG_HOME/shortlink/config.json`, by default below `~/.config`; below `%APPDATA%`
+ * on Windows. A relative XDG_CONFIG_HOME is ignored, as the XDG Base Directory Specification asks.
+ */
+export function configPath(io: Pick<Io, 'env' | 'home' | 'platform'>): string {
+  const xdg = io.env['XDG_CONFIG_HOME'];
+  if (xdg !== undefined && isAbsolute(xdg)) return join(xdg, 'shortlink', 'config.json');
+  const appData = io.env['APPDATA'];
+  if (io.platform === 'win32' && appData !== undefined && isAbsolute(appData)) {
+    return join(appData, 'shortlink', 'config.json');
+  }
+  return join(io.home, '.config', 'shortlink', 'config.json');
+}
+
+/**
+ * Writes a file whole or not at all: to a new file beside it, synced, then renamed over it. A reader sees the old
+ * content or the new, and a crash leaves the old. The mode is set when the file is made, so that a secret is at no
+ * moment readable by others.
+ */
+async function writeFileAtomic(path: string, text: string): Promise<void> {
+  const temporary = `${path}.${crypto.randomUUID()}.tmp`;
+  try {
+    const file = await open(temporary, 'wx', FILE_MODE);
+    try {
+      await file.writeFile(text);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(temporary, path);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
   }
 }

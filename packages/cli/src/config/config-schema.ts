@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { API_KEY_PATTERN, isBaseUrl, PROFILE_PATTERN } from './rules.ts';
+import { API_KEY_PATTERN, isBaseUrl, PROFILE_PATTERN } from './settings.ts';
 
 const profileSchema = z.strictObject({
   api_key: z.string().regex(API_KEY_PATTERN, 'must be printable ASCII without spaces').optional(),
@@ -13,9 +13,9 @@ const configSchema = z.strictObject({
 });
 
 /** What is wrong with a config file's content, in one line; undefined when nothing is. */
-export type ParsedConfig = { ok: true; config: Config } | { ok: false; problem: string };
+type ParsedConfig = { ok: true; config: Config } | { ok: false; problem: string };
 
-export interface Profile {
+interface Profile {
   api_key?: string | undefined;
   base_url?: string | undefined;
 }
@@ -28,9 +28,7 @@ export interface Config {
 
 export function parseConfig(value: unknown): ParsedConfig {
   const result = configSchema.safeParse(value);
-  if (result.success) {
-    return { ok: true, config: result.data };
-  }
+  if (result.success) return { ok: true, config: result.data };
   // zod's messages name the expectation, not the value: an API key in the wrong place is not repeated.
   const problem = result.error.issues
     .map((issue) => `${issue.path.length > 0 ? `${issue.path.join('.')}: ` : ''}${issue.message}`)

@@ -1,9 +1,8 @@
 import { usageError } from '../cli-error.ts';
 import type { Config } from './config-schema.ts';
-import { API_KEY_PATTERN, DEFAULT_PROFILE, isBaseUrl, PROFILE_PATTERN } from './rules.ts';
 
 /** Where a setting came from, strongest first. */
-export type SettingSource = 'flag' | 'environment' | 'config file' | 'default';
+type SettingSource = 'flag' | 'environment' | 'config file' | 'default';
 
 export interface Setting {
   value: string;
@@ -16,7 +15,7 @@ export interface Settings {
   baseUrl: Setting | undefined;
 }
 
-export interface SettingFlags {
+interface SettingFlags {
   apiKey?: string | undefined;
   baseUrl?: string | undefined;
   profile?: string | undefined;
@@ -24,7 +23,7 @@ export interface SettingFlags {
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-export interface SettingsInput {
+interface SettingsInput {
   flags: SettingFlags;
   env: Env;
   config: Config;
@@ -80,9 +79,7 @@ function first(
   environment: string | undefined,
   file: string | undefined,
 ): Setting | undefined {
-  if (flag !== undefined) {
-    return { value: flag, source: 'flag' };
-  }
+  if (flag !== undefined) return { value: flag, source: 'flag' };
   if (environment !== undefined && environment !== '') {
     return { value: environment, source: 'environment' };
   }
@@ -103,4 +100,30 @@ function check(
 /** `https://user:password@host` is refused, and must not be repeated. */
 function withoutCredentials(value: string): string {
   return value.replace(/\/\/[^/]*@/u, '//****@');
+}
+
+/** Letters, digits and `._-`; also safe as a part of a file name or an environment variable's value. */
+export const PROFILE_PATTERN = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+
+/** Printable ASCII without spaces: anything else can't be sent in a header, and `fetch` would print the key in its error. */
+export const API_KEY_PATTERN = /^[\x21-\x7e]+$/;
+
+/** The profile used where none was ever named. */
+const DEFAULT_PROFILE = 'default';
+
+export function isBaseUrl(value: string): boolean {
+  if (!URL.canParse(value)) return false;
+  const url = new URL(value);
+  return (
+    (url.protocol === 'http:' || url.protocol === 'https:') &&
+    url.username === '' &&
+    url.password === '' &&
+    url.search === '' &&
+    url.hash === ''
+  );
+}
+
+/** Enough of a key to tell two apart, too little to use: the last four characters, of long keys only. */
+export function maskKey(key: string): string {
+  return key.length >= 16 ? `****${key.slice(-4)}` : '****';
 }

@@ -1,5 +1,4 @@
-import { CliError } from '../cli-error.ts';
-import { EXIT_CODES } from '../exit-codes.ts';
+import { CliError, EXIT_CODES } from '../cli-error.ts';
 
 /** The input, or what was asked of it, can't be imported, and nothing was sent: exit code 2. */
 export function inputError(message: string, hint?: string): CliError {

@@ -1,27 +1,25 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { checkInput } from './check/check-input.ts';
 import { compareRows, openExistingLinks } from './check/compare-rows.ts';
 import { forecast, retrieveUsage } from './check/forecast.ts';
-import { inputGuard } from './check/input-guard.ts';
-import type { ImportDeps } from './deps.ts';
-import { Journal } from './journal/journal.ts';
+import type { Journal } from './journal/journal.ts';
+import { openJournal, peekJournal } from './journal/open-journal.ts';
+import { ownLink } from './map/result-columns.ts';
 import { createRowRules } from './map/row-rules.ts';
 import { detectLayout } from './read/layout.ts';
-import { type Input, openInput } from './read/open-input.ts';
+import { type Input, inputGuard, openInput } from './read/open-input.ts';
+import { readRows } from './read/read-rows.ts';
 import { fingerprint } from './report/keep-changed.ts';
 import { openOutput, type Written } from './report/output-file.ts';
-import { RejectsFile } from './report/rejects.ts';
-import { reportRows } from './report/report-rows.ts';
-import { createResultsFormat, refuseInPlace } from './report/results-format.ts';
-import { stoppedByRejects, stoppedByUser, whyStopped } from './report/stop.ts';
-import { emptySummary } from './report/summary.ts';
+import { RejectsFile, removeStaleRejects } from './report/rejects.ts';
+import { createResultsFormat, refuseInPlace, reportRows } from './report/report-rows.ts';
+import { emptySummary, stoppedByRejects, stoppedByUser, whyStopped } from './report/summary.ts';
 import { sendNewRows } from './send/send-new-rows.ts';
-import type { ImportSettings, ImportSummary } from './types.ts';
-
-export type { ImportDeps } from './deps.ts';
+import type { ImportDeps, ImportSettings, ImportSummary } from './types.ts';
 
 /**
  * Imports one file: creates the links that its rows ask for and that don't exist yet.
@@ -41,7 +39,7 @@ export async function runImport(
   let journal: Journal | undefined;
   try {
     // The lock: from here on no other run imports under this journal.
-    const open = settings.dryRun ? Journal.peek : Journal.open;
+    const open = settings.dryRun ? peekJournal : openJournal;
     journal = open(await journalPath(settings, input), settings.baseUrl, settings.restart);
     const summary = await importInput(input, journal, settings, deps);
     return {
@@ -71,11 +69,17 @@ async function importInput(
   const layout = await detectLayout(input, settings);
   if (settings.inPlace) refuseInPlace(input, layout, settings);
   deps.onEvent({ type: 'planned', plan: layout.plan });
-  const source = { input, layout, rules: createRowRules(layout, settings.defaults), guard };
+  const source = { input, layout, rules: createRowRules(layout, settings), guard };
   const existing = await openExistingLinks(journal, settings, deps);
   const rejects = new RejectsFile(
     layout,
-    dryRun ? undefined : () => openOutput(settings.rejects, deps),
+    dryRun
+      ? undefined
+      : () =>
+          openOutput(settings.rejects, {
+            stdout: deps.stdout,
+            unusedOption: settings.usualNames?.rejects ? '--rejects' : undefined,
+          }),
   );
   const checked = await checkInput(source, settings, existing, rejects, deps).catch(
     async (error: unknown) => {
@@ -88,7 +92,7 @@ async function importInput(
     const stopped = stoppedByUser({ name, created: 0, unsent: 0, rows: 0 });
     return { ...emptySummary(settings), stopped };
   }
-  const found = await compareRows(source, checked, existing, deps);
+  const found = await compareRows(source, checked, existing, settings, deps);
   const summary: ImportSummary = {
     ...emptySummary(settings),
     rows: checked.rows,
@@ -100,6 +104,7 @@ async function importInput(
     unknown: found.unknown,
     unsent: found.new,
   };
+  if (checked.rejected === 0 && !dryRun) await removeStaleRejects(settings.rejects);
   if (checked.rows === 0) deps.onEvent({ type: 'warning', message: `${name} has no rows.` });
   if (maxRejects !== 'all' && checked.rejected > maxRejects && !dryRun) {
     const progress = { name, created: found.existing, unsent: found.new, rows: checked.rows };
@@ -118,7 +123,11 @@ async function importInput(
   // Send: feed the new rows to the service. The journal records each batch before and after its request.
   // In place, what is replaced is the input as it was read.
   const previous = settings.inPlace ? await fingerprint(input.path) : undefined;
-  const output = await openOutput(settings.output, { stdout: deps.stdout, previous });
+  const output = await openOutput(settings.output, {
+    stdout: deps.stdout,
+    previous,
+    unusedOption: settings.usualNames?.output ? '-o' : undefined,
+  });
   try {
     const sent = await sendNewRows({ source, checked, found, existing, journal, settings, deps });
     const counts = sent.counts;
@@ -143,10 +152,20 @@ async function importInput(
       return result;
     }
 
+    const isFutile = journal.isEmpty && counts.unsent + counts.failed > 0 && !settings.inPlace;
+    if (isFutile && (await holdsLinks(settings.output, deps))) {
+      await output.discard();
+      const message = `Nothing was created, so the links that ${settings.output} names from before are left there.`;
+      deps.onEvent({ type: 'warning', message });
+      return result;
+    }
+
     // Report: read the input once more, and write what the journal knows of each row.
     try {
       const format = createResultsFormat(settings, layout);
-      await reportRows({ ...sent, source, checked, journal }, format, output);
+      // Nothing else leaves rows where nothing has stopped the run.
+      const limit = stopped === undefined ? settings.limit : undefined;
+      await reportRows({ ...sent, source, checked, journal, limit }, format, output);
       await guard();
       announceKept(await output.finish(), deps);
     } catch (error) {
@@ -158,13 +177,36 @@ async function importInput(
       };
     }
     const hasAll = stopped === undefined && counts.unsent + counts.unknown + counts.failed === 0;
-    // Standard input can't be imported again under the same name, so a journal that nothing is left of would only lie around.
-    const isDone = hasAll && typeof settings.journal !== 'string';
+    // Standard input can't be imported again under the same name, so a journal that nothing is left of would only lie around. Where
+    // nobody has read all of the results, it is the only record of the links.
+    const isRead = deps.stdout.isClosed?.() !== true;
+    const isDone = hasAll && isRead && typeof settings.journal !== 'string';
     if (isDone) journal.forget();
     return { ...result, output: settings.output, journal: isDone ? undefined : result.journal };
   } catch (error) {
     await output.discard();
     throw error;
+  }
+}
+
+/** Whether a file holds the results of a run that has created something. */
+async function holdsLinks(path: string, deps: ImportDeps): Promise<boolean> {
+  const stats = await stat(path).catch(() => undefined);
+  if (!stats?.isFile() || stats.size === 0) return false;
+  try {
+    const input = await openInput(path, deps.stdin, deps.signal);
+    try {
+      const layout = await detectLayout(input, { map: {}, inputFormat: 'auto' });
+      for await (const rows of readRows(input, layout)) {
+        if (rows.some((row) => ownLink(row, layout) !== undefined)) return true;
+      }
+      return false;
+    } finally {
+      await input.dispose();
+    }
+  } catch {
+    // It is no table: not ours, so that it is kept as `.old`.
+    return false;
   }
 }
 

@@ -1,4 +1,5 @@
-import type { BatchLinkInput } from '@shortlink/sdk';
+import type { BatchLinkInput, Shortlink } from '@shortlink/sdk';
+import type { TextWritable } from './report/output-file.ts';
 
 /** Fields of a link that a column can fill. */
 export const LINK_FIELDS = ['target_url', 'title', 'tags', 'domain_id', 'redirect_type'] as const;
@@ -38,12 +39,16 @@ export interface ImportSettings {
   /** `--known`: an earlier results file, whose links exist already. */
   known?: string | undefined;
   rejects: string;
+  /** Which of these the user has not named, so that they have their usual names: those are written through no link. */
+  usualNames?: { output: boolean; rejects: boolean } | undefined;
   /** Path; for standard input, which has no name, the folder in which a file named by the content is kept. */
   journal: string | { folder: string };
   /** Set the journal aside, and create every row again. */
   restart: boolean;
   /** `--tag`, `--domain`, `--redirect-type`: for rows that have none of their own. */
   defaults: Pick<BatchLinkInput, 'tags' | 'domain_id' | 'redirect_type'>;
+  /** `--add-tag`: for every row, besides its own tags or the default ones. */
+  addTags?: readonly string[] | undefined;
   batchSize: number | 'auto';
   concurrency: number;
   /** `--rpm`, for the forecast. */
@@ -112,7 +117,7 @@ export interface Existing {
   new: number;
   /** Rows whose link an earlier run created. */
   existing: number;
-  /** Of these, rows whose title, tags or redirect type are others now: the service can't change a link. */
+  /** Of these, rows whose title, tags or redirect type, or beside a short URL the target URL, are others now: the service can't change a link. */
   changed: number;
   /** Lines of the first of these. */
   changedLines: number[];
@@ -211,4 +216,28 @@ export interface ImportSummary {
   output: string | undefined;
   rejectsFile: string | undefined;
   journal: string | undefined;
+}
+
+/** What an import needs of the world around it. */
+export interface ImportDeps {
+  client: {
+    links: Pick<Shortlink['links'], 'createMany'>;
+    jobs: Pick<Shortlink['jobs'], 'wait'>;
+    usage: Pick<Shortlink['usage'], 'retrieve'>;
+  };
+  /** Read when the input is `-`. */
+  stdin: AsyncIterable<Uint8Array | string>;
+  /** Written when the output is `-`. */
+  stdout: TextWritable;
+  onEvent: (event: ImportEvent) => void;
+  /** Ends the import at once: requests in flight are aborted, and become `unknown`. */
+  signal: AbortSignal;
+  /** Ends it softly: no new batch is sent, those in flight are finished. */
+  stopSignal: AbortSignal;
+  /** Requests made so far, retries and polls included. */
+  requestCount: () => number;
+  /** A clock for durations, in milliseconds. */
+  now: () => number;
+  /** The time, as `Date.now()` counts. @default Date.now */
+  wallClock?: (() => number) | undefined;
 }

@@ -1,7 +1,6 @@
-import { CliError } from '../cli-error.ts';
-import { EXIT_CODES } from '../exit-codes.ts';
+import { CliError, EXIT_CODES } from '../cli-error.ts';
 import { systemReason } from '../import/errors.ts';
-import { describeServiceError } from './describe-service-error.ts';
+import { formatCount, formatDuration } from './format.ts';
 import type { ErrorReport } from './printer.ts';
 
 /** What a caught error means to the user, and with which code the process ends. */
@@ -11,9 +10,7 @@ export async function describeError(error: unknown): Promise<ErrorReport> {
     return { code, message, hint, exitCode };
   }
   const service = describeServiceError(error, await import('@shortlink/sdk'));
-  if (service !== undefined) {
-    return service;
-  }
+  if (service !== undefined) return service;
   if (isSystemError(error)) {
     return {
       code: 'system',
@@ -37,4 +34,129 @@ function systemMessage(error: NodeJS.ErrnoException): string {
   return error.path === undefined
     ? error.message
     : `Can't use ${error.path}: ${systemReason(error)}.`;
+}
+
+type Sdk = typeof import('@shortlink/sdk');
+type Words = Pick<ErrorReport, 'code' | 'message' | 'hint' | 'exitCode'>;
+
+/**
+ * The client's errors in words for people; undefined for an error of another kind.
+ *
+ * @param sdk - handed in, so that nothing loads the SDK only to format an error that isn't its own
+ */
+function describeServiceError(error: unknown, sdk: Sdk): ErrorReport | undefined {
+  const words = describeAnswer(error, sdk) ?? describeNoAnswer(error, sdk);
+  if (words === undefined || !sdk.ApiError.isInstance(error)) return words;
+  return { ...words, status: error.status, requestId: error.requestId };
+}
+
+/** The service answered with an error status. Subclasses come before `ApiError`. */
+function describeAnswer(error: unknown, sdk: Sdk): Words | undefined {
+  if (sdk.AuthenticationError.isInstance(error)) {
+    return {
+      code: 'authentication',
+      message: `The server refused the API key: ${error.message}`,
+      hint: 'See which one is used with: shortlink auth status. Store another with: shortlink auth login',
+      exitCode: EXIT_CODES.authentication,
+    };
+  }
+  if (sdk.PlanLimitError.isInstance(error)) {
+    const { used, allowed } = error;
+    const counts =
+      used !== undefined && allowed !== undefined
+        ? ` (${formatCount(used)} of ${formatCount(allowed)} used)`
+        : '';
+    return {
+      code: 'plan_limit',
+      message: `A limit of the plan is reached${counts}: ${error.message}`,
+      hint: 'See what is used with: shortlink usage. Then upgrade the plan, or send less.',
+      exitCode: EXIT_CODES.planLimit,
+    };
+  }
+  if (sdk.PermissionError.isInstance(error)) {
+    return {
+      code: 'permission',
+      message: `The API key may not do this: ${error.message}`,
+      hint: 'Creating links needs a key with the permission shortlinks:write.',
+      exitCode: EXIT_CODES.authentication,
+    };
+  }
+  if (sdk.RateLimitError.isInstance(error)) {
+    const wait = error.retryAfterMs;
+    return {
+      code: 'rate_limit',
+      message: `The rate limit is reached: ${error.message}`,
+      hint:
+        wait === undefined
+          ? 'Try again later.'
+          : `The server asks to wait ${formatDuration(wait)}. Try again then.`,
+      exitCode: EXIT_CODES.rateLimit,
+    };
+  }
+  if (sdk.NotFoundError.isInstance(error)) {
+    return {
+      code: 'not_found',
+      message: `The server knows no such thing: ${error.message}`,
+      hint: 'Check the id, the base URL, and that the key is of the same account.',
+      exitCode: EXIT_CODES.error,
+    };
+  }
+  if (sdk.BadRequestError.isInstance(error)) {
+    return {
+      code: 'invalid_request',
+      message: `The server refused the request: ${error.message}`,
+      exitCode: EXIT_CODES.usage,
+    };
+  }
+  if (sdk.ApiError.isInstance(error)) {
+    return {
+      code: sdk.ServerError.isInstance(error) ? 'server_error' : 'api_error',
+      message: `The server answered ${error.status}: ${error.message}`,
+      exitCode: EXIT_CODES.error,
+    };
+  }
+  return undefined;
+}
+
+/** No answer, an answer that can't be read, or a job that didn't end well. */
+function describeNoAnswer(error: unknown, sdk: Sdk): Words | undefined {
+  if (sdk.ConnectionError.isInstance(error)) {
+    return {
+      code: 'connection',
+      message: error.message,
+      hint: 'Check the network, the proxy settings and the base URL (shortlink config list).',
+      exitCode: EXIT_CODES.error,
+    };
+  }
+  if (sdk.TimeoutError.isInstance(error)) {
+    return {
+      code: 'timeout',
+      message: error.message,
+      hint: 'A slow server may need a longer --timeout.',
+      exitCode: EXIT_CODES.error,
+    };
+  }
+  if (sdk.JobTimeoutError.isInstance(error)) {
+    return {
+      code: 'job_timeout',
+      message: error.message,
+      hint: `The job goes on. Wait for it again with: shortlink job wait ${error.jobId}`,
+      exitCode: EXIT_CODES.error,
+    };
+  }
+  if (sdk.JobFailedError.isInstance(error)) {
+    return {
+      code: 'job_failed',
+      message: error.message,
+      hint: `See what it did with: shortlink job get ${error.jobId}`,
+      exitCode: EXIT_CODES.rowsFailed,
+    };
+  }
+  if (sdk.InvalidOptionError.isInstance(error)) {
+    return { code: 'usage', message: error.message, exitCode: EXIT_CODES.usage };
+  }
+  if (sdk.ShortlinkError.isInstance(error)) {
+    return { code: 'unexpected_answer', message: error.message, exitCode: EXIT_CODES.error };
+  }
+  return undefined;
 }

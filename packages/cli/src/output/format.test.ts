@@ -1,6 +1,14 @@
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { bar } from './bar.ts';
-import { formatClock, formatCount, formatDuration, formatRate, plural } from './format.ts';
+import {
+  bar,
+  formatClock,
+  formatCount,
+  formatDuration,
+  formatRate,
+  plural,
+  wrapWords,
+} from './format.ts';
 
 test('counts and plurals', () => {
   expect(formatCount(24_638)).toBe('24,638');
@@ -47,4 +55,23 @@ test.each([
   [7, '████'],
 ])('a bar at %d is %s', (fraction, text) => {
   expect(bar(fraction, 4)).toBe(text);
+});
+
+test('breaks at spaces, and nowhere without a terminal', () => {
+  expect(wrapWords('one two three', 7)).toBe('one two\nthree');
+  expect(wrapWords('one two\nthree', 5)).toBe('one\ntwo\nthree');
+  expect(wrapWords('one two three', undefined)).toBe('one two three');
+});
+
+test('no word is broken or lost, and a line is longer than the width only where it is one word', () => {
+  const text = fc.string({ unit: fc.constantFrom('a', 'b', ' ', '\n') });
+  fc.assert(
+    fc.property(text, fc.integer({ min: 1, max: 12 }), (words, width) => {
+      const wrapped = wrapWords(words, width);
+      expect(wrapped.replaceAll('\n', ' ')).toBe(words.replaceAll('\n', ' '));
+      for (const line of wrapped.split('\n')) {
+        expect(line.length <= width || !line.includes(' ')).toBe(true);
+      }
+    }),
+  );
 });

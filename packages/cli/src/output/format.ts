@@ -22,18 +22,12 @@ export function formatRate(perSecond: number): string {
 
 /** A time for people: `850 ms`, `4.2 s`, `3 min 20 s`, `26 h 4 min`. */
 export function formatDuration(ms: number): string {
-  if (ms < 1000) {
-    return `${Math.round(ms)} ms`;
-  }
-  if (ms < 59_950) {
-    return `${oneDecimal(ms / 1000)} s`;
-  }
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  if (ms < 59_950) return `${oneDecimal(ms / 1000)} s`;
   const seconds = Math.round(ms / 1000);
   const hours = Math.floor(seconds / 3600);
   const minutes = Math.floor((seconds % 3600) / 60);
-  if (hours > 0) {
-    return joinUnits(hours, 'h', minutes, 'min');
-  }
+  if (hours > 0) return joinUnits(hours, 'h', minutes, 'min');
   return joinUnits(minutes, 'min', seconds % 60, 's');
 }
 
@@ -50,4 +44,38 @@ export function formatClock(ms: number): string {
   return hours > 0
     ? `${hours}:${String(minutes).padStart(2, '0')}:${seconds}`
     : `${minutes}:${seconds}`;
+}
+
+const FULL = '█';
+const EMPTY = '░';
+
+/** A bar of `width` characters, `fraction` (0 to 1) of it filled. Anything used at all shows, and only all is full. */
+export function bar(fraction: number, width: number): string {
+  const bounded = Math.min(1, Math.max(0, fraction));
+  let filled = Math.floor(bounded * width);
+  if (bounded > 0 && filled === 0) {
+    filled = 1;
+  }
+  return FULL.repeat(filled) + EMPTY.repeat(width - filled);
+}
+
+/** Breaks lines at spaces so that a terminal of `width` columns need not break them inside words. */
+export function wrapWords(text: string, width: number | undefined): string {
+  if (width === undefined || width < 1) return text;
+  return text
+    .split('\n')
+    .map((line) => wrapLine(line, width))
+    .join('\n');
+}
+
+function wrapLine(line: string, width: number): string {
+  const [first = '', ...words] = line.split(' ');
+  const lines: string[] = [];
+  let current = first;
+  for (const word of words) {
+    const longer = `${current} ${word}`;
+    if (longer.length > width) lines.push(current);
+    current = longer.length > width ? word : longer;
+  }
+  return [...lines, current].join('\n');
 }

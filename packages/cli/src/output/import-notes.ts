@@ -10,9 +10,7 @@ export function importNote(file: string, event: ImportEvent): string | undefined
     case 'planned':
       return describePlan(file, event.plan);
     case 'validated': {
-      if (event.rejected === 0) {
-        return `${file}: ${plural(event.rows, 'row')}, all valid`;
-      }
+      if (event.rejected === 0) return `${file}: ${plural(event.rows, 'row')}, all valid`;
       const shown = event.firstRejects
         .slice(0, SHOWN_REJECTS)
         .map(({ line, reason }) => `  line ${line}: ${reason}`);
@@ -47,7 +45,7 @@ function describeComparison(file: string, found: Existing & { rows: number }): s
     const more = changed > changedLines.length ? ', …' : '';
     const where = `${changedLines.length === 1 ? 'line' : 'lines'} ${changedLines.join(', ')}${more}`;
     notes.push(
-      `${plural(changed, 'row')} with another title, tags or redirect type than the link has (${where}); a link can't be changed`,
+      `${plural(changed, 'row')} with another target URL, title, tags or redirect type than the link has (${where}); a link can't be changed`,
     );
   }
   if (gone > 0) notes.push(`${plural(gone, 'link')} of rows that are gone, left alone`);

@@ -1,7 +1,6 @@
 import type { QuotaWindow } from '@shortlink/sdk';
 import type { ImportEvent } from '../import/types.ts';
-import { bar } from './bar.ts';
-import { formatClock, formatCount, formatRate, plural } from './format.ts';
+import { bar, formatClock, formatCount, formatRate, plural } from './format.ts';
 
 const BAR_WIDTH = 20;
 
@@ -127,9 +126,7 @@ export class ImportProgress {
   #speed(done: number, now: number): string[] {
     const start = this.#start;
     const total = this.#rows?.total ?? 0;
-    if (start === undefined || done <= start.done || now - start.at < MIN_MEASURED_MS) {
-      return [];
-    }
+    if (start === undefined || done <= start.done || now - start.at < MIN_MEASURED_MS) return [];
     const perMs = (done - start.done) / (now - start.at);
     const measured = (total - done) / perMs;
     const requestsLeft =
@@ -167,9 +164,7 @@ export class ImportProgress {
   }
 
   #waiting(now: number): string[] {
-    if (this.#wait === undefined || this.#wait.until <= now) {
-      return [];
-    }
+    if (this.#wait === undefined || this.#wait.until <= now) return [];
     return [`${this.#wait.why} ${formatClock(this.#wait.until - now)}`];
   }
 }

@@ -1,10 +1,11 @@
-import type { ExitCode } from '../exit-codes.ts';
+import type { Logger } from '@shortlink/sdk';
+import type { ExitCode } from '../cli-error.ts';
 import type { Io, OutputStream } from '../io.ts';
+import { wrapWords } from './format.ts';
 import { sanitizeLines, toSafeJson } from './sanitize.ts';
 import { createStyle, type Style, wantsColor } from './style.ts';
-import { wrapWords } from './wrap-words.ts';
 
-export interface PrinterOptions {
+interface PrinterOptions {
   json: boolean;
   quiet: boolean;
   /** `false` after `--no-color`. */
@@ -24,7 +25,7 @@ export interface ErrorReport {
 }
 
 /** Schema version of our own JSON objects; README, "JSON". */
-export const JSON_VERSION = 1;
+const JSON_VERSION = 1;
 
 /** Shorter values are no secrets, and hiding them would punch holes into ordinary words. */
 const MIN_SECRET_LENGTH = 8;
@@ -135,4 +136,26 @@ function indent(text: string): string {
     .split('\n')
     .map((line) => `  ${line}`)
     .join('\n');
+}
+
+/** Where the client's log lines go: stderr with `--verbose`, nowhere without. */
+export function traceLogger(printer: Printer, verbose: boolean): Logger {
+  const write = (level: string) => (message: string, fields?: object) => {
+    if (verbose) {
+      printer.trace(`${level}: ${message}${fields === undefined ? '' : formatFields(fields)}`);
+    }
+  };
+  return { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') };
+}
+
+function formatFields(fields: object): string {
+  return Object.entries(fields)
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => ` ${name}=${formatValue(value)}`)
+    .join('');
+}
+
+function formatValue(value: unknown): string {
+  if (value instanceof Error) return `${value.name}(${value.message})`;
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }

@@ -50,9 +50,7 @@ export async function readFirstLine(input: InputStream): Promise<string> {
   let text = '';
   for await (const chunk of input) {
     text += String(chunk);
-    if (text.includes('\n') || text.length > MAX_LINE) {
-      break;
-    }
+    if (text.includes('\n') || text.length > MAX_LINE) break;
   }
   return text.split(/\r?\n/, 1)[0] ?? '';
 }

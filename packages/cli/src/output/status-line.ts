@@ -4,7 +4,7 @@ import { sanitize } from './sanitize.ts';
 import { isInteractive } from './style.ts';
 
 /** One line on stderr that says how far something is. */
-export interface StatusLine {
+interface StatusLine {
   /** Shows what `text` returns now, and goes on asking it. A second start replaces the text of the first. */
   start(text: () => string): void;
   /** Takes the line away. Does nothing where none is shown. */
@@ -15,16 +15,12 @@ export interface StatusLine {
 const REDRAW_MS = 120;
 
 /** Between two plain lines: a CI log of an hour's import has 720 of them. */
-export const PLAIN_LINE_MS = 5_000;
+const PLAIN_LINE_MS = 5_000;
 
 /** A spinner on a terminal; elsewhere a plain line every few seconds, where it says something new; nothing with `--quiet`. */
 export async function openStatusLine(io: Io, printer: Printer): Promise<StatusLine> {
-  if (printer.options.quiet) {
-    return { start: () => {}, stop: () => {} };
-  }
-  if (!isInteractive(io.stderr, io.env)) {
-    return plainLines(printer);
-  }
+  if (printer.options.quiet) return { start: () => {}, stop: () => {} };
+  if (!isInteractive(io.stderr, io.env)) return plainLines(printer);
   const { default: ora } = await import('ora');
   const spinner = ora({
     stream: io.stderr,

@@ -33,7 +33,7 @@ export function createStyle(enabled: boolean): Style {
 type Env = Readonly<Record<string, string | undefined>>;
 
 /** Set, and not to a word for "no": some systems set `CI=false`. */
-export function isCi(env: Env): boolean {
+function isCi(env: Env): boolean {
   const value = env['CI']?.toLowerCase();
   return value !== undefined && value !== '' && value !== '0' && value !== 'false';
 }
@@ -52,9 +52,7 @@ export function wantsColor(options: {
   if (flag === false || (env['NO_COLOR'] ?? '') !== '' || force === '0' || force === 'false') {
     return false;
   }
-  if (force !== undefined) {
-    return true;
-  }
+  if (force !== undefined) return true;
   return isTTY === true && !isCi(env) && env['TERM'] !== 'dumb';
 }
 

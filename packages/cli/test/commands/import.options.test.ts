@@ -2,6 +2,7 @@ import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { GOOD, scene, urls } from '../import-scene.ts';
+import { cli } from '../test-io.ts';
 
 describe('options reach the request', () => {
   test('--map, --tag-separator, --delimiter, --encoding, --input-format', async () => {
@@ -21,6 +22,21 @@ describe('options reach the request', () => {
     const { run, bodies } = await scene('url\ttitle\nhttps://example.com/a\tA\n');
     await run(['--delimiter', 'tab']);
     expect(bodies()[0].links).toEqual([{ target_url: 'https://example.com/a', title: 'A' }]);
+  });
+
+  test('--add-tag, for every row', async () => {
+    const text = 'url,tags\nhttps://example.com/a,own;x\nhttps://example.com/b,\n';
+    const added = ['--add-tag', 'x', '--add-tag', 'y'];
+    const { run, bodies, input, service } = await scene(text);
+    await run([...added, '--tag', 'usual']);
+    expect(bodies()[0]).toMatchObject({
+      links: [{ tags: ['own', 'x', 'y'] }, { tags: ['usual', 'x', 'y'] }],
+    });
+    await writeFile(input, `${text}https://example.com/c,\n`);
+    await run(added);
+    expect(bodies()[1]).toMatchObject({ links: [{ tags: ['x', 'y'] }] });
+    const script = await cli(['completion', 'bash'], { env: service.env });
+    expect(script.stdout).toContain('--add-tag');
   });
 
   test('--tag, --domain and --redirect-type, for rows without their own', async () => {

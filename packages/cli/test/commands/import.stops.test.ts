@@ -1,8 +1,10 @@
 import { readFile } from 'node:fs/promises';
+import { Writable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
+import { run } from '../../src/run.ts';
 import { BATCH, GOOD, scene, urls } from '../import-scene.ts';
 import { KEY } from '../stub-service.ts';
-import type { CliOptions } from '../test-io.ts';
+import { type CliOptions, cli, testIo } from '../test-io.ts';
 
 describe('what the service says ends the run with its exit code', () => {
   test.each([
@@ -59,6 +61,23 @@ describe('what the service says ends the run with its exit code', () => {
     expect((await run(['--max-wait', '500ms'])).exitCode).toBe(6);
     expect((await run(['--max-wait', '2s'])).exitCode).toBe(0);
   });
+});
+
+test('results that nobody reads to their end: a quiet exit, and the journal stays', async () => {
+  const { service, folder, bodies } = await scene(GOOD);
+  const args = ['import', '-', '--state-dir', folder];
+  const options = { env: service.env, input: GOOD };
+  const { io, stderr } = testIo(options);
+  const stdout = new Writable({
+    write: (_, __, done) => done(Object.assign(new Error('write EPIPE'), { code: 'EPIPE' })),
+  });
+  stdout.on('error', () => {});
+  expect(await run(args, { ...io, stdout })).toBe(0);
+  expect(stderr()).not.toMatch(/EPIPE|error:/i);
+  const again = await cli(args, options);
+  expect(again.exitCode, again.stderr).toBe(0);
+  expect(again.stdout).toContain('https://example.com/b,B,');
+  expect(bodies()).toHaveLength(1);
 });
 
 describe('Ctrl-C', () => {

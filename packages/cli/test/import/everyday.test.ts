@@ -1,7 +1,7 @@
 import { existsSync, statSync, writeFileSync } from 'node:fs';
 import type { Usage } from '@shortlink/sdk';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { Journal } from '../../src/import/journal/journal.ts';
+import { openJournal } from '../../src/import/journal/open-journal.ts';
 import { USAGE } from '../stub-service.ts';
 import { ImportHarness } from './import-harness.ts';
 
@@ -119,6 +119,62 @@ describe('a run that created nothing', () => {
   });
 });
 
+describe('a rejects file of an earlier run', () => {
+  test('goes when no row is rejected any more, unless a person has changed it', async () => {
+    const rejects = 'input.csv.rejects.csv';
+    for (const edit of [undefined, 'by hand\n', 'url,line,reason\nhttps://a.example,2,\n']) {
+      world.write('input.csv', file('none,T1', row(2)));
+      await world.import();
+      expect(world.files()).toContain(rejects);
+      if (edit !== undefined) world.write(rejects, edit);
+      world.write('input.csv', file(row(1), row(2)));
+      await world.import({ dryRun: true });
+      expect(world.files()).toContain(rejects);
+      await world.import();
+      expect(world.files().includes(rejects)).toBe(edit !== undefined);
+    }
+    // One of ours that holds something else.
+    const settings = { rejects: world.path('input.csv.results.csv'), output: world.path('o.csv') };
+    await world.import(settings);
+    expect(world.files()).toContain('input.csv.results.csv');
+  });
+});
+
+describe('--restart', () => {
+  test('that creates nothing brings the journal back, and leaves the results', async () => {
+    world.writeRows(3);
+    await world.import();
+    const results = world.read('input.csv.results.csv');
+    world.service.fault = () => ({ type: 'answer', status: 401, body: { error: 'no' } });
+    const refused = await world.import({ restart: true });
+    expect(refused).toMatchObject({ stopped: { reason: 'authentication' }, output: undefined });
+    expect(world.read('input.csv.results.csv')).toBe(results);
+    world.service.fault = () => undefined;
+    world.write('bad.csv', 'url\nnone\n');
+    await world.import({
+      restart: true,
+      file: world.path('bad.csv'),
+      journal: world.path(JOURNAL),
+    });
+    expect(await world.import()).toMatchObject({ created: 0, existing: 3 });
+    expect(world.files()).not.toContain(`${JOURNAL}.old`);
+  });
+
+  test('keeps the journal of each restart before it', async () => {
+    world.writeRows(3);
+    for (const restart of [false, true, true]) {
+      expect(await world.import({ restart })).toMatchObject({ created: 3 });
+    }
+    expect(world.files()).toEqual([
+      'input.csv',
+      'input.csv.results.csv',
+      JOURNAL,
+      `${JOURNAL}.old`,
+      `${JOURNAL}.old2`,
+    ]);
+  });
+});
+
 describe('what exists already', () => {
   test('--in-place fills the columns in, and the file is its own memory', async () => {
     world.write('input.csv', file(row(1), row(2)));
@@ -149,6 +205,75 @@ describe('what exists already', () => {
     });
   });
 
+  test('a row with surplus cells keeps them, and is rejected again', async () => {
+    const maps = 'https://maps.example/?q=48,2.29,My map';
+    for (const [header, good, bad] of [
+      ['url,title', row(1), maps],
+      ['url', 'https://example.com/1', 'https://maps.example/?q=48,'],
+    ] as const) {
+      const all = { maxRejects: 'all', inputFormat: 'csv' } as const;
+      world.write('input.csv', [header, good, bad, ''].join('\n'));
+      const inPlace = { ...all, inPlace: true, output: world.path('input.csv') };
+      const journal = world.path(`${header}.journal`);
+      expect(await world.import({ ...all, journal })).toMatchObject({ created: 1, rejected: 1 });
+      world.write('again.csv', world.read('input.csv.results.csv'));
+      const again = { ...all, file: world.path('again.csv') };
+      expect(await world.import(again)).toMatchObject({ created: 0, existing: 1, rejected: 1 });
+      await world.import({
+        ...all,
+        journal,
+        output: world.path('out.jsonl'),
+        outputFormat: 'jsonl',
+      });
+      const lines = {
+        ...all,
+        file: world.path('out.jsonl'),
+        inputFormat: 'auto',
+        outputFormat: 'jsonl',
+      } as const;
+      expect(await world.import(lines)).toMatchObject({ created: 0, existing: 1, rejected: 1 });
+      expect(await world.import({ ...inPlace, journal })).toMatchObject({ rejected: 1 });
+      const filled = world.read('input.csv');
+      expect(await world.import({ ...inPlace, journal })).toMatchObject({
+        created: 0,
+        rejected: 1,
+      });
+      const counts = /\d+ cells, the header has \d+/;
+      expect(world.read('input.csv').replace(counts, '')).toBe(filled.replace(counts, ''));
+      expect(world.table('input.csv')[2]?.slice(header.split(',').length + 4)).toEqual(
+        bad.split(',').slice(header.split(',').length),
+      );
+      expect([...world.service.created.keys()]).toEqual(['https://example.com/1']);
+    }
+  });
+
+  test('in place, an edited row is a changed one, and never gone', async () => {
+    world.write('input.csv', file(row(1), row(2), row(3)));
+    const inPlace = { inPlace: true, output: world.path('input.csv') };
+    await world.import(inPlace);
+    expect(await world.import(inPlace)).toMatchObject({ existing: 3, changed: 0, gone: 0 });
+    const edited = world
+      .read('input.csv')
+      .replace('example.com/1', 'example.com/other')
+      .replace(',T2,', ',T2 edited,');
+    world.write('input.csv', edited);
+    expect(await world.import(inPlace)).toMatchObject({
+      created: 0,
+      existing: 3,
+      changed: 2,
+      gone: 0,
+    });
+    expect(world.events).toContainEqual(
+      expect.objectContaining({ type: 'compared', changed: 2, changedLines: [2, 3], gone: 0 }),
+    );
+    const kept = world
+      .read('input.csv')
+      .split('\n')
+      .filter((line) => !line.includes(',T3,'));
+    world.write('input.csv', kept.join('\n'));
+    expect(await world.import(inPlace)).toMatchObject({ existing: 2, changed: 2, gone: 1 });
+  });
+
   test('a journal without the file’s columns, as a crash before the report leaves it, fills them in', async () => {
     world.write('input.csv', file(row(1), row(2)));
     await world.import();
@@ -168,6 +293,26 @@ describe('what exists already', () => {
     expect(await world.import(fresh)).toMatchObject({ created: 0, existing: 3 });
     world.write('known.csv', file(row(1)));
     await expect(world.import(fresh)).rejects.toMatchObject({ exitCode: 2 });
+  });
+
+  test('--known is read with the same --map, and a file of other links is warned of', async () => {
+    const map = { target_url: 'url', title: 'title' };
+    world.write('input.csv', 'long_url,url,title\nhttps://old.example/1,https://a.example,A\n');
+    expect(await world.import({ map })).toMatchObject({ created: 1 });
+    world.write('known.csv', world.read('input.csv.results.csv'));
+    const fresh = { map, journal: world.path('fresh'), known: world.path('known.csv') };
+    expect(await world.import(fresh)).toMatchObject({ created: 0, existing: 1 });
+    expect(world.events.filter(({ type }) => type === 'warning')).toEqual([]);
+    // Written before the column had this name.
+    const renamed = world.read('known.csv').replace('long_url,url', 'x,target');
+    world.write('known.csv', renamed);
+    expect(await world.import(fresh)).toMatchObject({ created: 0, existing: 1 });
+    world.write('known.csv', renamed.replace('https://a.example', 'https://b.example'));
+    expect(await world.import({ ...fresh, dryRun: true })).toMatchObject({ unsent: 1 });
+    expect(world.events).toContainEqual({
+      type: 'warning',
+      message: expect.stringContaining('No row asks for a link of'),
+    });
   });
 
   test('a results file as input sends the rows without a link', async () => {
@@ -242,6 +387,7 @@ describe('the forecast', () => {
       unsent: 15,
       stopped: undefined,
     });
+    expect(world.table()[6]?.at(-1)).toBe('left for another run by --limit 5');
     expect(await world.import({ limit: 5 })).toMatchObject({ created: 5, existing: 5, unsent: 10 });
   });
 
@@ -277,7 +423,7 @@ describe('the forecast', () => {
 describe('the lock', () => {
   test('a second run beside a first is refused', async () => {
     world.writeRows(3);
-    const held = Journal.open(world.path(JOURNAL), 'https://api.example', false);
+    const held = openJournal(world.path(JOURNAL), 'https://api.example', false);
     await expect(world.import()).rejects.toMatchObject({
       exitCode: 2,
       message: expect.stringContaining('in use by another run'),

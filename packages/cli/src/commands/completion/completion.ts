@@ -1,7 +1,7 @@
 import { Argument, type Command } from 'commander';
+import { EXIT_CODES, type ExitCode } from '../../cli-error.ts';
 import type { Context } from '../../context.ts';
-import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
-import type { Perform } from '../perform.ts';
+import type { Perform } from '../declare.ts';
 
 const SHELLS = ['bash', 'zsh', 'fish'] as const;
 type Shell = (typeof SHELLS)[number];

@@ -15,7 +15,7 @@ export interface OptionModel {
   value: ValueModel | undefined;
 }
 
-export interface ArgumentModel {
+interface ArgumentModel {
   name: string;
   value: ValueModel;
   /** Whether it also stands for all that follow it. */
@@ -73,9 +73,7 @@ function describeArgument(argument: Argument): ArgumentModel {
 
 /** Options and arguments that are files are declared as `<file>`. */
 function valueModel(choices: readonly string[] | undefined, name: string): ValueModel {
-  if (choices !== undefined) {
-    return { kind: 'choices', values: choices };
-  }
+  if (choices !== undefined) return { kind: 'choices', values: choices };
   return name === 'file' ? { kind: 'file' } : { kind: 'free' };
 }
 

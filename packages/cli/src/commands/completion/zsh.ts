@@ -48,9 +48,7 @@ ${cases}
 }
 
 function argumentSpecs({ subcommands, arguments: args }: CommandModel): string[] {
-  if (subcommands.length > 0) {
-    return ["'1: :->command'", "'*:: :->rest'"];
-  }
+  if (subcommands.length > 0) return ["'1: :->command'", "'*:: :->rest'"];
   return args.map(({ name, value, variadic }, index) =>
     quote(`${variadic ? '*' : index + 1}:${name}:${action(value)}`),
   );

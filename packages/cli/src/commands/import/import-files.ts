@@ -1,13 +1,15 @@
 import { mkdir } from 'node:fs/promises';
+import type { Shortlink } from '@shortlink/sdk';
+import { EXIT_CODES, type ExitCode, exitCodeOfImport } from '../../cli-error.ts';
 import type { Account, Context } from '../../context.ts';
-import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import { emptySummary } from '../../import/report/summary.ts';
+import type { ImportDeps, ImportSettings, ImportSummary } from '../../import/types.ts';
+import { isClosedPipe, type OutputStream } from '../../io.ts';
 import { commandLine } from '../../output/command-line.ts';
-import { importJson } from '../../output/import-json.ts';
-import { importTable } from '../../output/import-table.ts';
-import { type FileOutcome, importFile } from './import-file.ts';
+import { describeError } from '../../output/describe-error.ts';
+import { importJson, importTable } from '../../output/import-summary.ts';
 import { type ImportInput, STANDARD_STREAM } from './parse-import.ts';
-import { stopSignals } from './stop-signals.ts';
-import { watchImports } from './watch-import.ts';
+import { type ImportWatch, type StopSignals, stopSignals, watchImports } from './watch-import.ts';
 
 /**
  * Imports one file after the other. A file that ends early (bad rows, a limit, Ctrl-C) ends the run, since what stopped
@@ -33,9 +35,7 @@ export async function importFiles(input: ImportInput, context: Context): Promise
       const outcome = await importFile({ ...settings, baseUrl }, { client, watch, stop, context });
       outcomes.push(outcome);
       await report(outcome, context);
-      if (outcome.stopped !== undefined) {
-        break;
-      }
+      if (outcome.stopped !== undefined) break;
     }
   } finally {
     stop.release();
@@ -60,9 +60,7 @@ async function accountIfAny(context: Context): Promise<Account | undefined> {
 async function report(outcome: FileOutcome, context: Context): Promise<void> {
   const { printer } = context;
   const { summary, stopped } = outcome;
-  if (context.globals.json === true) {
-    return;
-  }
+  if (context.globals.json === true) return;
   // Where bad rows stopped it, the error says all there is.
   if (summary.rows > 0 && stopped?.reason !== 'rejects') {
     printer.drawing(await importTable(summary, printer.errStyle));
@@ -90,8 +88,126 @@ async function report(outcome: FileOutcome, context: Context): Promise<void> {
 function worstOf(codes: readonly ExitCode[]): ExitCode {
   const last = codes.at(-1) ?? EXIT_CODES.ok;
   const finished: readonly ExitCode[] = [EXIT_CODES.unknownFate, EXIT_CODES.rowsFailed];
-  if (last !== EXIT_CODES.ok && !finished.includes(last)) {
-    return last;
-  }
+  if (last !== EXIT_CODES.ok && !finished.includes(last)) return last;
   return finished.find((code) => codes.includes(code)) ?? EXIT_CODES.ok;
+}
+
+/** What all files of one command line share. */
+interface Run {
+  /** Undefined in a dry run without an account: it creates nothing, and only looks at what the plan has left. */
+  client: Shortlink | undefined;
+  watch: ImportWatch;
+  stop: StopSignals;
+  context: Context;
+}
+
+/** How the import of one file ended. */
+interface FileOutcome {
+  summary: ImportSummary;
+  exitCode: ExitCode;
+  /** Why not all of its rows were sent; undefined when they were. */
+  stopped: Stopped | undefined;
+}
+
+interface Stopped {
+  /** A `StopReason`, or the code of the error that ended it. */
+  reason: string;
+  message: string;
+  hint: string | undefined;
+  /** Whether the same command would create the links that are missing, perhaps with a longer `--max-wait`. */
+  canContinue: boolean;
+  /** A `--max-wait` that is long enough, in milliseconds. */
+  waitMs: number | undefined;
+}
+
+/** A dry run without an account: nobody tells what the plan has left. */
+const NO_CLIENT: ImportDeps['client'] = {
+  links: { createMany: () => noAccount() },
+  jobs: { wait: async () => noAccount() },
+  usage: { retrieve: async () => noAccount() },
+};
+
+const NO_INPUT: ImportDeps['stdin'] = { async *[Symbol.asyncIterator]() {} };
+
+function noAccount(): never {
+  throw new Error('there is no account');
+}
+
+/**
+ * When the reader of the results has gone (`| head`), the import stops softly like after Ctrl-C; what it would still
+ * write goes nowhere, and is in the journal.
+ */
+function untilClosed(stdout: OutputStream): ImportDeps['stdout'] {
+  let isClosed = false;
+  return {
+    write: (text, done) =>
+      stdout.write(text, (error) => {
+        if (isClosedPipe(error)) isClosed = true;
+        done(isClosedPipe(error) ? undefined : error);
+      }),
+    isClosed: () => isClosed,
+  };
+}
+
+/** Imports one file and shows how it goes. What went wrong is in the outcome: nothing is thrown. */
+async function importFile(settings: ImportSettings, run: Run): Promise<FileOutcome> {
+  const { context, stop } = run;
+  const watch = run.watch.begin(settings.file);
+  stop.onSoft = watch.onStopping;
+  const startedAt = performance.now();
+  try {
+    const { runImport } = await import('../../import/run-import.ts');
+    const summary = await runImport(settings, {
+      client: run.client ?? NO_CLIENT,
+      stdin: settings.file === STANDARD_STREAM ? context.io.stdin : NO_INPUT,
+      stdout: untilClosed(context.io.stdout),
+      onEvent: watch.onEvent,
+      signal: stop.hard,
+      stopSignal: stop.soft,
+      requestCount: watch.requestCount,
+      now: () => performance.now(),
+    });
+    return await ended(summary);
+  } catch (error) {
+    const elapsedMs = performance.now() - startedAt;
+    return await failed(error, {
+      ...emptySummary(settings),
+      requests: watch.requestCount(),
+      elapsedMs,
+    });
+  } finally {
+    watch.end();
+    stop.onSoft = undefined;
+  }
+}
+
+async function ended(summary: ImportSummary): Promise<FileOutcome> {
+  const exitCode = exitCodeOfImport(summary);
+  const { stopped } = summary;
+  if (stopped === undefined) return { summary, exitCode, stopped: undefined };
+  const cause = stopped.error === undefined ? undefined : await describeError(stopped.error);
+  return {
+    summary,
+    // Of a stop without a code of its own, the error knows more.
+    exitCode: stopped.reason === 'error' && cause !== undefined ? cause.exitCode : exitCode,
+    stopped: {
+      reason: stopped.reason,
+      message: stopped.message,
+      hint: cause?.hint,
+      canContinue: CONTINUABLE.includes(stopped.reason) && stopped.mustDecide !== true,
+      waitMs: stopped.waitMs,
+    },
+  };
+}
+
+/** After the others, something must be changed first: the key, the plan, or the file. */
+const CONTINUABLE: readonly string[] = ['rate_limit', 'interrupted', 'unknown', 'error'];
+
+async function failed(error: unknown, summary: ImportSummary): Promise<FileOutcome> {
+  const { code, message, hint, exitCode } = await describeError(error);
+  return {
+    summary,
+    exitCode,
+    stopped: { reason: code, message, hint, canContinue: false, waitMs: undefined },
+  };
 }

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Perform } from '../perform.ts';
+import type { Perform } from '../declare.ts';
 import { addImportOptions, type ImportOptions } from './options.ts';
 import { parseImport } from './parse-import.ts';
 

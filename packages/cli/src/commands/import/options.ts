@@ -15,7 +15,7 @@ import {
   parseCountOr,
   parseDuration,
   REDIRECT_TYPE_CHOICES,
-} from '../option-values.ts';
+} from '../declare.ts';
 
 /** Largest batch the endpoint takes, whatever the plan. */
 const MAX_BATCH_LINKS = 10_000;
@@ -40,6 +40,7 @@ export interface ImportOptions {
   known?: string | undefined;
   rejects?: string | undefined;
   tag?: string[] | undefined;
+  addTag?: string[] | undefined;
   domain?: string | undefined;
   redirectType?: string | undefined;
   batchSize: number | 'auto';
@@ -92,6 +93,11 @@ export function addImportOptions(command: Command): Command {
     )
     .optionsGroup('Links:')
     .option('--tag <tag>', 'tag of rows that have none; may be given several times', collect)
+    .option(
+      '--add-tag <tag>',
+      'tag of every row, besides its own; may be given several times',
+      collect,
+    )
     .option('--domain <id>', 'custom domain of rows that name none')
     .addOption(
       new Option(
@@ -178,25 +184,19 @@ function parseMap(value: string, previous: FieldMap | undefined): FieldMap {
   const name = value.slice(0, Math.max(at, 0)).trim();
   const column = value.slice(at + 1).trim();
   const field = LINK_FIELDS.find((known) => known === name);
-  if (at < 0) {
-    throw new InvalidArgumentError('A mapping looks like target_url="Long URL".');
-  }
+  if (at < 0) throw new InvalidArgumentError('A mapping looks like target_url="Long URL".');
   if (field === undefined) {
     throw new InvalidArgumentError(`There is no field ${name}. Fields: ${LINK_FIELDS.join(', ')}.`);
   }
   if (column === '' && field === 'target_url') {
     throw new InvalidArgumentError('The target URL can’t be left out.');
   }
-  if (previous?.[field] !== undefined) {
-    throw new InvalidArgumentError(`${field} is mapped twice.`);
-  }
+  if (previous?.[field] !== undefined) throw new InvalidArgumentError(`${field} is mapped twice.`);
   return { ...previous, [field]: column };
 }
 
 function parseDelimiter(value: string): string {
-  if (value === 'tab' || value === '\\t') {
-    return '\t';
-  }
+  if (value === 'tab' || value === '\\t') return '\t';
   if ([...value].length !== 1 || /["\r\n]/.test(value)) {
     throw new InvalidArgumentError('It must be one character, or the word tab.');
   }
@@ -204,9 +204,7 @@ function parseDelimiter(value: string): string {
 }
 
 function parseTagSeparator(value: string): string {
-  if (value === '') {
-    throw new InvalidArgumentError('It must not be empty.');
-  }
+  if (value === '') throw new InvalidArgumentError('It must not be empty.');
   return value;
 }
 

@@ -1,11 +1,11 @@
 import { basename, dirname, join, resolve } from 'node:path';
 import { usageError } from '../../cli-error.ts';
 import type { ImportSettings, OutputFormat } from '../../import/types.ts';
-import { parseRedirectType } from '../option-values.ts';
+import { parseRedirectType } from '../declare.ts';
 import type { ImportOptions } from './options.ts';
 
 /** What one file is imported with, before the account is known. */
-export type FileSettings = Omit<ImportSettings, 'baseUrl'>;
+type FileSettings = Omit<ImportSettings, 'baseUrl'>;
 
 /** What `shortlink import` was told. */
 export interface ImportInput {
@@ -54,6 +54,10 @@ function fileSettings(file: string, options: ImportOptions): FileSettings {
     outputFormat: format,
     inPlace: options.inPlace === true,
     known: options.known,
+    usualNames: {
+      output: options.inPlace !== true && options.output === undefined,
+      rejects: options.rejects === undefined,
+    },
     rejects: options.rejects ?? `${base}.rejects.csv`,
     journal:
       options.journal ??
@@ -64,6 +68,7 @@ function fileSettings(file: string, options: ImportOptions): FileSettings {
       domain_id: options.domain,
       redirect_type: parseRedirectType(options.redirectType),
     },
+    addTags: options.addTag,
     batchSize: options.batchSize,
     concurrency: options.concurrency,
     requestsPerMinute: options.rpm,
@@ -101,9 +106,7 @@ function refuseBesideInPlace(file: string, options: ImportOptions): void {
 
 /** Several inputs would write over each other's files. */
 function refuseSharedFiles(files: readonly string[], options: ImportOptions): void {
-  if (files.length < 2) {
-    return;
-  }
+  if (files.length < 2) return;
   for (const name of ['output', 'rejects', 'journal'] as const) {
     if (options[name] !== undefined) {
       throw usageError(
@@ -112,9 +115,7 @@ function refuseSharedFiles(files: readonly string[], options: ImportOptions): vo
       );
     }
   }
-  if (files.includes(STANDARD_STREAM)) {
-    throw usageError('Standard input (-) is imported alone.');
-  }
+  if (files.includes(STANDARD_STREAM)) throw usageError('Standard input (-) is imported alone.');
   const seen = new Map<string, string>();
   for (const file of files) {
     const base = resolve(baseOf(file, options));
@@ -146,9 +147,7 @@ function refuseOverwriting(settings: FileSettings): void {
       continue;
     }
     const other = used.get(resolve(path));
-    if (other !== undefined) {
-      throw usageError(`${role} and ${other} are the same file: ${path}`);
-    }
+    if (other !== undefined) throw usageError(`${role} and ${other} are the same file: ${path}`);
     used.set(resolve(path), role);
   }
 }

@@ -1,4 +1,5 @@
 import type { ShortlinkHooks } from '@shortlink/sdk';
+import { interruptedError } from '../../cli-error.ts';
 import type { Context } from '../../context.ts';
 import type { ImportEvent } from '../../import/types.ts';
 import { importNote } from '../../output/import-notes.ts';
@@ -13,7 +14,7 @@ export interface ImportWatch {
 }
 
 /** Shows the import of one file. */
-export interface FileWatch {
+interface FileWatch {
   onEvent: (event: ImportEvent) => void;
   /** Requests made for this file so far, polls and retries included. */
   requestCount: () => number;
@@ -63,4 +64,38 @@ export async function watchImports(
       };
     },
   };
+}
+
+/** How a user stops an import: once, and what is in flight is finished; twice, and it ends now. */
+export interface StopSignals {
+  /** Aborted by the first Ctrl-C: no new batch is sent. */
+  soft: AbortSignal;
+  /** Aborted by the second: waits and requests end at once. */
+  hard: AbortSignal;
+  /** Called at the first. */
+  onSoft: (() => void) | undefined;
+  release: () => void;
+}
+
+export function stopSignals(context: Context): StopSignals {
+  const soft = new AbortController();
+  const hard = new AbortController();
+  const off = context.io.onInterrupt(() => {
+    if (!soft.signal.aborted) {
+      soft.abort(interruptedError());
+      signals.onSoft?.();
+      context.printer.note('Stopping after the batches in flight. Ctrl-C again stops now.');
+      return;
+    }
+    // A third Ctrl-C finds no listener, and ends the process whatever hangs.
+    off();
+    hard.abort(interruptedError());
+  });
+  const signals: StopSignals = {
+    soft: soft.signal,
+    hard: hard.signal,
+    onSoft: undefined,
+    release: off,
+  };
+  return signals;
 }

@@ -1,4 +1,3 @@
-import type { ImportDeps } from '../deps.ts';
 import { linkIdentity } from '../journal/link-text.ts';
 import { ownLink } from '../map/result-columns.ts';
 import type { RowRules } from '../map/row-rules.ts';
@@ -6,7 +5,7 @@ import type { Layout } from '../read/layout.ts';
 import type { Input } from '../read/open-input.ts';
 import { readRows } from '../read/read-rows.ts';
 import type { RejectsFile } from '../report/rejects.ts';
-import type { ImportSettings, Reject, Row } from '../types.ts';
+import type { ImportDeps, ImportSettings, Reject, Row } from '../types.ts';
 import type { ExistingLinks } from './existing-links.ts';
 import { RowSet } from './row-set.ts';
 

@@ -1,4 +1,3 @@
-import type { ImportDeps } from '../deps.ts';
 import { inputError } from '../errors.ts';
 import type { Journal } from '../journal/journal.ts';
 import { linkIdentity } from '../journal/link-text.ts';
@@ -7,7 +6,7 @@ import { createRowRules } from '../map/row-rules.ts';
 import { detectLayout } from '../read/layout.ts';
 import { openInput } from '../read/open-input.ts';
 import { readRows } from '../read/read-rows.ts';
-import type { Existing, ImportSettings } from '../types.ts';
+import type { Existing, ImportDeps, ImportSettings } from '../types.ts';
 import type { Checked, Source } from './check-input.ts';
 import { type Comparison, ExistingLinks } from './existing-links.ts';
 
@@ -41,14 +40,23 @@ async function addKnownLinks(
 ): Promise<void> {
   const input = await openInput(file, deps.stdin, deps.signal);
   try {
-    const layout = await detectLayout(input, { map: {}, inputFormat: 'auto' });
+    // Of its columns, only those that say which link it is matter.
+    const { target_url, domain_id } = settings.map;
+    const layout = await detectLayout(input, {
+      map: {
+        ...(target_url !== undefined && { target_url }),
+        ...(domain_id !== undefined && { domain_id }),
+      },
+      isMapOptional: true,
+      inputFormat: 'auto',
+    });
     if (layout.resultColumns.short_url === undefined) {
       throw inputError(
         `${input.name} has no column short_url`,
         'Give --known the results file of an earlier import.',
       );
     }
-    const rules = createRowRules(layout, {});
+    const rules = createRowRules(layout, { defaults: {} });
     for await (const rows of readRows(input, layout)) {
       for (const row of rows) {
         const own = ownLink(row, layout);
@@ -67,9 +75,16 @@ export async function compareRows(
   source: Source,
   checked: Checked,
   existing: ExistingLinks | undefined,
+  settings: Pick<ImportSettings, 'known'>,
   deps: Pick<ImportDeps, 'onEvent'>,
 ): Promise<Found> {
   const comparison = existing?.compare();
+  if (settings.known !== undefined && checked.rows > 0 && comparison?.usesKnown === false) {
+    deps.onEvent({
+      type: 'warning',
+      message: `No row asks for a link of ${settings.known} (--known): are its target URLs those of this file?`,
+    });
+  }
   const found = foundOf(checked, comparison);
   const changedLines = comparison ? await linesOf(source, comparison.firstChanged) : [];
   const { new: fresh, existing: rows, changed, gone } = found;

@@ -1,7 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { Journal, OpenBatch } from '../journal/journal.ts';
 import { type LinkIdentity, linkText } from '../journal/link-text.ts';
-import type { LinkResult } from '../journal/packed-results.ts';
+import { type LinkResult, NO_RESPONSE } from '../journal/packed-results.ts';
 import { RowSet } from './row-set.ts';
 
 /** Rows that go into or come out of the database at once: a call for each of millions would cost more than the work. */
@@ -15,12 +15,17 @@ export interface Comparison {
   existing: number;
   /** Rows whose link may exist. */
   unknown: number;
-  /** Existing links whose title, tags or redirect type are others in the input now. */
+  /**
+   * Existing links whose title, tags or redirect type are others in the input now; where the row names its link itself, also those
+   * whose target URL is another.
+   */
   changed: number;
   /** Numbers of the first of these rows. */
   firstChanged: number[];
   /** Existing links that no row asks for any more. */
   gone: number;
+  /** Whether any row asks for a link of the known file. */
+  usesKnown: boolean;
 }
 
 /** The state of the link of one row, by the journal or the known file. */
@@ -31,6 +36,8 @@ interface ExistingLink {
   content: string;
   /** Undefined where the link may or may not exist. */
   shortUrl: string | undefined;
+  /** Whether a row names it, maybe one with another target URL now. */
+  isNamed: boolean;
 }
 
 interface ComparedRow {
@@ -56,6 +63,8 @@ export class ExistingLinks {
   readonly #addRows: StatementSync;
   readonly #addKnown: StatementSync;
   readonly #addMatches: StatementSync;
+  /** Whether any row names its link itself. */
+  #hasOwn = false;
   #rows: Array<readonly [number, string, string | null]> = [];
   #known: Array<readonly [string, string, string]> = [];
 
@@ -81,6 +90,7 @@ export class ExistingLinks {
   /** Adds a row of the input; `own` is the short URL that stands in it, if any. */
   addRow(number: number, identity: LinkIdentity, own: string | undefined): void {
     this.#rows.push([number, linkText(identity), own ?? null]);
+    if (own !== undefined) this.#hasOwn = true;
     if (this.#rows.length === CHUNK_ROWS) this.#flushRows();
   }
 
@@ -116,6 +126,7 @@ export class ExistingLinks {
       changed: 0,
       firstChanged: [],
       gone: 0,
+      usesKnown: false,
     };
     this.#journal.write(() => {
       this.#db.exec('DELETE FROM temp.match');
@@ -126,6 +137,8 @@ export class ExistingLinks {
       };
       for (const group of this.#groups()) {
         const { pairs, gone } = matchGroup(group);
+        // Links of the known file come last.
+        if (group.rows.length > 0 && (group.links.at(-1)?.id ?? 0) < 0) found.usesKnown = true;
         found.gone += gone;
         for (const { row, link } of pairs) {
           count(found, row, link);
@@ -134,8 +147,20 @@ export class ExistingLinks {
         }
       }
       flush();
+      this.#countEdited(found);
     });
     return found;
+  }
+
+  /** Rows that name their link themselves, and ask for another one than was sent. */
+  #countEdited(found: Comparison): void {
+    if (!this.#hasOwn) return;
+    const edited = this.#db.prepare(`
+      SELECT number FROM temp.row JOIN link ON link.short_url = row.own
+      WHERE service = ? AND (link.pair <> row.pair OR link.content <> row.content) ORDER BY number`);
+    for (const record of edited.iterate(this.#journal.service)) {
+      countChanged(found, Number(record['number']));
+    }
   }
 
   /** The states of the matched rows, in the order of the input. */
@@ -155,7 +180,7 @@ export class ExistingLinks {
       for (const [number, code, short_url, error] of rows) {
         last = number;
         if (short_url !== null) yield { status: 'created', code: code ?? '', short_url };
-        else yield { status: 'unknown', error: error ?? UNANSWERED };
+        else yield { status: 'unknown', error: error ?? NO_RESPONSE };
       }
       if (rows.length < CHUNK_ROWS) return;
     }
@@ -165,9 +190,10 @@ export class ExistingLinks {
   *#groups(): Generator<Group> {
     const sorted = this.#db.prepare(`
       SELECT * FROM (
-        SELECT pair, 0 AS kind, number AS id, content, own AS short_url FROM temp.row
-        UNION ALL SELECT pair, 1, id, content, short_url FROM link WHERE service = ?
-        UNION ALL SELECT pair, 2, -id, '', short_url FROM temp.known
+        SELECT pair, 0 AS kind, number AS id, content, own AS short_url, 0 AS is_named FROM temp.row
+        UNION ALL SELECT pair, 1, id, content, short_url,
+          short_url IN (SELECT own FROM temp.row WHERE own IS NOT NULL) FROM link WHERE service = ?
+        UNION ALL SELECT pair, 2, -id, '', short_url, 0 FROM temp.known
       ) ORDER BY pair, kind, abs(id)`);
     let pair: unknown;
     let group: Group = { rows: [], links: [] };
@@ -181,7 +207,7 @@ export class ExistingLinks {
       const content = String(record['content']);
       const shortUrl = record['short_url'] === null ? undefined : String(record['short_url']);
       if (record['kind'] === 0) group.rows.push({ number: id, content, own: shortUrl });
-      else group.links.push({ id, content, shortUrl });
+      else group.links.push({ id, content, shortUrl, isNamed: record['is_named'] === 1 });
     }
     if (group.links.length > 0) yield group;
   }
@@ -200,16 +226,16 @@ export class ExistingLinks {
 /** Changed rows that are named. */
 const FIRST_CHANGED = 5;
 
-const UNANSWERED = 'sent, and the import ended before the response came';
-
 function count(found: Comparison, { number, content }: ComparedRow, link: ExistingLink): void {
   found.matched.add(number);
   if (link.shortUrl === undefined) found.unknown += 1;
   else found.existing += 1;
-  if (link.content !== '' && link.content !== content) {
-    found.changed += 1;
-    if (found.firstChanged.length < FIRST_CHANGED) found.firstChanged.push(number);
-  }
+  if (link.content !== '' && link.content !== content) countChanged(found, number);
+}
+
+function countChanged(found: Comparison, number: number): void {
+  found.changed += 1;
+  if (found.firstChanged.length < FIRST_CHANGED) found.firstChanged.push(number);
 }
 
 /**
@@ -253,6 +279,6 @@ function matchGroup({ rows, links }: Group): {
   });
   const gone = left
     .slice(others.length)
-    .filter(({ id, shortUrl }) => id > 0 && shortUrl !== undefined);
+    .filter(({ id, shortUrl, isNamed }) => id > 0 && shortUrl !== undefined && !isNamed);
   return { pairs, gone: gone.length };
 }

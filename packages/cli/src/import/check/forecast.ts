@@ -4,8 +4,7 @@ import {
   MAX_SYNC_BATCH_LINKS,
   type Usage,
 } from '@shortlink/sdk';
-import type { ImportDeps } from '../deps.ts';
-import type { Forecast, ImportSettings } from '../types.ts';
+import type { Forecast, ImportDeps, ImportSettings } from '../types.ts';
 
 /** Longest wait for the usage, which is a help and no need. */
 const USAGE_TIMEOUT_MS = 10_000;

@@ -1,4 +1,4 @@
-import { closeSync, openSync, readSync, statSync } from 'node:fs';
+import { closeSync, constants, lstatSync, openSync, readSync, rmSync, statSync } from 'node:fs';
 import process from 'node:process';
 import type { DatabaseSync } from 'node:sqlite';
 import { inputError, systemReason, writeError } from '../errors.ts';
@@ -93,6 +93,20 @@ export function inTransaction<T>(db: DatabaseSync, path: string, work: () => T):
   }
 }
 
+/** Whether a journal remembers nothing, of any service. */
+export function isEmpty(db: DatabaseSync): boolean {
+  return db.prepare('SELECT 1 FROM link UNION ALL SELECT 1 FROM batch').get() === undefined;
+}
+
+/** Ends the write-ahead log, so that the journal is one file. The lock stays. */
+export const ONE_FILE = 'PRAGMA journal_mode = DELETE';
+
+/** Removes the file while it is locked: a run that has opened it in the meantime notices (see {@link openLocked}). */
+export function removeJournal(path: string, db: DatabaseSync): void {
+  db.exec(ONE_FILE);
+  rmSync(path, { force: true });
+}
+
 /** Some errors, such as a full disk, have ended the transaction already. */
 function rollBack(db: DatabaseSync): void {
   try {
@@ -126,8 +140,11 @@ function prepareSchema(db: DatabaseSync, path: string): void {
 
 /** Creates the file, readable by its owner only, and refuses what is no journal. */
 function prepareFile(path: string): void {
+  refuseIrregular(path);
   try {
-    closeSync(openSync(path, 'a', 0o600));
+    // Through no link and no pipe that somebody puts there now, either. Windows has neither of the last two.
+    const { O_WRONLY, O_CREAT, O_NOFOLLOW, O_NONBLOCK } = constants;
+    closeSync(openSync(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0o600));
   } catch (cause) {
     throw inputError(
       `${path} can't be written: ${systemReason(cause)}`,
@@ -135,6 +152,27 @@ function prepareFile(path: string): void {
     );
   }
   refuseTextJournal(path);
+}
+
+/**
+ * Whoever prepared the folder, such as with an archive, could lead the journal elsewhere with a link, or hold it up with a pipe.
+ *
+ * @throws CliError (exit code 2) when the journal, or a file that belongs to it, is there and is no regular file
+ */
+export function refuseIrregular(path: string): void {
+  for (const part of [path, `${path}-wal`, `${path}-shm`, `${path}-journal`]) {
+    const stats = lstatSync(part, { throwIfNoEntry: false });
+    if (stats === undefined || stats.isFile()) continue;
+    const what = stats.isSymbolicLink()
+      ? 'a symbolic link'
+      : stats.isDirectory()
+        ? 'a directory'
+        : 'a pipe or device';
+    throw inputError(
+      `${part} can't be the journal: it is ${what}`,
+      'Remove it, or name another file: --journal FILE',
+    );
+  }
 }
 
 /** @throws CliError (exit code 2) for a journal of version 0.1, or a file that is none */

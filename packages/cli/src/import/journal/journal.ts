@@ -1,15 +1,5 @@
-import { copyFileSync, existsSync, mkdtempSync, renameSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { inputError } from '../errors.ts';
-import {
-  beginningOf,
-  inTransaction,
-  openLocked,
-  openPrivate,
-  refuseTextJournal,
-} from './database.ts';
+import { inTransaction, isEmpty, removeJournal } from './database.ts';
 import { type PackedResults, unpackResult } from './packed-results.ts';
 
 /** A request that may have created links, as an earlier run, or an earlier round of this one, left it. */
@@ -33,7 +23,7 @@ export interface OpenBatch {
   firstLink: number;
 }
 
-export interface NewBatch {
+interface NewBatch {
   /** JSON array of link texts. */
   links: string;
   size: number;
@@ -54,7 +44,8 @@ export class Journal {
   readonly #dispose: () => void;
   readonly #statements = new Map<string, StatementSync>();
 
-  private constructor(path: string, db: DatabaseSync, baseUrl: string, dispose: () => void) {
+  /** @param dispose - closes `db`, and removes what was made for it */
+  constructor(path: string, db: DatabaseSync, baseUrl: string, dispose: () => void) {
     this.path = path;
     this.db = db;
     this.#dispose = dispose;
@@ -64,42 +55,6 @@ export class Journal {
       return Number(db.prepare('SELECT id FROM service WHERE url = ?').get(url)?.['id']);
     });
     this.unpackBatches();
-  }
-
-  /**
-   * Opens the journal, or begins one, and keeps other runs out until it is closed.
-   *
-   * @param restart - begin a new one; the old one is kept beside it, as `.old`
-   * @throws CliError (exit code 2) when another run holds it, or the file is something else
-   */
-  static open(path: string, baseUrl: string, restart: boolean): Journal {
-    if (restart) setAside(path);
-    const db = openLocked(path);
-    return new Journal(path, db, baseUrl, () => {
-      if (isEmpty(db)) remove(path, db);
-      db.close();
-    });
-  }
-
-  /** What the journal knows, for a dry run, which changes nothing: a copy of it, or an empty one. */
-  static peek(path: string, baseUrl: string, restart: boolean): Journal {
-    if (restart || !existsSync(path)) {
-      const db = openPrivate('');
-      return new Journal(path, db, baseUrl, () => db.close());
-    }
-    refuseTextJournal(path);
-    const folder = mkdtempSync(join(tmpdir(), 'shortlink-journal-'));
-    const remove = () => rmSync(folder, { recursive: true, force: true });
-    try {
-      const db = openPrivate(copyJournal(path, folder));
-      return new Journal(path, db, baseUrl, () => {
-        db.close();
-        remove();
-      });
-    } catch (error) {
-      remove();
-      throw error;
-    }
   }
 
   /** Records a request before it is sent. */
@@ -274,7 +229,7 @@ export class Journal {
 
   /** Removes the file: there is nothing left to remember. */
   forget(): void {
-    remove(this.path, this.db);
+    removeJournal(this.path, this.db);
   }
 
   /** Runs `work` in a transaction. */
@@ -305,19 +260,6 @@ export class Journal {
   }
 }
 
-function isEmpty(db: DatabaseSync): boolean {
-  return db.prepare('SELECT 1 FROM link UNION ALL SELECT 1 FROM batch').get() === undefined;
-}
-
-/** Ends the write-ahead log, so that the journal is one file. The lock stays. */
-const ONE_FILE = 'PRAGMA journal_mode = DELETE';
-
-/** Removes the file while it is locked: a run that has opened it in the meantime notices (see `openLocked`). */
-function remove(path: string, db: DatabaseSync): void {
-  db.exec(ONE_FILE);
-  rmSync(path, { force: true });
-}
-
 /** One spelling of a service's address: `http://host` and `http://host/` are the same service. */
 function serviceUrl(baseUrl: string): string {
   const { origin, pathname } = new URL(baseUrl);
@@ -332,50 +274,6 @@ function completedRows(links: readonly string[], results: PackedResults): (strin
     return result.status === 'unknown' ? [[link, null, null, result.error]] : [];
   });
 }
-
-/** Keeps a journal that is to be forgotten: it may be the only record of what was created. */
-function setAside(path: string): void {
-  if (!existsSync(path)) return;
-  if (beginningOf(path) === 'text') {
-    renameSync(path, `${path}.old`);
-    return;
-  }
-  const db = openLocked(path);
-  try {
-    if (isEmpty(db)) return;
-    db.exec(ONE_FILE);
-    renameSync(path, `${path}.old`);
-  } finally {
-    db.close();
-  }
-}
-
-/** Copies a journal, and what a killed run has not copied into it yet, while nobody writes to it. */
-function copyJournal(path: string, folder: string): string {
-  const copy = join(folder, 'journal');
-  const parts = [path, `${path}-wal`];
-  const state = () =>
-    parts
-      .map((part) => statSync(part, { throwIfNoEntry: false }))
-      .map((stats) => `${stats?.size} ${stats?.mtimeMs}`)
-      .join();
-  for (let tries = 1; ; tries += 1) {
-    const before = state();
-    if (beginningOf(path) === 'database') copyFileSync(path, copy);
-    rmSync(`${copy}-wal`, { force: true });
-    if (existsSync(`${path}-wal`)) copyFileSync(`${path}-wal`, `${copy}-wal`);
-    if (state() === before) return copy;
-    if (tries === MAX_COPIES) {
-      throw inputError(
-        `${path} is being written by another run`,
-        'Wait for it to end, then compare with what exists.',
-      );
-    }
-  }
-}
-
-/** How often a journal is copied that changes meanwhile. */
-const MAX_COPIES = 5;
 
 function text(value: unknown): string | undefined {
   return value === null ? undefined : String(value);

@@ -2,9 +2,8 @@ import { MAX_TAG_LENGTH } from '@shortlink/sdk';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { LinkField, Row } from '../types.ts';
+import { splitTags, targetProblem } from './cells.ts';
 import { createRowRules } from './row-rules.ts';
-import { splitTags } from './tags.ts';
-import { targetProblem } from './target-url.ts';
 
 const FIELDS: readonly LinkField[] = ['target_url', 'title', 'tags', 'domain_id', 'redirect_type'];
 
@@ -20,10 +19,11 @@ function check(cells: string[], options: { isOwnFile?: boolean } = {}) {
       mapping: Object.fromEntries(FIELDS.map((field, index) => [field, index])),
     },
     tagSeparator: undefined,
+    resultColumns: {},
     isOwnFile: options.isOwnFile === true,
   };
   const row: Row = { line: 2, cells };
-  const rules = createRowRules(layout, {});
+  const rules = createRowRules(layout, { defaults: {} });
   return rules.problem(row) ?? rules.link(row);
 }
 

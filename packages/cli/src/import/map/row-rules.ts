@@ -10,9 +10,8 @@ import { shown } from '../errors.ts';
 import type { Layout } from '../read/layout.ts';
 import { dropFormulaGuard } from '../report/csv-cell.ts';
 import type { ImportSettings, Row } from '../types.ts';
-import { splitTags } from './tags.ts';
-import { targetProblem } from './target-url.ts';
-import { characterCount, isLongerThan, trimmed } from './text.ts';
+import { characterCount, isLongerThan, splitTags, targetProblem, trimmed } from './cells.ts';
+import type { ResultColumns } from './result-columns.ts';
 
 /** What the input's rows mean, and which of them can be sent. */
 export interface RowRules {
@@ -26,12 +25,13 @@ export interface RowRules {
 
 /** The service's rules, since there one bad entry refuses a whole batch. */
 export function createRowRules(
-  layout: Pick<Layout, 'plan' | 'tagSeparator' | 'isOwnFile'>,
-  defaults: Pick<ImportSettings['defaults'], 'tags' | 'redirect_type'>,
+  layout: Pick<Layout, 'plan' | 'tagSeparator' | 'isOwnFile' | 'resultColumns'>,
+  { defaults, addTags = [] }: Pick<ImportSettings, 'defaults' | 'addTags'>,
 ): RowRules {
   const { columns, mapping, hasHeader } = layout.plan;
-  const { tagSeparator, isOwnFile } = layout;
-  const defaultTags = defaults.tags !== undefined && defaults.tags.length > 0 && defaults.tags;
+  const { tagSeparator, isOwnFile, resultColumns } = layout;
+  const isOneColumn = ownWidth(columns, resultColumns) === 1;
+  const { tags: defaultTags = [] } = defaults;
   const clean = (cell: string | undefined): string => {
     const text = trimmed(cell ?? '');
     return isOwnFile ? dropFormulaGuard(text) : text;
@@ -43,9 +43,10 @@ export function createRowRules(
     const link: BatchLinkInput = { target_url: read(cells, mapping.target_url) };
     const title = read(cells, mapping.title);
     if (title !== '') link.title = title;
-    const tags = splitTags(read(cells, mapping.tags), tagSeparator);
-    if (tags.length > 0) link.tags = tags;
-    else if (defaultTags) link.tags = defaultTags;
+    const ownTags = splitTags(read(cells, mapping.tags), tagSeparator);
+    const tags = ownTags.length > 0 ? ownTags : defaultTags;
+    if (addTags.length > 0) link.tags = [...new Set([...tags, ...addTags])];
+    else if (tags.length > 0) link.tags = tags;
     // The default domain goes with the request as a whole.
     const domain_id = read(cells, mapping.domain_id);
     if (domain_id !== '') link.domain_id = domain_id;
@@ -59,7 +60,7 @@ export function createRowRules(
     problem(row) {
       if (row.problem !== undefined) return row.problem;
       const { cells } = row;
-      if (hasSurplus(cells, columns.length)) {
+      if (hasSurplus(cells, columns.length, isOneColumn)) {
         const than = hasHeader ? 'the header' : 'the first row';
         return `${cells.length} cells, ${than} has ${columns.length}: is a cell with a delimiter not quoted?`;
       }
@@ -98,12 +99,18 @@ function redirectProblem(text: string): string | undefined {
   return `redirect_type ${shown(text)} is not one of ${REDIRECT_TYPES.join(', ')}`;
 }
 
+/** Columns without those that an import has added: of its results, or of its rejects. */
+function ownWidth(columns: readonly string[], results: ResultColumns): number {
+  const rejects = columns.at(-2) === 'line' && columns.at(-1) === 'reason' ? 2 : 0;
+  return columns.length - rejects - Object.keys(results).length;
+}
+
 /**
  * Cells beyond the last column, other than the empty ones that spreadsheets add. A table of one column gets none of those: there
  * the URL itself ends with a delimiter.
  */
-function hasSurplus(cells: readonly string[], width: number): boolean {
-  if (width === 1) return cells.length > 1;
+function hasSurplus(cells: readonly string[], width: number, isOneColumn: boolean): boolean {
+  if (isOneColumn) return cells.length > width;
   for (let index = width; index < cells.length; index += 1) {
     if (cells[index] !== '') return true;
   }

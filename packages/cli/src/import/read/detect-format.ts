@@ -1,8 +1,8 @@
 import { extname } from 'node:path';
 import { inputError } from '../errors.ts';
 import type { ImportSettings, Plan, Row } from '../types.ts';
+import type { RowReader } from './lines.ts';
 import { CsvReader } from './read-csv.ts';
-import type { RowReader } from './row.ts';
 
 /** Delimiters that are looked for, in the order that wins a draw. */
 const DELIMITERS = [',', ';', '\t', '|'] as const;
@@ -26,7 +26,7 @@ export function isOneUrl(line: string): boolean {
   return URL_LINE.test(line.trim());
 }
 
-export interface Format {
+interface Format {
   format: Exclude<Plan['format'], 'xlsx'>;
   /** CSV and TSV only. */
   delimiter: string | undefined;

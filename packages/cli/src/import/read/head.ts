@@ -140,9 +140,7 @@ async function readText(path: string, { name, encoding: label, packing }: TextOp
   for await (const piece of pieces) {
     text += piece;
     const hasRow = text.length >= HEAD_LENGTH && /[\r\n]/.test(text);
-    if (hasRow || text.length >= MAX_HEAD_LENGTH) {
-      return { text, encoding, hasBom, isWhole: false };
-    }
+    if (hasRow || text.length >= MAX_HEAD_LENGTH) return { text, encoding, hasBom, isWhole: false };
   }
   return { text, encoding, hasBom, isWhole: true };
 }

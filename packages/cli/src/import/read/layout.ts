@@ -1,12 +1,11 @@
 import { inputError } from '../errors.ts';
+import { trimmed } from '../map/cells.ts';
 import { mapColumns } from '../map/map-columns.ts';
 import { findResultColumns, type ResultColumns } from '../map/result-columns.ts';
-import { trimmed } from '../map/text.ts';
 import type { ImportSettings, Plan, Row } from '../types.ts';
 import { isOneUrl, looksLikeUrl, sampleRows } from './detect-format.ts';
 import { type Dialect, type Head, type HeadSettings, readHead, type Source } from './head.ts';
-import { JsonlReader, URL_LIST_COLUMN } from './read-lines.ts';
-import { createReader } from './read-rows.ts';
+import { createReader, JsonlReader, URL_LIST_COLUMN } from './read-rows.ts';
 
 /** How to read the input: the plan, and what only the reader and the writer of results need. */
 export interface Layout {
@@ -26,7 +25,11 @@ export interface Layout {
   sheetRows?: string | undefined;
 }
 
-type Settings = HeadSettings & Pick<ImportSettings, 'map' | 'tagSeparator'>;
+type Settings = HeadSettings &
+  Pick<ImportSettings, 'map' | 'tagSeparator'> & {
+    /** Where a column of `map` is not there, the usual names are looked for: the map was made for another file. @default false */
+    isMapOptional?: boolean;
+  };
 
 /**
  * Looks at the beginning of the input and settles format, delimiter, header and mapping.
@@ -43,6 +46,7 @@ export async function detectLayout(input: Source, settings: Settings): Promise<L
     name: input.name,
     columns,
     map: settings.map,
+    isMapOptional: settings.isMapOptional === true,
     urlColumn,
     resultColumns,
     samples,

@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, describe, expect, test } from 'vitest';
+import { type SheetCell, workbook, zip } from '../../../test/import/workbook-fixture.ts';
 import type { ImportSettings, Row } from '../types.ts';
 import { detectLayout } from './layout.ts';
 import { openInput } from './open-input.ts';
 import { readRows } from './read-rows.ts';
-import { type SheetCell, workbook, zip } from './workbook-fixture.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'shortlink-open-'));
 afterAll(() => rmSync(directory, { recursive: true }));

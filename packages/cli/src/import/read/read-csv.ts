@@ -1,7 +1,6 @@
 import { inputError, shown } from '../errors.ts';
 import type { Row } from '../types.ts';
-import { countLineBreaks, MAX_ROW_LENGTH } from './lines.ts';
-import { PlainRow, type RowReader } from './row.ts';
+import { countLineBreaks, MAX_ROW_LENGTH, PlainRow, type RowReader } from './lines.ts';
 
 const LF = 10;
 const CR = 13;
@@ -10,7 +9,7 @@ const SPACE = 32;
 const QUOTE = 34;
 const FIRST_NON_ASCII = 128;
 
-export interface CsvReaderOptions {
+interface CsvReaderOptions {
   /** One character. */
   delimiter: string;
   /** Name of the file in messages. */
@@ -123,9 +122,7 @@ export class CsvReader implements RowReader {
         position = this.#endOfPlainCell(text, position, lineEnd);
         cells.push(text.slice(from, position));
       }
-      if (position >= length) {
-        return last ? { cells, next: length, lines: lines + 1 } : undefined;
-      }
+      if (position >= length) return last ? { cells, next: length, lines: lines + 1 } : undefined;
       const code = text.charCodeAt(position);
       position += 1;
       if (code === this.#delimiterCode) continue;

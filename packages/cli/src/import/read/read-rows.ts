@@ -1,10 +1,10 @@
+import { inputError, shown } from '../errors.ts';
 import type { Plan, Row } from '../types.ts';
 import { decodeFile } from './decode.ts';
 import type { Layout } from './layout.ts';
+import { type Line, LineSplitter, type RowReader } from './lines.ts';
 import type { Input } from './open-input.ts';
 import { CsvReader } from './read-csv.ts';
-import { JsonlReader, SheetReader, UrlListReader } from './read-lines.ts';
-import type { RowReader } from './row.ts';
 
 /**
  * All rows of the input below its header, in arrays of those that one read completes: a promise for every row would
@@ -43,7 +43,7 @@ export async function* readRows(
 }
 
 /** Rows that the reader returns before the first one of data. The keys of JSON Lines are no row of their own. */
-export function headerRows({ format, hasHeader }: Pick<Plan, 'format' | 'hasHeader'>): number {
+function headerRows({ format, hasHeader }: Pick<Plan, 'format' | 'hasHeader'>): number {
   return hasHeader && format !== 'jsonl' ? 1 : 0;
 }
 
@@ -55,12 +55,112 @@ export function createReader(
 ): RowReader {
   switch (plan.format) {
     case 'urls':
-      return new UrlListReader(name, firstLine);
+      return readerOfLines(new LineSplitter(name, firstLine), toUrlRow);
     case 'jsonl':
       return new JsonlReader(name, plan.columns, firstLine);
     case 'xlsx':
-      return new SheetReader(name);
+      return readerOfLines(new LineSplitter(name), toSheetRow);
     default:
       return new CsvReader({ name, delimiter: plan.delimiter ?? ',', firstLine });
   }
+}
+
+/** The most different keys one input may have: each becomes a column of the results file. */
+const MAX_COLUMNS = 1000;
+
+/**
+ * JSON Lines: one object a line. Its keys are the columns, in the order in which they first appear; text stands as it
+ * is, everything else as JSON. A line that is no object becomes a row with a `problem`, so that one bad line among a
+ * million is a reject like any other.
+ */
+export class JsonlReader implements RowReader {
+  /** Every key met so far. */
+  readonly columns: string[];
+  readonly #indexes: Map<string, number>;
+  readonly #lines: LineSplitter;
+  readonly #name: string;
+
+  /**
+   * @param name name of the file in messages
+   * @param columns keys that are known already; new ones are added to it
+   * @param firstLine number of the first line that will be pushed
+   */
+  constructor(name: string, columns: string[] = [], firstLine = 1) {
+    this.#name = name;
+    this.#lines = new LineSplitter(name, firstLine);
+    this.columns = columns;
+    this.#indexes = new Map(columns.map((key, index) => [key, index]));
+  }
+
+  push(text: string): Row[] {
+    return this.#lines.push(text).map((line) => this.#toRow(line));
+  }
+
+  end(): Row[] {
+    return this.#lines.end().map((line) => this.#toRow(line));
+  }
+
+  #toRow({ line, text }: Line): Row {
+    const object = parseObject(text);
+    if (object === undefined) {
+      return { line, cells: [], problem: `not a JSON object: ${shown(text)}` };
+    }
+    const cells: string[] = [];
+    for (const [key, value] of Object.entries(object)) {
+      const index = this.#indexes.get(key) ?? this.#addColumn(key, line);
+      while (cells.length < index) cells.push('');
+      cells[index] = toCell(value);
+    }
+    return { line, cells, object };
+  }
+
+  #addColumn(key: string, line: number): number {
+    const index = this.columns.length;
+    if (index === MAX_COLUMNS) {
+      throw inputError(
+        `${this.#name}, line ${line}: more than ${MAX_COLUMNS} different keys so far`,
+        'Each key becomes a column of the results file: leave out those that are not needed.',
+      );
+    }
+    this.columns.push(key);
+    this.#indexes.set(key, index);
+    return index;
+  }
+}
+
+function parseObject(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function toCell(value: unknown): string {
+  if (typeof value === 'string') return value;
+  return value === null ? '' : JSON.stringify(value);
+}
+
+/** Name of the only column of a URL list. */
+export const URL_LIST_COLUMN = 'target_url';
+
+/** Reads text of which each line is a row of its own. */
+function readerOfLines(lines: LineSplitter, toRow: (line: Line) => Row): RowReader {
+  return { push: (text) => lines.push(text).map(toRow), end: () => lines.end().map(toRow) };
+}
+
+/** A plain list: one URL a line. */
+function toUrlRow({ line, text }: Line): Row {
+  return { line, cells: [text.trim()] };
+}
+
+/** The rows of a spreadsheet as {@link unpackSheet} writes them: one JSON array a line, `[row number, cells]`. */
+function toSheetRow({ text }: Line): Row {
+  const [line, cells]: [number, string[]] = JSON.parse(text);
+  return { line, cells };
 }

@@ -26,11 +26,3 @@ export function csvCell(text: string, delimiter = ','): string {
 export function dropFormulaGuard(text: string): string {
   return text.startsWith("'") && FORMULA_START.test(text.slice(1)) ? text.slice(1) : text;
 }
-
-/** The first `width` cells of a row, as CSV without a line end; missing cells are empty. */
-export function csvCells(cells: readonly string[], width: number, delimiter = ','): string {
-  // Joining is what keeps the line one flat string: added up piece by piece it would be a tree of them.
-  const line: string[] = [];
-  for (let index = 0; index < width; index += 1) line.push(csvCell(cells[index] ?? '', delimiter));
-  return line.join(delimiter);
-}

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { constants, createReadStream } from 'node:fs';
-import { copyFile, link, stat } from 'node:fs/promises';
+import { copyFile, link, lstat, stat } from 'node:fs/promises';
 
 /** SHA-256 of a file's bytes, in hexadecimal. */
 export async function fingerprint(path: string): Promise<string> {
@@ -28,6 +28,12 @@ function hasOwnTime({ mtimeNs }: { mtimeNs: bigint }, content: string): boolean 
 function microseconds(content: string): number {
   const number = Number.parseInt(content.slice(0, 12), 16);
   return (number % 1000) * 1000 + 3 + (Math.floor(number / 1000) % 994);
+}
+
+/** Whether a regular file is still just as we wrote it. */
+export async function isUntouched(path: string): Promise<boolean> {
+  const stats = await lstat(path, { bigint: true }).catch(ignoreMissing);
+  return stats?.isFile() === true && hasOwnTime(stats, await fingerprint(path));
 }
 
 /**

@@ -47,11 +47,18 @@ export interface OutputOptions {
    * kept beside the new one. @default a file of ours is known by the time that we gave it
    */
   previous?: string | undefined;
+  /**
+   * The option that names this output, where the user did not give it. Whoever prepared the folder could have put a link under the usual
+   * name, so that nothing but a regular file is written then. @default links are followed
+   */
+  unusedOption?: string | undefined;
 }
 
 /** What we need of standard output. */
 export interface TextWritable {
   write(bytes: Uint8Array, callback: (error?: Error | null) => void): unknown;
+  /** Whether its reader has gone, so that some of what was written was read by nobody. */
+  isClosed?(): boolean;
 }
 
 /**
@@ -63,6 +70,14 @@ export interface TextWritable {
 export async function openOutput(path: string, options: OutputOptions): Promise<OutputFile> {
   if (path === '-') return new Stream(path, stdoutWriter(options.stdout));
   try {
+    const { unusedOption } = options;
+    const found = unusedOption === undefined ? undefined : await lstat(path).catch(ignoreMissing);
+    if (found !== undefined && !found.isFile() && !found.isDirectory()) {
+      throw inputError(
+        `${path} is not written: it is ${found.isSymbolicLink() ? 'a symbolic link' : 'no regular file'}`,
+        `Remove it, or name the file yourself: ${unusedOption} FILE`,
+      );
+    }
     const target = await followLinks(path);
     if (isOwnStream(target, 1)) return new Stream(path, stdoutWriter(options.stdout));
     const stats = await stat(target).catch(ignoreMissing);
@@ -92,9 +107,7 @@ async function followLinks(path: string): Promise<string> {
   for (let links = 0; links < MAX_LINKS; links += 1) {
     if (isOwnStream(target)) return target;
     const stats = await lstat(target).catch(ignoreMissing);
-    if (!stats?.isSymbolicLink()) {
-      return stats === undefined ? target : await realpath(target);
-    }
+    if (!stats?.isSymbolicLink()) return stats === undefined ? target : await realpath(target);
     target = resolve(dirname(target), await readlink(target));
   }
   throw inputError(`${path} can't be written: it is a chain of links that ends nowhere`);

@@ -1,7 +1,9 @@
+import { open, rm } from 'node:fs/promises';
 import type { Layout } from '../read/layout.ts';
 import type { Row } from '../types.ts';
+import { isUntouched } from './keep-changed.ts';
 import type { OutputFile, Written } from './output-file.ts';
-import { cellWriter } from './results-format.ts';
+import { cellWriter } from './report-rows.ts';
 
 /**
  * The rejects file: the input's own columns, `line` and `reason`, to be corrected and imported again. It is created
@@ -56,6 +58,27 @@ export class RejectsFile {
     const names = [...columns, 'line', 'reason'].map(cellWriter(delimiter)).join(delimiter);
     await file.write(`${bom ? '\ufeff' : ''}${names}${lineEnd}`);
     return file;
+  }
+}
+
+/** As wide as a first line may be: beyond it, the file is left alone. */
+const FIRST_BYTES = 64 * 1024;
+
+/**
+ * Removes the rejects of an earlier run, now that no row is rejected: somebody could correct and import them once more. A file that a
+ * person has changed stays, and so does one that holds anything else.
+ */
+export async function removeStaleRejects(path: string): Promise<void> {
+  try {
+    if (!(await isUntouched(path))) return;
+    const file = await open(path);
+    const { buffer, bytesRead } = await file
+      .read(Buffer.alloc(FIRST_BYTES))
+      .finally(() => file.close());
+    const [header = ''] = buffer.toString('utf8', 0, bytesRead).split(/\r?\n/, 1);
+    if (/.line.reason$/u.test(header)) await rm(path);
+  } catch {
+    // What can't be read or removed stays: no row depends on it.
   }
 }
 

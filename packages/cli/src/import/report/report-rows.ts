@@ -1,20 +1,23 @@
 import type { Checked, Source } from '../check/check-input.ts';
 import type { Comparison, ExistingLinks } from '../check/existing-links.ts';
+import { inputError } from '../errors.ts';
 import type { Journal } from '../journal/journal.ts';
 import { type LinkResult, type PackedResults, unpackResult } from '../journal/packed-results.ts';
-import { ownLink } from '../map/result-columns.ts';
+import { ownLink, RESULT_COLUMNS } from '../map/result-columns.ts';
+import type { Layout } from '../read/layout.ts';
+import type { Input } from '../read/open-input.ts';
 import { readRows } from '../read/read-rows.ts';
 import type { SentBatch } from '../send/batch-recorder.ts';
-import type { Row, RowStatus } from '../types.ts';
+import type { ImportSettings, Row, RowStatus } from '../types.ts';
+import { csvCell } from './csv-cell.ts';
 import type { OutputFile } from './output-file.ts';
-import type { ResultsFormat } from './results-format.ts';
 
 /** What became of one row, as its line in the results says it. */
 export type Outcome =
   | { status: 'created'; code: string; short_url: string }
   | { status: Exclude<RowStatus, 'created'>; error: string };
 
-export interface ReportInput {
+interface ReportInput {
   source: Source;
   journal: Journal;
   checked: Checked;
@@ -22,6 +25,8 @@ export interface ReportInput {
   existing: ExistingLinks | undefined;
   /** The batches of new rows, in the order of the rows. */
   batches: readonly SentBatch[];
+  /** `--limit`, where that is why rows were not sent. */
+  limit: number | undefined;
 }
 
 /** Reads the input once more and writes a line for each row, as the journal knows it. */
@@ -33,14 +38,15 @@ export async function reportRows(
   const { source, checked, comparison, existing } = report;
   const matches = existing?.matches();
   const sent = sentOutcomes(report);
+  const left = unsent(report.limit);
   const outcomeOf = (row: Row, number: number): Outcome => {
     const own = ownLink(row, source.layout);
     if (own !== undefined) return { status: 'created', ...own };
     if (checked.rejectedRows.has(number)) {
       return { status: 'rejected', error: source.rules.problem(row) ?? '' };
     }
-    if (comparison?.matched.has(number)) return matches?.next().value ?? UNSENT;
-    return sent.next().value ?? UNSENT;
+    if (comparison?.matched.has(number)) return matches?.next().value ?? left;
+    return sent.next().value ?? left;
   };
   await output.write(format.header);
   let number = 0;
@@ -54,7 +60,13 @@ export async function reportRows(
   }
 }
 
-const UNSENT: Outcome = { status: 'unsent', error: 'the import ended before this row was sent' };
+function unsent(limit: number | undefined): Outcome {
+  const error =
+    limit === undefined
+      ? 'the import ended before this row was sent'
+      : `left for another run by --limit ${limit}`;
+  return { status: 'unsent', error };
+}
 
 /** The outcomes of the new rows, one after the other; undefined for those that were not sent. */
 function* sentOutcomes({ journal, batches }: ReportInput): Generator<LinkResult | undefined> {
@@ -70,4 +82,122 @@ function* sentOutcomes({ journal, batches }: ReportInput): Generator<LinkResult 
     }
     position += count;
   }
+}
+
+/** Makes the lines of the results file: the input's own columns, then what became of the row. */
+interface ResultsFormat {
+  /** What comes before the first row. */
+  header: string;
+  line(row: Row, outcome: Outcome): string;
+}
+
+export function createResultsFormat(
+  { outputFormat, inPlace }: Pick<ImportSettings, 'outputFormat' | 'inPlace'>,
+  layout: Layout,
+): ResultsFormat {
+  return outputFormat === 'jsonl' ? jsonl(layout.plan.columns) : csv(layout, inPlace);
+}
+
+/** @throws CliError (exit code 2) when there are no columns that could be filled in */
+export function refuseInPlace(
+  { name, packing }: Pick<Input, 'name' | 'packing'>,
+  { plan: { format, hasHeader } }: Layout,
+  { outputFormat }: Pick<ImportSettings, 'outputFormat'>,
+): void {
+  const isTable = (format === 'csv' || format === 'tsv') && hasHeader && outputFormat === 'csv';
+  const isSame = isTable || (format === 'jsonl' && outputFormat === 'jsonl');
+  if (isSame && packing === undefined) return;
+  throw inputError(
+    `${name} can't be filled in: --in-place needs a table with a header, or JSON Lines, as plain text`,
+    'Leave --in-place out: the results go into a file of their own.',
+  );
+}
+
+const BYTE_ORDER_MARK = '\ufeff';
+
+/** As the input is written. Columns of earlier results are replaced where they stand; those that are missing come last. */
+function csv(layout: Layout, inPlace: boolean): ResultsFormat {
+  const { columns } = layout.plan;
+  const { resultColumns } = layout;
+  const { delimiter, lineEnd, bom } = layout.dialect;
+  const cell = cellWriter(delimiter);
+  // Cells of the user's own file are the user's: only what goes into another file is made harmless for spreadsheets.
+  const ownCell = inPlace ? plainCellWriter(delimiter) : cell;
+  let width = columns.length;
+  const places = RESULT_COLUMNS.map((name) => resultColumns[name] ?? width++);
+  const line = (
+    cells: readonly string[],
+    write: typeof cell,
+    results: readonly string[],
+    surplus: readonly string[] = [],
+  ) => {
+    const written: string[] = [];
+    for (let index = 0; index < columns.length; index += 1) written.push(write(cells[index] ?? ''));
+    places.forEach((place, index) => {
+      written[place] = cell(results[index] ?? '');
+    });
+    for (const text of surplus) written.push(write(text));
+    return written.join(delimiter) + lineEnd;
+  };
+  const isPlain = resultColumns.short_url === undefined;
+  return {
+    header:
+      (bom ? BYTE_ORDER_MARK : '') +
+      (inPlace ? layout.preamble : '') +
+      line(columns, ownCell, RESULT_COLUMNS),
+    line: (row, outcome) => {
+      if (outcome.status === 'rejected') {
+        // Cells beyond the last column come last, as in the rejects file: without them, the row would be valid, with a URL that is cut.
+        const { cells } = row;
+        return line(cells, ownCell, resultCells(outcome), cells.slice(columns.length));
+      }
+      const own = isPlain ? row.asCsv?.(columns.length, delimiter) : undefined;
+      if (own === undefined) return line(row.cells, ownCell, resultCells(outcome));
+      return outcome.status === 'created'
+        ? `${own}${delimiter}${cell(outcome.code)}${delimiter}${cell(outcome.short_url)}${delimiter}created${delimiter}${lineEnd}`
+        : `${own}${delimiter.repeat(3)}${outcome.status}${delimiter}${cell(outcome.error)}${lineEnd}`;
+    },
+  };
+}
+
+function resultCells(outcome: Outcome): readonly string[] {
+  return outcome.status === 'created'
+    ? [outcome.code, outcome.short_url, 'created', '']
+    : ['', '', outcome.status, outcome.error];
+}
+
+/** Writes cells that a spreadsheet won't run as formulas. */
+export function cellWriter(delimiter: string): (text: string) => string {
+  return (text) => csvCell(text, delimiter);
+}
+
+/** Writes cells as they are, quoted where they must be. */
+function plainCellWriter(delimiter: string): (text: string) => string {
+  return (text) =>
+    text.includes(delimiter) || /["\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+/** JSON has no columns of the same name: a key of the input that is one of ours makes way. */
+function jsonl(columns: readonly string[]): ResultsFormat {
+  const taken = new Set<string>(RESULT_COLUMNS);
+  return {
+    header: '',
+    line: (row, outcome) => {
+      const { object, cells } = row;
+      const isCut = outcome.status === 'rejected' && cells.length > columns.length;
+      const entries: Array<readonly [string, unknown]> = object
+        ? Object.entries(object)
+        : columns.map((name, index) => [name, isCut ? '' : (cells[index] ?? '')] as const);
+      // A row with more cells than columns stands beside them, so that it is not valid, with a URL that is cut.
+      if (isCut && object === undefined) entries.push(['cells', cells]);
+      const created = outcome.status === 'created' ? outcome : undefined;
+      return `${JSON.stringify({
+        ...Object.fromEntries(entries.filter(([name]) => !taken.has(name))),
+        code: created?.code ?? null,
+        short_url: created?.short_url ?? null,
+        status: outcome.status,
+        error: outcome.status === 'created' ? null : outcome.error,
+      } satisfies Record<(typeof RESULT_COLUMNS)[number], string | null>)}\n`;
+    },
+  };
 }

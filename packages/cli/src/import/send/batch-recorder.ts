@@ -8,13 +8,18 @@ import {
   type RecordedResult,
   type ShortlinkError,
 } from '@shortlink/sdk';
-import type { ImportDeps } from '../deps.ts';
 import type { Journal } from '../journal/journal.ts';
-import { type PackedResults, packResults, unpackResult } from '../journal/packed-results.ts';
-import { alignResults } from './align-results.ts';
+import {
+  alignResults,
+  NO_RESPONSE,
+  type PackedResults,
+  packResults,
+  unpackResult,
+} from '../journal/packed-results.ts';
+import type { ImportDeps } from '../types.ts';
 import type { LinkSource } from './link-source.ts';
 
-export interface BatchRecorderOptions {
+interface BatchRecorderOptions {
   journal: Journal;
   source: LinkSource;
   deps: Pick<ImportDeps, 'onEvent'>;
@@ -171,8 +176,6 @@ export class BatchRecorder {
     });
   }
 }
-
-const NO_RESPONSE = 'sent, and the import ended before the response came';
 
 /** A batch that was refused as a whole: each link gets its own reason where the response names one. */
 export function failedResults(error: ShortlinkError, count: number): PackedResults {

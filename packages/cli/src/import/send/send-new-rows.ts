@@ -2,12 +2,11 @@ import type { Checked, Source } from '../check/check-input.ts';
 import { type Found, foundOf } from '../check/compare-rows.ts';
 import { type Comparison, ExistingLinks } from '../check/existing-links.ts';
 import { forecast, retrieveUsage } from '../check/forecast.ts';
-import type { ImportDeps } from '../deps.ts';
 import type { Journal } from '../journal/journal.ts';
 import { linkIdentity } from '../journal/link-text.ts';
 import { ownLink } from '../map/result-columns.ts';
 import { readRows } from '../read/read-rows.ts';
-import type { Forecast, ImportSettings } from '../types.ts';
+import type { Forecast, ImportDeps, ImportSettings } from '../types.ts';
 import type { SentBatch } from './batch-recorder.ts';
 import { type SendResult, sendRows } from './send-rows.ts';
 import { settleOpenBatches } from './settle-open.ts';
@@ -15,7 +14,7 @@ import { settleOpenBatches } from './settle-open.ts';
 /** Rounds that may follow the first one to send again what got no response: what fails three times is no passing fault. */
 const MAX_REPEATS = 2;
 
-export interface SendNewRows {
+interface SendNewRows {
   source: Source;
   checked: Checked;
   found: Found;

@@ -1,13 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { Source } from '../check/check-input.ts';
-import type { ImportDeps } from '../deps.ts';
 import type { Journal } from '../journal/journal.ts';
 import { readRows } from '../read/read-rows.ts';
-import type { ImportSettings, Row } from '../types.ts';
+import type { ImportDeps, ImportSettings, Row } from '../types.ts';
 import { BatchRecorder, type SentBatch } from './batch-recorder.ts';
 import { LinkSource } from './link-source.ts';
 
-export interface SendInput {
+interface SendInput {
   source: Source;
   journal: Journal;
   settings: ImportSettings;

@@ -1,16 +1,14 @@
 import { ApiError, JobFailedError, NotFoundError } from '@shortlink/sdk';
 import type { ExistingLinks } from '../check/existing-links.ts';
-import type { ImportDeps } from '../deps.ts';
 import type { Journal, OpenBatch } from '../journal/journal.ts';
-import { packResults } from '../journal/packed-results.ts';
-import type { ImportSettings } from '../types.ts';
-import { alignResults } from './align-results.ts';
+import { alignResults, packResults } from '../journal/packed-results.ts';
+import type { ImportDeps, ImportSettings } from '../types.ts';
 import { failedResults } from './batch-recorder.ts';
 
 /** Services keep idempotency keys for 24 hours; an hour of it is left for clocks and waits. */
 const KEY_LIFETIME_MS = 23 * 60 * 60 * 1000;
 
-export interface SettleInput {
+interface SettleInput {
   journal: Journal;
   existing: ExistingLinks;
   settings: ImportSettings;
@@ -21,7 +19,7 @@ export interface SettleInput {
 const ENDING_STATUSES = [401, 403, 429];
 
 /** What is left of the open batches. */
-export interface Settled {
+interface Settled {
   /** Whether anything was decided, so that the rows must be compared again. */
   isChanged: boolean;
   /** What ended it early, such as a key that was refused. */

@@ -1,5 +1,4 @@
 import { shown } from '../errors.ts';
-import { characterCount, isLongerThan } from './text.ts';
 
 /**
  * Scheme and authority, as every URL parser reads them. A backslash before the path names two hosts at once: browsers
@@ -55,4 +54,79 @@ export function targetProblem(cell: string, maxLength: number): string | undefin
 /** Reasons are printed and kept in files: a password must not be among them. */
 function hideCredentials(url: string): string {
   return url.replace(/^([^/]*\/\/)[^/]*@/, '$1…@');
+}
+
+const COMMA = 44;
+const SEMICOLON = 59;
+const BAR = 124;
+
+/**
+ * The tags of a cell: trimmed, without the empty ones, cut at `separator` or else at any of `,` `;` `|`. A JSON array of strings
+ * is taken as one, which is how arrays of JSON Lines stand in a cell.
+ */
+export function splitTags(cell: string, separator: string | undefined): string[] {
+  const text = trimmed(cell);
+  if (text === '') return [];
+  const strings = jsonStrings(text);
+  if (strings !== undefined) return withoutEmpty(strings);
+  return separator === undefined ? cut(text) : withoutEmpty(text.split(separator));
+}
+
+function withoutEmpty(parts: readonly string[]): string[] {
+  return parts.map(trimmed).filter((tag) => tag !== '');
+}
+
+/** Cuts at the usual separators, character by character: a pattern or a search for each of them costs twice as much. */
+function cut(text: string): string[] {
+  const tags: string[] = [];
+  let start = 0;
+  for (let at = 0; at <= text.length; at += 1) {
+    if (at < text.length && !isSeparator(text.charCodeAt(at))) continue;
+    const tag = trimmed(text.slice(start, at));
+    if (tag !== '') tags.push(tag);
+    start = at + 1;
+  }
+  return tags;
+}
+
+function isSeparator(code: number): boolean {
+  return code === BAR || code === COMMA || code === SEMICOLON;
+}
+
+function jsonStrings(text: string): string[] | undefined {
+  if (!text.startsWith('[')) return undefined;
+  try {
+    const value: unknown = JSON.parse(text);
+    const isList = Array.isArray(value) && value.every((item) => typeof item === 'string');
+    return isList ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const SPACE = 32;
+const DEL = 127;
+
+/** `text.trim()`, without the call where there is nothing to trim: an import asks six times a row. */
+export function trimmed(text: string): string {
+  return isInk(text.charCodeAt(0)) && isInk(text.charCodeAt(text.length - 1)) ? text : text.trim();
+}
+
+/** A printable ASCII character. */
+function isInk(code: number): boolean {
+  return code > SPACE && code < DEL;
+}
+
+/**
+ * Whether a text has more than `limit` characters as the service counts them: by Unicode code point, so that an emoji is one. A code
+ * point is at most two units of the string, so only what is longer in units has to be counted.
+ */
+export function isLongerThan(limit: number, text: string): boolean {
+  return text.length > limit && characterCount(text) > limit;
+}
+
+export function characterCount(text: string): number {
+  let count = 0;
+  for (const _ of text) count += 1;
+  return count;
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseCount, parseCountOr, parseDuration } from './option-values.ts';
+import { parseCount, parseCountOr, parseDuration } from './declare.ts';
 
 test.each([
   ['90s', 90_000],

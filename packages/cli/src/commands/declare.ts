@@ -1,5 +1,16 @@
 import type { RedirectType } from '@shortlink/sdk';
-import { InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
+import type { ExitCode } from '../cli-error.ts';
+import type { Context } from '../context.ts';
+
+/**
+ * Runs the acting half of a command. A command's own file declares its words and options, its `parse…` function turns
+ * them into typed input, and its acting function gets that input and the context.
+ */
+export type Perform = (
+  command: Command,
+  act: (context: Context) => Promise<ExitCode>,
+) => Promise<void>;
 
 const UNITS: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 

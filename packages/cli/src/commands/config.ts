@@ -1,0 +1,193 @@
+import { Argument, type Command } from 'commander';
+import { CliError, EXIT_CODES, type ExitCode, usageError } from '../cli-error.ts';
+import { writeConfig } from '../config/config-file.ts';
+import type { Config } from '../config/config-schema.ts';
+import {
+  isBaseUrl,
+  maskKey,
+  PROFILE_PATTERN,
+  type Setting,
+  type Settings,
+} from '../config/settings.ts';
+import type { Context } from '../context.ts';
+import { renderTable } from '../output/table.ts';
+import type { Perform } from './declare.ts';
+
+export function declareConfig(program: Command, perform: Perform): void {
+  const config = program
+    .command('config')
+    .description('Read and change settings. They are looked up as flag, environment, config file.');
+  declareConfigGet(config, perform);
+  declareConfigSet(config, perform);
+  declareConfigList(config, perform);
+}
+
+function declareConfigGet(config: Command, perform: Perform): void {
+  config
+    .command('get')
+    .description('Print the value of a setting that holds now. An API key is masked.')
+    .addArgument(new Argument('<name>', 'name of the setting').choices(SETTING_NAMES))
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ shortlink config get base_url
+  $ shortlink config get api_key --profile staging`,
+    )
+    .action((name: SettingName, _options: object, command: Command) =>
+      perform(command, (context) => getSetting(name, context)),
+    );
+}
+
+async function getSetting(name: SettingName, context: Context): Promise<ExitCode> {
+  const setting = shownSetting(await context.settings(), name);
+  if (setting === undefined) {
+    throw new CliError(`${name} is not set.`, { code: 'not_set', exitCode: EXIT_CODES.error });
+  }
+  if (context.globals.json === true) {
+    context.printer.json({ name, ...setting });
+  } else {
+    context.printer.data(setting.value);
+  }
+  return EXIT_CODES.ok;
+}
+
+function declareConfigSet(config: Command, perform: Perform): void {
+  config
+    .command('set')
+    .description(
+      'Change a setting in the config file: base_url of a profile, or which profile is used by default. An API key is stored by: shortlink auth login',
+    )
+    .addArgument(new Argument('<name>', 'name of the setting').choices(SETTING_NAMES))
+    .argument('<value>', 'its new value')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ shortlink config set base_url https://sho.rt
+  $ shortlink config set base_url https://staging.sho.rt --profile staging
+  $ shortlink config set profile staging`,
+    )
+    .action((name: SettingName, value: string, _options: object, command: Command) =>
+      perform(command, (context) => changeSetting(name, value, context)),
+    );
+}
+
+async function changeSetting(
+  name: SettingName,
+  value: string,
+  context: Context,
+): Promise<ExitCode> {
+  const config = await context.config();
+  await writeConfig(context.configPath, await changed(config, name, value, context));
+  context.printer.note(`Saved in ${context.configPath}.`);
+  return EXIT_CODES.ok;
+}
+
+async function changed(
+  config: Config,
+  name: SettingName,
+  value: string,
+  context: Context,
+): Promise<Config> {
+  switch (name) {
+    case 'api_key':
+      throw usageError(
+        'An API key is not taken from the command line, where ps and the shell history show it.',
+        'Run: shortlink auth login',
+      );
+    case 'profile':
+      if (!PROFILE_PATTERN.test(value)) {
+        throw usageError('A profile name may hold letters, digits and . _ - only.');
+      }
+      if (!Object.hasOwn(config.profiles, value)) {
+        throw usageError(
+          `There is no profile ${value}.`,
+          `To make it: shortlink auth login --profile ${value}`,
+        );
+      }
+      return { ...config, profile: value };
+    case 'base_url': {
+      if (!isBaseUrl(value)) {
+        throw usageError(
+          'base_url must be an absolute http: or https: URL without query or credentials, such as https://sho.rt.',
+        );
+      }
+      const { profile } = await context.settings(true);
+      const stored = config.profiles[profile.value];
+      const profiles = {
+        ...config.profiles,
+        [profile.value]: { ...stored, base_url: value },
+      };
+      return { ...config, profiles };
+    }
+  }
+}
+
+function declareConfigList(config: Command, perform: Perform): void {
+  config
+    .command('list')
+    .description('Show the settings that hold now, where each came from, and the profiles.')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ shortlink config list
+  $ shortlink config list --profile staging --json`,
+    )
+    .action((_options: object, command: Command) => perform(command, listSettings));
+}
+
+async function listSettings(context: Context): Promise<ExitCode> {
+  const settings = await context.settings();
+  const config = await context.config();
+  const shown = SETTING_NAMES.map((name) => ({ name, setting: shownSetting(settings, name) }));
+  const { printer } = context;
+  if (context.globals.json === true) {
+    printer.json({
+      file: context.configPath,
+      settings: Object.fromEntries(shown.map(({ name, setting }) => [name, setting ?? null])),
+      profiles: Object.fromEntries(
+        Object.entries(config.profiles).map(([name, profile]) => [
+          name,
+          {
+            base_url: profile.base_url ?? null,
+            api_key: profile.api_key === undefined ? null : maskKey(profile.api_key),
+          },
+        ]),
+      ),
+    });
+    return EXIT_CODES.ok;
+  }
+  printer.data(
+    await renderTable({
+      head: ['setting', 'value', 'from'],
+      rows: shown.map(({ name, setting }) => [
+        name,
+        setting?.value ?? '',
+        setting?.source ?? 'not set',
+      ]),
+      style: printer.outStyle,
+    }),
+  );
+  const names = Object.keys(config.profiles);
+  printer.data(`profiles: ${names.length > 0 ? names.join(', ') : 'none'}`);
+  printer.data(`config file: ${context.configPath}`);
+  return EXIT_CODES.ok;
+}
+
+/** Settings by the names of the config file. */
+const SETTING_NAMES = ['base_url', 'api_key', 'profile'] as const;
+type SettingName = (typeof SETTING_NAMES)[number];
+
+/** A setting as it may be shown: a key is never whole. */
+function shownSetting(settings: Settings, name: SettingName): Setting | undefined {
+  switch (name) {
+    case 'base_url':
+      return settings.baseUrl;
+    case 'profile':
+      return settings.profile;
+    case 'api_key':
+      return settings.apiKey && { ...settings.apiKey, value: maskKey(settings.apiKey.value) };
+  }
+}

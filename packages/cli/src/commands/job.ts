@@ -1,0 +1,193 @@
+import type { BatchResultItem, Job } from '@shortlink/sdk';
+import { type Command, InvalidArgumentError } from 'commander';
+import { EXIT_CODES, type ExitCode } from '../cli-error.ts';
+import type { Context } from '../context.ts';
+import { csvCell } from '../import/report/csv-cell.ts';
+import { openOutput } from '../import/report/output-file.ts';
+import { bar, formatCount, plural } from '../output/format.ts';
+import { sanitize } from '../output/sanitize.ts';
+import { openStatusLine } from '../output/status-line.ts';
+import { renderTable } from '../output/table.ts';
+import { type Perform, parseDuration } from './declare.ts';
+
+export function declareJob(program: Command, perform: Perform): void {
+  const job = program.command('job').description('Look at a batch job, or wait for it.');
+  declareJobGet(job, perform);
+  declareJobWait(job, perform);
+}
+
+interface JobOptions {
+  output?: JobOutput | undefined;
+}
+
+/** Where the results go, and in which form. */
+interface JobOutput {
+  /** A path, or `-` for standard output. */
+  path: string;
+  format: 'csv' | 'json';
+}
+
+/** The argument and options that both job commands take. */
+function declareJobArguments(command: Command): Command {
+  return command
+    .argument('<id>', 'id of the job, as the batch request or the import printed it')
+    .option(
+      '-o, --output <file>',
+      'write the results to a .csv or .json file; - is CSV to stdout',
+      parseOutput,
+    );
+}
+
+function parseOutput(path: string): JobOutput {
+  const lower = path.toLowerCase();
+  if (path === '-' || lower.endsWith('.csv')) return { path, format: 'csv' };
+  if (lower.endsWith('.json')) return { path, format: 'json' };
+  throw new InvalidArgumentError('The file must end in .csv or .json.');
+}
+
+function declareJobGet(job: Command, perform: Perform): void {
+  declareJobArguments(
+    job.command('get').description('Show how far a batch job is, and its results so far.'),
+  )
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ shortlink job get 0193f5c2-7a10-7c41-9d2e-3f1b5a7c9e10
+  $ shortlink job get 0193f5c2-7a10-7c41-9d2e-3f1b5a7c9e10 -o results.csv`,
+    )
+    .action((id: string, options: JobOptions, command: Command) =>
+      perform(command, (context) => getJob(id, options, context)),
+    );
+}
+
+async function getJob(id: string, { output }: JobOptions, context: Context): Promise<ExitCode> {
+  const shortlink = await context.client(await context.account());
+  const job = await context.interruptible((signal) => shortlink.jobs.retrieve(id, { signal }));
+  await showJob(job, output, context);
+  return EXIT_CODES.ok;
+}
+
+interface WaitOptions extends JobOptions {
+  /** In milliseconds; undefined is the client's own limit, one hour. */
+  maxWait?: number | undefined;
+}
+
+function declareJobWait(job: Command, perform: Perform): void {
+  declareJobArguments(
+    job.command('wait').description('Wait until a batch job is complete, then show its results.'),
+  )
+    .option('--max-wait <duration>', 'give up after this long (default: 1h)', parseDuration)
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ shortlink job wait 0193f5c2-7a10-7c41-9d2e-3f1b5a7c9e10
+  $ shortlink job wait 0193f5c2-7a10-7c41-9d2e-3f1b5a7c9e10 -o results.csv --max-wait 10m`,
+    )
+    .action((id: string, options: WaitOptions, command: Command) =>
+      perform(command, (context) => waitForJob(id, options, context)),
+    );
+}
+
+const BAR_WIDTH = 20;
+
+async function waitForJob(
+  id: string,
+  { output, maxWait }: WaitOptions,
+  context: Context,
+): Promise<ExitCode> {
+  const shortlink = await context.client(await context.account());
+  const status = await openStatusLine(context.io, context.printer);
+  let latest = `Waiting for job ${id}`;
+  const onProgress = ({ processed, total }: Job) => {
+    const fraction = total === 0 ? 1 : processed / total;
+    latest = `${bar(fraction, BAR_WIDTH)} ${formatCount(processed)} of ${plural(total, 'link')} done`;
+  };
+  status.start(() => latest);
+  try {
+    const job = await context.interruptible((signal) =>
+      shortlink.jobs.wait(id, { onProgress, signal, timeoutMs: maxWait }),
+    );
+    status.stop();
+    await showJob(job, output, context);
+    return job.results.some((item) => (item.error ?? '') !== '')
+      ? EXIT_CODES.rowsFailed
+      : EXIT_CODES.ok;
+  } catch (error) {
+    status.stop();
+    const { JobFailedError } = await import('@shortlink/sdk');
+    // What a failed job did is worth as much as what a complete one did.
+    if (JobFailedError.isInstance(error)) {
+      await showJob(error.job, output, context);
+    }
+    throw error;
+  }
+}
+
+/** Results shown as a table; more are for a file. */
+const TABLE_ROWS = 20;
+
+/** Prints a job, and writes its results where they were asked for. */
+async function showJob(job: Job, output: JobOutput | undefined, context: Context): Promise<void> {
+  if (output !== undefined) {
+    await writeResults(job.results, output, context);
+  }
+  // With `-o -`, stdout already carries the results.
+  if (output?.path !== '-') {
+    await print(job, output === undefined, context);
+  }
+}
+
+async function writeResults(
+  results: readonly BatchResultItem[],
+  output: JobOutput,
+  context: Context,
+): Promise<void> {
+  const text = renderJobResults(results, output.format);
+  if (output.path === '-') {
+    context.io.stdout.write(text);
+    return;
+  }
+  const file = await openOutput(output.path, { stdout: context.io.stdout });
+  await file.write(text);
+  const { kept } = await file.finish();
+  context.printer.note(`Wrote ${plural(results.length, 'result')} to ${output.path}.`);
+  if (kept !== undefined) context.printer.note(`What was in it before is in ${kept}.`);
+}
+
+async function print(job: Job, withResults: boolean, context: Context): Promise<void> {
+  const { printer, globals } = context;
+  if (globals.json === true) {
+    printer.json(job);
+    return;
+  }
+  const style = printer.outStyle;
+  const done = `${formatCount(job.processed)} of ${plural(job.total, 'link')} done`;
+  printer.data(`${style.bold(sanitize(job.id))}  ${sanitize(job.status)}, ${done}`);
+  if (!withResults || job.results.length === 0) return;
+  printer.data(
+    await renderTable({
+      head: ['target URL', 'short URL', 'error'],
+      rows: job.results
+        .slice(0, TABLE_ROWS)
+        .map((item) => [item.target_url, item.short_url ?? '', item.error ?? '']),
+      style,
+    }),
+  );
+  if (job.results.length > TABLE_ROWS) {
+    const more = plural(job.results.length - TABLE_ROWS, 'more result');
+    printer.data(`and ${more}: write them all to a file with -o results.csv`);
+  }
+}
+
+const COLUMNS = ['target_url', 'code', 'short_url', 'error'] as const;
+
+/** Results of a job as the content of a file. */
+function renderJobResults(results: readonly BatchResultItem[], format: 'csv' | 'json'): string {
+  if (format === 'json') return `${JSON.stringify(results, null, 2)}\n`;
+  const rows = results.map((item) => COLUMNS.map((column) => item[column] ?? ''));
+  return [COLUMNS, ...rows]
+    .map((cells) => `${cells.map((cell) => csvCell(cell)).join(',')}\n`)
+    .join('');
+}
