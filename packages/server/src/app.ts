@@ -13,7 +13,7 @@ import { respondToError, respondToProblem, root, type VisitorUrls } from './http
 import { createRunUnlessRunning } from './http/idempotency.ts';
 import { getJob } from './http/jobs.ts';
 import { createBatch, createLink } from './http/links.ts';
-import { logRequests, measure, requestId } from './http/observe.ts';
+import { endOutage, logRequests, measure, requestId } from './http/observe.ts';
 import {
   health,
   metricsRoute,
@@ -25,7 +25,7 @@ import { BodyRoom } from './http/read-body.ts';
 import { REDIRECT_ROUTE, redirect } from './http/redirect.ts';
 import { apiHeaders, securityHeaders } from './http/respond.ts';
 import { getUsage, limitUsageRequests } from './http/usage.ts';
-import type { Logger } from './logger.ts';
+import { type Logger, OutageLog } from './logger.ts';
 import { Metrics } from './metrics/metrics.ts';
 import type { Redirect, Store } from './store/store.ts';
 
@@ -68,13 +68,15 @@ export function createApp(options: AppOptions): Hono<AppEnv> {
   const { store, logger } = options;
   const deps = toDeps(options);
   const app = new Hono<AppEnv>();
-  app.onError(respondToError({ ...deps, logger, visitorUrls: options }));
+  const outage = new OutageLog({ logger, what: 'using the database for requests' });
+  app.onError(respondToError({ ...deps, logger, outage, visitorUrls: options }));
   // Returned, not thrown: the check for a wrong method looks at plain 404s only.
   app.notFound((c) => respondToProblem(c, notFound('Path'), options));
 
   app.use(requestId());
   app.use(measure(deps.metrics));
   if (logger !== undefined) app.use(logRequests(logger));
+  app.use(endOutage(outage, store));
   app.use(
     methodNotAllowedMiddleware({
       app,

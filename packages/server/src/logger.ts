@@ -90,6 +90,11 @@ export class OutageLog {
     this.#now = now;
   }
 
+  /** A failure was logged, and no success since then. */
+  get isFailing(): boolean {
+    return this.#failing;
+  }
+
   failed(error: unknown, fields: object = {}): void {
     if (this.#now() - this.#loggedAt < INTERVAL_MS) {
       this.#notLogged += 1;

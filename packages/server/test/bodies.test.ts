@@ -1,6 +1,8 @@
 import { MAX_BODY_BYTES } from '@shortlink/sdk/wire';
-import { beforeEach, describe, expect, test } from 'vitest';
-import { BATCH, Fixture, LINKS, TARGET } from './fixture.ts';
+import { PassThrough } from 'node:stream';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { createApp } from '../src/app.ts';
+import { BATCH, Fixture, LINKS, PUBLIC_URL, TARGET } from './fixture.ts';
 
 let app: Fixture;
 let key: string;
@@ -119,6 +121,71 @@ describe.each([
     });
     expect((await send(path, body)).status).toBe(413);
     expect(sent).toBeLessThan(max + 4 * 65_536);
+  });
+});
+
+describe('large bodies that come slowly', () => {
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  test('of two accounts leave room for a third one', { timeout: 30_000 }, async () => {
+    const ends: (() => void)[] = [];
+    const answers: Promise<{ status: number; headers: Headers }>[] = [];
+    for (const slow of [await app.caller(), await app.caller()]) {
+      for (let n = 0; n < 4; n += 1) {
+        const body = new ReadableStream<Uint8Array>({
+          start: (controller) => {
+            for (let mib = 0; mib < 9; mib += 1) controller.enqueue(Buffer.alloc(1_048_576, ' '));
+            ends.push(() => controller.close());
+          },
+        });
+        const headers = { 'X-Api-Key': slow, 'Content-Type': 'application/json' };
+        answers.push(app.send(BATCH, { method: 'POST', headers, body, duplex: 'half' }));
+      }
+    }
+    // Their own further ones are refused; one of each is still coming.
+    let refused = 0;
+    for (const answer of answers) void answer.then(() => (refused += 1));
+    await expect.poll(() => refused, { timeout: 20_000 }).toBe(6);
+    const whole = Buffer.alloc(MAX_BODY_BYTES, ' ');
+    whole.write(JSON.stringify({ links: [{ target_url: TARGET }] }));
+    expect((await send(BATCH, whole)).status).toBe(200);
+    for (const end of ends) {
+      try {
+        end();
+      } catch {
+        // It was refused.
+      }
+    }
+    const done = await Promise.all(answers);
+    expect(done.map(({ status }) => status).toSorted()).toEqual([400, 400, ...Array(6).fill(503)]);
+    for (const { status, headers } of done) {
+      expect(headers.get('retry-after')).toBe(status === 503 ? '1' : null);
+    }
+  });
+
+  test('are cut off when nothing comes for 5 s, and small ones are not', async () => {
+    const service = createApp({ store: app.store, publicUrl: PUBLIC_URL, now: () => app.now });
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    const begin = (bytes: number) => {
+      const body = new PassThrough({ highWaterMark: 1_048_576 });
+      body.write(Buffer.alloc(bytes, ' '));
+      const init = { method: 'POST', headers: headersFor('application/json') };
+      const response = Promise.resolve(service.request(BATCH, init, { body }));
+      return { body, response };
+    };
+    const [small, large] = [begin(1_000), begin(300_000)];
+    await expect.poll(() => large.body.readableLength + small.body.readableLength).toBe(0);
+    vi.advanceTimersByTime(4_000);
+    large.body.write(' ');
+    await new Promise((resolve) => setImmediate(resolve));
+    vi.advanceTimersByTime(4_000);
+    small.body.end(JSON.stringify({ links: [{ target_url: TARGET }] }));
+    expect((await small.response).status).toBe(200);
+    vi.advanceTimersByTime(1_000);
+    const { status, headers } = await large.response;
+    expect([status, headers.get('retry-after')]).toEqual([503, '1']);
   });
 });
 

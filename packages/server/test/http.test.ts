@@ -189,6 +189,24 @@ describe('failures on our side', () => {
     expect((await app.get(key, '/api/v1/usage')).json.requests.minute.used).toBe(0);
   });
 
+  test('that pass are logged at their start and end, not for every request', async () => {
+    const { createLink, refund } = store;
+    const down = () => Promise.reject(new StoreError('unavailable', 'the database is away'));
+    let healthy = false;
+    Object.assign(store, { createLink: down, refund: down, isHealthy: () => healthy });
+    const create = () => app.post(key, LINKS, { target_url: TARGET });
+    for (let n = 0; n < 20; n += 1) expect((await create()).status).toBe(503);
+    await app.get(key, '/api/v1/usage');
+    const told = () => log.filter((line) => line.includes('the database for requests'));
+    expect(log.filter((line) => line.includes('stack'))).toHaveLength(2);
+    expect(told()).toHaveLength(1);
+    healthy = true;
+    Object.assign(store, { createLink, refund });
+    for (let n = 0; n < 3; n += 1) expect((await create()).status).toBe(201);
+    expect(told()).toHaveLength(2);
+    expect(told()[1]).toContain('works again');
+  });
+
   test('that leave the fate of a create open are 500 without Retry-After, so that nobody sends it again', async () => {
     const fail = () => Promise.reject(new StoreError('outcome_unknown', 'the thread died'));
     Object.assign(store, { createLink: fail, createBatch: fail, createJob: fail });

@@ -2,7 +2,7 @@ import { HEADERS } from '@shortlink/sdk/wire';
 import { createMiddleware } from 'hono/factory';
 import { rateLimitHeaders, type WindowState } from '../domain/limits.ts';
 import { rateLimited } from '../domain/problem.ts';
-import type { Logger } from '../logger.ts';
+import { type Logger, OutageLog } from '../logger.ts';
 import type { Store } from '../store/store.ts';
 import type { CallerEnv } from './context.ts';
 import { type HeaderContext, setHeader } from './respond.ts';
@@ -16,6 +16,7 @@ export function admit(
   clock: () => number,
   logger: Logger | undefined,
 ) {
+  const refundLog = new OutageLog({ logger, what: 'refund' });
   return createMiddleware<CallerEnv>(async (c, next) => {
     const caller = c.get('caller');
     const now = clock();
@@ -24,9 +25,10 @@ export function admit(
     if (!admission.admitted) throw rateLimited(admission.refusedBy, now);
     await next();
     if (c.res.status < 500 && c.get('countsNowhere') !== true) return;
-    await store.refund(caller, now).catch((error: unknown) => {
-      logger?.error({ err: error, request_id: c.get('requestId') }, 'refund failed');
-    });
+    await store.refund(caller, now).then(
+      () => refundLog.succeeded(),
+      (error: unknown) => refundLog.failed(error, { request_id: c.get('requestId') }),
+    );
   });
 }
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { API_PREFIX } from '@shortlink/sdk/wire';
 import type { Context, ErrorHandler } from 'hono';
 import { internal, invalidRequest, notFound, Problem, unavailable } from '../domain/problem.ts';
-import type { Logger } from '../logger.ts';
+import type { Logger, OutageLog } from '../logger.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import { StoreError, type StoreErrorReason } from '../store/store-error.ts';
 import type { AppEnv } from './context.ts';
@@ -23,6 +23,8 @@ const PASSING: ReadonlySet<StoreErrorReason> = new Set<StoreErrorReason>([
 
 export interface ErrorResponseDeps {
   logger: Logger | undefined;
+  /** For requests that fail because the database is away: a busy service has thousands of those a second. */
+  outage: OutageLog;
   metrics: Metrics;
   visitorUrls: VisitorUrls;
 }
@@ -42,13 +44,13 @@ export function respondToError(deps: ErrorResponseDeps): ErrorHandler<AppEnv> {
       return respondToProblem(c, problem, deps.visitorUrls);
     }
     const requestId = c.get('requestId');
-    deps.logger?.error({ err: error, request_id: requestId }, 'request failed');
-    if (error instanceof StoreError) {
-      deps.metrics.countStoreError(error.reason);
+    if (error instanceof StoreError) deps.metrics.countStoreError(error.reason);
+    if (error instanceof StoreError && PASSING.has(error.reason)) {
+      deps.outage.failed(error, { request_id: requestId });
+      return respondToProblem(c, unavailable(), deps.visitorUrls);
     }
-    const isPassing = error instanceof StoreError && PASSING.has(error.reason);
-    const problem = isPassing ? unavailable() : internal(requestId);
-    return respondToProblem(c, problem, deps.visitorUrls);
+    deps.logger?.error({ err: error, request_id: requestId }, 'request failed');
+    return respondToProblem(c, internal(requestId), deps.visitorUrls);
   };
 }
 

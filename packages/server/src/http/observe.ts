@@ -1,8 +1,9 @@
 import { API_PREFIX, HEADERS } from '@shortlink/sdk/wire';
 import { createMiddleware } from 'hono/factory';
 import { routePath } from 'hono/route';
-import type { Logger } from '../logger.ts';
+import type { Logger, OutageLog } from '../logger.ts';
 import type { Metrics } from '../metrics/metrics.ts';
+import type { Store } from '../store/store.ts';
 import type { AppEnv } from './context.ts';
 import { setHeader } from './respond.ts';
 
@@ -53,6 +54,14 @@ export function logRequests(serviceLogger: Logger) {
       },
       'request',
     );
+  });
+}
+
+/** Notes the end of an outage with the first request that is answered while the database is in order. */
+export function endOutage(outage: OutageLog, store: Pick<Store, 'isHealthy'>) {
+  return createMiddleware<AppEnv>(async (c, next) => {
+    await next();
+    if (outage.isFailing && c.res.status < 500 && store.isHealthy()) outage.succeeded();
   });
 }
 

@@ -89,26 +89,43 @@ async function readBytes(
   return body.bytes();
 }
 
+/** A large body that holds room for others is cut off when nothing more of it comes for this many seconds. */
+const MAX_SILENT_SECONDS = 5;
+
 /** Reads node's own stream: a web stream on top of it costs ten times as much for each piece. */
 function readStream(stream: Readable, body: GrowingBody): Promise<void> {
   if (stream.destroyed) return Promise.reject(new Error('closed before it was read'));
   return new Promise((resolve, reject) => {
     const settle = (error?: unknown) => {
+      clearInterval(timer);
       stream.off('data', onData).off('end', onEnd).off('error', settle).off('close', onClose);
       if (error === undefined) resolve();
       else reject(error);
     };
     const onEnd = () => settle();
     const onClose = () => settle(new Error('closed in the middle'));
+    const stop = (error: unknown) => {
+      // The rest waits in the socket until the response is sent.
+      stream.pause();
+      settle(error);
+    };
+    let silentSeconds = 0;
     const onData = (piece: Uint8Array) => {
+      silentSeconds = 0;
       try {
         body.add(piece);
       } catch (error) {
-        // The rest waits in the socket until the response is sent.
-        stream.pause();
-        settle(error);
+        stop(error);
       }
     };
+    // Seconds are counted one by one, so that a moment in which this process itself is busy is not held against the client.
+    const timer = setInterval(() => {
+      silentSeconds += 1;
+      if (silentSeconds >= MAX_SILENT_SECONDS && body.isLarge) {
+        stop(overloaded('The rest of the request body did not come in time; try again in 1 s.'));
+      }
+    }, 1_000);
+    timer.unref();
     stream.on('data', onData).on('end', onEnd).on('error', settle).on('close', onClose);
   });
 }
@@ -138,6 +155,7 @@ class GrowingBody {
       throw invalidRequest(`The request body comes in more than ${MAX_PIECES} pieces.`);
     }
     this.#structure.add(piece);
+    this.#reservation.growTo(size);
     if (this.#size === 0 && size === this.#stated) {
       this.#buffer = piece;
     } else {
@@ -145,6 +163,11 @@ class GrowingBody {
       this.#buffer.set(piece, this.#size);
     }
     this.#size = size;
+  }
+
+  /** Whether it holds some of the room for large bodies. */
+  get isLarge(): boolean {
+    return this.#reservation.isLarge;
   }
 
   bytes(): Uint8Array {
@@ -155,7 +178,7 @@ class GrowingBody {
     const wanted = Math.max(needed, 2 * this.#buffer.length, FIRST_BYTES);
     // The HTTP parser enforces a stated length, so no more room than that is needed.
     const length = Math.min(wanted, Number.isNaN(this.#stated) ? this.#maxBytes : this.#stated);
-    this.#reservation.growTo(length);
+    // The part that nothing was written to takes no memory, so only what has arrived is counted.
     const grown = Buffer.allocUnsafeSlow(length);
     grown.set(this.#buffer.subarray(0, this.#size));
     this.#buffer = grown;
@@ -183,8 +206,11 @@ const SMALL_BYTES = 256 * 1024;
 /** Bytes of larger bodies that all requests together may hold: eight of the largest, or sixty batches of 10,000 common links. */
 const MAX_BYTES = 128 * 1024 * 1024;
 
-/** Bytes of larger bodies that one account may hold, so that one that sends slowly leaves room for the others. */
-const MAX_BYTES_PER_ACCOUNT = MAX_BYTES / 2;
+/** Bytes of larger bodies that one account may hold: one of the largest, so that a few that send slowly leave room for the others. */
+const MAX_BYTES_PER_ACCOUNT = MAX_BYTES / 8;
+
+/** Room is taken in steps of this size. */
+const STEP_BYTES = 256 * 1024;
 
 /**
  * The memory for request bodies. A parsed body takes several times its bytes, so large ones are parsed and checked one after the
@@ -235,15 +261,26 @@ class Reservation {
     this.#accountId = accountId;
   }
 
+  get isLarge(): boolean {
+    return this.#bytes > 0;
+  }
+
   growTo(bytes: number): void {
-    if (bytes <= SMALL_BYTES) return;
-    this.#room.take(this.#accountId, bytes - this.#bytes);
-    this.#bytes = bytes;
+    if (bytes <= SMALL_BYTES || bytes <= this.#bytes) return;
+    const rounded = Math.ceil(bytes / STEP_BYTES) * STEP_BYTES;
+    try {
+      this.#room.take(this.#accountId, rounded - this.#bytes);
+    } catch (error) {
+      // At once, so that of bodies that grow side by side one is refused and not all.
+      this.release();
+      throw error;
+    }
+    this.#bytes = rounded;
   }
 
   /** Runs `step`: at once for a small body, in its turn for a large one. */
   inTurn<T>(step: () => Promise<T>): Promise<T> {
-    return this.#bytes === 0 ? step() : this.#room.inTurn(step);
+    return this.isLarge ? this.#room.inTurn(step) : step();
   }
 
   release(): void {

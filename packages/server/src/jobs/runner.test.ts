@@ -128,6 +128,20 @@ test('a job that another instance runs is left to it, and looked at again a seco
   await runner.stop();
 });
 
+test('a job that failed here and that another instance takes over is forgotten', async () => {
+  const { runner, logged, store } = setUp({ theirs: 1 });
+  let calls = 0;
+  store.runJobChunk = async () => {
+    calls += 1;
+    if (calls <= 2) throw new Error('disk full');
+    return { created: 0, processed: 0, done: false, busy: true };
+  };
+  await runner.start();
+  await vi.advanceTimersByTimeAsync(200);
+  expect(logged).toMatchObject([{ jobId: 'theirs', failures: 1 }, { not_logged: 0 }]);
+  await runner.stop();
+});
+
 test('stop waits for the chunks that run and starts no other', async () => {
   const { runner, ran, store } = setUp({ job: 9 });
   const { runJobChunk } = store;

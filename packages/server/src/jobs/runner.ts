@@ -130,9 +130,8 @@ export class JobRunner {
       if (created > 0) this.#onLinksCreated(created);
       const failing = this.#failing.get(jobId);
       if (failing !== undefined) failing.failures = 0;
-      // Another instance works on it. Should that one stop, the next look at the store brings the job back here.
-      if (busy) this.#queue.delete(jobId);
-      if (done) this.#forget(jobId);
+      // Another instance works on it, and perhaps to its end. Should that one stop, the next look at the store brings the job back here.
+      if (done || busy) this.#forget(jobId);
       if (this.#failing.size === 0) this.#chunkLog.succeeded();
     } catch (error) {
       this.#queue.delete(jobId);

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import {
+  GENERATION_CHARS,
   GENERATION_LINKS,
   OUTAGE_MAX_AGE_MS,
   RedirectCache,
@@ -105,6 +106,23 @@ test('memory is bounded: what nobody follows is dropped, what is followed stays'
   }
   expect(cache.get('0')).toBeUndefined();
   expect(cache.get(`${3 * GENERATION_LINKS}`)).toBeDefined();
+});
+
+test('memory is bounded: long target URLs are dropped sooner', async () => {
+  const { cache, links } = setUp();
+  const long = { ...redirect, target_url: `https://example.com/${'a'.repeat(2_028)}` };
+  const fitting = Math.floor(GENERATION_CHARS / long.target_url.length);
+  const keep = async (from: number, to: number) => {
+    for (let n = from; n < to; n += 1) {
+      links.set(`${n}`, long);
+      await cache.find(`${n}`);
+    }
+  };
+  await keep(0, 2 * fitting);
+  expect(cache.get('1')).toBeDefined();
+  await keep(2 * fitting, 3 * fitting);
+  expect(cache.get('0')).toBeUndefined();
+  expect(cache.get(`${3 * fitting - 1}`)).toBeDefined();
 });
 
 test('many who ask at the same time share one look-up', async () => {

@@ -9,6 +9,9 @@ export const UNKNOWN_CODE_MAX_AGE_MS = 250;
 /** Links of a generation. Two are kept: some 100,000 links, or 50 MB with ordinary target URLs. */
 export const GENERATION_LINKS = 50_000;
 
+/** Characters of the target URLs of a generation: 32 MB, as a character takes up to two bytes. Long ones reach it before the count. */
+export const GENERATION_CHARS = 16_000_000;
+
 /** Unknown codes are kept apart, so that a scan of random codes can't push out the links that people follow. */
 const MAX_UNKNOWN_CODES = 2_000;
 
@@ -28,6 +31,8 @@ export class RedirectCache {
   /** When the recent generation is full, it becomes the older one, and what nobody followed since then is dropped. */
   #recent = new Map<string, Redirect>();
   #older = new Map<string, Redirect>();
+  /** Of the target URLs that were added to the recent generation, also of those that a change removed since. */
+  #recentChars = 0;
   #unknown = new Set<string>();
   #unknownUntil = Number.NEGATIVE_INFINITY;
   #lookups = new Map<string, Promise<Redirect | undefined>>();
@@ -67,6 +72,7 @@ export class RedirectCache {
     this.#unknown.clear();
     if (changed === 'all') {
       this.#recent = new Map();
+      this.#recentChars = 0;
       this.#older = new Map();
       return;
     }
@@ -98,10 +104,13 @@ export class RedirectCache {
   }
 
   #keep(code: string, redirect: Redirect): void {
-    if (this.#recent.size >= GENERATION_LINKS) {
+    const chars = redirect.target_url.length;
+    if (this.#recent.size >= GENERATION_LINKS || this.#recentChars + chars > GENERATION_CHARS) {
       this.#older = this.#recent;
       this.#recent = new Map();
+      this.#recentChars = 0;
     }
+    this.#recentChars += chars;
     this.#recent.set(code, redirect);
   }
 

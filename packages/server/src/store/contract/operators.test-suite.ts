@@ -85,12 +85,16 @@ export function testOperators(useStore: UseStore): void {
       expect(await store().findKeyByHash(sha256('one'))).toMatchObject({ disabled: true });
       expect(await store().findRedirect(link.code)).toMatchObject({ is_active: false });
       expect(await store().findRedirect(foreign.code)).toMatchObject({ is_active: true });
-      // The link itself was not changed.
-      expect(await store().findLink(link.code)).toEqual(link);
+      // A person sees the same as a visitor.
+      expect(await store().findLink(link.code)).toEqual({ ...link, is_active: false });
+      expect(await store().listLinks({ accountId: id, limit: 1 })).toMatchObject([
+        { is_active: false },
+      ]);
       const enabled = await store().setAccountDisabled({ id, disabled: false, now: NOW });
       expect(enabled).toEqual(await store().findAccount(id));
       expect(enabled?.disabled_at).toBeUndefined();
       expect(await store().findRedirect(link.code)).toMatchObject({ is_active: true });
+      expect(await store().findLink(link.code)).toEqual(link);
       expect((await store().findKeyByHash(sha256('one')))?.disabled).toBeUndefined();
     });
 
@@ -238,8 +242,9 @@ export function testOperators(useStore: UseStore): void {
       const other = await newCaller(store());
       const { accountId } = caller;
       const first = await store().addDomain({ hostname, accountId, now: NOW });
-      const { code } = await createLink(caller, { domain_id: first?.id });
+      const { code, short_url } = await createLink(caller, { domain_id: first?.id });
       await remove(true);
+      expect(await store().findLink(code)).toMatchObject({ is_active: false, short_url });
       const second = await store().addDomain({ hostname, accountId: other.accountId, now: NOW });
       expect(second).toMatchObject({ hostname, account_id: other.accountId });
       expect(second?.id).not.toBe(first?.id);
@@ -247,6 +252,11 @@ export function testOperators(useStore: UseStore): void {
       const redirect = await store().findRedirect(code);
       expect(redirect?.is_active).toBe(false);
       expect(redirect?.hostname).not.toBe(hostname);
+      expect(await store().findLink(code)).toMatchObject({ is_active: false, short_url });
+      expect(await store().setLinkActive(code, true)).toMatchObject({
+        is_active: false,
+        short_url,
+      });
       const own = await createLink(other, { domain_id: second?.id });
       expect(await store().findRedirect(own.code)).toMatchObject({ is_active: true, hostname });
     });

@@ -60,13 +60,15 @@ export class Connections {
   /**
    * Runs `act`, and again where it failed in a way that `mayRetry` accepts.
    *
+   * @param onOutcome - Receives the outcome of this call, in place of the one of all calls.
    * @throws StoreError for everything that fails
    */
   async run<T>(
     mayRetry: (error: unknown) => boolean,
     act: (lease: Lease) => Promise<T>,
+    onOutcome = this.#options.onOutcome,
   ): Promise<T> {
-    const { name, onOutcome } = this.#options;
+    const { name } = this.#options;
     try {
       const value = await this.#gate.run(() => this.#tryAgain(mayRetry, act));
       onOutcome(undefined);

@@ -64,7 +64,8 @@ export class Database {
   readonly #lanes = new Lanes();
   readonly #fateWaitMs: number;
   readonly #prepared = preparedStatements();
-  readonly #failing = new Set<'reads' | 'writes'>();
+  /** What fails, and why. */
+  readonly #failing = new Map<'reads' | 'writes', StoreErrorReason>();
   #wasReadOnly = false;
 
   constructor({ url, fateWaitMs = FATE_WAIT_MS }: DatabaseOptions) {
@@ -88,7 +89,7 @@ export class Database {
       check: (client) => this.#checkWritable(client),
     });
     this.reader = this.#readerOn(this.#reads);
-    this.primaryReader = this.#readerOn(this.#writes);
+    this.primaryReader = this.#readerOn(this.#writes, (error) => this.#learnOfPrimary(error));
   }
 
   /** Whether the last read and the last write found the database in order. */
@@ -166,13 +167,23 @@ export class Database {
   #learn(kind: 'reads' | 'writes', error: unknown): void {
     if (error === undefined) this.#failing.delete(kind);
     if (!(error instanceof StoreError) || !OUTAGES.has(error.reason)) return;
-    this.#failing.add(kind);
+    this.#failing.set(kind, error.reason);
     if (error.reason === 'read_only') this.#wasReadOnly = true;
   }
 
-  #readerOn(connections: Connections): Session {
+  /** From a read on a connection that can write. It shows that the database is there, but not that it takes writes. */
+  #learnOfPrimary(error: unknown): void {
+    const failing = this.#failing.get('writes');
+    if (failing === undefined || failing === 'unavailable') this.#learn('writes', error);
+  }
+
+  #readerOn(connections: Connections, onOutcome?: (error: unknown) => void): Session {
     return sessionOn(<R extends QueryResultRow>(sql: string, values: readonly SqlValue[]) =>
-      connections.run(isConnectionLost, ({ client }) => this.#query<R>(client, sql, values)),
+      connections.run(
+        isConnectionLost,
+        ({ client }) => this.#query<R>(client, sql, values),
+        onOutcome,
+      ),
     );
   }
 

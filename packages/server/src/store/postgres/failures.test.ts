@@ -79,6 +79,33 @@ test('a commit whose fate can not be learnt is told apart from a database that i
   await db.close();
 });
 
+test('a disk that is full counts as an outage until something was written, whatever can be read', async () => {
+  const db = new Database({ url: await newDatabase() });
+  const readPrimary = () => db.primaryReader.get('SELECT 1');
+  const full = db.write({ key: 'test' }, (session) =>
+    session.run("DO $$ BEGIN RAISE 'no space' USING ERRCODE = '53100'; END $$"),
+  );
+  await expect(full).rejects.toMatchObject({ reason: 'full' });
+  await readPrimary();
+  expect(db.isHealthy).toBe(false);
+  await db.write({ key: 'test' }, (session) => session.run('CREATE TABLE kept (id int)'));
+  expect(db.isHealthy).toBe(true);
+  await db.close();
+});
+
+test('that the database is back shows in the reads of an instance that writes nothing', async () => {
+  const proxy = await newProxy(await newDatabase());
+  const db = new Database({ url: proxy.url });
+  proxy.block(true);
+  const write = db.write({ key: 'test' }, (session) => session.run('SELECT 1'));
+  await expect(write).rejects.toMatchObject({ reason: 'unavailable' });
+  expect(db.isHealthy).toBe(false);
+  proxy.block(false);
+  await db.primaryReader.get('SELECT 1');
+  expect(db.isHealthy).toBe(true);
+  await db.close();
+});
+
 test('while the database is away everything rejects as unavailable; then it goes on', async () => {
   const { store, proxy, count } = await setUp();
   const caller = await newCaller(store);

@@ -22,11 +22,12 @@ export class Gate {
   readonly #waiting: Waiting[] = [];
   readonly #maxWaitMs: number;
   readonly #maxWaiting: number;
-  #free: number;
+  #places: number;
+  #running = 0;
   #calls = 0;
 
   constructor({ places, maxWaitMs = 10_000, maxWaiting = 10_000 }: GateOptions) {
-    this.#free = places;
+    this.#places = places;
     this.#maxWaitMs = maxWaitMs;
     this.#maxWaiting = maxWaiting;
   }
@@ -40,17 +41,31 @@ export class Gate {
   async run<T>(call: () => Promise<T>): Promise<T> {
     this.#calls += 1;
     try {
-      if (this.#free > 0) this.#free -= 1;
+      if (this.#running < this.#places) this.#running += 1;
       else await this.#turn();
       try {
         return await call();
       } finally {
-        const next = this.#waiting.shift();
-        if (next === undefined) this.#free += 1;
-        else next.enter();
+        this.#running -= 1;
+        this.#letIn();
       }
     } finally {
       this.#calls -= 1;
+    }
+  }
+
+  /** From now on so many calls run at a time. Those that run already go on. */
+  resize(places: number): void {
+    this.#places = places;
+    this.#letIn();
+  }
+
+  #letIn(): void {
+    while (this.#running < this.#places) {
+      const next = this.#waiting.shift();
+      if (next === undefined) return;
+      this.#running += 1;
+      next.enter();
     }
   }
 
@@ -92,24 +107,28 @@ const SHARED: ReadonlySet<StoreErrorReason> = new Set<StoreErrorReason>([
 
 /**
  * One lane for each key, such as an account: calls of a lane wait for each other and for no other lane, so that whatever holds
- * up one account takes at most `places` connections from the others.
+ * up one account takes at most `places` connections from the others. A lane has one place until a call succeeds, and again once
+ * a call has waited for a lock in vain: so a locked account holds one connection, and many of them still leave room for others.
  */
 export class Lanes {
   readonly #lanes = new Map<string, Gate>();
 
-  /** @param places - Calls of the lane that run at a time, the same for all calls of a key. */
+  /** @param places - Calls of the lane that run at a time while they succeed, the same for all calls of a key. */
   async run<T>(key: string, places: number, call: () => Promise<T>): Promise<T> {
     let lane = this.#lanes.get(key);
     if (lane === undefined) {
-      lane = new Gate({ places });
+      lane = new Gate({ places: 1 });
       this.#lanes.set(key, lane);
     }
     const gate = lane;
     try {
       return await gate.run(async () => {
         try {
-          return await call();
+          const value = await call();
+          gate.resize(places);
+          return value;
         } catch (error) {
+          if (error instanceof StoreError && error.reason === 'busy') gate.resize(1);
           if (error instanceof StoreError && SHARED.has(error.reason)) gate.rejectWaiting(error);
           throw error;
         }

@@ -37,10 +37,20 @@ test('calls of one key wait for each other, and for no other key', async () => {
   expect(await Promise.all(calls)).toEqual(['a1', 'a2', 'b1']);
 });
 
-test('a lane has as many places as its calls say', () => {
-  const { call, running } = setUp();
-  for (const name of ['1', '2', '3']) call('a', name, 2);
-  expect(running()).toEqual(['1', '2']);
+test('a lane has as many places as its calls say once one succeeded, and one again after a lock', async () => {
+  const { call, end, running } = setUp();
+  const outcomes = Promise.allSettled(['1', '2', '3', '4'].map((name) => call('a', name, 2)));
+  expect(running()).toEqual(['1']);
+  await end('1');
+  expect(running()).toEqual(['2', '3']);
+  await end('2', new StoreError('busy', 'locked'));
+  const later = Promise.all([call('a', '5', 2), call('a', '6', 2)]);
+  expect(running()).toEqual(['3']);
+  await end('3', new StoreError('internal', 'failed'));
+  expect(running()).toEqual(['5']);
+  await end('5');
+  await end('6');
+  await Promise.all([outcomes, later]);
 });
 
 test.each<[StoreErrorReason, boolean]>([

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import {
@@ -106,6 +107,26 @@ for (const [table, column] of [
     expect(await linksUsed(store, locked)).toBe(row?.['links']);
   });
 }
+
+test('eight locked accounts leave connections for the creates of another one', async () => {
+  const accounts = await Promise.all(Array.from({ length: 8 }, () => newCaller(store)));
+  const ids = accounts.map(({ accountId }) => accountId);
+  await foreign.query('SELECT FROM link_totals WHERE account_id = ANY ($1) FOR UPDATE', [ids]);
+  const stuck = accounts.map((caller) =>
+    callAllTheTime(6, (n) => store.createBatch({ caller, input: [newLink(n)], now: NOW })),
+  );
+  let slowest = 0;
+  for (let n = 0; n < 25; n += 1) {
+    const startedAt = performance.now();
+    await store.createLink({ caller: other, input: newLink(n), now: NOW });
+    slowest = Math.max(slowest, performance.now() - startedAt);
+    await delay(100);
+  }
+  await foreign.query('ROLLBACK');
+  await Promise.all(stuck.map(({ end }) => end()));
+  expect(stuck.every(({ failures }) => failures() > 0)).toBe(true);
+  expect(slowest).toBeLessThan(1_000);
+});
 
 test('a create that is refused because of a lock is not stored', async () => {
   await foreign.query('SELECT FROM link_totals WHERE account_id = $1 FOR UPDATE', [

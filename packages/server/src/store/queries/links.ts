@@ -38,6 +38,7 @@ export function* linkChanges(since: number): Reading<LinkChanges> {
   return { latest, changed: isWhole ? codes : 'all' };
 }
 
+/** The link as a person sees it: its account and domain switch it off as well. */
 export function* findLink(
   shortUrl: (code: string, hostname: string | null) => string,
   code: string,
@@ -52,22 +53,31 @@ export function* findLink(
     click_count: number;
     tags: string | null;
     created_at: number;
+    disabled_at: number | null;
+    removed_at: number | null;
   }>(
-    `SELECT link_details.id, hostname, target_url, title, redirect_type, is_active, click_count, tags, link_details.created_at
-     FROM link_details LEFT JOIN domains ON domains.id = domain_id WHERE code = ?`,
+    `SELECT link_details.id, hostname, target_url, title, redirect_type, is_active, click_count, tags, link_details.created_at,
+       disabled_at, removed_at
+     FROM link_details JOIN accounts ON accounts.id = link_details.account_id
+       LEFT JOIN domains ON domains.id = domain_id WHERE code = ?`,
     code,
   );
   if (row === undefined) return undefined;
   return {
     id: row.id,
     code,
-    short_url: shortUrl(code, row.hostname),
+    short_url: shortUrl(code, ownName(row.hostname)),
     target_url: row.target_url,
     title: row.title === null ? '' : JSON.parse(row.title),
     redirect_type: row.redirect_type,
-    is_active: Boolean(row.is_active),
+    is_active: Boolean(row.is_active) && row.disabled_at === null && row.removed_at === null,
     click_count: row.click_count,
     tags: row.tags === null ? [] : JSON.parse(row.tags),
     created_at: new Date(row.created_at).toISOString(),
   };
+}
+
+/** The name that the links of a domain were made on: once another account has the domain, the removed one is kept as `host/id`. */
+function ownName(hostname: string | null): string | null {
+  return hostname?.split('/', 1)[0] ?? null;
 }
