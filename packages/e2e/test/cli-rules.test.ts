@@ -18,6 +18,7 @@ const cliRules = createRowRules(
       mapping: Object.fromEntries(LINK_FIELDS.map((field, index) => [field, index])),
     },
     tagSeparator: undefined,
+    resultColumns: {},
     isOwnFile: false,
   },
   { tags: undefined, redirect_type: undefined },
