@@ -1,5 +1,5 @@
-import { MAX_BODY_BYTES } from '@shortlink/sdk/wire';
 import { PassThrough } from 'node:stream';
+import { MAX_BODY_BYTES } from '@shortlink/sdk/wire';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createApp } from '../src/app.ts';
 import { BATCH, Fixture, LINKS, PUBLIC_URL, TARGET } from './fixture.ts';
