@@ -125,6 +125,28 @@ describe('while the server stops', () => {
     expect(first.text).toMatch(/connection: close[\s\S]*done/i);
   });
 
+  test.each(['before', 'after'])(
+    'requests sent ahead %s it begins are all answered',
+    async (when) => {
+      const started: (() => void)[] = [];
+      await serve(async () => {
+        await new Promise<void>((resolve) => started.push(resolve));
+        return new Response('done');
+      });
+      const connection = open();
+      if (when === 'after') listener.drain();
+      connection.socket.write(GET.repeat(4));
+      await expect.poll(() => started.length).toBe(4);
+      listener.drain();
+      for (const release of started) release();
+      await connection.closed;
+      expect(
+        connection.text.match(/connection: [\w-]+/gi)?.map((line) => line.toLowerCase()),
+      ).toEqual([...Array(3).fill('connection: keep-alive'), 'connection: close']);
+      expect(count(connection.text, 'done')).toBe(4);
+    },
+  );
+
   test('no request of a connection in use is lost', async () => {
     await serve(async (request) => {
       await request.arrayBuffer();

@@ -50,8 +50,8 @@ export class Connections {
       socket.destroy();
       return false;
     }
-    if (this.#isDraining) response.shouldKeepAlive = false;
     pending.add(response);
+    if (this.#isDraining) closeAfterLast(pending);
     response.once('close', () => {
       pending.delete(response);
       connection.bytesRead = socket.bytesRead;
@@ -68,14 +68,12 @@ export class Connections {
   }
 
   /**
-   * From now on every response says `Connection: close`, so that clients open their next connection elsewhere, and none of
+   * From now on the last response of each connection says `Connection: close`, so that clients open their next connection elsewhere, and none of
    * them loses a request that it sends while the connection is being closed.
    */
   drain(): void {
     this.#isDraining = true;
-    for (const { pending } of this.#open.values()) {
-      for (const response of pending) if (!response.headersSent) response.shouldKeepAlive = false;
-    }
+    for (const { pending } of this.#open.values()) closeAfterLast(pending);
   }
 
   /** Closes the connections that nobody uses: without a request, and without one for a while. */
@@ -89,6 +87,14 @@ export class Connections {
 
   destroyAll(): void {
     for (const socket of this.#open.keys()) socket.destroy();
+  }
+}
+
+/** The response that says `Connection: close` ends the connection: no other that is still pending may, or those behind it get lost. */
+function closeAfterLast(pending: ReadonlySet<ServerResponse>): void {
+  const last = [...pending].at(-1);
+  for (const response of pending) {
+    if (!response.headersSent) response.shouldKeepAlive = response !== last;
   }
 }
 
