@@ -21,7 +21,7 @@ const cliRules = createRowRules(
     resultColumns: {},
     isOwnFile: false,
   },
-  { tags: undefined, redirect_type: undefined },
+  { defaults: { tags: undefined, redirect_type: undefined }, addTags: [] },
 );
 
 class AnyDomain extends Set<string> {
