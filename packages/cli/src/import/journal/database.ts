@@ -1,4 +1,13 @@
-import { closeSync, constants, lstatSync, openSync, readSync, rmSync, statSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  lstatSync,
+  openSync,
+  readSync,
+  rmSync,
+  type Stats,
+  statSync,
+} from 'node:fs';
 import process from 'node:process';
 import type { DatabaseSync } from 'node:sqlite';
 import { inputError, systemReason, writeError } from '../errors.ts';
@@ -146,12 +155,16 @@ function prepareFile(path: string): void {
     const { O_WRONLY, O_CREAT, O_NOFOLLOW, O_NONBLOCK } = constants;
     closeSync(openSync(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0o600));
   } catch (cause) {
-    throw inputError(
-      `${path} can't be written: ${systemReason(cause)}`,
-      'Name another file: --journal FILE',
-    );
+    throw notWritable(path, cause);
   }
   refuseTextJournal(path);
+}
+
+function notWritable(path: string, cause: unknown) {
+  return inputError(
+    `${path} can't be written: ${systemReason(cause)}`,
+    'Name another file: --journal FILE',
+  );
 }
 
 /**
@@ -161,7 +174,7 @@ function prepareFile(path: string): void {
  */
 export function refuseIrregular(path: string): void {
   for (const part of [path, `${path}-wal`, `${path}-shm`, `${path}-journal`]) {
-    const stats = lstatSync(part, { throwIfNoEntry: false });
+    const stats = lookAt(part);
     if (stats === undefined || stats.isFile()) continue;
     const what = stats.isSymbolicLink()
       ? 'a symbolic link'
@@ -172,6 +185,14 @@ export function refuseIrregular(path: string): void {
       `${part} can't be the journal: it is ${what}`,
       'Remove it, or name another file: --journal FILE',
     );
+  }
+}
+
+function lookAt(path: string): Stats | undefined {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false });
+  } catch (cause) {
+    throw notWritable(path, cause);
   }
 }
 
