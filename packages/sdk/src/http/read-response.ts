@@ -35,7 +35,7 @@ export function readData<T>(
   if (isTooLarge) throw shapeError('is larger than maxResponseBytes', '');
   let value: unknown;
   try {
-    value = parseJson(text);
+    value = parseJson(text, redact);
   } catch {
     // The parser's message quotes the body, which may hold anything.
     throw shapeError('is not JSON', '');
@@ -64,10 +64,16 @@ export function readError(response: RawResponse, redact: Redact, now: number): S
 /** `__proto__`, however it is escaped. More than that matches, which costs time only. */
 const MAY_HOLD_PROTO = /__proto__|\\u00[5-7]/;
 
-/** `JSON.parse` without `__proto__` keys: a program that copies the data would replace the copy's prototype. */
-function parseJson(text: string): unknown {
-  if (!MAY_HOLD_PROTO.test(text)) return JSON.parse(text);
-  return JSON.parse(text, (key, item) => (key === '__proto__' ? undefined : item));
+/**
+ * `JSON.parse` without `__proto__` keys, because a program that copies the data would replace the copy's prototype. The
+ * reason why an item failed is a text of the service, so the API key is removed from it; the caller's own data stays as it is.
+ */
+function parseJson(text: string, redact: Redact): unknown {
+  if (!MAY_HOLD_PROTO.test(text) && redact(text) === text) return JSON.parse(text);
+  return JSON.parse(text, (key, item) => {
+    if (key === '__proto__') return undefined;
+    return key === 'error' ? JSON.parse(redact(JSON.stringify(item))) : item;
+  });
 }
 
 /** The service's error body, or undefined. A service that quotes the key back must not put it into an error. */
