@@ -1,3 +1,4 @@
+import { startTimer, untilAborted } from '../http/time.ts';
 import type { BatchLinkInput } from '../wire/batch.ts';
 import { followJob, runBatch } from './batch-life.ts';
 import type { BatchPlan } from './batch-plan.ts';
@@ -14,6 +15,9 @@ import {
 } from './run-context.ts';
 import { checkEntries, SourceReader } from './source-reader.ts';
 import type { BatchRange, BatchRecord, BulkSource, CreateManyOptions } from './types.ts';
+
+/** How long the caller's callbacks are awaited after an abort, in milliseconds, so that a journal can write what became of a batch. */
+const GRACE_MS = 1_000;
 
 /** What a run works with, every default filled in. */
 export interface BulkRunInit<T extends BatchLinkInput> {
@@ -43,6 +47,8 @@ export class BulkRun<T extends BatchLinkInput> implements RunContext {
   readonly #refused = new BatchQueue<T>();
   readonly #abort = new AbortController();
   readonly #ending = new AbortController();
+  readonly #overdue = new AbortController();
+  #cancelGrace: (() => void) | undefined;
   #inFlight = 0;
   /** Links read and not yet yielded. */
   #held = 0;
@@ -60,6 +66,10 @@ export class BulkRun<T extends BatchLinkInput> implements RunContext {
 
   get signal(): AbortSignal {
     return this.#abort.signal;
+  }
+
+  get overdue(): AbortSignal {
+    return this.#overdue.signal;
   }
 
   get ending(): AbortSignal {
@@ -86,6 +96,7 @@ export class BulkRun<T extends BatchLinkInput> implements RunContext {
   /** Sends nothing more and aborts what is in flight. */
   abort(reason: unknown): void {
     this.#abort.abort(reason);
+    this.#cancelGrace ??= startTimer(GRACE_MS, () => this.#overdue.abort(reason));
     this.endWith(reason);
   }
 
@@ -112,6 +123,7 @@ export class BulkRun<T extends BatchLinkInput> implements RunContext {
       if (!isDrained) this.abort(new Error('The loop over createMany was left early'));
       await started;
       unfollow();
+      this.#cancelGrace?.();
     }
     if (this.#failure !== undefined) throw this.#failure.reason;
   }
@@ -151,7 +163,7 @@ export class BulkRun<T extends BatchLinkInput> implements RunContext {
       this.endWith(error);
     }
     while (this.#inFlight > 0) await this.#changed.wait();
-    await this.#reader.close().catch((error: unknown) => this.endWith(error));
+    await untilAborted(this.overdue, this.#reader.close()).catch((error) => this.endWith(error));
     this.#settled.close();
     this.#changed.notify();
   }
@@ -217,7 +229,8 @@ export class BulkRun<T extends BatchLinkInput> implements RunContext {
         this.#start(followJob(this, batch, record.job_id), batch);
         break;
       case 'completed': {
-        const results = alignResults(batch.inputs, await record.results());
+        const recorded = await untilAborted(this.signal, record.results());
+        const results = alignResults(batch.inputs, recorded);
         this.#settle({ ...batch, outcome: (offset) => outcomeOfResult(results[offset]) });
         break;
       }

@@ -1,5 +1,6 @@
 import { ConnectionError } from '../errors/call-errors.ts';
 import { ShortlinkError } from '../errors/shortlink-error.ts';
+import { untilAborted } from '../http/time.ts';
 import type { AttemptWatch } from '../http/transport.ts';
 import type { RequestOptions } from '../options.ts';
 import type { BatchAnswer, BatchLinkInput } from '../wire/batch.ts';
@@ -33,6 +34,8 @@ export interface RunContext {
   readonly options: CreateManyOptions;
   /** Aborted when the run ends at once. */
   readonly signal: AbortSignal;
+  /** Aborted a moment after `signal`: from then on no callback of the caller is awaited. */
+  readonly overdue: AbortSignal;
   /** Aborted when the run ends in any way: from then on nothing is sent. */
   readonly ending: AbortSignal;
   /** What the run has learned about batch sizes. */
@@ -85,7 +88,7 @@ export function requestOptions(
  */
 export async function emit(run: RunContext, event: BatchEvent): Promise<boolean> {
   try {
-    await run.options.onBatch?.(event);
+    await untilAborted(run.overdue, run.options.onBatch?.(event));
     return true;
   } catch (error) {
     run.endWith(error);

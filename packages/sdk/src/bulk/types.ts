@@ -26,7 +26,8 @@ export interface CreateManyOptions
 
   /**
    * Called at each step of each batch's life, in order per batch, and awaited before the next step: a journal that
-   * writes and syncs in `sent` has every request before it is written. A rejection stops the run.
+   * writes and syncs in `sent` has every request before it is written. A rejection stops the run. After an abort it is
+   * awaited for at most a second.
    */
   onBatch?: ((event: BatchEvent) => void | Promise<void>) | undefined;
 

@@ -1,6 +1,6 @@
 import { TimeoutError } from '../errors/call-errors.ts';
 import { JobFailedError, JobTimeoutError } from '../errors/job-errors.ts';
-import type { Clock } from '../http/time.ts';
+import { type Clock, untilAborted } from '../http/time.ts';
 import type { Reply, Transport } from '../http/transport.ts';
 import type { RequestOptions } from '../options.ts';
 import type { ProcessingBatch } from '../wire/batch.ts';
@@ -108,7 +108,7 @@ export class JobWaiter {
         delayMs = waitMs;
         continue;
       }
-      await onProgress?.(job);
+      await untilAborted(signal, onProgress?.(job));
       const end = endOf(job, total);
       if (end === 'failed') throw jobFailed(jobId, this.#redactData(job));
       if (end === 'completed') {
