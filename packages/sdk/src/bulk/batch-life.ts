@@ -1,11 +1,11 @@
 import { ApiError } from '../errors/api-errors.ts';
-import { ConnectionError } from '../errors/call-errors.ts';
+import { ConnectionError, InvalidOptionError } from '../errors/call-errors.ts';
 import { JobFailedError, JobTimeoutError } from '../errors/job-errors.ts';
 import { ShortlinkError } from '../errors/shortlink-error.ts';
 import type { BatchAnswer, BatchLinkInput, BatchResultItem } from '../wire/batch.ts';
 import type { Job } from '../wire/job.ts';
 import { BatchPost } from './batch-post.ts';
-import { batchJson, derivedKey, keyOf } from './batch-request.ts';
+import { batchJson, derivedKey, keyOf, unwritableLinks } from './batch-request.ts';
 import { endsRun, isEntryRefusal, judgeRefusal, refusedEntries } from './refusal.ts';
 import { alignResults, outcomeOfResult } from './results.ts';
 import {
@@ -29,17 +29,20 @@ export async function runBatch<T extends BatchLinkInput>(
   const isJournalled = await emit(run, { ...range, type: 'planned' });
   if (!isJournalled || run.ending.aborted) return endedBefore(run, batch);
 
+  let ownKey: string | undefined;
+  try {
+    ownKey = keyOf(range, run.options.idempotencyKey);
+  } catch (error) {
+    run.endWith(error);
+    return endedBefore(run, batch, error);
+  }
   const post = new BatchPost(run, batch);
   let answer: BatchAnswer | undefined;
   try {
-    answer = await postGoodEntries(run, batch, post);
+    answer = await postGoodEntries(run, batch, post, ownKey);
     await post.close();
   } catch (error) {
     await post.close();
-    if (error instanceof Unwritable) {
-      run.endWith(error.cause);
-      return endedBefore(run, batch, error.cause);
-    }
     if (!post.mayBeDone) {
       if (post.isAbort(error)) return endedBefore(run, batch);
       if (!ShortlinkError.isInstance(error)) {
@@ -117,9 +120,6 @@ async function completed<T extends BatchLinkInput>(
   return settled(batch, results);
 }
 
-/** Thrown when a batch can't be written, with what the caller's data or function threw as its `cause`. */
-class Unwritable extends Error {}
-
 /**
  * Posts the batch without the entries that the service is known to refuse, until it takes the others. A response that
  * names bad entries costs one more request, however many it names. Returns undefined when all entries are refused.
@@ -128,10 +128,10 @@ async function postGoodEntries<T extends BatchLinkInput>(
   run: RunContext,
   batch: Batch<T>,
   post: BatchPost,
+  ownKey: string | undefined,
 ): Promise<BatchAnswer | undefined> {
-  const { domain_id, timeoutMs, idempotencyKey } = run.options;
+  const { domain_id, timeoutMs } = run.options;
   const { first, inputs, refused } = batch;
-  const ownKey = writing(() => keyOf(rangeOf(batch), idempotencyKey));
   for (;;) {
     const omitted = positionsOfRefused(batch);
     if (omitted.length === inputs.length) return undefined;
@@ -139,7 +139,15 @@ async function postGoodEntries<T extends BatchLinkInput>(
     const offsets = omitted.length === 0 ? undefined : [...inputs.keys()].filter(isSent);
     const indexOf = (place: number) => first + (offsets?.[place] ?? place);
     const links = omitted.length === 0 ? inputs : inputs.filter((_, offset) => isSent(offset));
-    const json = writing(() => batchJson(domain_id, links, indexOf));
+    const json = batchJson(domain_id, links);
+    if (json === undefined) {
+      const errors = unwritableLinks(links, indexOf);
+      if (errors.size === 0) throw new InvalidOptionError('source', 'links that stay the same');
+      for (const [place, error] of errors) {
+        refused.set(indexOf(place), { error: error.message, cause: error });
+      }
+      continue;
+    }
     const idempotency = ownKey === undefined ? undefined : derivedKey(ownKey, omitted);
     const options = { ...requestOptions(run), signal: post.signal, timeoutMs, idempotency };
     try {
@@ -158,14 +166,6 @@ async function postGoodEntries<T extends BatchLinkInput>(
       post.nothingDone();
       post.signal.throwIfAborted();
     }
-  }
-}
-
-function writing<R>(write: () => R): R {
-  try {
-    return write();
-  } catch (cause) {
-    throw new Unwritable('The batch could not be written', { cause });
   }
 }
 

@@ -23,11 +23,17 @@ export type LinkCopy = Link & Pick<CreateLinkBody, 'domain_id'>;
  * Exactly the fields of a link, in a fixed order, whatever else the caller's object holds: a row of a database may carry
  * an e-mail address, and that must not reach the service. An object that has `toJSON`, as `JSON.stringify` would
  * call it, is asked for its link first.
+ *
+ * @throws TypeError for `tags` that are no list of texts
  */
 export function pickLinkFields(entry: CreateLinkBody | LinkCopy): CreateLinkBody {
   const toJSON: unknown = Reflect.get(entry, 'toJSON');
   const link = typeof toJSON === 'function' ? toJSON.call(entry, '') : entry;
   const { target_url, title, domain_id, redirect_type, tags } = link;
+  // Tags with objects in them would carry what is in these objects to the service.
+  if (tags && !(Array.isArray(tags) && tags.every((tag) => typeof tag === 'string'))) {
+    throw new TypeError('tags must be a list of texts');
+  }
   return { target_url, title, domain_id, redirect_type, tags };
 }
 
