@@ -8,10 +8,16 @@ const HEADER_NAME = /^[\w!#$%&'*+\-.^`|~]+$/;
 /** Values of header fields that `fetch` takes: no control characters, one byte each (RFC 9110 section 5.5). */
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
-/** A duration or rate: 0 or more. `Infinity` where `unlimited` says so. */
+/** A duration or size: 0 or more. */
 export function checkAmount(option: string, value: number, unit: string): number {
   if (typeof value === 'number' && value >= 0) return value;
   throw new InvalidOptionError(option, `0 or more ${unit}, not ${show(value)}`);
+}
+
+/** A rate: more than 0. `Infinity` is no limit. */
+export function checkRate(option: string, value: number): number {
+  if (typeof value === 'number' && value > 0) return value;
+  throw new InvalidOptionError(option, `more than 0 requests, not ${show(value)}`);
 }
 
 /** A count: 0, 1, 2 and so on, or `Infinity`. */

@@ -55,6 +55,7 @@ export type {
   BodyReader,
   Fetch,
   FetchInit,
+  FetchOptions,
   FetchResponse,
   HeadersInput,
   RequestOptions,

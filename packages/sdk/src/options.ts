@@ -19,6 +19,11 @@ export interface FetchResponse {
   text(): Promise<string>;
 }
 
+/** Options of a runtime's own `fetch`, besides those that the client sets. */
+export type FetchOptions = Readonly<Record<string, unknown>> & {
+  readonly [Name in keyof FetchInit]?: never;
+};
+
 /** Reader of a response's body, as `ReadableStream` gives it. */
 export interface BodyReader {
   readonly closed?: Promise<unknown>;
@@ -48,9 +53,9 @@ export interface ShortlinkOptions {
 
   /**
    * Passed to `fetch` with each request, such as `{ dispatcher }` of undici for a proxy, or `{ cf }` in a worker. What the
-   * client sets itself (method, headers, body, signal, redirect) can't be replaced.
+   * client sets itself (method, headers, body, signal, redirect) is ignored.
    */
-  fetchOptions?: Readonly<Record<string, unknown>> | undefined;
+  fetchOptions?: FetchOptions | undefined;
 
   /** Longest time of one attempt, from the request to the last byte of the body, in milliseconds. `0` is no limit. @default 30_000 */
   timeoutMs?: number | undefined;
@@ -69,7 +74,7 @@ export interface ShortlinkOptions {
 
   /**
    * Spreads requests, polls included, evenly below this limit, so that it is never hit. A request waits for its turn even
-   * with `maxRetries: 0`, because this pace is your own and no failure. `0` is no pacing. @default 0
+   * with `maxRetries: 0`, because this pace is your own and no failure. @default Infinity (no pacing)
    */
   requestsPerMinute?: number | undefined;
 
@@ -144,7 +149,7 @@ export const DEFAULT_OPTIONS = /* @__PURE__ */ Object.freeze({
   totalTimeoutMs: 0,
   maxRetries: 5,
   maxRetryAfterMs: 90_000,
-  requestsPerMinute: 0,
+  requestsPerMinute: Number.POSITIVE_INFINITY,
   maxResponseBytes: 134_217_728,
   idempotency: false,
 });

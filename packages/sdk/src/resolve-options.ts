@@ -5,6 +5,7 @@ import {
   checkCount,
   checkHeaders,
   checkOneOf,
+  checkRate,
 } from './check-options.ts';
 import { InvalidOptionError } from './errors/call-errors.ts';
 import { LOG_LEVELS, makeLogger } from './http/watching.ts';
@@ -17,6 +18,8 @@ import { type ClientSettings, DEFAULT_OPTIONS, type ShortlinkOptions } from './o
  */
 export function resolveOptions(options: ShortlinkOptions): ClientSettings {
   const { fetch, logger, logLevel } = options;
+  // The client overrides all else that it sets itself, but a GET has no body that could override this one.
+  const { body: _, ...fetchOptions }: Record<string, unknown> = options.fetchOptions ?? {};
   const given = <K extends keyof typeof DEFAULT_OPTIONS>(name: K) =>
     options[name] ?? DEFAULT_OPTIONS[name];
   const amount = (name: 'timeoutMs' | 'totalTimeoutMs' | 'maxRetryAfterMs') =>
@@ -29,12 +32,12 @@ export function resolveOptions(options: ShortlinkOptions): ClientSettings {
     apiKey: checkApiKey(options.apiKey ?? readEnv('SHORTLINK_API_KEY')),
     baseUrl: checkBaseUrl(options.baseUrl ?? readEnv('SHORTLINK_BASE_URL')),
     fetch,
-    fetchOptions: { ...options.fetchOptions },
+    fetchOptions,
     timeoutMs: amount('timeoutMs'),
     totalTimeoutMs: amount('totalTimeoutMs'),
     maxRetries: checkCount('maxRetries', given('maxRetries')),
     maxRetryAfterMs: amount('maxRetryAfterMs'),
-    requestsPerMinute: checkAmount('requestsPerMinute', given('requestsPerMinute'), 'requests'),
+    requestsPerMinute: checkRate('requestsPerMinute', given('requestsPerMinute')),
     maxResponseBytes: checkAmount('maxResponseBytes', given('maxResponseBytes'), 'bytes'),
     idempotency: checkIdempotency(given('idempotency')),
     headers: checkHeaders(options.headers),

@@ -21,6 +21,14 @@ export interface Turn {
   countedAt: number;
 }
 
+interface TurnOptions {
+  /** Fail instead of waiting for a pause or a quota to end. */
+  failsAtLimit: boolean;
+  /** The service counts the request against no quota. */
+  ignoresQuota?: boolean | undefined;
+  signal?: AbortSignal | undefined;
+}
+
 /** What is known of one window of the account's quota. Times are on the client's clock. */
 interface KnownWindow {
   /** Requests left in it, those of this client that were sent since then taken off. */
@@ -33,6 +41,8 @@ interface KnownWindow {
   /** Size and length of each such window, where the service says them. */
   quota: number | undefined;
   windowMs: number | undefined;
+  /** When the last response stated it. */
+  statedAt: number;
   /** No response has spoken of it yet: it follows the one before it. */
   isAssumed: boolean;
 }
@@ -57,7 +67,7 @@ export class Limiter {
 
   readonly #windows = new Map<string, KnownWindow>();
 
-  /** 0 is no pace. */
+  /** Infinity is no pace. */
   readonly #requestsPerMinute: number;
   /** The last N turns, a ring, where N is the number of requests per minute. */
   readonly #turns: Turn[] = [];
@@ -78,12 +88,17 @@ export class Limiter {
   /**
    * Waits until a request may be sent. After a wait it looks again, because much may have changed.
    *
-   * @throws RateLimitError with `failsAtLimit`, instead of waiting for a pause or a quota to end; the signal's reason
+   * @throws RateLimitError instead of waiting for a quota longer than `maxRetryAfterMs`, and with `failsAtLimit` instead of
+   * any wait for a pause or a quota; the signal's reason
    */
-  async turn(failsAtLimit: boolean, signal: AbortSignal | undefined): Promise<Turn> {
+  async turn({ failsAtLimit, ignoresQuota, signal }: TurnOptions): Promise<Turn> {
     for (;;) {
-      const limitMs = Math.max(this.#pausedUntil - this.#clock.now(), this.#quotaWaitMs());
-      if (failsAtLimit && limitMs > 0) throw limitError(limitMs);
+      const quotaMs = ignoresQuota ? 0 : this.#quotaWaitMs();
+      if (quotaMs > this.#maxWaitMs) {
+        throw limitError(quotaMs, `maxRetryAfterMs is ${this.#maxWaitMs}`);
+      }
+      const limitMs = Math.max(this.#pausedUntil - this.#clock.now(), quotaMs);
+      if (failsAtLimit && limitMs > 0) throw limitError(limitMs, 'maxRetries is 0');
       const waitMs = Math.max(limitMs, this.#paceWaitMs());
       if (waitMs <= 0) return this.#take();
       await this.#clock.delay(waitMs, signal);
@@ -108,7 +123,7 @@ export class Limiter {
     const now = this.#clock.now();
     this.#sent += 1;
     const turn = { number: this.#sent, sentAt: now, countedAt: now };
-    if (this.#requestsPerMinute > 0) {
+    if (this.#requestsPerMinute < Number.POSITIVE_INFINITY) {
       this.#turns[this.#sent % this.#ringSize] = turn;
       const gapMs = MINUTE_MS / this.#requestsPerMinute;
       this.#nextAt = Math.max(this.#nextAt, now - LATENESS_MS) + gapMs;
@@ -133,15 +148,16 @@ export class Limiter {
    * room, and a poll waits for one gap instead of for the next minute.
    */
   #paceWaitMs(): number {
-    if (this.#requestsPerMinute === 0) return 0;
+    if (this.#requestsPerMinute === Number.POSITIVE_INFINITY) return 0;
     const oldest = this.#turns[(this.#sent + 1) % this.#ringSize];
     const windowEnd = oldest === undefined ? this.#nextAt : oldest.countedAt + MINUTE_MS;
     return Math.max(this.#nextAt, windowEnd) - this.#clock.now();
   }
 
   /**
-   * The wait until the windows that are used up have ended. One that ends later than the client may wait is left to the
-   * service: it responds with 429, or the plan has changed.
+   * The wait until the windows that are used up have ended. A window that ends later than the client may wait counts for
+   * `maxRetryAfterMs` after the last response that stated it. Then a request asks the service again, because the plan may
+   * have changed.
    */
   #quotaWaitMs(): number {
     const now = this.#clock.now();
@@ -152,9 +168,10 @@ export class Limiter {
       else this.#windows.set(name, window);
       if (window === undefined || window.remaining > 0) continue;
       const waitMs = window.endsAt - now;
-      if (waitMs <= this.#maxWaitMs) longest = Math.max(longest, waitMs);
+      const isTrusted = waitMs <= this.#maxWaitMs || now < window.statedAt + this.#maxWaitMs;
+      if (isTrusted) longest = Math.max(longest, waitMs);
     }
-    if (longest > 0) this.#report(now + longest, longest, undefined);
+    if (longest > 0 && longest <= this.#maxWaitMs) this.#report(now + longest, longest, undefined);
     return longest;
   }
 
@@ -168,6 +185,7 @@ export class Limiter {
       sentLate: 0,
       quota,
       windowMs,
+      statedAt: turn.countedAt,
       isAssumed: false,
     };
     const known = this.#windows.get(name);
@@ -213,11 +231,11 @@ function nextWindow(ended: KnownWindow, now: number): KnownWindow | undefined {
   };
 }
 
-function limitError(waitMs: number): ShortlinkError {
+function limitError(waitMs: number, reason: string): ShortlinkError {
   const retryAfterMs = Math.ceil(waitMs);
   const seconds = Math.ceil(retryAfterMs / 1000);
   return createApiError({
-    message: `Rate limited: try again in ${seconds} s. Nothing was sent, because maxRetries is 0`,
+    message: `Rate limited: try again in ${seconds} s. Nothing was sent, because ${reason}`,
     status: 429,
     headers: new Headers(),
     retryAfterMs,

@@ -35,6 +35,8 @@ export interface TransportRequest<T> {
   read: (value: unknown, status: number) => Read<T>;
   options?: RequestOptions | undefined;
   watch?: AttemptWatch | undefined;
+  /** The service counts the request against no quota, so it is sent even where a quota is used up. */
+  ignoresQuota?: boolean | undefined;
 }
 
 /** What a call ends with. */
@@ -80,7 +82,7 @@ export interface TransportParts {
 }
 
 /** A call: what is the same on each of its attempts, and what is known of those that were made. */
-interface Call<T> extends RetrySubject, Required<Omit<TransportRequest<T>, 'body' | 'options'>> {
+interface Call<T> extends RetrySubject, Omit<TransportRequest<T>, 'body' | 'options'> {
   attempt: Attempt;
   signal: AbortSignal | undefined;
   timeoutMs: number;
@@ -137,7 +139,6 @@ export function createTransport(
       options[name] ?? settings[name];
     return {
       ...asked,
-      watch: asked.watch,
       hasIdempotencyKey: key !== undefined,
       attempt: {
         method,
@@ -196,7 +197,8 @@ export function createTransport(
     signal: AbortSignal | undefined,
   ): Promise<Reply<T>> {
     const { method, path, timeoutMs } = call;
-    const turn = await limiter.turn(call.maxRetries === 0, signal);
+    const failsAtLimit = call.maxRetries === 0;
+    const turn = await limiter.turn({ failsAtLimit, ignoresQuota: call.ignoresQuota, signal });
     let windows: readonly QuotaWindow[] = [];
     try {
       if (call.watch !== undefined) {
