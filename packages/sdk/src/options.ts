@@ -1,4 +1,5 @@
 import type { Logger, LogLevel, ShortlinkHooks } from './http/watching.ts';
+import type { Job } from './wire/job.ts';
 
 /** What `fetch` is called with besides the URL. Options of {@link ShortlinkOptions.fetchOptions} are in it too. */
 export interface FetchInit {
@@ -120,6 +121,21 @@ export interface RequestOptions {
   headers?: HeadersInput | undefined;
   /** Overrides the client's `idempotency`; a string is the key itself. */
   idempotency?: boolean | string | undefined;
+}
+
+/** Options of `jobs.wait`; `maxRetries` and `headers` hold for each poll, whose attempts have the client's `timeoutMs`. */
+export interface WaitOptions extends Pick<RequestOptions, 'signal' | 'maxRetries' | 'headers'> {
+  /** Called with the job as each successful poll shows it, the last one included. */
+  onProgress?: ((job: Job) => void) | undefined;
+
+  /** Longest wait for the job, in milliseconds. `0` is no limit. @default 3_600_000 */
+  timeoutMs?: number | undefined;
+
+  /**
+   * Number of links in the job, `total` of the batch. It times the first poll by the jobs that this client waited for
+   * before. @default the `total` of the batch, where this client created it
+   */
+  total?: number | undefined;
 }
 
 /** The client's options, checked and with every default filled in. */

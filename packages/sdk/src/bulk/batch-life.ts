@@ -26,7 +26,7 @@ export async function runBatch<T extends BatchLinkInput>(
 ): Promise<BatchEnd<T>> {
   const range = rangeOf(batch);
   const wasFilling = run.sizing.isFilling;
-  const isJournalled = await emit(run, { ...range, type: 'planned' });
+  const isJournalled = await emit(run, batch, { type: 'planned' });
   if (!isJournalled || run.ending.aborted) return endedBefore(run, batch);
 
   let ownKey: string | undefined;
@@ -60,7 +60,7 @@ export async function runBatch<T extends BatchLinkInput>(
   const sent = range.count - positionsOfRefused(batch).length;
   run.taken(range, sent);
   if (answer.status === 'completed') return completed(run, batch, answer.results);
-  await emit(run, { ...range, type: 'accepted', job_id: answer.job_id });
+  await emit(run, batch, { type: 'accepted', job_id: answer.job_id });
   return followJob(run, batch, answer.job_id, sent);
 }
 
@@ -91,7 +91,7 @@ export async function followJob<T extends BatchLinkInput>(
     job = await run.deps.waitForJob(job_id, options);
   } catch (thrown) {
     const error = asShortlinkError(run, thrown);
-    await emit(run, { ...range, type: 'unknown', error, job_id });
+    await emit(run, batch, { type: 'unknown', error, job_id });
     if (endsRun(error)) run.endWith(error);
     // The last response that was received has the links that the job created until then.
     const done =
@@ -116,7 +116,7 @@ async function completed<T extends BatchLinkInput>(
   missing?: string,
 ): Promise<BatchEnd<T>> {
   const results = resultsOf(batch, answered, missing);
-  await emit(run, { ...rangeOf(batch), type: 'completed', results, job_id });
+  await emit(run, batch, { type: 'completed', results, job_id });
   return settled(batch, results);
 }
 
@@ -182,7 +182,7 @@ async function endedBefore<T extends BatchLinkInput>(
 ): Promise<BatchEnd<T>> {
   const message = 'The run ended before this batch was sent';
   const error = new ConnectionError(message, { outcome: 'not-sent', cause });
-  await emit(run, { ...rangeOf(batch), type: 'unsent', error });
+  await emit(run, batch, { type: 'unsent', error });
   return { type: 'unsent' };
 }
 
@@ -201,22 +201,18 @@ async function refused<T extends BatchLinkInput>(
   const mayFill = !wasFilling || mayFillAgain;
   const refusal = judgeRefusal(error, { count, largestTaken, hasOwnKey, hasDomain, mayFill });
   switch (refusal.type) {
-    case 'resize':
-      await emit(run, { ...range, type: 'resized', error });
-      return { type: 'resized', size: refusal.size };
-    case 'fill':
-      await emit(run, { ...range, type: 'resized', error });
-      return { type: 'filled', room: refusal.room };
+    case 'resized':
+    case 'filled':
     case 'split':
-      await emit(run, { ...range, type: 'resized', error });
-      return { type: 'split' };
+      await emit(run, batch, { type: 'resized', error });
+      return refusal;
     case 'unsent':
-      await emit(run, { ...range, type: 'unsent', error });
+      await emit(run, batch, { type: 'unsent', error });
       run.endWith(error);
       return { type: 'unsent' };
     case 'failed':
     case 'unknown': {
-      await emit(run, { ...range, type: refusal.type, error });
+      await emit(run, batch, { type: refusal.type, error });
       const isBadEntry = refusal.type === 'failed' && range.count === 1;
       if (isBadEntry) run.sizing.allRefused(range, error);
       else run.sizing.notTaken(range);

@@ -1,6 +1,6 @@
 import type { AttemptWatch } from '../http/transport.ts';
 import type { BatchLinkInput } from '../wire/batch.ts';
-import { type Batch, emit, type RunContext, rangeOf } from './run-context.ts';
+import { type Batch, emit, type RunContext } from './run-context.ts';
 
 /**
  * The POSTs of one batch. Reports `sent` right before the first of them is written, and gives up waits when the run ends:
@@ -37,7 +37,7 @@ export class BatchPost implements AttemptWatch {
   }
 
   async beforeSend(): Promise<void> {
-    this.#journalled ??= emit(this.#run, { ...rangeOf(this.#batch), type: 'sent' });
+    this.#journalled ??= emit(this.#run, this.#batch, { type: 'sent' });
     const isJournalled = await this.#journalled;
     if (isJournalled && !this.#run.ending.aborted) this.#mayBeDone = true;
     else this.#end();

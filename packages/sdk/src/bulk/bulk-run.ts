@@ -2,9 +2,8 @@ import { startTimer, untilAborted } from '../http/time.ts';
 import type { BatchLinkInput } from '../wire/batch.ts';
 import { followJob, runBatch } from './batch-life.ts';
 import type { BatchPlan } from './batch-plan.ts';
-import { BatchQueue, cut } from './batch-queue.ts';
 import { BatchSizing } from './batch-sizing.ts';
-import { OrderBuffer } from './order-buffer.ts';
+import { BatchQueue, cut, OrderBuffer } from './order.ts';
 import { alignResults, outcomeOfResult, type SettledBatch } from './results.ts';
 import {
   type Batch,
@@ -38,6 +37,13 @@ export class BulkRun<T extends BatchLinkInput> implements RunContext {
   readonly options: CreateManyOptions;
   readonly sizing: BatchSizing;
 
+  readonly #abort = new AbortController();
+  readonly #ending = new AbortController();
+  readonly #overdue = new AbortController();
+  readonly signal = this.#abort.signal;
+  readonly ending = this.#ending.signal;
+  readonly overdue = this.#overdue.signal;
+
   readonly #reader: SourceReader<T>;
   readonly #plan: BatchPlan;
   readonly #concurrency: number;
@@ -45,9 +51,6 @@ export class BulkRun<T extends BatchLinkInput> implements RunContext {
   readonly #changed = new Notifier();
   readonly #settled = new OrderBuffer<SettledBatch<T>>();
   readonly #refused = new BatchQueue<T>();
-  readonly #abort = new AbortController();
-  readonly #ending = new AbortController();
-  readonly #overdue = new AbortController();
   #cancelGrace: (() => void) | undefined;
   #inFlight = 0;
   /** Links read and not yet yielded. */
@@ -62,18 +65,6 @@ export class BulkRun<T extends BatchLinkInput> implements RunContext {
     this.#plan = init.plan;
     this.sizing = new BatchSizing(init.batchSize);
     this.#concurrency = init.concurrency;
-  }
-
-  get signal(): AbortSignal {
-    return this.#abort.signal;
-  }
-
-  get overdue(): AbortSignal {
-    return this.#overdue.signal;
-  }
-
-  get ending(): AbortSignal {
-    return this.#ending.signal;
   }
 
   taken(range: BatchRange, sent: number): void {

@@ -1,12 +1,12 @@
 import { ApiError, PlanLimitError } from '../errors/api-errors.ts';
-import { isOutcomeUnknown } from '../errors/outcome.ts';
+import { isOutcomeUnknown } from '../errors/call-errors.ts';
 import type { ShortlinkError } from '../errors/shortlink-error.ts';
 import { MAX_BATCH_LINKS, MAX_SYNC_BATCH_LINKS } from '../wire/limits.ts';
 
 /**
  * What an error of a batch's POST means for the batch:
- * - `resize`: the plan takes batches of at most `size` links; nothing was created.
- * - `fill`: the plan has room for `room` more links; nothing was created.
+ * - `resized`: the plan takes batches of at most `size` links; nothing was created.
+ * - `filled`: the plan has room for `room` more links; nothing was created.
  * - `split`: the service refuses an entry or the size and does not say which; nothing was created.
  * - `failed`: the service refuses these links; other batches may succeed.
  * - `unknown`: the links may exist.
@@ -14,8 +14,8 @@ import { MAX_BATCH_LINKS, MAX_SYNC_BATCH_LINKS } from '../wire/limits.ts';
  *   limit, wrong address, service unreachable), so the run ends.
  */
 export type Refusal =
-  | { type: 'resize'; size: number }
-  | { type: 'fill'; room: number }
+  | { type: 'resized'; size: number }
+  | { type: 'filled'; room: number }
   | { type: 'split' }
   | { type: 'failed' }
   | { type: 'unknown' }
@@ -101,12 +101,12 @@ function judgePlanLimit(error: PlanLimitError, request: RefusedRequest): Refusal
   if (isSize) {
     const named = limit === undefined ? undefined : within(allowed, count);
     const size = named ?? nextSize;
-    if (size !== undefined) return { type: 'resize', size };
+    if (size !== undefined) return { type: 'resized', size };
     if (limit !== undefined) return { type: 'unsent' };
   }
   if (limit !== undefined && limit !== 'links') return { type: 'unsent' };
   const room = roomOf(used, allowed, count);
-  return room === undefined || !mayFill ? { type: 'unsent' } : { type: 'fill', room };
+  return room === undefined || !mayFill ? { type: 'unsent' } : { type: 'filled', room };
 }
 
 /** How many links the plan still takes, where that is fewer than the request has and the numbers make sense. */

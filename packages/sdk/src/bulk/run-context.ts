@@ -2,12 +2,12 @@ import { ConnectionError } from '../errors/call-errors.ts';
 import { ShortlinkError } from '../errors/shortlink-error.ts';
 import { untilAborted } from '../http/time.ts';
 import type { AttemptWatch } from '../http/transport.ts';
-import type { RequestOptions } from '../options.ts';
+import type { RequestOptions, WaitOptions } from '../options.ts';
 import type { BatchAnswer, BatchLinkInput } from '../wire/batch.ts';
 import type { Job } from '../wire/job.ts';
 import type { BatchSizing } from './batch-sizing.ts';
 import type { SettledBatch } from './results.ts';
-import type { BatchEvent, BatchRange, CreateManyOptions } from './types.ts';
+import type { BatchRange, BatchStep, CreateManyOptions } from './types.ts';
 
 /** What a bulk run calls; the client passes its own methods. */
 export interface CreateManyDeps {
@@ -17,15 +17,7 @@ export interface CreateManyDeps {
     options: RequestOptions,
     watch: AttemptWatch,
   ): Promise<BatchAnswer>;
-  waitForJob(jobId: string, options: WaitForJobOptions): Promise<Job>;
-}
-
-/** The part of the options of `jobs.wait` that a bulk run uses. */
-export interface WaitForJobOptions
-  extends Pick<RequestOptions, 'signal' | 'maxRetries' | 'headers'> {
-  timeoutMs?: number | undefined;
-  total?: number | undefined;
-  onProgress?: ((job: Job) => void) | undefined;
+  waitForJob(jobId: string, options: WaitOptions): Promise<Job>;
 }
 
 /** What a batch needs of the run it belongs to. */
@@ -86,8 +78,13 @@ export function requestOptions(
  * Calls `onBatch`, and returns whether it succeeded. When it fails, the run ends, but a batch that was sent is still
  * followed to its end.
  */
-export async function emit(run: RunContext, event: BatchEvent): Promise<boolean> {
+export async function emit(
+  run: RunContext,
+  batch: Batch<BatchLinkInput>,
+  step: BatchStep,
+): Promise<boolean> {
   try {
+    const event = { ...rangeOf(batch), ...step };
     await untilAborted(run.overdue, run.options.onBatch?.(event));
     return true;
   } catch (error) {

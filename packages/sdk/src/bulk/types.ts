@@ -100,17 +100,17 @@ export interface BatchRange {
  * - `unsent`: nothing was created and the run ends with `error`, such as a plan limit or a rate limit longer than it may
  *   wait. Its links are not yielded, and a later run sends them.
  */
-export type BatchEvent = BatchRange &
-  (
-    | { type: 'planned' }
-    | { type: 'sent' }
-    | { type: 'accepted'; job_id: string }
-    | { type: 'completed'; results: readonly BatchResultItem[]; job_id?: string | undefined }
-    | { type: 'failed'; error: ShortlinkError; job_id?: string | undefined }
-    | { type: 'unknown'; error: ShortlinkError; job_id?: string | undefined }
-    | { type: 'resized'; error: ShortlinkError }
-    | { type: 'unsent'; error: ShortlinkError }
-  );
+export type BatchEvent = BatchRange & BatchStep;
+
+export type BatchStep =
+  | { type: 'planned' }
+  | { type: 'sent' }
+  | { type: 'accepted'; job_id: string }
+  | { type: 'completed'; results: readonly BatchResultItem[]; job_id?: string | undefined }
+  | { type: 'failed'; error: ShortlinkError; job_id?: string | undefined }
+  | { type: 'unknown'; error: ShortlinkError; job_id?: string | undefined }
+  | { type: 'resized'; error: ShortlinkError }
+  | { type: 'unsent'; error: ShortlinkError };
 
 /** What a journal kept of a batch. `results` is a function so that it can be read from disk when its turn comes. */
 export type BatchRecord = BatchRange &

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { FakeClock } from '../../test/fake-clock.ts';
 import { Limiter, type Turn } from './limiter.ts';
-import type { QuotaWindow } from './rate-limit-header.ts';
+import type { QuotaWindow } from './response-headers.ts';
 import type { CooldownEvent } from './watching.ts';
 
 const MAX_WAIT_MS = 90_000;

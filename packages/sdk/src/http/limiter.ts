@@ -1,6 +1,6 @@
 import { createApiError } from '../errors/api-errors.ts';
 import type { ShortlinkError } from '../errors/shortlink-error.ts';
-import type { QuotaWindow } from './rate-limit-header.ts';
+import type { QuotaWindow } from './response-headers.ts';
 import type { Clock } from './time.ts';
 import type { CooldownEvent } from './watching.ts';
 

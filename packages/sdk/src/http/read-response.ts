@@ -4,7 +4,7 @@ import type { ShortlinkError } from '../errors/shortlink-error.ts';
 import { type ErrorBody, readErrorBody } from '../wire/error-body.ts';
 import type { Read } from '../wire/lenient.ts';
 import type { Redact } from './failure.ts';
-import { parseRetryAfter } from './retry-after.ts';
+import { parseRetryAfter } from './response-headers.ts';
 import type { RawResponse } from './send.ts';
 
 /** How much is kept of a body that is cut off, in characters, and how long a key at its end may be. */

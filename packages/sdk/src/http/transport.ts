@@ -1,16 +1,15 @@
 import pRetry from 'p-retry';
 import { checkAmount, checkCount, checkHeaders, checkIdempotency } from '../check-options.ts';
 import { RateLimitError } from '../errors/api-errors.ts';
-import { ConnectionError, TimeoutError } from '../errors/call-errors.ts';
-import { isOutcomeUnknown } from '../errors/outcome.ts';
+import { ConnectionError, isOutcomeUnknown, TimeoutError } from '../errors/call-errors.ts';
 import { ShortlinkError } from '../errors/shortlink-error.ts';
 import type { ClientSettings, RequestOptions } from '../options.ts';
 import type { Read } from '../wire/lenient.ts';
 import { HEADERS } from '../wire/routes.ts';
 import { createRedact, recaptureStack } from './failure.ts';
 import { Limiter } from './limiter.ts';
-import { parseRateLimit, type QuotaWindow } from './rate-limit-header.ts';
 import { readData, readError } from './read-response.ts';
+import { parseRateLimit, parseRetryAfter, type QuotaWindow } from './response-headers.ts';
 import {
   askedWaitMs,
   isRetryable,
@@ -18,10 +17,8 @@ import {
   retryWaitMs,
   settlesEarlierAttempts,
 } from './retry.ts';
-import { parseRetryAfter } from './retry-after.ts';
-import { type Attempt, send } from './send.ts';
+import { type Attempt, send, userAgent } from './send.ts';
 import { type Clock, systemClock, within } from './time.ts';
-import { userAgent } from './user-agent.ts';
 import { createReporter } from './watching.ts';
 
 /** One logical request: what a method of a resource asks for, whatever attempts it takes. */
@@ -293,9 +290,8 @@ function totalTimeout({ totalTimeoutMs, isInFlight, wasLost, lastError }: Call<u
   });
 }
 
-/** A new key for one logical POST. Browsers have `randomUUID` only on https and localhost pages. */
+/** A new key for one logical POST. Not `randomUUID`, which browsers have on https and localhost pages only. */
 function newIdempotencyKey(): string {
-  if ('randomUUID' in crypto) return crypto.randomUUID();
-  const bytes = globalThis.crypto.getRandomValues(new Uint8Array(16));
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }

@@ -40,6 +40,12 @@ export {
   MAX_TAGS,
   MAX_TARGET_URL_LENGTH,
   MAX_TITLE_LENGTH,
+  PERMISSIONS,
+  type Permission,
+  PLAN_LIMITS,
+  PLANS,
+  type Plan,
+  type PlanLimits,
   REDIRECT_TYPES,
   type RedirectType,
 } from './limits.ts';
@@ -48,16 +54,7 @@ export {
   type Link,
   type LinkCopy,
   linkSchema,
-  pickLinkFields,
 } from './link.ts';
-export {
-  PERMISSIONS,
-  type Permission,
-  PLAN_LIMITS,
-  PLANS,
-  type Plan,
-  type PlanLimits,
-} from './plans.ts';
 // Routes and headers
 export { API_PREFIX, HEADERS, jobPath, ROUTES } from './routes.ts';
 export {

@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import { type BatchResultItem, batchResultItemSchema, readResults } from './batch.ts';
-import { fieldsOf, number, type Read, text } from './lenient.ts';
+import { count, fieldsOf, number, type Read, readFields, text } from './lenient.ts';
 
 /** Statuses of a job that the service documents. */
 export const JOB_STATUSES = ['processing', 'completed'] as const;
@@ -45,14 +45,12 @@ export function readJob(value: unknown): Read<Job> {
   const fields = fieldsOf(value);
   if (fields === undefined) return { missing: '' };
   const results = readResults(fields['results']);
-  return {
-    data: {
-      ...fields,
-      id: text(fields['id']),
-      status: text(fields['status']) || 'processing',
-      total: number(fields['total'], 0),
-      processed: number(fields['processed'], results.length),
-      results,
-    },
-  };
+  const data = readFields(fields, {
+    id: text,
+    status: (value) => text(value) || 'processing',
+    total: count,
+    processed: (value) => number(value, results.length),
+    results: () => results,
+  });
+  return { data };
 }

@@ -20,6 +20,17 @@ export function fieldsOf(value: unknown): Fields | undefined {
     : undefined;
 }
 
+type Readers = Readonly<Record<string, (value: unknown) => unknown>>;
+
+/** The named fields, each read by itself, and the other fields as they are. */
+export function readFields<R extends Readers>(
+  fields: Fields,
+  readers: R,
+): { [Name in keyof R]: ReturnType<R[Name]> } {
+  const read = Object.entries(readers).map(([name, reader]) => [name, reader(fields[name])]);
+  return Object.assign({ ...fields }, Object.fromEntries(read));
+}
+
 /** A text. A number becomes one; anything else is `''`. */
 export function text(value: unknown): string {
   if (typeof value === 'number') return String(value);
@@ -31,6 +42,12 @@ export function number<T>(value: unknown, fallback: T): number | T {
   const given = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
   return typeof given === 'number' && Number.isFinite(given) ? given : fallback;
 }
+
+/** A number that is 0 where it can't be read. */
+export const count = (value: unknown): number => number(value, 0);
+
+/** A number that is `null`, which means unlimited, where it can't be read. */
+export const limit = (value: unknown): number | null => number(value, null);
 
 /** `true` or `false`. Anything else is `fallback`. */
 export function flag(value: unknown, fallback: boolean): boolean {

@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { fieldsOf, flag, number, type Read, text, texts } from './lenient.ts';
+import { count, fieldsOf, flag, number, type Read, readFields, text, texts } from './lenient.ts';
 import { DEFAULT_REDIRECT_TYPE, type RedirectType } from './limits.ts';
 
 /** Body of `POST /api/v1/links`. */
@@ -55,24 +55,20 @@ export const linkSchema = z.looseObject({
 export function readLink(value: unknown): Read<Link> {
   const fields = fieldsOf(value);
   if (fields === undefined) return { missing: '' };
-  const code = text(fields['code']);
-  const short_url = text(fields['short_url']);
-  if (code === '' || short_url === '') return { missing: code === '' ? 'code' : 'short_url' };
-  return {
-    data: {
-      ...fields,
-      id: text(fields['id']),
-      code,
-      short_url,
-      target_url: text(fields['target_url']),
-      title: text(fields['title']),
-      redirect_type: number(fields['redirect_type'], DEFAULT_REDIRECT_TYPE),
-      is_active: flag(fields['is_active'], true),
-      click_count: number(fields['click_count'], 0),
-      tags: texts(fields['tags']),
-      created_at: text(fields['created_at']),
-    },
-  };
+  const data = readFields(fields, {
+    id: text,
+    code: text,
+    short_url: text,
+    target_url: text,
+    title: text,
+    redirect_type: (value) => number(value, DEFAULT_REDIRECT_TYPE),
+    is_active: (value) => flag(value, true),
+    click_count: count,
+    tags: texts,
+    created_at: text,
+  });
+  if (data.code === '') return { missing: 'code' };
+  return data.short_url === '' ? { missing: 'short_url' } : { data };
 }
 
 /**

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { API_KEY, BASE_URL } from '../test/make-client.ts';
+import { resolveOptions } from './client.ts';
 import { DEFAULT_OPTIONS, type ShortlinkOptions } from './options.ts';
-import { resolveOptions } from './resolve-options.ts';
 
 const resolve = (options: ShortlinkOptions = {}) =>
   resolveOptions({ apiKey: API_KEY, baseUrl: BASE_URL, ...options });
