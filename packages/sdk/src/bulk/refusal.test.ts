@@ -157,7 +157,10 @@ describe('judgeRefusal of the total of links', () => {
   it('is what an unnamed limit must be once the size was taken', () => {
     const unnamed = planLimit({ used: 5, allowed: 9 });
     expect(judge(unnamed, { count: 10, largestTaken: 10 })).toEqual({ type: 'filled', room: 4 });
-    expect(judge(unnamed, { count: 200, largestTaken: 10 })).toEqual({ type: 'resized', size: 100 });
+    expect(judge(unnamed, { count: 200, largestTaken: 10 })).toEqual({
+      type: 'resized',
+      size: 100,
+    });
   });
 });
 

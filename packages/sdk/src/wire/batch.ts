@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { fieldsOf, number, type Read, text } from './lenient.ts';
+import { fieldsOf, number, optionalText, type Read, text } from './lenient.ts';
 import type { CreateLinkBody } from './link.ts';
 
 /** One entry of a batch. */
@@ -69,8 +69,8 @@ function readResultItem(item: unknown): BatchResultItem {
   return {
     ...others,
     target_url: text(target_url),
-    code: text(code) || undefined,
-    short_url: text(short_url) || undefined,
+    code: optionalText(code),
+    short_url: optionalText(short_url),
     error: readReason(error) || undefined,
   };
 }

@@ -24,11 +24,10 @@ export {
   type ErrorCode,
   type ErrorDetail,
   errorBodySchema,
-  errorDetailSchema,
   PLAN_LIMIT_NAMES,
   type PlanLimitName,
 } from './error-body.ts';
-export { JOB_FAILURE_STATUSES, JOB_STATUSES, type Job, jobSchema } from './job.ts';
+export { JOB_STATUSES, type Job, jobSchema } from './job.ts';
 // Limits, plans and permissions
 export {
   DEFAULT_REDIRECT_TYPE,
@@ -61,7 +60,6 @@ export {
   type KeyDay,
   type KeyRefusal,
   type KeyUsage,
-  REFUSAL_REASONS,
   type RefusalReason,
   type ResourceUsage,
   type Usage,

@@ -37,6 +37,9 @@ export function text(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
+/** A text that is not empty, or undefined. */
+export const optionalText = (value: unknown): string | undefined => text(value) || undefined;
+
 /** A number. A numeral such as `"302"` becomes one; anything else is `fallback`. */
 export function number<T>(value: unknown, fallback: T): number | T {
   const given = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
@@ -45,6 +48,9 @@ export function number<T>(value: unknown, fallback: T): number | T {
 
 /** A number that is 0 where it can't be read. */
 export const count = (value: unknown): number => number(value, 0);
+
+/** A number, or undefined where it can't be read. */
+export const optionalNumber = (value: unknown): number | undefined => number(value, undefined);
 
 /** A number that is `null`, which means unlimited, where it can't be read. */
 export const limit = (value: unknown): number | null => number(value, null);

@@ -5,6 +5,7 @@ import {
   type Fields,
   fieldsOf,
   limit,
+  optionalText,
   type Read,
   readFields,
   text,
@@ -107,8 +108,6 @@ const readKey = (key: Fields): KeyUsage =>
     recent_refusals: (refusals) => each(refusals, readRefusal),
   });
 
-const optionalText = (value: unknown): string | undefined => text(value) || undefined;
-
 /** Use of one request window of the account. */
 export interface WindowUsage {
   /** Requests counted in the current window, over all keys. */
@@ -138,15 +137,14 @@ export interface KeyDay {
   links: number;
 }
 
-/** Limits that refuse a request: a request window, the account's total of links, or the size of a batch. */
-export const REFUSAL_REASONS = ['minute', 'day', 'month', 'links', 'batch_size'] as const;
-export type RefusalReason = (typeof REFUSAL_REASONS)[number];
+/** A limit that refuses a request: a request window, the account's total of links, or the size of a batch. */
+export type RefusalReason = 'minute' | 'day' | 'month' | 'links' | 'batch_size';
 
 /** Refusals of one API key in one minute, for one reason. */
 export interface KeyRefusal {
   /** When the minute began, ISO 8601 in UTC. */
   minute: string;
-  /** The limit that refused, see {@link REFUSAL_REASONS}. */
+  /** The limit that refused, see {@link RefusalReason}. */
   reason: RefusalReason | (string & {});
   /** Requests refused. */
   count: number;
