@@ -55,7 +55,7 @@ describe('resolveOptions', () => {
     ['requestsPerMinute', { requestsPerMinute: -60 }, 'more than 0 requests, not -60'],
     ['requestsPerMinute', { requestsPerMinute: 0 }, 'more than 0 requests, not 0'],
     ['requestsPerMinute', { requestsPerMinute: Number.NaN }, 'more than 0 requests, not NaN'],
-    ['headers', { headers: { 'a b': 'c' } }, 'named as HTTP allows, which "a b" is not'],
+    ['headers', { headers: { 'a b': 'c' } }, 'named as HTTP allows, not "a b"'],
     ['headers["a"]', { headers: { a: 'b\r\nc' } }, 'without control characters'],
   ])('names %s and what it accepts', (option, options, words) => {
     const act = () => resolve(options);

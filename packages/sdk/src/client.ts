@@ -25,9 +25,9 @@ import { UsageResource } from './resources/usage.ts';
 export class Shortlink {
   /** Creates links: one, a batch, or any number. */
   readonly links: Links;
-  /** Batch jobs: look at one, wait for one. */
+  /** Batch jobs: get one, or wait for one. */
   readonly jobs: Jobs;
-  /** The account's use of its plan; an addition of the reference server. */
+  /** How much of its plan the account uses. An addition of the reference server. */
   readonly usage: UsageResource;
 
   /** @throws InvalidOptionError when an option can't be used, or the API key or address is given nowhere */
@@ -46,7 +46,7 @@ export class Shortlink {
  */
 export function resolveOptions(options: ShortlinkOptions): ClientSettings {
   const { fetch, logger, logLevel } = options;
-  // The client overrides all else that it sets itself, but a GET has no body that could override this one.
+  // A GET has no body, so it would be sent with this one. All else that the client sets is overridden at each request.
   const { body: _, ...fetchOptions }: Record<string, unknown> = options.fetchOptions ?? {};
   const given = <K extends keyof typeof DEFAULT_OPTIONS>(name: K) =>
     options[name] ?? DEFAULT_OPTIONS[name];

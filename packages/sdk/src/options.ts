@@ -1,17 +1,17 @@
 import type { Logger, LogLevel, ShortlinkHooks } from './http/watching.ts';
 import type { Job } from './wire/job.ts';
 
-/** What `fetch` is called with besides the URL. Options of {@link ShortlinkOptions.fetchOptions} are in it too. */
+/** The second argument of `fetch`. It also holds the options of {@link ShortlinkOptions.fetchOptions}. */
 export interface FetchInit {
   method: 'GET' | 'POST';
   headers: Record<string, string>;
-  /** JSON. Absent for GET. Deno alone gets a `Blob` of it, which it can't send a second time by itself. */
+  /** JSON. Absent for GET. In Deno it is a `Blob`, because Deno might send a string a second time without asking. */
   body?: string;
   signal: AbortSignal;
   redirect: 'manual';
 }
 
-/** What the client needs of a response; `Response` of every runtime, and that of npm's undici, is one. */
+/** The part of a response that the client uses. The `Response` of every runtime and of npm's undici fits. */
 export interface FetchResponse {
   readonly ok: boolean;
   readonly status: number;
@@ -20,12 +20,12 @@ export interface FetchResponse {
   text(): Promise<string>;
 }
 
-/** Options of a runtime's own `fetch`, besides those that the client sets. */
+/** Options of a runtime's own `fetch`, without those that the client sets. */
 export type FetchOptions = Readonly<Record<string, unknown>> & {
   readonly [Name in keyof FetchInit]?: never;
 };
 
-/** Reader of a response's body, as `ReadableStream` gives it. */
+/** Reads the body of a response; the reader of a `ReadableStream` fits. */
 export interface BodyReader {
   readonly closed?: Promise<unknown>;
   read(): Promise<{ done: boolean; value?: Uint8Array | undefined }>;
@@ -40,7 +40,7 @@ export type HeadersInput = Headers | Readonly<Record<string, string>>;
 
 /** Options of `new Shortlink(options)`. `undefined` always means the default. */
 export interface ShortlinkOptions {
-  /** API key, sent as `X-Api-Key`. @default the environment variable SHORTLINK_API_KEY, where there is one */
+  /** API key, sent as `X-Api-Key`. @default the environment variable SHORTLINK_API_KEY */
   apiKey?: string | undefined;
 
   /** Address of the service, without `/api/v1`. @default the environment variable SHORTLINK_BASE_URL */
@@ -109,7 +109,7 @@ export interface ShortlinkOptions {
 
 /** Options that every call takes. */
 export interface RequestOptions {
-  /** Ends the call, its waits and its polls at once; the promise rejects with the signal's reason. */
+  /** Ends the call, its waits and its polls at once. The promise rejects with the signal's reason. */
   signal?: AbortSignal | undefined;
   /** Overrides the client's `timeoutMs` for this call. */
   timeoutMs?: number | undefined;
@@ -123,7 +123,7 @@ export interface RequestOptions {
   idempotency?: boolean | string | undefined;
 }
 
-/** Options of `jobs.wait`; `maxRetries` and `headers` hold for each poll, whose attempts have the client's `timeoutMs`. */
+/** Options of `jobs.wait`. `maxRetries` and `headers` apply to each poll. Each attempt of a poll has the client's `timeoutMs`. */
 export interface WaitOptions extends Pick<RequestOptions, 'signal' | 'maxRetries' | 'headers'> {
   /** Called with the job as each successful poll shows it, the last one included. */
   onProgress?: ((job: Job) => void) | undefined;
@@ -143,7 +143,7 @@ export interface ClientSettings {
   apiKey: string;
   /** Without a slash at its end. */
   baseUrl: string;
-  /** undefined is `globalThis.fetch`, looked up at each request, so that tools that replace it are seen. */
+  /** `undefined` means `globalThis.fetch`, looked up at each request, so that a tool may replace it at any time. */
   fetch: Fetch | undefined;
   fetchOptions: Readonly<Record<string, unknown>>;
   timeoutMs: number;
@@ -159,7 +159,7 @@ export interface ClientSettings {
   logger: Partial<Logger> | undefined;
 }
 
-/** What an option is when it is not given. */
+/** The values of options that are not given. */
 export const DEFAULT_OPTIONS = /* @__PURE__ */ Object.freeze({
   timeoutMs: 30_000,
   totalTimeoutMs: 0,

@@ -104,7 +104,7 @@ export async function followJob<T extends BatchLinkInput>(
   return completed(run, batch, job.results, job_id, isWhole ? undefined : NOT_IN_JOB);
 }
 
-/** Why a link of a batch that an earlier run sent is not in its job: the earlier run knew the reason, and this one can't. */
+/** Error of a link that is not in the job of an earlier run. Only the earlier run received the reason. */
 const NOT_IN_JOB = 'The service refused this link when its batch was sent';
 
 /** The batch has its results: at once, or those of its job. `missing` is the error of links that have none. */
@@ -142,7 +142,8 @@ async function postGoodEntries<T extends BatchLinkInput>(
     const json = batchJson(domain_id, links);
     if (json === undefined) {
       const errors = unwritableLinks(links, indexOf);
-      if (errors.size === 0) throw new InvalidOptionError('source', 'links that stay the same');
+      if (errors.size === 0)
+        throw new InvalidOptionError('source', 'links that do not change while they are sent');
       for (const [place, error] of errors) {
         refused.set(indexOf(place), { error: error.message, cause: error });
       }
@@ -227,7 +228,7 @@ async function refused<T extends BatchLinkInput>(
   }
 }
 
-/** One result per link of the batch; `answered` are those of the entries that were sent. */
+/** One result per link of the batch. `answered` holds the results of the entries that were sent. */
 function resultsOf(
   batch: Batch<BatchLinkInput>,
   answered: Job['results'],

@@ -26,7 +26,7 @@ export class BatchPost implements AttemptWatch {
     return this.#abort.signal;
   }
 
-  /** Whether what a request threw is its abort, which says nothing about the batch. */
+  /** Whether a request threw because it was aborted, which says nothing about the batch. */
   isAbort(thrown: unknown): boolean {
     return this.signal.aborted && thrown === this.signal.reason;
   }

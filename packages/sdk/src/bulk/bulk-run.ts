@@ -15,7 +15,7 @@ import {
 import { checkEntries, SourceReader } from './source-reader.ts';
 import type { BatchRange, BatchRecord, BulkSource, CreateManyOptions } from './types.ts';
 
-/** How long the caller's callbacks are awaited after an abort, in milliseconds, so that a journal can write what became of a batch. */
+/** How long callbacks are awaited after an abort, in milliseconds, so that a journal can write the outcome of a batch. */
 const GRACE_MS = 1_000;
 
 /** What a run works with, every default filled in. */
@@ -168,7 +168,8 @@ export class BulkRun<T extends BatchLinkInput> implements RunContext {
     const { count, record } = this.#plan.next(this.sizing.size);
     const isWithinMemory =
       this.#held === 0 || this.#held + count <= this.#concurrency * this.sizing.size;
-    return isWithinMemory && (isSettledBefore(record) ? this.#hasSlot() : this.#maySend(count));
+    const isToSend = record === undefined || record.state === 'planned';
+    return isWithinMemory && (isToSend ? this.#maySend(count) : this.#hasSlot());
   }
 
   #hasSlot = () => this.#inFlight < this.#concurrency;
@@ -295,9 +296,4 @@ class Notifier {
     this.#wakes = [];
     for (const wake of wakes) wake();
   }
-}
-
-/** Whether an earlier run leaves nothing to send for these links. */
-function isSettledBefore(record: BatchRecord | undefined): boolean {
-  return record !== undefined && record.state !== 'planned';
 }

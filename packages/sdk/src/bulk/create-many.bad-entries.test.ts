@@ -341,14 +341,14 @@ describe('createMany: batches that can not be written', () => {
 
   it.each([
     ['a BigInt', unwritable, /BigInt/],
-    ['nested tags', withTags([['a', 'b']]), /tags must be a list of texts/],
+    ['nested tags', withTags([['a', 'b']]), /tags must be a list of strings/],
     [
       'an object for a tag',
       withTags([{ email: 'me@example.com' }]),
-      /tags must be a list of texts/,
+      /tags must be a list of strings/,
     ],
-    ['a number for a tag', withTags(['a', 7]), /tags must be a list of texts/],
-    ['one text for its tags', withTags('a'), /tags must be a list of texts/],
+    ['a number for a tag', withTags(['a', 7]), /tags must be a list of strings/],
+    ['one text for its tags', withTags('a'), /tags must be a list of strings/],
   ])('a link with %s is not sent and fails alone', async (_, bad, message) => {
     const service = new FakeService();
     const source = [...links(3), bad, ...links(3, 4), bad];

@@ -12,7 +12,7 @@ import type { BulkItem, BulkItems, BulkSource, CreateManyOptions } from './types
 const DEFAULT_CONCURRENCY = 4;
 
 /**
- * Creates a link for every entry of `source`, in batches, and yields what became of each, in order. The source is read
+ * Creates a link for every entry of `source`, in batches, and yields the outcome of each, in order. The source is read
  * lazily; nothing happens before the first `next()`.
  *
  * What is yielded is settled. Links whose outcome is unknown (connection lost after sending, a job that can't be followed)
@@ -60,13 +60,13 @@ function isIterable(source: unknown): boolean {
 }
 
 /**
- * The items of batches, one by one. What an async generator would do, which costs several promises an item: here an item of a
- * batch that is at hand costs one. Calls are answered in order, also those made before the one before them is.
+ * Yields the items of batches one by one. An async generator would cost several promises per item; here an item of a settled
+ * batch costs one. Calls resolve in order, also those that are made before the earlier ones have resolved.
  */
 export class ItemIterator<T extends BatchLinkInput> implements BulkItems<T> {
   readonly #batches: AsyncGenerator<SettledBatch<T>, void, undefined>;
   #batch: SettledBatch<T> | undefined;
-  /** Place of the next item in its batch. */
+  /** Position of the next item in its batch. */
   #offset = 0;
   /** Calls that wait for the next batch, or for a call that does. */
   #waiting = 0;

@@ -21,7 +21,7 @@ export type Refusal =
   | { type: 'unknown' }
   | { type: 'unsent' };
 
-/** What {@link judgeRefusal} needs to know besides the error. */
+/** What {@link judgeRefusal} needs in addition to the error. */
 export interface RefusedRequest {
   /** Links in the request. */
   count: number;
@@ -29,7 +29,7 @@ export interface RefusedRequest {
   largestTaken: number;
   /** Whether the caller gives each batch its idempotency key. */
   hasOwnKey: boolean;
-  /** Whether the request has a `domain_id` besides those of its links. */
+  /** Whether the request has a `domain_id` for all of its links. */
   hasDomain: boolean;
   /** Whether a smaller batch may still be tried to fill the plan. */
   mayFill: boolean;
@@ -38,7 +38,7 @@ export interface RefusedRequest {
 /** Batch sizes of the plans, the endpoint's own maximum first. */
 const PLAN_BATCH_SIZES = [MAX_BATCH_LINKS, 5_000, MAX_SYNC_BATCH_LINKS] as const;
 
-/** Decides what follows from a refused batch. */
+/** Decides what happens to a refused batch. */
 export function judgeRefusal(error: ShortlinkError, request: RefusedRequest): Refusal {
   if (isOutcomeUnknown(error)) return { type: 'unknown' };
   if (PlanLimitError.isInstance(error)) return judgePlanLimit(error, request);

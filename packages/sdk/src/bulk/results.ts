@@ -16,7 +16,7 @@ export interface SettledBatch<T extends BatchLinkInput> {
   outcome: (offset: number) => ItemOutcome;
 }
 
-/** Why a link of an answered batch is unknown, where the response gives no other reason. */
+/** Error of a link that has no result in the response. */
 const NO_RESULT = 'The response of the service has no result for this link';
 
 /** Outcome of a link by its own result; `missing` is for a link that has none. */
@@ -124,7 +124,7 @@ class Matcher {
   }
 
   /**
-   * URLs of links that differ and of which some have no result: nobody can tell which. Links to the same target on the same
+   * URLs of links that differ and of which some have no result, where it can't be known which. Links to the same target on the same
    * domain don't differ: each may have the result of the other.
    */
   #ambiguous(keyOf: (url: string) => string): ReadonlySet<string> {

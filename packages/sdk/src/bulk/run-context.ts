@@ -9,7 +9,7 @@ import type { BatchSizing } from './batch-sizing.ts';
 import type { SettledBatch } from './results.ts';
 import type { BatchRange, BatchStep, CreateManyOptions } from './types.ts';
 
-/** What a bulk run calls; the client passes its own methods. */
+/** The requests of a bulk run; the client passes its own methods. */
 export interface CreateManyDeps {
   /** Sends a batch of `count` links. */
   postBatch(
@@ -20,7 +20,7 @@ export interface CreateManyDeps {
   waitForJob(jobId: string, options: WaitOptions): Promise<Job>;
 }
 
-/** What a batch needs of the run it belongs to. */
+/** The part of a run that its batches use. */
 export interface RunContext {
   readonly deps: CreateManyDeps;
   readonly options: CreateManyOptions;
@@ -30,7 +30,7 @@ export interface RunContext {
   readonly overdue: AbortSignal;
   /** Aborted when the run ends in any way: from then on nothing is sent. */
   readonly ending: AbortSignal;
-  /** What the run has learned about batch sizes. */
+  /** Which batch sizes the service takes, as far as the run knows. */
   readonly sizing: BatchSizing;
   /** The service took `sent` links of the batch and refused its other entries. */
   taken(range: BatchRange, sent: number): void;
@@ -94,7 +94,7 @@ export async function emit(
 }
 
 /**
- * What was thrown, as an error that says what is known of the batch. An abort rejects with the caller's own reason,
+ * What was thrown, as an error with the outcome of the batch. An abort rejects with the caller's own reason,
  * which may be an error of this package too, and then says nothing about the batch. Anything else that is not an error of
  * this package is a defect and ends the run.
  */

@@ -51,7 +51,7 @@ export class TimeoutError extends ShortlinkError {
 /**
  * A 2xx response that can't be read: it is not JSON, it lacks what must be there (`code` and `short_url` of a created
  * link, `results` or `job_id` of a batch), or it is larger than `maxResponseBytes`. After a POST the links were most
- * likely created, so it is not sent again; `body` has what the service said.
+ * likely created, so it is not sent again. `body` has the response.
  */
 export class ResponseShapeError extends ShortlinkError {
   static override readonly kind = 'ResponseShapeError';
@@ -66,7 +66,7 @@ export class ResponseShapeError extends ShortlinkError {
   /** `X-Request-Id` of the response, where the service sends one. */
   declare readonly requestId: string | undefined;
 
-  /** Text of the response, the API key removed. Empty where the response was too large to be read. */
+  /** Body of the response without the API key. Only the beginning of a body that is too large. */
   declare readonly body: string;
 
   constructor(
@@ -94,7 +94,7 @@ export class InvalidOptionError extends ShortlinkError {
   }
 }
 
-/** 0: a redirect whose status a browser hides. 303: the result is at another address, so there is one. 408: the service gave up on a request that it had begun to read. */
+/** 0: a redirect whose status a browser hides. 303: the result exists at another address. 408: the service had begun to read the request. */
 const STATUSES_OF_UNKNOWN_OUTCOME: readonly number[] = [0, 303, 408];
 
 /**

@@ -1,9 +1,9 @@
 import { ConnectionError } from '../errors/call-errors.ts';
 
-/** Replaces a secret wherever it stands in a text. */
+/** Replaces a secret wherever a string contains it. */
 export type Redact = (text: string) => string;
 
-/** A shorter key is no secret, but a part of ordinary words: to replace it would make messages unreadable. */
+/** A shorter key may be a part of ordinary words, and replacing it would make messages unreadable. */
 const MIN_SECRET_LENGTH = 8;
 
 /**
@@ -147,9 +147,9 @@ export function connectionError(
 }
 
 /**
- * Gives an error the stack of the code that calls this. An error made in a timer or behind `new Promise` knows nothing of
- * the code that waits for it; captured in the async function that it passes through, its stack leads to the caller. V8
- * only; elsewhere the stack stays as it is.
+ * Gives an error the stack of the code that calls this. The stack of an error from a timer or from `new Promise` doesn't
+ * lead to the code that waits for it. Captured in the async function that rethrows it, the stack leads to the caller. This
+ * works in V8 only; other engines keep the first stack.
  */
 export function recaptureStack(error: Error): void {
   const capture: unknown = Reflect.get(Error, 'captureStackTrace');

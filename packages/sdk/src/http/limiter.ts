@@ -12,12 +12,12 @@ const LATENESS_MS = 50;
 /** A service gives the time to a window's end in whole seconds, rounded up. */
 const RESOLUTION_MS = 1_000;
 
-/** A request that may be sent now. Give it back to {@link Limiter.finish} when it was answered, or given up. */
+/** Permission to send one request now. Pass it to {@link Limiter.finish} when the response is there or the request has ended. */
 export interface Turn {
   /** 1 for the first request of the client. */
   number: number;
   sentAt: number;
-  /** When the service had certainly counted it: when it was answered, or given up. Until then, when it was sent. */
+  /** When the service has certainly counted the request: at its response or its end. Until then it is `sentAt`. */
   countedAt: number;
 }
 
@@ -29,21 +29,21 @@ interface TurnOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** What is known of one window of the account's quota. Times are on the client's clock. */
+/** What the client knows about one window of the account's quota. Times are on the client's clock. */
 interface KnownWindow {
-  /** Requests left in it, those of this client that were sent since then taken off. */
+  /** Requests left in the window, minus those that this client has sent since. */
   remaining: number;
-  /** It ends after the first of these times, and at the second at the latest. */
+  /** The window ends after `endsAfter`, and at `endsAt` at the latest. */
   endsAfter: number;
   endsAt: number;
-  /** Requests sent when it may have been over: the service may count them in the next one. */
+  /** Requests sent when the window may have ended: the service may count them in the next window. */
   sentLate: number;
   /** Size and length of each such window, where the service says them. */
   quota: number | undefined;
   windowMs: number | undefined;
   /** When the last response stated it. */
   statedAt: number;
-  /** No response has spoken of it yet: it follows the one before it. */
+  /** No response has stated this window yet: the client assumes it after the one before. */
   isAssumed: boolean;
 }
 
@@ -52,8 +52,8 @@ interface KnownWindow {
  * limit is the account's; the quota that the service states in `RateLimit` headers; and the caller's own pace,
  * `requestsPerMinute`.
  *
- * Every request decides for itself, by what is known when it asks, and none waits for the response of another: a request
- * that hangs, or that a worker's runtime dropped without a word, holds up nobody.
+ * No request waits for the response of another one. So a request that hangs, or that the runtime of a worker dropped
+ * silently, doesn't block the others.
  */
 export class Limiter {
   readonly #clock: Clock;
@@ -105,7 +105,7 @@ export class Limiter {
     }
   }
 
-  /** A 429: nothing is sent for `waitMs`. A longer pause stays as it is. */
+  /** After a 429, nothing is sent for `waitMs`. A pause that is longer already is kept. */
   pause(waitMs: number, retryAfterMs: number | undefined): void {
     const until = this.#clock.now() + waitMs;
     if (until <= this.#pausedUntil) return;
@@ -141,7 +141,7 @@ export class Limiter {
 
   /**
    * The pace spreads requests evenly, one every 60 s / N, and besides starts no request until 60 s after the one N before
-   * it was answered. The service counts a request somewhere between sending and answering, so it never sees more than N in
+   * got its response. The service counts a request at some moment between the two, so it never sees more than N in
    * any 60 s, however its minutes lie and however latency varies.
    *
    * Evenly, and not in bursts of N: then a second process, or the same one started again, meets a window that still has
@@ -176,7 +176,7 @@ export class Limiter {
   }
 
   #learn(turn: Turn, { name, remaining, resetMs, quota, windowMs }: QuotaWindow): void {
-    // The service wrote this between the sending and now, and had counted the requests up to this one.
+    // The service wrote this after the request was sent, and had counted the requests up to this one.
     const sentSince = this.#sent - turn.number;
     const stated: KnownWindow = {
       remaining: remaining - sentSince,
@@ -192,8 +192,8 @@ export class Limiter {
     if (known === undefined || stated.endsAfter > known.endsAt) {
       this.#windows.set(name, stated);
     } else if (stated.endsAt >= known.endsAfter) {
-      // Responses overtake each other. Within a window the quota shrinks, so the smaller figure holds, except that
-      // nothing is newer than the response to the last request.
+      // Responses may arrive in another order. Within a window the quota only shrinks, so the smaller figure counts. The
+      // response to the last request is the newest one, so its figure always counts.
       const isLast = sentSince === 0;
       this.#windows.set(name, {
         ...stated,
@@ -203,7 +203,7 @@ export class Limiter {
         sentLate: known.sentLate,
       });
     }
-    // Else it belongs to an earlier window, and says nothing of this one.
+    // Otherwise the response belongs to an earlier window and is ignored.
   }
 
   #report(until: number, waitMs: number, retryAfterMs: number | undefined): void {

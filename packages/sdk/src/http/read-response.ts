@@ -66,7 +66,7 @@ const MAY_HOLD_PROTO = /__proto__|\\u00[5-7]/;
 
 /**
  * `JSON.parse` without `__proto__` keys, because a program that copies the data would replace the copy's prototype. The
- * reason why an item failed is a text of the service, so the API key is removed from it; the caller's own data stays as it is.
+ * reason why an item failed comes from the service, so the API key is removed from it. The caller's own data is not changed.
  */
 function parseJson(text: string, redact: Redact): unknown {
   if (!MAY_HOLD_PROTO.test(text) && redact(text) === text) return JSON.parse(text);
@@ -96,7 +96,7 @@ function describe(response: RawResponse, headers: Headers, redact: Redact): stri
   if (status === 0 || (status >= 300 && status < 400)) {
     const to = headers.get('location');
     const where = to === null ? '' : ` to ${to}`;
-    return `The service redirects${where}, which is not followed, so that the API key stays here; check baseUrl`;
+    return `The service redirects${where}. Redirects are not followed, to protect the API key; check baseUrl`;
   }
   const printable = redact(response.text).replaceAll(/[\p{Cc}\s]+/gu, ' ');
   const excerpt = printable.trim().slice(0, EXCERPT_LENGTH);

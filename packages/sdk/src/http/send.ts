@@ -35,8 +35,7 @@ export interface RawResponse {
 /**
  * Sends one request once and reads the response.
  *
- * ky makes this one attempt, and nothing else of it may act here: its retry would send a POST again after a lost
- * connection, and its errors carry the `Request`, API key included, so none of them leaves this function. It is not given
+ * ky makes this one attempt. Its other features are off: its retry would send a POST again after a lost connection, and its errors carry the `Request`, API key included, so none of them leaves this function. It is not given
  * the headers and the body, because what it makes of them is a `Request`, which not every `fetch` takes.
  *
  * @throws ConnectionError when there is no whole response
@@ -55,7 +54,7 @@ export async function send(attempt: Attempt, signal: AbortSignal): Promise<RawRe
       retry: 0,
       timeout: false,
       throwHttpErrors: false,
-      // ky hands the response through as it is, so what the caller's own `fetch` gives need not be a whole `Response`.
+      // ky returns the response unchanged, so the caller's own `fetch` need not return a complete `Response`.
       fetch: callFetch as () => Promise<Response>,
     });
     const { status, headers } = response;
@@ -74,7 +73,7 @@ function initOf({ method, headers, body, fetchOptions }: Attempt, signal: AbortS
     headers: { ...headers },
     ...(body !== undefined && { body }),
     signal,
-    // Following would hand the API key to wherever the response points: only standard headers are dropped on the way.
+    // A redirect that is followed would send the API key to another host: only standard headers are removed on the way.
     redirect: 'manual',
   };
   return body === undefined ? init : Object.assign(init, onceOnlyBody(body));
@@ -133,7 +132,7 @@ function isWorkerd(): boolean {
   return globalThis.navigator?.userAgent === 'Cloudflare-Workers';
 }
 
-/** Lets the connection go. Nobody waits for that, and a body that is lost already may reject. */
+/** Releases the connection. This is not awaited, and it may reject when the body is lost already. */
 function cancel(reader: { cancel(): Promise<unknown> }): void {
   reader.cancel().catch(() => undefined);
 }

@@ -106,7 +106,7 @@ export function untilAborted<T>(
   work: T | PromiseLike<T>,
 ): Promise<T> {
   const settled = Promise.resolve(work);
-  // When the signal is aborted already, nobody else listens to a rejection.
+  // When the signal is aborted already, nothing else handles a rejection.
   settled.catch(() => undefined);
   return within({ signal }, () => settled);
 }

@@ -207,7 +207,7 @@ export function createTransport(
       call.isInFlight = true;
       const startedAt = clock.now();
       const timeoutError = () =>
-        new TimeoutError(`No whole response within ${timeoutMs} ms`, {
+        new TimeoutError(`No complete response within ${timeoutMs} ms`, {
           outcome: 'unknown',
           timeoutMs,
         });
@@ -273,7 +273,7 @@ export function createTransport(
 
 /**
  * The error that a call ends with, when its last attempt failed with this one. With an idempotency key an attempt may be
- * lost and the next one refused: then the last error alone would say that nothing was created, which nobody knows.
+ * lost and the next one refused. The last error alone would then claim that nothing was created, which is not known.
  */
 function finalError({ method, wasLost }: Call<unknown>, last: ShortlinkError): ShortlinkError {
   const isSettled = !wasLost || isOutcomeUnknown(last) || settlesEarlierAttempts(last);
@@ -290,7 +290,7 @@ function totalTimeout({ totalTimeoutMs, isInFlight, wasLost, lastError }: Call<u
   });
 }
 
-/** A new key for one logical POST. Not `randomUUID`, which browsers have on https and localhost pages only. */
+/** A new key for one logical POST. `randomUUID` would do, but browsers offer it on https and localhost pages only. */
 function newIdempotencyKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');

@@ -48,7 +48,7 @@ export interface ShortlinkHooks {
   onCooldown?: ((event: CooldownEvent) => void) | undefined;
 }
 
-/** Where log lines go. `console` is one. Fields never hold the API key or a body. */
+/** Receives log lines; `console` fits. Fields never hold the API key or a body. */
 export interface Logger {
   debug(message: string, fields?: object): void;
   info(message: string, fields?: object): void;

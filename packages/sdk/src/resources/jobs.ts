@@ -37,7 +37,7 @@ interface AcceptedJob {
 export class Jobs {
   readonly #transport: Transport;
   readonly #clock: Clock;
-  /** What the jobs of this client teach about the length of the next one. */
+  /** How long the jobs of this client take. */
   readonly #lengths = new JobLengths();
   readonly #accepted = new Map<string, AcceptedJob>();
 
@@ -47,7 +47,7 @@ export class Jobs {
   }
 
   /**
-   * Looks at a job once. It counts as a request of the plan.
+   * Gets a job once, without waiting. It counts as a request of the plan.
    *
    * @throws NotFoundError for an unknown job or another account's
    * @throws InvalidOptionError for an id that can't be part of a path, such as `..` or one with a slash
@@ -60,12 +60,11 @@ export class Jobs {
   /**
    * Waits until a job is done and returns it with its results. Polls are made when the service asks for them
    * (`Retry-After`), else they are timed from the job's own progress, so that they are few and the end is seen soon. A poll
-   * that fails in a way that may pass (no connection, a timeout, 408, 429, 5xx) is no news: the wait continues, with
-   * backoff.
+   * that fails temporarily (no connection, a timeout, 408, 429, 5xx) doesn't end the wait: it continues, with backoff.
    *
    * A job is done when its status is `completed`, or when all of its results are there, whatever the status. A `completed`
    * job is returned even where `processed` is less than `total`: the service will do no more of it. Any other status that
-   * this client doesn't know counts as not done yet.
+   * the client doesn't know means that the job is not done yet.
    *
    * @example
    * const batch = await shortlink.links.createBatch({ links });
@@ -120,7 +119,7 @@ export class Jobs {
         if (isLate && (waitMs !== undefined || TimeoutError.isInstance(error))) {
           throw jobTimeout(jobId, timeoutMs, this.#transport.redactData(job), error);
         }
-        // A failure that may pass is no news about the job.
+        // A temporary failure says nothing about the job.
         if (waitMs === undefined) throw error;
         delayMs = waitMs;
         continue;
@@ -212,7 +211,7 @@ function jobTimeout(
 ): JobTimeoutError {
   const seen = job === undefined ? 'no poll succeeded' : progressOf(job);
   return new JobTimeoutError(
-    `Job ${jobId} is not done after ${timeoutMs} ms; ${seen}. It continues: wait for it again by its id`,
+    `Job ${jobId} is not done after ${timeoutMs} ms; ${seen}. The job continues: wait for it again by its id`,
     { jobId, timeoutMs, job, cause },
   );
 }

@@ -75,9 +75,9 @@ export class Links {
   }
 
   /**
-   * Creates any number of links, from any array, generator or stream, and yields what became of each, in order. The
-   * source is read as it is needed; its links go out in batches as large as the plan takes, jobs are awaited, and no
-   * link is sent twice.
+   * Creates any number of links, from any array, generator or stream, and yields the outcome of each, in order. The
+   * source is read as needed. Its links are sent in batches as large as the plan allows, jobs are awaited, and no link
+   * is sent twice.
    *
    * @example
    * for await (const item of shortlink.links.createMany(source)) {

@@ -39,7 +39,7 @@ const errorDetailSchema = z.looseObject({
   message: z.string(),
 });
 
-/** Error body: a text `error`, and `upgrade` on a resource limit. Everything else is an addition. */
+/** Error body: a string `error`, and `upgrade` on a resource limit. Everything else is an addition. */
 export const errorBodySchema = z.looseObject({
   error: z.string(),
   upgrade: z.optional(z.boolean()),
@@ -51,8 +51,8 @@ export const errorBodySchema = z.looseObject({
 });
 
 /**
- * Reads an error body; undefined where it has no `error` that is a text. An addition of another type is as if not sent:
- * it hides neither `error` nor the other additions.
+ * Reads an error body; undefined where it has no `error` that is a string. An addition of another type is ignored, and
+ * changes neither `error` nor the other additions.
  */
 export function readErrorBody(value: unknown): ErrorBody | undefined {
   const fields = fieldsOf(value);

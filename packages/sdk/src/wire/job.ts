@@ -40,7 +40,7 @@ export interface Job {
   results: BatchResultItem[];
 }
 
-/** Reads the response to a poll. Any object is one: nothing is required, see {@link Job}. */
+/** Reads the response to a poll. Any object is accepted: no field is required, see {@link Job}. */
 export function readJob(value: unknown): Read<Job> {
   const fields = fieldsOf(value);
   if (fields === undefined) return { missing: '' };

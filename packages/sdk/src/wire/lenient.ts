@@ -31,13 +31,13 @@ export function readFields<R extends Readers>(
   return Object.assign({ ...fields }, Object.fromEntries(read));
 }
 
-/** A text. A number becomes one; anything else is `''`. */
+/** A string. A number becomes one; anything else is `''`. */
 export function text(value: unknown): string {
   if (typeof value === 'number') return String(value);
   return typeof value === 'string' ? value : '';
 }
 
-/** A text that is not empty, or undefined. */
+/** A string that is not empty, or undefined. */
 export const optionalText = (value: unknown): string | undefined => text(value) || undefined;
 
 /** A number. A numeral such as `"302"` becomes one; anything else is `fallback`. */
@@ -60,7 +60,7 @@ export function flag(value: unknown, fallback: boolean): boolean {
   return typeof value === 'boolean' ? value : fallback;
 }
 
-/** A list of texts. Anything else is an empty list, and an item that is no text is left out. */
+/** A list of strings. Anything else is an empty list, and an item that is not a string is left out. */
 export function texts(value: unknown): string[] {
   return listOf(value)
     .map(text)

@@ -47,7 +47,7 @@ export interface PlanLimits {
   links: number | null;
   /** API keys the account may hold. */
   api_keys: number | null;
-  /** Links in one batch request; the endpoint's own maximum of 10,000 holds besides. */
+  /** Links in one batch request. The endpoint's own maximum of 10,000 applies too. */
   batch_size: number | null;
 }
 

@@ -24,7 +24,7 @@ export type LinkCopy = Link & Pick<CreateLinkBody, 'domain_id'>;
  * an e-mail address, and that must not reach the service. An object that has `toJSON`, as `JSON.stringify` would
  * call it, is asked for its link first.
  *
- * @throws TypeError for `tags` that are no list of texts
+ * @throws TypeError when `tags` is not a list of strings
  */
 export function pickLinkFields(entry: CreateLinkBody | LinkCopy): CreateLinkBody {
   const toJSON: unknown = Reflect.get(entry, 'toJSON');
@@ -32,7 +32,7 @@ export function pickLinkFields(entry: CreateLinkBody | LinkCopy): CreateLinkBody
   const { target_url, title, domain_id, redirect_type, tags } = link;
   // Tags with objects in them would carry what is in these objects to the service.
   if (tags && !(Array.isArray(tags) && tags.every((tag) => typeof tag === 'string'))) {
-    throw new TypeError('tags must be a list of texts');
+    throw new TypeError('tags must be a list of strings');
   }
   return { target_url, title, domain_id, redirect_type, tags };
 }
@@ -76,7 +76,7 @@ export function readLink(value: unknown): Read<Link> {
  * another type, the client fills in its default. Fields that are not named here pass through.
  */
 export interface Link {
-  /** Identifier of the link, assigned by the service. A number becomes a text. @default '' */
+  /** Identifier of the link, assigned by the service. A number becomes a string. @default '' */
   id: string;
   /** Short code, assigned by the service; the last path segment of `short_url`. Never empty. */
   code: string;

@@ -60,7 +60,7 @@ export const usageSchema = z.looseObject({
   keys: z.array(keyUsageSchema),
 });
 
-/** Reads the response of the usage endpoint. Any object is one: nothing is required, see {@link Usage}. */
+/** Reads the response of the usage endpoint. Any object is accepted: no field is required, see {@link Usage}. */
 export function readUsage(value: unknown): Read<Usage> {
   const fields = fieldsOf(value);
   if (fields === undefined) return { missing: '' };
@@ -173,7 +173,7 @@ export interface KeyUsage {
 
 /**
  * What an account uses of what its plan allows. Where a service leaves a field out, the client fills in its default: 0 for
- * a count, null for a limit, an empty text or list for the others.
+ * a count, null for a limit, an empty string or list for the others.
  */
 export interface Usage {
   plan: string;
