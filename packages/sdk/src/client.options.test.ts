@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { API_KEY, BASE_URL } from '../test/make-client.ts';
+import { resolveOptions } from './client.ts';
 import { DEFAULT_OPTIONS, type ShortlinkOptions } from './options.ts';
-import { resolveOptions } from './resolve-options.ts';
 
 const resolve = (options: ShortlinkOptions = {}) =>
   resolveOptions({ apiKey: API_KEY, baseUrl: BASE_URL, ...options });
@@ -13,7 +13,7 @@ describe('resolveOptions', () => {
       totalTimeoutMs: 0,
       maxRetries: 5,
       maxRetryAfterMs: 90_000,
-      requestsPerMinute: 0,
+      requestsPerMinute: Number.POSITIVE_INFINITY,
       maxResponseBytes: 134_217_728,
       idempotency: false,
     };
@@ -52,8 +52,10 @@ describe('resolveOptions', () => {
     ['maxRetries', { maxRetries: 1.5 }, 'a whole number from 0, not 1.5'],
     ['maxRetries', { maxRetries: -1 }, 'a whole number from 0'],
     ['maxRetryAfterMs', { maxRetryAfterMs: -1 }, '0 or more'],
-    ['requestsPerMinute', { requestsPerMinute: -60 }, '0 or more requests'],
-    ['headers', { headers: { 'a b': 'c' } }, 'named as HTTP allows, which "a b" is not'],
+    ['requestsPerMinute', { requestsPerMinute: -60 }, 'more than 0 requests, not -60'],
+    ['requestsPerMinute', { requestsPerMinute: 0 }, 'more than 0 requests, not 0'],
+    ['requestsPerMinute', { requestsPerMinute: Number.NaN }, 'more than 0 requests, not NaN'],
+    ['headers', { headers: { 'a b': 'c' } }, 'named as HTTP allows, not "a b"'],
     ['headers["a"]', { headers: { a: 'b\r\nc' } }, 'without control characters'],
   ])('names %s and what it accepts', (option, options, words) => {
     const act = () => resolve(options);

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';
-import { userAgent, VERSION } from './user-agent.ts';
+import { userAgent, VERSION } from './send.ts';
 
 it('names the version of the package', async () => {
   const json = await readFile(new URL('../../package.json', import.meta.url), 'utf8');

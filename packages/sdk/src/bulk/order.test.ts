@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { OrderBuffer } from './order-buffer.ts';
+import { OrderBuffer } from './order.ts';
 
 const batch = (first: number, count: number) => ({ first, inputs: { length: count } });
 

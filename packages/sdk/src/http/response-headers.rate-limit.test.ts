@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseRateLimit } from './rate-limit-header.ts';
+import { parseRateLimit } from './response-headers.ts';
 
 const parse = (state: string, policy = '') =>
   parseRateLimit(new Headers({ RateLimit: state, ...(policy && { 'RateLimit-Policy': policy }) }));

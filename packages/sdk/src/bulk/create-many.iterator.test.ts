@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { BatchLinkInput } from '../wire/batch.ts';
-import { ItemIterator } from './item-iterator.ts';
+import { ItemIterator } from './create-many.ts';
 import type { SettledBatch } from './results.ts';
 
 function batch(first: number, count: number): SettledBatch<BatchLinkInput> {
