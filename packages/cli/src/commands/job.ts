@@ -2,11 +2,11 @@ import type { BatchResultItem, Job } from '@shortlink/sdk';
 import { type Command, InvalidArgumentError } from 'commander';
 import { EXIT_CODES, type ExitCode } from '../cli-error.ts';
 import type { Context } from '../context.ts';
+import { formatCount, plural } from '../format.ts';
 import { csvCell } from '../import/report/csv-cell.ts';
 import { openOutput } from '../import/report/output-file.ts';
-import { bar, formatCount, plural } from '../output/format.ts';
 import { sanitize } from '../output/sanitize.ts';
-import { openStatusLine } from '../output/status-line.ts';
+import { openStatusLine, type Status } from '../output/status-line.ts';
 import { renderTable } from '../output/table.ts';
 import { type Perform, parseDuration } from './declare.ts';
 
@@ -90,8 +90,6 @@ Examples:
     );
 }
 
-const BAR_WIDTH = 20;
-
 async function waitForJob(
   id: string,
   { output, maxWait }: WaitOptions,
@@ -99,10 +97,12 @@ async function waitForJob(
 ): Promise<ExitCode> {
   const shortlink = await context.client(await context.account());
   const status = await openStatusLine(context.io, context.printer);
-  let latest = `Waiting for job ${id}`;
+  const waiting = `Waiting for job ${id}`;
+  let latest: Status = { parts: [{ text: waiting, rank: 0 }], plain: [waiting] };
   const onProgress = ({ processed, total }: Job) => {
     const fraction = total === 0 ? 1 : processed / total;
-    latest = `${bar(fraction, BAR_WIDTH)} ${formatCount(processed)} of ${plural(total, 'link')} done`;
+    const text = `${formatCount(processed)} of ${plural(total, 'link')} done`;
+    latest = { fraction, parts: [{ text, rank: 0 }], plain: [text] };
   };
   status.start(() => latest);
   try {

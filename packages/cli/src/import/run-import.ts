@@ -17,7 +17,7 @@ import { fingerprint } from './report/keep-changed.ts';
 import { openOutput, type Written } from './report/output-file.ts';
 import { RejectsFile, removeStaleRejects } from './report/rejects.ts';
 import { createResultsFormat, refuseInPlace, reportRows } from './report/report-rows.ts';
-import { emptySummary, stoppedByRejects, stoppedByUser, whyStopped } from './report/summary.ts';
+import { emptySummary, STOPPED_BY_USER, stoppedByRejects, whyStopped } from './report/summary.ts';
 import { sendNewRows } from './send/send-new-rows.ts';
 import type { ImportDeps, ImportSettings, ImportSummary } from './types.ts';
 
@@ -89,8 +89,7 @@ async function importInput(
   );
   if (checked === undefined) {
     await rejects.discard();
-    const stopped = stoppedByUser({ name, created: 0, unsent: 0, rows: 0 });
-    return { ...emptySummary(settings), stopped };
+    return { ...emptySummary(settings), stopped: STOPPED_BY_USER };
   }
   const found = await compareRows(source, checked, existing, settings, deps);
   const summary: ImportSummary = {
@@ -107,10 +106,11 @@ async function importInput(
   if (checked.rejected === 0 && !dryRun) await removeStaleRejects(settings.rejects);
   if (checked.rows === 0) deps.onEvent({ type: 'warning', message: `${name} has no rows.` });
   if (maxRejects !== 'all' && checked.rejected > maxRejects && !dryRun) {
-    const progress = { name, created: found.existing, unsent: found.new, rows: checked.rows };
     const { rejectsFile } = summary;
-    const stopped = stoppedByRejects(progress, checked.rejected, maxRejects, rejectsFile);
-    return { ...summary, stopped };
+    return {
+      ...summary,
+      stopped: stoppedByRejects(name, checked.rejected, maxRejects, rejectsFile),
+    };
   }
   if (dryRun) {
     if (found.new === 0) return summary;
@@ -131,14 +131,8 @@ async function importInput(
   try {
     const sent = await sendNewRows({ source, checked, found, existing, journal, settings, deps });
     const counts = sent.counts;
-    const progress = {
-      name,
-      created: counts.existing + counts.created,
-      unsent: counts.unsent,
-      rows: checked.rows,
-    };
     const isStopped = deps.signal.aborted || deps.stopSignal.aborted;
-    const stopped = whyStopped(sent, progress, settings, isStopped, journal.linksInJobs());
+    const stopped = whyStopped(sent, settings, isStopped, journal.linksInJobs());
     const result: ImportSummary = {
       ...summary,
       ...counts,
@@ -172,8 +166,7 @@ async function importInput(
       await output.discard();
       return {
         ...result,
-        stopped:
-          stopped ?? whyStopped({ ...sent, failure: { error } }, progress, settings, false, 0),
+        stopped: stopped ?? whyStopped({ ...sent, failure: { error } }, settings, false, 0),
       };
     }
     const hasAll = stopped === undefined && counts.unsent + counts.unknown + counts.failed === 0;

@@ -140,6 +140,9 @@ export interface Forecast {
   room: number | undefined;
   /** About how long the quotas make it take, in milliseconds; undefined where the service does not tell. */
   durationMs: number | undefined;
+  /** The plan's name, and the requests a minute that it or `--rpm` allows; undefined where the service does not say, or for no limit. */
+  plan: string | undefined;
+  requestsPerMinute: number | undefined;
 }
 
 /** What happens while an import runs, for whoever shows it. */
@@ -149,6 +152,7 @@ export type ImportEvent =
   | { type: 'validated'; rows: number; rejected: number; firstRejects: Reject[] }
   | ({ type: 'compared'; rows: number } & Existing)
   | { type: 'forecast'; forecast: Forecast }
+  | { type: 'sending'; existing: number; links: number }
   | { type: 'resuming'; batches: number; rows: number }
   | { type: 'batch-sent'; first: number; count: number; batch: number }
   | { type: 'batch-accepted'; first: number; count: number; jobId: string }
@@ -205,6 +209,7 @@ export interface ImportSummary {
     | {
         reason: StopReason;
         message: string;
+        hint?: string | undefined;
         error?: unknown;
         /** The same command would stop again: the user has to say what becomes of the unknown rows. */
         mustDecide?: boolean | undefined;

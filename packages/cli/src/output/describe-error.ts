@@ -1,6 +1,6 @@
 import { CliError, EXIT_CODES } from '../cli-error.ts';
+import { formatCount, formatDuration } from '../format.ts';
 import { systemReason } from '../import/errors.ts';
-import { formatCount, formatDuration } from './format.ts';
 import type { ErrorReport } from './printer.ts';
 
 /** What a caught error means to the user, and with which code the process ends. */
@@ -89,7 +89,7 @@ function describeAnswer(error: unknown, sdk: Sdk): Words | undefined {
       hint:
         wait === undefined
           ? 'Try again later.'
-          : `The server asks to wait ${formatDuration(wait)}. Try again then.`,
+          : `The server allows the next request in ${formatDuration(wait)}.`,
       exitCode: EXIT_CODES.rateLimit,
     };
   }

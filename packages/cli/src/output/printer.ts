@@ -1,9 +1,9 @@
 import type { Logger } from '@shortlink/sdk';
 import type { ExitCode } from '../cli-error.ts';
 import type { Io, OutputStream } from '../io.ts';
-import { wrapWords } from './format.ts';
 import { sanitizeLines, toSafeJson } from './sanitize.ts';
-import { createStyle, type Style, wantsColor } from './style.ts';
+import { createStyle, type Paint, type Style, wantsColor } from './style.ts';
+import { wrapWords } from './wrap.ts';
 
 interface PrinterOptions {
   json: boolean;
@@ -29,6 +29,15 @@ const JSON_VERSION = 1;
 
 /** Shorter values are no secrets, and hiding them would punch holes into ordinary words. */
 const MIN_SECRET_LENGTH = 8;
+
+/** Signs of success, of something to look at, and of failure. */
+const MARKS = {
+  success: ['✓', 'green'],
+  attention: ['!', 'yellow'],
+  failure: ['✗', 'red'],
+} as const satisfies Record<string, [sign: string, color: keyof Style]>;
+
+export type Mark = keyof typeof MARKS;
 
 /** Data to stdout, words for people to stderr, never a secret to either. */
 export class Printer {
@@ -84,8 +93,15 @@ export class Printer {
   /** Something good to know; `--quiet` leaves it out. */
   note(text: string): void {
     if (!this.options.quiet) {
-      this.#line(sanitizeLines(text));
+      this.#line(this.#wrap(text));
     }
+  }
+
+  /** How something ended, after its mark; `--quiet` leaves it out. */
+  ended(mark: Mark, text: string): void {
+    const [sign, color] = MARKS[mark];
+    const [first = '', ...more] = this.#wrap(`${sign} ${text}`).split('\n');
+    this.drawing([this.errStyle[color](sign) + first.slice(sign.length), ...more].join('\n'));
   }
 
   /** Text that was drawn by us and may hold colours, such as a table; `--quiet` leaves it out. */
@@ -97,7 +113,7 @@ export class Printer {
 
   /** Something that may surprise the user later. Not left out by `--quiet`. */
   warn(text: string): void {
-    this.#line(`${this.errStyle.yellow('warning:')} ${sanitizeLines(text)}`);
+    this.#labelled('warning:', this.errStyle.yellow, text);
   }
 
   /** A debug line of `--verbose`. */
@@ -113,17 +129,28 @@ export class Printer {
       this.#line(toSafeJson({ version: JSON_VERSION, error }));
       return;
     }
-    const message = wrapWords(`error: ${sanitizeLines(report.message)}`, this.#width());
-    this.#line(message.replace('error:', this.errStyle.red('error:')));
+    this.#labelled('error:', this.errStyle.red, report.message);
     if (report.hint !== undefined) {
-      this.#line(indent(sanitizeLines(report.hint)));
+      this.#line(this.#wrap(report.hint.replace(/^/gm, '  ')));
     }
   }
 
   /** Columns of the terminal that messages go to; undefined where there is none. */
-  #width(): number | undefined {
-    const { isTTY, columns } = this.#io.stderr;
-    return isTTY === true ? columns : undefined;
+  get width(): number | undefined {
+    return widthOf(this.#io.stderr);
+  }
+
+  /** The same for data. */
+  get outWidth(): number | undefined {
+    return widthOf(this.#io.stdout);
+  }
+
+  #labelled(label: string, paint: Paint, text: string): void {
+    this.#line(paint(label) + this.#wrap(`${label} ${text}`).slice(label.length));
+  }
+
+  #wrap(text: string): string {
+    return wrapWords(sanitizeLines(text), this.width);
   }
 
   #line(text: string): void {
@@ -131,11 +158,8 @@ export class Printer {
   }
 }
 
-function indent(text: string): string {
-  return text
-    .split('\n')
-    .map((line) => `  ${line}`)
-    .join('\n');
+function widthOf({ isTTY, columns }: OutputStream): number | undefined {
+  return isTTY === true ? columns : undefined;
 }
 
 /** Where the client's log lines go: stderr with `--verbose`, nowhere without. */

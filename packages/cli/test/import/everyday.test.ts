@@ -370,9 +370,7 @@ describe('the forecast', () => {
     world.service.usage = () => usage({ used: world.service.created.size, limit: 15 }, 4);
     const summary = await world.import({ concurrency: 1 });
     expect(summary).toMatchObject({ created: 15, unsent: 5, stopped: { reason: 'plan_limit' } });
-    expect(summary.stopped?.message).toContain(
-      '15 of 20 rows of input.csv are created, 5 are left',
-    );
+    expect(summary.stopped?.message).toContain('it had room for only 15 more links');
     expect(world.service.asked.map(({ length }) => length)).toEqual([4, 4, 4, 3]);
     expect(await world.import()).toMatchObject({ existing: 15, unsent: 5, requests: 0 });
     world.service.maxLinks = 100;

@@ -7,7 +7,7 @@ import type { ImportDeps, ImportSettings, ImportSummary } from '../../import/typ
 import { isClosedPipe, type OutputStream } from '../../io.ts';
 import { commandLine } from '../../output/command-line.ts';
 import { describeError } from '../../output/describe-error.ts';
-import { importJson, importTable } from '../../output/import-summary.ts';
+import { importJson, printImportSummary, progressOf } from '../../output/import-summary.ts';
 import { type ImportInput, STANDARD_STREAM } from './parse-import.ts';
 import { type ImportWatch, type StopSignals, stopSignals, watchImports } from './watch-import.ts';
 
@@ -57,31 +57,26 @@ async function accountIfAny(context: Context): Promise<Account | undefined> {
   return apiKey === undefined || baseUrl === undefined ? undefined : await context.account();
 }
 
-async function report(outcome: FileOutcome, context: Context): Promise<void> {
-  const { printer } = context;
-  const { summary, stopped } = outcome;
-  if (context.globals.json === true) return;
+async function report(
+  { summary, stopped, exitCode }: FileOutcome,
+  context: Context,
+): Promise<void> {
+  const { printer, globals } = context;
+  if (globals.json === true) return;
   // Where bad rows stopped it, the error says all there is.
   if (summary.rows > 0 && stopped?.reason !== 'rejects') {
-    printer.drawing(await importTable(summary, printer.errStyle));
+    await printImportSummary(summary, printer, globals.verbose === true);
   }
-  if (summary.output !== undefined && summary.output !== STANDARD_STREAM) {
-    printer.note(`Results: ${summary.output}`);
-  }
-  if (summary.rejectsFile !== undefined && stopped?.reason !== 'rejects') {
-    printer.note(`Rejected rows: ${summary.rejectsFile}`);
-  }
-  if (stopped !== undefined) {
-    const command = commandLine(context.argv, stopped.waitMs);
-    const next = stopped.canContinue ? `To continue: ${command}` : undefined;
-    const hint = [stopped.hint, next].filter((line) => line !== undefined).join('\n');
-    printer.error({
-      code: stopped.reason,
-      message: stopped.message,
-      hint: hint === '' ? undefined : hint,
-      exitCode: outcome.exitCode,
-    });
-  }
+  if (stopped === undefined) return;
+  const { reason, message, progress, hint, next } = stopped;
+  const hints = [hint, next].filter((line) => line !== undefined).join('\n');
+  printer.error({
+    code: reason,
+    // Without the summary, the error has to say how far the import has come.
+    message: printer.options.quiet ? [message, progress].join(' ').trimEnd() : message,
+    hint: hints === '' ? undefined : hints,
+    exitCode,
+  });
 }
 
 /** The one that stopped the run, else the gravest of those that went to their end. */
@@ -113,11 +108,11 @@ interface Stopped {
   /** A `StopReason`, or the code of the error that ended it. */
   reason: string;
   message: string;
+  /** How far it has come; empty where nothing was read. */
+  progress: string;
   hint: string | undefined;
-  /** Whether the same command would create the links that are missing, perhaps with a longer `--max-wait`. */
-  canContinue: boolean;
-  /** A `--max-wait` that is long enough, in milliseconds. */
-  waitMs: number | undefined;
+  /** The command that creates the links that are missing; undefined where the same command would only stop again. */
+  next: string | undefined;
 }
 
 /** A dry run without an account: nobody tells what the plan has left. */
@@ -167,7 +162,7 @@ async function importFile(settings: ImportSettings, run: Run): Promise<FileOutco
       requestCount: watch.requestCount,
       now: () => performance.now(),
     });
-    return await ended(summary);
+    return await ended(summary, context);
   } catch (error) {
     const elapsedMs = performance.now() - startedAt;
     return await failed(error, {
@@ -181,21 +176,25 @@ async function importFile(settings: ImportSettings, run: Run): Promise<FileOutco
   }
 }
 
-async function ended(summary: ImportSummary): Promise<FileOutcome> {
+async function ended(summary: ImportSummary, { argv }: Context): Promise<FileOutcome> {
   const exitCode = exitCodeOfImport(summary);
   const { stopped } = summary;
   if (stopped === undefined) return { summary, exitCode, stopped: undefined };
   const cause = stopped.error === undefined ? undefined : await describeError(stopped.error);
+  const { reason, message, hint, waitMs, mustDecide } = stopped;
+  const canContinue = CONTINUABLE.includes(reason) && mustDecide !== true;
+  const how =
+    summary.file === STANDARD_STREAM ? 'To continue, pipe the same input into' : 'To continue';
   return {
     summary,
     // Of a stop without a code of its own, the error knows more.
-    exitCode: stopped.reason === 'error' && cause !== undefined ? cause.exitCode : exitCode,
+    exitCode: reason === 'error' && cause !== undefined ? cause.exitCode : exitCode,
     stopped: {
-      reason: stopped.reason,
-      message: stopped.message,
-      hint: cause?.hint,
-      canContinue: CONTINUABLE.includes(stopped.reason) && stopped.mustDecide !== true,
-      waitMs: stopped.waitMs,
+      reason,
+      message,
+      progress: reason === 'rejects' ? '' : progressOf(summary),
+      hint: hint ?? cause?.hint,
+      next: canContinue ? `${how}: ${commandLine(argv, waitMs)}` : undefined,
     },
   };
 }
@@ -208,6 +207,6 @@ async function failed(error: unknown, summary: ImportSummary): Promise<FileOutco
   return {
     summary,
     exitCode,
-    stopped: { reason: code, message, hint, canContinue: false, waitMs: undefined },
+    stopped: { reason: code, message, progress: '', hint, next: undefined },
   };
 }

@@ -76,12 +76,14 @@ export async function sendNewRows(input: SendNewRows): Promise<Sent> {
     }
     if (planned.links === 0) break;
     const { comparison } = found;
+    const links = Math.min(planned.links, found.new);
+    deps.onEvent({ type: 'sending', existing: found.existing, links });
     result = await sendRows({
       source,
       journal,
       settings,
       deps,
-      links: Math.min(planned.links, found.new),
+      links,
       existing: found.existing,
       batchSize: planned.batchSize,
       skips: (row, number) =>
