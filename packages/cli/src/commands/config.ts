@@ -12,11 +12,16 @@ import {
 import type { Context } from '../context.ts';
 import { renderTable } from '../output/table.ts';
 import type { Perform } from './declare.ts';
+import { examples } from './help.ts';
 
 export function declareConfig(program: Command, perform: Perform): void {
   const config = program
     .command('config')
-    .description('Read and change settings. They are looked up as flag, environment, config file.');
+    .description('Read and change settings. They are looked up as flag, environment, config file.')
+    .addHelpText(
+      'after',
+      examples('shortlink config list', 'shortlink config set base_url https://sho.rt'),
+    );
   declareConfigGet(config, perform);
   declareConfigSet(config, perform);
   declareConfigList(config, perform);
@@ -29,10 +34,7 @@ function declareConfigGet(config: Command, perform: Perform): void {
     .addArgument(new Argument('<name>', 'name of the setting').choices(SETTING_NAMES))
     .addHelpText(
       'after',
-      `
-Examples:
-  $ shortlink config get base_url
-  $ shortlink config get api_key --profile staging`,
+      examples('shortlink config get base_url', 'shortlink config get api_key --profile staging'),
     )
     .action((name: SettingName, _options: object, command: Command) =>
       perform(command, (context) => getSetting(name, context)),
@@ -62,11 +64,11 @@ function declareConfigSet(config: Command, perform: Perform): void {
     .argument('<value>', 'its new value')
     .addHelpText(
       'after',
-      `
-Examples:
-  $ shortlink config set base_url https://sho.rt
-  $ shortlink config set base_url https://staging.sho.rt --profile staging
-  $ shortlink config set profile staging`,
+      examples(
+        'shortlink config set base_url https://sho.rt',
+        'shortlink config set base_url https://staging.sho.rt --profile staging',
+        'shortlink config set profile staging',
+      ),
     )
     .action((name: SettingName, value: string, _options: object, command: Command) =>
       perform(command, (context) => changeSetting(name, value, context)),
@@ -80,7 +82,7 @@ async function changeSetting(
 ): Promise<ExitCode> {
   const config = await context.config();
   await writeConfig(context.configPath, await changed(config, name, value, context));
-  context.printer.note(`Saved in ${context.configPath}.`);
+  context.printer.ended('success', `Saved in ${context.configPath}`);
   return EXIT_CODES.ok;
 }
 
@@ -130,10 +132,7 @@ function declareConfigList(config: Command, perform: Perform): void {
     .description('Show the settings that hold now, where each came from, and the profiles.')
     .addHelpText(
       'after',
-      `
-Examples:
-  $ shortlink config list
-  $ shortlink config list --profile staging --json`,
+      examples('shortlink config list', 'shortlink config list --profile staging --json'),
     )
     .action((_options: object, command: Command) => perform(command, listSettings));
 }

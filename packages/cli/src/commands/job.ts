@@ -9,9 +9,19 @@ import { sanitize } from '../output/sanitize.ts';
 import { openStatusLine, type Status } from '../output/status-line.ts';
 import { renderTable } from '../output/table.ts';
 import { type Perform, parseDuration } from './declare.ts';
+import { examples } from './help.ts';
 
 export function declareJob(program: Command, perform: Perform): void {
-  const job = program.command('job').description('Look at a batch job, or wait for it.');
+  const job = program
+    .command('job')
+    .description('Look at a batch job, or wait for it.')
+    .addHelpText(
+      'after',
+      examples(
+        'shortlink job get 0193f5c2-7a10-7c41-9d2e-3f1b5a7c9e10',
+        'shortlink job wait 0193f5c2-7a10-7c41-9d2e-3f1b5a7c9e10 -o results.csv',
+      ),
+    );
   declareJobGet(job, perform);
   declareJobWait(job, perform);
 }
@@ -51,10 +61,10 @@ function declareJobGet(job: Command, perform: Perform): void {
   )
     .addHelpText(
       'after',
-      `
-Examples:
-  $ shortlink job get 0193f5c2-7a10-7c41-9d2e-3f1b5a7c9e10
-  $ shortlink job get 0193f5c2-7a10-7c41-9d2e-3f1b5a7c9e10 -o results.csv`,
+      examples(
+        'shortlink job get 0193f5c2-7a10-7c41-9d2e-3f1b5a7c9e10',
+        'shortlink job get 0193f5c2-7a10-7c41-9d2e-3f1b5a7c9e10 -o results.csv',
+      ),
     )
     .action((id: string, options: JobOptions, command: Command) =>
       perform(command, (context) => getJob(id, options, context)),
@@ -80,10 +90,10 @@ function declareJobWait(job: Command, perform: Perform): void {
     .option('--max-wait <duration>', 'give up after this long (default: 1h)', parseDuration)
     .addHelpText(
       'after',
-      `
-Examples:
-  $ shortlink job wait 0193f5c2-7a10-7c41-9d2e-3f1b5a7c9e10
-  $ shortlink job wait 0193f5c2-7a10-7c41-9d2e-3f1b5a7c9e10 -o results.csv --max-wait 10m`,
+      examples(
+        'shortlink job wait 0193f5c2-7a10-7c41-9d2e-3f1b5a7c9e10',
+        'shortlink job wait 0193f5c2-7a10-7c41-9d2e-3f1b5a7c9e10 -o results.csv --max-wait 10m',
+      ),
     )
     .action((id: string, options: WaitOptions, command: Command) =>
       perform(command, (context) => waitForJob(id, options, context)),

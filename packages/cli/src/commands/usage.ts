@@ -8,6 +8,7 @@ import { sanitize } from '../output/sanitize.ts';
 import type { Paint, Style } from '../output/style.ts';
 import { flow } from '../output/wrap.ts';
 import type { Perform } from './declare.ts';
+import { examples } from './help.ts';
 
 /** Largest batch the endpoint takes, whatever the plan. */
 const MAX_BATCH_LINKS = 10_000;
@@ -16,13 +17,7 @@ export function declareUsage(program: Command, perform: Perform): void {
   program
     .command('usage')
     .description('Show what the account uses of what its plan allows.')
-    .addHelpText(
-      'after',
-      `
-Examples:
-  $ shortlink usage
-  $ shortlink usage --json | jq .links.used`,
-    )
+    .addHelpText('after', examples('shortlink usage', 'shortlink usage --json | jq .links.used'))
     .action((_options: object, command: Command) => perform(command, showUsage));
 }
 

@@ -99,7 +99,7 @@ function check(
 
 /** `https://user:password@host` is refused, and must not be repeated. */
 function withoutCredentials(value: string): string {
-  return value.replace(/\/\/[^/]*@/u, '//****@');
+  return value.replace(/(\/\/)?[^/]*@/u, '$1****@');
 }
 
 /** Letters, digits and `._-`; also safe as a part of a file name or an environment variable's value. */

@@ -143,7 +143,7 @@ test.each([
   [['--map', 'target_url'], /looks like target_url="Long URL"/],
   [['--map', 'title=A', '--map', 'title=B'], /title is mapped twice/],
   [['--map', 'title=Nope'], /Nope/],
-  [['--map', 'target_url='], /can’t be left out/],
+  [['--map', 'target_url='], /can't be left out/],
   [['--input-format', 'xls'], /auto, csv, tsv, jsonl, urls, xlsx/],
   [['--input-format', 'xlsx'], /not an Excel workbook/],
   [['--sheet', 'May'], /not an Excel workbook/],
