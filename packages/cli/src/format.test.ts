@@ -58,8 +58,15 @@ test.each([
   expect(formatClock(ms)).toBe(text);
 });
 
-test('only all is 100%', () => {
-  expect([0, 0.259, 0.9999, 1, 2].map(formatPercent)).toEqual(['0%', '25%', '99%', '100%', '100%']);
+test('only nothing is 0%, and only all is 100%', () => {
+  expect([0, 0.001, 0.259, 0.9999, 1, 2].map(formatPercent)).toEqual([
+    '0%',
+    '<1%',
+    '25%',
+    '99%',
+    '100%',
+    '100%',
+  ]);
 });
 
 test('rates', () => {

@@ -18,8 +18,9 @@ export function formatRate(perSecond: number): string {
     : formatCount(Math.round(perSecond));
 }
 
-/** A fraction as `25%`. Only all is 100%. */
+/** A fraction as `25%`. Only nothing is 0%, and only all is 100%. */
 export function formatPercent(fraction: number): string {
+  if (fraction > 0 && fraction < 0.01) return '<1%';
   return `${Math.floor(Math.min(1, fraction) * 100)}%`;
 }
 

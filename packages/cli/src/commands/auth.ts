@@ -61,7 +61,7 @@ async function login(context: Context): Promise<ExitCode> {
   const flag = settings.profile.source === 'flag' ? ` --profile ${profile}` : '';
   printer.note(
     [
-      `  Stored as profile ${profile} in ${context.configPath}`,
+      `  Stored as profile ${profile} in ${context.configPath.replace(`${io.home}/`, '~/')}`,
       `  Try next: shortlink create https://example.com/docs${flag}`,
       `       and: shortlink import links.csv --dry-run${flag}`,
     ].join('\n'),

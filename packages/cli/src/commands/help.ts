@@ -88,9 +88,7 @@ function formatHelp(command: Command, helper: Help): string {
     );
   }
   if (!isRoot) {
-    paragraph(
-      'Global options, such as --json and --profile: shortlink --help',
-    );
+    paragraph('Global options, such as --json and --profile: shortlink --help');
   }
   return `${paragraphs.join('\n\n')}\n`;
 }

@@ -68,11 +68,12 @@ export class ImportScreen {
       ...shown.map(({ line, reason }) => `line ${line}: ${reason}`),
       ...(more > 0 ? [`and ${formatCount(more)} more`] : []),
     ];
-    return [
+    const lines = [
       flow([...top, dim(`(${sanitize(kindOf(plan))})`)], { width, gap: 3, indent: 2 }),
       ...(mapping.length > 0 ? [flow(mapping, { width, gap: 4, indent: 2 })] : []),
-      ...notes.map((note) => wrapWords(`  ${sanitize(note)}`, width)),
-    ].join('\n');
+      ...notes.map((note) => `  ${sanitize(note)}`),
+    ];
+    return wrapWords(lines.join('\n'), width);
   }
 }
 

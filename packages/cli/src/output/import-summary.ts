@@ -1,8 +1,8 @@
-import { formatCount, formatDuration, formatRate, plural } from '../format.ts';
+import { formatCount, formatDuration, plural } from '../format.ts';
 import type { ImportSummary } from '../import/types.ts';
 import type { Mark, Printer } from './printer.ts';
 import { sanitize } from './sanitize.ts';
-import type { Style } from './style.ts';
+import type { Paint, Style } from './style.ts';
 import { renderTable } from './table.ts';
 
 /** Prints how the import of one file ended: one sentence, a table where not every row has its link, and the files that were written. */
@@ -61,27 +61,21 @@ export function progressOf({ file, rows, created, existing, unsent }: ImportSumm
   return unsent === 0 ? `${have}.` : `${have}, ${formatCount(unsent)} are left.`;
 }
 
-/** The counts that are not zero, and what it took. */
+/** The counts that are not zero. */
 function table(summary: ImportSummary, style: Style): Promise<string> {
-  const { answered, elapsedMs } = summary;
-  const paints = {
+  const paints: Partial<Record<(typeof TOTALS)[number], Paint>> = {
     created: style.green,
     changed: style.yellow,
     rejected: style.red,
     failed: style.red,
     unknown: style.yellow,
     unsent: style.yellow,
-  } as const;
-  const counts = TOTALS.filter((name) => summary[name] > 0).map((name) => [
-    name in paints ? { text: name, paint: paints[name as keyof typeof paints] } : name,
+  };
+  const rows = TOTALS.filter((name) => summary[name] > 0).map((name) => [
+    { text: name, paint: paints[name] ?? ((text: string) => text) },
     formatCount(summary[name]),
   ]);
-  const times = [
-    ['time', formatDuration(elapsedMs)],
-    // What earlier runs had done says nothing about the speed of this one.
-    ...(answered > 0 ? [['rate', `${formatRate((answered * 1000) / elapsedMs)} rows/s`]] : []),
-  ];
-  return renderTable({ rows: [...counts, ...times], right: [1], style });
+  return renderTable({ rows, right: [1], style });
 }
 
 /** How the import of one file ended, as far as its JSON form needs it. */

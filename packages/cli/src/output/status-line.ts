@@ -63,8 +63,11 @@ export async function openStatusLine(io: Io, printer: Printer): Promise<StatusLi
   };
 }
 
-/** The spinner and a space before the text, and one column that is left free: some terminals begin a new line after the last one. */
-const SPINNER_WIDTH = 3;
+/**
+ * The spinner and a space before the text, and room after it: for the `^C` that a terminal echoes, and for one column more, since
+ * some terminals begin a new line after the last one. A line that wraps can't be drawn over.
+ */
+const SPINNER_WIDTH = 5;
 const GAP = '   ';
 /** Columns of the bar. Parts above its rank are shown only beside a good one; for the others it shrinks, and goes. */
 const MAX_BAR = 20;
