@@ -81,6 +81,8 @@ export interface Row {
   asCsv?(width: number, delimiter?: string): string | undefined;
   /** JSONL: the object itself, so that JSONL results can echo it with its types. */
   readonly object?: Readonly<Record<string, unknown>> | undefined;
+  /** JSONL: a line that is no object, as it stands in the input. */
+  readonly text?: string | undefined;
   /** Why the row could not even be split into cells. */
   readonly problem?: string | undefined;
 }

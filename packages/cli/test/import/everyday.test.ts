@@ -176,6 +176,21 @@ describe('--restart', () => {
 });
 
 describe('what exists already', () => {
+  test('--in-place keeps a line that is no object, and the digits of numbers', async () => {
+    const [id, price] = ['12345678901234567890', '1.50'];
+    const good = `{"url":"https://example.com/1","id":${id},"price":${price}}`;
+    world.write('input.jsonl', `${good}\n["not an object", 7]\n`);
+    const path = world.path('input.jsonl');
+    const settings = { file: path, inPlace: true, output: path, outputFormat: 'jsonl' } as const;
+    expect(await world.import({ ...settings, maxRejects: 'all' })).toMatchObject({
+      created: 1,
+      rejected: 1,
+    });
+    const [first, second] = world.read('input.jsonl').split('\n');
+    expect(first).toContain(`"id":${id},"price":${price},"code":`);
+    expect(second).toBe('["not an object", 7]');
+  });
+
   test('--in-place fills the columns in, and the file is its own memory', async () => {
     world.write('input.csv', file(row(1), row(2)));
     const inPlace = { inPlace: true, output: world.path('input.csv') };

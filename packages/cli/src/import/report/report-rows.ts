@@ -95,7 +95,7 @@ export function createResultsFormat(
   { outputFormat, inPlace }: Pick<ImportSettings, 'outputFormat' | 'inPlace'>,
   layout: Layout,
 ): ResultsFormat {
-  return outputFormat === 'jsonl' ? jsonl(layout.plan.columns) : csv(layout, inPlace);
+  return outputFormat === 'jsonl' ? jsonl(layout.plan.columns, inPlace) : csv(layout, inPlace);
 }
 
 /** @throws CliError (exit code 2) when there are no columns that could be filled in */
@@ -178,12 +178,14 @@ function plainCellWriter(delimiter: string): (text: string) => string {
 }
 
 /** JSON has no columns of the same name: a key of the input that is one of ours makes way. */
-function jsonl(columns: readonly string[]): ResultsFormat {
+function jsonl(columns: readonly string[], inPlace: boolean): ResultsFormat {
   const taken = new Set<string>(RESULT_COLUMNS);
   return {
     header: '',
     line: (row, outcome) => {
-      const { object, cells } = row;
+      const { object, cells, text } = row;
+      // A line that is no object has no place for a result, and must not be lost.
+      if (inPlace && text !== undefined) return `${text}\n`;
       const isCut = outcome.status === 'rejected' && cells.length > columns.length;
       const entries: Array<readonly [string, unknown]> = object
         ? Object.entries(object)
