@@ -15,6 +15,7 @@ import {
   utimes,
 } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { inputError, systemReason, writeError } from '../errors.ts';
 import { hasCode, ignoreMissing, keepChanged, ownTime } from './keep-changed.ts';
 import { TextBuffer } from './text-buffer.ts';
@@ -120,11 +121,16 @@ function isOwnStream(path: string, descriptor?: number): boolean {
   return named !== undefined && (descriptor === undefined || named === String(descriptor));
 }
 
+/** Time for a reader of standard output to end once it has read what it wants. */
+const READER_LEAVES_MS = 50;
+
 /** Standard output, a device or a pipe: what is written can't be taken back. */
 class Stream implements OutputFile {
   readonly path: string;
   readonly #buffer: TextBuffer;
   #handle: FileHandle | undefined;
+  /** The last character so far, a line break, which is written alone at the end. */
+  #last = '';
 
   constructor(path: string, write: (bytes: Uint8Array) => Promise<void>, handle?: FileHandle) {
     this.path = path;
@@ -133,10 +139,19 @@ class Stream implements OutputFile {
   }
 
   write(text: string): Promise<void> | undefined {
-    return this.#buffer.write(text);
+    const all = this.#last + text;
+    this.#last = all.slice(-1);
+    return this.#buffer.write(all.slice(0, -1));
   }
 
+  /**
+   * A pipe takes what nobody will read. A reader that reads to the end waits for it, and one that has enough (`| head`) is gone by
+   * now: then the last character can't be written.
+   */
   async finish(): Promise<Written> {
+    await this.#buffer.flush();
+    if (this.path === '-') await setTimeout(READER_LEAVES_MS);
+    await this.#buffer.write(this.#last);
     await this.#buffer.flush();
     await this.discard();
     return { fingerprint: undefined, kept: undefined };
