@@ -1,4 +1,6 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { writeError } from '../../src/import/errors.ts';
+import { Journal } from '../../src/import/journal/journal.ts';
 import { ImportHarness } from './import-harness.ts';
 
 const JOURNAL = 'input.csv.shortlink-journal';
@@ -92,6 +94,23 @@ describe('stopped, and run again', () => {
     expect(summary).toMatchObject({ created: 50, stopped: undefined });
     expect(world.created()).toEqual({ links: 50, duplicates: 0 });
     expect(new Set(world.service.keys).size).toBe(5);
+  });
+
+  test('by a disk that is full: what was sent is unknown, not unsent', async () => {
+    const completed = vi.spyOn(Journal.prototype, 'completed').mockImplementation(() => {
+      throw writeError('journal', Object.assign(new Error('full'), { code: 'ENOSPC' }));
+    });
+    world.writeRows(50);
+    const summary = await world.import({ batchSize: 10, concurrency: 2 }).finally(() => {
+      completed.mockRestore();
+    });
+    const sent = world.service.created.size;
+    expect(sent).toBeGreaterThan(0);
+    expect(summary).toMatchObject({ stopped: { reason: 'error' }, created: 0 });
+    expect(summary.unknown).toBeGreaterThanOrEqual(sent);
+    expect(summary.unknown + summary.unsent).toBe(50);
+    const statuses = world.statuses();
+    expect(statuses.filter((status) => status === 'unknown')).toHaveLength(summary.unknown);
   });
 
   test('by Ctrl-C: batches in flight end, no new one starts, the rest goes on', async () => {

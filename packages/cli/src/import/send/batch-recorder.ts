@@ -53,6 +53,8 @@ export class BatchRecorder {
   readonly #keys = new Map<number, string>();
   /** Where the batches with the same links begin. */
   readonly #firstsByHash = new Map<string, number[]>();
+  /** First links of the batches that are in the counts. */
+  readonly #counted = new Set<number>();
   #sent = 0;
 
   constructor(options: BatchRecorderOptions) {
@@ -130,6 +132,13 @@ export class BatchRecorder {
     deps.onEvent({ type: 'batch-sent', ...range, batch: this.#sent });
   }
 
+  /** Counts the batches without an outcome, for which something was sent all the same, as unknown. */
+  countOpen(): void {
+    for (const [first, { count }] of this.batches) {
+      if (!this.#counted.has(first)) this.counts.unknown += count;
+    }
+  }
+
   #completed({ first, count }: BatchRange, results: PackedResults): void {
     const batch = this.batches.get(first);
     if (batch === undefined) return;
@@ -139,7 +148,7 @@ export class BatchRecorder {
     for (let index = 0; index < count; index += 1) {
       counts[unpackResult(results, index).status] += 1;
     }
-    this.#settled(counts);
+    this.#settled(first, counts);
   }
 
   #unknown(event: Extract<BatchEvent, { type: 'unknown' }>): void {
@@ -155,12 +164,13 @@ export class BatchRecorder {
     const job = NotFoundError.isInstance(error) ? undefined : job_id;
     this.#options.journal.unknown(batch.id, error.message, job);
     batch.unknown = error.message;
-    this.#settled({ created: 0, failed: 0, unknown: event.count });
+    this.#settled(event.first, { created: 0, failed: 0, unknown: event.count });
     this.#options.onUnknown();
   }
 
-  #settled(added: Record<'created' | 'failed' | 'unknown', number>): void {
+  #settled(first: number, added: Record<'created' | 'failed' | 'unknown', number>): void {
     const { counts } = this;
+    this.#counted.add(first);
     counts.batches += 1;
     counts.created += added.created;
     counts.failed += added.failed;

@@ -77,6 +77,8 @@ export async function sendRows(send: SendInput): Promise<SendResult> {
   } finally {
     await links.return();
   }
+  // Where the journal can't be written any more, requests in flight are given up.
+  recorder.countOpen();
   return {
     counts: recorder.counts,
     batches: [...recorder.batches.values()].sort((a, b) => a.first - b.first),
