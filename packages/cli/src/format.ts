@@ -1,5 +1,5 @@
 /**
- * `24638` as `24,638`, in every locale: logs from two machines should compare. Not by Intl, whose first use costs as much
+ * `24638` as `24,638`, in every locale, so that logs of two machines can be compared. Without Intl, whose first use costs as much
  * start-up time as commander.
  */
 export function formatCount(count: number): string {
@@ -11,7 +11,7 @@ export function plural(count: number, one: string, many = `${one}s`): string {
   return `${formatCount(count)} ${count === 1 ? one : many}`;
 }
 
-/** Rows per second: one decimal below 10, where it says something. */
+/** Rows per second: one decimal below 10. */
 export function formatRate(perSecond: number): string {
   return perSecond < 10
     ? String(Math.round(perSecond * 10) / 10)
@@ -24,7 +24,7 @@ export function formatPercent(fraction: number): string {
   return `${Math.floor(Math.min(1, fraction) * 100)}%`;
 }
 
-/** Units of time, the largest first, and the number of them from which on the next smaller unit says nothing any more. */
+/** Units of time, the largest first, and how many of them make the next smaller unit irrelevant. */
 const UNITS = [
   { ms: 86_400_000, name: (count: number) => (count === 1 ? 'day' : 'days'), alone: 3 },
   { ms: 3_600_000, name: () => 'h', alone: Number.POSITIVE_INFINITY },

@@ -23,7 +23,7 @@ export function buildProgram(io: Io, perform: Perform): Command {
     .configureOutput({
       writeOut: (text) => io.stdout.write(text),
       writeErr: (text) => io.stderr.write(text),
-      // Errors are thrown, and printed in one place: run-command.ts.
+      // Errors are thrown. Only run-command.ts prints them.
       outputError: () => {},
       getOutHelpWidth: () => io.stdout.columns || DEFAULT_WIDTH,
       getErrHelpWidth: () => io.stderr.columns || DEFAULT_WIDTH,

@@ -3,9 +3,9 @@ import { Context, type GlobalOptions } from './context.ts';
 import type { Io } from './io.ts';
 import { buildProgram, commandOf, describeUsageError, isHelpOrVersion } from './program.ts';
 
-/** Parses the command line, acts it out, and turns whatever goes wrong into words and an exit code. */
+/** Parses the command line, runs the command, and turns any error into a message and an exit code. */
 export async function runCommand(argv: readonly string[], io: Io): Promise<ExitCode> {
-  // Until the command line is parsed, only how to print an error about it is known.
+  // Before the command line is parsed, only the options that say how to print an error are known.
   let context = new Context(io, argv, unparsedGlobals(argv));
   let exitCode: ExitCode = EXIT_CODES.ok;
   const program = buildProgram(io, async (command, act) => {

@@ -17,7 +17,9 @@ import { examples } from './help.ts';
 export function declareConfig(program: Command, perform: Perform): void {
   const config = program
     .command('config')
-    .description('Read and change settings. They are looked up as flag, environment, config file.')
+    .description(
+      'Read and change settings. A flag wins over an environment variable, and that over the config file.',
+    )
     .addHelpText(
       'after',
       examples('shortlink config list', 'shortlink config set base_url https://sho.rt'),
@@ -30,7 +32,7 @@ export function declareConfig(program: Command, perform: Perform): void {
 function declareConfigGet(config: Command, perform: Perform): void {
   config
     .command('get')
-    .description('Print the value of a setting that holds now. An API key is masked.')
+    .description('Print the current value of a setting. An API key is masked.')
     .addArgument(new Argument('<name>', 'name of the setting').choices(SETTING_NAMES))
     .addHelpText(
       'after',
@@ -58,7 +60,7 @@ function declareConfigSet(config: Command, perform: Perform): void {
   config
     .command('set')
     .description(
-      'Change a setting in the config file: base_url of a profile, or which profile is used by default. An API key is stored by: shortlink auth login',
+      'Change a setting in the config file: base_url of a profile, or which profile is used by default. An API key is stored with: shortlink auth login',
     )
     .addArgument(new Argument('<name>', 'name of the setting').choices(SETTING_NAMES))
     .argument('<value>', 'its new value')
@@ -95,8 +97,8 @@ async function changed(
   switch (name) {
     case 'api_key':
       throw usageError(
-        'An API key is not taken from the command line, where ps and the shell history show it.',
-        'Run: shortlink auth login',
+        'An API key is not accepted on the command line, where ps and the shell history show it.',
+        'Store it with: shortlink auth login',
       );
     case 'profile':
       if (!PROFILE_PATTERN.test(value)) {
@@ -105,7 +107,7 @@ async function changed(
       if (!Object.hasOwn(config.profiles, value)) {
         throw usageError(
           `There is no profile ${value}.`,
-          `To make it: shortlink auth login --profile ${value}`,
+          `Create it with: shortlink auth login --profile ${value}`,
         );
       }
       return { ...config, profile: value };
@@ -129,7 +131,7 @@ async function changed(
 function declareConfigList(config: Command, perform: Perform): void {
   config
     .command('list')
-    .description('Show the settings that hold now, where each came from, and the profiles.')
+    .description('Show the current settings, where each comes from, and the profiles.')
     .addHelpText(
       'after',
       examples('shortlink config list', 'shortlink config list --profile staging --json'),

@@ -14,7 +14,7 @@ import { examples } from './help.ts';
 export function declareJob(program: Command, perform: Perform): void {
   const job = program
     .command('job')
-    .description('Look at a batch job, or wait for it.')
+    .description('Show a batch job, or wait for it.')
     .addHelpText(
       'after',
       examples(
@@ -57,7 +57,7 @@ function parseOutput(path: string): JobOutput {
 
 function declareJobGet(job: Command, perform: Perform): void {
   declareJobArguments(
-    job.command('get').description('Show how far a batch job is, and its results so far.'),
+    job.command('get').description('Show the progress of a batch job, and its results so far.'),
   )
     .addHelpText(
       'after',
@@ -127,7 +127,7 @@ async function waitForJob(
   } catch (error) {
     status.stop();
     const { JobFailedError } = await import('@shortlink/sdk');
-    // What a failed job did is worth as much as what a complete one did.
+    // A failed job may have created links too.
     if (JobFailedError.isInstance(error)) {
       await showJob(error.job, output, context);
     }
@@ -135,7 +135,7 @@ async function waitForJob(
   }
 }
 
-/** Results shown as a table; more are for a file. */
+/** Results in the table; for more, there is `--output`. */
 const TABLE_ROWS = 20;
 
 /** Prints a job, and writes its results where they were asked for. */
@@ -187,7 +187,7 @@ async function print(job: Job, withResults: boolean, context: Context): Promise<
   );
   if (job.results.length > TABLE_ROWS) {
     const more = plural(job.results.length - TABLE_ROWS, 'more result');
-    printer.data(`and ${more}: write them all to a file with -o results.csv`);
+    printer.data(`and ${more}: -o results.csv writes all of them to a file`);
   }
 }
 

@@ -16,7 +16,7 @@ const MAX_BATCH_LINKS = 10_000;
 export function declareUsage(program: Command, perform: Perform): void {
   program
     .command('usage')
-    .description('Show what the account uses of what its plan allows.')
+    .description('Show how much of its plan the account has used.')
     .addHelpText('after', examples('shortlink usage', 'shortlink usage --json | jq .links.used'))
     .action((_options: object, command: Command) => perform(command, showUsage));
 }
@@ -34,7 +34,7 @@ async function showUsage(context: Context): Promise<ExitCode> {
         throw new CliError(`The service at ${account.baseUrl} does not report usage.`, {
           code: 'not_supported',
           exitCode: EXIT_CODES.error,
-          hint: 'GET /api/v1/usage is an addition of the reference server; other deployments show usage in their own pages.',
+          hint: 'GET /api/v1/usage is an extension of the reference server. Other services show the usage on their own pages.',
           cause: error,
         });
       }
@@ -55,7 +55,7 @@ const COUNTS_WIDTH = 46;
 const MAX_BAR = 24;
 const MIN_BAR = 8;
 
-/** From here on a limit is near, and from 1 on it is reached. */
+/** From this fraction on a limit is near; at 1 it is reached. */
 const NEAR = 0.8;
 
 /** A line for each limit of the plan: a bar, the counts, and when the window begins anew. */

@@ -19,15 +19,15 @@ const WORDS: Readonly<Record<string, string>> = {
   EPERM: 'permission denied',
   EISDIR: 'it is a directory',
   ENOENT: 'there is no such file or folder',
-  ENOTDIR: 'a part of its path is no folder',
+  ENOTDIR: 'a part of its path is not a folder',
   ENOSPC: 'the disk is full',
-  EDQUOT: 'the disk quota is used up',
+  EDQUOT: 'the disk quota is exceeded',
   EFBIG: 'files may not become so large here',
   EROFS: 'the file system is read-only',
   EIO: 'the disk reports an error',
-  EPIPE: 'nobody reads it any more',
-  ENXIO: 'nobody reads it',
-  ELOOP: 'it is a chain of links that ends nowhere',
+  EPIPE: 'its reader has closed it',
+  ENXIO: 'it has no reader',
+  ELOOP: 'it is a chain of symbolic links without an end',
   ENAMETOOLONG: 'its name is too long',
   EBUSY: 'it is in use',
 };
@@ -38,7 +38,7 @@ export function systemReason(cause: unknown): string {
   return WORDS[code] ?? (cause instanceof Error ? cause.message : String(cause));
 }
 
-/** A file of an import that is under way can't be written any more: exit code 1, and the same command goes on. */
+/** A file can't be written any more while the import runs: exit code 1, and the same command continues. */
 export function writeError(path: string, cause: unknown): CliError {
   return new CliError(`${path} can't be written: ${systemReason(cause)}.`, {
     code: 'system',

@@ -24,8 +24,8 @@ import type { ImportDeps, ImportSettings, ImportSummary } from './types.ts';
 /**
  * Imports one file: creates the links that its rows ask for and that don't exist yet.
  *
- * Whatever ends the import once sending may have begun is in the summary's `stopped`. The results file says what
- * became of each row, and the journal lets the same command create the links that are missing.
+ * Whatever ends the import once sending may have begun is in the summary's `stopped`. The results file says the
+ * outcome of each row, and the journal lets the same command create the links that are missing.
  *
  * @throws CliError (exit code 2) when the input can't be imported, or another run uses the journal. Nothing was sent then.
  */
@@ -149,7 +149,7 @@ async function importInput(
     const isFutile = journal.isEmpty && counts.unsent + counts.failed > 0 && !settings.inPlace;
     if (isFutile && (await holdsLinks(settings.output, deps))) {
       await output.discard();
-      const message = `Nothing was created, so the links that ${settings.output} names from before are left there.`;
+      const message = `Nothing was created. ${settings.output} keeps the links of an earlier run.`;
       deps.onEvent({ type: 'warning', message });
       return result;
     }
@@ -170,8 +170,8 @@ async function importInput(
       };
     }
     const hasAll = stopped === undefined && counts.unsent + counts.unknown + counts.failed === 0;
-    // Standard input can't be imported again under the same name, so a journal that nothing is left of would only lie around. Where
-    // nobody has read all of the results, it is the only record of the links.
+    // Standard input can't be imported again under the same name, so a journal of a complete import is of no use. Where
+    // the results were not read to their end, it is the only record of the links.
     const isRead = deps.stdout.isClosed?.() !== true;
     const isDone = hasAll && isRead && typeof settings.journal !== 'string';
     if (isDone) journal.forget();

@@ -12,14 +12,14 @@ interface PrinterOptions {
   color: boolean | undefined;
 }
 
-/** What a failure looks like to whoever reads it. */
+/** An error as it is printed. */
 export interface ErrorReport {
   /** Stable machine word. */
   code: string;
   message: string;
   hint?: string | undefined;
   exitCode: ExitCode;
-  /** HTTP status and request id, where the server answered. */
+  /** HTTP status and request id, where the server responded. */
   status?: number | undefined;
   requestId?: string | undefined;
 }
@@ -27,7 +27,7 @@ export interface ErrorReport {
 /** Schema version of our own JSON objects; README, "JSON". */
 const JSON_VERSION = 1;
 
-/** Shorter values are no secrets, and hiding them would punch holes into ordinary words. */
+/** Shorter values are no secrets, and hiding them would destroy ordinary words. */
 const MIN_SECRET_LENGTH = 8;
 
 /** Signs of success, of something to look at, and of failure. */
@@ -39,7 +39,7 @@ const MARKS = {
 
 export type Mark = keyof typeof MARKS;
 
-/** Data to stdout, words for people to stderr, never a secret to either. */
+/** Prints data to stdout and messages for people to stderr, and a secret to neither. */
 export class Printer {
   readonly options: PrinterOptions;
   /** Colours for stdout. */
@@ -90,7 +90,7 @@ export class Printer {
     this.data(toSafeJson(value));
   }
 
-  /** Something good to know; `--quiet` leaves it out. */
+  /** Information; `--quiet` leaves it out. */
   note(text: string): void {
     if (!this.options.quiet) {
       this.#line(this.#wrap(text));
@@ -111,7 +111,7 @@ export class Printer {
     }
   }
 
-  /** Something that may surprise the user later. Not left out by `--quiet`. */
+  /** A warning, which `--quiet` prints too. */
   warn(text: string): void {
     this.#labelled('warning:', this.errStyle.yellow, text);
   }
@@ -121,7 +121,7 @@ export class Printer {
     this.#line(this.errStyle.dim(sanitizeLines(text)));
   }
 
-  /** What happened, and what to do. One JSON object on one line of stderr with `--json`. */
+  /** An error and its hint. With `--json`, one JSON object on one line of stderr. */
   error(report: ErrorReport): void {
     if (this.options.json) {
       const { exitCode, requestId, ...rest } = report;

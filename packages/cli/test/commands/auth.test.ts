@@ -115,7 +115,7 @@ test('a refused key is not stored', async () => {
   await expect(stat(configFile(home))).rejects.toThrow(/ENOENT/);
 });
 
-test('a service without usage is asked for a job that can not exist', async () => {
+test("a service without usage is polled for a job that can't exist", async () => {
   const service = await stubService();
   const home = await testFolder();
   service.answer('GET /api/v1/usage', { status: 404 }, { status: 404 });
@@ -157,7 +157,7 @@ test.each([
   expect(service.requests).toHaveLength(0);
 });
 
-test('status tells a valid key from a refused one', async () => {
+test('status distinguishes a valid key from a refused one', async () => {
   const service = await stubService();
   const good = await cli(['auth', 'status'], { env: service.env });
   expect(good).toMatchObject({ exitCode: 0, stderr: '' });

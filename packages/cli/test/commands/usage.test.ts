@@ -60,7 +60,7 @@ test('--json prints the usage as the service sent it', async () => {
   expect(JSON.parse(stdout)).toEqual(USAGE);
 });
 
-test('a service without the endpoint is told apart from a wrong address', async () => {
+test('a service without the endpoint is distinguished from a wrong address', async () => {
   const service = await stubService();
   service.answer('GET /api/v1/usage', { status: 404, body: { error: 'not found' } });
   const result = await cli(['usage'], { env: service.env });

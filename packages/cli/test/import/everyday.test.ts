@@ -289,7 +289,7 @@ describe('what exists already', () => {
     expect(await world.import(inPlace)).toMatchObject({ existing: 2, changed: 2, gone: 1 });
   });
 
-  test('a journal without the file’s columns, as a crash before the report leaves it, fills them in', async () => {
+  test("a journal without the file's columns, as a crash before the report leaves it, fills them in", async () => {
     world.write('input.csv', file(row(1), row(2)));
     await world.import();
     const inPlace = { inPlace: true, output: world.path('input.csv') };
@@ -378,7 +378,7 @@ describe('the forecast', () => {
     return { ...USAGE, links, batch_size, requests: { minute: free, day: free, month: free } };
   };
 
-  test('the plan’s batch size is used from the start, and the plan is filled to its last link', async () => {
+  test("the plan's batch size is used from the start, and the plan is filled to its last link", async () => {
     world.writeRows(20);
     world.service.maxBatch = 4;
     world.service.maxLinks = 15;

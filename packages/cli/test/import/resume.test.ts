@@ -113,7 +113,7 @@ describe('stopped, and run again', () => {
     expect(statuses.filter((status) => status === 'unknown')).toHaveLength(summary.unknown);
   });
 
-  test('by Ctrl-C: batches in flight end, no new one starts, the rest goes on', async () => {
+  test('by Ctrl-C: batches in flight end, no new one starts, the next run sends the rest', async () => {
     world.writeRows(50);
     world.service.syncLinks = 1;
     world.onEvent = (event) => {

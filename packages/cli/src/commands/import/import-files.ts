@@ -12,8 +12,8 @@ import { type ImportInput, STANDARD_STREAM } from './parse-import.ts';
 import { type ImportWatch, type StopSignals, stopSignals, watchImports } from './watch-import.ts';
 
 /**
- * Imports one file after the other. A file that ends early (bad rows, a limit, Ctrl-C) ends the run, since what stopped
- * it would stop the next one too, or has to be looked at first.
+ * Imports one file after the other. A file that ends early (bad rows, a limit, Ctrl-C) ends the run, since the same
+ * reason would stop the next one too, or needs a decision of the user.
  */
 export async function importFiles(input: ImportInput, context: Context): Promise<ExitCode> {
   const account = input.dryRun ? await accountIfAny(context) : await context.account();
@@ -42,7 +42,7 @@ export async function importFiles(input: ImportInput, context: Context): Promise
   }
   const exitCode = worstOf(outcomes.map((outcome) => outcome.exitCode));
   if (context.globals.json === true) {
-    // Results on stdout leave no place for anything else there.
+    // Where results go to stdout, nothing else may go there.
     const stdoutTaken = input.files.some(({ output }) => output === STANDARD_STREAM);
     context.printer.json(importJson(outcomes, exitCode), stdoutTaken ? 'stderr' : 'stdout');
   }
@@ -79,7 +79,7 @@ async function report(
   });
 }
 
-/** The one that stopped the run, else the gravest of those that went to their end. */
+/** The exit code of the file that stopped the run, or else the worst of all files. */
 function worstOf(codes: readonly ExitCode[]): ExitCode {
   const last = codes.at(-1) ?? EXIT_CODES.ok;
   const finished: readonly ExitCode[] = [EXIT_CODES.unknownFate, EXIT_CODES.rowsFailed];
@@ -115,7 +115,7 @@ interface Stopped {
   next: string | undefined;
 }
 
-/** A dry run without an account: nobody tells what the plan has left. */
+/** For a dry run without an account, in which no service is asked. */
 const NO_CLIENT: ImportDeps['client'] = {
   links: { createMany: () => noAccount() },
   jobs: { wait: async () => noAccount() },
@@ -129,8 +129,8 @@ function noAccount(): never {
 }
 
 /**
- * When the reader of the results has gone (`| head`), the import stops softly like after Ctrl-C; what it would still
- * write goes nowhere, and is in the journal.
+ * When the reader of the results has gone (`| head`), the import stops as after one Ctrl-C. The journal has the
+ * results that could not be written.
  */
 function untilClosed(stdout: OutputStream): ImportDeps['stdout'] {
   let isClosed = false;
@@ -187,7 +187,7 @@ async function ended(summary: ImportSummary, { argv }: Context): Promise<FileOut
     summary.file === STANDARD_STREAM ? 'To continue, pipe the same input into' : 'To continue';
   return {
     summary,
-    // Of a stop without a code of its own, the error knows more.
+    // For the reason 'error', the error itself decides about the exit code.
     exitCode: reason === 'error' && cause !== undefined ? cause.exitCode : exitCode,
     stopped: {
       reason,

@@ -34,7 +34,7 @@ export async function watchImports(
   return {
     hooks: {
       onRequest: ({ path }) => {
-        // The look at the usage counts against no quota.
+        // Reading the usage counts against no quota.
         if (!path.endsWith('/usage')) requests++;
       },
       onResponse: ({ quota }) => progress?.onQuota(quota, Date.now()),
@@ -64,7 +64,7 @@ export async function watchImports(
   };
 }
 
-/** How a user stops an import: once, and what is in flight is finished; twice, and it ends now. */
+/** How a user stops an import: the first Ctrl-C lets batches in flight finish, the second ends it now. */
 export interface StopSignals {
   /** Aborted by the first Ctrl-C: no new batch is sent. */
   soft: AbortSignal;
@@ -85,7 +85,7 @@ export function stopSignals(context: Context): StopSignals {
       context.printer.note('Stopping after the batches in flight. Ctrl-C again stops now.');
       return;
     }
-    // A third Ctrl-C finds no listener, and ends the process whatever hangs.
+    // A third Ctrl-C finds no listener, so it ends the process even if something hangs.
     off();
     hard.abort(interruptedError());
   });

@@ -128,7 +128,7 @@ export class JsonlReader implements RowReader {
   }
 }
 
-/** What may hold a number that JavaScript would write otherwise than it stands there. */
+/** Text that may hold a number which JavaScript would write differently. */
 const INEXACT = /\d{16}|\d[.eE]/;
 
 /** Keeps a number as it is written where a JavaScript number would lose digits: `12345678901234567890`, `1.0`. */

@@ -109,17 +109,17 @@ describe('a regular file', () => {
 describe('a file that a person changed', () => {
   test('is kept as .old, and no .old is lost', async () => {
     await write(at('rejects.csv'), 'first\n');
-    for (const [count, edit] of ['mended\n', 'mended again\n'].entries()) {
+    for (const [count, edit] of ['corrected\n', 'corrected again\n'].entries()) {
       writeFileSync(at('rejects.csv'), edit);
       const { kept } = await write(at('rejects.csv'), `next ${count}\n`);
       expect(kept).toBe(at(count === 0 ? 'rejects.csv.old' : 'rejects.csv.old2'));
       expect(read('rejects.csv')).toBe(`next ${count}\n`);
     }
-    expect(read('rejects.csv.old')).toBe('mended\n');
-    expect(read('rejects.csv.old2')).toBe('mended again\n');
+    expect(read('rejects.csv.old')).toBe('corrected\n');
+    expect(read('rejects.csv.old2')).toBe('corrected again\n');
   });
 
-  test('is told from one that we wrote, again and again', async () => {
+  test('is distinguished from one that we wrote, again and again', async () => {
     for (let count = 0; count < 20; count += 1) {
       expect((await write(at('out.csv'), `${count}\n`)).kept).toBeUndefined();
     }
@@ -264,7 +264,7 @@ describe('what is no regular file', () => {
   });
 });
 
-describe('what can’t be written is refused before anything is sent', () => {
+describe("what can't be written is refused before anything is sent", () => {
   test('a folder', async () => {
     await expect(openOutput(directory, { stdout })).rejects.toThrow(`${directory} is a directory`);
   });

@@ -111,7 +111,7 @@ async function followLinks(path: string): Promise<string> {
     if (!stats?.isSymbolicLink()) return stats === undefined ? target : await realpath(target);
     target = resolve(dirname(target), await readlink(target));
   }
-  throw inputError(`${path} can't be written: it is a chain of links that ends nowhere`);
+  throw inputError(`${path} can't be written: it is a chain of symbolic links without an end`);
 }
 
 /** Whether a path names an open file of this process, such as `/dev/stdout` or `/dev/fd/3`. */

@@ -12,7 +12,7 @@ import type { ImportSettings, Row, RowStatus } from '../types.ts';
 import { csvCell } from './csv-cell.ts';
 import type { OutputFile } from './output-file.ts';
 
-/** What became of one row, as its line in the results says it. */
+/** Outcome of one row, as its line in the results names it. */
 export type Outcome =
   | { status: 'created'; code: string; short_url: string }
   | { status: Exclude<RowStatus, 'created'>; error: string };
@@ -108,8 +108,8 @@ export function refuseInPlace(
   const isSame = isTable || (format === 'jsonl' && outputFormat === 'jsonl');
   if (isSame && packing === undefined) return;
   throw inputError(
-    `${name} can't be filled in: --in-place needs a table with a header, or JSON Lines, as plain text`,
-    'Leave --in-place out: the results go into a file of their own.',
+    `--in-place can't be used with ${name}: it needs a table with a header, or JSON Lines, as plain text`,
+    'Without --in-place, the results go into a file of their own.',
   );
 }
 
@@ -184,7 +184,7 @@ function jsonl(columns: readonly string[], inPlace: boolean): ResultsFormat {
     header: '',
     line: (row, outcome) => {
       const { object, cells, text } = row;
-      // A line that is no object has no place for a result, and must not be lost.
+      // A line that is no object can't hold a result, and must not be lost.
       if (inPlace && text !== undefined) return `${text}\n`;
       const isCut = outcome.status === 'rejected' && cells.length > columns.length;
       const entries: Array<readonly [string, unknown]> = object

@@ -28,7 +28,7 @@ interface BatchRecorderOptions {
   /** Default domain of the requests. */
   domain: string | undefined;
   idempotency: boolean;
-  /** What an idempotency key follows from besides the links of its batch. */
+  /** What an idempotency key is made from, besides the links of its batch. */
   keySeed: string;
   wallClock: () => number;
   /** Throws when the input is no longer the file that was checked. Awaited before a batch is sent. */
@@ -63,7 +63,7 @@ export class BatchRecorder {
 
   /**
    * The `Idempotency-Key` of a planned batch. It follows from the links, so that a run whose journal and results were lost sends the
-   * same requests under the same keys, and the service answers with the links of the lost run. A service keeps no key of a request
+   * same requests under the same keys, and the service responds with the links of the lost run. A service keeps no key of a request
    * that it refused. Batches of the same links in one run each have their own.
    */
   idempotencyKey(range: BatchRange): string {
@@ -156,7 +156,7 @@ export class BatchRecorder {
     const batch = this.batches.get(event.first);
     if (batch === undefined) return;
     if (JobFailedError.isInstance(error)) {
-      // The job has ended: what it did until then is all there will ever be to know.
+      // The job has ended, so its results so far are final.
       const targets = this.#options.source.linksOf(event).map((link) => link.target_url);
       this.#completed(event, packResults(alignResults(targets, error.job.results)));
       return;
