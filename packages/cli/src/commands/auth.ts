@@ -73,8 +73,8 @@ async function login(context: Context): Promise<ExitCode> {
 }
 
 /**
- * An address as people type it, with its scheme. A key must not travel over a network in the clear because nobody typed a scheme:
- * only this machine gets `http:`.
+ * An address as people type it, with its scheme. Only an address of this machine gets `http:`, because a key must not be sent
+ * over a network unencrypted just because the scheme was missing.
  */
 function withScheme(typed: string, { printer }: Context): string {
   const address = typed.trim();
@@ -87,7 +87,7 @@ function withScheme(typed: string, { printer }: Context): string {
   return corrected;
 }
 
-/** The key must come from the user here: the one in the environment is in use already. */
+/** Asks for what is missing. A key in the environment is not used: whoever logs in wants to store another one. */
 async function askAccount(
   settings: Settings,
   context: Context,

@@ -181,7 +181,7 @@ async function listSettings(context: Context): Promise<ExitCode> {
 const SETTING_NAMES = ['base_url', 'api_key', 'profile'] as const;
 type SettingName = (typeof SETTING_NAMES)[number];
 
-/** A setting as it may be shown: a key is never whole. */
+/** A setting as it is shown: a key is masked. */
 function shownSetting(settings: Settings, name: SettingName): Setting | undefined {
   switch (name) {
     case 'base_url':

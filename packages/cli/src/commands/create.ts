@@ -21,7 +21,7 @@ interface CreateOptions {
 interface CreateInput {
   /** Undefined: one URL a line of standard input. */
   urls: readonly string[] | undefined;
-  /** What every link gets. */
+  /** Fields of every link. */
   fields: Omit<CreateLinkBody, 'target_url'>;
 }
 
@@ -119,7 +119,7 @@ async function createLink(body: CreateLinkBody, context: Context): Promise<ExitC
   }
 }
 
-/** What became of one URL. The objects of `--json`, and those of `import` results in JSON Lines, have these names. */
+/** Outcome of one URL. The objects of `--json`, and those of `import` results in JSON Lines, have these names. */
 interface Outcome {
   target_url: string;
   code: string | null;
@@ -186,7 +186,7 @@ const NOTHING: Record<Outcome['status'], number> = {
   unknown: 0,
 };
 
-/** The end of it in one sentence, for a person at a terminal: a log has the errors, and needs no more. */
+/** One sentence at the end, on a terminal only: a script reads stdout, and a log has the errors. */
 function reportCreated(counts: typeof NOTHING, { printer, globals }: Context): void {
   if (printer.width === undefined || globals.json === true) return;
   const { created, ...others } = counts;

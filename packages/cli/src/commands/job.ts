@@ -107,7 +107,7 @@ async function waitForJob(
 ): Promise<ExitCode> {
   const shortlink = await context.client(await context.account());
   const status = await openStatusLine(context.io, context.printer);
-  const waiting = `Waiting for job ${id}`;
+  const waiting = `Waiting for job ${sanitize(id)}`;
   let latest: Status = { parts: [{ text: waiting, rank: 0 }], plain: [waiting] };
   const onProgress = ({ processed, total }: Job) => {
     const fraction = total === 0 ? 1 : processed / total;

@@ -1,11 +1,11 @@
 import { CliError, EXIT_CODES } from '../cli-error.ts';
 
-/** The input, or what was asked of it, can't be imported, and nothing was sent: exit code 2. */
+/** The input can't be imported with these options, and nothing was sent: exit code 2. */
 export function inputError(message: string, hint?: string): CliError {
   return new CliError(message, { code: 'input', exitCode: EXIT_CODES.usage, hint });
 }
 
-/** Characters of a cell that a message shows; the rest would only push the sentence off the screen. */
+/** Characters of a cell that a message shows; more would only hide the rest of the message. */
 const MAX_SHOWN_CHARACTERS = 80;
 
 /** A cell or line as messages quote it. */
@@ -32,7 +32,7 @@ const WORDS: Readonly<Record<string, string>> = {
   EBUSY: 'it is in use',
 };
 
-/** What the system said, in words. */
+/** The error of the operating system in words. */
 export function systemReason(cause: unknown): string {
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
   return WORDS[code] ?? (cause instanceof Error ? cause.message : String(cause));

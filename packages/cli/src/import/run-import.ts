@@ -24,7 +24,7 @@ import type { ImportDeps, ImportSettings, ImportSummary } from './types.ts';
 /**
  * Imports one file: creates the links that its rows ask for and that don't exist yet.
  *
- * Whatever ends the import once sending may have begun is in the summary's `stopped`. The results file says the
+ * Whatever ends the import once sending may have begun is in the summary's `stopped`. The results file has the
  * outcome of each row, and the journal lets the same command create the links that are missing.
  *
  * @throws CliError (exit code 2) when the input can't be imported, or another run uses the journal. Nothing was sent then.
@@ -157,7 +157,7 @@ async function importInput(
     // Report: read the input once more, and write what the journal knows of each row.
     try {
       const format = createResultsFormat(settings, layout);
-      // Nothing else leaves rows where nothing has stopped the run.
+      // Where nothing has stopped the run, only `--limit` leaves rows.
       const limit = stopped === undefined ? settings.limit : undefined;
       await reportRows({ ...sent, source, checked, journal, limit }, format, output);
       await guard();
@@ -198,12 +198,12 @@ async function holdsLinks(path: string, deps: ImportDeps): Promise<boolean> {
       await input.dispose();
     }
   } catch {
-    // It is no table: not ours, so that it is kept as `.old`.
+    // It is no table, so it is not ours, and is kept as `.old`.
     return false;
   }
 }
 
-/** A file that a person changed was kept before ours took its name. */
+/** Warns where a file that a person had changed was kept under another name. */
 function announceKept({ kept }: Written, deps: Pick<ImportDeps, 'onEvent'>): void {
   if (kept === undefined) return;
   deps.onEvent({ type: 'warning', message: `A file that was changed by hand is kept as ${kept}.` });

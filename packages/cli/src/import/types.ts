@@ -68,11 +68,11 @@ export interface Row {
   /** Line of the file on which the row begins, from 1. */
   readonly line: number;
   /**
-   * The row's own cells, as read; there may be fewer or more than columns. JSONL: the values of the columns' keys. May be made
-   * anew each time it is asked for.
+   * The row's own cells, as read; there may be fewer or more than columns. JSONL: the values of the columns' keys. May be built
+   * again at each access.
    */
   readonly cells: readonly string[];
-  /** One of {@link Row.cells}, where it can be had without the others. */
+  /** One of {@link Row.cells}, where it can be read without the others. */
   cell?(index: number): string | undefined;
   /**
    * The row as CSV of so many cells, where it stands in the input just as it would be written with that delimiter (default: a
@@ -119,7 +119,7 @@ export interface Existing {
   new: number;
   /** Rows whose link an earlier run created. */
   existing: number;
-  /** Of these, rows whose title, tags or redirect type, or beside a short URL the target URL, are others now: the service can't change a link. */
+  /** Of these, rows whose title, tags or redirect type was edited since (or the target URL, where the row has a short URL). */
   changed: number;
   /** Lines of the first of these. */
   changedLines: number[];
@@ -198,7 +198,7 @@ export interface ImportSummary {
   unknown: number;
   /** New rows that are left for another run. */
   unsent: number;
-  /** What sending takes, where it was worked out. */
+  /** The forecast, where there was one. */
   forecast: Forecast | undefined;
   /** Batches that got a response, and requests made in this run (polls and retries included). */
   batches: number;

@@ -9,6 +9,7 @@ import {
   plural,
 } from '../format.ts';
 import type { ImportEvent } from '../import/types.ts';
+import { sanitize } from './sanitize.ts';
 import type { Status } from './status-line.ts';
 
 interface JobProgress {
@@ -49,7 +50,7 @@ export class ImportProgress {
     requestsPerMinute: number | undefined;
     requestCount: () => number;
   }) {
-    this.#file = options.file;
+    this.#file = sanitize(options.file);
     this.#requestsPerMinute = options.requestsPerMinute;
     this.#requestCount = options.requestCount;
   }
@@ -90,7 +91,8 @@ export class ImportProgress {
   /** Nothing is sent for a while. Of several waits, the longest counts. */
   onWait({ ms, error }: Wait, now: number): void {
     const until = now + ms;
-    if (this.#wait === undefined || until > this.#wait.until) this.#wait = { until, error };
+    if (this.#wait === undefined || until > this.#wait.until)
+      this.#wait = { until, error: error && sanitize(error) };
   }
 
   /** A response says how much of the quota is left. */

@@ -1,7 +1,6 @@
 import { bar } from '../format.ts';
 import type { Io } from '../io.ts';
 import type { Printer } from './printer.ts';
-import { sanitize } from './sanitize.ts';
 import { isInteractive } from './style.ts';
 import { textWidth } from './wrap.ts';
 
@@ -9,7 +8,7 @@ import { textWidth } from './wrap.ts';
 export interface Status {
   /** From 0 to 1; undefined shows no bar. */
   fraction?: number | undefined;
-  /** Parts of the line in their order. Where they don't fit, those of the highest rank are left out. */
+  /** Parts of the line in their order, safe to print. Where they don't fit, those of the highest rank are left out. */
   parts: readonly { text: string; rank: number }[];
   /** The same for a log: how far it is, then what else there is to say. */
   plain: readonly string[];
@@ -77,10 +76,7 @@ const BAR_RANK = 4;
 
 /** The status on one line of `width` columns. The bar takes what the parts leave. */
 export function fitStatus({ fraction, parts }: Status, width: number): string {
-  const shown = parts.map(({ text, rank }) => ({
-    text: sanitize(text).padStart(text.length),
-    rank,
-  }));
+  const shown = [...parts];
   const line = () => shown.map(({ text }) => text).join(GAP);
   while (shown.length > 1) {
     const highest = Math.max(...shown.map(({ rank }) => rank));

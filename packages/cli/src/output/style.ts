@@ -10,7 +10,6 @@ export interface Style {
   red: Paint;
   green: Paint;
   yellow: Paint;
-  cyan: Paint;
 }
 
 export function createStyle(enabled: boolean): Style {
@@ -26,7 +25,6 @@ export function createStyle(enabled: boolean): Style {
     red: paint('red'),
     green: paint('green'),
     yellow: paint('yellow'),
-    cyan: paint('cyan'),
   };
 }
 

@@ -32,6 +32,7 @@ export async function importFiles(input: ImportInput, context: Context): Promise
   const outcomes: FileOutcome[] = [];
   try {
     for (const settings of input.files) {
+      if (outcomes.length > 0) context.printer.drawing('');
       const outcome = await importFile({ ...settings, baseUrl }, { client, watch, stop, context });
       outcomes.push(outcome);
       await report(outcome, context);

@@ -282,7 +282,7 @@ describe('columns by their names', () => {
 
   test('none that could be it: the message lists what there is', async () => {
     await expect(detect('a,b\n1,2\n')).rejects.toMatchObject({
-      message: 'x: no column is known to hold the target URL',
+      message: 'x: no column could be recognized as the target URL',
       hint: expect.stringContaining('"a", "b"'),
     });
   });

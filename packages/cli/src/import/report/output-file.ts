@@ -28,7 +28,7 @@ export interface OutputFile {
   write(text: string): Promise<void> | undefined;
   /** Writes what is left, and puts a regular file in place. */
   finish(): Promise<Written>;
-  /** Drops what was written, as far as that is possible. Harmless after {@link finish}. */
+  /** Discards what was written, as far as that is possible. Does nothing after {@link finish}. */
   discard(): Promise<void>;
 }
 
@@ -49,8 +49,8 @@ export interface OutputOptions {
    */
   previous?: string | undefined;
   /**
-   * The option that names this output, where the user did not give it. Whoever prepared the folder could have put a link under the usual
-   * name, so that nothing but a regular file is written then. @default links are followed
+   * The option that names this output, where the user did not give it. A folder from someone else could contain a symbolic link under the
+   * default name, so only a regular file is written then. @default symbolic links are followed
    */
   unusedOption?: string | undefined;
 }
@@ -58,7 +58,7 @@ export interface OutputOptions {
 /** What we need of standard output. */
 export interface TextWritable {
   write(bytes: Uint8Array, callback: (error?: Error | null) => void): unknown;
-  /** Whether its reader has gone, so that some of what was written was read by nobody. */
+  /** Whether its reader has closed it, so that some of the output was not read. */
   isClosed?(): boolean;
 }
 
@@ -145,8 +145,8 @@ class Stream implements OutputFile {
   }
 
   /**
-   * A pipe takes what nobody will read. A reader that reads to the end waits for it, and one that has enough (`| head`) is gone by
-   * now: then the last character can't be written.
+   * A pipe accepts output that its reader never reads. A reader that reads to the end still waits for the last character. One that
+   * stops early (`| head`) has closed the pipe by now, so that this write fails.
    */
   async finish(): Promise<Written> {
     await this.#buffer.flush();
@@ -183,7 +183,7 @@ async function openReplacement(
     `${temporaryPrefix(target)}${randomBytes(12).toString('hex')}${TEMPORARY_END}`,
   );
   const replacement = new Replacement({ path, target, temporary, stats, previous });
-  // Whether it can be made is known now. It comes into being with the first text, so that a run that is killed while it waits for
+  // That the file can be created is known now. It is created with the first text, so that a run that is killed while it waits for
   // the service leaves nothing behind.
   await replacement.open();
   await replacement.discard();
@@ -221,7 +221,7 @@ class Replacement implements OutputFile {
     });
   }
 
-  /** `wx` follows no link, and nobody can know the name to prepare one. */
+  /** `wx` follows no symbolic link, and the name can't be guessed. */
   async open(): Promise<FileHandle> {
     const { temporary, stats } = this.#parts;
     this.#handle ??= await open(temporary, 'wx', stats === undefined ? 0o666 : 0o600);

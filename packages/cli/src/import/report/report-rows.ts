@@ -84,7 +84,7 @@ function* sentOutcomes({ journal, batches }: ReportInput): Generator<LinkResult 
   }
 }
 
-/** Makes the lines of the results file: the input's own columns, then what became of the row. */
+/** Makes the lines of the results file: the input's own columns, then the outcome of the row. */
 interface ResultsFormat {
   /** What comes before the first row. */
   header: string;
@@ -121,7 +121,7 @@ function csv(layout: Layout, inPlace: boolean): ResultsFormat {
   const { resultColumns } = layout;
   const { delimiter, lineEnd, bom } = layout.dialect;
   const cell = cellWriter(delimiter);
-  // Cells of the user's own file are the user's: only what goes into another file is made harmless for spreadsheets.
+  // Cells of the user's own file stay as they are. Only in another file, formulas are made harmless for spreadsheets.
   const ownCell = inPlace ? plainCellWriter(delimiter) : cell;
   let width = columns.length;
   const places = RESULT_COLUMNS.map((name) => resultColumns[name] ?? width++);
@@ -177,7 +177,7 @@ function plainCellWriter(delimiter: string): (text: string) => string {
     text.includes(delimiter) || /["\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** JSON has no columns of the same name: a key of the input that is one of ours makes way. */
+/** JSON has no columns of the same name: a result replaces a key of the input that has its name. */
 function jsonl(columns: readonly string[], inPlace: boolean): ResultsFormat {
   const taken = new Set<string>(RESULT_COLUMNS);
   return {
@@ -190,7 +190,7 @@ function jsonl(columns: readonly string[], inPlace: boolean): ResultsFormat {
       const entries: Array<readonly [string, unknown]> = object
         ? Object.entries(object)
         : columns.map((name, index) => [name, isCut ? '' : (cells[index] ?? '')] as const);
-      // A row with more cells than columns stands beside them, so that it is not valid, with a URL that is cut.
+      // A row with more cells than columns keeps all of them in `cells`, and its columns empty: it would be valid otherwise, with a URL that is cut.
       if (isCut && object === undefined) entries.push(['cells', cells]);
       const created = outcome.status === 'created' ? outcome : undefined;
       return `${JSON.stringify({
