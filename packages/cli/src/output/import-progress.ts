@@ -33,6 +33,7 @@ export class ImportProgress {
   readonly #requestsPerMinute: number | undefined;
   readonly #requestCount: () => number;
   #checking = { rows: 0, fraction: undefined as number | undefined };
+  #valid = 0;
   /** Rows that will have their link when the run ends, and how many of them had it before: the bar counts both. */
   #rows: { total: number; before: number } | undefined;
   /** New rows that have an outcome. */
@@ -62,8 +63,11 @@ export class ImportProgress {
         this.#checking = { rows, fraction: bytesTotal ? bytesRead / bytesTotal : undefined };
         break;
       }
+      case 'validated':
+        this.#valid = event.rows - event.rejected;
+        break;
       case 'compared':
-        this.#rows = { total: event.existing + event.new, before: event.existing };
+        this.#rows = { total: this.#valid, before: event.existing };
         break;
       case 'sending':
         this.#rows = { total: event.existing + event.links, before: event.existing };

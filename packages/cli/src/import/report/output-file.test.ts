@@ -272,7 +272,7 @@ describe("what can't be written is refused before anything is sent", () => {
   test.each([
     ['a folder that is not there', () => at('none/out.csv'), /no such file or folder/],
     ['a folder that nobody can write to', () => '/proc/out.csv', /can't be written/],
-    ['a part of the path that is a file', () => '/etc/hostname/out.csv', /no folder/],
+    ['a part of the path that is a file', () => '/etc/hostname/out.csv', /not a folder/],
     ['a name that is too long', () => at('x'.repeat(300)), /too long/],
   ])('%s', async (_, path, words) => {
     await expect(openOutput(path(), { stdout })).rejects.toThrow(words);
