@@ -5,7 +5,7 @@ import { CLI_PROGRAM } from './programs.ts';
 import { cleanEnvironment } from './run-program.ts';
 
 /** Longest time that a test waits for something to appear, or for the program to end. */
-const LIMIT_MS = 30_000;
+const LIMIT_MS = 100_000;
 
 /** Height of the terminals. */
 const ROWS = 40;
