@@ -55,8 +55,7 @@ export function repositoryFields(url: string, folder: string) {
 /** Writes the address of the repository into each published manifest and each file that names it. */
 export async function spreadRepository(root = ROOT): Promise<void> {
   const url = await repositoryUrl(root);
-  const before =
-    (await readManifest(PUBLISHED[0], root)).bugs?.url.replace(/\/issues$/, '') ?? url;
+  const before = (await readManifest(PUBLISHED[0], root)).bugs?.url.replace(/\/issues$/, '') ?? url;
   for (const folder of PUBLISHED) {
     const manifest = await readManifest(folder, root);
     const fields = repositoryFields(url, folder);
