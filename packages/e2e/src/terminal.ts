@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from 'node:util';
 import { type IPty, spawn } from '@lydell/node-pty';
-import { CLI_PROGRAM } from './programs.ts';
+import { CLI_PROGRAM, commandOf } from './programs.ts';
 import { cleanEnvironment } from './run-program.ts';
 
 /** Longest time that a test waits for something to appear, or for the program to end. */
@@ -86,5 +86,6 @@ export function cliTerminal(
   cwd: string,
   env: Record<string, string>,
 ): Terminal {
-  return new Terminal(process.execPath, [CLI_PROGRAM, ...args], cwd, env);
+  const [file, ...words] = commandOf(CLI_PROGRAM);
+  return new Terminal(file, [...words, ...args], cwd, env);
 }

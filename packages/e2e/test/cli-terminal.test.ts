@@ -1,7 +1,7 @@
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { parseCsv } from '../src/parse-csv.ts';
-import { CLI_PROGRAM } from '../src/programs.ts';
+import { CLI_PROGRAM, commandOf } from '../src/programs.ts';
 import { CTRL_C, cliTerminal, Terminal } from '../src/terminal.ts';
 import { World } from '../src/world.ts';
 
@@ -132,7 +132,7 @@ test('bash completes commands, options and their values', async () => {
   await mkdir(bin);
   await writeFile(
     `${bin}/shortlink`,
-    `#!/bin/sh\nexec "${process.execPath}" "${CLI_PROGRAM}" "$@"\n`,
+    `#!/bin/sh\nexec "${commandOf(CLI_PROGRAM).join('" "')}" "$@"\n`,
     {
       mode: 0o755,
     },

@@ -2,7 +2,7 @@ import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { CLI_PROGRAM } from '../src/programs.ts';
+import { CLI_PROGRAM, commandOf } from '../src/programs.ts';
 import { runCommand } from '../src/run-command.ts';
 import { type ProgramResult, runProgram } from '../src/run-program.ts';
 import { World } from '../src/world.ts';
@@ -24,7 +24,7 @@ class Repository {
   constructor(folder: string, key: string) {
     this.folder = folder;
     this.env = {
-      SHORTLINK: `${process.execPath} ${CLI_PROGRAM}`,
+      SHORTLINK: commandOf(CLI_PROGRAM).join(' '),
       SHORTLINK_API_KEY: key,
       SHORTLINK_BASE_URL: world.server.url,
       CI: 'true',
