@@ -53,7 +53,8 @@ try {
       chownSync(join(folder, name), OWNER.uid, OWNER.gid);
     execFileSync('chown', ['-R', `${OWNER.uid}:${OWNER.gid}`, join(folder, 'src')]);
   }
-  const env = { PATH: process.env['PATH'], HOME: join(folder, 'home'), CI: '1' };
+  // Everything else that this machine needs to reach the registry of npm is in the environment.
+  const env = { ...process.env, HOME: join(folder, 'home'), CI: '1' };
   for (const command of instructions(build, 'RUN')) {
     console.log(`RUN ${command}`);
     const options = { cwd: join(folder, 'src'), env, stdio: 'inherit', ...OWNER } as const;

@@ -13,10 +13,15 @@ import { run, start, stop, stopAll } from './processes.ts';
 import { publishAll } from './publish.ts';
 
 /** Installed for this program alone: it would make the installation of the workspace longer for everybody. */
-const REGISTRY = 'verdaccio@6.10.4';
+const REGISTRY = {
+  private: true,
+  dependencies: { verdaccio: '6.10.4' },
+  // One of its packages asks for the tag `cjs`, which mirrors of the registry don't have.
+  overrides: { 'node-fetch': '2.7.0' },
+};
 const YARN = '@yarnpkg/cli-dist@4.18.1';
-/** Longest time until the registry answers, its installation included. */
-const REGISTRY_LIMIT_MS = 5 * 60_000;
+/** Longest time until the registry answers. */
+const REGISTRY_LIMIT_MS = 2 * 60_000;
 
 const resolve = (specifier: string) => fileURLToPath(import.meta.resolve(specifier));
 const NODES = {
@@ -96,13 +101,19 @@ log: { type: stdout, level: error }
     YARN_ENABLE_IMMUTABLE_INSTALLS: '0',
     YARN_NPM_MINIMAL_AGE_GATE: '0',
   };
+  const program = join(folder, 'verdaccio');
+  await mkdir(program);
+  await writeFile(join(program, 'package.json'), JSON.stringify(REGISTRY));
+  const install = ['install', '--no-audit', '--no-fund', '--ignore-scripts'];
+  await step('install the registry', () => run('npm', install, { cwd: program, env: process.env }));
+  const main = join(program, 'node_modules/verdaccio/bin/verdaccio');
   const listen = ['--config', config, '--listen', `127.0.0.1:${port}`];
-  const child = start('npx', ['-y', REGISTRY, ...listen], {
-    cwd: folder,
+  const child = start(process.execPath, [main, ...listen], {
+    cwd: program,
     env: process.env,
     stdio: ['ignore', 'ignore', 'inherit'],
   });
-  await step(`start ${REGISTRY} on port ${port}`, async () => {
+  await step(`start it on port ${port}`, async () => {
     const deadline = Date.now() + REGISTRY_LIMIT_MS;
     while (!(await fetch(`${url}-/ping`).catch(() => undefined))?.ok) {
       if (child.exitCode !== null) throw new Error('the registry has ended');
