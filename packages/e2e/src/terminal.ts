@@ -8,7 +8,7 @@ const LIMIT_MS = 30_000;
 
 export const CTRL_C = '\x03';
 
-/** A program in a pseudo-terminal, as a person has it before them. */
+/** A program in a pseudo-terminal, as a person uses it. */
 export class Terminal {
   readonly exitCode: Promise<number>;
   readonly #pty: IPty;
@@ -40,7 +40,7 @@ export class Terminal {
         resolve(signal ? 128 + signal : exitCode);
       });
     });
-    // Whoever waits for something else fails first.
+    // A test that waits for output instead fails with its own error.
     this.exitCode.catch(() => {});
   }
 
