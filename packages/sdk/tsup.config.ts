@@ -67,6 +67,8 @@ export default defineConfig({
   dts: true,
   sourcemap: true,
   splitting: false,
+  // Errors are printed all the same.
+  silent: true,
   noExternal: [/^zod(\/|$)/],
   esbuildPlugins: [pureCalls, bundledLicenses],
 });

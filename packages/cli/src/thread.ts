@@ -18,11 +18,12 @@ const MOST_SIGNALS = 3;
  * Runs the tool in a thread with bounded memory; resolves to its exit code. This thread only passes on what goes in and out: a
  * worker can't write to a terminal by itself, and gets no signals.
  *
- * @param program - the module to run there
+ * @param program - the module to run there, or its CommonJS code
  */
-export function runInThread(argv: readonly string[], program: URL): Promise<number> {
+export function runInThread(argv: readonly string[], program: URL | string): Promise<number> {
   const worker = new Worker(program, {
     argv: [...argv],
+    eval: typeof program === 'string',
     stdin: true,
     workerData: {
       stdin: { isTTY: process.stdin.isTTY },

@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from 'node:util';
 import { type IPty, spawn } from '@lydell/node-pty';
 import xterm from '@xterm/headless';
-import { CLI_PROGRAM } from './programs.ts';
+import { CLI_PROGRAM, commandOf } from './programs.ts';
 import { cleanEnvironment } from './run-program.ts';
 
 /** Longest time that a test waits for something to appear, or for the program to end. */
@@ -12,7 +12,7 @@ const ROWS = 40;
 
 export const CTRL_C = '\x03';
 
-/** A program in a pseudo-terminal, as a person has it before them. */
+/** A program in a pseudo-terminal, as a person uses it. */
 export class Terminal {
   readonly exitCode: Promise<number>;
   readonly #pty: IPty;
@@ -54,7 +54,7 @@ export class Terminal {
         resolve(signal ? 128 + signal : exitCode);
       });
     });
-    // Whoever waits for something else fails first.
+    // A test that waits for output instead fails with its own error.
     this.exitCode.catch(() => {});
   }
 
@@ -111,5 +111,6 @@ export function cliTerminal(
   env: Record<string, string>,
   columns?: number,
 ): Terminal {
-  return new Terminal(process.execPath, [CLI_PROGRAM, ...args], cwd, env, columns);
+  const [file, ...words] = commandOf(CLI_PROGRAM);
+  return new Terminal(file, [...words, ...args], cwd, env, columns);
 }

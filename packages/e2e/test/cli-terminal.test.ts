@@ -1,7 +1,7 @@
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { parseCsv } from '../src/parse-csv.ts';
-import { CLI_PROGRAM } from '../src/programs.ts';
+import { CLI_PROGRAM, commandOf } from '../src/programs.ts';
 import { CTRL_C, cliTerminal, Terminal } from '../src/terminal.ts';
 import { World } from '../src/world.ts';
 
@@ -100,7 +100,7 @@ test('Ctrl-C twice: ends at once, and what was in flight is followed by the next
 
 test('| head: the import ends quietly, without a stack, and the journal has what it did', async () => {
   await writeUrls(20_000);
-  const command = `"${process.execPath}" "${CLI_PROGRAM}" import urls.csv --batch-size 500 -o - | head -n 2; echo "ended with \${PIPESTATUS[0]}"`;
+  const command = `"${commandOf(CLI_PROGRAM).join(`" "`)}" import urls.csv --batch-size 500 -o - | head -n 2; echo "ended with \${PIPESTATUS[0]}"`;
   const shell = new Terminal('bash', ['-c', command], world.folder, env);
   await shell.until(/ended with \d+/);
   expect(shell.text).toMatch(/url,code,short_url,status,error\r?\nhttps:\/\/example\.com\/0,/);
@@ -130,7 +130,7 @@ test('bash completes commands, options and their values', async () => {
   await mkdir(bin);
   await writeFile(
     `${bin}/shortlink`,
-    `#!/bin/sh\nexec "${process.execPath}" "${CLI_PROGRAM}" "$@"\n`,
+    `#!/bin/sh\nexec "${commandOf(CLI_PROGRAM).join('" "')}" "$@"\n`,
     {
       mode: 0o755,
     },

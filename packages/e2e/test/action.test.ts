@@ -2,12 +2,14 @@ import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { CLI_PROGRAM } from '../src/programs.ts';
+import { parse } from 'yaml';
+import { type ActionResult, runAction } from '../src/fake-runner.ts';
+import { CLI_PROGRAM, commandOf } from '../src/programs.ts';
 import { runCommand } from '../src/run-command.ts';
-import { type ProgramResult, runProgram } from '../src/run-program.ts';
 import { World } from '../src/world.ts';
 
 const CI = fileURLToPath(new URL('../../../examples/ci', import.meta.url));
+const ACTION = fileURLToPath(new URL('../../action', import.meta.url));
 
 let world: World;
 beforeAll(async () => {
@@ -19,15 +21,14 @@ afterAll(() => world?.[Symbol.asyncDispose]());
 class Repository {
   readonly folder: string;
   readonly env: Record<string, string>;
+  readonly key: string;
   #jobs = 0;
 
   constructor(folder: string, key: string) {
     this.folder = folder;
+    this.key = key;
     this.env = {
-      SHORTLINK: `${process.execPath} ${CLI_PROGRAM}`,
-      SHORTLINK_API_KEY: key,
-      SHORTLINK_BASE_URL: world.server.url,
-      CI: 'true',
+      SHORTLINK: commandOf(CLI_PROGRAM).join(' '),
       HOME: folder,
       GIT_CONFIG_GLOBAL: join(folder, 'gitconfig'),
       GIT_CONFIG_NOSYSTEM: '1',
@@ -43,7 +44,6 @@ class Repository {
     await this.git(this.folder, 'init', '--quiet', '--bare', 'origin.git');
     await this.git(this.folder, 'clone', '--quiet', 'origin.git', 'work');
     await cp(join(CI, 'links.csv'), join(this.folder, 'work/links.csv'));
-    await cp(join(CI, 'import-links.mjs'), join(this.folder, 'work/import-links.mjs'));
   }
 
   git(cwd: string, ...args: string[]): Promise<string> {
@@ -69,14 +69,17 @@ class Repository {
     return join(this.folder, name);
   }
 
-  async job(folder?: string): Promise<ProgramResult & { summary: string }> {
+  /** The action in a CI job, with the inputs of the example's workflow. */
+  async job(folder?: string, inputs: Record<string, string> = {}): Promise<ActionResult> {
     const cwd = folder ?? (await this.checkout());
-    const page = join(this.folder, `summary-${this.#jobs}.md`);
-    const result = await runProgram(join(cwd, 'import-links.mjs'), ['links.csv'], {
-      cwd,
-      env: { ...this.env, GITHUB_STEP_SUMMARY: page },
-    });
-    return { ...result, summary: await readFile(page, 'utf8') };
+    const given = {
+      file: 'links.csv',
+      'api-key': this.key,
+      'base-url': world.server.url,
+      commit: 'true',
+      ...inputs,
+    };
+    return runAction(ACTION, given, { cwd, env: this.env });
   }
 
   /** The file at the host, as a map from target URL to short URL. */
@@ -99,7 +102,7 @@ async function linkCount(key: string): Promise<number> {
   return usage.links.used;
 }
 
-describe('examples/ci: the CSV file of a repository', () => {
+describe('the action, with the CSV file of a repository', () => {
   let key: string;
   let repository: Repository;
   let count = 0;
@@ -113,7 +116,10 @@ describe('examples/ci: the CSV file of a repository', () => {
   it('gets its short links, push after push, and none twice', async () => {
     await repository.push((text) => text);
     const first = await repository.job();
-    expect(first, first.stderr).toMatchObject({ exitCode: 0 });
+    expect(first, first.stderr).toMatchObject({
+      exitCode: 0,
+      outputs: { 'exit-code': '0', rows: '3', existing: '0', created: '3', rejected: '0' },
+    });
     const published = await repository.links();
     expect([...published.values()]).toEqual(Array(3).fill(expect.stringMatching(/^http/)));
     expect(await linkCount(key)).toBe(3);
@@ -136,7 +142,7 @@ describe('examples/ci: the CSV file of a repository', () => {
     // A bad row fails the job, and is shown at its line; corrected, it is the only one that is created.
     await repository.push((text) => `${text}nowhere,Bad,,,,,\n`);
     const bad = await repository.job();
-    expect(bad.exitCode).toBe(2);
+    expect(bad).toMatchObject({ exitCode: 2, outputs: { 'exit-code': '2', created: '0' } });
     expect(bad.stdout).toContain(
       '::error file=links.csv,line=6::not an absolute http or https URL',
     );
@@ -187,13 +193,38 @@ describe('examples/ci: the CSV file of a repository', () => {
     expect(await linkCount(small)).toBe(2);
   });
 
-  it('is run by the workflow the way it is tested here', async () => {
-    const workflow = await readFile(join(CI, 'import-links.yml'), 'utf8');
-    expect(workflow).toContain('run: node import-links.mjs links.csv');
-    expect(workflow).toContain('contents: write');
-    expect(workflow).not.toContain('cache');
-    for (const name of ['SHORTLINK_API_KEY', 'SHORTLINK_BASE_URL']) {
-      expect(workflow).toMatch(new RegExp(`^ +${name}: `, 'm'));
-    }
+  it('takes options, and leaves the file to others where it is not to commit it', async () => {
+    await repository.push(() => 'Long URL,Old\nhttps://example.com/a,https://example.com/b\n');
+    const folder = await repository.checkout();
+    const options = '\n  --map=target_url=Long URL\n\n  --add-tag=from ci\n';
+    const result = await repository.job(folder, { commit: 'false', options });
+    expect(result, result.stderr).toMatchObject({ exitCode: 0, outputs: { created: '1' } });
+    expect(await readFile(join(folder, 'links.csv'), 'utf8')).toMatch(
+      /^https:\/\/example\.com\/a,.*,http.*,created,/m,
+    );
+    expect(await repository.git(folder, 'log', '--format=%s')).not.toContain('Fill in');
+  });
+
+  it('says what is wrong before there is a link', async () => {
+    await repository.push((text) => text);
+    const folder = await repository.checkout();
+    const missing = await repository.job(folder, { file: 'missing.csv' });
+    expect(missing).toMatchObject({ exitCode: 2, outputs: { 'exit-code': '2', rows: '0' } });
+    expect(missing.stdout).toMatch(/^::error file=missing\.csv::/m);
+    expect(missing.summary).toContain('exit code 2');
+    const denied = await repository.job(folder, { 'api-key': 'sl_wrong' });
+    expect(denied.exitCode).toBe(4);
+    expect(denied.stdout).toMatch(/^::error file=links\.csv::/m);
+    expect(denied.stdout + denied.stderr + denied.summary).not.toContain('sl_wrong');
+  });
+
+  it('is used by the workflow of the example the way it is tested here', async () => {
+    const text = await readFile(join(CI, 'import-links.yml'), 'utf8');
+    const { permissions, jobs } = parse(text);
+    expect(permissions).toEqual({ contents: 'write' });
+    const { with: inputs } = jobs.import.steps[1];
+    const action = parse(await readFile(join(ACTION, 'action.yml'), 'utf8'));
+    const required = Object.keys(action.inputs).filter((name) => action.inputs[name].required);
+    expect(Object.keys(inputs)).toEqual([...required, 'commit']);
   });
 });
