@@ -58,6 +58,7 @@ export const sidebar: DefaultTheme.SidebarItem[] = [
       { text: 'Plans and limits', link: '/reference/plans' },
       { text: 'Error codes', link: '/reference/error-codes' },
       { text: 'Exit codes', link: '/reference/exit-codes' },
+      { text: 'Size', link: '/reference/size' },
       { text: '@shortlink/sdk', link: '/reference/library/@shortlink/sdk' },
       { text: '@shortlink/sdk/wire', link: '/reference/library/@shortlink/sdk/wire' },
       { text: '@shortlink/server', link: '/reference/library/@shortlink/server' },

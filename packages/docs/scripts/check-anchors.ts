@@ -1,6 +1,6 @@
+import { globSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { posix } from 'node:path';
-import { globSync } from 'node:fs';
 
 /**
  * Throws for links of the built site to a heading that is not there. VitePress itself looks for the pages only.
@@ -11,10 +11,12 @@ export async function checkAnchors(folder: string): Promise<void> {
   const files = globSync('**/*.html', { cwd: folder });
   const pages = new Map(
     await Promise.all(
-      files.map(async (file): Promise<[string, string]> => [
-        `/${file.replaceAll('\\', '/').replace(/\.html$/, '')}`,
-        await readFile(`${folder}/${file}`, 'utf8'),
-      ]),
+      files.map(
+        async (file): Promise<[string, string]> => [
+          `/${file.replaceAll('\\', '/').replace(/\.html$/, '')}`,
+          await readFile(`${folder}/${file}`, 'utf8'),
+        ],
+      ),
     ),
   );
   const ids = new Map(

@@ -3,7 +3,7 @@ import type { Command, Option } from 'commander';
 import { processIo } from '../../cli/src/io.ts';
 import { buildProgram as buildCli } from '../../cli/src/program.ts';
 import { buildProgram as buildServer } from '../../server/src/admin/program.ts';
-import { code, escape, table } from './markdown.ts';
+import { code, shown, table } from './markdown.ts';
 
 /** The page of `shortlink`, from what it declares to commander. */
 export function cliPage(): string {
@@ -36,7 +36,7 @@ export function serverPage(): string {
 /** A page with a section for each command, the program itself first. */
 export function commandPage(program: Command, title: string): string {
   const sections = commandsOf(program).map(({ path, command }) => section(path, command, program));
-  return [`# ${title}`, `${escape(program.description())}`, ...sections].join('\n\n');
+  return [`# ${title}`, `${shown(program.description())}`, ...sections].join('\n\n');
 }
 
 interface NamedCommand {
@@ -62,7 +62,10 @@ function section(path: string, command: Command, program: Command): string {
     ...(isProgram || isNoun
       ? [
           command.commands
-            .map((sub) => `- [${code(`${path} ${sub.name()}`)}](#${`${path} ${sub.name()}`.replaceAll(' ', '-')}): ${escape(sub.description())}`)
+            .map(
+              (sub) =>
+                `- [${code(`${path} ${sub.name()}`)}](#${`${path} ${sub.name()}`.replaceAll(' ', '-')}): ${shown(sub.description())}`,
+            )
             .join('\n'),
         ]
       : []),
@@ -85,7 +88,7 @@ function optionTables(command: Command, options: readonly Option[]): string[] {
       ['option', 'meaning'],
       members.map((option) => [
         code(help.optionTerm(option)),
-        escape(help.optionDescription(option)),
+        shown(help.optionDescription(option)),
       ]),
     ),
   ]);
@@ -106,5 +109,5 @@ function afterHelp(command: Command): string[] {
 }
 
 function sentence(text: string): string {
-  return `${escape(text[0]?.toUpperCase() ?? '')}${escape(text.slice(1))}.`.replace('..', '.');
+  return `${shown(text[0]?.toUpperCase() ?? '')}${shown(text.slice(1))}.`.replace('..', '.');
 }

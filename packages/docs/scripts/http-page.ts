@@ -1,5 +1,5 @@
 import { openApiDocument } from '../../server/src/openapi/document.ts';
-import { anchor, code, escape, table } from './markdown.ts';
+import { anchor, code, shown, table } from './markdown.ts';
 
 /** A node of the API description: an object with any fields. */
 type Node = { readonly [field: string]: unknown };
@@ -19,10 +19,12 @@ export function httpPage(): string {
     })),
   );
   const sections = list(DOCUMENT['tags']).flatMap((tag) => {
-    const own = operations.filter(({ operation }) => list(operation['tags']).includes(tag['name']));
+    const own = operations.filter(({ operation }) =>
+      list<unknown>(operation['tags']).includes(tag['name']),
+    );
     return [
       `## ${title(text(tag['name']))}`,
-      escape(text(tag['description'])),
+      shown(text(tag['description'])),
       ...own.map(operationSection),
     ];
   });
@@ -50,11 +52,11 @@ function operationSection({ path, method, operation, shared }: Operation): strin
   const responses = Object.entries(node(operation['responses'])).map(([status, response]) => {
     const { description, headers, content } = resolve(node(response));
     const names = Object.keys(node(headers)).filter((name) => name !== 'X-Request-Id');
-    return [status, escape(text(description)), bodyOf(node(content)), names.map(code).join(' ')];
+    return [status, shown(text(description)), bodyOf(node(content)), names.map(code).join(' ')];
   });
   return [
-    `### ${method} ${escape(path)} {#${anchor(`${method} ${path}`)}}`,
-    `${escape(text(operation['summary']))}. ${text(operation['description'])}`,
+    `### ${method} ${shown(path)} {#${anchor(`${method} ${path}`)}}`,
+    `${shown(text(operation['summary']))}. ${text(operation['description'])}`,
     ...(parameters.length === 0
       ? []
       : [
@@ -63,7 +65,7 @@ function operationSection({ path, method, operation, shared }: Operation): strin
             parameters.map((parameter) => [
               code(text(parameter['name'])),
               text(parameter['in']) + (parameter['required'] === true ? ', required' : ''),
-              escape(text(parameter['description'])),
+              shown(text(parameter['description'])),
             ]),
           ),
         ]),
@@ -75,8 +77,8 @@ function operationSection({ path, method, operation, shared }: Operation): strin
 /** What a body holds: links to its schemas, or its media type. */
 function bodyOf(content: Node): string {
   return Object.entries(content)
-    .map(([type, { schema }]: [string, unknown] & [string, Node]) =>
-      type === 'application/json' ? typeOf(node(schema)) : code(type),
+    .map(([type, media]) =>
+      type === 'application/json' ? typeOf(node(node(media)['schema'])) : code(type),
     )
     .join(', ');
 }
@@ -85,11 +87,11 @@ function schemaSection([name, value]: [string, unknown]): string {
   const schema = node(value);
   const parts = list(schema['allOf']);
   const description = [schema, ...parts].map((part) => text(part['description'])).join('');
-  const fields = parts.length > 0 ? parts.flatMap(fieldRows) : fieldRows(schema);
+  const fields = parts.length > 0 ? parts.flatMap((part) => fieldRows(part)) : fieldRows(schema);
   const base = parts.filter((part) => '$ref' in part).map(typeOf);
   return [
     `### ${name} {#${schemaAnchor(name)}}`,
-    ...(description === '' ? [] : [escape(description)]),
+    ...(description === '' ? [] : [shown(description)]),
     ...(base.length === 0 ? [] : [`As ${base.join(', ')}, and:`]),
     ...(fields.length === 0 ? [] : [table(['field', 'type', ''], fields)]),
   ].join('\n\n');
@@ -106,7 +108,7 @@ function fieldRows(schema: Node, prefix = ''): string[][] {
       [
         code(path),
         typeOf(field),
-        [required.has(name) ? 'required' : '', escape(text(field['description'])), ...rules(field)]
+        [required.has(name) ? 'required' : '', shown(text(field['description'])), ...rules(field)]
           .filter((part) => part !== '')
           .join('; '),
       ],

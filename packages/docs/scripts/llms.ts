@@ -1,5 +1,5 @@
 import { readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { SiteConfig } from 'vitepress';
 import { sidebar } from '../.vitepress/sidebar.ts';
 
@@ -13,10 +13,11 @@ export async function writeLlmsFiles({ srcDir, outDir, site }: SiteConfig): Prom
   for (const { text = '', link, items = [{ text, link: link ?? '' }] } of sidebar) {
     const lines: string[] = [];
     for (const item of items) {
-      const path = item.link?.replace(/\/$/, '/index') ?? '';
-      const page = await readFile(join(srcDir, `${path}.md`), 'utf8');
-      lines.push(`- [${item.text}](${site.base}${path.slice(1)}): ${firstParagraph(page)}`);
-      full.push(`<!-- ${path} -->\n\n${page.replace(/^---\n.*?\n---\n/s, '').trim()}`);
+      const path = item.link ?? '';
+      const file = join(srcDir, `${path.replace(/\/$/, '/index')}.md`);
+      const page = await withIncludedFiles(await readFile(file, 'utf8'), dirname(file));
+      lines.push(`- [${item.text}](${site.base}${path.slice(1)}): ${firstSentence(page)}`);
+      full.push(`<!-- ${path} -->\n\n${page.trim()}`);
     }
     list.push(`## ${text}`, lines.join('\n'));
   }
@@ -24,11 +25,22 @@ export async function writeLlmsFiles({ srcDir, outDir, site }: SiteConfig): Prom
   await writeFile(join(outDir, 'llms-full.txt'), `${full.join('\n\n')}\n`);
 }
 
-/** The first text below the title, on one line. */
-function firstParagraph(page: string): string {
+/** VitePress puts a file where a line is `<<< path`. */
+async function withIncludedFiles(page: string, folder: string): Promise<string> {
+  const lines = page.split('\n').map(async (line) => {
+    const path = /^<<< (\S+)$/.exec(line)?.[1];
+    if (path === undefined) return line;
+    return `\`\`\`\n${await readFile(join(folder, path), 'utf8')}\`\`\``;
+  });
+  return (await Promise.all(lines)).join('\n');
+}
+
+/** The first sentence below the title, without its links. */
+function firstSentence(page: string): string {
   const text = page
     .split(/\n{2,}/)
-    .map((block) => block.trim())
-    .find((block) => /^[\w`"*[]/.test(block));
-  return (text ?? '').replaceAll('\n', ' ').replace(/\]\([^)]*\)/g, ']').replace(/[[\]]/g, '');
+    .map((block) => block.trim().replaceAll('\n', ' '))
+    .find((block) => /^(\w|`\w|\[|\*\*)/.test(block));
+  const [sentence = ''] = text?.split(/(?<=[.:]) /) ?? [];
+  return sentence.replace(/\]\([^)]*\)/g, ']').replace(/[[\]]/g, '');
 }

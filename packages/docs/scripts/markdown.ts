@@ -1,5 +1,5 @@
 /** Text that is shown as it is: pages are Markdown, and Vue templates besides. */
-export function escape(text: string): string {
+export function shown(text: string): string {
   return text
     .replaceAll('&', '&amp;')
     .replaceAll('<', '&lt;')

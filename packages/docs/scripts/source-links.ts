@@ -12,7 +12,10 @@ function sourceUrl(): string {
     readFileSync(`${ROOT}package.json`, 'utf8'),
   );
   const url = typeof repository === 'object' ? repository.url : repository;
-  const address = url?.replace(/^git\+/, '').replace(/\.git$/, '').replace(/^github:/, 'https://github.com/');
+  const address = url
+    ?.replace(/^git\+/, '')
+    .replace(/\.git$/, '')
+    .replace(/^github:/, 'https://github.com/');
   return `${address ?? 'https://github.com/example/shortlink'}/blob/main/`;
 }
 

@@ -4,7 +4,7 @@ import { createApiError } from '../../sdk/src/errors/api-errors.ts';
 import { ERROR_CODES, PLAN_LIMITS, PLANS } from '../../sdk/src/wire/index.ts';
 import * as problems from '../../server/src/domain/problem.ts';
 import { SETTINGS, settingOptions } from '../../server/src/settings.ts';
-import { code, escape, table } from './markdown.ts';
+import { code, shown, table } from './markdown.ts';
 
 /** Every setting of the server, from what it declares. */
 export function settingsPage(): string {
@@ -14,15 +14,17 @@ export function settingsPage(): string {
     const [, description = '', ownDefault] =
       /^(.*?)(?: \(default: (.*)\))?$/.exec(option.description) ?? [];
     const value: unknown = option.defaultValue;
-    const fallback = value === undefined ? escape(ownDefault ?? '') : code(String(value));
+    const fallback = value === undefined ? shown(ownDefault ?? '') : code(String(value));
     return [
       `${code(option.envVar ?? '')} ${flag}`.trim(),
-      escape(description),
+      shown(description),
       fallback,
-      escape(accepts),
+      shown(accepts),
     ];
   });
   return `# Settings of the server
+
+Every setting is a flag of \`shortlink-server start\`, an environment variable, or both.
 
 A flag wins over the environment variable. Each variable also exists with \`_FILE\` at its end and then names a file that holds the value, such as \`SHORTLINK_DATABASE_URL_FILE=/run/secrets/database\`; a line end after the value is dropped, and setting both is an error. A value that can't be used stops the program with one line that names the setting, without its secrets, and exit code 2. Settings that hold secrets have no flag, because other users of the machine can read a command line.
 
@@ -92,15 +94,11 @@ export function errorCodesPage(): string {
       ...extras.map(([name]) => code(name)),
       ...Object.keys(headers).map((name) => code(name)),
     ];
-    return [
-      String(status),
-      code(word),
-      escape(message),
-      sent.join(' '),
-      code(error.name),
-    ];
+    return [String(status), code(word), shown(message), sent.join(' '), code(error.name)];
   });
   return `# Error codes
+
+Every error of the service has a status and a code.
 
 An error body is JSON with \`error\`, a message for people, and \`code\`, a stable word for programs: \`{"error": "…", "code": "rate_limited"}\`. A plan limit also has \`upgrade\`, \`limit\`, \`used\` and \`allowed\`; a body that breaks a rule has \`details\`, up to 100 of \`{index, field, message}\`. The last column is the class that the SDK throws.
 
@@ -110,8 +108,10 @@ ${table(['status', 'code', 'example of a message', 'also sent', 'SDK'], rows)}`;
 /** The exit codes of both programs, from the comments at their declarations. */
 export function exitCodesPage(): string {
   const rows = (file: string, name: string) =>
-    propertiesOf(file, name).map(({ value, comment }) => [code(value), escape(comment)]);
+    propertiesOf(file, name).map(({ value, comment }) => [code(value), shown(comment)]);
   return `# Exit codes
+
+Scripts may rely on the exit codes: a code never changes its meaning.
 
 ## shortlink
 
@@ -137,7 +137,8 @@ function propertiesOf(path: string, name: string): { value: string; comment: str
     .flatMap((statement) => [...statement.declarationList.declarations]);
   const object = declarations.find((declaration) => declaration.name.getText(file) === name);
   const initializer = object?.initializer;
-  const literal = initializer && ts.isAsExpression(initializer) ? initializer.expression : initializer;
+  const literal =
+    initializer && ts.isAsExpression(initializer) ? initializer.expression : initializer;
   if (literal === undefined || !ts.isObjectLiteralExpression(literal)) {
     throw new Error(`${path} declares no object ${name}.`);
   }
