@@ -28,7 +28,10 @@ beforeAll(async () => {
   queries = [
     ...rules.map(({ alert, expr }) => ({ name: alert, query: expr })),
     ...panels.flatMap(({ title, targets }: { title: string; targets: { expr: string }[] }) =>
-      targets.map(({ expr }) => ({ name: title, query: expr.replaceAll('$__rate_interval', '5m') })),
+      targets.map(({ expr }) => ({
+        name: title,
+        query: expr.replaceAll('$__rate_interval', '5m'),
+      })),
     ),
   ];
   const metrics = new Metrics();
@@ -55,7 +58,7 @@ function seriesOf(text: string): Map<string, Set<string>> {
 
 /** The pieces of a query of these kinds, and where it can't be parsed. */
 function look(query: string): { mistakes: number; metrics: string[]; labels: string[] } {
-  const found = { mistakes: 0, metrics: new Array<string>(), labels: new Array<string>() };
+  const found = { mistakes: 0, metrics: [] as string[], labels: [] as string[] };
   parser.parse(query).iterate({
     enter({ name, type, from, to }) {
       const text = query.slice(from, to);
