@@ -14,7 +14,7 @@ import { screenSvg } from '../src/screen-svg.ts';
 import { World } from '../src/world.ts';
 
 const path = (relative: string) => fileURLToPath(new URL(relative, import.meta.url));
-const PICTURES = path('../../docs/public/pictures/');
+const PICTURES = path('../../docs/pictures/');
 const DATA = path('../../../examples/data/us-federal-sites.csv');
 const DAY_MS = 86_400_000;
 
@@ -34,7 +34,9 @@ async function recordImport(name: string, columns: number): Promise<void> {
     written += `${run === 1 ? '' : '\r\n'}\x1b[2m$\x1b[22m \x1b[1mshortlink ${args.join(' ')}\x1b[22m\r\n`;
     written += await runInTerminal(args, world.folder, columns, env);
   }
-  const shown = written.replaceAll(world.server.url, 'https://sho.rt').replaceAll(world.folder, '.');
+  const shown = written
+    .replaceAll(world.server.url, 'https://sho.rt')
+    .replaceAll(world.folder, '.');
   await writeFile(join(PICTURES, name), await screenSvg(shown, columns, 'shortlink import, twice'));
 }
 

@@ -18,11 +18,16 @@ export async function screenSvg(written: string, columns: number, title: string)
   const lines = Array.from({ length: buffer.length }, (_, y) => {
     const line = buffer.getLine(y);
     return runsOf(
-      Array.from({ length: columns }, (_, x) => line?.getCell(x)).filter((cell) => cell !== undefined),
+      Array.from({ length: columns }, (_, x) => line?.getCell(x)).filter(
+        (cell) => cell !== undefined,
+      ),
     );
   });
   terminal.dispose();
-  const used = lines.slice(0, lines.findLastIndex((runs) => runs.some(({ text }) => text.trim() !== '')) + 1);
+  const used = lines.slice(
+    0,
+    lines.findLastIndex((runs) => runs.some(({ text }) => text.trim() !== '')) + 1,
+  );
   return picture(used, columns, title);
 }
 
@@ -40,7 +45,11 @@ function runsOf(cells: readonly IBufferCell[]): Run[] {
     const style = styleOf(cell);
     const last = runs.at(-1);
     // Spaces end a run, so that each word stands where it stood, whatever the font.
-    if (last !== undefined && last.style === style && (text === ' ') === last.text.startsWith(' ')) {
+    if (
+      last !== undefined &&
+      last.style === style &&
+      (text === ' ') === last.text.startsWith(' ')
+    ) {
       last.text += text;
     } else {
       runs.push({ column, text, style });
@@ -90,7 +99,11 @@ ${texts.join('\n')}
 
 function colors(palette: string, background: string, ink: string, border: string): string {
   const rules = palette.split(' ').map((color, n) => `.c${n} { fill: ${color} }`);
-  return [`.screen { fill: ${background}; stroke: ${border} }`, `text { fill: ${ink} }`, ...rules].join('\n');
+  return [
+    `.screen { fill: ${background}; stroke: ${border} }`,
+    `text { fill: ${ink} }`,
+    ...rules,
+  ].join('\n');
 }
 
 function escapeXml(text: string): string {
