@@ -14,7 +14,7 @@ export default defineConfig({
   description:
     'A short-link service in TypeScript: a typed client, a command that imports files of any size exactly once, and a server to host yourself.',
   lang: 'en',
-  // A site in a folder, such as a project's pages: `pnpm docs --base /shortlink/`.
+  // For a site in a folder of its host: `pnpm run docs --base /shortlink/`.
   cleanUrls: true,
   srcExclude: ['README.md', 'scripts/**'],
   lastUpdated: false,
@@ -36,7 +36,7 @@ export default defineConfig({
     docFooter: { prev: 'Before', next: 'Next' },
   },
   async buildEnd(site) {
-    await checkAnchors(site.outDir);
+    await checkAnchors(site.outDir, site.site.base);
     await writeLlmsFiles(site);
   },
 });

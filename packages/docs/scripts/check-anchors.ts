@@ -6,14 +6,15 @@ import { posix } from 'node:path';
  * Throws for links of the built site to a heading that is not there. VitePress itself looks for the pages only.
  *
  * @param folder of the built site
+ * @param base path under which its host has it
  */
-export async function checkAnchors(folder: string): Promise<void> {
+export async function checkAnchors(folder: string, base = '/'): Promise<void> {
   const files = globSync('**/*.html', { cwd: folder });
   const pages = new Map(
     await Promise.all(
       files.map(
         async (file): Promise<[string, string]> => [
-          `/${file.replaceAll('\\', '/').replace(/\.html$/, '')}`,
+          base + file.replaceAll('\\', '/').replace(/\.html$/, ''),
           await readFile(`${folder}/${file}`, 'utf8'),
         ],
       ),

@@ -74,7 +74,7 @@ const SHOWN = PAGES.flatMap((name) =>
 describe('the commands that are only shown', () => {
   test.each(SHOWN)('$at needs another machine, and has options that exist', async ({ code }) => {
     expect(code).toMatch(
-      /docker|systemctl|\/etc\/|\/var\/lib|\/backups|postgres:|pg_|caddy|certbot|install --global/,
+      /docker|systemctl|\/etc\/|\/var\/lib|\/backups|postgres:|pg_|caddy|certbot|install --global|pnpm@12/,
     );
     const ours = /\b(shortlink(?:-server)?) ((?:[a-z]+ ?)*)(.*)$/gm;
     for (const [, program, words = '', rest = ''] of code.matchAll(ours)) {
