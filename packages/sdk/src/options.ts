@@ -65,7 +65,7 @@ export interface ShortlinkOptions {
   totalTimeoutMs?: number | undefined;
 
   /**
-   * Attempts after the first, see the retry table in the README. `0` is none: then a call also fails at a limit that is
+   * Attempts after the first, see the guide "Retries and exactly once". `0` is none: then a call also fails at a limit that is
    * known (a pause after a 429, a quota that is used up) instead of waiting for it. @default 5
    */
   maxRetries?: number | undefined;

@@ -104,7 +104,7 @@ const TOTALS = [
 ] as const satisfies (keyof ImportSummary)[];
 
 /**
- * The object of `import --json`, documented in README, "JSON". Fields may be added; a change of meaning or name is a new
+ * The object of `import --json`, documented in `packages/docs/importing/ci.md`, "The summary". Fields may be added; a change of meaning or name is a new
  * `version`.
  */
 export function importJson(outcomes: readonly ImportOutcome[], exitCode: number): object {

@@ -24,7 +24,7 @@ export interface ErrorReport {
   requestId?: string | undefined;
 }
 
-/** Schema version of our own JSON objects; README, "JSON". */
+/** Schema version of our own JSON objects; see the guide "In CI". */
 const JSON_VERSION = 1;
 
 /** Shorter values are no secrets, and hiding them would destroy ordinary words. */
