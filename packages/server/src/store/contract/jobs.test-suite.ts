@@ -14,7 +14,7 @@ import type { UseStore } from './use-store.test-suite.ts';
 export function testJobs(useStore: UseStore): void {
   const store = useStore();
 
-  test('a job's links are created in order, each once', async () => {
+  test('the links of a job are created in order, each once', async () => {
     const caller = await newCaller(store());
     const jobId = await newJob(store(), caller, 5_234);
     const chunks = await finishJob(store(), jobId);
