@@ -26,6 +26,7 @@ export default defineConfig({
       unit('sdk', true),
       unit('server'),
       unit('cli'),
+      unit('tools'),
       {
         test: {
           name: 'e2e',
