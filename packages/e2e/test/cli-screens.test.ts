@@ -88,6 +88,8 @@ function steady(screen: string): string {
     .replace(/[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]/g, '⠋')
     .replace(/\d+:\d\d(?= left|$| {3})/gm, 'M:SS')
     .replace(/[\d,.]+ rows\/s/g, 'N rows/s')
+    // While the machine is slow, the wait for the limit ends and another request meets it.
+    .replace(/(│ requests │ +)\d/g, '$1N')
     .replace(/ in [\d.]+ s$/gm, ' in N s');
 }
 
