@@ -50,7 +50,7 @@ test.each([
 ])('a disk that is full for %s: said, and nothing lost', async (_, args, redirection, name) => {
   const full = await runWithLimit(1_300, args, redirection);
   expect(full.stderr).toContain(`error: ${name} can't be written: files may not become so large`);
-  expect(full.stderr).toMatch(/[\d,]+ of 12,000 rows of urls\.csv are created/);
+  expect(full.stderr).toMatch(/^✗ [\d,]+ links created/m);
   expect(full.exitCode).toBe(1);
   expect(await readdir(world.folder)).not.toContain('out.jsonl.partial');
 
@@ -96,7 +96,7 @@ test.each([
   await change();
   const run = await importing;
   expect(run.stderr).toMatch(
-    /error: urls\.csv (was changed|was taken away) while it was being imported/,
+    /error: urls\.csv (was changed|was removed) while it was being imported/,
   );
   expect(run.exitCode).toBe(2);
   expect(await linksUsed()).toBeLessThan(ROWS);
