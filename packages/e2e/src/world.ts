@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Link } from '@shortlink/sdk';
-import { type PlanLimits, PLANS } from '@shortlink/sdk/wire';
+import { PLANS, type PlanLimits } from '@shortlink/sdk/wire';
 import { createAccount, createKey, openStore, readSettings, type Store } from '@shortlink/server';
 import { type Backend, createBackend } from './backend.ts';
 import type { ClockMessage } from './movable-clock.ts';

@@ -25,7 +25,8 @@ afterAll(async () => {
 
 /** A million requests take a minute to send, and counting up is tested with fewer: here the counter starts near its end. */
 function countEarlier(accountId: string, window: 'day' | 'month', startsAt: number, used: number) {
-  const sql = 'INSERT INTO request_counters (account_id, window, starts_at, used) VALUES (?, ?, ?, ?)';
+  const sql =
+    'INSERT INTO request_counters (account_id, window, starts_at, used) VALUES (?, ?, ?, ?)';
   database.prepare(sql).run(accountId, window, startsAt, used);
 }
 
@@ -35,9 +36,21 @@ describe.each(['community', 'pro', 'avance'] as const)('the %s plan', (plan) => 
   const { requests_per_day, requests_per_month } = PLAN_LIMITS[plan];
 
   test.each([
-    ['day', requests_per_day, Date.UTC(YEAR, MONTH, DAY), Date.UTC(YEAR, MONTH, DAY + 1)],
-    ['month', requests_per_month, Date.UTC(YEAR, MONTH, 1), Date.UTC(YEAR, MONTH + 1, 1)],
-  ] as const)('requests a %s: %i', async (window, limit, startsAt, endsAt) => {
+    [
+      'requests a day',
+      'day',
+      requests_per_day,
+      Date.UTC(YEAR, MONTH, DAY),
+      Date.UTC(YEAR, MONTH, DAY + 1),
+    ],
+    [
+      'requests a month',
+      'month',
+      requests_per_month,
+      Date.UTC(YEAR, MONTH, 1),
+      Date.UTC(YEAR, MONTH + 1, 1),
+    ],
+  ] as const)('%s', async (_name, window, limit, startsAt, endsAt) => {
     if (limit === null) throw new Error('every plan but custom has limits');
     const { account, key } = await world.caller(plan);
     countEarlier(account.id, window, startsAt, limit - 2);

@@ -31,7 +31,7 @@ export interface SimulationReport {
 /** Failing seeds that are shown with their trace; of the others, the number is enough. */
 const MOST_SHOWN = 3;
 
-const COMMAND = 'node packages/e2e/simulator/server/main.ts';
+const COMMAND = 'npx -y pnpm@12 simulate:server';
 
 /** Plays histories of the server, or looks for planted bugs in them. */
 export async function simulateServer(options: SimulationOptions): Promise<SimulationReport> {
