@@ -8,126 +8,95 @@
 const source = (path) => `^packages/${path}`;
 const isTest = '\\.(test|test-d|test-suite)\\.ts$';
 const npm = (...names) => `(^|/)node_modules/(${names.join('|')})/`;
+const rule = (name, from, to) => ({ name, severity: 'error', from, to });
 
-/** Files below `from` (except those of `except`) must not import what matches `to`. */
-const forbid = (name, from, to, comment, except = []) => ({
-  name,
-  comment,
-  severity: 'error',
-  from: { path: source(from), pathNot: [isTest, ...except.map(source)] },
-  to: { path: to },
-});
+/** Layers of a package, the highest first: none may import one above it. */
+const layers = (name, ...layer) =>
+  layer
+    .slice(1)
+    .map((lower, index) =>
+      rule(
+        `${name}: the arrows go ${layer.join(' > ')}; ${lower} points up`,
+        { path: source(`${name}/src/${lower}(\\.ts|/)`), pathNot: isTest },
+        { path: source(`${name}/src/(${layer.slice(0, index + 1).join('|')})(\\.ts$|/)`) },
+      ),
+    );
 
-/** Layers of a folder, the highest first: none may import one above it. */
-const layers = (folder, names) =>
-  names.slice(1).map((name, index) => ({
-    name: `${folder}: ${name}`,
-    comment: `In ${folder} the arrows go ${names.join(' > ')}.`,
-    severity: 'error',
-    from: { path: source(`${folder}/${name}(\\.ts|/)`), pathNot: isTest },
-    to: { path: source(`${folder}/(${names.slice(0, index + 1).join('|')})(\\.ts$|/)`) },
-  }));
+/** Files of a package, or below one of its folders, must not import what matches `to`, except those that match `except`. */
+const forbid = (folder, name, to, except) => {
+  const [home, below = ''] = folder.split('/');
+  const exempt = except ? [source(`${home}/src/(${except})`)] : [];
+  const from = { path: source(`${home}/src/${below}`), pathNot: [isTest, ...exempt] };
+  return rule(`${home}: ${name}`, from, { path: to });
+};
 
 /** An entry point of the SDK, built or not. */
 const sdkEntry = (name, file) => `^@shortlink/${name}$|${source(`sdk/(src|dist)/${file}`)}`;
-const engines = source('server/src/store/(sqlite|postgres)/');
+const toWire = `${source('server/')}|^@shortlink/server|${sdkEntry('sdk/wire', 'wire')}`;
+const toClient = `${source('cli/')}|${sdkEntry('sdk', 'index')}`;
+const toSqlite = '^(node:)?sqlite$';
+const cli = (names) => source(`cli/src/(${names})`);
+const server = (names) => source(`server/src/(${names})`);
 
 /** @type {import('dependency-cruiser').IConfiguration} */
 export default {
   forbidden: [
-    {
-      name: 'no cycles',
-      comment: 'Files that import each other can only be read together.',
-      severity: 'error',
-      from: { pathNot: isTest },
-      to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
-    },
-
-    ...layers('sdk/src', ['index', 'client', 'resources', 'bulk', 'http', 'errors', 'wire']),
-    forbid('sdk: ky, p-retry', 'sdk/src', npm('ky', 'p-retry'), 'Only http/ sends and retries.', [
-      'sdk/src/http/',
-    ]),
-    forbid('sdk: zod', 'sdk/src', npm('zod'), 'Shapes are checked in wire/ only.', [
-      'sdk/src/wire/',
-    ]),
-    forbid('sdk: node', 'sdk/src', '^node:', 'The SDK runs in every runtime.'),
-
-    ...layers('cli/src', ['main', 'run', 'commands', 'output', 'import']),
-    forbid(
-      'cli: sdk',
-      'cli/src',
-      `${source('server/')}|^@shortlink/server|${sdkEntry('sdk/wire', 'wire')}`,
-      'The CLI uses the public entry of the SDK, and a server over HTTP only.',
+    rule(
+      'no cycles: files that import each other can only be read together',
+      { pathNot: isTest },
+      { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
     ),
+
+    ...layers('sdk', 'index', 'client', 'resources', 'bulk', 'http', 'errors', 'wire'),
+    forbid('sdk', 'only http/ sends and retries', npm('ky', 'p-retry'), 'http/'),
+    forbid('sdk', 'shapes are checked in wire/ only', npm('zod'), 'wire/'),
+    forbid('sdk', 'it runs in every runtime', '^node:'),
+
+    ...layers('cli', 'main', 'run', 'commands', 'output', 'import'),
+    forbid('cli', 'it uses the public entry of the SDK, and a server over HTTP', toWire),
+    forbid('cli/import', 'import/ returns events and prints nothing', cli('(io|context)\\.ts')),
     forbid(
-      'cli: core',
-      'cli/src/import',
-      source('cli/src/(io|context)\\.ts'),
-      'import/ returns data and events; commands/ and output/ show them.',
-    ),
-    forbid(
-      'cli: commander',
-      'cli/src',
+      'cli',
+      'only run, program and commands/ parse a command line',
       npm('commander'),
-      'Only run, program and commands/ parse a command line.',
-      ['cli/src/(run|program)\\.ts', 'cli/src/commands/'],
+      '(run|program)\\.ts|commands/',
     ),
-    forbid('cli: drawing', 'cli/src', npm('ora', 'cli-table3'), 'Only output/ draws.', [
-      'cli/src/output/',
-    ]),
-    forbid('cli: zod', 'cli/src', npm('zod'), 'Only config/ checks shapes.', ['cli/src/config/']),
-    forbid('cli: sqlite', 'cli/src', '^(node:)?sqlite$', 'Only the journal is a database.', [
-      'cli/src/import/(journal/|check/existing-links)',
-    ]),
+    forbid('cli', 'only output/ draws', npm('ora', 'cli-table3'), 'output/'),
+    forbid('cli', 'only config/ checks shapes', npm('zod'), 'config/'),
+    forbid('cli', 'only the journal is SQLite', toSqlite, 'import/(journal/|check/existing)'),
 
+    forbid('server', 'it shares @shortlink/sdk/wire with its clients, and no more', toClient),
     forbid(
-      'server: sdk',
-      'server/src',
-      `${source('cli/')}|${sdkEntry('sdk', 'index')}`,
-      'The server shares the wire contract with its clients: @shortlink/sdk/wire.',
+      'server',
+      'only main, index, open-store and testing/ name an engine',
+      server('store/(sqlite|postgres)/'),
+      'store/|(main|index|open-store)\\.ts|testing/',
     ),
     forbid(
-      'server: engines',
-      'server/src',
-      engines,
-      'Only main, index, open-store and testing/ name a concrete engine.',
-      ['server/src/store/', 'server/src/(main|index|open-store)\\.ts', 'server/src/testing/'],
+      'server/domain',
+      'domain/ is pure rules',
+      `^node:|${npm('hono')}|${server('(store|http|jobs|admin)/')}`,
+    ),
+    forbid('server/store', 'store/ knows domain/ and wire only', server('http|jobs|admin|app')),
+    forbid(
+      'server',
+      'only what answers HTTP knows hono',
+      npm('hono'),
+      '(app|service)\\.ts|(http|analytics)/',
     ),
     forbid(
-      'server: domain',
-      'server/src/domain',
-      `^node:|${npm('hono')}|${source('server/src/(store|http|jobs|admin)/')}`,
-      'domain/ is pure rules.',
-    ),
-    forbid(
-      'server: store',
-      'server/src/store',
-      source('server/src/(http|jobs|admin|app)'),
-      'store/ imports domain/ and the wire contract only.',
-    ),
-    forbid('server: hono', 'server/src', npm('hono'), 'Only app and http/ know hono.', [
-      'server/src/(app|service)\\.ts',
-      'server/src/(http|analytics)/',
-    ]),
-    forbid(
-      'server: sockets',
-      'server/src',
+      'server',
+      'only serve and the test server listen',
       npm('@hono/node-server'),
-      'Only serve and the test server open sockets.',
-      ['server/src/(main|index|serve)\\.ts', 'server/src/testing/'],
+      '(main|index|serve)\\.ts|testing/',
     ),
-    forbid('server: sqlite', 'server/src', '^(node:)?sqlite$', 'The driver stays in one engine.', [
-      'server/src/store/sqlite/',
-    ]),
-    forbid('server: pg', 'server/src', npm('pg'), 'The driver stays in one engine.', [
-      'server/src/store/postgres/',
-    ]),
+    forbid('server', 'the SQLite driver stays in one engine', toSqlite, 'store/sqlite/'),
+    forbid('server', 'the PostgreSQL driver stays in one engine', npm('pg'), 'store/postgres/'),
     forbid(
-      'server: commander',
-      'server/src',
+      'server',
+      'only admin/ and settings parse a command line',
       npm('commander'),
-      'Only admin/ and settings parse a command line.',
-      ['server/src/admin/', 'server/src/(main|settings)\\.ts'],
+      'admin/|(main|settings)\\.ts',
     ),
   ],
   options: {

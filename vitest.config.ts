@@ -68,6 +68,7 @@ export default defineConfig(({ mode }) => ({
             unit('sdk', { typecheck: true }),
             unit('server'),
             unit('cli'),
+            unit('tools'),
             { test: e2e },
             { test: cluster },
           ],

@@ -1,4 +1,4 @@
-// A page in which each user types in their own API key. It is kept nowhere: whoever can open a page can read a key in it.
+// A page in which each user types in their own API key. The page stores no key, because everybody who can open a page can read what is in it.
 import { Shortlink, ShortlinkError } from '@shortlink/sdk';
 
 const form = document.querySelector('form');

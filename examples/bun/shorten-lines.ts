@@ -1,4 +1,4 @@
-// Shortens the URLs of standard input, one per line, as they come: bun shorten-lines.ts < urls.txt > short.tsv
+// Shortens the URLs of standard input, one per line, while they arrive: bun shorten-lines.ts < urls.txt > short.tsv
 //
 // Needs SHORTLINK_API_KEY and SHORTLINK_BASE_URL. Memory stays flat however many lines there are.
 import { Shortlink } from '@shortlink/sdk';

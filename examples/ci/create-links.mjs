@@ -28,7 +28,7 @@ try {
     }
   }
 } finally {
-  // What was created exists, however the run ended: keep it.
+  // Write the links that exist, also when the run failed.
   await writeFile(output, `${JSON.stringify(shortUrls, null, 2)}\n`);
 }
 console.error(`${Object.keys(shortUrls).length} of ${pages.length} links created, see ${output}`);

@@ -1,4 +1,4 @@
-// Shortens the URLs given as arguments, and says what became of each.
+// Shortens the URLs given as arguments, and prints each short URL.
 //
 //   export SHORTLINK_API_KEY=… SHORTLINK_BASE_URL=https://go.example.com
 //   node shorten.mjs https://example.com/docs https://example.com/blog

@@ -18,12 +18,12 @@ export default {
     const shortlink = new Shortlink({
       apiKey: env.SHORTLINK_API_KEY,
       baseUrl: env.SHORTLINK_BASE_URL,
-      // Who waits for a page waits no longer than this.
+      // A visitor waits for the page, so a request may take no longer than this.
       totalTimeoutMs: 10_000,
       maxRetryAfterMs: 3_000,
     });
     try {
-      // Nobody waits for it any more: don't either.
+      // The visitor has gone: stop the request.
       const link = await shortlink.links.create({ target_url: url }, { signal: request.signal });
       return Response.json({ short_url: link.short_url }, { status: 201 });
     } catch (error) {

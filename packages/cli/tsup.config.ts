@@ -8,4 +8,6 @@ export default defineConfig({
   sourcemap: true,
   clean: true,
   splitting: true,
+  // Errors are printed all the same.
+  silent: true,
 });

@@ -10,7 +10,7 @@ import type { SectionContext, Suite } from './frame/section.ts';
 
 const USAGE = `pnpm bench sdk|server|cli [--only SECTION]... [--rounds N] [--scale F] [--large] [--json]`;
 
-/** Loaded when asked for: one suite's libraries are none of another's business. */
+/** Each suite is loaded only when it is asked for, since it brings libraries of its own. */
 const SUITES: Readonly<Record<string, () => Promise<{ suite: Suite }>>> = {
   sdk: () => import('./sdk/suite.ts'),
   server: () => import('./server/suite.ts'),

@@ -16,7 +16,7 @@ export interface GlobalOptions {
   verbose?: boolean | undefined;
   /** `false` after `--no-color`. */
   color?: boolean | undefined;
-  /** Longest time of one attempt, in milliseconds. */
+  /** Longest time of one request, in milliseconds. */
   timeout?: number | undefined;
   maxRetries?: number | undefined;
 }
@@ -35,7 +35,7 @@ interface ClientOptions {
   hooks?: ShortlinkHooks | undefined;
 }
 
-/** What a command acts with: made once the command line is parsed. Settings and client are made when asked for. */
+/** What a command works with. It is made once the command line is parsed; settings and client are made on demand. */
 export class Context {
   readonly io: Io;
   /** The arguments as they were given. They may hold an API key. */
@@ -77,13 +77,13 @@ export class Context {
     if (baseUrl === undefined) {
       throw usageError(
         'No server is set.',
-        'Pass --base-url URL, set SHORTLINK_BASE_URL, or run: shortlink auth login',
+        'Pass --base-url URL, or set SHORTLINK_BASE_URL.\nOr store both address and key with: shortlink auth login',
       );
     }
     if (apiKey === undefined) {
       throw authenticationError(
         'No API key is set.',
-        'Set SHORTLINK_API_KEY, or run: shortlink auth login',
+        'Set SHORTLINK_API_KEY, or store a key with: shortlink auth login',
       );
     }
     return { baseUrl: baseUrl.value, apiKey: apiKey.value };
@@ -108,8 +108,8 @@ export class Context {
   }
 
   /**
-   * Runs `work` with a signal that Ctrl-C aborts. The listener goes with the first Ctrl-C, so that a second one ends the
-   * process even if `work` doesn't listen.
+   * Runs `work` with a signal that Ctrl-C aborts. The first Ctrl-C removes the listener, so that a second one ends the
+   * process even if `work` ignores the signal.
    */
   async interruptible<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const controller = new AbortController();

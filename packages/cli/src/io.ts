@@ -12,8 +12,7 @@ export type OutputStream = Writable & {
 };
 
 /**
- * Everything the tool knows of the process around it. `test/test-io.ts` is its twin: whatever a command reads or
- * prints in a test goes through there.
+ * Everything the tool knows about the process around it. In tests, `test/test-io.ts` takes its place.
  */
 export interface Io {
   readonly stdin: InputStream;
@@ -26,8 +25,8 @@ export interface Io {
   /** The user's home directory. */
   readonly home: string;
   /**
-   * Calls `listener` at each Ctrl-C, each SIGTERM, and when stdout can't be written any more (`| head`, a full disk). While nobody
-   * listens, a signal ends the process as usual. Returns what takes the listener off again.
+   * Calls `listener` at each Ctrl-C, each SIGTERM, and when stdout can't be written any more (`| head`, a full disk). Without
+   * listeners, a signal ends the process as usual. Returns a function that removes the listener.
    */
   onInterrupt(listener: () => void): () => void;
 }
@@ -40,9 +39,9 @@ export function processIo(): Io {
       listener();
     }
   };
-  const isHeeded = () => listeners.size > 0;
-  followErrors(process.stdout, interrupt, isHeeded);
-  followErrors(process.stderr, () => {}, isHeeded);
+  const hasListeners = () => listeners.size > 0;
+  followErrors(process.stdout, interrupt, hasListeners);
+  followErrors(process.stderr, () => {}, hasListeners);
   return {
     stdin: process.stdin,
     stdout: process.stdout,
@@ -52,13 +51,13 @@ export function processIo(): Io {
     home: homedir(),
     onInterrupt(listener) {
       for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-        // Taken off first: one that is still to be taken off, below, must not be called twice.
+        // Removed first: the listener of an earlier call may still wait for its removal below, and must not be called twice.
         process.off(signal, interrupt).on(signal, interrupt);
       }
       listeners.add(listener);
       return () => {
         listeners.delete(listener);
-        // Not in this turn: the spinner's own listener comes after ours, and ends the process when it finds itself alone.
+        // Not in this turn: the spinner's own listener runs after this one, and ends the process if it is the only one left.
         setImmediate(() => {
           if (listeners.size === 0) {
             process.off('SIGINT', interrupt).off('SIGTERM', interrupt);
@@ -70,19 +69,19 @@ export function processIo(): Io {
 }
 
 /**
- * A reader that stops early is no error of ours: without a listener, its EPIPE would end the process with a stack. Each
- * later write may fail again, so it is told once. Output that can't be written for another reason (a full disk) ends
- * the process at once, since whatever it still did could not be seen; but not work that can be told to stop, which meets the same
- * error where it writes.
+ * Handles output that can't be written. A reader that stops early is no error: without a listener, its EPIPE would end the process
+ * with a stack trace. `onBroken` is called once, although later writes fail too. For any other reason (a full disk), the process
+ * ends at once, because nothing it still did could be seen. The exception is a command that listens for interrupts: it gets the
+ * same error from its own write.
  */
 export function followErrors(
   stream: Writable,
   onBroken: () => void,
-  isHeeded: () => boolean,
+  hasListeners: () => boolean,
 ): void {
   let isBroken = false;
   stream.on('error', (error) => {
-    if (!isClosedPipe(error) && !isHeeded() && !isBroken) {
+    if (!isClosedPipe(error) && !hasListeners() && !isBroken) {
       process.stderr.write(`error: Can't write the output: ${error.message}\n`);
       process.exit(1);
     }
@@ -93,7 +92,7 @@ export function followErrors(
   });
 }
 
-/** Whether a write failed because nobody reads any more. The first one fails with EPIPE, the next ones otherwise. */
+/** Whether a write failed because the reader has closed the pipe. The first write fails with EPIPE, later ones with other codes. */
 export function isClosedPipe(error: Error | null | undefined): boolean {
   return (
     error instanceof Error &&

@@ -4,6 +4,7 @@ import { declareCompletion } from './commands/completion/completion.ts';
 import { declareConfig } from './commands/config.ts';
 import { declareCreate } from './commands/create.ts';
 import { type Perform, parseCount, parseDuration } from './commands/declare.ts';
+import { examples, HELP } from './commands/help.ts';
 import { declareImport } from './commands/import/import.ts';
 import { declareJob } from './commands/job.ts';
 import { declareUsage } from './commands/usage.ts';
@@ -17,26 +18,26 @@ export function buildProgram(io: Io, perform: Perform): Command {
     .description('Create short links, one at a time or from files of any size.')
     .version(VERSION, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print help')
-    .helpCommand('help [command]', 'print help for a command')
+    .helpCommand('help [command]', 'Print the help of a command')
     .exitOverride()
     .configureOutput({
       writeOut: (text) => io.stdout.write(text),
       writeErr: (text) => io.stderr.write(text),
-      // Errors are thrown, and printed in one place: run-command.ts.
+      // Errors are thrown. Only run-command.ts prints them.
       outputError: () => {},
       getOutHelpWidth: () => io.stdout.columns || DEFAULT_WIDTH,
       getErrHelpWidth: () => io.stderr.columns || DEFAULT_WIDTH,
       getOutHasColors: () => wantsColor({ flag: undefined, env: io.env, isTTY: io.stdout.isTTY }),
       getErrHasColors: () => wantsColor({ flag: undefined, env: io.env, isTTY: io.stderr.isTTY }),
     })
-    .configureHelp({ showGlobalOptions: true })
+    .configureHelp(HELP)
     .optionsGroup('Global options:')
     .option(
       '--api-key <key>',
-      'API key; better kept in SHORTLINK_API_KEY, where ps does not show it',
+      'API key; better in SHORTLINK_API_KEY, since other users see the command line',
     )
-    .option('--base-url <url>', 'address of the service, without /api/v1 [SHORTLINK_BASE_URL]')
-    .option('--profile <name>', 'settings to use from the config file [SHORTLINK_PROFILE]')
+    .option('--base-url <url>', 'address of the service, without /api/v1 (or SHORTLINK_BASE_URL)')
+    .option('--profile <name>', 'settings to use from the config file (or SHORTLINK_PROFILE)')
     .option('--json', 'print JSON: results to stdout, errors to stderr')
     .option('-q, --quiet', 'print no progress and no summary')
     .option('-v, --verbose', 'print each request and retry to stderr')
@@ -44,7 +45,7 @@ export function buildProgram(io: Io, perform: Perform): Command {
     .option('--timeout <duration>', 'longest time of one request (default: 30s)', parseDuration)
     .option(
       '--max-retries <n>',
-      'attempts after the first (default: 5)',
+      'how often a failed request is sent again (default: 5)',
       parseCount(0, MAX_RETRIES),
     )
     .addHelpText('after', EXAMPLES);
@@ -58,15 +59,15 @@ export function buildProgram(io: Io, perform: Perform): Command {
   return program;
 }
 
-const DEFAULT_WIDTH = 100;
+const DEFAULT_WIDTH = 80;
 const MAX_RETRIES = 1000;
 
-const EXAMPLES = `
-Examples:
-  $ shortlink auth login
-  $ shortlink create https://example.com/docs
-  $ shortlink import links.csv
-  $ shortlink usage`;
+const EXAMPLES = examples(
+  'shortlink auth login',
+  'shortlink create https://example.com/docs',
+  'shortlink import links.csv',
+  'shortlink usage',
+);
 
 /** A wrong command line, as one sentence; undefined for other errors, and for help that was asked for. */
 export function describeUsageError(error: unknown): string | undefined {
@@ -75,9 +76,22 @@ export function describeUsageError(error: unknown): string | undefined {
     error.message
       .replace(/^error: /, '')
       // `--apikey=SECRET` is an unknown option, and `auth login SECRET` a superfluous argument: neither is repeated.
-      .replace(/(option '--?[^'=]+)=[^']*'/, "$1'")
+      .replace(/(unknown option '--?[^'=]+)=[^']*'/, "$1'")
       .replace(/(Expected \d+ arguments? but got \d+): .*$/s, '$1.')
   );
+}
+
+/** The command that a command line names, as far as it names one: `shortlink job wait`. */
+export function commandOf(argv: readonly string[], program: Command): string {
+  let command = program;
+  const path = [program.name()];
+  for (const word of argv) {
+    const next = command.commands.find((sub) => sub.name() === word);
+    if (next === undefined) continue;
+    command = next;
+    path.push(word);
+  }
+  return path.join(' ');
 }
 
 /** Help or the version was printed because it was asked for. */

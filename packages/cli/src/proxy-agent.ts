@@ -16,8 +16,8 @@ export function createProxyAgent(addresses: ProxyAddresses): Dispatcher {
 }
 
 /**
- * Fails where the proxy hangs up instead of opening a tunnel. undici 7 takes that for a lost connection which is worth another
- * one, and makes thousands a second without an end (nodejs/undici#3897).
+ * Fails where the proxy hangs up instead of opening a tunnel. undici 7 treats that as a lost connection and
+ * connects again, thousands of times a second and without end (nodejs/undici#3897).
  */
 function tunnelPool(origin: URL, options: object): Dispatcher {
   const pool = new Pool(origin, options);

@@ -4,8 +4,8 @@ type Env = Readonly<Record<string, string | undefined>>;
 
 /**
  * A `fetch` that goes through the proxies of HTTPS_PROXY, HTTP_PROXY and NO_PROXY (either case); undefined where none is
- * set. Node's own `fetch` heeds them only from 22.21 and 24.5 on, and only when NODE_USE_ENV_PROXY was set before the
- * process began; so it is handed undici's agent, which works with the `fetch` of Node 22, 24 and 26. undici is loaded
+ * set. Node's own `fetch` uses them only from 22.21 and 24.5 on, and only when NODE_USE_ENV_PROXY was set before the
+ * process started. Therefore it gets undici's agent, which works with the `fetch` of Node 22, 24 and 26. undici is loaded
  * only where there is a proxy.
  */
 export async function proxyFetch(env: Env): Promise<typeof globalThis.fetch | undefined> {
@@ -15,7 +15,7 @@ export async function proxyFetch(env: Env): Promise<typeof globalThis.fetch | un
   const { createProxyAgent } = await import('./proxy-agent.ts');
   const noProxy = read(env, 'no_proxy');
   const dispatcher = createProxyAgent({ httpProxy, httpsProxy, noProxy });
-  // assign, not a spread: the types of Node's undici and of ours differ in words only, and the intersection fits both.
+  // assign, not a spread: the types of Node's undici and of ours differ only in wording, and the intersection is accepted by both.
   return (input, init) => fetch(input, Object.assign({ ...init }, { dispatcher }));
 }
 

@@ -1,11 +1,11 @@
 import { EXIT_CODES, type ExitCode } from './cli-error.ts';
 import { Context, type GlobalOptions } from './context.ts';
 import type { Io } from './io.ts';
-import { buildProgram, describeUsageError, isHelpOrVersion } from './program.ts';
+import { buildProgram, commandOf, describeUsageError, isHelpOrVersion } from './program.ts';
 
-/** Parses the command line, acts it out, and turns whatever goes wrong into words and an exit code. */
+/** Parses the command line, runs the command, and turns any error into a message and an exit code. */
 export async function runCommand(argv: readonly string[], io: Io): Promise<ExitCode> {
-  // Until the command line is parsed, only how to print an error about it is known.
+  // Before the command line is parsed, only the options that say how to print an error are known.
   let context = new Context(io, argv, unparsedGlobals(argv));
   let exitCode: ExitCode = EXIT_CODES.ok;
   const program = buildProgram(io, async (command, act) => {
@@ -18,7 +18,9 @@ export async function runCommand(argv: readonly string[], io: Io): Promise<ExitC
   } catch (error) {
     if (isHelpOrVersion(error)) return EXIT_CODES.ok;
     const usage = describeUsageError(error);
-    return usage === undefined ? fail(error, context) : failUsage(usage, context);
+    return usage === undefined
+      ? fail(error, context)
+      : failUsage(usage, commandOf(argv, program), context);
   }
 }
 
@@ -26,10 +28,10 @@ function unparsedGlobals(argv: readonly string[]): GlobalOptions {
   return { json: argv.includes('--json'), color: !argv.includes('--no-color') };
 }
 
-function failUsage(message: string, context: Context): ExitCode {
+function failUsage(message: string, command: string, context: Context): ExitCode {
   // A command without its subcommand prints its help, and has no message of its own.
   if (message !== HELP_SHOWN) {
-    const hint = 'See: shortlink --help';
+    const hint = `See: ${command} --help`;
     context.printer.error({ code: 'usage', message, hint, exitCode: EXIT_CODES.usage });
   }
   return EXIT_CODES.usage;

@@ -3,12 +3,12 @@ import type { Io } from './io.ts';
 import { VERSION } from './version.ts';
 
 /**
- * The whole tool: arguments and the world in, exit code out. Never rejects and never ends the process.
+ * The whole tool: gets the arguments and its surroundings, returns the exit code. Never rejects and never ends the process.
  *
  * @param argv - the arguments after the program's name
  */
 export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
-  // Scripts ask for the version often, and it needs none of the command line's machinery.
+  // Scripts ask for the version often, and it can be printed without loading commander.
   if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-V')) {
     io.stdout.write(`${VERSION}\n`);
     return 0;

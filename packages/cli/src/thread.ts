@@ -11,18 +11,19 @@ import { followErrors, type Io, type OutputStream } from './io.ts';
  */
 const HEAP_LIMITS = { maxYoungGenerationSizeMb: 16, maxOldGenerationSizeMb: 1024 };
 
-/** Signals after which the process ends, whatever the thread is doing. */
+/** The process ends at the signal with this number, even if the thread hangs. */
 const MOST_SIGNALS = 3;
 
 /**
  * Runs the tool in a thread with bounded memory; resolves to its exit code. This thread only passes on what goes in and out: a
  * worker can't write to a terminal by itself, and gets no signals.
  *
- * @param program - the module to run there
+ * @param program - the module to run there, or its CommonJS code
  */
-export function runInThread(argv: readonly string[], program: URL): Promise<number> {
+export function runInThread(argv: readonly string[], program: URL | string): Promise<number> {
   const worker = new Worker(program, {
     argv: [...argv],
+    eval: typeof program === 'string',
     stdin: true,
     workerData: {
       stdin: { isTTY: process.stdin.isTTY },
@@ -34,7 +35,7 @@ export function runInThread(argv: readonly string[], program: URL): Promise<numb
   const send = (message: ToThread) => worker.postMessage(message);
   const signals = relaySignals(() => send({ type: 'interrupt' }));
   for (const name of ['stdout', 'stderr'] as const) {
-    // Each write is answered with its own error.
+    // The callback of each write reports its error.
     process[name].on('error', () => {});
     process[name].on('resize', () =>
       send({ type: 'resize', name, columns: process[name].columns }),
@@ -59,7 +60,7 @@ export function runInThread(argv: readonly string[], program: URL): Promise<numb
   });
 }
 
-/** A message carries no field of an error but its text. */
+/** Of an error, a message between threads keeps only the text. */
 function failureOf(error: NodeJS.ErrnoException | null | undefined): WriteFailure | undefined {
   return error ? { message: error.message, code: error.code } : undefined;
 }
@@ -115,7 +116,7 @@ interface WriteFailure {
   code: string | undefined;
 }
 
-/** The process around the tool, as a thread of it sees it. `runInThread` is its other end. */
+/** The process, as seen from the thread that `runInThread` starts. */
 export function threadIo(): Io {
   const port = parentPort;
   if (port === null) throw new Error('this is no thread');
@@ -129,7 +130,7 @@ export function threadIo(): Io {
       write: (chunk: Uint8Array, _encoding, done) => {
         writes += 1;
         pending.set(writes, done);
-        // The thread may not end before it knows what became of the write.
+        // The thread must not end before the result of the write has arrived.
         port.ref();
         send({ type: 'write', name, id: writes, chunk });
       },
@@ -161,12 +162,12 @@ export function threadIo(): Io {
     }
   });
   port.unref();
-  const isHeeded = () => listeners.size > 0;
-  followErrors(streams.stdout, interrupt, isHeeded);
-  followErrors(streams.stderr, () => {}, isHeeded);
+  const hasListeners = () => listeners.size > 0;
+  followErrors(streams.stdout, interrupt, hasListeners);
+  followErrors(streams.stderr, () => {}, hasListeners);
 
   return {
-    // Read only when somebody asks: reading would take the user's typing away from the next program.
+    // Read on demand only: otherwise this program would swallow what the user types for the next one.
     get stdin() {
       send({ type: 'read' });
       return Object.assign(process.stdin, data.stdin);

@@ -1,7 +1,9 @@
+import { stripVTControlCharacters } from 'node:util';
 import { expect, test } from 'vitest';
 import packageJson from '../package.json' with { type: 'json' };
 import { describeCommands } from '../src/commands/completion/model.ts';
 import { buildProgram } from '../src/program.ts';
+import { run } from '../src/run.ts';
 import { KEY } from './stub-service.ts';
 import { cli, testIo } from './test-io.ts';
 
@@ -15,16 +17,39 @@ test.each(['--version', '-V'])('%s prints the version alone', async (flag) => {
   expect(await cli(['--quiet', flag])).toEqual(expected);
 });
 
-test.each(commands)(
-  'help of "%s %s" goes to stdout, with examples or subcommands',
-  async (...path) => {
-    const words = path.filter((word) => typeof word === 'string');
-    const result = await cli([...words, '--help']);
+test.each(commands.map((path) => [path.join(' '), path]))(
+  'help of "%s" goes to stdout, with examples or subcommands',
+  async (_, path) => {
+    const result = await cli([...path, '--help']);
     expect(result).toMatchObject({ exitCode: 0, stderr: '' });
     expect(result.stdout).toMatch(/Examples:|Commands:/);
     expect(result.stdout).toContain('--json');
   },
 );
+
+test('help: commands come first, and global options only where they belong', async () => {
+  const { stdout } = await cli(['--help']);
+  const at = (heading: string) => stdout.indexOf(heading);
+  expect(at('Commands:')).toBeGreaterThan(0);
+  expect(at('Global options:')).toBeGreaterThan(at('Commands:'));
+  expect(at('Examples:')).toBeGreaterThan(at('Global options:'));
+  const wait = await cli(['job', 'wait', '--help']);
+  expect(wait.stdout).not.toMatch(/--api-key|--max-retries/);
+  expect(wait.stdout).toContain('--profile: shortlink --help');
+});
+
+test.each([40, 80, 120])('help fits %i columns, with bold headings', async (columns) => {
+  for (const words of [[], ...commands]) {
+    const { io, stdout } = testIo({ tty: { stdout: true }, env: { TERM: 'xterm-256color' } });
+    Object.assign(io.stdout, { columns });
+    await run([...words, '--help'], io);
+    expect(stdout()).toContain('\u001b[1mUsage:\u001b[22m');
+    for (const line of stripVTControlCharacters(stdout()).split('\n')) {
+      // A command to copy, a usage line or a long name of an option is not broken.
+      if (!/^( {2}\$ |Usage: | {2}-)/.test(line)) expect(line.length).toBeLessThanOrEqual(columns);
+    }
+  }
+});
 
 test('no command prints help to stderr and exits 2', async () => {
   for (const argv of [[], ['job'], ['auth'], ['config']]) {
@@ -44,6 +69,11 @@ test.each([
   [['create', 'a', '--timeout', 'soon'], /90s, 5m, 26h/],
   [['create', 'a', '--max-retries', '-1'], /whole number/],
   [['create', 'a', '--max-retries', '1.5'], /whole number/],
+  [['import', 'x', '--map', 'x'], /option '--map <field=column>' argument 'x' is invalid/],
+  [['create'], /\n {2}See: shortlink create --help/],
+  [['create', 'a', '--nope'], /\n {2}See: shortlink create --help/],
+  [['job', 'wait'], /\n {2}See: shortlink job wait --help/],
+  [['improt'], /\n {2}See: shortlink --help/],
 ])('%j exits 2 and says why', async (argv, words) => {
   const result = await cli(argv);
   expect(result).toMatchObject({ exitCode: 2, stdout: '' });

@@ -16,21 +16,21 @@ export interface StubAnswer {
   status: number;
   body?: unknown;
   headers?: Record<string, string> | undefined;
-  /** Drops the connection instead of answering. */
+  /** Drops the connection instead of responding. */
   drop?: boolean | undefined;
-  /** Answers this much later. */
+  /** Responds this much later, in milliseconds. */
   afterMs?: number | undefined;
 }
 
 /** The key that the stub takes. */
 export const KEY = 'sl_test_0123456789abcdef';
 
-/** A service on a real socket: it creates links and jobs, and gives scripted answers first where a test queued some. */
+/** A service on a real socket: it creates links and jobs, and gives the responses that a test queued first. */
 export interface StubService {
   url: string;
   env: Record<string, string>;
   requests: SeenRequest[];
-  /** Queues answers for a route, such as `POST /api/v1/links`; unused ones fail the test. */
+  /** Queues responses for a route, such as `POST /api/v1/links`; unused ones fail the test. */
   answer(route: string, ...answers: StubAnswer[]): void;
   created: string[];
 }
@@ -62,7 +62,7 @@ export async function stubService(): Promise<StubService> {
     server.closeAllConnections();
     server.close();
     const unused = [...queued].filter(([, answers]) => answers.length > 0).map(([route]) => route);
-    if (unused.length > 0) throw new Error(`answers never asked for: ${unused.join(', ')}`);
+    if (unused.length > 0) throw new Error(`responses that were not used: ${unused.join(', ')}`);
   });
   return stub;
 }

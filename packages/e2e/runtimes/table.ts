@@ -2,11 +2,11 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import type { RuntimeRun } from './run-runtime.ts';
 
-const README = fileURLToPath(new URL('../../sdk/README.md', import.meta.url));
+const PAGE = fileURLToPath(new URL('../../docs/sdk/runtimes.md', import.meta.url));
 const START = '<!-- runtimes:start -->';
 const END = '<!-- runtimes:end -->';
 
-/** The cells of one line of the README's table. */
+/** The cells of one line of the page's table. */
 export type Row = readonly string[];
 
 const HEAD: Row = [
@@ -35,9 +35,9 @@ export function withoutVersion(row: Row): Row {
   return row.toSpliced(VERSION_COLUMN, 1);
 }
 
-/** The rows that the README has now. */
+/** The rows that the page has now. */
 export async function readRows(): Promise<Row[]> {
-  const { inside } = split(await readFile(README, 'utf8'));
+  const { inside } = split(await readFile(PAGE, 'utf8'));
   const lines = inside.split('\n').filter((line) => line.startsWith('|'));
   const headAndRule = 2;
   return lines.slice(headAndRule).map((line) =>
@@ -48,10 +48,10 @@ export async function readRows(): Promise<Row[]> {
   );
 }
 
-/** Puts these rows into the README. */
+/** Puts these rows into the page. */
 export async function writeRows(rows: readonly Row[]): Promise<void> {
-  const { before, after } = split(await readFile(README, 'utf8'));
-  await writeFile(README, `${before}\n\n${format([HEAD, ...rows])}\n\n${after}`);
+  const { before, after } = split(await readFile(PAGE, 'utf8'));
+  await writeFile(PAGE, `${before}\n\n${format([HEAD, ...rows])}\n\n${after}`);
 }
 
 /** Columns as wide as their widest cell, as Markdown formatters leave them. */
@@ -69,7 +69,7 @@ function split(text: string): { before: string; inside: string; after: string } 
   const [before, rest] = text.split(START);
   const [inside, after] = rest?.split(END) ?? [];
   if (before === undefined || inside === undefined || after === undefined) {
-    throw new Error(`${README} has no section between ${START} and ${END}`);
+    throw new Error(`${PAGE} has no section between ${START} and ${END}`);
   }
   return { before: before + START, inside, after: END + after };
 }

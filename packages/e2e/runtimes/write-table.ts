@@ -1,5 +1,5 @@
 /**
- * Runs the suite in every runtime and writes the table of `packages/sdk/README.md`:
+ * Runs the suite in every runtime and writes the table of `packages/docs/sdk/runtimes.md`:
  * `pnpm build && node packages/e2e/runtimes/write-table.ts`.
  */
 import { RUNTIMES } from './drivers/runtimes.ts';

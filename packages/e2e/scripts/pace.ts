@@ -23,10 +23,5 @@ for (const flags of [[], ['--rpm', String(REQUESTS_PER_MINUTE)]]) {
   const refused = statuses.filter((status) => status === '429').length;
   console.log({ flags, exitCode: run.exitCode, requests: statuses.length, refused });
   console.log(`arithmetic: ${(((statuses.length - 1) * 60) / REQUESTS_PER_MINUTE).toFixed(1)} s`);
-  console.log(
-    run.stderr
-      .split('\n')
-      .filter((line) => line.includes('│'))
-      .join('\n'),
-  );
+  console.log(/^[✓!✗] .*$/m.exec(run.stderr)?.[0]);
 }

@@ -2,6 +2,8 @@
 export interface CodeBlock {
   /** What stands after the fence, such as `ts`. */
   language: string;
+  /** The file that it shows: `links.csv` of a fence such as "csv [links.csv]". */
+  file: string | undefined;
   code: string;
   /** Line of the file on which the code begins, from 1. */
   line: number;
@@ -12,9 +14,9 @@ export function codeBlocks(markdown: string): CodeBlock[] {
   const blocks: CodeBlock[] = [];
   let open: CodeBlock | undefined;
   markdown.split(/\r?\n/).forEach((text, index) => {
-    const fence = /^```\s*(\S*)/.exec(text);
+    const fence = /^```\s*(\S*)(?: \[(.+)\])?/.exec(text);
     if (open === undefined) {
-      if (fence) open = { language: fence[1] ?? '', code: '', line: index + 2 };
+      if (fence) open = { language: fence[1] ?? '', file: fence[2], code: '', line: index + 2 };
     } else if (fence) {
       blocks.push(open);
       open = undefined;
@@ -24,4 +26,15 @@ export function codeBlocks(markdown: string): CodeBlock[] {
   });
   if (open !== undefined) throw new Error(`the block at line ${open.line} is never closed`);
   return blocks;
+}
+
+/** The examples in the doc comments of a TypeScript source: what follows `@example`, up to the next tag. */
+export function docExamples(source: string): CodeBlock[] {
+  return [...source.matchAll(/^[ \t]*\* @example\n((?:[ \t]*\*(?! @|\/).*\n)+)/gm)].map((found) => {
+    const lines = (found[1] ?? '').split('\n').map((line) => line.replace(/^[ \t]*\* ?/, ''));
+    const line = source.slice(0, found.index).split('\n').length + 1;
+    // A fence may stand around it; it counts as an empty line, so that the other lines keep their numbers.
+    const code = lines.map((text) => (text.startsWith('```') ? '' : text)).join('\n');
+    return { language: 'ts', file: undefined, code, line };
+  });
 }

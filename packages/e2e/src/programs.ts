@@ -8,4 +8,10 @@ const bin = (name: string) =>
   );
 
 export const SERVER_PROGRAM = bin('@shortlink/server');
-export const CLI_PROGRAM = bin('@shortlink/cli');
+/** SHORTLINK_E2E_BINARY is the path of a single-file `shortlink` that takes the place of the package in all tests. */
+export const CLI_PROGRAM = process.env['SHORTLINK_E2E_BINARY'] ?? bin('@shortlink/cli');
+
+/** The words that start a program: a script needs this Node, a binary brings its own. */
+export function commandOf(program: string): [string, ...string[]] {
+  return /\.[cm]?[jt]s$/.test(program) ? [process.execPath, program] : [program];
+}

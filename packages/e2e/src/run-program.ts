@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { commandOf } from './programs.ts';
 
 /** How a program ended and what it printed. */
 export interface ProgramResult {
@@ -17,14 +18,15 @@ export interface RunOptions {
   onStart?: ((child: ReturnType<typeof spawn>) => void) | undefined;
 }
 
-/** Runs a Node program to its end. Never rejects for an exit code: tests assert it. */
+/** Runs a program to its end. Never rejects for an exit code: tests assert it. */
 export function runProgram(
   program: string,
   args: readonly string[],
   options: RunOptions = {},
 ): Promise<ProgramResult> {
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [program, ...args], {
+    const [file, ...words] = commandOf(program);
+    const child = spawn(file, [...words, ...args], {
       cwd: options.cwd,
       env: { ...cleanEnvironment(), ...options.env },
       stdio: ['pipe', 'pipe', 'pipe'],

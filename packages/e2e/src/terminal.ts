@@ -1,33 +1,47 @@
 import { stripVTControlCharacters } from 'node:util';
 import { type IPty, spawn } from '@lydell/node-pty';
-import { CLI_PROGRAM } from './programs.ts';
+import xterm from '@xterm/headless';
+import { CLI_PROGRAM, commandOf } from './programs.ts';
 import { cleanEnvironment } from './run-program.ts';
 
 /** Longest time that a test waits for something to appear, or for the program to end. */
-const LIMIT_MS = 30_000;
+const LIMIT_MS = 100_000;
+
+/** Height of the terminals. */
+const ROWS = 40;
 
 export const CTRL_C = '\x03';
 
-/** A program in a pseudo-terminal, as a person has it before them. */
+/** A program in a pseudo-terminal, as a person uses it. */
 export class Terminal {
   readonly exitCode: Promise<number>;
   readonly #pty: IPty;
+  readonly #emulator: InstanceType<typeof xterm.Terminal>;
   #output = '';
   #onOutput: () => void = () => {};
 
-  constructor(file: string, args: readonly string[], cwd: string, env: Record<string, string>) {
+  /** @param columns - width of the terminal */
+  constructor(
+    file: string,
+    args: readonly string[],
+    cwd: string,
+    env: Record<string, string>,
+    columns = 120,
+  ) {
     const inherited = cleanEnvironment();
     delete inherited['CI'];
     delete inherited['NO_COLOR'];
     this.#pty = spawn(file, [...args], {
-      cols: 120,
-      rows: 40,
+      cols: columns,
+      rows: ROWS,
       name: 'xterm-256color',
       cwd,
       env: { ...inherited, TERM: 'xterm-256color', ...env },
     });
+    this.#emulator = new xterm.Terminal({ cols: columns, rows: ROWS, allowProposedApi: true });
     this.#pty.onData((text) => {
       this.#output += text;
+      this.#emulator.write(text);
       this.#onOutput();
     });
     this.exitCode = new Promise((resolve, reject) => {
@@ -40,7 +54,7 @@ export class Terminal {
         resolve(signal ? 128 + signal : exitCode);
       });
     });
-    // Whoever waits for something else fails first.
+    // A test that waits for output instead fails with its own error.
     this.exitCode.catch(() => {});
   }
 
@@ -52,6 +66,16 @@ export class Terminal {
   /** What was written, without escapes. */
   get text(): string {
     return stripVTControlCharacters(this.#output);
+  }
+
+  /** What a person sees now: the lines of the terminal as it has drawn them, those above the window too. */
+  async screen(): Promise<string> {
+    await new Promise<void>((resolve) => this.#emulator.write('', resolve));
+    const { active } = this.#emulator.buffer;
+    const lines = Array.from({ length: active.length }, (_, line) =>
+      active.getLine(line)?.translateToString(true),
+    );
+    return lines.join('\n').trimEnd();
   }
 
   type(keys: string): void {
@@ -85,6 +109,8 @@ export function cliTerminal(
   args: readonly string[],
   cwd: string,
   env: Record<string, string>,
+  columns?: number,
 ): Terminal {
-  return new Terminal(process.execPath, [CLI_PROGRAM, ...args], cwd, env);
+  const [file, ...words] = commandOf(CLI_PROGRAM);
+  return new Terminal(file, [...words, ...args], cwd, env, columns);
 }

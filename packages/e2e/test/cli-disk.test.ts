@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { readdir, rename, truncate, writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { CLI_PROGRAM } from '../src/programs.ts';
+import { CLI_PROGRAM, commandOf } from '../src/programs.ts';
 import { cleanEnvironment } from '../src/run-program.ts';
 import { World } from '../src/world.ts';
 
@@ -29,7 +29,7 @@ const linksUsed = async () => (await world.request(key, 'GET', '/api/v1/usage'))
 /** Runs the command in a shell that lets no file grow beyond so many kilobytes, which is a full disk without needing one. */
 async function runWithLimit(kilobytes: number, args: readonly string[], redirection = '') {
   const command = `ulimit -f ${kilobytes * 2}; exec "$@" ${redirection}`;
-  const child = spawn('/bin/sh', ['-c', command, 'sh', process.execPath, CLI_PROGRAM, ...args], {
+  const child = spawn('/bin/sh', ['-c', command, 'sh', ...commandOf(CLI_PROGRAM), ...args], {
     cwd: world.folder,
     env: {
       ...cleanEnvironment(),
@@ -53,7 +53,7 @@ test.each([
 ])('a disk that is full for %s: said, and nothing lost', async (_, args, redirection, name) => {
   const full = await runWithLimit(1_300, args, redirection);
   expect(full.stderr).toContain(`error: ${name} can't be written: files may not become so large`);
-  expect(full.stderr).toMatch(/[\d,]+ of 12,000 rows of urls\.csv are created/);
+  expect(full.stderr).toMatch(/^✗ [\d,]+ links created/m);
   expect(full.exitCode).toBe(1);
   expect(await readdir(world.folder)).not.toContain('out.jsonl.partial');
 
@@ -99,7 +99,7 @@ test.each([
   await change();
   const run = await importing;
   expect(run.stderr).toMatch(
-    /error: urls\.csv (was changed|was taken away) while it was being imported/,
+    /error: urls\.csv (was changed|was removed) while it was being imported/,
   );
   expect(run.exitCode).toBe(2);
   expect(await linksUsed()).toBeLessThan(ROWS);

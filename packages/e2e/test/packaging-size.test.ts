@@ -1,14 +1,14 @@
 import { expect, it } from 'vitest';
 import { bundleSize } from '../src/bundle-size.ts';
 
-const KB = 1024;
+const KB = 1_000;
 
 /**
  * Sizes after minification and gzip. ky is 8.8 KB of the client, p-retry 1.8. A single error class or constant has a part of
  * what ky and our own modules do when they are loaded.
  */
 const BUDGETS = [
-  { name: 'the client', source: "export { Shortlink } from '@shortlink/sdk'", kb: 27.5 },
+  { name: 'the whole client', source: "export * from '@shortlink/sdk'", kb: 27.5 },
   { name: './wire', source: "export * from '@shortlink/sdk/wire'", kb: 7 },
   {
     name: 'one schema of ./wire',

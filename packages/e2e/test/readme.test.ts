@@ -1,32 +1,33 @@
-import { globSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import * as client from '@shortlink/sdk';
 import { describe, expect, it } from 'vitest';
-import { codeBlocks } from '../src/code-blocks.ts';
+import { parse } from 'yaml';
+import { docExamples } from '../src/code-blocks.ts';
+import { PAGES, pageBlocks, programs, readPage } from '../src/documented-code.ts';
 import { interfaceMembers } from '../src/interface-members.ts';
 import { typeCheck } from '../src/type-check.ts';
 
-const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 /** Packages of the workspace resolve here as they do for their users, msw too. */
 const FOLDER = fileURLToPath(new URL('..', import.meta.url));
 
-const READMES = globSync(['README.md', 'packages/*/README.md', 'examples/**/README.md'], {
-  cwd: ROOT,
-  exclude: (path) => path.includes('node_modules'),
-});
-const BLOCKS = READMES.flatMap((name) =>
-  codeBlocks(readFileSync(`${ROOT}/${name}`, 'utf8')).map((block) => ({ ...block, name })),
-);
-const PROGRAMS = BLOCKS.filter(({ language }) =>
-  /^([cm]?[jt]s|javascript|typescript)$/.test(language),
-);
+const BLOCKS = pageBlocks();
+const PROGRAMS = programs();
 
-describe('the code in the READMEs', () => {
+describe('the code in READMEs, pages and doc comments', () => {
   it('is found', () => {
     const names = new Set(PROGRAMS.map(({ name }) => name));
-    expect([...names].toSorted()).toEqual(
-      expect.arrayContaining(['README.md', 'packages/sdk/README.md', 'packages/server/README.md']),
-    );
+    const expected = [
+      'README.md',
+      'packages/sdk/README.md',
+      'packages/server/README.md',
+      'packages/docs/start/sdk.md',
+      'packages/docs/sdk/bulk.md',
+      'packages/sdk/src/client.ts',
+      'packages/sdk/src/resources/links.ts',
+      'packages/server/src/testing/msw.ts',
+    ];
+    expect([...names].toSorted()).toEqual(expect.arrayContaining(expected));
+    expect(PROGRAMS.length).toBeGreaterThan(25);
   });
 
   it('has no mistake that the compiler sees', () => {
@@ -41,57 +42,57 @@ describe('the code in the READMEs', () => {
     expect(more).toEqual([]);
   });
 
-  it('parses where it is JSON', () => {
+  it('ends in a doc comment where the next tag begins', () => {
+    const source = '/**\n * A.\n *\n * @example\n * a();\n * b();\n *\n * @throws never\n */\n';
+    expect(docExamples(source)).toEqual([
+      { language: 'ts', file: undefined, code: 'a();\nb();\n\n', line: 5 },
+    ]);
+  });
+
+  it('parses where it is JSON or YAML', () => {
     for (const { name, line, language, code } of BLOCKS) {
+      if (language === 'yaml') expect(() => parse(code), `${name}:${line}`).not.toThrow();
       if (language !== 'json') continue;
       for (const text of code.includes('\n{') ? code.trim().split('\n') : [code]) {
         expect(() => JSON.parse(text), `${name}:${line}`).not.toThrow();
       }
     }
   });
+
+  it('has a language that says whether it is run', () => {
+    const languages = new Set(BLOCKS.map(({ language }) => language));
+    const known = ['csv', 'json', 'sh', 'shell', 'ts', 'txt', 'yaml'];
+    expect([...languages].filter((language) => !known.includes(language))).toEqual([]);
+  });
 });
 
-describe("the tables of the client's README", () => {
-  const sdk = (path: string) => readFileSync(`${ROOT}/packages/sdk/${path}`, 'utf8');
-  const readme = sdk('README.md');
-  /** The rows of a section's first table that begin with code, as cells. */
-  const rows = (heading: string) => {
-    const section = readme.split(new RegExp(`^## ${heading}$`, 'm'))[1]?.split(/^##/m)[0] ?? '';
-    return section
-      .split('\n')
-      .filter((line) => line.startsWith('| `'))
-      .map((line) => line.split(/(?<!\\)\|/).map((cell) => cell.trim().replaceAll('`', '')));
-  };
+describe('the tables of the pages about the client', () => {
+  const page = (name: string) => readPage(`packages/docs/sdk/${name}.md`);
+  /** The first cells of the rows that begin with code. */
+  const names = (text: string) =>
+    [...text.matchAll(/^\| `(\w+)` \|/gm)].map(([, name = '']) => name).toSorted();
 
-  it.each([
-    { heading: 'Options', file: 'src/options.ts', name: 'ShortlinkOptions', inherited: [] },
-    {
-      heading: 'Bulk',
-      file: 'src/bulk/types.ts',
-      name: 'CreateManyOptions',
-      inherited: ['timeoutMs', 'maxRetries', 'headers'],
-    },
-    { heading: 'Watching', file: 'src/http/watching.ts', name: 'ShortlinkHooks', inherited: [] },
-  ])('has every member of $name, with its default', ({ heading, file, name, inherited }) => {
-    const members = interfaceMembers(sdk(file), name);
-    const table = new Map(rows(heading).map(([, option = '', value]) => [option, value]));
-    const names = [...members.map((member) => member.name), ...inherited];
-    expect([...table.keys()].toSorted()).toEqual(names.toSorted());
-    for (const { name: option, defaultText = '' } of members) {
-      const amount = /^[\d_]+$/.exec(defaultText)?.[0];
-      if (amount === undefined) continue;
-      expect(table.get(option), option).toBe(
-        Number(amount.replaceAll('_', '')).toLocaleString('en'),
-      );
-    }
+  it('have every hook', () => {
+    const members = interfaceMembers(
+      readPage('packages/sdk/src/http/watching.ts'),
+      'ShortlinkHooks',
+    );
+    expect(names(page('options'))).toEqual(members.map(({ name }) => name).toSorted());
   });
 
-  it('has every error class, and the options of every call', () => {
+  it('have every error class', () => {
     const classes = Object.keys(client).filter((name) => name.endsWith('Error'));
-    const described = rows('Errors').map(([, name]) => name);
-    expect([...described, 'ShortlinkError'].toSorted()).toEqual(classes.toSorted());
-    const members = interfaceMembers(sdk('src/options.ts'), 'RequestOptions');
-    const call = /Every call also takes `\{ (.*) \}`/.exec(readme)?.[1]?.split(', ');
-    expect(call?.toSorted()).toEqual(members.map(({ name }) => name).toSorted());
+    expect([...names(page('errors')), 'ShortlinkError'].toSorted()).toEqual(classes.toSorted());
+  });
+});
+
+describe('the READMEs', () => {
+  it('begin with an example of at most 12 lines, and are short', () => {
+    for (const name of PAGES.filter((path) => /^packages\/(sdk|cli|server)\/README/.test(path))) {
+      const text = readPage(name);
+      const example = BLOCKS.find((block) => block.name === name && !/install/.test(block.code));
+      expect(example?.code.trim().split('\n').length, name).toBeLessThanOrEqual(12);
+      expect(text.split(/\s+/).length, name).toBeLessThan(400);
+    }
   });
 });

@@ -19,6 +19,6 @@ describe('the suite passes in', () => {
   });
 });
 
-test("the README's table is what the runs say (`node packages/e2e/runtimes/write-table.ts` writes it)", async () => {
+test('the table of the page about runtimes is what the runs say (`node packages/e2e/runtimes/write-table.ts` writes it)', async () => {
   expect((await readRows()).map(withoutVersion)).toEqual(rows.map(withoutVersion));
 });

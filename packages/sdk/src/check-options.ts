@@ -8,10 +8,16 @@ const HEADER_NAME = /^[\w!#$%&'*+\-.^`|~]+$/;
 /** Values of header fields that `fetch` takes: no control characters, one byte each (RFC 9110 section 5.5). */
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
-/** A duration or rate: 0 or more. `Infinity` where `unlimited` says so. */
+/** A duration or size: 0 or more. */
 export function checkAmount(option: string, value: number, unit: string): number {
   if (typeof value === 'number' && value >= 0) return value;
   throw new InvalidOptionError(option, `0 or more ${unit}, not ${show(value)}`);
+}
+
+/** A rate: more than 0. `Infinity` is no limit. */
+export function checkRate(option: string, value: number): number {
+  if (typeof value === 'number' && value > 0) return value;
+  throw new InvalidOptionError(option, `more than 0 requests, not ${show(value)}`);
 }
 
 /** A count: 0, 1, 2 and so on, or `Infinity`. */
@@ -25,7 +31,7 @@ export function checkApiKey(value: string | undefined): string {
   if (value === undefined) {
     throw new InvalidOptionError(
       'apiKey',
-      'given, or set by the environment variable SHORTLINK_API_KEY',
+      'given, or set in the environment variable SHORTLINK_API_KEY',
     );
   }
   if (value === '') throw new InvalidOptionError('apiKey', '', 'apiKey is empty');
@@ -53,7 +59,7 @@ export function checkIdempotency(value: boolean | string): boolean | string {
   );
 }
 
-/** An id that can be one segment of a path. `fetch` would resolve `..`, and many a proxy splits at an escaped slash. */
+/** An id that can be one segment of a path. `fetch` would resolve `..`, and many proxies split at an escaped slash. */
 export function checkJobId(jobId: string): void {
   const isSegment = typeof jobId === 'string' && !/^\.{0,2}$|[/\\\p{Cc}\p{Cs}]/u.test(jobId);
   if (!isSegment) {
@@ -66,7 +72,7 @@ export function checkBaseUrl(value: string | URL | undefined): string {
   if (value === undefined) {
     throw new InvalidOptionError(
       'baseUrl',
-      'given, or set by the environment variable SHORTLINK_BASE_URL',
+      'given, or set in the environment variable SHORTLINK_BASE_URL',
     );
   }
   const url = URL.canParse(value) ? new URL(value) : undefined;
@@ -93,23 +99,23 @@ export function checkBaseUrl(value: string | URL | undefined): string {
 export function checkHeaders(headers: HeadersInput | undefined): Record<string, string> {
   // Without a prototype, so that a header may have any name.
   const checked: Record<string, string> = Object.create(null);
-  // Told by its iterator, so that the `Headers` of another realm, or of npm's undici, is one too.
+  // Recognised by its iterator, so that the `Headers` of another realm or of npm's undici work too.
   const entries =
     headers !== undefined && Symbol.iterator in headers ? headers : Object.entries(headers ?? {});
   for (const [name, value] of entries) {
     if (!HEADER_NAME.test(name)) {
-      throw new InvalidOptionError('headers', `named as HTTP allows, which ${show(name)} is not`);
+      throw new InvalidOptionError('headers', `named as HTTP allows, not ${show(name)}`);
     }
     // The value may be a secret, so only the name is said.
     if (typeof value !== 'string' || !HEADER_VALUE.test(value)) {
-      throw new InvalidOptionError(`headers[${show(name)}]`, 'a text without control characters');
+      throw new InvalidOptionError(`headers[${show(name)}]`, 'a string without control characters');
     }
     checked[name.toLowerCase()] = value;
   }
   return checked;
 }
 
-/** What is before an `@` may be a password. */
+/** The part before an `@` may be a password. */
 function hideUserInfo(url: string | URL): string {
   return String(url).replace(/[^/]*@/, '…@');
 }

@@ -1,6 +1,16 @@
+import {
+  checkAmount,
+  checkApiKey,
+  checkBaseUrl,
+  checkCount,
+  checkHeaders,
+  checkOneOf,
+  checkRate,
+} from './check-options.ts';
+import { InvalidOptionError } from './errors/call-errors.ts';
 import { createTransport } from './http/transport.ts';
-import type { ShortlinkOptions } from './options.ts';
-import { resolveOptions } from './resolve-options.ts';
+import { LOG_LEVELS, makeLogger } from './http/watching.ts';
+import { type ClientSettings, DEFAULT_OPTIONS, type ShortlinkOptions } from './options.ts';
 import { Jobs } from './resources/jobs.ts';
 import { Links } from './resources/links.ts';
 import { UsageResource } from './resources/usage.ts';
@@ -15,9 +25,9 @@ import { UsageResource } from './resources/usage.ts';
 export class Shortlink {
   /** Creates links: one, a batch, or any number. */
   readonly links: Links;
-  /** Batch jobs: look at one, wait for one. */
+  /** Batch jobs: get one, or wait for one. */
   readonly jobs: Jobs;
-  /** The account's use of its plan; an addition of the reference server. */
+  /** How much of its plan the account uses. An addition of the reference server. */
   readonly usage: UsageResource;
 
   /** @throws InvalidOptionError when an option can't be used, or the API key or address is given nowhere */
@@ -26,5 +36,61 @@ export class Shortlink {
     this.jobs = new Jobs(transport);
     this.links = new Links(transport, this.jobs);
     this.usage = new UsageResource(transport);
+  }
+}
+
+/**
+ * Checks the client's options and fills in environment and defaults.
+ *
+ * @throws InvalidOptionError that names the option and what it accepts
+ */
+export function resolveOptions(options: ShortlinkOptions): ClientSettings {
+  const { fetch, logger, logLevel } = options;
+  // A GET has no body, so it would be sent with this one. All else that the client sets is overridden at each request.
+  const { body: _, ...fetchOptions }: Record<string, unknown> = options.fetchOptions ?? {};
+  const given = <K extends keyof typeof DEFAULT_OPTIONS>(name: K) =>
+    options[name] ?? DEFAULT_OPTIONS[name];
+  const amount = (name: 'timeoutMs' | 'totalTimeoutMs' | 'maxRetryAfterMs') =>
+    checkAmount(name, given(name), 'milliseconds');
+  if (fetch !== undefined && typeof fetch !== 'function') {
+    throw new InvalidOptionError('fetch', 'a function');
+  }
+  if (logLevel !== undefined) checkOneOf('logLevel', logLevel, LOG_LEVELS);
+  return {
+    apiKey: checkApiKey(options.apiKey ?? readEnv('SHORTLINK_API_KEY')),
+    baseUrl: checkBaseUrl(options.baseUrl ?? readEnv('SHORTLINK_BASE_URL')),
+    fetch,
+    fetchOptions,
+    timeoutMs: amount('timeoutMs'),
+    totalTimeoutMs: amount('totalTimeoutMs'),
+    maxRetries: checkCount('maxRetries', given('maxRetries')),
+    maxRetryAfterMs: amount('maxRetryAfterMs'),
+    requestsPerMinute: checkRate('requestsPerMinute', given('requestsPerMinute')),
+    maxResponseBytes: checkAmount('maxResponseBytes', given('maxResponseBytes'), 'bytes'),
+    idempotency: checkIdempotency(given('idempotency')),
+    headers: checkHeaders(options.headers),
+    hooks: options.hooks,
+    logger: makeLogger(logger, logLevel, readEnv('SHORTLINK_LOG')),
+  };
+}
+
+/** A key for all requests of a client would give the second one the response to the first. */
+function checkIdempotency(value: unknown): boolean {
+  if (typeof value === 'boolean') return value;
+  throw new InvalidOptionError('idempotency', 'true or false; a key of your own is for one call');
+}
+
+/**
+ * An environment variable, or undefined where the runtime has none, the variable is not set or empty, or reading it is
+ * not allowed (Deno without `--allow-env`).
+ */
+function readEnv(name: string): string | undefined {
+  try {
+    const scope: typeof globalThis & {
+      process?: { env?: Record<string, string | undefined> };
+    } = globalThis;
+    return scope.process?.env?.[name] || undefined;
+  } catch {
+    return undefined;
   }
 }

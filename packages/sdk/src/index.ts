@@ -32,15 +32,15 @@ export {
 export {
   ConnectionError,
   InvalidOptionError,
+  isOutcomeUnknown,
   type Outcome,
   ResponseShapeError,
   TimeoutError,
 } from './errors/call-errors.ts';
 export { JobFailedError, JobTimeoutError } from './errors/job-errors.ts';
-export { isOutcomeUnknown } from './errors/outcome.ts';
 export { ShortlinkError } from './errors/shortlink-error.ts';
 // Watching
-export type { QuotaWindow } from './http/rate-limit-header.ts';
+export type { QuotaWindow } from './http/response-headers.ts';
 export type {
   CooldownEvent,
   Logger,
@@ -55,12 +55,14 @@ export type {
   BodyReader,
   Fetch,
   FetchInit,
+  FetchOptions,
   FetchResponse,
   HeadersInput,
   RequestOptions,
   ShortlinkOptions,
+  WaitOptions,
 } from './options.ts';
-export type { Jobs, WaitOptions } from './resources/jobs.ts';
+export type { Jobs } from './resources/jobs.ts';
 export type { Links } from './resources/links.ts';
 export type { UsageResource } from './resources/usage.ts';
 
@@ -85,9 +87,12 @@ export {
   MAX_TAGS,
   MAX_TARGET_URL_LENGTH,
   MAX_TITLE_LENGTH,
+  PLAN_LIMITS,
+  PLANS,
+  type Plan,
+  type PlanLimits,
   REDIRECT_TYPES,
   type RedirectType,
 } from './wire/limits.ts';
 export type { CreateLinkBody, Link, LinkCopy } from './wire/link.ts';
-export { PLAN_LIMITS, PLANS, type Plan, type PlanLimits } from './wire/plans.ts';
 export type { KeyDay, KeyUsage, ResourceUsage, Usage, WindowUsage } from './wire/usage.ts';

@@ -1,16 +1,17 @@
 import type { Logger, LogLevel, ShortlinkHooks } from './http/watching.ts';
+import type { Job } from './wire/job.ts';
 
-/** What `fetch` is called with besides the URL. Options of {@link ShortlinkOptions.fetchOptions} are in it too. */
+/** The second argument of `fetch`. It also holds the options of {@link ShortlinkOptions.fetchOptions}. */
 export interface FetchInit {
   method: 'GET' | 'POST';
   headers: Record<string, string>;
-  /** JSON. Absent for GET. Deno alone gets a `Blob` of it, which it can't send a second time by itself. */
+  /** JSON. Absent for GET. In Deno it is a `Blob`, because Deno might send a string a second time without asking. */
   body?: string;
   signal: AbortSignal;
   redirect: 'manual';
 }
 
-/** What the client needs of a response; `Response` of every runtime, and that of npm's undici, is one. */
+/** The part of a response that the client uses. The `Response` of every runtime and of npm's undici fits. */
 export interface FetchResponse {
   readonly ok: boolean;
   readonly status: number;
@@ -19,7 +20,12 @@ export interface FetchResponse {
   text(): Promise<string>;
 }
 
-/** Reader of a response's body, as `ReadableStream` gives it. */
+/** Options of a runtime's own `fetch`, without those that the client sets. */
+export type FetchOptions = Readonly<Record<string, unknown>> & {
+  readonly [Name in keyof FetchInit]?: never;
+};
+
+/** Reads the body of a response; the reader of a `ReadableStream` fits. */
 export interface BodyReader {
   readonly closed?: Promise<unknown>;
   read(): Promise<{ done: boolean; value?: Uint8Array | undefined }>;
@@ -34,7 +40,7 @@ export type HeadersInput = Headers | Readonly<Record<string, string>>;
 
 /** Options of `new Shortlink(options)`. `undefined` always means the default. */
 export interface ShortlinkOptions {
-  /** API key, sent as `X-Api-Key`. @default the environment variable SHORTLINK_API_KEY, where there is one */
+  /** API key, sent as `X-Api-Key`. @default the environment variable SHORTLINK_API_KEY */
   apiKey?: string | undefined;
 
   /** Address of the service, without `/api/v1`. @default the environment variable SHORTLINK_BASE_URL */
@@ -48,9 +54,9 @@ export interface ShortlinkOptions {
 
   /**
    * Passed to `fetch` with each request, such as `{ dispatcher }` of undici for a proxy, or `{ cf }` in a worker. What the
-   * client sets itself (method, headers, body, signal, redirect) can't be replaced.
+   * client sets itself (method, headers, body, signal, redirect) is ignored.
    */
-  fetchOptions?: Readonly<Record<string, unknown>> | undefined;
+  fetchOptions?: FetchOptions | undefined;
 
   /** Longest time of one attempt, from the request to the last byte of the body, in milliseconds. `0` is no limit. @default 30_000 */
   timeoutMs?: number | undefined;
@@ -59,7 +65,7 @@ export interface ShortlinkOptions {
   totalTimeoutMs?: number | undefined;
 
   /**
-   * Attempts after the first, see the retry table in the README. `0` is none: then a call also fails at a limit that is
+   * Attempts after the first, see the guide "Retries and exactly once". `0` is none: then a call also fails at a limit that is
    * known (a pause after a 429, a quota that is used up) instead of waiting for it. @default 5
    */
   maxRetries?: number | undefined;
@@ -69,7 +75,7 @@ export interface ShortlinkOptions {
 
   /**
    * Spreads requests, polls included, evenly below this limit, so that it is never hit. A request waits for its turn even
-   * with `maxRetries: 0`, because this pace is your own and no failure. `0` is no pacing. @default 0
+   * with `maxRetries: 0`, because this pace is your own and no failure. @default Infinity (no pacing)
    */
   requestsPerMinute?: number | undefined;
 
@@ -103,7 +109,7 @@ export interface ShortlinkOptions {
 
 /** Options that every call takes. */
 export interface RequestOptions {
-  /** Ends the call, its waits and its polls at once; the promise rejects with the signal's reason. */
+  /** Ends the call, its waits and its polls at once. The promise rejects with the signal's reason. */
   signal?: AbortSignal | undefined;
   /** Overrides the client's `timeoutMs` for this call. */
   timeoutMs?: number | undefined;
@@ -117,12 +123,27 @@ export interface RequestOptions {
   idempotency?: boolean | string | undefined;
 }
 
+/** Options of `jobs.wait`. `maxRetries` and `headers` apply to each poll. Each attempt of a poll has the client's `timeoutMs`. */
+export interface WaitOptions extends Pick<RequestOptions, 'signal' | 'maxRetries' | 'headers'> {
+  /** Called with the job as each successful poll shows it, the last one included. */
+  onProgress?: ((job: Job) => void) | undefined;
+
+  /** Longest wait for the job, in milliseconds. `0` is no limit. @default 3_600_000 */
+  timeoutMs?: number | undefined;
+
+  /**
+   * Number of links in the job, `total` of the batch. It times the first poll by the jobs that this client waited for
+   * before. @default the `total` of the batch, where this client created it
+   */
+  total?: number | undefined;
+}
+
 /** The client's options, checked and with every default filled in. */
 export interface ClientSettings {
   apiKey: string;
   /** Without a slash at its end. */
   baseUrl: string;
-  /** undefined is `globalThis.fetch`, looked up at each request, so that tools that replace it are seen. */
+  /** `undefined` means `globalThis.fetch`, looked up at each request, so that a tool may replace it at any time. */
   fetch: Fetch | undefined;
   fetchOptions: Readonly<Record<string, unknown>>;
   timeoutMs: number;
@@ -138,13 +159,13 @@ export interface ClientSettings {
   logger: Partial<Logger> | undefined;
 }
 
-/** What an option is when it is not given. */
+/** The values of options that are not given. */
 export const DEFAULT_OPTIONS = /* @__PURE__ */ Object.freeze({
   timeoutMs: 30_000,
   totalTimeoutMs: 0,
   maxRetries: 5,
   maxRetryAfterMs: 90_000,
-  requestsPerMinute: 0,
+  requestsPerMinute: Number.POSITIVE_INFINITY,
   maxResponseBytes: 134_217_728,
   idempotency: false,
 });

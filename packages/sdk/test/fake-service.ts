@@ -1,8 +1,8 @@
-import type { CreateManyDeps, WaitForJobOptions } from '../src/bulk/run-context.ts';
+import type { CreateManyDeps } from '../src/bulk/run-context.ts';
 import { BadRequestError, createApiError } from '../src/errors/api-errors.ts';
 import type { ShortlinkError } from '../src/errors/shortlink-error.ts';
 import type { AttemptWatch } from '../src/http/transport.ts';
-import type { RequestOptions } from '../src/options.ts';
+import type { RequestOptions, WaitOptions } from '../src/options.ts';
 import type {
   BatchAnswer,
   BatchLinkInput,
@@ -25,7 +25,7 @@ export class FakeService implements CreateManyDeps {
   /** Holds the n-th request (from 0) before it is written, as a rate limit does. */
   onWait: (n: number) => void | Promise<void> = () => undefined;
   afterBatch: Gate = () => undefined;
-  onJob: (jobId: string, options: WaitForJobOptions) => void | Promise<void> = () => undefined;
+  onJob: (jobId: string, options: WaitOptions) => void | Promise<void> = () => undefined;
   /** Batches above it are answered with a job. */
   syncLinks = MAX_SYNC_BATCH_LINKS;
 
@@ -35,7 +35,7 @@ export class FakeService implements CreateManyDeps {
   readonly created = new Map<string, number>();
   readonly requestOptions: RequestOptions[] = [];
   readonly bodies: CreateBatchBody[] = [];
-  readonly waits: WaitForJobOptions[] = [];
+  readonly waits: WaitOptions[] = [];
   readonly jobs = new Map<string, BatchResultItem[]>();
   waiting = 0;
   posting = 0;
@@ -71,7 +71,7 @@ export class FakeService implements CreateManyDeps {
     }
   };
 
-  readonly waitForJob = async (jobId: string, options: WaitForJobOptions): Promise<Job> => {
+  readonly waitForJob = async (jobId: string, options: WaitOptions): Promise<Job> => {
     this.waits.push(options);
     await abortable(this.onJob(jobId, options), options.signal);
     return this.job(jobId);

@@ -92,7 +92,9 @@ describe('fetchOptions', () => {
       inits.push(init);
       return json(LINK, 201);
     };
-    const fetchOptions = { cf: { cacheTtl: 0 }, method: 'PUT', redirect: 'follow', headers: {} };
+    const fetchOptions = JSON.parse(
+      '{"cf":{"cacheTtl":0},"method":"PUT","redirect":"follow","headers":{}}',
+    );
     await makeClient({ fetch, fetchOptions }).links.create(BODY);
     expect(inits[0]).toMatchObject({
       cf: { cacheTtl: 0 },
@@ -100,6 +102,22 @@ describe('fetchOptions', () => {
       redirect: 'manual',
       headers: { 'x-api-key': API_KEY },
     });
+  });
+
+  it('give no body to a request that has none, and no other body to one that has', async () => {
+    const inits: FetchInit[] = [];
+    const fetch: Fetch = async (url, init) => {
+      inits.push(init);
+      return json(url.includes('/jobs/') ? JOB : LINK);
+    };
+    const fetchOptions = JSON.parse('{"body":"x=1","method":"DELETE","headers":{"x":"y"}}');
+    const { links, jobs } = makeClient({ fetch, fetchOptions });
+    await jobs.retrieve('j');
+    await links.create(BODY);
+    expect(inits[0]).toMatchObject({ method: 'GET' });
+    expect(inits[0]).not.toHaveProperty('body');
+    expect(inits[0]?.headers).not.toHaveProperty('x');
+    expect(inits[1]).toMatchObject({ method: 'POST', body: JSON.stringify(BODY) });
   });
 
   it("send requests through a proxy, with npm's undici", async () => {

@@ -235,8 +235,8 @@ describe('requestsPerMinute', () => {
     expect(test.sent).toHaveLength(2);
   });
 
-  it('does not hold anything back at 0', async () => {
-    const test = setUp({ requestsPerMinute: 0 });
+  it('does not hold anything back at Infinity', async () => {
+    const test = setUp({ requestsPerMinute: Number.POSITIVE_INFINITY });
     for (let n = 0; n < 50; n += 1) void create(test);
     await settle();
     expect(test.sent).toHaveLength(50);
@@ -244,9 +244,9 @@ describe('requestsPerMinute', () => {
 });
 
 describe('the quota that the service states', () => {
-  const stating = (remaining: number, resetSeconds: number) =>
+  const stating = (remaining: number, resetSeconds: number, today = 5_000) =>
     json(LINK, 201, {
-      RateLimit: `"minute";r=${remaining};t=${resetSeconds}, "day";r=0;t=80000`,
+      RateLimit: `"minute";r=${remaining};t=${resetSeconds}, "day";r=${today};t=80000`,
       'RateLimit-Policy': '"minute";q=60;w=60, "day";q=100;w=86400',
     });
 
@@ -303,17 +303,50 @@ describe('the quota that the service states', () => {
     await test.answer(0, stating(1, 34));
     expect(quotas).toEqual([
       { name: 'minute', remaining: 1, resetMs: 34_000, quota: 60, windowMs: 60_000 },
-      { name: 'day', remaining: 0, resetMs: 80_000_000, quota: 100, windowMs: 86_400_000 },
+      { name: 'day', remaining: 5_000, resetMs: 80_000_000, quota: 100, windowMs: 86_400_000 },
     ]);
   });
 
-  it('is left to a 429 where its window ends later than the caller waits', async () => {
-    const test = setUp({ maxRetryAfterMs: 30_000 });
+  it.each([0, 5])(
+    'fails a call at once where its window ends later than the caller waits, with maxRetries %i',
+    async (maxRetries) => {
+      const test = setUp();
+      void create(test);
+      await test.answer(0, stating(50, 34, 0));
+      await expect(create(test, maxRetries)).rejects.toMatchObject({
+        name: 'RateLimitError',
+        retryAfterMs: 80_000_000,
+        message:
+          'Rate limited: try again in 80000 s. Nothing was sent, because maxRetryAfterMs is 90000',
+      });
+      expect(test.sent).toHaveLength(1);
+      expect(test.clock.delays).toEqual([]);
+      expect(test.cooldowns).toEqual([]);
+    },
+  );
+
+  it('is asked for again after maxRetryAfterMs, because the plan may have changed', async () => {
+    const test = setUp();
     void create(test);
-    await test.answer(0, stating(0, 34));
+    await test.answer(0, stating(50, 34, 0));
+    await test.clock.advance(89_999);
+    await expect(create(test)).rejects.toBeInstanceOf(RateLimitError);
+    await test.clock.advance(1);
+    const call = create(test);
+    await test.answer(1, stating(50, 34, 9_000));
+    await expect(call).resolves.toEqual(LINK);
     void create(test);
     await settle();
-    expect(test.sent).toHaveLength(2);
+    expect(test.sent).toHaveLength(3);
+  });
+
+  it('does not keep the usage from being asked for, which counts against no quota', async () => {
+    const test = setUp();
+    void create(test);
+    await test.answer(0, stating(0, 34, 0));
+    const usage = test.usage.retrieve({ maxRetries: 0 });
+    await test.answer(1, json({ plan: 'pro' }));
+    await expect(usage).resolves.toMatchObject({ plan: 'pro' });
   });
 
   it('is not waited for with maxRetries 0: the call fails, and is not sent', async () => {

@@ -1,7 +1,7 @@
+import { resolveOptions } from '../src/client.ts';
 import type { Clock } from '../src/http/time.ts';
 import { createTransport } from '../src/http/transport.ts';
 import type { ShortlinkOptions } from '../src/options.ts';
-import { resolveOptions } from '../src/resolve-options.ts';
 import { Jobs } from '../src/resources/jobs.ts';
 import { Links } from '../src/resources/links.ts';
 import { UsageResource } from '../src/resources/usage.ts';

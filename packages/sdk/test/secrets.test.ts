@@ -72,6 +72,30 @@ describe('the API key is nowhere', () => {
     expect(everyView(end)).not.toContain(API_KEY);
   });
 
+  it('in the reason why an item of a batch or job failed, as a text or in a structure', async () => {
+    const results = [
+      { target_url: LINK.target_url, error: MESSAGE },
+      { target_url: `${LINK.target_url}?of=${API_KEY}`, error: { message: MESSAGE } },
+      { target_url: LINK.target_url, error: [{ why: MESSAGE }] },
+    ];
+    const job = { id: 'j', status: 'completed', total: 3, processed: 3, results };
+    const fetch = async (url: string) => json(url.endsWith('/j') ? job : { results });
+    const client = makeClient({ fetch });
+    const links = results.map(({ target_url }) => ({ target_url }));
+    const batch = await client.links.createBatch({ links });
+    const ended = await client.jobs.wait('j');
+    const items = [];
+    for await (const item of client.links.createMany(links)) items.push(item);
+    const { results: inBatch } = batch.status === 'completed' ? batch : { results: [] };
+    const errors = [...inBatch, ...ended.results, ...items].map(
+      (item) => 'error' in item && item.error,
+    );
+    expect(errors).toHaveLength(9);
+    for (const error of errors) expect(error).toContain('the key [API key] is unknown');
+    // What the caller sent comes back as it was sent.
+    expect(inBatch[1]?.target_url).toBe(results[1]?.target_url);
+  });
+
   it('in the error of a lost connection, whose cause carries the request', async () => {
     const { end, said } = await play(async (input) => {
       const cause = Object.assign(new Error(MESSAGE), { request: input, code: 'ECONNRESET' });

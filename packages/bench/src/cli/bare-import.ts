@@ -1,6 +1,6 @@
 /**
  * The least that does what an import does: streams the same file into the same POSTs and writes the same results in the same
- * order. It checks nothing, remembers nothing, and retries nothing. Started by `cli/import.ts`.
+ * order. It has no checks, no journal and no retries. Started by `cli/import.ts`.
  */
 import { createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';

@@ -6,7 +6,7 @@ import { CLI_PROGRAM } from './cli-program.ts';
 /** Rounds per round asked for: a process start is short, and noisy. */
 const ROUNDS_FACTOR = 6;
 
-/** Issue: `shortlink --version` at most this many times as long as Node itself. */
+/** `shortlink --version` may take at most this many times as long as Node alone. */
 const MOST_RATIO = 1.6;
 
 const NODE = 'node -e 0';

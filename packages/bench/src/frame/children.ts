@@ -34,7 +34,7 @@ export class Children {
       ask: async <Answer>(message: unknown) => {
         const answer = nextMessage(child, ANSWER_LIMIT_MS);
         child.send(message as object);
-        // What a program answers is agreed between it and its one caller; the channel can't know it.
+        // Each program and its one caller agree on the type of the response. The channel can't check it.
         return (await answer) as Answer;
       },
       stop: () => this.#stop(child),
@@ -65,7 +65,7 @@ export class Children {
     await Promise.all([...this.#running].map((child) => this.#stop(child)));
   }
 
-  /** Ends every process at once, without waiting: for the last moment of this one. */
+  /** Ends every process at once, without waiting. Called when this process ends. */
   kill(): void {
     for (const child of this.#running) child.kill('SIGKILL');
   }

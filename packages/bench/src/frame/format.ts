@@ -43,7 +43,7 @@ function formatFigure({ median, min, max }: Figure): string {
   return `${formatNumber(median)} (${formatNumber(min)} to ${formatNumber(max)})`;
 }
 
-/** Three digits that count; a figure of a bench has no more. */
+/** Three significant digits: the measurements are not more exact. */
 function formatNumber(value: number): string {
   const digits = Math.max(0, 2 - Math.floor(Math.log10(Math.abs(value) || 1)));
   const rounded = Number(value.toPrecision(3));

@@ -1,6 +1,6 @@
 import { availableParallelism, cpus, loadavg } from 'node:os';
 
-/** Where figures come from; without it they say little. */
+/** The machine that the figures were measured on. */
 export interface Machine {
   date: string;
   node: string;

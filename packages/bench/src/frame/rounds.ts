@@ -7,14 +7,14 @@ export type Sample = Readonly<Record<string, number>>;
 /** One of the things that are compared. */
 export interface Contender {
   name: string;
-  /** Does the work once and tells how it went. */
+  /** Does the work once and resolves to its figures. */
   measure: () => Promise<Sample>;
 }
 
 export interface RoundsOptions {
   /** Rounds that count. */
   rounds: number;
-  /** Rounds before them that don't: compilers and caches warm up. @default 1 */
+  /** Rounds before those, which don't count and warm up compilers and caches. @default 1 */
   warmups?: number | undefined;
   /** No round begins after this many milliseconds, once there are {@link MIN_ROUNDS}. @default 120_000 */
   budgetMs?: number | undefined;

@@ -1,11 +1,11 @@
-/** What several measurements of one thing come to. */
+/** The figures that summarise several measurements of one thing. */
 export interface Figure {
   median: number;
   min: number;
   max: number;
 }
 
-/** @throws RangeError without values, since a figure of nothing is a wrong figure */
+/** @throws RangeError without values, since there is no median of nothing */
 export function summarize(values: readonly number[]): Figure {
   const sorted = values.toSorted((a, b) => a - b);
   return {

@@ -23,7 +23,7 @@ export class Connection {
     });
   }
 
-  /** @param onLost told when the connection breaks while an answer is awaited */
+  /** @param onLost called when the connection breaks while a response is awaited */
   static async open(url: string, onLost: (error: Error) => void): Promise<Connection> {
     const { hostname, port } = new URL(url);
     const socket = connect(Number(port), hostname);

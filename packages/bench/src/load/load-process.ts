@@ -70,7 +70,7 @@ async function sendInTurn(
 
 /**
  * Requests go out at a steady rate whether or not earlier ones are answered: one that finds every connection busy waits,
- * and its wait counts. A server that stalls is so seen by all the requests it would have stalled.
+ * and its wait counts. So a stall of the server shows in the times of all requests that it would have delayed.
  */
 async function sendAtRate(
   connections: readonly Connection[],

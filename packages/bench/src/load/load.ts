@@ -8,7 +8,7 @@ export function startLoad(children: Children): Promise<Child> {
   return children.start(new URL('./load-process.ts', import.meta.url));
 }
 
-/** Sends requests and tells what they took, and what they cost the server with this process id. */
+/** Sends requests, and resolves to their times and to the processor time of the server with this process id. */
 export async function measureLoad(load: Child, pid: number, run: LoadRun): Promise<Sample> {
   const cpuBefore = cpuTimeMs(pid);
   const { requests, ms, p50, p99, max } = await load.ask<LoadResult>(run);

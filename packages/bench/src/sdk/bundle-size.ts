@@ -79,7 +79,7 @@ async function bundled(code: string, external: readonly string[] = []): Promise<
     format: 'esm',
     platform: 'browser',
     target: 'es2023',
-    // Peers look for packages of Node where they are there; a page has none.
+    // Some of the other clients look for packages of Node, which a page does not have.
     external: ['node:*', ...external],
     logLevel: 'error',
   });

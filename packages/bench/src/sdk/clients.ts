@@ -13,7 +13,7 @@ const BODY = {
 const PROMPT = 'Shorten https://example.com/docs/start?from=bench, titled Getting started';
 
 /**
- * The clients that are compared, each as its documentation shows it, and without retries where that is an option, since
+ * The clients that are compared, each used as its documentation shows, and without retries where they can be switched off, since
  * nothing here fails. `fetch` and `ky` do the least that sends the same request and reads the answer.
  */
 export const CLIENTS = {

@@ -9,7 +9,7 @@ const LEAST_OF_KY = 0.9;
 
 const RATE = 'requests/s';
 
-/** Many short rounds: what else the machine does then hits neighbours alike, and the median of their ratios stands still. */
+/** Many short rounds: other work of the machine slows neighbouring rounds equally, so that the median of their ratios is stable. */
 const ROUNDS_FACTOR = 10;
 
 /** Some thousand requests of each client, until its code is compiled. */

@@ -1,4 +1,4 @@
-/** The service as cheap as it can be: every answer is made before the first request. Started by `sdk/stub.ts`. */
+/** The cheapest possible service: every response is made before the first request. Started by `sdk/start-stub.ts`. */
 import { createServer, type IncomingMessage } from 'node:http';
 import { answerParent } from '../frame/answer-parent.ts';
 import { listenOnLoopback } from '../frame/listen-on-loopback.ts';

@@ -11,7 +11,7 @@ const SMALL_BATCH = 100;
 const LARGE_BATCH = 10_000;
 const CONNECTIONS = 8;
 
-/** Links of one step of a job: redirects and creates get their turn between two of them. */
+/** Links that one step of a job creates. Redirects and creates run between two steps. */
 const CHUNK = 500;
 
 /** A batch of 10,000, with its polls, against a bare loop that inserts its rows, chunk by chunk and in one transaction. */

@@ -13,7 +13,7 @@ const service = new FloorService();
 const server = createServer((request, response) => {
   readBody(request, (body) => {
     const link = service.createLink(body);
-    // Outside a transaction each statement is one, and waits for the disk.
+    // Outside a transaction, each statement is a transaction of its own and waits for the disk.
     insert(link.code, link.target_url);
     answerJson(response, 201, link);
   });

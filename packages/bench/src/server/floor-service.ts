@@ -6,7 +6,7 @@ interface FloorLink {
   target_url: string;
 }
 
-/** The service in a `Map`: no keys, no limits, no checks, nothing kept. What HTTP and JSON alone cost. */
+/** The service on a `Map`, without keys, limits, checks or storage. It shows what HTTP and JSON alone cost. */
 export class FloorService {
   readonly #links = new Map<string, FloorLink>();
   readonly #jobs = new Map<string, FloorLink[]>();

@@ -1,9 +1,9 @@
 import type { Target } from './targets.ts';
 
-/** How long a job is left alone between two polls, in milliseconds; the end of a job is seen this late at most. */
+/** Time between two polls of a job, in milliseconds. The end of a job is noticed this late at most. */
 const POLL_MS = 10;
 
-/** What a link of the bench leads to. */
+/** Target URL of every link of the benchmark. */
 export function linkInput(number: number) {
   return { target_url: `https://example.com/catalogue/item/${number}?from=bench`, tags: ['bench'] };
 }

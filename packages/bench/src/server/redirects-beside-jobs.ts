@@ -17,7 +17,7 @@ const MOST_P99_MS = 6;
 
 const BUSY = 'while batches run';
 
-/** What a visitor waits while somebody imports. */
+/** How long a visitor waits while another account imports. */
 export async function measureRedirectsBesideJobs(context: SectionContext): Promise<Section> {
   const load = await startLoad(context.children);
   const target = await startOurs(context, join(context.directory, 'shortlink.db'));

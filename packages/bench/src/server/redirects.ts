@@ -29,7 +29,7 @@ export async function measureRedirects(context: SectionContext): Promise<Section
     }
     const requests = codes.map((code) => rawRequest('GET', url, `/${code}`));
     const common = { url, connections: CONNECTIONS, requests, expect: 302 };
-    // Each link once: a service that runs has those that people follow in memory.
+    // Follow each link once first: a running service has its popular links in memory.
     await measureLoad(load, pid, { ...common, amount: { count: links } });
     contenders.push({
       name,

@@ -7,7 +7,7 @@ import { newCode } from './new-code.ts';
 /** Rows of one transaction: few enough for the log to stay small. */
 const PER_COMMIT = 100_000;
 
-/** Codes that are sent back, to be followed: more than the server keeps in memory. */
+/** Number of codes that are returned for the redirects: more than the server keeps in memory. */
 const SAMPLE = 250_000;
 
 const [path = ''] = process.argv.slice(2);

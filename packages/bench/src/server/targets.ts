@@ -33,7 +33,7 @@ export async function startTargets(context: SectionContext): Promise<Target[]> {
   ];
 }
 
-/** What a server does that commits in each request, as most do. */
+/** A server that commits once per request, as most servers do. */
 export function startCommitEach(context: SectionContext): Promise<Target> {
   return startFloor(context, 'node:http, a commit each', join(context.directory, 'each.db'));
 }
@@ -60,6 +60,6 @@ export async function startOurs(
   const url = /^listening on (\S+)$/m.exec(output)?.[1];
   const apiKey = /^api key: (\S+)$/m.exec(output)?.[1];
   if (url === undefined) throw new Error(`no address in ${output}`);
-  // A database that was opened before keeps its key to itself.
+  // `--dev` prints the key of a new database only.
   return { name: OURS, url, pid, apiKey: apiKey ?? '', stop };
 }

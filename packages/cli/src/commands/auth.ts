@@ -5,9 +5,13 @@ import { API_KEY_PATTERN, isBaseUrl, maskKey, type Settings } from '../config/se
 import type { Account, Context } from '../context.ts';
 import { ask, askSecret, readFirstLine } from '../output/prompt.ts';
 import type { Perform } from './declare.ts';
+import { examples } from './help.ts';
 
 export function declareAuth(program: Command, perform: Perform): void {
-  const auth = program.command('auth').description('Store, check and remove an API key.');
+  const auth = program
+    .command('auth')
+    .description('Store, check and remove an API key.')
+    .addHelpText('after', examples('shortlink auth login', 'shortlink auth status'));
   declareAuthLogin(auth, perform);
   declareAuthLogout(auth, perform);
   declareAuthStatus(auth, perform);
@@ -17,26 +21,28 @@ function declareAuthLogin(auth: Command, perform: Perform): void {
   auth
     .command('login')
     .description(
-      'Store an API key in the config file, after checking it with the server. It is asked for without echo, or read from standard input.',
+      'Store an API key in the config file, once the server has accepted it. The key is asked for without echo, or read from standard input.',
     )
     .addHelpText(
       'after',
-      `
-Examples:
-  $ shortlink auth login --base-url https://sho.rt
-  $ shortlink auth login --profile staging < key.txt`,
+      examples(
+        'shortlink auth login --base-url https://sho.rt',
+        'shortlink auth login --profile staging < key.txt',
+      ),
     )
     .action((_options: object, command: Command) => perform(command, login));
 }
 
 async function login(context: Context): Promise<ExitCode> {
+  const { printer, globals, io } = context;
+  if (globals.baseUrl !== undefined) globals.baseUrl = withScheme(globals.baseUrl, context);
   const settings = await context.settings(true);
   const account = await context.interruptible((signal) => askAccount(settings, context, signal));
-  context.printer.hide(account.apiKey);
+  printer.hide(account.apiKey);
   if ((await context.interruptible((signal) => checkKey(account, context, signal))) === 'refused') {
     throw authenticationError(
-      `${account.baseUrl} refused the API key; nothing was stored.`,
-      'Check that the whole key was given, and that it is of this server.',
+      `${account.baseUrl} refused the API key, so nothing was stored.`,
+      'Check that the key is complete, and that it belongs to this server.',
     );
   }
   const config = await context.config();
@@ -48,32 +54,56 @@ async function login(context: Context): Promise<ExitCode> {
       [profile]: { base_url: account.baseUrl, api_key: account.apiKey },
     },
   });
-  context.printer.note(
-    `The key ${maskKey(account.apiKey)} works with ${account.baseUrl}. Stored as profile ${profile} in ${context.configPath}.`,
+  printer.ended(
+    'success',
+    `Logged in to ${account.baseUrl} with the key ${maskKey(account.apiKey)}`,
   );
-  if ((context.io.env['SHORTLINK_API_KEY'] ?? '') !== '') {
-    context.printer.warn('SHORTLINK_API_KEY is set and wins over the stored key.');
+  const flag = settings.profile.source === 'flag' ? ` --profile ${profile}` : '';
+  printer.note(
+    [
+      `  Stored as profile ${profile} in ${context.configPath.replace(`${io.home}/`, '~/')}`,
+      `  Try next: shortlink create https://example.com/docs${flag}`,
+      `       and: shortlink import links.csv --dry-run${flag}`,
+    ].join('\n'),
+  );
+  if ((io.env['SHORTLINK_API_KEY'] ?? '') !== '') {
+    printer.warn('SHORTLINK_API_KEY is set, and is used instead of the stored key.');
   }
   return EXIT_CODES.ok;
 }
 
-/** A key in the environment is not taken: who logs in wants to store another one. */
+/**
+ * An address as people type it, with its scheme. Only an address of this machine gets `http:`, because a key must not be sent
+ * over a network unencrypted just because the scheme was missing.
+ */
+function withScheme(typed: string, { printer }: Context): string {
+  const address = typed.trim();
+  if (address === '' || isBaseUrl(address) || address.includes('://')) return address;
+  const host = URL.parse(`http://${address}`)?.hostname ?? '';
+  const isLocal = /^(localhost|.+\.localhost|127(\.\d+){3}|\[::1\])$/.test(host);
+  const corrected = `${isLocal ? 'http' : 'https'}://${address}`;
+  if (!isBaseUrl(corrected)) return address;
+  printer.note(`Using ${corrected} for ${address}.`);
+  return corrected;
+}
+
+/** Asks for what is missing. A key in the environment is not used: whoever logs in wants to store another one. */
 async function askAccount(
   settings: Settings,
   context: Context,
   signal: AbortSignal,
 ): Promise<Account> {
-  const { io, globals } = context;
+  const { io, globals, printer } = context;
   const interactive = io.stdin.isTTY === true;
   let baseUrl = settings.baseUrl?.value;
-  if (baseUrl === undefined) {
-    if (!interactive) {
-      throw usageError('No server is set.', 'Pass --base-url URL or set SHORTLINK_BASE_URL.');
-    }
-    baseUrl = (await ask('Base URL of the service: ', io, signal)).trim();
-    if (!isBaseUrl(baseUrl)) {
-      throw usageError('That is not an absolute http: or https: URL, such as https://sho.rt.');
-    }
+  if (baseUrl === undefined && !interactive) {
+    throw usageError('No server is set.', 'Pass --base-url URL or set SHORTLINK_BASE_URL.');
+  }
+  while (baseUrl === undefined) {
+    const typed = await ask('Base URL of the service: ', io, signal);
+    const address = withScheme(typed, context);
+    if (isBaseUrl(address)) baseUrl = address;
+    else printer.note('That is no address of a service. It looks like this: https://sho.rt');
   }
   const given =
     globals.apiKey ??
@@ -95,10 +125,7 @@ function declareAuthLogout(auth: Command, perform: Perform): void {
     .description('Remove the stored API key of a profile. Its base URL stays.')
     .addHelpText(
       'after',
-      `
-Examples:
-  $ shortlink auth logout
-  $ shortlink auth logout --profile staging`,
+      examples('shortlink auth logout', 'shortlink auth logout --profile staging'),
     )
     .action((_options: object, command: Command) => perform(command, logout));
 }
@@ -108,15 +135,16 @@ async function logout(context: Context): Promise<ExitCode> {
   const config = await context.config();
   const { api_key: stored, ...rest } = config.profiles[profile.value] ?? {};
   if (stored === undefined) {
-    context.printer.note(`Profile ${profile.value} holds no API key.`);
+    context.printer.note(`Profile ${profile.value} has no API key.`);
     return EXIT_CODES.ok;
   }
   await writeConfig(context.configPath, {
     ...config,
     profiles: { ...config.profiles, [profile.value]: rest },
   });
+  context.printer.ended('success', `Removed the API key of profile ${profile.value}`);
   context.printer.note(
-    `Removed the API key of profile ${profile.value} from ${context.configPath}. It stays valid on the server until it is revoked there.`,
+    `  The config file is ${context.configPath}\n  The key stays valid on the server until it is revoked there.`,
   );
   return EXIT_CODES.ok;
 }
@@ -125,14 +153,14 @@ function declareAuthStatus(auth: Command, perform: Perform): void {
   auth
     .command('status')
     .description(
-      'Show which API key is used, where it comes from, and whether the server takes it.',
+      'Show which API key is used, where it comes from, and whether the server accepts it.',
     )
     .addHelpText(
       'after',
-      `
-Examples:
-  $ shortlink auth status
-  $ shortlink auth status --profile staging && shortlink import links.csv --profile staging`,
+      examples(
+        'shortlink auth status',
+        'shortlink auth status --profile staging && shortlink import links.csv --profile staging',
+      ),
     )
     .action((_options: object, command: Command) => perform(command, showStatus));
 }
@@ -157,11 +185,11 @@ async function showStatus(context: Context): Promise<ExitCode> {
   return valid ? EXIT_CODES.ok : EXIT_CODES.authentication;
 }
 
-/** What a key was found to be. A key that works but may not read usage is valid too. */
+/** Whether the server accepts a key. A key that may not read usage is valid too. */
 type KeyCheck = 'valid' | 'refused';
 
 /**
- * Asks the server whether it knows the key, without changing anything there: usage first, which costs no quota; where
+ * Asks the server whether the key is valid, without changing anything there: usage first, which costs no quota; where
  * the service has no such endpoint, a poll of a job that can't exist, which is 404 for a valid key and 401 otherwise.
  *
  * @throws the client's errors when the server can't be asked
@@ -175,19 +203,19 @@ async function checkKey(
     context.client(account),
     import('@shortlink/sdk'),
   ]);
-  const ask = async (request: Promise<unknown>): Promise<KeyCheck | 'no such thing'> => {
+  const ask = async (request: Promise<unknown>): Promise<KeyCheck | 'not found'> => {
     try {
       await request;
       return 'valid';
     } catch (error) {
       if (AuthenticationError.isInstance(error)) return 'refused';
       if (PermissionError.isInstance(error)) return 'valid';
-      if (NotFoundError.isInstance(error)) return 'no such thing';
+      if (NotFoundError.isInstance(error)) return 'not found';
       throw error;
     }
   };
   const byUsage = await ask(shortlink.usage.retrieve({ signal }));
-  if (byUsage !== 'no such thing') return byUsage;
+  if (byUsage !== 'not found') return byUsage;
   const byJob = await ask(shortlink.jobs.retrieve(crypto.randomUUID(), { signal }));
-  return byJob === 'no such thing' ? 'valid' : byJob;
+  return byJob === 'not found' ? 'valid' : byJob;
 }

@@ -12,11 +12,18 @@ import {
 import type { Context } from '../context.ts';
 import { renderTable } from '../output/table.ts';
 import type { Perform } from './declare.ts';
+import { examples } from './help.ts';
 
 export function declareConfig(program: Command, perform: Perform): void {
   const config = program
     .command('config')
-    .description('Read and change settings. They are looked up as flag, environment, config file.');
+    .description(
+      'Read and change settings. A flag wins over an environment variable, and that over the config file.',
+    )
+    .addHelpText(
+      'after',
+      examples('shortlink config list', 'shortlink config set base_url https://sho.rt'),
+    );
   declareConfigGet(config, perform);
   declareConfigSet(config, perform);
   declareConfigList(config, perform);
@@ -25,14 +32,11 @@ export function declareConfig(program: Command, perform: Perform): void {
 function declareConfigGet(config: Command, perform: Perform): void {
   config
     .command('get')
-    .description('Print the value of a setting that holds now. An API key is masked.')
+    .description('Print the current value of a setting. An API key is masked.')
     .addArgument(new Argument('<name>', 'name of the setting').choices(SETTING_NAMES))
     .addHelpText(
       'after',
-      `
-Examples:
-  $ shortlink config get base_url
-  $ shortlink config get api_key --profile staging`,
+      examples('shortlink config get base_url', 'shortlink config get api_key --profile staging'),
     )
     .action((name: SettingName, _options: object, command: Command) =>
       perform(command, (context) => getSetting(name, context)),
@@ -56,17 +60,17 @@ function declareConfigSet(config: Command, perform: Perform): void {
   config
     .command('set')
     .description(
-      'Change a setting in the config file: base_url of a profile, or which profile is used by default. An API key is stored by: shortlink auth login',
+      'Change a setting in the config file: base_url of a profile, or which profile is used by default. An API key is stored with: shortlink auth login',
     )
     .addArgument(new Argument('<name>', 'name of the setting').choices(SETTING_NAMES))
     .argument('<value>', 'its new value')
     .addHelpText(
       'after',
-      `
-Examples:
-  $ shortlink config set base_url https://sho.rt
-  $ shortlink config set base_url https://staging.sho.rt --profile staging
-  $ shortlink config set profile staging`,
+      examples(
+        'shortlink config set base_url https://sho.rt',
+        'shortlink config set base_url https://staging.sho.rt --profile staging',
+        'shortlink config set profile staging',
+      ),
     )
     .action((name: SettingName, value: string, _options: object, command: Command) =>
       perform(command, (context) => changeSetting(name, value, context)),
@@ -80,7 +84,7 @@ async function changeSetting(
 ): Promise<ExitCode> {
   const config = await context.config();
   await writeConfig(context.configPath, await changed(config, name, value, context));
-  context.printer.note(`Saved in ${context.configPath}.`);
+  context.printer.ended('success', `Saved in ${context.configPath}`);
   return EXIT_CODES.ok;
 }
 
@@ -93,8 +97,8 @@ async function changed(
   switch (name) {
     case 'api_key':
       throw usageError(
-        'An API key is not taken from the command line, where ps and the shell history show it.',
-        'Run: shortlink auth login',
+        'An API key is not accepted on the command line, where ps and the shell history show it.',
+        'Store it with: shortlink auth login',
       );
     case 'profile':
       if (!PROFILE_PATTERN.test(value)) {
@@ -103,7 +107,7 @@ async function changed(
       if (!Object.hasOwn(config.profiles, value)) {
         throw usageError(
           `There is no profile ${value}.`,
-          `To make it: shortlink auth login --profile ${value}`,
+          `Create it with: shortlink auth login --profile ${value}`,
         );
       }
       return { ...config, profile: value };
@@ -127,13 +131,10 @@ async function changed(
 function declareConfigList(config: Command, perform: Perform): void {
   config
     .command('list')
-    .description('Show the settings that hold now, where each came from, and the profiles.')
+    .description('Show the current settings, where each comes from, and the profiles.')
     .addHelpText(
       'after',
-      `
-Examples:
-  $ shortlink config list
-  $ shortlink config list --profile staging --json`,
+      examples('shortlink config list', 'shortlink config list --profile staging --json'),
     )
     .action((_options: object, command: Command) => perform(command, listSettings));
 }
@@ -180,7 +181,7 @@ async function listSettings(context: Context): Promise<ExitCode> {
 const SETTING_NAMES = ['base_url', 'api_key', 'profile'] as const;
 type SettingName = (typeof SETTING_NAMES)[number];
 
-/** A setting as it may be shown: a key is never whole. */
+/** A setting as it is shown: a key is masked. */
 function shownSetting(settings: Settings, name: SettingName): Setting | undefined {
   switch (name) {
     case 'base_url':

@@ -2,11 +2,13 @@ import type { BatchLinkInput, BulkItem, CreateLinkBody } from '@shortlink/sdk';
 import { type Command, Option } from 'commander';
 import { CliError, EXIT_CODES, type ExitCode, usageError } from '../cli-error.ts';
 import type { Context } from '../context.ts';
+import { formatCount, plural } from '../format.ts';
 import { inputError } from '../import/errors.ts';
 import { LineCounter, LineSplitter } from '../import/read/lines.ts';
 import type { InputStream } from '../io.ts';
 import { sanitize } from '../output/sanitize.ts';
 import { collect, type Perform, parseRedirectType, REDIRECT_TYPE_CHOICES } from './declare.ts';
+import { examples } from './help.ts';
 
 interface CreateOptions {
   title?: string | undefined;
@@ -15,11 +17,11 @@ interface CreateOptions {
   redirectType?: string | undefined;
 }
 
-/** What `shortlink create` was told. */
+/** Input of `shortlink create`. */
 interface CreateInput {
   /** Undefined: one URL a line of standard input. */
   urls: readonly string[] | undefined;
-  /** What every link gets. */
+  /** Fields of every link. */
   fields: Omit<CreateLinkBody, 'target_url'>;
 }
 
@@ -29,7 +31,9 @@ const STANDARD_INPUT = '-';
 export function declareCreate(program: Command, perform: Perform): void {
   program
     .command('create')
-    .description('Create a short link for each URL and print the short URLs, one a line.')
+    .description(
+      'Create a short link for each URL and print the short URLs, one a line. A URL that gets no link prints an empty line, so that line N of the output belongs to URL N. For many links, and to run the same command again, use: shortlink import',
+    )
     .usage('[options] <url...|->')
     .argument(
       '[url...]',
@@ -37,24 +41,21 @@ export function declareCreate(program: Command, perform: Perform): void {
     )
     .option('--title <text>', 'title of each link')
     .option('--tag <tag>', 'label of each link; may be given several times', collect)
-    .option('--domain <id>', 'custom domain of the account (default: the service’s own)')
+    .option('--domain <id>', 'custom domain of the account (default: that of the service)')
     .addOption(
-      new Option('--redirect-type <status>', 'HTTP status of the redirect (default: 302)').choices(
-        REDIRECT_TYPE_CHOICES,
-      ),
+      new Option('--redirect-type <status>', 'HTTP status of the redirect')
+        .choices(REDIRECT_TYPE_CHOICES)
+        .default(undefined, '302'),
     )
     .addHelpText(
       'after',
-      `
-Examples:
-  $ shortlink create https://example.com/docs
-  $ shortlink create https://example.com/docs --title Docs --tag docs --tag help
-  $ shortlink create https://example.com/moved --redirect-type 301 --json
-  $ shortlink create https://example.com/a https://example.com/b --tag spring
-  $ grep '^https' notes.txt | shortlink create -
-
-With several URLs, a URL whose link was not created gets an empty line, so that the lines stay in step.
-For many links, and to be able to run it again, use: shortlink import`,
+      examples(
+        'shortlink create https://example.com/docs',
+        'shortlink create https://example.com/docs --title Docs --tag docs --tag help',
+        'shortlink create https://example.com/moved --redirect-type 301 --json',
+        'shortlink create https://example.com/a https://example.com/b --tag spring',
+        "grep '^https' notes.txt | shortlink create -",
+      ),
     )
     .action((urls: string[], options: CreateOptions, command: Command) =>
       perform(command, (context) => {
@@ -72,12 +73,12 @@ function parseCreate(urls: readonly string[], options: CreateOptions): CreateInp
   if (urls.length === 0) {
     throw usageError(
       'There is no URL to create a link for.',
-      'Name one or more, or - to read them from standard input. See: shortlink create --help',
+      'Name one or more URLs, or - to read them from standard input.\nSee: shortlink create --help',
     );
   }
   const isStandardInput = urls.includes(STANDARD_INPUT);
   if (isStandardInput && urls.length > 1) {
-    throw usageError('Standard input (-) is read alone, without URLs beside it.');
+    throw usageError("Standard input (-) can't be combined with URLs.");
   }
   return {
     urls: isStandardInput ? undefined : urls,
@@ -98,6 +99,7 @@ async function createLink(body: CreateLinkBody, context: Context): Promise<ExitC
       context.printer.json(link);
     } else {
       context.printer.data(sanitize(link.short_url));
+      reportCreated({ ...NOTHING, created: 1 }, context);
     }
     return EXIT_CODES.ok;
   } catch (error) {
@@ -108,7 +110,7 @@ async function createLink(body: CreateLinkBody, context: Context): Promise<ExitC
         {
           code: 'unknown_fate',
           exitCode: EXIT_CODES.unknownFate,
-          hint: 'Look for it on the server before you create it again, or there may be two.',
+          hint: 'Look for it on the server before you create it again: there may be two otherwise.',
           cause: error,
         },
       );
@@ -117,7 +119,7 @@ async function createLink(body: CreateLinkBody, context: Context): Promise<ExitC
   }
 }
 
-/** What became of one URL. The objects of `--json`, and those of `import` results in JSON Lines, have these names. */
+/** Outcome of one URL. The objects of `--json`, and those of `import` results in JSON Lines, have these names. */
 interface Outcome {
   target_url: string;
   code: string | null;
@@ -134,7 +136,7 @@ async function createLinks({ urls, fields }: CreateInput, context: Context): Pro
     import('@shortlink/sdk'),
     import('../import/map/cells.ts'),
   ]);
-  const counts = { created: 0, rejected: 0, failed: 0, unknown: 0 };
+  const counts = { ...NOTHING };
   const print = (outcome: Outcome) => {
     counts[outcome.status] += 1;
     printOutcome(outcome, context);
@@ -169,11 +171,31 @@ async function createLinks({ urls, fields }: CreateInput, context: Context): Pro
     });
     printWaiting(links);
   } catch (error) {
-    context.printer.note(`Created before the error: ${counts.created}`);
+    context.printer.note(`Created before the error: ${plural(counts.created, 'link')}`);
     throw error;
   }
+  reportCreated(counts, context);
   if (counts.unknown > 0) return EXIT_CODES.unknownFate;
   return counts.rejected + counts.failed > 0 ? EXIT_CODES.rowsFailed : EXIT_CODES.ok;
+}
+
+const NOTHING: Record<Outcome['status'], number> = {
+  created: 0,
+  rejected: 0,
+  failed: 0,
+  unknown: 0,
+};
+
+/** One sentence at the end, on a terminal only: a script reads stdout, and a log has the errors. */
+function reportCreated(counts: typeof NOTHING, { printer, globals }: Context): void {
+  if (printer.width === undefined || globals.json === true) return;
+  const { created, ...others } = counts;
+  const rest = Object.entries(others).filter(([, count]) => count > 0);
+  const parts = rest.map(([name, count]) => `${formatCount(count)} ${name}`);
+  printer.ended(
+    rest.length === 0 ? 'success' : 'attention',
+    [`${plural(created, 'link')} created`, ...parts].join(', '),
+  );
 }
 
 function toOutcome(item: BulkItem): Outcome {

@@ -4,8 +4,8 @@ import type { ExitCode } from '../cli-error.ts';
 import type { Context } from '../context.ts';
 
 /**
- * Runs the acting half of a command. A command's own file declares its words and options, its `parse…` function turns
- * them into typed input, and its acting function gets that input and the context.
+ * Runs a command that was parsed. The file of a command declares its arguments and options; a function turns them into typed input,
+ * and another one does the work with that input and the context.
  */
 export type Perform = (
   command: Command,
@@ -40,7 +40,7 @@ export function parseCount(min: number, max: number): (value: string) => number 
   };
 }
 
-/** The same, or a word that stands for something no number says. */
+/** The same, or a word such as `auto`. */
 export function parseCountOr<W extends string>(
   word: W,
   min: number,

@@ -2,16 +2,26 @@ import type { BatchResultItem, Job } from '@shortlink/sdk';
 import { type Command, InvalidArgumentError } from 'commander';
 import { EXIT_CODES, type ExitCode } from '../cli-error.ts';
 import type { Context } from '../context.ts';
+import { formatCount, plural } from '../format.ts';
 import { csvCell } from '../import/report/csv-cell.ts';
 import { openOutput } from '../import/report/output-file.ts';
-import { bar, formatCount, plural } from '../output/format.ts';
 import { sanitize } from '../output/sanitize.ts';
-import { openStatusLine } from '../output/status-line.ts';
+import { openStatusLine, type Status } from '../output/status-line.ts';
 import { renderTable } from '../output/table.ts';
 import { type Perform, parseDuration } from './declare.ts';
+import { examples } from './help.ts';
 
 export function declareJob(program: Command, perform: Perform): void {
-  const job = program.command('job').description('Look at a batch job, or wait for it.');
+  const job = program
+    .command('job')
+    .description('Show a batch job, or wait for it.')
+    .addHelpText(
+      'after',
+      examples(
+        'shortlink job get 0193f5c2-7a10-7c41-9d2e-3f1b5a7c9e10',
+        'shortlink job wait 0193f5c2-7a10-7c41-9d2e-3f1b5a7c9e10 -o results.csv',
+      ),
+    );
   declareJobGet(job, perform);
   declareJobWait(job, perform);
 }
@@ -47,14 +57,14 @@ function parseOutput(path: string): JobOutput {
 
 function declareJobGet(job: Command, perform: Perform): void {
   declareJobArguments(
-    job.command('get').description('Show how far a batch job is, and its results so far.'),
+    job.command('get').description('Show the progress of a batch job, and its results so far.'),
   )
     .addHelpText(
       'after',
-      `
-Examples:
-  $ shortlink job get 0193f5c2-7a10-7c41-9d2e-3f1b5a7c9e10
-  $ shortlink job get 0193f5c2-7a10-7c41-9d2e-3f1b5a7c9e10 -o results.csv`,
+      examples(
+        'shortlink job get 0193f5c2-7a10-7c41-9d2e-3f1b5a7c9e10',
+        'shortlink job get 0193f5c2-7a10-7c41-9d2e-3f1b5a7c9e10 -o results.csv',
+      ),
     )
     .action((id: string, options: JobOptions, command: Command) =>
       perform(command, (context) => getJob(id, options, context)),
@@ -80,17 +90,15 @@ function declareJobWait(job: Command, perform: Perform): void {
     .option('--max-wait <duration>', 'give up after this long (default: 1h)', parseDuration)
     .addHelpText(
       'after',
-      `
-Examples:
-  $ shortlink job wait 0193f5c2-7a10-7c41-9d2e-3f1b5a7c9e10
-  $ shortlink job wait 0193f5c2-7a10-7c41-9d2e-3f1b5a7c9e10 -o results.csv --max-wait 10m`,
+      examples(
+        'shortlink job wait 0193f5c2-7a10-7c41-9d2e-3f1b5a7c9e10',
+        'shortlink job wait 0193f5c2-7a10-7c41-9d2e-3f1b5a7c9e10 -o results.csv --max-wait 10m',
+      ),
     )
     .action((id: string, options: WaitOptions, command: Command) =>
       perform(command, (context) => waitForJob(id, options, context)),
     );
 }
-
-const BAR_WIDTH = 20;
 
 async function waitForJob(
   id: string,
@@ -99,10 +107,12 @@ async function waitForJob(
 ): Promise<ExitCode> {
   const shortlink = await context.client(await context.account());
   const status = await openStatusLine(context.io, context.printer);
-  let latest = `Waiting for job ${id}`;
+  const waiting = `Waiting for job ${sanitize(id)}`;
+  let latest: Status = { parts: [{ text: waiting, rank: 0 }], plain: [waiting] };
   const onProgress = ({ processed, total }: Job) => {
     const fraction = total === 0 ? 1 : processed / total;
-    latest = `${bar(fraction, BAR_WIDTH)} ${formatCount(processed)} of ${plural(total, 'link')} done`;
+    const text = `${formatCount(processed)} of ${plural(total, 'link')} done`;
+    latest = { fraction, parts: [{ text, rank: 0 }], plain: [text] };
   };
   status.start(() => latest);
   try {
@@ -117,7 +127,7 @@ async function waitForJob(
   } catch (error) {
     status.stop();
     const { JobFailedError } = await import('@shortlink/sdk');
-    // What a failed job did is worth as much as what a complete one did.
+    // A failed job may have created links too.
     if (JobFailedError.isInstance(error)) {
       await showJob(error.job, output, context);
     }
@@ -125,7 +135,7 @@ async function waitForJob(
   }
 }
 
-/** Results shown as a table; more are for a file. */
+/** Results in the table; for more, there is `--output`. */
 const TABLE_ROWS = 20;
 
 /** Prints a job, and writes its results where they were asked for. */
@@ -177,7 +187,7 @@ async function print(job: Job, withResults: boolean, context: Context): Promise<
   );
   if (job.results.length > TABLE_ROWS) {
     const more = plural(job.results.length - TABLE_ROWS, 'more result');
-    printer.data(`and ${more}: write them all to a file with -o results.csv`);
+    printer.data(`and ${more}: -o results.csv writes all of them to a file`);
   }
 }
 

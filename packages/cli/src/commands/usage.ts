@@ -2,22 +2,22 @@ import type { ResourceUsage, Usage } from '@shortlink/sdk';
 import type { Command } from 'commander';
 import { CliError, EXIT_CODES, type ExitCode } from '../cli-error.ts';
 import type { Context } from '../context.ts';
-import { bar, formatCount, formatDuration } from '../output/format.ts';
+import { bar, formatCount, formatDuration, formatPercent } from '../format.ts';
+import type { Printer } from '../output/printer.ts';
 import { sanitize } from '../output/sanitize.ts';
 import type { Paint, Style } from '../output/style.ts';
+import { flow } from '../output/wrap.ts';
 import type { Perform } from './declare.ts';
+import { examples } from './help.ts';
+
+/** Largest batch the endpoint takes, whatever the plan. */
+const MAX_BATCH_LINKS = 10_000;
 
 export function declareUsage(program: Command, perform: Perform): void {
   program
     .command('usage')
-    .description('Show what the account uses of what its plan allows.')
-    .addHelpText(
-      'after',
-      `
-Examples:
-  $ shortlink usage
-  $ shortlink usage --json | jq .links.used`,
-    )
+    .description('Show how much of its plan the account has used.')
+    .addHelpText('after', examples('shortlink usage', 'shortlink usage --json | jq .links.used'))
     .action((_options: object, command: Command) => perform(command, showUsage));
 }
 
@@ -34,7 +34,7 @@ async function showUsage(context: Context): Promise<ExitCode> {
         throw new CliError(`The service at ${account.baseUrl} does not report usage.`, {
           code: 'not_supported',
           exitCode: EXIT_CODES.error,
-          hint: 'GET /api/v1/usage is an addition of the reference server; other deployments show usage in their own pages.',
+          hint: 'GET /api/v1/usage is an extension of the reference server. Other services show the usage on their own pages.',
           cause: error,
         });
       }
@@ -43,49 +43,57 @@ async function showUsage(context: Context): Promise<ExitCode> {
   if (context.globals.json === true) {
     context.printer.json(usage);
   } else {
-    context.printer.data(renderUsage(usage, context.printer.outStyle, Date.now()));
+    context.printer.data(renderUsage(usage, context.printer, Date.now()));
   }
   return EXIT_CODES.ok;
 }
 
-const BAR_WIDTH = 24;
 const NAME_WIDTH = 21;
 
-/** From here on a limit is near, and from 1 on it is reached. */
+/** Columns of the counts, and what a bar takes of the others. */
+const COUNTS_WIDTH = 46;
+const MAX_BAR = 24;
+const MIN_BAR = 8;
+
+/** From this fraction on a limit is near; at 1 it is reached. */
 const NEAR = 0.8;
 
 /** A line for each limit of the plan: a bar, the counts, and when the window begins anew. */
-function renderUsage(usage: Usage, style: Style, now: number): string {
-  const window = ({ used, limit, resets_at }: Usage['requests']['minute']) => {
-    const left = Date.parse(resets_at) - now;
-    return { used, limit, note: left > 0 ? `new in ${formatDuration(left)}` : '' };
+function renderUsage(
+  usage: Usage,
+  { outStyle: style, outWidth: width = Number.POSITIVE_INFINITY }: Printer,
+  now: number,
+): string {
+  const line = (name: string, ...parts: string[]) =>
+    flow([style.bold(name.padEnd(NAME_WIDTH)), parts.join(' ')], { width, gap: 0, indent: 2 });
+  const limit = (name: string, of: ResourceUsage & { resets_at?: string }) => {
+    const barWidth = Math.min(MAX_BAR, width - NAME_WIDTH - COUNTS_WIDTH);
+    const bars = (fraction: number, paint: Paint) =>
+      barWidth < MIN_BAR ? [] : [paint(bar(fraction, barWidth))];
+    if (of.limit === null) {
+      return line(name, ...bars(0, style.dim), `${formatCount(of.used)}, no limit`);
+    }
+    // A limit of 0 is reached before anything is used.
+    const fraction = of.limit === 0 ? 1 : of.used / of.limit;
+    const resetMs = Date.parse(of.resets_at ?? '') - now;
+    return line(
+      name,
+      ...bars(fraction, paintOf(fraction, style)),
+      formatPercent(fraction).padStart(4),
+      ` ${formatCount(of.used)} of ${formatCount(of.limit)}`,
+      ...(resetMs > 0 ? [style.dim(` resets in ${formatDuration(resetMs)}`)] : []),
+    );
   };
-  const batch =
-    usage.batch_size === null
-      ? 'up to 10,000 links'
-      : `up to ${formatCount(usage.batch_size)} links`;
+  const { requests, batch_size: batch } = usage;
   return [
-    `${style.bold('Plan'.padEnd(NAME_WIDTH))}${sanitize(usage.plan)}`,
-    line('Requests this minute', window(usage.requests.minute), style),
-    line('Requests today', window(usage.requests.day), style),
-    line('Requests this month', window(usage.requests.month), style),
-    line('Short links', usage.links, style),
-    line('API keys', usage.api_keys, style),
-    `${style.bold('Batch size'.padEnd(NAME_WIDTH))}${batch}`,
+    line('Plan', sanitize(usage.plan)),
+    limit('Requests this minute', requests.minute),
+    limit('Requests today', requests.day),
+    limit('Requests this month', requests.month),
+    limit('Short links', usage.links),
+    limit('API keys', usage.api_keys),
+    line('Batch size', `up to ${formatCount(batch ?? MAX_BATCH_LINKS)} links`),
   ].join('\n');
-}
-
-function line(name: string, of: ResourceUsage & { note?: string }, style: Style): string {
-  const label = style.bold(name.padEnd(NAME_WIDTH));
-  if (of.limit === null) {
-    return `${label}${style.dim(bar(0, BAR_WIDTH))}  ${formatCount(of.used)}, no limit`;
-  }
-  // A limit of 0 is reached before anything is used.
-  const fraction = of.limit === 0 ? 1 : of.used / of.limit;
-  const percent = `${Math.floor(fraction * 100)}%`.padStart(4);
-  const counts = `${percent}  ${formatCount(of.used)} of ${formatCount(of.limit)}`;
-  const note = of.note === undefined || of.note === '' ? '' : style.dim(`, ${of.note}`);
-  return `${label}${paintOf(fraction, style)(bar(fraction, BAR_WIDTH))} ${counts}${note}`;
 }
 
 function paintOf(fraction: number, style: Style): Paint {

@@ -4,14 +4,14 @@ import { usageError } from '../cli-error.ts';
 import type { Io } from '../io.ts';
 import type { Config } from './config-schema.ts';
 
-/** Nobody but the owner may read or write it: it holds API keys. */
+/** Only the owner may read or write the file, because it holds API keys. */
 const FILE_MODE = 0o600;
 const DIRECTORY_MODE = 0o700;
 const OTHERS = 0o077;
 
 interface LoadedConfig {
   config: Config;
-  /** Something to tell the user, such as permissions that were too wide. */
+  /** A warning for the user, such as about permissions that were too wide. */
   warning?: string | undefined;
 }
 
@@ -51,7 +51,7 @@ async function checkConfig(path: string, text: string): Promise<Config> {
   try {
     value = JSON.parse(text);
   } catch {
-    // The parser's message quotes the text around the fault, which may be an API key.
+    // The parser's message quotes the text around the error, which may be an API key.
     throw usageError(`The config file ${path} is not valid JSON.`, REPAIR_HINT);
   }
   // zod costs more start-up time than the rest of a command: it is loaded only when there is a file to check.
@@ -63,7 +63,7 @@ async function checkConfig(path: string, text: string): Promise<Config> {
   return parsed.config;
 }
 
-const REPAIR_HINT = 'Mend it, or delete it and run: shortlink auth login';
+const REPAIR_HINT = 'Correct the file. Or delete it and run: shortlink auth login';
 
 async function narrow(path: string, mode: number): Promise<string> {
   const found = (mode & 0o777).toString(8).padStart(4, '0');

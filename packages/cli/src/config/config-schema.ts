@@ -6,7 +6,7 @@ const profileSchema = z.strictObject({
   base_url: z.string().refine(isBaseUrl, 'must be an absolute http: or https: URL').optional(),
 });
 
-/** Content of the config file. Strict: a mistyped name would otherwise be ignored without a word. */
+/** Content of the config file. Strict: a mistyped name would otherwise be ignored silently. */
 const configSchema = z.strictObject({
   profile: z.string().regex(PROFILE_PATTERN).optional(),
   profiles: z.record(z.string().regex(PROFILE_PATTERN), profileSchema).default({}),
@@ -29,7 +29,7 @@ export interface Config {
 export function parseConfig(value: unknown): ParsedConfig {
   const result = configSchema.safeParse(value);
   if (result.success) return { ok: true, config: result.data };
-  // zod's messages name the expectation, not the value: an API key in the wrong place is not repeated.
+  // zod's messages name what is expected and not the value, which may be an API key in the wrong field.
   const problem = result.error.issues
     .map((issue) => `${issue.path.length > 0 ? `${issue.path.join('.')}: ` : ''}${issue.message}`)
     .join('; ');

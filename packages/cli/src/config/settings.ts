@@ -27,7 +27,7 @@ interface SettingsInput {
   flags: SettingFlags;
   env: Env;
   config: Config;
-  /** Commands that make profiles take one that doesn't exist yet. */
+  /** `true` for commands that create profiles: the profile need not exist yet. */
   newProfile?: boolean | undefined;
 }
 
@@ -67,8 +67,8 @@ function resolveProfile({ flags, env, config, newProfile }: SettingsInput): Sett
     throw usageError(
       `There is no profile ${JSON.stringify(profile.value)} (${profile.source}).`,
       names.length > 0
-        ? `Profiles: ${names.join(', ')}. To make it: shortlink auth login --profile ${profile.value}`
-        : `To make it: shortlink auth login --profile ${profile.value}`,
+        ? `Profiles: ${names.join(', ')}\nCreate it with: shortlink auth login --profile ${profile.value}`
+        : `Create it with: shortlink auth login --profile ${profile.value}`,
     );
   }
   return profile;
@@ -99,7 +99,7 @@ function check(
 
 /** `https://user:password@host` is refused, and must not be repeated. */
 function withoutCredentials(value: string): string {
-  return value.replace(/\/\/[^/]*@/u, '//****@');
+  return value.replace(/(\/\/)?[^/]*@/u, '$1****@');
 }
 
 /** Letters, digits and `._-`; also safe as a part of a file name or an environment variable's value. */
@@ -123,7 +123,7 @@ export function isBaseUrl(value: string): boolean {
   );
 }
 
-/** Enough of a key to tell two apart, too little to use: the last four characters, of long keys only. */
+/** The last four characters of a long key: enough to recognize it, too few to use it. */
 export function maskKey(key: string): string {
   return key.length >= 16 ? `****${key.slice(-4)}` : '****';
 }

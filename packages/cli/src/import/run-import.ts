@@ -17,15 +17,15 @@ import { fingerprint } from './report/keep-changed.ts';
 import { openOutput, type Written } from './report/output-file.ts';
 import { RejectsFile, removeStaleRejects } from './report/rejects.ts';
 import { createResultsFormat, refuseInPlace, reportRows } from './report/report-rows.ts';
-import { emptySummary, stoppedByRejects, stoppedByUser, whyStopped } from './report/summary.ts';
+import { emptySummary, STOPPED_BY_USER, stoppedByRejects, whyStopped } from './report/summary.ts';
 import { sendNewRows } from './send/send-new-rows.ts';
 import type { ImportDeps, ImportSettings, ImportSummary } from './types.ts';
 
 /**
  * Imports one file: creates the links that its rows ask for and that don't exist yet.
  *
- * Whatever ends the import once sending may have begun is in the summary's `stopped`. The results file says what
- * became of each row, and the journal lets the same command create the links that are missing.
+ * Whatever ends the import once sending may have begun is in the summary's `stopped`. The results file has the
+ * outcome of each row, and the journal lets the same command create the links that are missing.
  *
  * @throws CliError (exit code 2) when the input can't be imported, or another run uses the journal. Nothing was sent then.
  */
@@ -89,8 +89,7 @@ async function importInput(
   );
   if (checked === undefined) {
     await rejects.discard();
-    const stopped = stoppedByUser({ name, created: 0, unsent: 0, rows: 0 });
-    return { ...emptySummary(settings), stopped };
+    return { ...emptySummary(settings), stopped: STOPPED_BY_USER };
   }
   const found = await compareRows(source, checked, existing, settings, deps);
   const summary: ImportSummary = {
@@ -107,10 +106,11 @@ async function importInput(
   if (checked.rejected === 0 && !dryRun) await removeStaleRejects(settings.rejects);
   if (checked.rows === 0) deps.onEvent({ type: 'warning', message: `${name} has no rows.` });
   if (maxRejects !== 'all' && checked.rejected > maxRejects && !dryRun) {
-    const progress = { name, created: found.existing, unsent: found.new, rows: checked.rows };
     const { rejectsFile } = summary;
-    const stopped = stoppedByRejects(progress, checked.rejected, maxRejects, rejectsFile);
-    return { ...summary, stopped };
+    return {
+      ...summary,
+      stopped: stoppedByRejects(name, checked.rejected, maxRejects, rejectsFile),
+    };
   }
   if (dryRun) {
     if (found.new === 0) return summary;
@@ -131,14 +131,8 @@ async function importInput(
   try {
     const sent = await sendNewRows({ source, checked, found, existing, journal, settings, deps });
     const counts = sent.counts;
-    const progress = {
-      name,
-      created: counts.existing + counts.created,
-      unsent: counts.unsent,
-      rows: checked.rows,
-    };
     const isStopped = deps.signal.aborted || deps.stopSignal.aborted;
-    const stopped = whyStopped(sent, progress, settings, isStopped, journal.linksInJobs());
+    const stopped = whyStopped(sent, settings, isStopped, journal.linksInJobs());
     const result: ImportSummary = {
       ...summary,
       ...counts,
@@ -155,7 +149,7 @@ async function importInput(
     const isFutile = journal.isEmpty && counts.unsent + counts.failed > 0 && !settings.inPlace;
     if (isFutile && (await holdsLinks(settings.output, deps))) {
       await output.discard();
-      const message = `Nothing was created, so the links that ${settings.output} names from before are left there.`;
+      const message = `Nothing was created. ${settings.output} keeps the links of an earlier run.`;
       deps.onEvent({ type: 'warning', message });
       return result;
     }
@@ -163,7 +157,7 @@ async function importInput(
     // Report: read the input once more, and write what the journal knows of each row.
     try {
       const format = createResultsFormat(settings, layout);
-      // Nothing else leaves rows where nothing has stopped the run.
+      // Where nothing has stopped the run, only `--limit` leaves rows.
       const limit = stopped === undefined ? settings.limit : undefined;
       await reportRows({ ...sent, source, checked, journal, limit }, format, output);
       await guard();
@@ -172,13 +166,12 @@ async function importInput(
       await output.discard();
       return {
         ...result,
-        stopped:
-          stopped ?? whyStopped({ ...sent, failure: { error } }, progress, settings, false, 0),
+        stopped: stopped ?? whyStopped({ ...sent, failure: { error } }, settings, false, 0),
       };
     }
     const hasAll = stopped === undefined && counts.unsent + counts.unknown + counts.failed === 0;
-    // Standard input can't be imported again under the same name, so a journal that nothing is left of would only lie around. Where
-    // nobody has read all of the results, it is the only record of the links.
+    // Standard input can't be imported again under the same name, so a journal of a complete import is of no use. Where
+    // the results were not read to their end, it is the only record of the links.
     const isRead = deps.stdout.isClosed?.() !== true;
     const isDone = hasAll && isRead && typeof settings.journal !== 'string';
     if (isDone) journal.forget();
@@ -205,12 +198,12 @@ async function holdsLinks(path: string, deps: ImportDeps): Promise<boolean> {
       await input.dispose();
     }
   } catch {
-    // It is no table: not ours, so that it is kept as `.old`.
+    // It is no table, so it is not ours, and is kept as `.old`.
     return false;
   }
 }
 
-/** A file that a person changed was kept before ours took its name. */
+/** Warns where a file that a person had changed was kept under another name. */
 function announceKept({ kept }: Written, deps: Pick<ImportDeps, 'onEvent'>): void {
   if (kept === undefined) return;
   deps.onEvent({ type: 'warning', message: `A file that was changed by hand is kept as ${kept}.` });

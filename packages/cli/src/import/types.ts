@@ -14,14 +14,14 @@ export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
 export const ON_UNKNOWN = ['stop', 'retry', 'skip'] as const;
 export type OnUnknown = (typeof ON_UNKNOWN)[number];
 
-/** Everything `shortlink import` was told, with every default filled in. One per input file. */
+/** The settings of the import of one file, with every default filled in. */
 export interface ImportSettings {
   /** Path of the input, or `-` for standard input. */
   file: string;
   /** `--map field=column`, in the order given. An empty column leaves the field out. */
   map: Partial<Record<LinkField, string>>;
   inputFormat: InputFormat;
-  /** One character; undefined is found by looking. */
+  /** One character; undefined means that it is detected. */
   delimiter?: string | undefined;
   /** Between tags inside a cell; undefined is any of `,` `;` `|`. */
   tagSeparator?: string | undefined;
@@ -39,7 +39,7 @@ export interface ImportSettings {
   /** `--known`: an earlier results file, whose links exist already. */
   known?: string | undefined;
   rejects: string;
-  /** Which of these the user has not named, so that they have their usual names: those are written through no link. */
+  /** Which of these files have their default names, because no option names them. They are not written through symbolic links. */
   usualNames?: { output: boolean; rejects: boolean } | undefined;
   /** Path; for standard input, which has no name, the folder in which a file named by the content is kept. */
   journal: string | { folder: string };
@@ -68,11 +68,11 @@ export interface Row {
   /** Line of the file on which the row begins, from 1. */
   readonly line: number;
   /**
-   * The row's own cells, as read; there may be fewer or more than columns. JSONL: the values of the columns' keys. May be made
-   * anew each time it is asked for.
+   * The row's own cells, as read; there may be fewer or more than columns. JSONL: the values of the columns' keys. May be built
+   * again at each access.
    */
   readonly cells: readonly string[];
-  /** One of {@link Row.cells}, where it can be had without the others. */
+  /** One of {@link Row.cells}, where it can be read without the others. */
   cell?(index: number): string | undefined;
   /**
    * The row as CSV of so many cells, where it stands in the input just as it would be written with that delimiter (default: a
@@ -81,11 +81,13 @@ export interface Row {
   asCsv?(width: number, delimiter?: string): string | undefined;
   /** JSONL: the object itself, so that JSONL results can echo it with its types. */
   readonly object?: Readonly<Record<string, unknown>> | undefined;
+  /** JSONL: a line that is no object, as it stands in the input. */
+  readonly text?: string | undefined;
   /** Why the row could not even be split into cells. */
   readonly problem?: string | undefined;
 }
 
-/** What was found by looking at the beginning of the input, said before anything is sent. */
+/** What the beginning of the input says about all of it. It is shown before anything is sent. */
 export interface Plan {
   format: Exclude<InputFormat, 'auto'>;
   encoding: string;
@@ -108,7 +110,7 @@ export interface Reject {
   reason: string;
 }
 
-/** What became of one row, as the results file says it. */
+/** Outcome of one row, as the results file names it. */
 export type RowStatus = 'created' | 'rejected' | 'failed' | 'unknown' | 'unsent';
 
 /** How the rows compare with the links that exist. Every count is of rows, but `gone`, which is of links. */
@@ -117,7 +119,7 @@ export interface Existing {
   new: number;
   /** Rows whose link an earlier run created. */
   existing: number;
-  /** Of these, rows whose title, tags or redirect type, or beside a short URL the target URL, are others now: the service can't change a link. */
+  /** Of these, rows whose title, tags or redirect type was edited since (or the target URL, where the row has a short URL). */
   changed: number;
   /** Lines of the first of these. */
   changedLines: number[];
@@ -125,7 +127,7 @@ export interface Existing {
   gone: number;
 }
 
-/** What sending will take, as far as the service tells. */
+/** What sending will take, as far as the service reports it. */
 export interface Forecast {
   /** Links that this run will try to create. */
   links: number;
@@ -136,19 +138,23 @@ export interface Forecast {
   batchSize: number;
   /** Requests, polls of jobs included. */
   requests: number;
-  /** Links that the plan has room for; undefined where it has no limit, or the service does not tell. */
+  /** Links that the plan has room for; undefined where it has no limit, or the service does not report it. */
   room: number | undefined;
-  /** About how long the quotas make it take, in milliseconds; undefined where the service does not tell. */
+  /** About how long the quotas make it take, in milliseconds; undefined where the service does not report it. */
   durationMs: number | undefined;
+  /** The plan's name, and the requests a minute that it or `--rpm` allows; undefined where the service does not say, or for no limit. */
+  plan: string | undefined;
+  requestsPerMinute: number | undefined;
 }
 
-/** What happens while an import runs, for whoever shows it. */
+/** What happens while an import runs, for the progress display. */
 export type ImportEvent =
   | { type: 'planned'; plan: Plan }
   | { type: 'validating'; rows: number; bytesRead: number; bytesTotal: number | undefined }
   | { type: 'validated'; rows: number; rejected: number; firstRejects: Reject[] }
   | ({ type: 'compared'; rows: number } & Existing)
   | { type: 'forecast'; forecast: Forecast }
+  | { type: 'sending'; existing: number; links: number }
   | { type: 'resuming'; batches: number; rows: number }
   | { type: 'batch-sent'; first: number; count: number; batch: number }
   | { type: 'batch-accepted'; first: number; count: number; jobId: string }
@@ -192,9 +198,9 @@ export interface ImportSummary {
   unknown: number;
   /** New rows that are left for another run. */
   unsent: number;
-  /** What sending takes, where it was worked out. */
+  /** The forecast, where there was one. */
   forecast: Forecast | undefined;
-  /** Batches answered, and requests made in this run (polls and retries included). */
+  /** Batches that got a response, and requests made in this run (polls and retries included). */
   batches: number;
   requests: number;
   /** Rows of those batches: what this run did, whatever earlier ones had done. */
@@ -205,8 +211,9 @@ export interface ImportSummary {
     | {
         reason: StopReason;
         message: string;
+        hint?: string | undefined;
         error?: unknown;
-        /** The same command would stop again: the user has to say what becomes of the unknown rows. */
+        /** The same command would stop again: the user has to decide about the unknown rows. */
         mustDecide?: boolean | undefined;
         /** A `--max-wait` that is long enough, in milliseconds. */
         waitMs?: number | undefined;
@@ -218,7 +225,7 @@ export interface ImportSummary {
   journal: string | undefined;
 }
 
-/** What an import needs of the world around it. */
+/** What an import needs from its surroundings. */
 export interface ImportDeps {
   client: {
     links: Pick<Shortlink['links'], 'createMany'>;

@@ -1,6 +1,6 @@
 import { CliError, EXIT_CODES } from '../cli-error.ts';
+import { formatCount, formatDuration } from '../format.ts';
 import { systemReason } from '../import/errors.ts';
-import { formatCount, formatDuration } from './format.ts';
 import type { ErrorReport } from './printer.ts';
 
 /** What a caught error means to the user, and with which code the process ends. */
@@ -21,7 +21,7 @@ export async function describeError(error: unknown): Promise<ErrorReport> {
   return {
     code: 'unexpected',
     message: error instanceof Error ? `${error.name}: ${error.message}` : String(error),
-    hint: 'This is a fault in shortlink. Run it again with --verbose to see where.',
+    hint: 'This is a bug in shortlink. Run the command again with --verbose for details.',
     exitCode: EXIT_CODES.error,
   };
 }
@@ -42,21 +42,21 @@ type Words = Pick<ErrorReport, 'code' | 'message' | 'hint' | 'exitCode'>;
 /**
  * The client's errors in words for people; undefined for an error of another kind.
  *
- * @param sdk - handed in, so that nothing loads the SDK only to format an error that isn't its own
+ * @param sdk - a parameter, because the SDK is loaded only where it may be needed
  */
 function describeServiceError(error: unknown, sdk: Sdk): ErrorReport | undefined {
-  const words = describeAnswer(error, sdk) ?? describeNoAnswer(error, sdk);
+  const words = describeResponse(error, sdk) ?? describeFailure(error, sdk);
   if (words === undefined || !sdk.ApiError.isInstance(error)) return words;
   return { ...words, status: error.status, requestId: error.requestId };
 }
 
-/** The service answered with an error status. Subclasses come before `ApiError`. */
-function describeAnswer(error: unknown, sdk: Sdk): Words | undefined {
+/** The service responded with an error status. Subclasses come before `ApiError`. */
+function describeResponse(error: unknown, sdk: Sdk): Words | undefined {
   if (sdk.AuthenticationError.isInstance(error)) {
     return {
       code: 'authentication',
       message: `The server refused the API key: ${error.message}`,
-      hint: 'See which one is used with: shortlink auth status. Store another with: shortlink auth login',
+      hint: 'See which key is used with: shortlink auth status\nStore another one with: shortlink auth login',
       exitCode: EXIT_CODES.authentication,
     };
   }
@@ -69,7 +69,7 @@ function describeAnswer(error: unknown, sdk: Sdk): Words | undefined {
     return {
       code: 'plan_limit',
       message: `A limit of the plan is reached${counts}: ${error.message}`,
-      hint: 'See what is used with: shortlink usage. Then upgrade the plan, or send less.',
+      hint: 'Upgrade the plan, or send less.\nSee what is used with: shortlink usage',
       exitCode: EXIT_CODES.planLimit,
     };
   }
@@ -85,19 +85,19 @@ function describeAnswer(error: unknown, sdk: Sdk): Words | undefined {
     const wait = error.retryAfterMs;
     return {
       code: 'rate_limit',
-      message: `The rate limit is reached: ${error.message}`,
+      message: `Rate limited: ${error.message}`,
       hint:
         wait === undefined
           ? 'Try again later.'
-          : `The server asks to wait ${formatDuration(wait)}. Try again then.`,
+          : `The server allows the next request in ${formatDuration(wait)}.`,
       exitCode: EXIT_CODES.rateLimit,
     };
   }
   if (sdk.NotFoundError.isInstance(error)) {
     return {
       code: 'not_found',
-      message: `The server knows no such thing: ${error.message}`,
-      hint: 'Check the id, the base URL, and that the key is of the same account.',
+      message: `Not found: ${error.message}`,
+      hint: 'Check the id and the base URL, and that the key belongs to the same account.',
       exitCode: EXIT_CODES.error,
     };
   }
@@ -111,20 +111,20 @@ function describeAnswer(error: unknown, sdk: Sdk): Words | undefined {
   if (sdk.ApiError.isInstance(error)) {
     return {
       code: sdk.ServerError.isInstance(error) ? 'server_error' : 'api_error',
-      message: `The server answered ${error.status}: ${error.message}`,
+      message: `The server responded with ${error.status}: ${error.message}`,
       exitCode: EXIT_CODES.error,
     };
   }
   return undefined;
 }
 
-/** No answer, an answer that can't be read, or a job that didn't end well. */
-function describeNoAnswer(error: unknown, sdk: Sdk): Words | undefined {
+/** No response, a response that can't be read, or a job that failed. */
+function describeFailure(error: unknown, sdk: Sdk): Words | undefined {
   if (sdk.ConnectionError.isInstance(error)) {
     return {
       code: 'connection',
       message: error.message,
-      hint: 'Check the network, the proxy settings and the base URL (shortlink config list).',
+      hint: 'Check the network, the proxy settings and the base URL.\nSee the settings with: shortlink config list',
       exitCode: EXIT_CODES.error,
     };
   }
@@ -132,7 +132,7 @@ function describeNoAnswer(error: unknown, sdk: Sdk): Words | undefined {
     return {
       code: 'timeout',
       message: error.message,
-      hint: 'A slow server may need a longer --timeout.',
+      hint: 'If the server is only slow, try a longer --timeout.',
       exitCode: EXIT_CODES.error,
     };
   }
@@ -140,7 +140,7 @@ function describeNoAnswer(error: unknown, sdk: Sdk): Words | undefined {
     return {
       code: 'job_timeout',
       message: error.message,
-      hint: `The job goes on. Wait for it again with: shortlink job wait ${error.jobId}`,
+      hint: `The job is still running. Wait for it again with: shortlink job wait ${error.jobId}`,
       exitCode: EXIT_CODES.error,
     };
   }
@@ -148,7 +148,7 @@ function describeNoAnswer(error: unknown, sdk: Sdk): Words | undefined {
     return {
       code: 'job_failed',
       message: error.message,
-      hint: `See what it did with: shortlink job get ${error.jobId}`,
+      hint: `See its results with: shortlink job get ${error.jobId}`,
       exitCode: EXIT_CODES.rowsFailed,
     };
   }

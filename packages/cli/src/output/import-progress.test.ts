@@ -1,6 +1,9 @@
 import { expect, test } from 'vitest';
-import type { ImportEvent } from '../import/types.ts';
 import { ImportProgress } from './import-progress.ts';
+import { fitStatus } from './status-line.ts';
+
+/** The columns that a terminal of 80 leaves for the text. */
+const WIDTH = 77;
 
 function progress(requestsPerMinute?: number) {
   let requests = 0;
@@ -11,6 +14,8 @@ function progress(requestsPerMinute?: number) {
   });
   return {
     shown,
+    line: (now: number, width = WIDTH) => fitStatus(shown.status(now), width),
+    plain: (now: number) => shown.status(now).plain.join(', '),
     request: (count: number) => {
       requests += count;
     },
@@ -20,95 +25,118 @@ function progress(requestsPerMinute?: number) {
 const rowsDone = (done: number, total: number) =>
   ({ type: 'rows-done', done, total, created: done, failed: 0, unknown: 0 }) as const;
 
-const validated = (rows: number) =>
-  ({ type: 'validated', rows, rejected: 0, firstRejects: [] }) satisfies ImportEvent;
+const sending = (links: number, existing = 0) => ({ type: 'sending', existing, links }) as const;
 
 test('checking: rows, and how much of the file where its size is known', () => {
-  const { shown } = progress();
-  expect(shown.line(0)).toBe('Checking links.csv');
+  const { shown, line, plain } = progress();
+  expect(line(0)).toBe('Checking links.csv');
   shown.onEvent({ type: 'validating', rows: 50_000, bytesRead: 10, bytesTotal: 40 }, 0);
-  expect(shown.line(0)).toBe('Checking links.csv: 50,000 rows (25%)');
+  expect(line(0)).toBe('Checking links.csv   50,000 rows   25%');
+  expect(plain(0)).toBe('Checking links.csv, 50,000 rows, 25%');
 });
 
 test('sending: bar, rows, rate and time left', () => {
-  const { shown } = progress();
-  shown.onEvent(validated(1_000), 0);
-  expect(shown.line(0)).toBe('░░░░░░░░░░░░░░░░░░░░ 0%, 0 of 1,000 rows');
+  const { shown, line, plain } = progress();
+  shown.onEvent(sending(1_000), 0);
+  expect(line(0)).toBe('░░░░░░░░░░░░░░░░░░░░   0%   0 / 1,000');
   shown.onEvent(rowsDone(250, 1_000), 1_000);
-  expect(shown.line(1_000)).toBe(
-    '█████░░░░░░░░░░░░░░░ 25%, 250 of 1,000 rows, 250 rows/s, ETA 0:03',
-  );
+  expect(line(1_000)).toBe('█████░░░░░░░░░░░░░░░  25%   250 / 1,000   250 rows/s   0:03 left');
+  expect(plain(1_000)).toBe('250 of 1,000 rows (25%), about 3 s left');
   shown.onEvent(rowsDone(1_000, 1_000), 4_000);
-  expect(shown.line(4_000)).toBe('████████████████████ 100%, 1,000 of 1,000 rows, 250 rows/s');
+  expect(line(4_000)).toBe('████████████████████ 100%   1,000 / 1,000   250 rows/s');
 });
 
 test('the job in flight moves the bar, and is named', () => {
-  const { shown } = progress();
-  shown.onEvent(validated(2_000), 0);
+  const { shown, line } = progress();
+  shown.onEvent(sending(2_000), 0);
   shown.onEvent({ type: 'batch-accepted', first: 0, count: 1_000, jobId: 'a' }, 0);
   shown.onEvent({ type: 'job-progress', jobId: 'a', processed: 500, total: 1_000 }, 0);
-  expect(shown.line(1_000)).toBe(
-    '█████░░░░░░░░░░░░░░░ 25%, 500 of 2,000 rows, 500 rows/s, ETA 0:03, job 500 of 1,000',
+  expect(line(1_000, 120)).toBe(
+    '█████░░░░░░░░░░░░░░░  25%   500 / 2,000   500 rows/s   job 500 / 1,000   0:03 left',
   );
   // Its rows are counted once.
   shown.onEvent(rowsDone(400, 2_000), 1_000);
-  expect(shown.line(1_000)).toContain('500 of 2,000 rows');
+  expect(line(1_000)).toContain('500 / 2,000');
   shown.onEvent(rowsDone(1_000, 2_000), 2_000);
-  expect(shown.line(2_000)).toBe(
-    '██████████░░░░░░░░░░ 50%, 1,000 of 2,000 rows, 500 rows/s, ETA 0:02',
-  );
+  expect(line(2_000)).toBe('██████████░░░░░░░░░░  50%   1,000 / 2,000   500 rows/s   0:02 left');
 });
 
-test('what an earlier run did says nothing about the speed of this one', () => {
-  const { shown } = progress();
-  shown.onEvent(validated(1_000), 0);
+test('a resumed import begins where the earlier run ended, and the speed is that of this run', () => {
+  const { shown, line } = progress();
   const found = { existing: 900, changed: 0, changedLines: [], gone: 0 };
+  shown.onEvent({ type: 'validated', rows: 1_000, rejected: 0, firstRejects: [] }, 0);
   shown.onEvent({ type: 'compared', rows: 1_000, new: 100, ...found }, 0);
-  expect(shown.line(0)).toContain('0 of 100 rows');
+  expect(line(0)).toContain('90%   900 / 1,000');
+  shown.onEvent(sending(100, 900), 0);
+  expect(line(0)).toContain('90%   900 / 1,000');
   shown.onEvent(rowsDone(10, 100), 1_000);
-  expect(shown.line(1_000)).toContain('10 rows/s, ETA 0:09');
+  expect(line(1_000)).toContain('91%   910 / 1,000   10 rows/s   0:09 left');
 });
 
 test('the time left is never less than the requests take at the pace of --rpm', () => {
-  const { shown, request } = progress(60);
-  shown.onEvent(validated(100_000), 0);
+  const { shown, line, request } = progress(60);
+  shown.onEvent(sending(100_000), 0);
   request(2);
   // Two requests for 10,000 rows in half a second: the next 18 take 18 s at 60 a minute, whatever the rate says.
   shown.onEvent(rowsDone(10_000, 100_000), 500);
-  expect(shown.line(500)).toContain('ETA 0:18');
+  expect(line(500)).toContain('0:18 left');
 });
 
 test('waits are counted down and disappear', () => {
-  const { shown } = progress();
-  shown.onEvent(validated(10), 0);
-  shown.onWait('waiting for the rate limit:', 32_000, 0);
-  expect(shown.line(0)).toContain('waiting for the rate limit: 0:32');
-  expect(shown.line(31_001)).toContain('waiting for the rate limit: 0:01');
-  expect(shown.line(32_000)).not.toContain('waiting');
+  const { shown, line, plain } = progress();
+  shown.onEvent(sending(10), 0);
+  shown.onWait({ ms: 32_000 }, 0);
+  expect(line(0)).toContain('rate limit: next in 0:32');
+  expect(plain(0)).toBe('0 of 10 rows (0%), rate limit: next in 32 s');
+  expect(line(31_001)).toContain('rate limit: next in 0:01');
+  expect(line(32_000)).not.toContain('limit');
   // The longer of two waits is shown.
-  shown.onWait('waiting for the rate limit:', 30_000, 40_000);
-  shown.onWait('trying again in', 1_000, 40_000);
-  expect(shown.line(40_000)).toContain('waiting for the rate limit: 0:30');
+  shown.onWait({ ms: 30_000 }, 40_000);
+  shown.onWait({ ms: 1_000, error: 'no response' }, 40_000);
+  expect(line(40_000)).toContain('rate limit: next in 0:30');
+  shown.onWait({ ms: 35_000, error: 'no response' }, 40_000);
+  expect(line(40_000)).toContain('trying again in 0:35   no response');
+});
+
+test('a narrow terminal loses what matters least, and never a part of a word', () => {
+  const { shown, line, request, plain } = progress();
+  shown.onEvent(sending(2_000), 0);
+  request(5);
+  shown.onEvent(rowsDone(500, 2_000), 10_000);
+  const minute = { name: 'minute', quota: 5, windowMs: 60_000, remaining: 0, resetMs: 37_000 };
+  shown.onQuota([minute], 10_000);
+  shown.onWait({ ms: 37_000 }, 10_000);
+  expect(line(10_000, 117)).toBe(
+    '█████░░░░░░░░░░░░░░░  25%   500 / 2,000   50 rows/s   rate limit: next in 0:37   2:37 left',
+  );
+  expect(line(10_000)).toBe(
+    '████░░░░░░░░░░░░░░░  25%   500 / 2,000   rate limit: next in 0:37   2:37 left',
+  );
+  expect(line(10_000, 50)).toBe('█░░░░░  25%   rate limit: next in 0:37   2:37 left');
+  expect(line(10_000, 37)).toBe('█░░░░  25%   rate limit: next in 0:37');
+  expect(line(10_000, 20)).toBe('███░░░░░░░░░░░░  25%');
+  expect(plain(10_000)).toBe('500 of 2,000 rows (25%), rate limit: next in 37 s, about 3 min left');
 });
 
 test('after Ctrl-C it says so', () => {
-  const { shown } = progress();
-  shown.onEvent(validated(10), 0);
+  const { shown, line, plain } = progress();
+  shown.onEvent(sending(10), 0);
   shown.onStopping();
-  expect(shown.line(0)).toContain('stopping after the batches in flight');
+  expect(line(0)).toContain('stopping');
+  expect(plain(0)).toContain('stopping');
 });
 
 test('the time left is that of the windows of the quota, where it is what takes the time', () => {
-  const { shown, request } = progress();
-  shown.onEvent(validated(100_000), 0);
+  const { shown, line, request } = progress();
+  shown.onEvent(sending(100_000), 0);
   request(10);
   const minute = { name: 'minute', quota: 60, windowMs: 60_000 };
   shown.onQuota([{ ...minute, remaining: 50, resetMs: 30_000 }], 1_000);
   shown.onQuota([], 1_000);
   shown.onEvent(rowsDone(5_000, 100_000), 1_000);
   // 190 requests more: 50 now, 60 in each of the next two minutes, and the rest in the one after them.
-  expect(shown.line(1_000)).toContain('ETA 2:30');
-  expect(shown.line(11_000)).toContain('ETA 2:20');
+  expect(line(1_000)).toContain('2:30 left');
+  expect(line(11_000)).toContain('2:20 left');
   shown.onQuota([{ ...minute, remaining: 500, resetMs: 30_000 }], 1_000);
-  expect(shown.line(1_000)).toContain('ETA 0:19');
+  expect(line(1_000)).toContain('0:19 left');
 });

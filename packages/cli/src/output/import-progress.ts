@@ -1,8 +1,16 @@
 import type { QuotaWindow } from '@shortlink/sdk';
+import {
+  formatClock,
+  formatCount,
+  formatDuration,
+  formatEstimate,
+  formatPercent,
+  formatRate,
+  plural,
+} from '../format.ts';
 import type { ImportEvent } from '../import/types.ts';
-import { bar, formatClock, formatCount, formatRate, plural } from './format.ts';
-
-const BAR_WIDTH = 20;
+import { sanitize } from './sanitize.ts';
+import type { Status } from './status-line.ts';
 
 interface JobProgress {
   first: number;
@@ -10,21 +18,32 @@ interface JobProgress {
   processed: number;
 }
 
+/** Why nothing is sent for a while: a rate limit, or an error after which the request is sent again. */
+export interface Wait {
+  ms: number;
+  /** Undefined for a rate limit. */
+  error?: string | undefined;
+}
+
 /**
- * What is known of a running import, and the one line that says it. Pure: events and the time come in, text goes out.
+ * What is known of a running import, and the one line that says it. Pure: events and the time come in, a status goes out.
  */
 export class ImportProgress {
   readonly #file: string;
   readonly #requestsPerMinute: number | undefined;
   readonly #requestCount: () => number;
   #checking = { rows: 0, fraction: undefined as number | undefined };
-  #rows: { done: number; total: number; settled: number } | undefined;
-  /** Where counting began: rows that an earlier run did say nothing about this run's speed. */
-  #start: { at: number; done: number; requests: number } | undefined;
+  #valid = 0;
+  /** Rows that will have their link when the run ends, and how many of them had it before: the bar counts both. */
+  #rows: { total: number; before: number } | undefined;
+  /** New rows that have an outcome. */
+  #done = 0;
+  /** When sending began. What an earlier run did says nothing about the speed of this one. */
+  #start: { at: number; requests: number } | undefined;
   readonly #jobs = new Map<string, JobProgress>();
   /** What the service last said about its quota, and when. */
   #quota: { at: number; windows: readonly QuotaWindow[] } | undefined;
-  #wait: { until: number; why: string } | undefined;
+  #wait: { until: number; error: string | undefined } | undefined;
   #stopping = false;
 
   constructor(options: {
@@ -32,7 +51,7 @@ export class ImportProgress {
     requestsPerMinute: number | undefined;
     requestCount: () => number;
   }) {
-    this.#file = options.file;
+    this.#file = sanitize(options.file);
     this.#requestsPerMinute = options.requestsPerMinute;
     this.#requestCount = options.requestCount;
   }
@@ -45,34 +64,39 @@ export class ImportProgress {
         break;
       }
       case 'validated':
-        this.#rows = { done: 0, total: event.rows, settled: 0 };
-        this.#start = { at: now, done: 0, requests: this.#requestCount() };
+        this.#valid = event.rows - event.rejected;
         break;
       case 'compared':
-        this.#rows = { done: 0, total: event.new, settled: 0 };
+        this.#rows = { total: this.#valid, before: event.existing };
+        break;
+      case 'sending':
+        this.#rows = { total: event.existing + event.links, before: event.existing };
+        this.#done = 0;
+        this.#jobs.clear();
+        this.#start = { at: now, requests: this.#requestCount() };
         break;
       case 'batch-accepted':
         this.#jobs.set(event.jobId, { first: event.first, count: event.count, processed: 0 });
         break;
       case 'job-progress': {
         const job = this.#jobs.get(event.jobId);
-        if (job !== undefined) {
-          job.processed = event.processed;
-        }
+        if (job !== undefined) job.processed = event.processed;
         break;
       }
       case 'rows-done':
-        this.#settle(event.done, event.total, event.created + event.failed + event.unknown);
+        this.#done = event.done;
+        for (const [id, job] of this.#jobs) {
+          if (job.first + job.count <= event.done) this.#jobs.delete(id);
+        }
         break;
     }
   }
 
-  /** Nothing is sent for a while. */
-  onWait(why: string, waitMs: number, now: number): void {
-    const until = now + waitMs;
-    if (this.#wait === undefined || until > this.#wait.until) {
-      this.#wait = { until, why };
-    }
+  /** Nothing is sent for a while. Of several waits, the longest counts. */
+  onWait({ ms, error }: Wait, now: number): void {
+    const until = now + ms;
+    if (this.#wait === undefined || until > this.#wait.until)
+      this.#wait = { until, error: error && sanitize(error) };
   }
 
   /** A response says how much of the quota is left. */
@@ -85,57 +109,72 @@ export class ImportProgress {
     this.#stopping = true;
   }
 
-  line(now: number): string {
-    if (this.#rows === undefined) {
-      const { rows, fraction } = this.#checking;
-      const percent = fraction === undefined ? '' : ` (${percentOf(fraction)})`;
-      return `Checking ${this.#file}${rows === 0 ? '' : `: ${plural(rows, 'row')}${percent}`}`;
-    }
-    const { total } = this.#rows;
-    const done = this.#doneWithJobs();
+  status(now: number): Status {
+    if (this.#rows === undefined) return this.#checkStatus();
+    const { total, before } = this.#rows;
+    const done = Math.min(total, before + this.#doneWithJobs());
     const fraction = total === 0 ? 1 : done / total;
-    return [
-      `${bar(fraction, BAR_WIDTH)} ${percentOf(fraction)}`,
-      `${formatCount(done)} of ${plural(total, 'row')}`,
-      ...this.#speed(done, now),
-      ...this.#currentJob(),
-      ...this.#waiting(now),
-      ...(this.#stopping ? ['stopping after the batches in flight'] : []),
-    ].join(', ');
+    const speed = this.#speed(now);
+    const [job] = this.#jobs.values();
+    const waitMs = Math.max(0, (this.#wait?.until ?? now) - now);
+    const error = this.#wait?.error;
+    const left = speed && total > done ? Math.max(speed.leftMs, waitMs) : undefined;
+    const waiting = (time: string) =>
+      error === undefined ? `rate limit: next in ${time}` : `trying again in ${time}`;
+    return {
+      fraction,
+      parts: [
+        { text: formatPercent(fraction).padStart(4), rank: 0 },
+        { text: `${formatCount(done)} / ${formatCount(total)}`, rank: 3 },
+        ...(speed ? [{ text: `${formatRate(speed.perSecond)} rows/s`, rank: 5 }] : []),
+        ...(job
+          ? [{ text: `job ${formatCount(job.processed)} / ${formatCount(job.count)}`, rank: 6 }]
+          : []),
+        ...(this.#stopping ? [{ text: 'stopping', rank: 1 }] : []),
+        ...(waitMs > 0 ? [{ text: waiting(formatClock(waitMs)), rank: 1 }] : []),
+        ...(left === undefined ? [] : [{ text: `${formatClock(left)} left`, rank: 2 }]),
+        ...(waitMs > 0 && error !== undefined ? [{ text: error, rank: 7 }] : []),
+      ],
+      plain: [
+        `${formatCount(done)} of ${plural(total, 'row')} (${formatPercent(fraction)})`,
+        ...(this.#stopping ? ['stopping'] : []),
+        ...(waitMs > 0 ? [waiting(formatDuration(Math.ceil(waitMs / 1000) * 1000))] : []),
+        ...(waitMs > 0 && error !== undefined ? [error] : []),
+        ...(left === undefined ? [] : [`about ${formatEstimate(left)} left`]),
+      ],
+    };
   }
 
-  #settle(done: number, total: number, settled: number): void {
-    this.#rows = { done, total, settled };
-    for (const [id, job] of this.#jobs) {
-      if (job.first + job.count <= settled) {
-        this.#jobs.delete(id);
-      }
-    }
+  #checkStatus(): Status {
+    const { rows, fraction } = this.#checking;
+    const parts = [
+      `Checking ${this.#file}`,
+      ...(rows === 0 ? [] : [plural(rows, 'row')]),
+      ...(fraction === undefined ? [] : [formatPercent(fraction)]),
+    ];
+    return { parts: parts.map((text, index) => ({ text, rank: 2 - index })), plain: parts };
   }
 
-  /** Rows done, and those that jobs in flight report as processed: a bar that moves within a batch of 10,000. */
+  /** New rows done, and those that jobs in flight report as processed: a bar that moves within a batch of 10,000. */
   #doneWithJobs(): number {
-    const { done = 0, total = 0, settled = 0 } = this.#rows ?? {};
     let inJobs = 0;
     for (const { first, processed } of this.#jobs.values()) {
-      inJobs += Math.max(0, processed - Math.max(0, settled - first));
+      inJobs += Math.max(0, processed - Math.max(0, this.#done - first));
     }
-    return Math.min(total, done + inJobs);
+    return this.#done + inJobs;
   }
 
-  #speed(done: number, now: number): string[] {
+  /** Undefined while there is too little to measure. */
+  #speed(now: number): { perSecond: number; leftMs: number } | undefined {
     const start = this.#start;
-    const total = this.#rows?.total ?? 0;
-    if (start === undefined || done <= start.done || now - start.at < MIN_MEASURED_MS) return [];
-    const perMs = (done - start.done) / (now - start.at);
-    const measured = (total - done) / perMs;
-    const requestsLeft =
-      ((total - done) * (this.#requestCount() - start.requests)) / (done - start.done);
-    const left = this.#quotaMs(requestsLeft, now) || Math.max(measured, this.#paceMs(requestsLeft));
-    return [
-      `${formatRate(perMs * 1000)} rows/s`,
-      ...(done < total ? [`ETA ${formatClock(left)}`] : []),
-    ];
+    const done = this.#doneWithJobs();
+    if (start === undefined || done === 0 || now - start.at < MIN_MEASURED_MS) return undefined;
+    const { total = 0, before = 0 } = this.#rows ?? {};
+    const rowsLeft = Math.max(0, total - before - done);
+    const perMs = done / (now - start.at);
+    const requestsLeft = (rowsLeft * (this.#requestCount() - start.requests)) / done;
+    const measured = Math.max(rowsLeft / perMs, this.#paceMs(requestsLeft));
+    return { perSecond: perMs * 1000, leftMs: this.#quotaMs(requestsLeft, now) || measured };
   }
 
   /** Time that so many requests take at the pace of `--rpm`. */
@@ -155,23 +194,7 @@ export class ImportProgress {
     });
     return Math.max(0, ...waits);
   }
-
-  #currentJob(): string[] {
-    const [job] = this.#jobs.values();
-    return job === undefined
-      ? []
-      : [`job ${formatCount(job.processed)} of ${formatCount(job.count)}`];
-  }
-
-  #waiting(now: number): string[] {
-    if (this.#wait === undefined || this.#wait.until <= now) return [];
-    return [`${this.#wait.why} ${formatClock(this.#wait.until - now)}`];
-  }
 }
 
 /** A rate of less than this would be noise. */
 const MIN_MEASURED_MS = 500;
-
-function percentOf(fraction: number): string {
-  return `${Math.floor(Math.min(1, fraction) * 100)}%`;
-}

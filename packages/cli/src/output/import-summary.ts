@@ -1,52 +1,81 @@
+import { formatCount, formatDuration, plural } from '../format.ts';
 import type { ImportSummary } from '../import/types.ts';
-import { formatCount, formatDuration, formatRate } from './format.ts';
+import type { Mark, Printer } from './printer.ts';
+import { sanitize } from './sanitize.ts';
 import type { Paint, Style } from './style.ts';
-import { type Cell, renderTable } from './table.ts';
+import { renderTable } from './table.ts';
 
-/** The table at the end of an import: of this run's batches, requests, time and rate, and of all rows. */
-export function importTable(summary: ImportSummary, style: Style): Promise<string> {
-  const { rows, created, existing, changed, gone, rejected, failed, unknown, unsent } = summary;
-  const { batches, requests, answered, elapsedMs, dryRun } = summary;
-  const count = (name: string, value: number, paint: Paint): Cell[] => [
-    value > 0 ? { text: name, paint } : name,
-    formatCount(value),
+/** Prints how the import of one file ended: one sentence, a table where not every row has its link, and the files that were written. */
+export async function printImportSummary(
+  summary: ImportSummary,
+  printer: Printer,
+  verbose: boolean,
+): Promise<void> {
+  const { rejected, failed, unknown, unsent, stopped, dryRun } = summary;
+  const notCreated = rejected + failed + unknown;
+  const mark: Mark = stopped !== undefined ? 'failure' : notCreated > 0 ? 'attention' : 'success';
+  printer.drawing('');
+  printer.ended(mark, outcomeOf(summary));
+  if (verbose || (notCreated + unsent > 0 && !dryRun)) {
+    printer.drawing(await table(summary, printer.errStyle));
+  }
+  for (const [name, path] of [
+    ['Results', summary.output],
+    ['Rejects', summary.rejectsFile],
+  ] as const) {
+    if (path !== undefined && path !== '-') printer.drawing(`  ${name}   ${sanitize(path)}`);
+  }
+}
+
+function outcomeOf(summary: ImportSummary): string {
+  const { rows, created, existing, rejected, failed, unknown, unsent, elapsedMs, dryRun } = summary;
+  if (dryRun) {
+    const parts = [
+      `${plural(unsent, 'link')} would be created`,
+      ...(existing > 0 ? [`${formatCount(existing)} exist already`] : []),
+      ...(rejected > 0 ? [`${plural(rejected, 'row')} can't be sent`] : []),
+    ];
+    return `${parts.join(', ')}. This was a dry run: nothing was sent.`;
+  }
+  if (existing === rows) return `Already imported: all ${plural(rows, 'row')}`;
+  const others = [
+    [existing, 'already imported'],
+    [rejected, 'rejected'],
+    [failed, 'failed'],
+    [unknown, 'unknown'],
+    [unsent, 'left'],
+  ] as const;
+  const parts = [
+    created === 0 ? 'No link created' : `${plural(created, 'link')} created`,
+    ...others
+      .filter(([count]) => count > 0)
+      .map(([count, word]) => `${formatCount(count)} ${word}`),
   ];
-  const before = [
-    ...(existing > 0 ? [['existing', formatCount(existing)]] : []),
-    ...(changed > 0 ? [count('changed', changed, style.yellow)] : []),
-    ...(gone > 0 ? [['gone', formatCount(gone)]] : []),
-  ];
-  const checked = [
-    ['rows', formatCount(rows)],
-    count('valid', rows - rejected, style.green),
-    count('rejected', rejected, style.red),
-    ['new', formatCount(unsent)],
-    ...before,
-  ];
-  const sent = [
-    ['rows', formatCount(rows)],
-    count('created', created, style.green),
-    ...before,
-    count('rejected', rejected, style.red),
-    count('failed', failed, style.red),
-    count('unknown', unknown, style.yellow),
-    ...(unsent > 0 ? [count('unsent', unsent, style.yellow)] : []),
-    ['batches', formatCount(batches)],
-    ['requests', formatCount(requests)],
-  ];
-  // What earlier runs had done says nothing about the speed of this one.
-  const perSecond = ((dryRun ? rows : answered) * 1000) / elapsedMs;
-  const lines = [
-    ...(dryRun ? checked : sent),
-    ['time', formatDuration(elapsedMs)],
-    ...(perSecond > 0 && elapsedMs > 0 ? [['rate', `${formatRate(perSecond)} rows/s`]] : []),
-  ];
-  return renderTable({
-    head: [summary.dryRun ? `${summary.file} (dry run)` : summary.file, ''],
-    rows: lines,
-    right: [1],
-    style,
-  });
+  return `${parts.join(', ')} in ${formatDuration(elapsedMs)}`;
+}
+
+/** How far an import that was stopped has come, where nothing else says it. */
+export function progressOf({ file, rows, created, existing, unsent }: ImportSummary): string {
+  const name = file === '-' ? 'standard input' : file;
+  const have = `${formatCount(existing + created)} of ${plural(rows, 'row')} of ${name} have their link`;
+  return unsent === 0 ? `${have}.` : `${have}, ${formatCount(unsent)} are left.`;
+}
+
+/** The counts that are not zero. */
+function table(summary: ImportSummary, style: Style): Promise<string> {
+  const paints: Partial<Record<(typeof TOTALS)[number], Paint>> = {
+    created: style.green,
+    changed: style.yellow,
+    rejected: style.red,
+    failed: style.red,
+    unknown: style.yellow,
+    unsent: style.yellow,
+  };
+  const rows = TOTALS.filter((name) => summary[name] > 0).map((name) => [
+    { text: name, paint: paints[name] ?? ((text: string) => text) },
+    formatCount(summary[name]),
+  ]);
+  return renderTable({ rows, right: [1], style });
 }
 
 /** How the import of one file ended, as far as its JSON form needs it. */
@@ -75,7 +104,7 @@ const TOTALS = [
 ] as const satisfies (keyof ImportSummary)[];
 
 /**
- * The object of `import --json`, documented in README, "JSON". Fields may be added; a change of meaning or name is a new
+ * The object of `import --json`, documented in `packages/docs/importing/ci.md`, "The summary". Fields may be added; a change of meaning or name is a new
  * `version`.
  */
 export function importJson(outcomes: readonly ImportOutcome[], exitCode: number): object {

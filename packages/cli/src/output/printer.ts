@@ -1,9 +1,9 @@
 import type { Logger } from '@shortlink/sdk';
 import type { ExitCode } from '../cli-error.ts';
 import type { Io, OutputStream } from '../io.ts';
-import { wrapWords } from './format.ts';
 import { sanitizeLines, toSafeJson } from './sanitize.ts';
-import { createStyle, type Style, wantsColor } from './style.ts';
+import { createStyle, type Paint, type Style, wantsColor } from './style.ts';
+import { wrapWords } from './wrap.ts';
 
 interface PrinterOptions {
   json: boolean;
@@ -12,25 +12,34 @@ interface PrinterOptions {
   color: boolean | undefined;
 }
 
-/** What a failure looks like to whoever reads it. */
+/** An error as it is printed. */
 export interface ErrorReport {
   /** Stable machine word. */
   code: string;
   message: string;
   hint?: string | undefined;
   exitCode: ExitCode;
-  /** HTTP status and request id, where the server answered. */
+  /** HTTP status and request id, where the server responded. */
   status?: number | undefined;
   requestId?: string | undefined;
 }
 
-/** Schema version of our own JSON objects; README, "JSON". */
+/** Schema version of our own JSON objects; see the guide "In CI". */
 const JSON_VERSION = 1;
 
-/** Shorter values are no secrets, and hiding them would punch holes into ordinary words. */
+/** Shorter values are no secrets, and hiding them would destroy ordinary words. */
 const MIN_SECRET_LENGTH = 8;
 
-/** Data to stdout, words for people to stderr, never a secret to either. */
+/** Signs of success, of something to look at, and of failure. */
+const MARKS = {
+  success: ['✓', 'green'],
+  attention: ['!', 'yellow'],
+  failure: ['✗', 'red'],
+} as const satisfies Record<string, [sign: string, color: keyof Style]>;
+
+export type Mark = keyof typeof MARKS;
+
+/** Prints data to stdout and messages for people to stderr, and a secret to neither. */
 export class Printer {
   readonly options: PrinterOptions;
   /** Colours for stdout. */
@@ -81,11 +90,18 @@ export class Printer {
     this.data(toSafeJson(value));
   }
 
-  /** Something good to know; `--quiet` leaves it out. */
+  /** Information; `--quiet` leaves it out. */
   note(text: string): void {
     if (!this.options.quiet) {
-      this.#line(sanitizeLines(text));
+      this.#line(this.#wrap(text));
     }
+  }
+
+  /** How something ended, after its mark; `--quiet` leaves it out. */
+  ended(mark: Mark, text: string): void {
+    const [sign, color] = MARKS[mark];
+    const [first = '', ...more] = this.#wrap(`${sign} ${text}`).split('\n');
+    this.drawing([this.errStyle[color](sign) + first.slice(sign.length), ...more].join('\n'));
   }
 
   /** Text that was drawn by us and may hold colours, such as a table; `--quiet` leaves it out. */
@@ -95,9 +111,9 @@ export class Printer {
     }
   }
 
-  /** Something that may surprise the user later. Not left out by `--quiet`. */
+  /** A warning, which `--quiet` prints too. */
   warn(text: string): void {
-    this.#line(`${this.errStyle.yellow('warning:')} ${sanitizeLines(text)}`);
+    this.#labelled('warning:', this.errStyle.yellow, text);
   }
 
   /** A debug line of `--verbose`. */
@@ -105,7 +121,7 @@ export class Printer {
     this.#line(this.errStyle.dim(sanitizeLines(text)));
   }
 
-  /** What happened, and what to do. One JSON object on one line of stderr with `--json`. */
+  /** An error and its hint. With `--json`, one JSON object on one line of stderr. */
   error(report: ErrorReport): void {
     if (this.options.json) {
       const { exitCode, requestId, ...rest } = report;
@@ -113,17 +129,28 @@ export class Printer {
       this.#line(toSafeJson({ version: JSON_VERSION, error }));
       return;
     }
-    const message = wrapWords(`error: ${sanitizeLines(report.message)}`, this.#width());
-    this.#line(message.replace('error:', this.errStyle.red('error:')));
+    this.#labelled('error:', this.errStyle.red, report.message);
     if (report.hint !== undefined) {
-      this.#line(indent(sanitizeLines(report.hint)));
+      this.#line(this.#wrap(report.hint.replace(/^/gm, '  ')));
     }
   }
 
   /** Columns of the terminal that messages go to; undefined where there is none. */
-  #width(): number | undefined {
-    const { isTTY, columns } = this.#io.stderr;
-    return isTTY === true ? columns : undefined;
+  get width(): number | undefined {
+    return widthOf(this.#io.stderr);
+  }
+
+  /** The same for data. */
+  get outWidth(): number | undefined {
+    return widthOf(this.#io.stdout);
+  }
+
+  #labelled(label: string, paint: Paint, text: string): void {
+    this.#line(paint(label) + this.#wrap(`${label} ${text}`).slice(label.length));
+  }
+
+  #wrap(text: string): string {
+    return wrapWords(sanitizeLines(text), this.width);
   }
 
   #line(text: string): void {
@@ -131,11 +158,8 @@ export class Printer {
   }
 }
 
-function indent(text: string): string {
-  return text
-    .split('\n')
-    .map((line) => `  ${line}`)
-    .join('\n');
+function widthOf({ isTTY, columns }: OutputStream): number | undefined {
+  return isTTY === true ? columns : undefined;
 }
 
 /** Where the client's log lines go: stderr with `--verbose`, nowhere without. */

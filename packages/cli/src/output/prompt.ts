@@ -7,11 +7,11 @@ export function ask(question: string, io: Io, signal: AbortSignal): Promise<stri
   return readLine(question, io, io.stderr, signal);
 }
 
-/** The same without echo: nothing typed, nor how long it is, can be seen. */
+/** The same without echo: neither the text nor its length can be seen. */
 export async function askSecret(question: string, io: Io, signal: AbortSignal): Promise<string> {
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
   try {
-    // Asked only once the echo is off: whoever pastes at once would show the key.
+    // The question comes once the echo is off: a key that is pasted at once must not be shown.
     return await readLine('', io, nowhere, signal, () => io.stderr.write(question));
   } finally {
     // The line break that was typed was not echoed either.
@@ -55,5 +55,5 @@ export async function readFirstLine(input: InputStream): Promise<string> {
   return text.split(/\r?\n/, 1)[0] ?? '';
 }
 
-/** No key is as long as this: something else was piped in. */
+/** No key is longer than this. */
 const MAX_LINE = 4096;

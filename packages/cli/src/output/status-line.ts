@@ -1,12 +1,23 @@
+import { bar } from '../format.ts';
 import type { Io } from '../io.ts';
 import type { Printer } from './printer.ts';
-import { sanitize } from './sanitize.ts';
 import { isInteractive } from './style.ts';
+import { textWidth } from './wrap.ts';
+
+/** How far something is. */
+export interface Status {
+  /** From 0 to 1; undefined shows no bar. */
+  fraction?: number | undefined;
+  /** Parts of the line in their order, safe to print. Where they don't fit, those of the highest rank are left out. */
+  parts: readonly { text: string; rank: number }[];
+  /** The same for a log: how far it is, then what else there is to say. */
+  plain: readonly string[];
+}
 
 /** One line on stderr that says how far something is. */
 interface StatusLine {
-  /** Shows what `text` returns now, and goes on asking it. A second start replaces the text of the first. */
-  start(text: () => string): void;
+  /** Shows what `status` returns, now and again and again. A second start replaces the first. */
+  start(status: () => Status): void;
   /** Takes the line away. Does nothing where none is shown. */
   stop(): void;
 }
@@ -14,10 +25,11 @@ interface StatusLine {
 /** Often enough to look alive; each redraw costs a write to the terminal. */
 const REDRAW_MS = 120;
 
-/** Between two plain lines: a CI log of an hour's import has 720 of them. */
+/** Between two plain lines while something happens, and while nothing does: a log should show life, and not be filled. */
 const PLAIN_LINE_MS = 5_000;
+const UNCHANGED_LINES = 12;
 
-/** A spinner on a terminal; elsewhere a plain line every few seconds, where it says something new; nothing with `--quiet`. */
+/** A spinner on a terminal; elsewhere a plain line every few seconds; nothing with `--quiet`. */
 export async function openStatusLine(io: Io, printer: Printer): Promise<StatusLine> {
   if (printer.options.quiet) return { start: () => {}, stop: () => {} };
   if (!isInteractive(io.stderr, io.env)) return plainLines(printer);
@@ -30,58 +42,73 @@ export async function openStatusLine(io: Io, printer: Printer): Promise<StatusLi
     // Reading from stdin may be the import's own business, and Ctrl-C is to stay a signal.
     discardStdin: false,
   });
-  const fit = (text: string) => cut(printer.redact(sanitize(text)), (io.stderr.columns ?? 80) - 3);
-  return repeating(REDRAW_MS, {
-    show: (text) => {
-      spinner.text = fit(text);
-      if (!spinner.isSpinning) {
-        spinner.start();
-      }
-    },
-    end: () => spinner.stop(),
-  });
-}
-
-function plainLines(printer: Printer): StatusLine {
-  let last: string | undefined;
-  return repeating(PLAIN_LINE_MS, {
-    show: (text) => {
-      if (text !== last) {
-        last = text;
-        printer.note(text);
-      }
-    },
-    end: () => {},
-  });
-}
-
-function repeating(
-  intervalMs: number,
-  line: { show: (text: string) => void; end: () => void },
-): StatusLine {
   let timer: NodeJS.Timeout | undefined;
+  const show = (status: () => Status) => {
+    spinner.text = printer.redact(fitStatus(status(), (io.stderr.columns ?? 80) - SPINNER_WIDTH));
+    if (!spinner.isSpinning) spinner.start();
+  };
   return {
-    start(text) {
+    start(status) {
       clearInterval(timer);
-      line.show(text());
-      timer = setInterval(() => line.show(text()), intervalMs);
+      show(status);
+      timer = setInterval(() => show(status), REDRAW_MS);
       // The work keeps the process alive, not the line about it.
       timer.unref();
     },
     stop() {
-      if (timer !== undefined) {
-        clearInterval(timer);
-        timer = undefined;
-        line.end();
-      }
+      clearInterval(timer);
+      spinner.stop();
     },
   };
 }
 
-/** A line that wraps can't be redrawn cleanly. */
-function cut(text: string, width: number): string {
-  const characters = [...text];
-  return characters.length <= width
-    ? text
-    : `${characters.slice(0, Math.max(0, width - 1)).join('')}…`;
+/**
+ * The spinner and a space before the text, and room after it: for the `^C` that a terminal echoes, and for one column more, since
+ * some terminals begin a new line after the last one. A line that wraps can't be drawn over.
+ */
+const SPINNER_WIDTH = 5;
+const GAP = '   ';
+/** Columns of the bar. Parts above its rank are shown only beside a good one; for the others it shrinks, and goes. */
+const MAX_BAR = 20;
+const GOOD_BAR = 15;
+const MIN_BAR = 5;
+const BAR_RANK = 4;
+
+/** The status on one line of `width` columns. The bar takes what the parts leave. */
+export function fitStatus({ fraction, parts }: Status, width: number): string {
+  const shown = [...parts];
+  const line = () => shown.map(({ text }) => text).join(GAP);
+  while (shown.length > 1) {
+    const highest = Math.max(...shown.map(({ rank }) => rank));
+    const wantsBar = fraction !== undefined && highest > BAR_RANK;
+    if (textWidth(line()) + (wantsBar ? GOOD_BAR + 1 : 0) <= width) break;
+    shown.splice(
+      shown.findLastIndex(({ rank }) => rank === highest),
+      1,
+    );
+  }
+  const barWidth = Math.min(MAX_BAR, width - textWidth(line()) - 1);
+  const hasBar = fraction !== undefined && barWidth >= MIN_BAR;
+  const text = hasBar ? `${bar(fraction, barWidth)} ${line()}` : line().trimStart();
+  // One part alone may be wider than the terminal, and a line that wraps can't be drawn over.
+  return textWidth(text) <= width ? text : [...text].slice(0, Math.max(0, width)).join('');
+}
+
+function plainLines(printer: Printer): StatusLine {
+  let timer: NodeJS.Timeout | undefined;
+  return {
+    start(status) {
+      let last: string | undefined;
+      let unchanged = 0;
+      clearInterval(timer);
+      timer = setInterval(() => {
+        const { plain } = status();
+        unchanged = plain[0] === last ? unchanged + 1 : 0;
+        last = plain[0];
+        if (unchanged % UNCHANGED_LINES === 0) printer.note(plain.join(', '));
+      }, PLAIN_LINE_MS);
+      timer.unref();
+    },
+    stop: () => clearInterval(timer),
+  };
 }

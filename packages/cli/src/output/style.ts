@@ -2,7 +2,7 @@ import { styleText } from 'node:util';
 
 export type Paint = (text: string) => string;
 
-/** Colours, or the text as it is. */
+/** Functions that colour text, or return it as it is. */
 export interface Style {
   readonly enabled: boolean;
   bold: Paint;
@@ -10,11 +10,10 @@ export interface Style {
   red: Paint;
   green: Paint;
   yellow: Paint;
-  cyan: Paint;
 }
 
 export function createStyle(enabled: boolean): Style {
-  // The decision is made below, once: styleText would look at the environment again.
+  // `wantsColor` has decided: styleText must not look at the environment again.
   const paint =
     (format: Parameters<typeof styleText>[0]): Paint =>
     (text) =>
@@ -26,7 +25,6 @@ export function createStyle(enabled: boolean): Style {
     red: paint('red'),
     green: paint('green'),
     yellow: paint('yellow'),
-    cyan: paint('cyan'),
   };
 }
 
@@ -57,8 +55,8 @@ export function wantsColor(options: {
 }
 
 /**
- * Whether a stream can be drawn on more than once: spinners there, plain lines elsewhere. A pseudo-terminal that nobody
- * looks at may have a width of 0, on which nothing can be drawn over.
+ * Whether a stream can be drawn on more than once: a spinner needs that. A pseudo-terminal without a
+ * window may have a width of 0, where nothing can be drawn again.
  */
 export function isInteractive(
   stream: { isTTY?: boolean | undefined; columns?: number | undefined },

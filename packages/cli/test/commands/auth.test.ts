@@ -41,6 +41,55 @@ test('login on a terminal asks for address and key, and shows no letter of the k
   expect((await readConfig(home)).profiles.default.api_key).toBe(KEY);
 });
 
+test('an address without a scheme is corrected: http for this machine only', async () => {
+  const service = await stubService();
+  const home = await testFolder();
+  const address = service.url.replace('http://', '');
+  const typed = await cli(['auth', 'login'], {
+    home,
+    tty: { stdin: true, stderr: true },
+    onStart: (terminal) => {
+      answerWhen(terminal, 'Base URL', `${address}\r`);
+      answerWhen(terminal, 'API key', `${KEY}\r`);
+    },
+  });
+  expect(typed.exitCode, typed.stderr).toBe(0);
+  expect(typed.stderr).toContain(`Using ${service.url} for ${address}.`);
+  expect((await readConfig(home)).profiles.default.base_url).toBe(service.url);
+
+  const local = address.replace('127.0.0.1', 'localhost');
+  const flag = await cli(['auth', 'login', '--base-url', local], { home, input: KEY });
+  expect(flag.stderr).toContain(`Using http://${local} for ${local}.`);
+  const remote = ['auth', 'login', '--base-url', 'sho.rt.invalid', '--max-retries', '0'];
+  const elsewhere = await cli(remote, { home, input: KEY });
+  expect(elsewhere.stderr).toContain('Using https://sho.rt.invalid for sho.rt.invalid.');
+  expect(elsewhere.exitCode).not.toBe(0);
+});
+
+test('what is no address is asked for again', async () => {
+  const service = await stubService();
+  const home = await testFolder();
+  const result = await cli(['auth', 'login'], {
+    home,
+    tty: { stdin: true, stderr: true },
+    onStart: (terminal) => {
+      answerWhen(terminal, 'Base URL', 'ftp://x\r');
+      answerWhen(terminal, 'That is no address', `${service.url}\r`);
+      answerWhen(terminal, 'API key', `${KEY}\r`);
+    },
+  });
+  expect(result.exitCode, result.stderr).toBe(0);
+});
+
+test('login ends with a sign of success and with what to try next', async () => {
+  const service = await stubService();
+  const home = await testFolder();
+  const args = ['auth', 'login', '--profile', 'staging', '--base-url', service.url];
+  const { stderr } = await cli(args, { home, input: KEY });
+  expect(stderr).toContain(`✓ Logged in to ${service.url} with the key ****cdef\n`);
+  expect(stderr).toContain('shortlink create https://example.com/docs --profile staging\n');
+});
+
 test('Ctrl-C at the prompt exits 130 and stores nothing', async () => {
   const service = await stubService();
   const home = await testFolder();
@@ -66,7 +115,7 @@ test('a refused key is not stored', async () => {
   await expect(stat(configFile(home))).rejects.toThrow(/ENOENT/);
 });
 
-test('a service without usage is asked for a job that can not exist', async () => {
+test("a service without usage is polled for a job that can't exist", async () => {
   const service = await stubService();
   const home = await testFolder();
   service.answer('GET /api/v1/usage', { status: 404 }, { status: 404 });
@@ -108,7 +157,7 @@ test.each([
   expect(service.requests).toHaveLength(0);
 });
 
-test('status tells a valid key from a refused one', async () => {
+test('status distinguishes a valid key from a refused one', async () => {
   const service = await stubService();
   const good = await cli(['auth', 'status'], { env: service.env });
   expect(good).toMatchObject({ exitCode: 0, stderr: '' });
@@ -150,7 +199,7 @@ test('logout removes the key of one profile and keeps the rest', async () => {
     profiles: { default: { base_url: 'https://sho.rt' }, staging: { api_key: KEY } },
   });
   const again = await cli(['auth', 'logout', '--profile', 'default'], { home });
-  expect(again.stderr).toContain('holds no API key');
+  expect(again.stderr).toContain('has no API key');
 });
 
 /** Types once the terminal asks. */

@@ -116,7 +116,7 @@ test.each([
   expect(result.stderr).not.toContain('sl_secret');
 });
 
-test('a file that others can read is closed, and the user is told', async () => {
+test('a file that others can read is closed, with a warning', async () => {
   const { home, file } = await homeWith(CONFIG, 0o644);
   const result = await cli(['config', 'get', 'profile'], { home });
   expect(result).toMatchObject({ exitCode: 0, stdout: 'live\n' });

@@ -68,7 +68,7 @@ test.each([
     /15 of 15 used/,
   ],
   [404, { error: 'no such path' }, 1, /base URL/],
-])('a %i answer with %j exits %i', async (status, body, exitCode, words) => {
+])('a %i response with %j exits %i', async (status, body, exitCode, words) => {
   const service = await stubService();
   service.answer(ROUTE, { status, body });
   const result = await cli(['create', TARGET], { env: service.env });
@@ -100,14 +100,14 @@ test('a connection lost after sending: not known, exit 7, sent once', async () =
   expect(service.requests).toHaveLength(1);
 });
 
-test('--max-retries 0 gives up at the first refusal', async () => {
+test('--max-retries 0 gives up at the first 429', async () => {
   const service = await stubService();
   service.answer(ROUTE, { status: 429, headers: { 'Retry-After': '1' } });
   const result = await cli(['create', TARGET, '--max-retries', '0'], { env: service.env });
   expect(result.exitCode).toBe(6);
 });
 
-test('--timeout ends a slow answer', async () => {
+test('--timeout ends a slow response', async () => {
   const service = await stubService();
   service.answer(ROUTE, { status: 201, afterMs: 5_000 });
   const result = await cli(['create', TARGET, '--timeout', '50ms'], { env: service.env });
@@ -202,7 +202,7 @@ describe('several URLs', () => {
     expect(service.requests).toEqual([]);
   });
 
-  test('a URL that can’t be sent gets an empty line; the others are created', async () => {
+  test("a URL that can't be sent gets an empty line; the others are created", async () => {
     const service = await stubService();
     const [a = '', b = ''] = urls;
     const given = ['nope', a, 'ftp://x', 'mailto:y', b, ''];
@@ -259,7 +259,7 @@ describe('several URLs', () => {
   test.each([
     [401, { error: 'no such key' }, 4],
     [403, { error: 'full', upgrade: true, limit: 'links', used: 15, allowed: 15 }, 5],
-  ])('a %i answer ends it', async (status, body, exitCode) => {
+  ])('a %i response ends it', async (status, body, exitCode) => {
     const service = await stubService();
     service.answer(BATCH, { status, body });
     const result = await cli(['create', ...urls], { env: service.env });

@@ -51,13 +51,13 @@ describe('options reach the request', () => {
     expect(bodies()[0].domain_id).toBe('d1');
   });
 
-  test('an export of another service needs no option, and the plan shows the URL of its first row', async () => {
+  test('an export of another service needs no option, and its mapping is shown', async () => {
     const { run, bodies } = await scene(
       'Short link,Destination URL,Clicks,Created at\nhttps://dub.sh/x,https://example.com/a,1,2026\n',
     );
     const result = await run();
     expect(result.exitCode, result.stderr).toBe(0);
-    expect(result.stderr).toContain('first URL https://example.com/a');
+    expect(result.stderr).toContain('target_url ← Destination URL');
     expect(bodies()[0].links[0].target_url).toBe('https://example.com/a');
   });
 
@@ -143,7 +143,7 @@ test.each([
   [['--map', 'target_url'], /looks like target_url="Long URL"/],
   [['--map', 'title=A', '--map', 'title=B'], /title is mapped twice/],
   [['--map', 'title=Nope'], /Nope/],
-  [['--map', 'target_url='], /can’t be left out/],
+  [['--map', 'target_url='], /can't be left out/],
   [['--input-format', 'xls'], /auto, csv, tsv, jsonl, urls, xlsx/],
   [['--input-format', 'xlsx'], /not an Excel workbook/],
   [['--sheet', 'May'], /not an Excel workbook/],

@@ -80,6 +80,26 @@ test('results that nobody reads to their end: a quiet exit, and the journal stay
   expect(bodies()).toHaveLength(1);
 });
 
+test('a reader that stops early, though the pipe took all of a short list: the journal stays', async () => {
+  const { service, folder, bodies } = await scene(GOOD);
+  const args = ['import', '-', '--state-dir', folder];
+  const options = { env: service.env, input: GOOD };
+  const { io } = testIo(options);
+  let writes = 0;
+  // As `head -1` does it: the first write is taken, and nobody reads the second one.
+  const stdout = new Writable({
+    write: (_, __, done) => {
+      writes += 1;
+      done(writes === 1 ? null : Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }));
+    },
+  });
+  stdout.on('error', () => {});
+  expect(await run(args, { ...io, stdout })).toBe(0);
+  const again = await cli(args, options);
+  expect(again.stdout).toContain('https://example.com/b,B,');
+  expect(bodies()).toHaveLength(1);
+});
+
 describe('Ctrl-C', () => {
   /** Presses it when the service has seen this many batches. */
   const pressAt = (bodies: () => unknown[], ...counts: number[]): CliOptions['onStart'] => {

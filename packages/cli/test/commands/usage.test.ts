@@ -15,10 +15,10 @@ test('draws a bar for each window and each resource', async () => {
   expect(exitCode).toBe(0);
   expect(stdout.split('\n')).toEqual([
     'Plan                 pro',
-    'Requests this minute ████░░░░░░░░░░░░░░░░░░░░  20%  12 of 60, new in 32 s',
-    'Requests today       █████████████████████░░░  90%  9,000 of 10,000, new in 15 h 59 min',
-    'Requests this month  ████████████████████████ 100%  200,000 of 200,000, new in 255 h 59 min',
-    'Short links          ░░░░░░░░░░░░░░░░░░░░░░░░  1,234, no limit',
+    'Requests this minute ████░░░░░░░░░░░░░░░░░░░░  20%  12 of 60  resets in 32 s',
+    'Requests today       █████████████████████░░░  90%  9,000 of 10,000  resets in 16 h',
+    'Requests this month  ████████████████████████ 100%  200,000 of 200,000  resets in 11 days',
+    'Short links          ░░░░░░░░░░░░░░░░░░░░░░░░ 1,234, no limit',
     'API keys             ████████░░░░░░░░░░░░░░░░  33%  1 of 3',
     'Batch size           up to 100 links',
     '',
@@ -60,7 +60,7 @@ test('--json prints the usage as the service sent it', async () => {
   expect(JSON.parse(stdout)).toEqual(USAGE);
 });
 
-test('a service without the endpoint is told apart from a wrong address', async () => {
+test('a service without the endpoint is distinguished from a wrong address', async () => {
   const service = await stubService();
   service.answer('GET /api/v1/usage', { status: 404, body: { error: 'not found' } });
   const result = await cli(['usage'], { env: service.env });

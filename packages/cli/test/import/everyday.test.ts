@@ -176,6 +176,21 @@ describe('--restart', () => {
 });
 
 describe('what exists already', () => {
+  test('--in-place keeps a line that is no object, and the digits of numbers', async () => {
+    const [id, price] = ['12345678901234567890', '1.50'];
+    const good = `{"url":"https://example.com/1","id":${id},"price":${price}}`;
+    world.write('input.jsonl', `${good}\n["not an object", 7]\n`);
+    const path = world.path('input.jsonl');
+    const settings = { file: path, inPlace: true, output: path, outputFormat: 'jsonl' } as const;
+    expect(await world.import({ ...settings, maxRejects: 'all' })).toMatchObject({
+      created: 1,
+      rejected: 1,
+    });
+    const [first, second] = world.read('input.jsonl').split('\n');
+    expect(first).toContain(`"id":${id},"price":${price},"code":`);
+    expect(second).toBe('["not an object", 7]');
+  });
+
   test('--in-place fills the columns in, and the file is its own memory', async () => {
     world.write('input.csv', file(row(1), row(2)));
     const inPlace = { inPlace: true, output: world.path('input.csv') };
@@ -274,7 +289,7 @@ describe('what exists already', () => {
     expect(await world.import(inPlace)).toMatchObject({ existing: 2, changed: 2, gone: 1 });
   });
 
-  test('a journal without the file’s columns, as a crash before the report leaves it, fills them in', async () => {
+  test("a journal without the file's columns, as a crash before the report leaves it, fills them in", async () => {
     world.write('input.csv', file(row(1), row(2)));
     await world.import();
     const inPlace = { inPlace: true, output: world.path('input.csv') };
@@ -363,16 +378,14 @@ describe('the forecast', () => {
     return { ...USAGE, links, batch_size, requests: { minute: free, day: free, month: free } };
   };
 
-  test('the plan’s batch size is used from the start, and the plan is filled to its last link', async () => {
+  test("the plan's batch size is used from the start, and the plan is filled to its last link", async () => {
     world.writeRows(20);
     world.service.maxBatch = 4;
     world.service.maxLinks = 15;
     world.service.usage = () => usage({ used: world.service.created.size, limit: 15 }, 4);
     const summary = await world.import({ concurrency: 1 });
     expect(summary).toMatchObject({ created: 15, unsent: 5, stopped: { reason: 'plan_limit' } });
-    expect(summary.stopped?.message).toContain(
-      '15 of 20 rows of input.csv are created, 5 are left',
-    );
+    expect(summary.stopped?.message).toContain('it had room for only 15 more links');
     expect(world.service.asked.map(({ length }) => length)).toEqual([4, 4, 4, 3]);
     expect(await world.import()).toMatchObject({ existing: 15, unsent: 5, requests: 0 });
     world.service.maxLinks = 100;

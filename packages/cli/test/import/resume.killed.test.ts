@@ -97,7 +97,7 @@ describe('killed at any moment', { timeout: 120_000 }, () => {
   test.each([
     ['at once', 100],
     ['with a job', 1],
-  ])('nothing is sent twice, doubtful rows are unknown: answered %s', async (_, syncLinks) => {
+  ])('nothing is sent twice, doubtful rows are unknown: responses %s', async (_, syncLinks) => {
     const recording = await record({}, syncLinks);
     for (const length of cuts(recording)) {
       const doubtful = await killAt(recording, length, syncLinks);

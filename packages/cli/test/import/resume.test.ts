@@ -1,4 +1,6 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { writeError } from '../../src/import/errors.ts';
+import { Journal } from '../../src/import/journal/journal.ts';
 import { ImportHarness } from './import-harness.ts';
 
 const JOURNAL = 'input.csv.shortlink-journal';
@@ -16,9 +18,7 @@ describe('stopped, and run again', () => {
     const stopped = await world.import({ batchSize: 10 });
     expect(stopped).toMatchObject({ created: 20, unsent: 30 });
     expect(stopped.stopped).toMatchObject({ reason: 'plan_limit' });
-    expect(stopped.stopped?.message).toContain(
-      '20 of 50 rows of input.csv are created, 30 are left',
-    );
+    expect(stopped.stopped?.message).toContain("The plan's limit is reached: Link limit reached.");
     // Which of the batches that are sent at once comes first is the network's business.
     expect(world.statuses().toSorted()).toEqual([
       ...Array.from({ length: 20 }, () => 'created'),
@@ -96,7 +96,24 @@ describe('stopped, and run again', () => {
     expect(new Set(world.service.keys).size).toBe(5);
   });
 
-  test('by Ctrl-C: batches in flight end, no new one starts, the rest goes on', async () => {
+  test('by a disk that is full: what was sent is unknown, not unsent', async () => {
+    const completed = vi.spyOn(Journal.prototype, 'completed').mockImplementation(() => {
+      throw writeError('journal', Object.assign(new Error('full'), { code: 'ENOSPC' }));
+    });
+    world.writeRows(50);
+    const summary = await world.import({ batchSize: 10, concurrency: 2 }).finally(() => {
+      completed.mockRestore();
+    });
+    const sent = world.service.created.size;
+    expect(sent).toBeGreaterThan(0);
+    expect(summary).toMatchObject({ stopped: { reason: 'error' }, created: 0 });
+    expect(summary.unknown).toBeGreaterThanOrEqual(sent);
+    expect(summary.unknown + summary.unsent).toBe(50);
+    const statuses = world.statuses();
+    expect(statuses.filter((status) => status === 'unknown')).toHaveLength(summary.unknown);
+  });
+
+  test('by Ctrl-C: batches in flight end, no new one starts, the next run sends the rest', async () => {
     world.writeRows(50);
     world.service.syncLinks = 1;
     world.onEvent = (event) => {

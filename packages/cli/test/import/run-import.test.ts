@@ -147,7 +147,7 @@ describe('rows that cannot be sent', () => {
     expect(world.files()).toEqual(['input.csv', 'input.csv.rejects.csv']);
   });
 
-  test('stay behind with --max-rejects all, and stand in their place in the results', async () => {
+  test('are left out with --max-rejects all, and keep their line in the results', async () => {
     world.write('input.csv', content);
     const summary = await world.import({ maxRejects: 'all' });
     expect(summary).toMatchObject({ created: 2, rejected: 2, unsent: 0 });
@@ -168,15 +168,15 @@ describe('rows that cannot be sent', () => {
     expect((await world.import({ maxRejects: 2 })).stopped).toBeUndefined();
   });
 
-  test('can be mended in their file and imported again', async () => {
+  test('can be corrected in their file and imported again', async () => {
     world.write('input.csv', 'url,title\nnope,=SUM(A1)\n');
     await world.import();
     expect(world.read('input.csv.rejects.csv')).toContain("'=SUM(A1)");
     world.write(
-      'mended.csv',
+      'corrected.csv',
       world.read('input.csv.rejects.csv').replace('nope', 'https://a.example'),
     );
-    await world.import({ file: world.path('mended.csv') });
+    await world.import({ file: world.path('corrected.csv') });
     expect(world.service.asked).toEqual([[{ target_url: 'https://a.example', title: '=SUM(A1)' }]]);
   });
 

@@ -5,7 +5,7 @@ import { node } from './node.ts';
 import type { Runtime } from './runtime.ts';
 import { workerd } from './workerd.ts';
 
-/** Every runtime that the SDK promises to work in, in the order of the README's table. */
+/** Every runtime that the SDK promises to work in, in the order of the documentation's table. */
 export const RUNTIMES: readonly Runtime[] = [
   node({ major: 22, packageName: 'node22' }),
   node({ major: 24, packageName: 'node' }),

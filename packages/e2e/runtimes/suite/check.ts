@@ -2,7 +2,7 @@ import type { Stage } from './stage.ts';
 
 /** What a runtime can and can't do; everything else must be the same in all of them. */
 export interface RuntimeTraits {
-  /** As the README calls it, such as `Node.js 22`. */
+  /** As the documentation calls it, such as `Node.js 22`. */
   name: string;
   /** Whether its `fetch` tells that a request never left, as when the connection is refused. */
   tellsNotSent: boolean;

@@ -1,11 +1,11 @@
 import { ApiError } from '../errors/api-errors.ts';
-import { ConnectionError } from '../errors/call-errors.ts';
+import { ConnectionError, InvalidOptionError } from '../errors/call-errors.ts';
 import { JobFailedError, JobTimeoutError } from '../errors/job-errors.ts';
 import { ShortlinkError } from '../errors/shortlink-error.ts';
 import type { BatchAnswer, BatchLinkInput, BatchResultItem } from '../wire/batch.ts';
 import type { Job } from '../wire/job.ts';
 import { BatchPost } from './batch-post.ts';
-import { batchJson, derivedKey, keyOf } from './batch-request.ts';
+import { batchJson, derivedKey, keyOf, unwritableLinks } from './batch-request.ts';
 import { endsRun, isEntryRefusal, judgeRefusal, refusedEntries } from './refusal.ts';
 import { alignResults, outcomeOfResult } from './results.ts';
 import {
@@ -26,20 +26,23 @@ export async function runBatch<T extends BatchLinkInput>(
 ): Promise<BatchEnd<T>> {
   const range = rangeOf(batch);
   const wasFilling = run.sizing.isFilling;
-  const isJournalled = await emit(run, { ...range, type: 'planned' });
+  const isJournalled = await emit(run, batch, { type: 'planned' });
   if (!isJournalled || run.ending.aborted) return endedBefore(run, batch);
 
+  let ownKey: string | undefined;
+  try {
+    ownKey = keyOf(range, run.options.idempotencyKey);
+  } catch (error) {
+    run.endWith(error);
+    return endedBefore(run, batch, error);
+  }
   const post = new BatchPost(run, batch);
   let answer: BatchAnswer | undefined;
   try {
-    answer = await postGoodEntries(run, batch, post);
+    answer = await postGoodEntries(run, batch, post, ownKey);
     await post.close();
   } catch (error) {
     await post.close();
-    if (error instanceof Unwritable) {
-      run.endWith(error.cause);
-      return endedBefore(run, batch, error.cause);
-    }
     if (!post.mayBeDone) {
       if (post.isAbort(error)) return endedBefore(run, batch);
       if (!ShortlinkError.isInstance(error)) {
@@ -57,7 +60,7 @@ export async function runBatch<T extends BatchLinkInput>(
   const sent = range.count - positionsOfRefused(batch).length;
   run.taken(range, sent);
   if (answer.status === 'completed') return completed(run, batch, answer.results);
-  await emit(run, { ...range, type: 'accepted', job_id: answer.job_id });
+  await emit(run, batch, { type: 'accepted', job_id: answer.job_id });
   return followJob(run, batch, answer.job_id, sent);
 }
 
@@ -88,7 +91,7 @@ export async function followJob<T extends BatchLinkInput>(
     job = await run.deps.waitForJob(job_id, options);
   } catch (thrown) {
     const error = asShortlinkError(run, thrown);
-    await emit(run, { ...range, type: 'unknown', error, job_id });
+    await emit(run, batch, { type: 'unknown', error, job_id });
     if (endsRun(error)) run.endWith(error);
     // The last response that was received has the links that the job created until then.
     const done =
@@ -101,7 +104,7 @@ export async function followJob<T extends BatchLinkInput>(
   return completed(run, batch, job.results, job_id, isWhole ? undefined : NOT_IN_JOB);
 }
 
-/** Why a link of a batch that an earlier run sent is not in its job: the earlier run knew the reason, and this one can't. */
+/** Error of a link that is not in the job of an earlier run. Only the earlier run received the reason. */
 const NOT_IN_JOB = 'The service refused this link when its batch was sent';
 
 /** The batch has its results: at once, or those of its job. `missing` is the error of links that have none. */
@@ -113,12 +116,9 @@ async function completed<T extends BatchLinkInput>(
   missing?: string,
 ): Promise<BatchEnd<T>> {
   const results = resultsOf(batch, answered, missing);
-  await emit(run, { ...rangeOf(batch), type: 'completed', results, job_id });
+  await emit(run, batch, { type: 'completed', results, job_id });
   return settled(batch, results);
 }
-
-/** Thrown when a batch can't be written, with what the caller's data or function threw as its `cause`. */
-class Unwritable extends Error {}
 
 /**
  * Posts the batch without the entries that the service is known to refuse, until it takes the others. A response that
@@ -128,10 +128,10 @@ async function postGoodEntries<T extends BatchLinkInput>(
   run: RunContext,
   batch: Batch<T>,
   post: BatchPost,
+  ownKey: string | undefined,
 ): Promise<BatchAnswer | undefined> {
-  const { domain_id, timeoutMs, idempotencyKey } = run.options;
+  const { domain_id, timeoutMs } = run.options;
   const { first, inputs, refused } = batch;
-  const ownKey = writing(() => keyOf(rangeOf(batch), idempotencyKey));
   for (;;) {
     const omitted = positionsOfRefused(batch);
     if (omitted.length === inputs.length) return undefined;
@@ -139,7 +139,16 @@ async function postGoodEntries<T extends BatchLinkInput>(
     const offsets = omitted.length === 0 ? undefined : [...inputs.keys()].filter(isSent);
     const indexOf = (place: number) => first + (offsets?.[place] ?? place);
     const links = omitted.length === 0 ? inputs : inputs.filter((_, offset) => isSent(offset));
-    const json = writing(() => batchJson(domain_id, links, indexOf));
+    const json = batchJson(domain_id, links);
+    if (json === undefined) {
+      const errors = unwritableLinks(links, indexOf);
+      if (errors.size === 0)
+        throw new InvalidOptionError('source', 'links that do not change while they are sent');
+      for (const [place, error] of errors) {
+        refused.set(indexOf(place), { error: error.message, cause: error });
+      }
+      continue;
+    }
     const idempotency = ownKey === undefined ? undefined : derivedKey(ownKey, omitted);
     const options = { ...requestOptions(run), signal: post.signal, timeoutMs, idempotency };
     try {
@@ -161,14 +170,6 @@ async function postGoodEntries<T extends BatchLinkInput>(
   }
 }
 
-function writing<R>(write: () => R): R {
-  try {
-    return write();
-  } catch (cause) {
-    throw new Unwritable('The batch could not be written', { cause });
-  }
-}
-
 function positionsOfRefused({ first, inputs, refused }: Batch<BatchLinkInput>): number[] {
   if (refused.size === 0) return [];
   return [...inputs.keys()].filter((offset) => refused.has(first + offset));
@@ -182,7 +183,7 @@ async function endedBefore<T extends BatchLinkInput>(
 ): Promise<BatchEnd<T>> {
   const message = 'The run ended before this batch was sent';
   const error = new ConnectionError(message, { outcome: 'not-sent', cause });
-  await emit(run, { ...rangeOf(batch), type: 'unsent', error });
+  await emit(run, batch, { type: 'unsent', error });
   return { type: 'unsent' };
 }
 
@@ -201,22 +202,18 @@ async function refused<T extends BatchLinkInput>(
   const mayFill = !wasFilling || mayFillAgain;
   const refusal = judgeRefusal(error, { count, largestTaken, hasOwnKey, hasDomain, mayFill });
   switch (refusal.type) {
-    case 'resize':
-      await emit(run, { ...range, type: 'resized', error });
-      return { type: 'resized', size: refusal.size };
-    case 'fill':
-      await emit(run, { ...range, type: 'resized', error });
-      return { type: 'filled', room: refusal.room };
+    case 'resized':
+    case 'filled':
     case 'split':
-      await emit(run, { ...range, type: 'resized', error });
-      return { type: 'split' };
+      await emit(run, batch, { type: 'resized', error });
+      return refusal;
     case 'unsent':
-      await emit(run, { ...range, type: 'unsent', error });
+      await emit(run, batch, { type: 'unsent', error });
       run.endWith(error);
       return { type: 'unsent' };
     case 'failed':
     case 'unknown': {
-      await emit(run, { ...range, type: refusal.type, error });
+      await emit(run, batch, { type: refusal.type, error });
       const isBadEntry = refusal.type === 'failed' && range.count === 1;
       if (isBadEntry) run.sizing.allRefused(range, error);
       else run.sizing.notTaken(range);
@@ -231,7 +228,7 @@ async function refused<T extends BatchLinkInput>(
   }
 }
 
-/** One result per link of the batch; `answered` are those of the entries that were sent. */
+/** One result per link of the batch. `answered` holds the results of the entries that were sent. */
 function resultsOf(
   batch: Batch<BatchLinkInput>,
   answered: Job['results'],

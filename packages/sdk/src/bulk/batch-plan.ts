@@ -1,7 +1,7 @@
 import { InvalidOptionError } from '../errors/call-errors.ts';
 import type { BatchRange, BatchRecord } from './types.ts';
 
-/** The next links to take from the source, and what an earlier run knows of them. */
+/** The next links to take from the source, and the record of an earlier run about them. */
 export interface PlannedRange extends BatchRange {
   record?: BatchRecord | undefined;
 }
@@ -55,7 +55,7 @@ export class BatchPlan {
     if (record === undefined) return;
     throw new InvalidOptionError(
       'resume',
-      `of the same source: it names links up to ${record.first + record.count}, but the source ended after ${this.#position}`,
+      `of the same source: it has links up to ${record.first + record.count}, but the source ended after ${this.#position}`,
     );
   }
 }

@@ -1,6 +1,6 @@
 import type { AttemptWatch } from '../http/transport.ts';
 import type { BatchLinkInput } from '../wire/batch.ts';
-import { type Batch, emit, type RunContext, rangeOf } from './run-context.ts';
+import { type Batch, emit, type RunContext } from './run-context.ts';
 
 /**
  * The POSTs of one batch. Reports `sent` right before the first of them is written, and gives up waits when the run ends:
@@ -26,7 +26,7 @@ export class BatchPost implements AttemptWatch {
     return this.#abort.signal;
   }
 
-  /** Whether what a request threw is its abort, which says nothing about the batch. */
+  /** Whether a request threw because it was aborted, which says nothing about the batch. */
   isAbort(thrown: unknown): boolean {
     return this.signal.aborted && thrown === this.signal.reason;
   }
@@ -37,7 +37,7 @@ export class BatchPost implements AttemptWatch {
   }
 
   async beforeSend(): Promise<void> {
-    this.#journalled ??= emit(this.#run, { ...rangeOf(this.#batch), type: 'sent' });
+    this.#journalled ??= emit(this.#run, this.#batch, { type: 'sent' });
     const isJournalled = await this.#journalled;
     if (isJournalled && !this.#run.ending.aborted) this.#mayBeDone = true;
     else this.#end();

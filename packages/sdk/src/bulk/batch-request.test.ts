@@ -1,10 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { InvalidOptionError } from '../errors/call-errors.ts';
 import type { BatchLinkInput } from '../wire/batch.ts';
-import { batchJson, derivedKey, keyOf } from './batch-request.ts';
-
-const at = (offset: number) => offset;
+import { batchJson, derivedKey, keyOf, unwritableLinks } from './batch-request.ts';
 
 describe('batchJson', () => {
   it('is what JSON.stringify makes of the fields, however many links there are', () => {
@@ -20,7 +17,7 @@ describe('batchJson', () => {
       );
     fc.assert(
       fc.property(links, fc.option(fc.string(), { nil: undefined }), (all, domain_id) => {
-        expect(JSON.parse(batchJson(domain_id, all, at))).toEqual(
+        expect(JSON.parse(batchJson(domain_id, all) ?? '')).toEqual(
           JSON.parse(JSON.stringify({ domain_id, links: all })),
         );
       }),
@@ -35,7 +32,7 @@ describe('batchJson', () => {
         return 'c';
       }
     })();
-    expect(batchJson(undefined, [own, made, accessors], at)).toBe(
+    expect(batchJson(undefined, [own, made, accessors])).toBe(
       '{"links":[{"target_url":"https://example.com/a"},{"target_url":"b"},{"target_url":"c"}]}',
     );
   });
@@ -63,15 +60,20 @@ describe('batchJson', () => {
       'mine',
     ],
     ['a toJSON without a result', { ...fine, toJSON: () => undefined }, 'undefined'],
-  ])('names the link with %s, and keeps the reason', (_, bad, reason) => {
+  ])('names each link with %s, and keeps the reason', (_, bad, reason) => {
     const links = Array.from({ length: 450 }, () => fine);
     const unknown: unknown = bad;
     links[321] = unknown as BatchLinkInput;
-    const write = () => batchJson(undefined, links, (offset) => 1_000 + offset);
-    expect(write).toThrow(InvalidOptionError);
-    expect(write).toThrow('source[1321] must be a link that can be written as JSON');
-    expect(write).toThrow(reason);
-    expect(write).toThrow(expect.objectContaining({ cause: expect.any(Error) }));
+    links[400] = unknown as BatchLinkInput;
+    expect(batchJson(undefined, links)).toBeUndefined();
+    const errors = unwritableLinks(links, (offset) => 1_000 + offset);
+    expect([...errors.keys()]).toEqual([321, 400]);
+    expect(errors.get(321)).toMatchObject({
+      name: 'InvalidOptionError',
+      message: expect.stringContaining('source[1321] must be a link that can be written as JSON'),
+      cause: expect.any(Error),
+    });
+    expect(errors.get(400)?.message).toContain(reason);
   });
 });
 

@@ -12,17 +12,15 @@ const MAX_KEY_LENGTH = 255;
 const KEY = /^[\x21-\x7e]{1,255}$/;
 
 /**
- * The JSON body of a batch: exactly the fields of each link. It is written in pieces: until `JSON.stringify` returns, an engine keeps every object it was
- * given, and the garbage collector would copy 10,000 of them.
+ * The JSON body of a batch: exactly the fields of each link. It is written in pieces, because an engine keeps every object
+ * that it gives to `JSON.stringify` until this returns, and the garbage collector would copy 10,000 of them.
  *
- * @param positionOf the position in the source of a link, by its position in `links`, for errors
- * @throws InvalidOptionError that names the link which can't be written as JSON
+ * @returns undefined when a link can't be written, see {@link unwritableLinks}
  */
 export function batchJson(
   domain_id: string | undefined,
   links: readonly BatchLinkInput[],
-  positionOf: (offset: number) => number,
-): string {
+): string | undefined {
   const domain = domain_id === undefined ? '' : `"domain_id":${JSON.stringify(domain_id)},`;
   // Joined once, so that the text is flat: if it were added up, it would be copied again to be sent.
   const pieces = [`{${domain}"links":[`];
@@ -32,32 +30,35 @@ export function batchJson(
     try {
       pieces.push(JSON.stringify(piece.map(pickLinkFields)).slice(1, -1));
     } catch {
-      throw unwritable(piece, (offset) => positionOf(first + offset));
+      return undefined;
     }
   }
   pieces.push(']}');
   return pieces.join('');
 }
 
-/** Finds the link of a piece that can't be written. */
-function unwritable(piece: readonly BatchLinkInput[], positionOf: (offset: number) => number) {
-  let reason: unknown;
-  const offset = piece.findIndex((link) => {
+/**
+ * The links that can't be written as JSON, such as one with a BigInt, by their position in `links`.
+ *
+ * @param positionOf the position in the source of a link, by its position in `links`
+ */
+export function unwritableLinks(
+  links: readonly BatchLinkInput[],
+  positionOf: (offset: number) => number,
+): Map<number, InvalidOptionError> {
+  const errors = new Map<number, InvalidOptionError>();
+  for (const [offset, link] of links.entries()) {
     try {
       JSON.stringify(pickLinkFields(link));
-      return false;
-    } catch (error) {
-      reason = error;
-      return true;
+    } catch (cause) {
+      const why = cause instanceof Error ? cause.message : String(cause);
+      const expected = `a link that can be written as JSON: ${why}`;
+      const error = new InvalidOptionError(`source[${positionOf(offset)}]`, expected);
+      error.cause = cause;
+      errors.set(offset, error);
     }
-  });
-  const why = reason instanceof Error ? reason.message : String(reason);
-  const error = new InvalidOptionError(
-    `source[${positionOf(Math.max(offset, 0))}]`,
-    `a link that can be written as JSON: ${why}`,
-  );
-  error.cause = reason;
-  return error;
+  }
+  return errors;
 }
 
 /** Calls the caller's `idempotencyKey`. @throws InvalidOptionError when it returns what is no key */

@@ -12,7 +12,7 @@ const MOST_FILL_ATTEMPTS = 5;
 
 /** A refused batch that is larger than any that the service took: its size may be the reason, or an entry. */
 interface Doubt extends BatchRange {
-  /** Links in parts of it that have no answer yet. */
+  /** Links in parts of the batch that have no response yet. */
   left: number;
   /** An entry of it was refused, or a part of it has an unknown outcome: its size need not be the reason. */
   isExplained: boolean;

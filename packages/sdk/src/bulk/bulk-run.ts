@@ -1,9 +1,9 @@
+import { startTimer, untilAborted } from '../http/time.ts';
 import type { BatchLinkInput } from '../wire/batch.ts';
 import { followJob, runBatch } from './batch-life.ts';
 import type { BatchPlan } from './batch-plan.ts';
-import { BatchQueue, cut } from './batch-queue.ts';
 import { BatchSizing } from './batch-sizing.ts';
-import { OrderBuffer } from './order-buffer.ts';
+import { BatchQueue, cut, OrderBuffer } from './order.ts';
 import { alignResults, outcomeOfResult, type SettledBatch } from './results.ts';
 import {
   type Batch,
@@ -14,6 +14,9 @@ import {
 } from './run-context.ts';
 import { checkEntries, SourceReader } from './source-reader.ts';
 import type { BatchRange, BatchRecord, BulkSource, CreateManyOptions } from './types.ts';
+
+/** How long callbacks are awaited after an abort, in milliseconds, so that a journal can write the outcome of a batch. */
+const GRACE_MS = 1_000;
 
 /** What a run works with, every default filled in. */
 export interface BulkRunInit<T extends BatchLinkInput> {
@@ -34,6 +37,13 @@ export class BulkRun<T extends BatchLinkInput> implements RunContext {
   readonly options: CreateManyOptions;
   readonly sizing: BatchSizing;
 
+  readonly #abort = new AbortController();
+  readonly #ending = new AbortController();
+  readonly #overdue = new AbortController();
+  readonly signal = this.#abort.signal;
+  readonly ending = this.#ending.signal;
+  readonly overdue = this.#overdue.signal;
+
   readonly #reader: SourceReader<T>;
   readonly #plan: BatchPlan;
   readonly #concurrency: number;
@@ -41,8 +51,7 @@ export class BulkRun<T extends BatchLinkInput> implements RunContext {
   readonly #changed = new Notifier();
   readonly #settled = new OrderBuffer<SettledBatch<T>>();
   readonly #refused = new BatchQueue<T>();
-  readonly #abort = new AbortController();
-  readonly #ending = new AbortController();
+  #cancelGrace: (() => void) | undefined;
   #inFlight = 0;
   /** Links read and not yet yielded. */
   #held = 0;
@@ -56,14 +65,6 @@ export class BulkRun<T extends BatchLinkInput> implements RunContext {
     this.#plan = init.plan;
     this.sizing = new BatchSizing(init.batchSize);
     this.#concurrency = init.concurrency;
-  }
-
-  get signal(): AbortSignal {
-    return this.#abort.signal;
-  }
-
-  get ending(): AbortSignal {
-    return this.#ending.signal;
   }
 
   taken(range: BatchRange, sent: number): void {
@@ -86,6 +87,7 @@ export class BulkRun<T extends BatchLinkInput> implements RunContext {
   /** Sends nothing more and aborts what is in flight. */
   abort(reason: unknown): void {
     this.#abort.abort(reason);
+    this.#cancelGrace ??= startTimer(GRACE_MS, () => this.#overdue.abort(reason));
     this.endWith(reason);
   }
 
@@ -112,6 +114,7 @@ export class BulkRun<T extends BatchLinkInput> implements RunContext {
       if (!isDrained) this.abort(new Error('The loop over createMany was left early'));
       await started;
       unfollow();
+      this.#cancelGrace?.();
     }
     if (this.#failure !== undefined) throw this.#failure.reason;
   }
@@ -151,7 +154,7 @@ export class BulkRun<T extends BatchLinkInput> implements RunContext {
       this.endWith(error);
     }
     while (this.#inFlight > 0) await this.#changed.wait();
-    await this.#reader.close().catch((error: unknown) => this.endWith(error));
+    await untilAborted(this.overdue, this.#reader.close()).catch((error) => this.endWith(error));
     this.#settled.close();
     this.#changed.notify();
   }
@@ -165,7 +168,8 @@ export class BulkRun<T extends BatchLinkInput> implements RunContext {
     const { count, record } = this.#plan.next(this.sizing.size);
     const isWithinMemory =
       this.#held === 0 || this.#held + count <= this.#concurrency * this.sizing.size;
-    return isWithinMemory && (isSettledBefore(record) ? this.#hasSlot() : this.#maySend(count));
+    const isToSend = record === undefined || record.state === 'planned';
+    return isWithinMemory && (isToSend ? this.#maySend(count) : this.#hasSlot());
   }
 
   #hasSlot = () => this.#inFlight < this.#concurrency;
@@ -217,7 +221,8 @@ export class BulkRun<T extends BatchLinkInput> implements RunContext {
         this.#start(followJob(this, batch, record.job_id), batch);
         break;
       case 'completed': {
-        const results = alignResults(batch.inputs, await record.results());
+        const recorded = await untilAborted(this.signal, record.results());
+        const results = alignResults(batch.inputs, recorded);
         this.#settle({ ...batch, outcome: (offset) => outcomeOfResult(results[offset]) });
         break;
       }
@@ -291,9 +296,4 @@ class Notifier {
     this.#wakes = [];
     for (const wake of wakes) wake();
   }
-}
-
-/** Whether an earlier run leaves nothing to send for these links. */
-function isSettledBefore(record: BatchRecord | undefined): boolean {
-  return record !== undefined && record.state !== 'planned';
 }

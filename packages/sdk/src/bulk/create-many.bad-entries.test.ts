@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { apiError, badRequest, FakeService, links, planLimit } from '../../test/fake-service.ts';
 import { type Picky, pickyService, positionOf } from '../../test/picky-service.ts';
 import { lives, lost, outcomes, runCreateMany } from '../../test/run-create-many.ts';
+import type { BatchLinkInput } from '../wire/batch.ts';
 import { derivedKey } from './batch-request.ts';
 import type { BatchEvent, BatchRecord } from './types.ts';
 
@@ -336,18 +337,38 @@ describe('createMany: idempotency keys of batches with bad entries', () => {
 describe('createMany: batches that can not be written', () => {
   const unwritable = { target_url: 'https://example.com/1', title: 5n as unknown as string };
 
-  it('are not sent, and end the run with an error that names the link', async () => {
+  const withTags = (tags: unknown) => ({ ...links(1)[0], tags }) as BatchLinkInput;
+
+  it.each([
+    ['a BigInt', unwritable, /BigInt/],
+    ['nested tags', withTags([['a', 'b']]), /tags must be a list of strings/],
+    [
+      'an object for a tag',
+      withTags([{ email: 'me@example.com' }]),
+      /tags must be a list of strings/,
+    ],
+    ['a number for a tag', withTags(['a', 7]), /tags must be a list of strings/],
+    ['one text for its tags', withTags('a'), /tags must be a list of strings/],
+  ])('a link with %s is not sent and fails alone', async (_, bad, message) => {
     const service = new FakeService();
-    const source = [...links(3), unwritable, ...links(3, 4)];
-    const { items, events, error } = await runCreateMany(service, source, { batchSize: 2 });
-    expect(error).toMatchObject({ name: 'InvalidOptionError', message: /source\[3\].*BigInt/ });
-    expect(outcomes(items)).toBe('cc');
-    expect(lives(events).filter((life) => life.startsWith('2+2'))).toEqual([
-      '2+2 planned',
-      '2+2 unsent',
-    ]);
-    expect(eventOf(events, 'unsent')[0]?.error).toMatchObject({ outcome: 'not-sent' });
-    expect(service.asked).toEqual([2]);
+    const source = [...links(3), bad, ...links(3, 4), bad];
+    const { items, events, error } = await runCreateMany(service, source, { batchSize: 4 });
+    expect(error).toBeUndefined();
+    expect(outcomes(items)).toBe('cccfcccf');
+    expect(items[3]).toMatchObject({
+      error: expect.stringMatching(/^source\[3\] must be a link that can be written as JSON: /),
+      cause: { name: 'InvalidOptionError', message },
+    });
+    expect(service.bodies.map(({ links: sent }) => sent)).toEqual([links(3), links(3, 4)]);
+    expect(lives(events)).toContain('0+4 completed');
+  });
+
+  it('tells all of them in one pass, and ends the run when nothing else comes', async () => {
+    const service = new FakeService();
+    const source = Array<BatchLinkInput>(2_000).fill(unwritable);
+    const { error } = await runCreateMany(service, source, { batchSize: 1_000 });
+    expect(error).toMatchObject({ name: 'InvalidOptionError', message: /source\[0\]/ });
+    expect(service.asked).toEqual([]);
   });
 
   it('are not sent when idempotencyKey throws, and the run ends with that error', async () => {

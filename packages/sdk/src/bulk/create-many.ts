@@ -4,15 +4,15 @@ import type { BatchLinkInput } from '../wire/batch.ts';
 import { MAX_BATCH_LINKS } from '../wire/limits.ts';
 import { BatchPlan } from './batch-plan.ts';
 import { BulkRun } from './bulk-run.ts';
-import { ItemIterator } from './item-iterator.ts';
+import type { SettledBatch } from './results.ts';
 import type { CreateManyDeps } from './run-context.ts';
-import type { BulkItems, BulkSource, CreateManyOptions } from './types.ts';
+import type { BulkItem, BulkItems, BulkSource, CreateManyOptions } from './types.ts';
 
 /** Batches in flight at once, when the caller gives no number. */
 const DEFAULT_CONCURRENCY = 4;
 
 /**
- * Creates a link for every entry of `source`, in batches, and yields what became of each, in order. The source is read
+ * Creates a link for every entry of `source`, in batches, and yields the outcome of each, in order. The source is read
  * lazily; nothing happens before the first `next()`.
  *
  * What is yielded is settled. Links whose outcome is unknown (connection lost after sending, a job that can't be followed)
@@ -57,4 +57,86 @@ function checkCount(option: string, value: number, most: number): void {
 function isIterable(source: unknown): boolean {
   if (typeof source !== 'object' || source === null) return false;
   return Symbol.asyncIterator in source || Symbol.iterator in source;
+}
+
+/**
+ * Yields the items of batches one by one. An async generator would cost several promises per item; here an item of a settled
+ * batch costs one. Calls resolve in order, also those that are made before the earlier ones have resolved.
+ */
+export class ItemIterator<T extends BatchLinkInput> implements BulkItems<T> {
+  readonly #batches: AsyncGenerator<SettledBatch<T>, void, undefined>;
+  #batch: SettledBatch<T> | undefined;
+  /** Position of the next item in its batch. */
+  #offset = 0;
+  /** Calls that wait for the next batch, or for a call that does. */
+  #waiting = 0;
+  #tail: Promise<unknown> = Promise.resolve();
+
+  constructor(batches: AsyncGenerator<SettledBatch<T>, void, undefined>) {
+    this.#batches = batches;
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  next(): Promise<IteratorResult<BulkItem<T>, void>> {
+    const item = this.nextSettled();
+    if (item !== undefined) return Promise.resolve({ done: false, value: item });
+    return this.#inOrder(async () => {
+      for (;;) {
+        const value = this.#takeItem();
+        if (value !== undefined) return { done: false, value };
+        const { done, value: batch } = await this.#batches.next();
+        if (done) return { done, value: undefined };
+        this.#batch = batch;
+        this.#offset = 0;
+      }
+    });
+  }
+
+  nextSettled(): BulkItem<T> | undefined {
+    return this.#waiting === 0 ? this.#takeItem() : undefined;
+  }
+
+  return(): Promise<IteratorResult<BulkItem<T>, void>> {
+    return this.#inOrder(async () => {
+      this.#batch = undefined;
+      await this.#batches.return();
+      return { done: true, value: undefined };
+    });
+  }
+
+  throw(error: unknown): Promise<IteratorResult<BulkItem<T>, void>> {
+    return this.#inOrder(async () => {
+      this.#batch = undefined;
+      await this.#batches.throw(error);
+      return { done: true, value: undefined };
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.return();
+  }
+
+  #takeItem(): BulkItem<T> | undefined {
+    const batch = this.#batch;
+    const offset = this.#offset;
+    const input = batch?.inputs[offset];
+    if (batch === undefined || input === undefined) return undefined;
+    this.#offset += 1;
+    // The spread comes first: engines copy it faster so.
+    return { ...batch.outcome(offset), index: batch.first + offset, input };
+  }
+
+  async #inOrder<R>(act: () => Promise<R>): Promise<R> {
+    this.#waiting += 1;
+    const result = this.#tail.then(act);
+    this.#tail = result.catch(() => undefined);
+    try {
+      return await result;
+    } finally {
+      this.#waiting -= 1;
+    }
+  }
 }

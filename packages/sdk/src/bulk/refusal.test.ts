@@ -79,7 +79,7 @@ describe('judgeRefusal', () => {
 
 describe('judgeRefusal of a batch size', () => {
   const ofBatchSize = (allowed?: number) => planLimit({ limit: 'batch_size', allowed });
-  const sizeOf = (refusal: Refusal) => (refusal.type === 'resize' ? refusal.size : refusal.type);
+  const sizeOf = (refusal: Refusal) => (refusal.type === 'resized' ? refusal.size : refusal.type);
 
   it.each([
     [10_000, 5_000],
@@ -124,15 +124,15 @@ describe('judgeRefusal of the total of links', () => {
   it.each([
     [
       { used: 870, allowed: 1_000 },
-      { type: 'fill', room: 130 },
+      { type: 'filled', room: 130 },
     ],
     [
       { used: 999, allowed: 1_000 },
-      { type: 'fill', room: 1 },
+      { type: 'filled', room: 1 },
     ],
     [
       { used: 0, allowed: 299 },
-      { type: 'fill', room: 299 },
+      { type: 'filled', room: 299 },
     ],
     // The numbers don't explain the refusal.
     [{ used: 0, allowed: 300 }, { type: 'unsent' }],
@@ -156,8 +156,11 @@ describe('judgeRefusal of the total of links', () => {
 
   it('is what an unnamed limit must be once the size was taken', () => {
     const unnamed = planLimit({ used: 5, allowed: 9 });
-    expect(judge(unnamed, { count: 10, largestTaken: 10 })).toEqual({ type: 'fill', room: 4 });
-    expect(judge(unnamed, { count: 200, largestTaken: 10 })).toEqual({ type: 'resize', size: 100 });
+    expect(judge(unnamed, { count: 10, largestTaken: 10 })).toEqual({ type: 'filled', room: 4 });
+    expect(judge(unnamed, { count: 200, largestTaken: 10 })).toEqual({
+      type: 'resized',
+      size: 100,
+    });
   });
 });
 

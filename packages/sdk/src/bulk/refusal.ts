@@ -1,12 +1,12 @@
 import { ApiError, PlanLimitError } from '../errors/api-errors.ts';
-import { isOutcomeUnknown } from '../errors/outcome.ts';
+import { isOutcomeUnknown } from '../errors/call-errors.ts';
 import type { ShortlinkError } from '../errors/shortlink-error.ts';
 import { MAX_BATCH_LINKS, MAX_SYNC_BATCH_LINKS } from '../wire/limits.ts';
 
 /**
  * What an error of a batch's POST means for the batch:
- * - `resize`: the plan takes batches of at most `size` links; nothing was created.
- * - `fill`: the plan has room for `room` more links; nothing was created.
+ * - `resized`: the plan takes batches of at most `size` links; nothing was created.
+ * - `filled`: the plan has room for `room` more links; nothing was created.
  * - `split`: the service refuses an entry or the size and does not say which; nothing was created.
  * - `failed`: the service refuses these links; other batches may succeed.
  * - `unknown`: the links may exist.
@@ -14,14 +14,14 @@ import { MAX_BATCH_LINKS, MAX_SYNC_BATCH_LINKS } from '../wire/limits.ts';
  *   limit, wrong address, service unreachable), so the run ends.
  */
 export type Refusal =
-  | { type: 'resize'; size: number }
-  | { type: 'fill'; room: number }
+  | { type: 'resized'; size: number }
+  | { type: 'filled'; room: number }
   | { type: 'split' }
   | { type: 'failed' }
   | { type: 'unknown' }
   | { type: 'unsent' };
 
-/** What {@link judgeRefusal} needs to know besides the error. */
+/** What {@link judgeRefusal} needs in addition to the error. */
 export interface RefusedRequest {
   /** Links in the request. */
   count: number;
@@ -29,7 +29,7 @@ export interface RefusedRequest {
   largestTaken: number;
   /** Whether the caller gives each batch its idempotency key. */
   hasOwnKey: boolean;
-  /** Whether the request has a `domain_id` besides those of its links. */
+  /** Whether the request has a `domain_id` for all of its links. */
   hasDomain: boolean;
   /** Whether a smaller batch may still be tried to fill the plan. */
   mayFill: boolean;
@@ -38,7 +38,7 @@ export interface RefusedRequest {
 /** Batch sizes of the plans, the endpoint's own maximum first. */
 const PLAN_BATCH_SIZES = [MAX_BATCH_LINKS, 5_000, MAX_SYNC_BATCH_LINKS] as const;
 
-/** Decides what follows from a refused batch. */
+/** Decides what happens to a refused batch. */
 export function judgeRefusal(error: ShortlinkError, request: RefusedRequest): Refusal {
   if (isOutcomeUnknown(error)) return { type: 'unknown' };
   if (PlanLimitError.isInstance(error)) return judgePlanLimit(error, request);
@@ -101,12 +101,12 @@ function judgePlanLimit(error: PlanLimitError, request: RefusedRequest): Refusal
   if (isSize) {
     const named = limit === undefined ? undefined : within(allowed, count);
     const size = named ?? nextSize;
-    if (size !== undefined) return { type: 'resize', size };
+    if (size !== undefined) return { type: 'resized', size };
     if (limit !== undefined) return { type: 'unsent' };
   }
   if (limit !== undefined && limit !== 'links') return { type: 'unsent' };
   const room = roomOf(used, allowed, count);
-  return room === undefined || !mayFill ? { type: 'unsent' } : { type: 'fill', room };
+  return room === undefined || !mayFill ? { type: 'unsent' } : { type: 'filled', room };
 }
 
 /** How many links the plan still takes, where that is fewer than the request has and the numbers make sense. */

@@ -84,6 +84,30 @@ describe('alignResults', () => {
     ]);
   });
 
+  it.each([
+    [
+      'in another spelling',
+      ['https://b.example/', 'https://a.example/'],
+      ['https://A.example', 'https://a.example/'],
+    ],
+    [
+      'in the same spelling',
+      ['https://b.example/', 'https://a.example/'],
+      ['https://a.example/', 'https://a.example/'],
+    ],
+    [
+      'without its fragment',
+      ['https://b.example/', 'https://a.example/#x'],
+      ['https://a.example/', 'https://a.example/#x'],
+    ],
+  ])('gives no link the second result of another link, %s', (_, sent, answered) => {
+    const results = answered.map((url, index) => result(url, String(index)));
+    expect(alignResults(sent.map(link), results)).toEqual([
+      { target_url: sent[0] },
+      { ...results[1], target_url: sent[1] },
+    ]);
+  });
+
   it('prefers the exact spelling where links differ in their fragment only', () => {
     const links = [link('https://a.example/#1'), link('https://a.example/#2')];
     const results = [result('https://a.example/#2', '2'), result('https://a.example/#1', '1')];

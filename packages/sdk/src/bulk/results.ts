@@ -16,7 +16,7 @@ export interface SettledBatch<T extends BatchLinkInput> {
   outcome: (offset: number) => ItemOutcome;
 }
 
-/** Why a link of an answered batch is unknown, where the response gives no other reason. */
+/** Error of a link that has no result in the response. */
 const NO_RESULT = 'The response of the service has no result for this link';
 
 /** Outcome of a link by its own result; `missing` is for a link that has none. */
@@ -48,7 +48,7 @@ export function alignResults(
   matcher.matchElsewhere(exactly);
   matcher.matchInPlace(loosely);
   matcher.matchElsewhere(loosely);
-  if (links.length === results.length && !matcher.isMixed) matcher.matchRest();
+  if (links.length === results.length) matcher.matchRest();
   return links.map(({ target_url }, index) => ({ ...matcher.resultOf(index), target_url }));
 }
 
@@ -65,12 +65,12 @@ function areAllInPlace(
 
 /** Pairs links with results. Each pairing takes only what earlier ones left over. */
 class Matcher {
-  /** Whether a result belongs to a link at another position. */
-  isMixed = false;
   readonly #links: readonly BatchLinkInput[];
   readonly #results: readonly RecordedResult[];
   readonly #resultOf = new Map<number, RecordedResult>();
   readonly #unused: Set<number>;
+  /** Whether a result belongs to a link at another position. */
+  #isMixed = false;
 
   constructor(links: readonly BatchLinkInput[], results: readonly RecordedResult[]) {
     this.#links = links;
@@ -109,18 +109,22 @@ class Matcher {
       if (this.#resultOf.has(index) || ambiguous.has(key)) return;
       const position = strays.get(key)?.shift();
       if (position === undefined) return;
-      this.isMixed = true;
+      this.#isMixed = true;
       this.#pair(index, position);
     });
   }
 
-  /** Gives each link that has no result yet the one at its position. */
+  /** Gives each link that has no result yet the one at its position, where no result belongs to a link elsewhere. */
   matchRest(): void {
+    const urls = new Set(this.#links.map(({ target_url }) => loosely(target_url)));
+    const isOfALink = (position: number) =>
+      urls.has(loosely(this.#results[position]?.target_url ?? ''));
+    if (this.#isMixed || [...this.#unused].some(isOfALink)) return;
     for (const position of this.#unused) this.#pair(position, position);
   }
 
   /**
-   * URLs of links that differ and of which some have no result: nobody can tell which. Links to the same target on the same
+   * URLs of links that differ and of which some have no result, where it can't be known which. Links to the same target on the same
    * domain don't differ: each may have the result of the other.
    */
   #ambiguous(keyOf: (url: string) => string): ReadonlySet<string> {

@@ -1,14 +1,15 @@
 import { ConnectionError } from '../errors/call-errors.ts';
 import { ShortlinkError } from '../errors/shortlink-error.ts';
+import { untilAborted } from '../http/time.ts';
 import type { AttemptWatch } from '../http/transport.ts';
-import type { RequestOptions } from '../options.ts';
+import type { RequestOptions, WaitOptions } from '../options.ts';
 import type { BatchAnswer, BatchLinkInput } from '../wire/batch.ts';
 import type { Job } from '../wire/job.ts';
 import type { BatchSizing } from './batch-sizing.ts';
 import type { SettledBatch } from './results.ts';
-import type { BatchEvent, BatchRange, CreateManyOptions } from './types.ts';
+import type { BatchRange, BatchStep, CreateManyOptions } from './types.ts';
 
-/** What a bulk run calls; the client passes its own methods. */
+/** The requests of a bulk run; the client passes its own methods. */
 export interface CreateManyDeps {
   /** Sends a batch of `count` links. */
   postBatch(
@@ -16,26 +17,20 @@ export interface CreateManyDeps {
     options: RequestOptions,
     watch: AttemptWatch,
   ): Promise<BatchAnswer>;
-  waitForJob(jobId: string, options: WaitForJobOptions): Promise<Job>;
+  waitForJob(jobId: string, options: WaitOptions): Promise<Job>;
 }
 
-/** The part of the options of `jobs.wait` that a bulk run uses. */
-export interface WaitForJobOptions
-  extends Pick<RequestOptions, 'signal' | 'maxRetries' | 'headers'> {
-  timeoutMs?: number | undefined;
-  total?: number | undefined;
-  onProgress?: ((job: Job) => void) | undefined;
-}
-
-/** What a batch needs of the run it belongs to. */
+/** The part of a run that its batches use. */
 export interface RunContext {
   readonly deps: CreateManyDeps;
   readonly options: CreateManyOptions;
   /** Aborted when the run ends at once. */
   readonly signal: AbortSignal;
+  /** Aborted a moment after `signal`: from then on no callback of the caller is awaited. */
+  readonly overdue: AbortSignal;
   /** Aborted when the run ends in any way: from then on nothing is sent. */
   readonly ending: AbortSignal;
-  /** What the run has learned about batch sizes. */
+  /** Which batch sizes the service takes, as far as the run knows. */
   readonly sizing: BatchSizing;
   /** The service took `sent` links of the batch and refused its other entries. */
   taken(range: BatchRange, sent: number): void;
@@ -83,9 +78,14 @@ export function requestOptions(
  * Calls `onBatch`, and returns whether it succeeded. When it fails, the run ends, but a batch that was sent is still
  * followed to its end.
  */
-export async function emit(run: RunContext, event: BatchEvent): Promise<boolean> {
+export async function emit(
+  run: RunContext,
+  batch: Batch<BatchLinkInput>,
+  step: BatchStep,
+): Promise<boolean> {
   try {
-    await run.options.onBatch?.(event);
+    const event = { ...rangeOf(batch), ...step };
+    await untilAborted(run.overdue, run.options.onBatch?.(event));
     return true;
   } catch (error) {
     run.endWith(error);
@@ -94,7 +94,7 @@ export async function emit(run: RunContext, event: BatchEvent): Promise<boolean>
 }
 
 /**
- * What was thrown, as an error that says what is known of the batch. An abort rejects with the caller's own reason,
+ * What was thrown, as an error with the outcome of the batch. An abort rejects with the caller's own reason,
  * which may be an error of this package too, and then says nothing about the batch. Anything else that is not an error of
  * this package is a defect and ends the run.
  */

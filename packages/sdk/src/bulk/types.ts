@@ -3,7 +3,7 @@ import type { RequestOptions } from '../options.ts';
 import type { BatchLinkInput, BatchResultItem } from '../wire/batch.ts';
 import type { Job } from '../wire/job.ts';
 
-/** Options of `links.createMany`. `timeoutMs`, `maxRetries` and `headers` hold for each of its requests. */
+/** Options of `links.createMany`. `timeoutMs`, `maxRetries` and `headers` apply to each of its requests. */
 export interface CreateManyOptions
   extends Pick<RequestOptions, 'timeoutMs' | 'maxRetries' | 'headers'> {
   /** Default domain for every link that has no `domain_id` of its own. */
@@ -26,11 +26,12 @@ export interface CreateManyOptions
 
   /**
    * Called at each step of each batch's life, in order per batch, and awaited before the next step: a journal that
-   * writes and syncs in `sent` has every request before it is written. A rejection stops the run.
+   * writes and syncs in `sent` has every request before it is written. A rejection stops the run. After an abort it is
+   * awaited for at most a second.
    */
   onBatch?: ((event: BatchEvent) => void | Promise<void>) | undefined;
 
-  /** Called with the answer of every poll of an accepted batch's job. */
+  /** Called with the response to every poll of an accepted batch's job. */
   onJobProgress?: ((batch: BatchRange, job: Job) => void) | undefined;
 
   /**
@@ -66,8 +67,8 @@ export interface CreateManyOptions
 }
 
 /**
- * A source of links: any iterable, sync or async. An async one may answer without a promise where it has a link at hand: a promise
- * for each of millions costs more than the link.
+ * A source of links: any iterable, sync or async. An async source may return a result without a promise when the next link
+ * is available already, because a promise for each of millions of links costs more than the link.
  */
 export type BulkSource<T> = Iterable<T> | { [Symbol.asyncIterator](): BulkSourceIterator<T> };
 
@@ -77,7 +78,7 @@ export interface BulkSourceIterator<T> {
   return?(value?: undefined): unknown;
 }
 
-/** A run of links of the source: `count` of them, from the one at `first` (from 0). */
+/** A range of links in the source: `count` links, the first one at position `first` (from 0). */
 export interface BatchRange {
   first: number;
   count: number;
@@ -99,17 +100,17 @@ export interface BatchRange {
  * - `unsent`: nothing was created and the run ends with `error`, such as a plan limit or a rate limit longer than it may
  *   wait. Its links are not yielded, and a later run sends them.
  */
-export type BatchEvent = BatchRange &
-  (
-    | { type: 'planned' }
-    | { type: 'sent' }
-    | { type: 'accepted'; job_id: string }
-    | { type: 'completed'; results: readonly BatchResultItem[]; job_id?: string | undefined }
-    | { type: 'failed'; error: ShortlinkError; job_id?: string | undefined }
-    | { type: 'unknown'; error: ShortlinkError; job_id?: string | undefined }
-    | { type: 'resized'; error: ShortlinkError }
-    | { type: 'unsent'; error: ShortlinkError }
-  );
+export type BatchEvent = BatchRange & BatchStep;
+
+export type BatchStep =
+  | { type: 'planned' }
+  | { type: 'sent' }
+  | { type: 'accepted'; job_id: string }
+  | { type: 'completed'; results: readonly BatchResultItem[]; job_id?: string | undefined }
+  | { type: 'failed'; error: ShortlinkError; job_id?: string | undefined }
+  | { type: 'unknown'; error: ShortlinkError; job_id?: string | undefined }
+  | { type: 'resized'; error: ShortlinkError }
+  | { type: 'unsent'; error: ShortlinkError };
 
 /** What a journal kept of a batch. `results` is a function so that it can be read from disk when its turn comes. */
 export type BatchRecord = BatchRange &
@@ -129,7 +130,7 @@ export type BatchRecord = BatchRange &
 export type RecordedResult = Omit<BatchResultItem, 'target_url'> &
   Partial<Pick<BatchResultItem, 'target_url'>>;
 
-/** What became of one link of the source. Yielded in the order of the source. */
+/** The outcome of one link of the source. Yielded in the order of the source. */
 export type BulkItem<T extends BatchLinkInput = BatchLinkInput> = {
   /** Position in the source, from 0. */
   index: number;

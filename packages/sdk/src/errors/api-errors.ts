@@ -18,31 +18,26 @@ export class ApiError extends ShortlinkError {
   static override readonly kind: string = 'ApiError';
 
   /** HTTP status. `0` where a browser hides it: the response was a redirect, which is never followed. */
-  readonly status: number;
+  declare readonly status: number;
 
   /** Stable machine word such as `rate_limited`, from the body; undefined where the service sends none. */
-  readonly code: string | undefined;
+  declare readonly code: string | undefined;
 
   /** The error body; undefined when there was none that could be read, as on the HTML page of a proxy. */
-  readonly body: ErrorBody | undefined;
+  declare readonly body: ErrorBody | undefined;
 
   /** Headers of the response. */
-  readonly headers: Headers;
+  declare readonly headers: Headers;
 
   /** `X-Request-Id` of the response, for bug reports; undefined when the service sends none. */
-  readonly requestId: string | undefined;
+  declare readonly requestId: string | undefined;
 
   /** How long the service asks to wait, in milliseconds, from a readable `Retry-After` (RFC 9110 section 10.2.3). */
-  readonly retryAfterMs: number | undefined;
+  declare readonly retryAfterMs: number | undefined;
 
-  constructor(init: ApiErrorInit) {
-    super(init.message);
-    this.status = init.status;
-    this.code = init.body?.code;
-    this.body = init.body;
-    this.headers = init.headers;
-    this.requestId = init.headers.get('x-request-id') ?? undefined;
-    this.retryAfterMs = init.retryAfterMs;
+  constructor({ message, status, body, headers, retryAfterMs }: ApiErrorInit) {
+    const requestId = headers.get('x-request-id') ?? undefined;
+    super(message, { status, code: body?.code, body, headers, requestId, retryAfterMs });
   }
 
   override toJSON(): object {
@@ -77,19 +72,18 @@ export class PlanLimitError extends ApiError {
   readonly upgrade = true;
 
   /** The limit that is reached, where the service says it: `links`, `batch_size` or `api_keys`. */
-  readonly limit: PlanLimitName | (string & {}) | undefined;
+  declare readonly limit: PlanLimitName | (string & {}) | undefined;
 
   /** How much of it is in use, where the service says it. */
-  readonly used: number | undefined;
+  declare readonly used: number | undefined;
 
   /** How much of it the plan allows, where the service says it. */
-  readonly allowed: number | undefined;
+  declare readonly allowed: number | undefined;
 
   constructor(init: ApiErrorInit) {
     super(init);
-    this.limit = init.body?.limit;
-    this.used = init.body?.used;
-    this.allowed = init.body?.allowed;
+    const { limit, used, allowed } = init.body ?? {};
+    Object.assign(this, { limit, used, allowed });
   }
 }
 

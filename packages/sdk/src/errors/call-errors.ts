@@ -1,4 +1,5 @@
-import { ShortlinkError } from './shortlink-error.ts';
+import { ApiError, ServerError } from './api-errors.ts';
+import { type ErrorFields, ShortlinkError } from './shortlink-error.ts';
 
 /**
  * What is known of a request that got no response: `not-sent` means that the service never saw it; `unknown` means that
@@ -15,27 +16,19 @@ export class ConnectionError extends ShortlinkError {
   declare readonly name: 'ConnectionError';
 
   /** Whether the service may have carried the request out. */
-  readonly outcome: Outcome;
+  declare readonly outcome: Outcome;
 
   /** Code of the failure where the runtime gives one, such as `ECONNREFUSED` or `CERT_HAS_EXPIRED`. */
-  readonly code: string | undefined;
+  declare readonly code: string | undefined;
 
   /** `true` where sending again can't help until something is changed, as with an expired certificate. */
-  readonly isPermanent: boolean;
+  declare readonly isPermanent: boolean;
 
   constructor(
     message: string,
-    options: {
-      outcome: Outcome;
-      code?: string | undefined;
-      isPermanent?: boolean | undefined;
-      cause?: unknown;
-    },
+    fields: ErrorFields<ConnectionError, 'outcome', 'code' | 'isPermanent'>,
   ) {
-    super(message, { cause: options.cause });
-    this.outcome = options.outcome;
-    this.code = options.code;
-    this.isPermanent = options.isPermanent ?? false;
+    super(message, { code: undefined, isPermanent: false, ...fields });
   }
 }
 
@@ -45,53 +38,42 @@ export class TimeoutError extends ShortlinkError {
   declare readonly name: 'TimeoutError';
 
   /** Whether the service may have carried the request out. `not-sent` only when time ran out during a wait. */
-  readonly outcome: Outcome;
+  declare readonly outcome: Outcome;
 
   /** The limit that was passed, in milliseconds. */
-  readonly timeoutMs: number;
+  declare readonly timeoutMs: number;
 
-  constructor(message: string, options: { outcome: Outcome; timeoutMs: number; cause?: unknown }) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause });
-    this.outcome = options.outcome;
-    this.timeoutMs = options.timeoutMs;
+  constructor(message: string, fields: ErrorFields<TimeoutError, 'outcome' | 'timeoutMs'>) {
+    super(message, fields);
   }
 }
 
 /**
  * A 2xx response that can't be read: it is not JSON, it lacks what must be there (`code` and `short_url` of a created
  * link, `results` or `job_id` of a batch), or it is larger than `maxResponseBytes`. After a POST the links were most
- * likely created, so it is not sent again; `body` has what the service said.
+ * likely created, so it is not sent again. `body` has the response.
  */
 export class ResponseShapeError extends ShortlinkError {
   static override readonly kind = 'ResponseShapeError';
   declare readonly name: 'ResponseShapeError';
 
   /** HTTP status of the response. */
-  readonly status: number;
+  declare readonly status: number;
 
   /** The field that is missing, such as `short_url`; empty for the response as a whole. */
-  readonly path: string;
+  declare readonly path: string;
 
   /** `X-Request-Id` of the response, where the service sends one. */
-  readonly requestId: string | undefined;
+  declare readonly requestId: string | undefined;
 
-  /** Text of the response, the API key removed. Empty where the response was too large to be read. */
-  readonly body: string;
+  /** Body of the response without the API key. Only the beginning of a body that is too large. */
+  declare readonly body: string;
 
   constructor(
     message: string,
-    options: {
-      status: number;
-      path: string;
-      requestId?: string | undefined;
-      body?: string | undefined;
-    },
+    fields: ErrorFields<ResponseShapeError, 'status' | 'path', 'requestId' | 'body'>,
   ) {
-    super(message);
-    this.status = options.status;
-    this.path = options.path;
-    this.requestId = options.requestId;
-    this.body = options.body ?? '';
+    super(message, { body: '', ...fields });
   }
 }
 
@@ -101,14 +83,33 @@ export class InvalidOptionError extends ShortlinkError {
   declare readonly name: 'InvalidOptionError';
 
   /** Name of the option, such as `maxRetries`. */
-  readonly option: string;
+  declare readonly option: string;
 
   /**
    * @param expected ends the sentence "`option` must be …"; it must not contain a secret value
    * @param message replaces that sentence
    */
   constructor(option: string, expected: string, message = `${option} must be ${expected}`) {
-    super(message);
-    this.option = option;
+    super(message, { option });
   }
+}
+
+/** 0: a redirect whose status a browser hides. 303: the result exists at another address. 408: the service had begun to read the request. */
+const STATUSES_OF_UNKNOWN_OUTCOME: readonly number[] = [0, 303, 408];
+
+/**
+ * Whether the POST that failed with this error may have created its links all the same: the connection was lost after
+ * sending, time ran out, the service failed in the middle, or its response could not be read. Every other error of this
+ * package means that nothing was created.
+ */
+export function isOutcomeUnknown(error: unknown): boolean {
+  if (ConnectionError.isInstance(error) || TimeoutError.isInstance(error)) {
+    return error.outcome === 'unknown';
+  }
+  // A 503 that says when to come back is sent before any work.
+  if (ServerError.isInstance(error)) {
+    return !(error.status === 503 && error.retryAfterMs !== undefined);
+  }
+  if (ApiError.isInstance(error)) return STATUSES_OF_UNKNOWN_OUTCOME.includes(error.status);
+  return ResponseShapeError.isInstance(error);
 }

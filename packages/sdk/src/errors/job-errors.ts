@@ -1,5 +1,5 @@
 import type { Job } from '../wire/job.ts';
-import { ShortlinkError } from './shortlink-error.ts';
+import { type ErrorFields, ShortlinkError } from './shortlink-error.ts';
 
 /** The job ended without completing, with a status such as `failed` or `cancelled`. `job.results` holds what was done. */
 export class JobFailedError extends ShortlinkError {
@@ -7,15 +7,13 @@ export class JobFailedError extends ShortlinkError {
   declare readonly name: 'JobFailedError';
 
   /** Identifier of the job. */
-  readonly jobId: string;
+  declare readonly jobId: string;
 
   /** The response that ended the wait. */
-  readonly job: Job;
+  declare readonly job: Job;
 
-  constructor(message: string, options: { jobId: string; job: Job }) {
-    super(message);
-    this.jobId = options.jobId;
-    this.job = options.job;
+  constructor(message: string, fields: ErrorFields<JobFailedError, 'jobId' | 'job'>) {
+    super(message, fields);
   }
 }
 
@@ -28,21 +26,15 @@ export class JobTimeoutError extends ShortlinkError {
   declare readonly name: 'JobTimeoutError';
 
   /** Identifier of the job. */
-  readonly jobId: string;
+  declare readonly jobId: string;
 
   /** The limit that was passed, in milliseconds. */
-  readonly timeoutMs: number;
+  declare readonly timeoutMs: number;
 
   /** What the last successful poll said; undefined when there was none. */
-  readonly job: Job | undefined;
+  declare readonly job: Job | undefined;
 
-  constructor(
-    message: string,
-    options: { jobId: string; timeoutMs: number; job?: Job | undefined; cause?: unknown },
-  ) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause });
-    this.jobId = options.jobId;
-    this.timeoutMs = options.timeoutMs;
-    this.job = options.job;
+  constructor(message: string, fields: ErrorFields<JobTimeoutError, 'jobId' | 'timeoutMs', 'job'>) {
+    super(message, fields);
   }
 }

@@ -1,3 +1,10 @@
+/** What an error of class `E` is built from: its fields, and its cause. */
+export type ErrorFields<E, Required extends keyof E, Optional extends keyof E = never> = Pick<
+  E,
+  Required
+> &
+  Partial<Pick<E, Optional>> & { cause?: unknown };
+
 /** A class of errors, as `isInstance` is called on it. */
 type ErrorClass<E extends ShortlinkError> = { readonly kind: string } & (abstract new (
   ...args: never[]
@@ -16,9 +23,11 @@ export class ShortlinkError extends Error {
   /** Name of the class, such as `RateLimitError`. */
   override readonly name: string;
 
-  constructor(message: string, options?: ErrorOptions) {
-    super(message, options);
+  /** @param fields the fields of the error, and its `cause` */
+  constructor(message: string, { cause, ...fields }: Readonly<Record<string, unknown>> = {}) {
+    super(message, cause === undefined ? undefined : { cause });
     this.name = new.target.kind;
+    Object.assign(this, fields);
   }
 
   /**

@@ -1,9 +1,9 @@
 import { ConnectionError } from '../errors/call-errors.ts';
 
-/** Replaces a secret wherever it stands in a text. */
+/** Replaces a secret wherever a string contains it. */
 export type Redact = (text: string) => string;
 
-/** A shorter key is no secret, but a part of ordinary words: to replace it would make messages unreadable. */
+/** A shorter key may be a part of ordinary words, and replacing it would make messages unreadable. */
 const MIN_SECRET_LENGTH = 8;
 
 /**
@@ -73,71 +73,28 @@ export function scrubCause(thrown: unknown, redact: Redact): Error | undefined {
   return cause;
 }
 
-/** Codes that only a connection gives that was never established; sending again may help. */
-const CONNECT_CODES: ReadonlySet<string> = new Set([
-  // Node, and Bun where it follows it
-  'ECONNREFUSED',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EAI_FAIL',
-  'EAI_NODATA',
-  'EAI_NONAME',
-  'UND_ERR_CONNECT_TIMEOUT',
-  'UND_ERR_PRX_CONN',
-  // Bun
-  'ConnectionRefused',
-  'FailedToOpenSocket',
-  'DNSResolveFailed',
-  'DNSLookupFailed',
-  'ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE',
-]);
+/** Codes that only a connection gives that was never established, in Node, in undici and in Bun; sending again may help. */
+const CONNECT_CODE =
+  /^(?:ECONNREFUSED|ENOTFOUND|EAI_\w+|UND_ERR_CONNECT_TIMEOUT|UND_ERR_PRX_CONN|ConnectionRefused|FailedToOpenSocket|DNS\w+Failed|ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE)$/;
+
+/** TLS failed before a byte of the request was written, because this port speaks no TLS. */
+const NO_TLS_CODE = /^ERR_SSL_(?:WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG)$/;
 
 /** TLS failed before a byte of the request was written, and will fail again until someone changes something. */
-const TLS_CODES: ReadonlySet<string> = new Set([
-  'DEPTH_ZERO_SELF_SIGNED_CERT',
-  'SELF_SIGNED_CERT_IN_CHAIN',
-  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-  'UNABLE_TO_GET_ISSUER_CERT',
-  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
-  'CERT_HAS_EXPIRED',
-  'CERT_NOT_YET_VALID',
-  'CERT_REVOKED',
-  'CERT_UNTRUSTED',
-  'HOSTNAME_MISMATCH',
-  'ERR_TLS_CERT_ALTNAME_INVALID',
-  'ERR_SSL_WRONG_VERSION_NUMBER',
-  'ERR_SSL_PACKET_LENGTH_TOO_LONG',
-  'ERR_SSL_UNSUPPORTED_PROTOCOL',
-  'ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION',
-]);
-
-/** Of these, the ones that a port gives which speaks no TLS. */
-const NO_TLS_CODES: readonly string[] = [
-  'ERR_SSL_WRONG_VERSION_NUMBER',
-  'ERR_SSL_PACKET_LENGTH_TOO_LONG',
-];
+const TLS_CODE =
+  /^(?:\w+_SIGNED_CERT\w*|UNABLE_TO_(?:VERIFY|GET)_\w+|CERT_\w+|HOSTNAME_MISMATCH|ERR_TLS_CERT_ALTNAME_INVALID|ERR_SSL_UNSUPPORTED_PROTOCOL|ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION)$/;
 
 /** System calls that come before the request is written: EHOSTUNREACH while reading is another matter. */
-const CONNECT_SYSCALLS: ReadonlySet<string> = new Set(['connect', 'getaddrinfo']);
+const CONNECT_SYSCALL = /^(?:connect|getaddrinfo)$/;
 
-/** Failures to connect without a code of their own, as each runtime words them. */
-const CONNECT_MESSAGES = [
-  // Deno: its HTTP library names the phase, DNS and TLS included.
-  'client error (Connect)',
-  // Bun: EPROTO, which alone could come later too.
-  'TLS handshake failed',
-  // Node: a proxy that opens no tunnel.
-  'when HTTP Tunneling',
-];
+/**
+ * Failures to connect without a code of their own, as each runtime words them. Deno: its HTTP library names the phase, DNS
+ * and TLS included. Bun: EPROTO, which alone could come later too. Node: a proxy that opens no tunnel.
+ */
+const CONNECT_MESSAGE = /client error \(Connect\)|TLS handshake failed|when HTTP Tunneling/;
 
-/** Those of them that come again until someone changes something. */
-const PERMANENT_MESSAGES = [
-  // Deno
-  'invalid peer certificate',
-  // Node, then Deno: the ports that the Fetch Standard blocks.
-  'bad port',
-  'Requests to port',
-];
+/** Failures that come again until someone changes something: a certificate in Deno, a blocked port in Node and in Deno. */
+const PERMANENT_MESSAGE = /invalid peer certificate|bad port|Requests to port/;
 
 /** What a failure of `fetch` shows. */
 export interface Failure {
@@ -153,20 +110,19 @@ export interface Failure {
 /** Judges what `fetch` threw. The innermost cause has the words: `fetch failed` says nothing, what caused it does. */
 export function judgeFailure(thrown: unknown): Failure {
   const chain = causeChain(thrown);
-  const has = (words: readonly string[]) =>
-    chain.some(({ message }) => words.some((word) => message.includes(word)));
-  const codes = chain.map(({ code = '' }) => code);
-  const isPermanent = codes.some((code) => TLS_CODES.has(code)) || has(PERMANENT_MESSAGES);
+  const has = (field: keyof CauseParts, pattern: RegExp) =>
+    chain.some((cause) => pattern.test(cause[field] ?? ''));
+  const speaksNoTls = has('code', NO_TLS_CODE);
+  const isPermanent = speaksNoTls || has('code', TLS_CODE) || has('message', PERMANENT_MESSAGE);
   const isNeverSent =
     isPermanent ||
-    codes.some((code) => CONNECT_CODES.has(code)) ||
-    chain.some(({ syscall = '' }) => CONNECT_SYSCALLS.has(syscall)) ||
-    has(CONNECT_MESSAGES);
-  const speaksNoTls = codes.some((code) => NO_TLS_CODES.includes(code));
+    has('code', CONNECT_CODE) ||
+    has('syscall', CONNECT_SYSCALL) ||
+    has('message', CONNECT_MESSAGE);
   const reason = speaksNoTls
     ? 'this port does not speak TLS; use http: in baseUrl, or the port of the service that speaks https'
     : chain.reduce((outer, { message, code }) => message || code || outer, '');
-  const code = codes.findLast((each) => each !== '');
+  const code = chain.findLast((cause) => cause.code)?.code;
   return { isNeverSent, isPermanent, code, reason: reason || 'no reason given' };
 }
 
@@ -191,9 +147,9 @@ export function connectionError(
 }
 
 /**
- * Gives an error the stack of the code that calls this. An error made in a timer or behind `new Promise` knows nothing of
- * the code that waits for it; captured in the async function that it passes through, its stack leads to the caller. V8
- * only; elsewhere the stack stays as it is.
+ * Gives an error the stack of the code that calls this. The stack of an error from a timer or from `new Promise` doesn't
+ * lead to the code that waits for it. Captured in the async function that rethrows it, the stack leads to the caller. This
+ * works in V8 only; other engines keep the first stack.
  */
 export function recaptureStack(error: Error): void {
   const capture: unknown = Reflect.get(Error, 'captureStackTrace');

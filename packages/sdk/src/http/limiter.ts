@@ -1,6 +1,6 @@
 import { createApiError } from '../errors/api-errors.ts';
 import type { ShortlinkError } from '../errors/shortlink-error.ts';
-import type { QuotaWindow } from './rate-limit-header.ts';
+import type { QuotaWindow } from './response-headers.ts';
 import type { Clock } from './time.ts';
 import type { CooldownEvent } from './watching.ts';
 
@@ -12,28 +12,38 @@ const LATENESS_MS = 50;
 /** A service gives the time to a window's end in whole seconds, rounded up. */
 const RESOLUTION_MS = 1_000;
 
-/** A request that may be sent now. Give it back to {@link Limiter.finish} when it was answered, or given up. */
+/** Permission to send one request now. Pass it to {@link Limiter.finish} when the response is there or the request has ended. */
 export interface Turn {
   /** 1 for the first request of the client. */
   number: number;
   sentAt: number;
-  /** When the service had certainly counted it: when it was answered, or given up. Until then, when it was sent. */
+  /** When the service has certainly counted the request: at its response or its end. Until then it is `sentAt`. */
   countedAt: number;
 }
 
-/** What is known of one window of the account's quota. Times are on the client's clock. */
+interface TurnOptions {
+  /** Fail instead of waiting for a pause or a quota to end. */
+  failsAtLimit: boolean;
+  /** The service counts the request against no quota. */
+  ignoresQuota?: boolean | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+/** What the client knows about one window of the account's quota. Times are on the client's clock. */
 interface KnownWindow {
-  /** Requests left in it, those of this client that were sent since then taken off. */
+  /** Requests left in the window, minus those that this client has sent since. */
   remaining: number;
-  /** It ends after the first of these times, and at the second at the latest. */
+  /** The window ends after `endsAfter`, and at `endsAt` at the latest. */
   endsAfter: number;
   endsAt: number;
-  /** Requests sent when it may have been over: the service may count them in the next one. */
+  /** Requests sent when the window may have ended: the service may count them in the next window. */
   sentLate: number;
   /** Size and length of each such window, where the service says them. */
   quota: number | undefined;
   windowMs: number | undefined;
-  /** No response has spoken of it yet: it follows the one before it. */
+  /** When the last response stated it. */
+  statedAt: number;
+  /** No response has stated this window yet: the client assumes it after the one before. */
   isAssumed: boolean;
 }
 
@@ -42,8 +52,8 @@ interface KnownWindow {
  * limit is the account's; the quota that the service states in `RateLimit` headers; and the caller's own pace,
  * `requestsPerMinute`.
  *
- * Every request decides for itself, by what is known when it asks, and none waits for the response of another: a request
- * that hangs, or that a worker's runtime dropped without a word, holds up nobody.
+ * No request waits for the response of another one. So a request that hangs, or that the runtime of a worker dropped
+ * silently, doesn't block the others.
  */
 export class Limiter {
   readonly #clock: Clock;
@@ -57,7 +67,7 @@ export class Limiter {
 
   readonly #windows = new Map<string, KnownWindow>();
 
-  /** 0 is no pace. */
+  /** Infinity is no pace. */
   readonly #requestsPerMinute: number;
   /** The last N turns, a ring, where N is the number of requests per minute. */
   readonly #turns: Turn[] = [];
@@ -78,19 +88,24 @@ export class Limiter {
   /**
    * Waits until a request may be sent. After a wait it looks again, because much may have changed.
    *
-   * @throws RateLimitError with `failsAtLimit`, instead of waiting for a pause or a quota to end; the signal's reason
+   * @throws RateLimitError instead of waiting for a quota longer than `maxRetryAfterMs`, and with `failsAtLimit` instead of
+   * any wait for a pause or a quota; the signal's reason
    */
-  async turn(failsAtLimit: boolean, signal: AbortSignal | undefined): Promise<Turn> {
+  async turn({ failsAtLimit, ignoresQuota, signal }: TurnOptions): Promise<Turn> {
     for (;;) {
-      const limitMs = Math.max(this.#pausedUntil - this.#clock.now(), this.#quotaWaitMs());
-      if (failsAtLimit && limitMs > 0) throw limitError(limitMs);
+      const quotaMs = ignoresQuota ? 0 : this.#quotaWaitMs();
+      if (quotaMs > this.#maxWaitMs) {
+        throw limitError(quotaMs, `maxRetryAfterMs is ${this.#maxWaitMs}`);
+      }
+      const limitMs = Math.max(this.#pausedUntil - this.#clock.now(), quotaMs);
+      if (failsAtLimit && limitMs > 0) throw limitError(limitMs, 'maxRetries is 0');
       const waitMs = Math.max(limitMs, this.#paceWaitMs());
       if (waitMs <= 0) return this.#take();
       await this.#clock.delay(waitMs, signal);
     }
   }
 
-  /** A 429: nothing is sent for `waitMs`. A longer pause stays as it is. */
+  /** After a 429, nothing is sent for `waitMs`. A pause that is longer already is kept. */
   pause(waitMs: number, retryAfterMs: number | undefined): void {
     const until = this.#clock.now() + waitMs;
     if (until <= this.#pausedUntil) return;
@@ -108,7 +123,7 @@ export class Limiter {
     const now = this.#clock.now();
     this.#sent += 1;
     const turn = { number: this.#sent, sentAt: now, countedAt: now };
-    if (this.#requestsPerMinute > 0) {
+    if (this.#requestsPerMinute < Number.POSITIVE_INFINITY) {
       this.#turns[this.#sent % this.#ringSize] = turn;
       const gapMs = MINUTE_MS / this.#requestsPerMinute;
       this.#nextAt = Math.max(this.#nextAt, now - LATENESS_MS) + gapMs;
@@ -126,22 +141,23 @@ export class Limiter {
 
   /**
    * The pace spreads requests evenly, one every 60 s / N, and besides starts no request until 60 s after the one N before
-   * it was answered. The service counts a request somewhere between sending and answering, so it never sees more than N in
+   * got its response. The service counts a request at some moment between the two, so it never sees more than N in
    * any 60 s, however its minutes lie and however latency varies.
    *
    * Evenly, and not in bursts of N: then a second process, or the same one started again, meets a window that still has
    * room, and a poll waits for one gap instead of for the next minute.
    */
   #paceWaitMs(): number {
-    if (this.#requestsPerMinute === 0) return 0;
+    if (this.#requestsPerMinute === Number.POSITIVE_INFINITY) return 0;
     const oldest = this.#turns[(this.#sent + 1) % this.#ringSize];
     const windowEnd = oldest === undefined ? this.#nextAt : oldest.countedAt + MINUTE_MS;
     return Math.max(this.#nextAt, windowEnd) - this.#clock.now();
   }
 
   /**
-   * The wait until the windows that are used up have ended. One that ends later than the client may wait is left to the
-   * service: it responds with 429, or the plan has changed.
+   * The wait until the windows that are used up have ended. A window that ends later than the client may wait counts for
+   * `maxRetryAfterMs` after the last response that stated it. Then a request asks the service again, because the plan may
+   * have changed.
    */
   #quotaWaitMs(): number {
     const now = this.#clock.now();
@@ -152,14 +168,15 @@ export class Limiter {
       else this.#windows.set(name, window);
       if (window === undefined || window.remaining > 0) continue;
       const waitMs = window.endsAt - now;
-      if (waitMs <= this.#maxWaitMs) longest = Math.max(longest, waitMs);
+      const isTrusted = waitMs <= this.#maxWaitMs || now < window.statedAt + this.#maxWaitMs;
+      if (isTrusted) longest = Math.max(longest, waitMs);
     }
-    if (longest > 0) this.#report(now + longest, longest, undefined);
+    if (longest > 0 && longest <= this.#maxWaitMs) this.#report(now + longest, longest, undefined);
     return longest;
   }
 
   #learn(turn: Turn, { name, remaining, resetMs, quota, windowMs }: QuotaWindow): void {
-    // The service wrote this between the sending and now, and had counted the requests up to this one.
+    // The service wrote this after the request was sent, and had counted the requests up to this one.
     const sentSince = this.#sent - turn.number;
     const stated: KnownWindow = {
       remaining: remaining - sentSince,
@@ -168,14 +185,15 @@ export class Limiter {
       sentLate: 0,
       quota,
       windowMs,
+      statedAt: turn.countedAt,
       isAssumed: false,
     };
     const known = this.#windows.get(name);
     if (known === undefined || stated.endsAfter > known.endsAt) {
       this.#windows.set(name, stated);
     } else if (stated.endsAt >= known.endsAfter) {
-      // Responses overtake each other. Within a window the quota shrinks, so the smaller figure holds, except that
-      // nothing is newer than the response to the last request.
+      // Responses may arrive in another order. Within a window the quota only shrinks, so the smaller figure counts. The
+      // response to the last request is the newest one, so its figure always counts.
       const isLast = sentSince === 0;
       this.#windows.set(name, {
         ...stated,
@@ -185,7 +203,7 @@ export class Limiter {
         sentLate: known.sentLate,
       });
     }
-    // Else it belongs to an earlier window, and says nothing of this one.
+    // Otherwise the response belongs to an earlier window and is ignored.
   }
 
   #report(until: number, waitMs: number, retryAfterMs: number | undefined): void {
@@ -213,11 +231,11 @@ function nextWindow(ended: KnownWindow, now: number): KnownWindow | undefined {
   };
 }
 
-function limitError(waitMs: number): ShortlinkError {
+function limitError(waitMs: number, reason: string): ShortlinkError {
   const retryAfterMs = Math.ceil(waitMs);
   const seconds = Math.ceil(retryAfterMs / 1000);
   return createApiError({
-    message: `Rate limited: try again in ${seconds} s. Nothing was sent, because maxRetries is 0`,
+    message: `Rate limited: try again in ${seconds} s. Nothing was sent, because ${reason}`,
     status: 429,
     headers: new Headers(),
     retryAfterMs,

@@ -140,7 +140,7 @@ describe('readError', () => {
     const { message } = error('', 301, { location: 'https://www.example.com/' });
     expect(message).toContain('redirects to https://www.example.com/');
     expect(message).toContain('baseUrl');
-    expect(error('', 0).message).toContain('redirects, which');
+    expect(error('', 0).message).toContain('redirects. Redirects are not followed');
   });
 
   it('removes the API key from body, message and headers', () => {

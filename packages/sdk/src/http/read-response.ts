@@ -4,7 +4,7 @@ import type { ShortlinkError } from '../errors/shortlink-error.ts';
 import { type ErrorBody, readErrorBody } from '../wire/error-body.ts';
 import type { Read } from '../wire/lenient.ts';
 import type { Redact } from './failure.ts';
-import { parseRetryAfter } from './retry-after.ts';
+import { parseRetryAfter } from './response-headers.ts';
 import type { RawResponse } from './send.ts';
 
 /** How much is kept of a body that is cut off, in characters, and how long a key at its end may be. */
@@ -35,7 +35,7 @@ export function readData<T>(
   if (isTooLarge) throw shapeError('is larger than maxResponseBytes', '');
   let value: unknown;
   try {
-    value = parseJson(text);
+    value = parseJson(text, redact);
   } catch {
     // The parser's message quotes the body, which may hold anything.
     throw shapeError('is not JSON', '');
@@ -64,10 +64,16 @@ export function readError(response: RawResponse, redact: Redact, now: number): S
 /** `__proto__`, however it is escaped. More than that matches, which costs time only. */
 const MAY_HOLD_PROTO = /__proto__|\\u00[5-7]/;
 
-/** `JSON.parse` without `__proto__` keys: a program that copies the data would replace the copy's prototype. */
-function parseJson(text: string): unknown {
-  if (!MAY_HOLD_PROTO.test(text)) return JSON.parse(text);
-  return JSON.parse(text, (key, item) => (key === '__proto__' ? undefined : item));
+/**
+ * `JSON.parse` without `__proto__` keys, because a program that copies the data would replace the copy's prototype. The
+ * reason why an item failed comes from the service, so the API key is removed from it. The caller's own data is not changed.
+ */
+function parseJson(text: string, redact: Redact): unknown {
+  if (!MAY_HOLD_PROTO.test(text) && redact(text) === text) return JSON.parse(text);
+  return JSON.parse(text, (key, item) => {
+    if (key === '__proto__') return undefined;
+    return key === 'error' ? JSON.parse(redact(JSON.stringify(item))) : item;
+  });
 }
 
 /** The service's error body, or undefined. A service that quotes the key back must not put it into an error. */
@@ -90,7 +96,7 @@ function describe(response: RawResponse, headers: Headers, redact: Redact): stri
   if (status === 0 || (status >= 300 && status < 400)) {
     const to = headers.get('location');
     const where = to === null ? '' : ` to ${to}`;
-    return `The service redirects${where}, which is not followed, so that the API key stays here; check baseUrl`;
+    return `The service redirects${where}. Redirects are not followed, to protect the API key; check baseUrl`;
   }
   const printable = redact(response.text).replaceAll(/[\p{Cc}\s]+/gu, ' ');
   const excerpt = printable.trim().slice(0, EXCERPT_LENGTH);

@@ -8,7 +8,7 @@ export interface RetrySubject {
   hasIdempotencyKey: boolean;
 }
 
-/** Whether a failed attempt may be repeated without creating a link twice: the retry table of the README, row by row. */
+/** Whether a failed attempt may be repeated without creating a link twice: the table of `packages/docs/sdk/exactly-once.md`, row by row. */
 export function isRetryable(error: unknown, subject: RetrySubject): boolean {
   const isRepeatable = subject.method === 'GET' || subject.hasIdempotencyKey;
   // 429: refused before any work.

@@ -35,8 +35,7 @@ export interface RawResponse {
 /**
  * Sends one request once and reads the response.
  *
- * ky makes this one attempt, and nothing else of it may act here: its retry would send a POST again after a lost
- * connection, and its errors carry the `Request`, API key included, so none of them leaves this function. It is not given
+ * ky makes this one attempt. Its other features are off: its retry would send a POST again after a lost connection, and its errors carry the `Request`, API key included, so none of them leaves this function. It is not given
  * the headers and the body, because what it makes of them is a `Request`, which not every `fetch` takes.
  *
  * @throws ConnectionError when there is no whole response
@@ -55,7 +54,7 @@ export async function send(attempt: Attempt, signal: AbortSignal): Promise<RawRe
       retry: 0,
       timeout: false,
       throwHttpErrors: false,
-      // ky hands the response through as it is, so what the caller's own `fetch` gives need not be a whole `Response`.
+      // ky returns the response unchanged, so the caller's own `fetch` need not return a complete `Response`.
       fetch: callFetch as () => Promise<Response>,
     });
     const { status, headers } = response;
@@ -74,7 +73,7 @@ function initOf({ method, headers, body, fetchOptions }: Attempt, signal: AbortS
     headers: { ...headers },
     ...(body !== undefined && { body }),
     signal,
-    // Following would hand the API key to wherever the response points: only standard headers are dropped on the way.
+    // A redirect that is followed would send the API key to another host: only standard headers are removed on the way.
     redirect: 'manual',
   };
   return body === undefined ? init : Object.assign(init, onceOnlyBody(body));
@@ -133,7 +132,32 @@ function isWorkerd(): boolean {
   return globalThis.navigator?.userAgent === 'Cloudflare-Workers';
 }
 
-/** Lets the connection go. Nobody waits for that, and a body that is lost already may reject. */
+/** Releases the connection. This is not awaited, and it may reject when the body is lost already. */
 function cancel(reader: { cancel(): Promise<unknown> }): void {
   reader.cancel().catch(() => undefined);
+}
+
+/** Version of this package; a test compares it with package.json. */
+export const VERSION = '0.1.0';
+
+/** What a runtime may have in its global scope that tells what it is. */
+interface Scope {
+  document?: unknown;
+  navigator?: { userAgent?: string };
+  Deno?: { version?: { deno?: string } };
+  process?: { versions?: { bun?: string; node?: string } };
+}
+
+/**
+ * Value of `User-Agent`, such as `shortlink-sdk/0.1.0 node/24.1.0`. Undefined in browsers: there the header belongs to
+ * the browser, and setting it makes a request to another origin fail.
+ */
+export function userAgent(scope: Scope = globalThis): string | undefined {
+  const { bun, node } = scope.process?.versions ?? {};
+  const client = `shortlink-sdk/${VERSION}`;
+  if (scope.document !== undefined) return undefined;
+  if (scope.Deno !== undefined) return `${client} deno/${scope.Deno.version?.deno}`;
+  if (bun !== undefined) return `${client} bun/${bun}`;
+  if (scope.navigator?.userAgent === 'Cloudflare-Workers') return `${client} workerd`;
+  return node === undefined ? undefined : `${client} node/${node}`;
 }

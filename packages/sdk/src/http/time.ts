@@ -57,9 +57,9 @@ export function delay(ms: number, signal?: AbortSignal | undefined): Promise<voi
 export interface Limit {
   /** Ends it with the signal's reason. */
   signal: AbortSignal | undefined;
-  /** Ends it with `timeoutError()` after this many milliseconds; 0 is no limit. */
-  timeoutMs: number;
-  timeoutError: () => Error;
+  /** Ends it with `timeoutError()` after this many milliseconds; 0 is no limit. @default 0 */
+  timeoutMs?: number;
+  timeoutError?: () => Error;
 }
 
 /**
@@ -69,7 +69,7 @@ export interface Limit {
 export function within<T>(limit: Limit, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const controller = new AbortController();
   return new Promise<T>((resolve, reject) => {
-    const { signal, timeoutMs, timeoutError } = limit;
+    const { signal, timeoutMs = 0, timeoutError } = limit;
     const end = (reason: unknown) => {
       release();
       reject(reason);
@@ -77,7 +77,7 @@ export function within<T>(limit: Limit, work: (signal: AbortSignal) => Promise<T
     };
     const onAbort = () => end(signal?.reason);
     const cancelTimer =
-      timeoutMs > 0 ? startTimer(timeoutMs, () => end(timeoutError())) : undefined;
+      timeoutMs > 0 ? startTimer(timeoutMs, () => end(timeoutError?.())) : undefined;
     const release = () => {
       cancelTimer?.();
       signal?.removeEventListener('abort', onAbort);
@@ -98,4 +98,15 @@ export function within<T>(limit: Limit, work: (signal: AbortSignal) => Promise<T
       },
     );
   });
+}
+
+/** Waits for `work`, but rejects with the signal's reason as soon as it is aborted. Leaves no listener on the signal. */
+export function untilAborted<T>(
+  signal: AbortSignal | undefined,
+  work: T | PromiseLike<T>,
+): Promise<T> {
+  const settled = Promise.resolve(work);
+  // When the signal is aborted already, nothing else handles a rejection.
+  settled.catch(() => undefined);
+  return within({ signal }, () => settled);
 }

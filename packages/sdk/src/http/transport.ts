@@ -1,16 +1,15 @@
 import pRetry from 'p-retry';
 import { checkAmount, checkCount, checkHeaders, checkIdempotency } from '../check-options.ts';
 import { RateLimitError } from '../errors/api-errors.ts';
-import { ConnectionError, TimeoutError } from '../errors/call-errors.ts';
-import { isOutcomeUnknown } from '../errors/outcome.ts';
+import { ConnectionError, isOutcomeUnknown, TimeoutError } from '../errors/call-errors.ts';
 import { ShortlinkError } from '../errors/shortlink-error.ts';
 import type { ClientSettings, RequestOptions } from '../options.ts';
 import type { Read } from '../wire/lenient.ts';
 import { HEADERS } from '../wire/routes.ts';
 import { createRedact, recaptureStack } from './failure.ts';
 import { Limiter } from './limiter.ts';
-import { parseRateLimit, type QuotaWindow } from './rate-limit-header.ts';
 import { readData, readError } from './read-response.ts';
+import { parseRateLimit, parseRetryAfter, type QuotaWindow } from './response-headers.ts';
 import {
   askedWaitMs,
   isRetryable,
@@ -18,10 +17,8 @@ import {
   retryWaitMs,
   settlesEarlierAttempts,
 } from './retry.ts';
-import { parseRetryAfter } from './retry-after.ts';
-import { type Attempt, send } from './send.ts';
+import { type Attempt, send, userAgent } from './send.ts';
 import { type Clock, systemClock, within } from './time.ts';
-import { userAgent } from './user-agent.ts';
 import { createReporter } from './watching.ts';
 
 /** One logical request: what a method of a resource asks for, whatever attempts it takes. */
@@ -35,6 +32,8 @@ export interface TransportRequest<T> {
   read: (value: unknown, status: number) => Read<T>;
   options?: RequestOptions | undefined;
   watch?: AttemptWatch | undefined;
+  /** The service counts the request against no quota, so it is sent even where a quota is used up. */
+  ignoresQuota?: boolean | undefined;
 }
 
 /** What a call ends with. */
@@ -80,7 +79,7 @@ export interface TransportParts {
 }
 
 /** A call: what is the same on each of its attempts, and what is known of those that were made. */
-interface Call<T> extends RetrySubject, Required<Omit<TransportRequest<T>, 'body' | 'options'>> {
+interface Call<T> extends RetrySubject, Omit<TransportRequest<T>, 'body' | 'options'> {
   attempt: Attempt;
   signal: AbortSignal | undefined;
   timeoutMs: number;
@@ -137,7 +136,6 @@ export function createTransport(
       options[name] ?? settings[name];
     return {
       ...asked,
-      watch: asked.watch,
       hasIdempotencyKey: key !== undefined,
       attempt: {
         method,
@@ -196,7 +194,8 @@ export function createTransport(
     signal: AbortSignal | undefined,
   ): Promise<Reply<T>> {
     const { method, path, timeoutMs } = call;
-    const turn = await limiter.turn(call.maxRetries === 0, signal);
+    const failsAtLimit = call.maxRetries === 0;
+    const turn = await limiter.turn({ failsAtLimit, ignoresQuota: call.ignoresQuota, signal });
     let windows: readonly QuotaWindow[] = [];
     try {
       if (call.watch !== undefined) {
@@ -208,7 +207,7 @@ export function createTransport(
       call.isInFlight = true;
       const startedAt = clock.now();
       const timeoutError = () =>
-        new TimeoutError(`No whole response within ${timeoutMs} ms`, {
+        new TimeoutError(`No complete response within ${timeoutMs} ms`, {
           outcome: 'unknown',
           timeoutMs,
         });
@@ -274,7 +273,7 @@ export function createTransport(
 
 /**
  * The error that a call ends with, when its last attempt failed with this one. With an idempotency key an attempt may be
- * lost and the next one refused: then the last error alone would say that nothing was created, which nobody knows.
+ * lost and the next one refused. The last error alone would then claim that nothing was created, which is not known.
  */
 function finalError({ method, wasLost }: Call<unknown>, last: ShortlinkError): ShortlinkError {
   const isSettled = !wasLost || isOutcomeUnknown(last) || settlesEarlierAttempts(last);
@@ -291,9 +290,8 @@ function totalTimeout({ totalTimeoutMs, isInFlight, wasLost, lastError }: Call<u
   });
 }
 
-/** A new key for one logical POST. Browsers have `randomUUID` only on https and localhost pages. */
+/** A new key for one logical POST. `randomUUID` would do, but browsers offer it on https and localhost pages only. */
 function newIdempotencyKey(): string {
-  if ('randomUUID' in crypto) return crypto.randomUUID();
-  const bytes = globalThis.crypto.getRandomValues(new Uint8Array(16));
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }

@@ -1,5 +1,5 @@
 import type { ShortlinkError } from '../errors/shortlink-error.ts';
-import type { QuotaWindow } from './rate-limit-header.ts';
+import type { QuotaWindow } from './response-headers.ts';
 
 /** An attempt is about to be sent. */
 export interface RequestEvent {
@@ -48,7 +48,7 @@ export interface ShortlinkHooks {
   onCooldown?: ((event: CooldownEvent) => void) | undefined;
 }
 
-/** Where log lines go. `console` is one. Fields never hold the API key or a body. */
+/** Receives log lines; `console` fits. Fields never hold the API key or a body. */
 export interface Logger {
   debug(message: string, fields?: object): void;
   info(message: string, fields?: object): void;
@@ -96,17 +96,10 @@ function toConsole(level: keyof Logger) {
 }
 
 /** Tells the caller's hooks and logger what happens. Nothing that they throw gets out. */
-export interface Reporter {
-  request(event: RequestEvent): void;
-  response(event: ResponseEvent): void;
-  retry(event: RetryEvent): void;
-  cooldown(event: CooldownEvent): void;
-}
-
 export function createReporter(
   hooks: ShortlinkHooks | undefined,
   logger: Partial<Logger> | undefined,
-): Reporter {
+) {
   const log = (level: keyof Logger, message: string, fields: object) => {
     // A logger that fails has nowhere to say so, also one that returns a promise.
     try {
@@ -125,21 +118,21 @@ export function createReporter(
     }
   };
   return {
-    request(event) {
+    request(event: RequestEvent) {
       log('debug', 'request', event);
       call('onRequest', () => hooks?.onRequest?.(event));
     },
-    response(event) {
+    response(event: ResponseEvent) {
       const { quota: _, ...fields } = event;
       log('debug', 'response', fields);
       call('onResponse', () => hooks?.onResponse?.(event));
     },
-    retry(event) {
+    retry(event: RetryEvent) {
       const { error, ...fields } = event;
       log('info', 'retry', { ...fields, reason: `${error.name}: ${error.message}` });
       call('onRetry', () => hooks?.onRetry?.(event));
     },
-    cooldown(event) {
+    cooldown(event: CooldownEvent) {
       log('warn', 'rate limited, the client pauses', event);
       call('onCooldown', () => hooks?.onCooldown?.(event));
     },

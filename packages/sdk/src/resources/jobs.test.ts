@@ -106,6 +106,25 @@ describe('jobs.wait', () => {
     expect(seen).toEqual(seen.toSorted((a, b) => a - b));
   });
 
+  it('ends at an abort although onProgress never returns', async () => {
+    let waiting: Promise<Job> | undefined;
+    const clock = new InstantClock();
+    const { jobs } = makeJobs(clock, () => job('processing'));
+    const controller = new AbortController();
+    const called = new Promise<void>((resolve) => {
+      const onProgress = () => {
+        resolve();
+        return new Promise<void>(() => undefined);
+      };
+      waiting = jobs.wait(JOB_ID, { onProgress, signal: controller.signal });
+      waiting.catch(() => undefined);
+    });
+    await called;
+    const reason = new Error('enough');
+    controller.abort(reason);
+    await expect(waiting).rejects.toBe(reason);
+  });
+
   it('keeps polling a status it does not know, and does not spin', async () => {
     const { jobs, polls } = makeJobs(new InstantClock(), (nowMs) =>
       nowMs < 5000 ? job('queued') : job('completed', 10),

@@ -1,39 +1,53 @@
 import { checkAmount, checkJobId } from '../check-options.ts';
-import { type Clock, systemClock } from '../http/time.ts';
+import { TimeoutError } from '../errors/call-errors.ts';
+import { JobFailedError, JobTimeoutError } from '../errors/job-errors.ts';
+import { type Clock, systemClock, untilAborted } from '../http/time.ts';
 import type { Reply, Transport } from '../http/transport.ts';
-import type { RequestOptions } from '../options.ts';
+import type { RequestOptions, WaitOptions } from '../options.ts';
 import type { ProcessingBatch } from '../wire/batch.ts';
-import { type Job, readJob } from '../wire/job.ts';
+import { JOB_FAILURE_STATUSES, type Job, readJob } from '../wire/job.ts';
 import { jobPath } from '../wire/routes.ts';
-import { JobWaiter } from './job-waiter.ts';
+import {
+  firstPollDelay,
+  JobLengths,
+  MIN_POLL_INTERVAL_MS,
+  nextPollDelay,
+  type PollSample,
+  remainingRange,
+} from './poll-timing.ts';
 
-/** Options of `jobs.wait`; `maxRetries` and `headers` hold for each poll, whose attempts have the client's `timeoutMs`. */
-export interface WaitOptions extends Pick<RequestOptions, 'signal' | 'maxRetries' | 'headers'> {
-  /** Called with the job as each successful poll shows it, the last one included. */
-  onProgress?: ((job: Job) => void) | undefined;
+/** Longest wait for a job, in milliseconds, where the caller names none: one hour. */
+const DEFAULT_JOB_TIMEOUT_MS = 3_600_000;
 
-  /** Longest wait for the job, in milliseconds. `0` is no limit. @default 3_600_000 */
-  timeoutMs?: number | undefined;
+/** Time for a poll that begins just before the deadline, in milliseconds. */
+const LAST_POLL_MS = 1_000;
 
-  /**
-   * Number of links in the job, `total` of the batch. It times the first poll by the jobs that this client waited for
-   * before. @default the `total` of the batch, where this client created it
-   */
-  total?: number | undefined;
+/** Accepted jobs that are remembered for a wait that may follow: enough for every batch in flight. */
+const MAX_REMEMBERED_JOBS = 1_000;
+
+/** A job that a batch of this client became. */
+interface AcceptedJob {
+  acceptedAt: number;
+  total: number;
+  /** When the service wants the first poll, after the acceptance, where it says so. */
+  retryAfterMs: number | undefined;
 }
 
 /** Jobs of large batches: `shortlink.jobs`. */
 export class Jobs {
   readonly #transport: Transport;
-  readonly #waiter: JobWaiter;
+  readonly #clock: Clock;
+  /** How long the jobs of this client take. */
+  readonly #lengths = new JobLengths();
+  readonly #accepted = new Map<string, AcceptedJob>();
 
   constructor(transport: Transport, clock: Clock = systemClock) {
     this.#transport = transport;
-    this.#waiter = new JobWaiter((id, request) => this.#poll(id, request), transport, clock);
+    this.#clock = clock;
   }
 
   /**
-   * Looks at a job once. It counts as a request of the plan.
+   * Gets a job once, without waiting. It counts as a request of the plan.
    *
    * @throws NotFoundError for an unknown job or another account's
    * @throws InvalidOptionError for an id that can't be part of a path, such as `..` or one with a slash
@@ -46,12 +60,11 @@ export class Jobs {
   /**
    * Waits until a job is done and returns it with its results. Polls are made when the service asks for them
    * (`Retry-After`), else they are timed from the job's own progress, so that they are few and the end is seen soon. A poll
-   * that fails in a way that may pass (no connection, a timeout, 408, 429, 5xx) is no news: the wait continues, with
-   * backoff.
+   * that fails temporarily (no connection, a timeout, 408, 429, 5xx) doesn't end the wait: it continues, with backoff.
    *
    * A job is done when its status is `completed`, or when all of its results are there, whatever the status. A `completed`
    * job is returned even where `processed` is less than `total`: the service will do no more of it. Any other status that
-   * this client doesn't know counts as not done yet.
+   * the client doesn't know means that the job is not done yet.
    *
    * @example
    * const batch = await shortlink.links.createBatch({ links });
@@ -67,7 +80,59 @@ export class Jobs {
   async wait(jobId: string, options: WaitOptions = {}): Promise<Job> {
     checkJobId(jobId);
     checkAmount('timeoutMs', options.timeoutMs ?? 0, 'milliseconds');
-    return await this.#waiter.wait(jobId, options);
+    const { signal, onProgress, maxRetries, headers, timeoutMs = DEFAULT_JOB_TIMEOUT_MS } = options;
+    const startedAt = this.#clock.now();
+    const limitMs = timeoutMs === 0 ? Number.POSITIVE_INFINITY : timeoutMs;
+    const leftMs = () => limitMs - (this.#clock.now() - startedAt);
+
+    const accepted = this.#accepted.get(jobId);
+    this.#accepted.delete(jobId);
+    const total = options.total ?? accepted?.total ?? 0;
+    const acceptedAt = accepted?.acceptedAt ?? startedAt;
+    const ageMs = () => this.#clock.now() - acceptedAt;
+
+    const samples: PollSample[] = [];
+    let job: Job | undefined;
+    let failures = 0;
+    let isTimedByService = accepted?.retryAfterMs !== undefined;
+    let delayMs =
+      accepted?.retryAfterMs ??
+      firstPollDelay(total > 0 ? this.#lengths.expectedMs(total) : undefined);
+    delayMs -= ageMs();
+
+    for (;;) {
+      await this.#clock.delay(Math.max(0, Math.min(delayMs, leftMs())), signal);
+      const totalTimeoutMs = timeoutMs === 0 ? undefined : Math.max(LAST_POLL_MS, leftMs());
+      try {
+        const reply = await this.#poll(jobId, { signal, maxRetries, headers, totalTimeoutMs });
+        job = reply.data;
+        failures = 0;
+        samples.push({ atMs: ageMs(), processed: job.processed, total: job.total || total });
+        const statedMs = statedWait(reply.retryAfterMs);
+        if (statedMs !== undefined) isTimedByService = true;
+        delayMs = statedMs ?? nextPollDelay(samples);
+      } catch (error) {
+        if (signal?.aborted) throw error;
+        const isLate = leftMs() <= 0;
+        failures += 1;
+        const waitMs = this.#transport.waitAfterFailedGet(error, failures);
+        if (isLate && (waitMs !== undefined || TimeoutError.isInstance(error))) {
+          throw jobTimeout(jobId, timeoutMs, this.#transport.redactData(job), error);
+        }
+        // A temporary failure says nothing about the job.
+        if (waitMs === undefined) throw error;
+        delayMs = waitMs;
+        continue;
+      }
+      await untilAborted(signal, onProgress?.(job));
+      const end = endOf(job, total);
+      if (end === 'failed') throw jobFailed(jobId, this.#transport.redactData(job));
+      if (end === 'completed') {
+        if (!isTimedByService) this.#learn(total, samples.slice(0, -1), ageMs());
+        return job;
+      }
+      if (leftMs() <= 0) throw jobTimeout(jobId, timeoutMs, this.#transport.redactData(job));
+    }
   }
 
   /**
@@ -76,7 +141,13 @@ export class Jobs {
    * @internal
    */
   accepted(batch: ProcessingBatch, retryAfterMs: number | undefined): void {
-    this.#waiter.accepted(batch, retryAfterMs);
+    const { job_id, total } = batch;
+    const [oldest] = this.#accepted.keys();
+    if (this.#accepted.size >= MAX_REMEMBERED_JOBS && oldest !== undefined) {
+      this.#accepted.delete(oldest);
+    }
+    const acceptedAt = this.#clock.now();
+    this.#accepted.set(job_id, { acceptedAt, total, retryAfterMs: statedWait(retryAfterMs) });
   }
 
   async #poll(jobId: string, options: RequestOptions | undefined): Promise<Reply<Job>> {
@@ -89,4 +160,58 @@ export class Jobs {
     });
     return { data: { ...data, id: data.id || jobId }, retryAfterMs };
   }
+
+  #learn(total: number, before: readonly PollSample[], seenMs: number): void {
+    const last = before.at(-1);
+    if (last === undefined) {
+      this.#lengths.completeAtFirstPoll(total, seenMs);
+      return;
+    }
+    const endMs = last.atMs + (remainingRange(before)?.longest ?? Number.POSITIVE_INFINITY);
+    this.#lengths.measured(total, Math.min(seenMs, endMs));
+  }
+}
+
+/** `Retry-After` has whole seconds, so 0 says no more than that it takes less than one: the learned timing is more exact. */
+function statedWait(retryAfterMs: number | undefined): number | undefined {
+  return retryAfterMs === undefined || retryAfterMs <= 0
+    ? undefined
+    : Math.max(MIN_POLL_INTERVAL_MS, retryAfterMs);
+}
+
+/** A service may have any word for a job that is done: with all of its results it is. */
+function endOf(
+  { status, total, results }: Job,
+  submitted: number,
+): 'completed' | 'failed' | undefined {
+  const word = status.toLowerCase();
+  if (word === 'completed') return 'completed';
+  if (JOB_FAILURE_STATUSES.some((failure) => failure === word)) return 'failed';
+  const expected = total || submitted;
+  const done = results.filter(({ code, error }) => code || error).length;
+  return expected > 0 && done >= expected ? 'completed' : undefined;
+}
+
+function progressOf(job: Job): string {
+  return `${job.processed} of ${job.total} links were processed`;
+}
+
+function jobFailed(jobId: string, job: Job): JobFailedError {
+  return new JobFailedError(`Job ${jobId} ended as "${job.status}"; ${progressOf(job)}`, {
+    jobId,
+    job,
+  });
+}
+
+function jobTimeout(
+  jobId: string,
+  timeoutMs: number,
+  job: Job | undefined,
+  cause?: unknown,
+): JobTimeoutError {
+  const seen = job === undefined ? 'no poll succeeded' : progressOf(job);
+  return new JobTimeoutError(
+    `Job ${jobId} is not done after ${timeoutMs} ms; ${seen}. The job continues: wait for it again by its id`,
+    { jobId, timeoutMs, job, cause },
+  );
 }

@@ -75,9 +75,9 @@ export class Links {
   }
 
   /**
-   * Creates any number of links, from any array, generator or stream, and yields what became of each, in order. The
-   * source is read as it is needed; its links go out in batches as large as the plan takes, jobs are awaited, and no
-   * link is sent twice.
+   * Creates any number of links, from any array, generator or stream, and yields the outcome of each, in order. The
+   * source is read as needed. Its links are sent in batches as large as the plan allows, jobs are awaited, and no link
+   * is sent twice.
    *
    * @example
    * for await (const item of shortlink.links.createMany(source)) {
@@ -94,9 +94,8 @@ export class Links {
     options?: CreateManyOptions,
   ): BulkItems<T> {
     const deps: CreateManyDeps = {
-      postBatch: async ({ json, count }, requestOptions, watch) =>
-        await this.#postBatch(json, count, requestOptions, watch),
-      waitForJob: (jobId, waitOptions) => this.#jobs.wait(jobId, waitOptions),
+      postBatch: ({ json, count }, post, watch) => this.#postBatch(json, count, post, watch),
+      waitForJob: (jobId, wait) => this.#jobs.wait(jobId, wait),
     };
     return createMany(deps, source, options);
   }
@@ -127,13 +126,9 @@ export class Links {
  *
  * @throws InvalidOptionError for what has none, such as a BigInt, or a field whose getter throws: nothing was sent
  */
-function toJson<T>(
-  option: string,
-  make: () => T,
-  stringify: (value: T) => string = JSON.stringify,
-): string {
+function toJson(option: string, make: () => object): string {
   try {
-    return stringify(make());
+    return JSON.stringify(make());
   } catch (error) {
     const invalid = new InvalidOptionError(option, `data that JSON can hold (${String(error)})`);
     invalid.cause = error;

@@ -122,8 +122,8 @@ const FIRST_LOWERING = 0.1;
 const MAX_LOWERING = 0.5;
 
 /**
- * What the jobs of one client teach about the length of the next one, from its acceptance to its end, so that its first
- * poll lands near the end: polls count against the plan's quota.
+ * Estimates the length of a job, from its acceptance to its end, from the earlier jobs of the client. So the first poll is
+ * made near the end of the job, which saves polls: they count against the plan's quota.
  *
  * A job that is complete at its first poll shows only that the expected length was not too short. The length is then
  * lowered, a little at first and twice as much each time in a row, until a poll comes too early and measures again: a

@@ -22,6 +22,7 @@ export class UsageResource {
       method: 'GET',
       path: ROUTES.usage,
       read: readUsage,
+      ignoresQuota: true,
       options,
     });
     return data;

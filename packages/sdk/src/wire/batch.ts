@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { fieldsOf, number, type Read, text } from './lenient.ts';
+import { fieldsOf, number, optionalText, type Read, text } from './lenient.ts';
 import type { CreateLinkBody } from './link.ts';
 
 /** One entry of a batch. */
@@ -24,7 +24,7 @@ export const batchResultItemSchema = z.looseObject({
   error: z.optional(z.nullable(z.string())),
 });
 
-/** One entry of `results`, in the order of `links`. What a service leaves out, or sends as null, is as if not sent. */
+/** One entry of `results`, in the order of `links`. A null counts as a field that was not sent. */
 export interface BatchResultItem {
   /** Destination URL. @default '' where the service doesn't repeat it */
   target_url: string;
@@ -69,13 +69,13 @@ function readResultItem(item: unknown): BatchResultItem {
   return {
     ...others,
     target_url: text(target_url),
-    code: text(code) || undefined,
-    short_url: text(short_url) || undefined,
+    code: optionalText(code),
+    short_url: optionalText(short_url),
     error: readReason(error) || undefined,
   };
 }
 
-/** Why an item failed. Some services send an object or a list of reasons instead of a text, or `false`, 0 or an empty list for none. */
+/** Why an item failed. Some services send an object or a list of reasons instead of a string, or `false`, 0 or an empty list for none. */
 function readReason(error: unknown): string {
   if (typeof error !== 'object' || error === null) return error === 0 ? '' : text(error);
   if (Object.keys(error).length === 0) return '';
@@ -128,7 +128,7 @@ export interface CompletedBatch {
 export interface ProcessingBatch {
   /** Always `processing`, whatever word the service has for it, such as `queued`. */
   status: 'processing';
-  /** Identifier of the job to poll. A number becomes a text. */
+  /** Identifier of the job to poll. A number becomes a string. */
   job_id: string;
   /** Number of links submitted. @default the number of links that were sent */
   total: number;

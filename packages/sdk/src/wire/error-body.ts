@@ -1,5 +1,13 @@
 import * as z from 'zod/mini';
-import { each, type Fields, fieldsOf, number, text } from './lenient.ts';
+import {
+  each,
+  type Fields,
+  fieldsOf,
+  optionalNumber,
+  optionalText,
+  readFields,
+  text,
+} from './lenient.ts';
 
 /** Machine words that the reference server adds to every error as `code`. */
 export const ERROR_CODES = [
@@ -25,13 +33,13 @@ export const PLAN_LIMIT_NAMES = ['links', 'batch_size', 'api_keys'] as const;
 export type PlanLimitName = (typeof PLAN_LIMIT_NAMES)[number];
 
 /** One refused entry of a batch, or one refused field of a single link. */
-export const errorDetailSchema = z.looseObject({
+const errorDetailSchema = z.looseObject({
   index: z.optional(z.number()),
   field: z.string(),
   message: z.string(),
 });
 
-/** Error body: a text `error`, and `upgrade` on a resource limit. Everything else is an addition. */
+/** Error body: a string `error`, and `upgrade` on a resource limit. Everything else is an addition. */
 export const errorBodySchema = z.looseObject({
   error: z.string(),
   upgrade: z.optional(z.boolean()),
@@ -43,36 +51,25 @@ export const errorBodySchema = z.looseObject({
 });
 
 /**
- * Reads an error body; undefined where it has no `error` that is a text. An addition of another type is as if not sent:
- * it hides neither `error` nor the other additions.
+ * Reads an error body; undefined where it has no `error` that is a string. An addition of another type is ignored, and
+ * changes neither `error` nor the other additions.
  */
 export function readErrorBody(value: unknown): ErrorBody | undefined {
   const fields = fieldsOf(value);
   if (typeof fields?.['error'] !== 'string') return undefined;
-  const { error, upgrade, code, limit, used, allowed, details, ...others } = fields;
-  return {
-    ...others,
-    error,
-    ...(typeof upgrade === 'boolean' && { upgrade }),
-    ...(text(code) !== '' && { code: text(code) }),
-    ...(text(limit) !== '' && { limit: text(limit) }),
-    ...givenNumber('used', used),
-    ...givenNumber('allowed', allowed),
-    ...(Array.isArray(details) && { details: each(details, readDetail) }),
-  };
+  return readFields(fields, {
+    error: text,
+    upgrade: (value) => (typeof value === 'boolean' ? value : undefined),
+    code: optionalText,
+    limit: optionalText,
+    used: optionalNumber,
+    allowed: optionalNumber,
+    details: (details) => (Array.isArray(details) ? each(details, readDetail) : undefined),
+  });
 }
 
-function readDetail({ index, field, message, ...others }: Fields): ErrorDetail {
-  const where = givenNumber('index', index);
-  return { ...others, ...where, field: text(field), message: text(message) };
-}
-
-function givenNumber<Name extends string>(name: Name, value: unknown): { [N in Name]?: number } {
-  const given = number(value, undefined);
-  const field: { [N in Name]?: number } = {};
-  if (given !== undefined) field[name] = given;
-  return field;
-}
+const readDetail = (detail: Fields): ErrorDetail =>
+  readFields(detail, { index: optionalNumber, field: text, message: text });
 
 /** One refused entry or field. */
 export interface ErrorDetail {

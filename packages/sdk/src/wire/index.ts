@@ -24,11 +24,10 @@ export {
   type ErrorCode,
   type ErrorDetail,
   errorBodySchema,
-  errorDetailSchema,
   PLAN_LIMIT_NAMES,
   type PlanLimitName,
 } from './error-body.ts';
-export { JOB_FAILURE_STATUSES, JOB_STATUSES, type Job, jobSchema } from './job.ts';
+export { JOB_STATUSES, type Job, jobSchema } from './job.ts';
 // Limits, plans and permissions
 export {
   DEFAULT_REDIRECT_TYPE,
@@ -40,6 +39,12 @@ export {
   MAX_TAGS,
   MAX_TARGET_URL_LENGTH,
   MAX_TITLE_LENGTH,
+  PERMISSIONS,
+  type Permission,
+  PLAN_LIMITS,
+  PLANS,
+  type Plan,
+  type PlanLimits,
   REDIRECT_TYPES,
   type RedirectType,
 } from './limits.ts';
@@ -48,23 +53,13 @@ export {
   type Link,
   type LinkCopy,
   linkSchema,
-  pickLinkFields,
 } from './link.ts';
-export {
-  PERMISSIONS,
-  type Permission,
-  PLAN_LIMITS,
-  PLANS,
-  type Plan,
-  type PlanLimits,
-} from './plans.ts';
 // Routes and headers
 export { API_PREFIX, HEADERS, jobPath, ROUTES } from './routes.ts';
 export {
   type KeyDay,
   type KeyRefusal,
   type KeyUsage,
-  REFUSAL_REASONS,
   type RefusalReason,
   type ResourceUsage,
   type Usage,

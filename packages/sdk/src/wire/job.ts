@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import { type BatchResultItem, batchResultItemSchema, readResults } from './batch.ts';
-import { fieldsOf, number, type Read, text } from './lenient.ts';
+import { count, fieldsOf, number, type Read, readFields, text } from './lenient.ts';
 
 /** Statuses of a job that the service documents. */
 export const JOB_STATUSES = ['processing', 'completed'] as const;
@@ -40,19 +40,17 @@ export interface Job {
   results: BatchResultItem[];
 }
 
-/** Reads the response to a poll. Any object is one: nothing is required, see {@link Job}. */
+/** Reads the response to a poll. Any object is accepted: no field is required, see {@link Job}. */
 export function readJob(value: unknown): Read<Job> {
   const fields = fieldsOf(value);
   if (fields === undefined) return { missing: '' };
   const results = readResults(fields['results']);
-  return {
-    data: {
-      ...fields,
-      id: text(fields['id']),
-      status: text(fields['status']) || 'processing',
-      total: number(fields['total'], 0),
-      processed: number(fields['processed'], results.length),
-      results,
-    },
-  };
+  const data = readFields(fields, {
+    id: text,
+    status: (value) => text(value) || 'processing',
+    total: count,
+    processed: (value) => number(value, results.length),
+    results: () => results,
+  });
+  return { data };
 }

@@ -20,11 +20,25 @@ export function fieldsOf(value: unknown): Fields | undefined {
     : undefined;
 }
 
-/** A text. A number becomes one; anything else is `''`. */
+type Readers = Readonly<Record<string, (value: unknown) => unknown>>;
+
+/** The named fields, each read by itself, and the other fields as they are. */
+export function readFields<R extends Readers>(
+  fields: Fields,
+  readers: R,
+): { [Name in keyof R]: ReturnType<R[Name]> } {
+  const read = Object.entries(readers).map(([name, reader]) => [name, reader(fields[name])]);
+  return Object.assign({ ...fields }, Object.fromEntries(read));
+}
+
+/** A string. A number becomes one; anything else is `''`. */
 export function text(value: unknown): string {
   if (typeof value === 'number') return String(value);
   return typeof value === 'string' ? value : '';
 }
+
+/** A string that is not empty, or undefined. */
+export const optionalText = (value: unknown): string | undefined => text(value) || undefined;
 
 /** A number. A numeral such as `"302"` becomes one; anything else is `fallback`. */
 export function number<T>(value: unknown, fallback: T): number | T {
@@ -32,12 +46,21 @@ export function number<T>(value: unknown, fallback: T): number | T {
   return typeof given === 'number' && Number.isFinite(given) ? given : fallback;
 }
 
+/** A number that is 0 where it can't be read. */
+export const count = (value: unknown): number => number(value, 0);
+
+/** A number, or undefined where it can't be read. */
+export const optionalNumber = (value: unknown): number | undefined => number(value, undefined);
+
+/** A number that is `null`, which means unlimited, where it can't be read. */
+export const limit = (value: unknown): number | null => number(value, null);
+
 /** `true` or `false`. Anything else is `fallback`. */
 export function flag(value: unknown, fallback: boolean): boolean {
   return typeof value === 'boolean' ? value : fallback;
 }
 
-/** A list of texts. Anything else is an empty list, and an item that is no text is left out. */
+/** A list of strings. Anything else is an empty list, and an item that is not a string is left out. */
 export function texts(value: unknown): string[] {
   return listOf(value)
     .map(text)

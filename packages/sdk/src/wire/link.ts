@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { fieldsOf, flag, number, type Read, text, texts } from './lenient.ts';
+import { count, fieldsOf, flag, number, type Read, readFields, text, texts } from './lenient.ts';
 import { DEFAULT_REDIRECT_TYPE, type RedirectType } from './limits.ts';
 
 /** Body of `POST /api/v1/links`. */
@@ -23,11 +23,17 @@ export type LinkCopy = Link & Pick<CreateLinkBody, 'domain_id'>;
  * Exactly the fields of a link, in a fixed order, whatever else the caller's object holds: a row of a database may carry
  * an e-mail address, and that must not reach the service. An object that has `toJSON`, as `JSON.stringify` would
  * call it, is asked for its link first.
+ *
+ * @throws TypeError when `tags` is not a list of strings
  */
 export function pickLinkFields(entry: CreateLinkBody | LinkCopy): CreateLinkBody {
   const toJSON: unknown = Reflect.get(entry, 'toJSON');
   const link = typeof toJSON === 'function' ? toJSON.call(entry, '') : entry;
   const { target_url, title, domain_id, redirect_type, tags } = link;
+  // Tags with objects in them would carry what is in these objects to the service.
+  if (tags && !(Array.isArray(tags) && tags.every((tag) => typeof tag === 'string'))) {
+    throw new TypeError('tags must be a list of strings');
+  }
   return { target_url, title, domain_id, redirect_type, tags };
 }
 
@@ -49,24 +55,20 @@ export const linkSchema = z.looseObject({
 export function readLink(value: unknown): Read<Link> {
   const fields = fieldsOf(value);
   if (fields === undefined) return { missing: '' };
-  const code = text(fields['code']);
-  const short_url = text(fields['short_url']);
-  if (code === '' || short_url === '') return { missing: code === '' ? 'code' : 'short_url' };
-  return {
-    data: {
-      ...fields,
-      id: text(fields['id']),
-      code,
-      short_url,
-      target_url: text(fields['target_url']),
-      title: text(fields['title']),
-      redirect_type: number(fields['redirect_type'], DEFAULT_REDIRECT_TYPE),
-      is_active: flag(fields['is_active'], true),
-      click_count: number(fields['click_count'], 0),
-      tags: texts(fields['tags']),
-      created_at: text(fields['created_at']),
-    },
-  };
+  const data = readFields(fields, {
+    id: text,
+    code: text,
+    short_url: text,
+    target_url: text,
+    title: text,
+    redirect_type: (value) => number(value, DEFAULT_REDIRECT_TYPE),
+    is_active: (value) => flag(value, true),
+    click_count: count,
+    tags: texts,
+    created_at: text,
+  });
+  if (data.code === '') return { missing: 'code' };
+  return data.short_url === '' ? { missing: 'short_url' } : { data };
 }
 
 /**
@@ -74,7 +76,7 @@ export function readLink(value: unknown): Read<Link> {
  * another type, the client fills in its default. Fields that are not named here pass through.
  */
 export interface Link {
-  /** Identifier of the link, assigned by the service. A number becomes a text. @default '' */
+  /** Identifier of the link, assigned by the service. A number becomes a string. @default '' */
   id: string;
   /** Short code, assigned by the service; the last path segment of `short_url`. Never empty. */
   code: string;

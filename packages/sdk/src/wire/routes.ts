@@ -3,10 +3,10 @@ export const API_PREFIX = '/api/v1';
 
 /** Every path a client calls. `usage` is an addition of the reference server. */
 export const ROUTES = {
-  links: `${API_PREFIX}/links`,
-  linksBatch: `${API_PREFIX}/links/batch`,
-  jobs: `${API_PREFIX}/jobs`,
-  usage: `${API_PREFIX}/usage`,
+  links: '/api/v1/links',
+  linksBatch: '/api/v1/links/batch',
+  jobs: '/api/v1/jobs',
+  usage: '/api/v1/usage',
 } as const;
 
 /** Path of one batch job: `GET /api/v1/jobs/<job_id>`. */

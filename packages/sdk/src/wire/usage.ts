@@ -1,44 +1,45 @@
 import * as z from 'zod/mini';
-import { each, type Fields, fieldsOf, number, type Read, text, texts } from './lenient.ts';
+import {
+  count,
+  each,
+  type Fields,
+  fieldsOf,
+  limit,
+  optionalText,
+  type Read,
+  readFields,
+  text,
+  texts,
+} from './lenient.ts';
 
-const windowUsageSchema = z.looseObject({
-  used: z.number(),
-  limit: z.nullable(z.number()),
-  resets_at: z.string(),
-});
+const string = z.string();
+const number = z.number();
+const nullableNumber = z.nullable(number);
+const optionalString = z.optional(string);
 
-const resourceUsageSchema = z.looseObject({
-  used: z.number(),
-  limit: z.nullable(z.number()),
-});
+const resourceUsageSchema = z.looseObject({ used: number, limit: nullableNumber });
 
-const windowCountsSchema = z.looseObject({
-  minute: z.number(),
-  day: z.number(),
-  month: z.number(),
-});
+const windowUsageSchema = z.looseObject({ used: number, limit: nullableNumber, resets_at: string });
+
+const windowCountsSchema = z.looseObject({ minute: number, day: number, month: number });
 
 const keyDaySchema = z.looseObject({
-  date: z.string(),
-  requests: z.number(),
-  refused: z.number(),
-  links: z.number(),
+  date: string,
+  requests: number,
+  refused: number,
+  links: number,
 });
 
-const keyRefusalSchema = z.looseObject({
-  minute: z.string(),
-  reason: z.string(),
-  count: z.number(),
-});
+const keyRefusalSchema = z.looseObject({ minute: string, reason: string, count: number });
 
 const keyUsageSchema = z.looseObject({
-  id: z.string(),
-  name: z.string(),
-  permissions: z.array(z.string()),
-  created_at: z.string(),
-  expires_at: z.optional(z.string()),
-  replaced_by: z.optional(z.string()),
-  last_used_at: z.optional(z.string()),
+  id: string,
+  name: string,
+  permissions: z.array(string),
+  created_at: string,
+  expires_at: optionalString,
+  replaced_by: optionalString,
+  last_used_at: optionalString,
   requests: windowCountsSchema,
   history: z.array(keyDaySchema),
   recent_refusals: z.optional(z.array(keyRefusalSchema)),
@@ -46,7 +47,7 @@ const keyUsageSchema = z.looseObject({
 
 /** Response of `GET /api/v1/usage` as the reference server sends it: every field is there. An addition of that server. */
 export const usageSchema = z.looseObject({
-  plan: z.string(),
+  plan: string,
   requests: z.looseObject({
     minute: windowUsageSchema,
     day: windowUsageSchema,
@@ -54,75 +55,58 @@ export const usageSchema = z.looseObject({
   }),
   links: resourceUsageSchema,
   api_keys: resourceUsageSchema,
-  batch_size: z.nullable(z.number()),
+  batch_size: nullableNumber,
   history: z.optional(z.array(keyDaySchema)),
   keys: z.array(keyUsageSchema),
 });
 
-/** Reads the response of the usage endpoint. Any object is one: nothing is required, see {@link Usage}. */
+/** Reads the response of the usage endpoint. Any object is accepted: no field is required, see {@link Usage}. */
 export function readUsage(value: unknown): Read<Usage> {
   const fields = fieldsOf(value);
   if (fields === undefined) return { missing: '' };
-  const { minute, day, month, ...others } = fieldsOf(fields['requests']) ?? {};
-  return {
-    data: {
-      ...fields,
-      plan: text(fields['plan']),
-      requests: {
-        ...others,
-        minute: readWindow(minute),
-        day: readWindow(day),
-        month: readWindow(month),
-      },
-      links: readResource(fields['links']),
-      api_keys: readResource(fields['api_keys']),
-      batch_size: number(fields['batch_size'], null),
-      history: fields['history'] === undefined ? undefined : each(fields['history'], readDay),
-      keys: each(fields['keys'], readKey),
-    },
-  };
+  const data = readFields(fields, {
+    plan: text,
+    requests: (requests) =>
+      readFields(fieldsOf(requests) ?? {}, {
+        minute: readWindow,
+        day: readWindow,
+        month: readWindow,
+      }),
+    links: readResource,
+    api_keys: readResource,
+    batch_size: limit,
+    history: (history) => (history === undefined ? undefined : each(history, readDay)),
+    keys: (keys) => each(keys, readKey),
+  });
+  return { data };
 }
 
-function readResource(value: unknown): ResourceUsage {
-  const fields = fieldsOf(value) ?? {};
-  return { ...fields, used: number(fields['used'], 0), limit: number(fields['limit'], null) };
-}
+const readResource = (value: unknown): ResourceUsage =>
+  readFields(fieldsOf(value) ?? {}, { used: count, limit });
 
-function readWindow(value: unknown): WindowUsage {
-  return { ...readResource(value), resets_at: text(fieldsOf(value)?.['resets_at']) };
-}
+const readWindow = (value: unknown): WindowUsage =>
+  readFields(fieldsOf(value) ?? {}, { used: count, limit, resets_at: text });
 
-function readDay(day: Fields): KeyDay {
-  return {
-    ...day,
-    date: text(day['date']),
-    requests: number(day['requests'], 0),
-    refused: number(day['refused'], 0),
-    links: number(day['links'], 0),
-  };
-}
+const readDay = (day: Fields): KeyDay =>
+  readFields(day, { date: text, requests: count, refused: count, links: count });
 
-function readKey(key: Fields): KeyUsage {
-  const { minute, day, month } = fieldsOf(key['requests']) ?? {};
-  return {
-    ...key,
-    id: text(key['id']),
-    name: text(key['name']),
-    permissions: texts(key['permissions']),
-    created_at: text(key['created_at']),
-    expires_at: text(key['expires_at']) || undefined,
-    replaced_by: text(key['replaced_by']) || undefined,
-    last_used_at: text(key['last_used_at']) || undefined,
-    requests: { minute: number(minute, 0), day: number(day, 0), month: number(month, 0) },
-    history: each(key['history'], readDay),
-    recent_refusals: each(key['recent_refusals'], (item) => ({
-      ...item,
-      minute: text(item['minute']),
-      reason: text(item['reason']),
-      count: number(item['count'], 0),
-    })),
-  };
-}
+const readRefusal = (refusal: Fields): KeyRefusal =>
+  readFields(refusal, { minute: text, reason: text, count });
+
+const readKey = (key: Fields): KeyUsage =>
+  readFields(key, {
+    id: text,
+    name: text,
+    permissions: texts,
+    created_at: text,
+    expires_at: optionalText,
+    replaced_by: optionalText,
+    last_used_at: optionalText,
+    requests: (requests) =>
+      readFields(fieldsOf(requests) ?? {}, { minute: count, day: count, month: count }),
+    history: (history) => each(history, readDay),
+    recent_refusals: (refusals) => each(refusals, readRefusal),
+  });
 
 /** Use of one request window of the account. */
 export interface WindowUsage {
@@ -153,15 +137,14 @@ export interface KeyDay {
   links: number;
 }
 
-/** Limits that refuse a request: a request window, the account's total of links, or the size of a batch. */
-export const REFUSAL_REASONS = ['minute', 'day', 'month', 'links', 'batch_size'] as const;
-export type RefusalReason = (typeof REFUSAL_REASONS)[number];
+/** A limit that refuses a request: a request window, the account's total of links, or the size of a batch. */
+export type RefusalReason = 'minute' | 'day' | 'month' | 'links' | 'batch_size';
 
 /** Refusals of one API key in one minute, for one reason. */
 export interface KeyRefusal {
   /** When the minute began, ISO 8601 in UTC. */
   minute: string;
-  /** The limit that refused, see {@link REFUSAL_REASONS}. */
+  /** The limit that refused, see {@link RefusalReason}. */
   reason: RefusalReason | (string & {});
   /** Requests refused. */
   count: number;
@@ -190,7 +173,7 @@ export interface KeyUsage {
 
 /**
  * What an account uses of what its plan allows. Where a service leaves a field out, the client fills in its default: 0 for
- * a count, null for a limit, an empty text or list for the others.
+ * a count, null for a limit, an empty string or list for the others.
  */
 export interface Usage {
   plan: string;

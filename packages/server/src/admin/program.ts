@@ -64,7 +64,8 @@ function hintFor(code: unknown): string {
   }
 }
 
-function buildProgram(context: CommandContext, version: string): Command {
+/** The whole command line: every command, option and help text. */
+export function buildProgram(context: CommandContext, version: string): Command {
   const program = new Command('shortlink-server')
     .description('The Shortlink reference server and the commands of its operator')
     .version(version)

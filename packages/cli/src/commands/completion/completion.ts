@@ -2,6 +2,7 @@ import { Argument, type Command } from 'commander';
 import { EXIT_CODES, type ExitCode } from '../../cli-error.ts';
 import type { Context } from '../../context.ts';
 import type { Perform } from '../declare.ts';
+import { examples } from '../help.ts';
 
 const SHELLS = ['bash', 'zsh', 'fish'] as const;
 type Shell = (typeof SHELLS)[number];
@@ -13,11 +14,11 @@ export function declareCompletion(program: Command, perform: Perform): void {
     .addArgument(new Argument('<shell>', 'the shell it is for').choices(SHELLS))
     .addHelpText(
       'after',
-      `
-Examples:
-  $ echo 'source <(shortlink completion bash)' >> ~/.bashrc
-  $ shortlink completion zsh > "\${fpath[1]}/_shortlink"
-  $ shortlink completion fish > ~/.config/fish/completions/shortlink.fish`,
+      examples(
+        "echo 'source <(shortlink completion bash)' >> ~/.bashrc",
+        `shortlink completion zsh > "\${fpath[1]}/_shortlink"`,
+        'shortlink completion fish > ~/.config/fish/completions/shortlink.fish',
+      ),
     )
     .action((shell: Shell, _options: object, command: Command) =>
       perform(command, (context) => printScript(shell, program, context)),

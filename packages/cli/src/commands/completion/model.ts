@@ -1,4 +1,5 @@
 import type { Argument, Command, Option } from 'commander';
+import { firstSentence } from '../help.ts';
 
 /** What can follow an option or stand as an argument. */
 export type ValueModel =
@@ -79,9 +80,4 @@ function valueModel(choices: readonly string[] | undefined, name: string): Value
 
 function placeholder(flags: string): string {
   return /[<[]([^>\].]+)/.exec(flags)?.[1] ?? '';
-}
-
-/** Shells show a description in what is left of a line. */
-function firstSentence(text: string): string {
-  return text.split(/(?<=\.) |[:;] /, 1)[0]?.replace(/\.$/, '') ?? '';
 }

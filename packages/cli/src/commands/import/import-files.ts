@@ -7,13 +7,13 @@ import type { ImportDeps, ImportSettings, ImportSummary } from '../../import/typ
 import { isClosedPipe, type OutputStream } from '../../io.ts';
 import { commandLine } from '../../output/command-line.ts';
 import { describeError } from '../../output/describe-error.ts';
-import { importJson, importTable } from '../../output/import-summary.ts';
+import { importJson, printImportSummary, progressOf } from '../../output/import-summary.ts';
 import { type ImportInput, STANDARD_STREAM } from './parse-import.ts';
 import { type ImportWatch, type StopSignals, stopSignals, watchImports } from './watch-import.ts';
 
 /**
- * Imports one file after the other. A file that ends early (bad rows, a limit, Ctrl-C) ends the run, since what stopped
- * it would stop the next one too, or has to be looked at first.
+ * Imports one file after the other. A file that ends early (bad rows, a limit, Ctrl-C) ends the run, since the same
+ * reason would stop the next one too, or needs a decision of the user.
  */
 export async function importFiles(input: ImportInput, context: Context): Promise<ExitCode> {
   const account = input.dryRun ? await accountIfAny(context) : await context.account();
@@ -32,6 +32,7 @@ export async function importFiles(input: ImportInput, context: Context): Promise
   const outcomes: FileOutcome[] = [];
   try {
     for (const settings of input.files) {
+      if (outcomes.length > 0) context.printer.drawing('');
       const outcome = await importFile({ ...settings, baseUrl }, { client, watch, stop, context });
       outcomes.push(outcome);
       await report(outcome, context);
@@ -42,7 +43,7 @@ export async function importFiles(input: ImportInput, context: Context): Promise
   }
   const exitCode = worstOf(outcomes.map((outcome) => outcome.exitCode));
   if (context.globals.json === true) {
-    // Results on stdout leave no place for anything else there.
+    // Where results go to stdout, nothing else may go there.
     const stdoutTaken = input.files.some(({ output }) => output === STANDARD_STREAM);
     context.printer.json(importJson(outcomes, exitCode), stdoutTaken ? 'stderr' : 'stdout');
   }
@@ -57,34 +58,29 @@ async function accountIfAny(context: Context): Promise<Account | undefined> {
   return apiKey === undefined || baseUrl === undefined ? undefined : await context.account();
 }
 
-async function report(outcome: FileOutcome, context: Context): Promise<void> {
-  const { printer } = context;
-  const { summary, stopped } = outcome;
-  if (context.globals.json === true) return;
+async function report(
+  { summary, stopped, exitCode }: FileOutcome,
+  context: Context,
+): Promise<void> {
+  const { printer, globals } = context;
+  if (globals.json === true) return;
   // Where bad rows stopped it, the error says all there is.
   if (summary.rows > 0 && stopped?.reason !== 'rejects') {
-    printer.drawing(await importTable(summary, printer.errStyle));
+    await printImportSummary(summary, printer, globals.verbose === true);
   }
-  if (summary.output !== undefined && summary.output !== STANDARD_STREAM) {
-    printer.note(`Results: ${summary.output}`);
-  }
-  if (summary.rejectsFile !== undefined && stopped?.reason !== 'rejects') {
-    printer.note(`Rejected rows: ${summary.rejectsFile}`);
-  }
-  if (stopped !== undefined) {
-    const command = commandLine(context.argv, stopped.waitMs);
-    const next = stopped.canContinue ? `To continue: ${command}` : undefined;
-    const hint = [stopped.hint, next].filter((line) => line !== undefined).join('\n');
-    printer.error({
-      code: stopped.reason,
-      message: stopped.message,
-      hint: hint === '' ? undefined : hint,
-      exitCode: outcome.exitCode,
-    });
-  }
+  if (stopped === undefined) return;
+  const { reason, message, progress, hint, next } = stopped;
+  const hints = [hint, next].filter((line) => line !== undefined).join('\n');
+  printer.error({
+    code: reason,
+    // Without the summary, the error has to say how far the import has come.
+    message: printer.options.quiet ? [message, progress].join(' ').trimEnd() : message,
+    hint: hints === '' ? undefined : hints,
+    exitCode,
+  });
 }
 
-/** The one that stopped the run, else the gravest of those that went to their end. */
+/** The exit code of the file that stopped the run, or else the worst of all files. */
 function worstOf(codes: readonly ExitCode[]): ExitCode {
   const last = codes.at(-1) ?? EXIT_CODES.ok;
   const finished: readonly ExitCode[] = [EXIT_CODES.unknownFate, EXIT_CODES.rowsFailed];
@@ -113,14 +109,14 @@ interface Stopped {
   /** A `StopReason`, or the code of the error that ended it. */
   reason: string;
   message: string;
+  /** How far it has come; empty where nothing was read. */
+  progress: string;
   hint: string | undefined;
-  /** Whether the same command would create the links that are missing, perhaps with a longer `--max-wait`. */
-  canContinue: boolean;
-  /** A `--max-wait` that is long enough, in milliseconds. */
-  waitMs: number | undefined;
+  /** The command that creates the links that are missing; undefined where the same command would only stop again. */
+  next: string | undefined;
 }
 
-/** A dry run without an account: nobody tells what the plan has left. */
+/** For a dry run without an account, in which no service is asked. */
 const NO_CLIENT: ImportDeps['client'] = {
   links: { createMany: () => noAccount() },
   jobs: { wait: async () => noAccount() },
@@ -134,8 +130,8 @@ function noAccount(): never {
 }
 
 /**
- * When the reader of the results has gone (`| head`), the import stops softly like after Ctrl-C; what it would still
- * write goes nowhere, and is in the journal.
+ * When the reader of the results has gone (`| head`), the import stops as after one Ctrl-C. The journal has the
+ * results that could not be written.
  */
 function untilClosed(stdout: OutputStream): ImportDeps['stdout'] {
   let isClosed = false;
@@ -167,7 +163,7 @@ async function importFile(settings: ImportSettings, run: Run): Promise<FileOutco
       requestCount: watch.requestCount,
       now: () => performance.now(),
     });
-    return await ended(summary);
+    return await ended(summary, context);
   } catch (error) {
     const elapsedMs = performance.now() - startedAt;
     return await failed(error, {
@@ -181,21 +177,25 @@ async function importFile(settings: ImportSettings, run: Run): Promise<FileOutco
   }
 }
 
-async function ended(summary: ImportSummary): Promise<FileOutcome> {
+async function ended(summary: ImportSummary, { argv }: Context): Promise<FileOutcome> {
   const exitCode = exitCodeOfImport(summary);
   const { stopped } = summary;
   if (stopped === undefined) return { summary, exitCode, stopped: undefined };
   const cause = stopped.error === undefined ? undefined : await describeError(stopped.error);
+  const { reason, message, hint, waitMs, mustDecide } = stopped;
+  const canContinue = CONTINUABLE.includes(reason) && mustDecide !== true;
+  const how =
+    summary.file === STANDARD_STREAM ? 'To continue, pipe the same input into' : 'To continue';
   return {
     summary,
-    // Of a stop without a code of its own, the error knows more.
-    exitCode: stopped.reason === 'error' && cause !== undefined ? cause.exitCode : exitCode,
+    // For the reason 'error', the error itself decides about the exit code.
+    exitCode: reason === 'error' && cause !== undefined ? cause.exitCode : exitCode,
     stopped: {
-      reason: stopped.reason,
-      message: stopped.message,
-      hint: cause?.hint,
-      canContinue: CONTINUABLE.includes(stopped.reason) && stopped.mustDecide !== true,
-      waitMs: stopped.waitMs,
+      reason,
+      message,
+      progress: reason === 'rejects' ? '' : progressOf(summary),
+      hint: hint ?? cause?.hint,
+      next: canContinue ? `${how}: ${commandLine(argv, waitMs)}` : undefined,
     },
   };
 }
@@ -208,6 +208,6 @@ async function failed(error: unknown, summary: ImportSummary): Promise<FileOutco
   return {
     summary,
     exitCode,
-    stopped: { reason: code, message, hint, canContinue: false, waitMs: undefined },
+    stopped: { reason: code, message, progress: '', hint, next: undefined },
   };
 }

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { Perform } from '../declare.ts';
+import { examples, heading } from '../help.ts';
 import { addImportOptions, type ImportOptions } from './options.ts';
 import { parseImport } from './parse-import.ts';
 
@@ -11,7 +12,7 @@ export function declareImport(program: Command, perform: Perform): void {
     )
     .argument('<file...>', 'input files, one after the other; - is standard input');
   addImportOptions(command)
-    .addHelpText('after', EXAMPLES)
+    .addHelpText('after', EXAMPLES + EXIT_CODES_HELP)
     .action((files: string[], options: ImportOptions, self: Command) =>
       perform(self, async (context) => {
         const input = parseImport(files, options);
@@ -21,15 +22,24 @@ export function declareImport(program: Command, perform: Perform): void {
     );
 }
 
-const EXAMPLES = `
-Examples:
-  $ shortlink import links.csv
-  $ shortlink import links.csv --dry-run
-  $ shortlink import export.csv --map target_url="Long URL" --map tags=Labels
-  $ shortlink import links.csv --in-place
-  $ cat urls.txt | shortlink import - > results.csv
-  $ shortlink import links.csv --rpm 60 --max-wait 26h --json
+const EXAMPLES = examples(
+  'shortlink import links.csv',
+  'shortlink import links.csv --dry-run',
+  'shortlink import export.csv --map target_url="Long URL" --map tags=Labels',
+  'shortlink import links.csv --in-place',
+  'cat urls.txt | shortlink import - > results.csv',
+  'shortlink import links.csv --rpm 60 --max-wait 26h --json',
+);
 
-Exit codes: 0 every row has its link, 1 unexpected error, 2 usage or bad input, 3 some rows rejected
-or failed, 4 authentication or permission, 5 plan limit, 6 rate limit longer than --max-wait,
-7 not known whether some links exist, 130 interrupted.`;
+const EXIT_CODES_HELP = `
+
+${heading('Exit codes:')}
+    0  every row has its link
+    1  unexpected error
+    2  wrong usage or input
+    3  some rows rejected or failed
+    4  authentication or permission
+    5  plan limit
+    6  rate limit longer than --max-wait
+    7  unknown whether some links exist
+  130  interrupted`;

@@ -100,10 +100,9 @@ export function addImportOptions(command: Command): Command {
     )
     .option('--domain <id>', 'custom domain of rows that name none')
     .addOption(
-      new Option(
-        '--redirect-type <status>',
-        'redirect type of rows that name none (default: 302)',
-      ).choices(REDIRECT_TYPE_CHOICES),
+      new Option('--redirect-type <status>', 'redirect type of rows that name none')
+        .choices(REDIRECT_TYPE_CHOICES)
+        .default(undefined, '302'),
     )
     .optionsGroup('Output:')
     .option(
@@ -112,19 +111,15 @@ export function addImportOptions(command: Command): Command {
     )
     .option(
       '--in-place',
-      'fill code, short_url, status and error into the input itself, which then remembers its links',
+      'write code, short_url, status and error into the input itself, as columns',
     )
     .addOption(
-      new Option(
-        '--output-format <format>',
-        'format of the results (default: by the name of the output, else csv)',
-      ).choices(OUTPUT_FORMATS),
+      new Option('--output-format <format>', 'format of the results')
+        .choices(OUTPUT_FORMATS)
+        .default(undefined, 'by the name of the output, else csv'),
     )
-    .option('--rejects <file>', 'rows that can’t be sent (default: <input>.rejects.csv)')
-    .option(
-      '--known <file>',
-      'earlier results, whose links exist already and are not created again',
-    )
+    .option('--rejects <file>', "rows that can't be sent (default: <input>.rejects.csv)")
+    .option('--known <file>', 'results of an earlier import: its links are not created again')
     .optionsGroup('Sending:')
     .option(
       '--batch-size <n>',
@@ -135,30 +130,30 @@ export function addImportOptions(command: Command): Command {
     .option('--concurrency <n>', 'batches in flight at once', parseCount(1, MAX_CONCURRENCY), 4)
     .option(
       '--rpm <n>',
-      'requests per minute to stay below (default: what the service tells of its limit)',
+      'requests per minute at most (default: the limit that the service reports)',
       parseCount(1, 1_000_000),
     )
     .addOption(
       new Option(
         '--max-wait <duration>',
-        'longest wait for a rate limit; 26h rides out a daily quota',
+        'longest wait for a rate limit; 26h waits for a new day of a daily quota',
       )
         .argParser(parseDuration)
         .default(90_000, '90s'),
     )
     .option(
       '--limit <n>',
-      'create at most so many links in this run',
+      'links to create at most in this run',
       parseCount(1, Number.MAX_SAFE_INTEGER),
     )
     .option(
       '--idempotency',
-      'send an Idempotency-Key, for servers that honour it; lost batches are then sent again safely',
+      'send an Idempotency-Key, for servers that support it: a batch without a response can then be sent again safely',
     )
     .addOption(
       new Option(
         '--on-unknown <action>',
-        'for a batch of which it is not known whether it was created',
+        'what to do with links that may have been created in a request without a response',
       )
         .choices(ON_UNKNOWN)
         .default('stop'),
@@ -166,16 +161,19 @@ export function addImportOptions(command: Command): Command {
     .optionsGroup('Safety:')
     .option(
       '--dry-run',
-      'read, map, validate, compare with what exists, and forecast; create and write nothing',
+      'check the file, compare it with what exists, and forecast; create and write nothing',
     )
     .option(
       '--max-rejects <n>',
-      'invalid rows above which nothing is sent, or all',
+      'send nothing if more rows than this are invalid; all sends in any case',
       parseCountOr('all', 0, Number.MAX_SAFE_INTEGER),
       0,
     )
-    .option('--journal <file>', 'remembers which links exist (default: <input>.shortlink-journal)')
-    .option('--state-dir <folder>', 'where journal, results and rejects are put')
+    .option(
+      '--journal <file>',
+      'record of the links that exist (default: <input>.shortlink-journal)',
+    )
+    .option('--state-dir <folder>', 'folder for journal, results and rejects')
     .option('--restart', 'create every row again; the journal is kept as <journal>.old');
 }
 
@@ -189,7 +187,7 @@ function parseMap(value: string, previous: FieldMap | undefined): FieldMap {
     throw new InvalidArgumentError(`There is no field ${name}. Fields: ${LINK_FIELDS.join(', ')}.`);
   }
   if (column === '' && field === 'target_url') {
-    throw new InvalidArgumentError('The target URL can’t be left out.');
+    throw new InvalidArgumentError("The target URL can't be left out.");
   }
   if (previous?.[field] !== undefined) throw new InvalidArgumentError(`${field} is mapped twice.`);
   return { ...previous, [field]: column };

@@ -7,7 +7,7 @@ import type { ImportOptions } from './options.ts';
 /** What one file is imported with, before the account is known. */
 type FileSettings = Omit<ImportSettings, 'baseUrl'>;
 
-/** What `shortlink import` was told. */
+/** Input of `shortlink import`. */
 export interface ImportInput {
   files: FileSettings[];
   dryRun: boolean;

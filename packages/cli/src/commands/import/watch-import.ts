@@ -2,8 +2,8 @@ import type { ShortlinkHooks } from '@shortlink/sdk';
 import { interruptedError } from '../../cli-error.ts';
 import type { Context } from '../../context.ts';
 import type { ImportEvent } from '../../import/types.ts';
-import { importNote } from '../../output/import-notes.ts';
 import { ImportProgress } from '../../output/import-progress.ts';
+import { ImportScreen } from '../../output/import-screen.ts';
 import { openStatusLine } from '../../output/status-line.ts';
 
 /** Shows imports while they run, from their own events and from the client's hooks. */
@@ -31,32 +31,30 @@ export async function watchImports(
   const status = await openStatusLine(context.io, printer);
   let requests = 0;
   let progress: ImportProgress | undefined;
-  const onWait = (why: string, waitMs: number) => progress?.onWait(why, waitMs, Date.now());
   return {
     hooks: {
       onRequest: ({ path }) => {
-        // The look at the usage counts against no quota.
+        // Reading the usage counts against no quota.
         if (!path.endsWith('/usage')) requests++;
       },
       onResponse: ({ quota }) => progress?.onQuota(quota, Date.now()),
-      onCooldown: ({ waitMs }) => onWait('waiting for the rate limit:', waitMs),
-      onRetry: ({ waitMs, error }) => onWait(`trying again (${error.message}) in`, waitMs),
+      onCooldown: ({ waitMs }) => progress?.onWait({ ms: waitMs }, Date.now()),
+      onRetry: ({ waitMs, error }) =>
+        progress?.onWait({ ms: waitMs, error: error.message }, Date.now()),
     },
     begin(file) {
       const before = requests;
       const requestCount = () => requests - before;
       const current = new ImportProgress({ file, requestsPerMinute, requestCount });
       progress = current;
-      status.start(() => current.line(Date.now()));
+      const screen = new ImportScreen(file, printer.errStyle);
+      status.start(() => current.status(Date.now()));
       return {
         onEvent(event) {
           current.onEvent(event, Date.now());
-          const note = importNote(file, event);
-          if (event.type === 'warning') {
-            printer.warn(`${file}: ${event.message}`);
-          } else if (note !== undefined) {
-            printer.note(note);
-          }
+          if (event.type === 'warning') printer.warn(event.message);
+          const drawing = screen.drawing(event, printer.width);
+          if (drawing !== undefined) printer.drawing(drawing);
         },
         requestCount,
         onStopping: () => current.onStopping(),
@@ -66,7 +64,7 @@ export async function watchImports(
   };
 }
 
-/** How a user stops an import: once, and what is in flight is finished; twice, and it ends now. */
+/** How a user stops an import: the first Ctrl-C lets batches in flight finish, the second ends it now. */
 export interface StopSignals {
   /** Aborted by the first Ctrl-C: no new batch is sent. */
   soft: AbortSignal;
@@ -87,7 +85,7 @@ export function stopSignals(context: Context): StopSignals {
       context.printer.note('Stopping after the batches in flight. Ctrl-C again stops now.');
       return;
     }
-    // A third Ctrl-C finds no listener, and ends the process whatever hangs.
+    // A third Ctrl-C finds no listener, so it ends the process even if something hangs.
     off();
     hard.abort(interruptedError());
   });

@@ -40,7 +40,7 @@ async function addKnownLinks(
 ): Promise<void> {
   const input = await openInput(file, deps.stdin, deps.signal);
   try {
-    // Of its columns, only those that say which link it is matter.
+    // Only the columns that identify a link are needed.
     const { target_url, domain_id } = settings.map;
     const layout = await detectLayout(input, {
       map: {

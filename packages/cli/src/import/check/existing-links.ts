@@ -4,7 +4,7 @@ import { type LinkIdentity, linkText } from '../journal/link-text.ts';
 import { type LinkResult, NO_RESPONSE } from '../journal/packed-results.ts';
 import { RowSet } from './row-set.ts';
 
-/** Rows that go into or come out of the database at once: a call for each of millions would cost more than the work. */
+/** Rows that go into or come out of the database at once: one call for each of millions of rows would be slow. */
 const CHUNK_ROWS = 500;
 
 /** How the rows of the input compare with the links that exist. */
@@ -16,8 +16,8 @@ export interface Comparison {
   /** Rows whose link may exist. */
   unknown: number;
   /**
-   * Existing links whose title, tags or redirect type are others in the input now; where the row names its link itself, also those
-   * whose target URL is another.
+   * Existing links whose title, tags or redirect type was edited in the input; where the row names its link itself, also those
+   * whose target URL was edited.
    */
   changed: number;
   /** Numbers of the first of these rows. */
@@ -43,7 +43,7 @@ interface ExistingLink {
 interface ComparedRow {
   number: number;
   content: string;
-  /** The short URL that stands in the row itself. */
+  /** The short URL in the row itself. */
   own: string | undefined;
 }
 
@@ -223,7 +223,7 @@ export class ExistingLinks {
   }
 }
 
-/** Changed rows that are named. */
+/** Changed rows whose lines are shown. */
 const FIRST_CHANGED = 5;
 
 function count(found: Comparison, { number, content }: ComparedRow, link: ExistingLink): void {

@@ -6,7 +6,7 @@ import {
 } from '@shortlink/sdk';
 import type { Forecast, ImportDeps, ImportSettings } from '../types.ts';
 
-/** Longest wait for the usage, which is a help and no need. */
+/** Longest wait for the usage. An import works without it. */
 const USAGE_TIMEOUT_MS = 10_000;
 
 /** Polls that a job takes, as a rule of thumb. */
@@ -15,7 +15,7 @@ const POLLS_PER_JOB = 2;
 const MINUTE_MS = 60_000;
 
 /**
- * What the account has left of its plan; undefined where the service does not tell.
+ * What the account has left of its plan; undefined where the service does not report it.
  *
  * @throws AuthenticationError when the key is not valid: then nothing could be sent either
  */
@@ -52,7 +52,14 @@ export function forecast(
     requests,
     room,
     durationMs: usage && durationOf(requests, settings.requestsPerMinute, usage, now),
+    plan: usage?.plan,
+    requestsPerMinute: lowest(settings.requestsPerMinute, usage?.requests.minute.limit),
   };
+}
+
+function lowest(...limits: (number | null | undefined)[]): number | undefined {
+  const known = limits.filter((limit) => typeof limit === 'number');
+  return known.length === 0 ? undefined : Math.min(...known);
 }
 
 function roomOf(usage: Usage | undefined): number | undefined {

@@ -1,4 +1,4 @@
-/** A set of row numbers, from 0, at one bit each: a hopeless file may have millions of bad rows. */
+/** A set of row numbers, from 0, at one bit each: a file may have millions of bad rows. */
 export class RowSet {
   #bits = new Uint8Array(1024);
 

@@ -147,11 +147,11 @@ function prepareSchema(db: DatabaseSync, path: string): void {
   }
 }
 
-/** Creates the file, readable by its owner only, and refuses what is no journal. */
+/** Creates the file, readable by its owner only, and rejects a file that is no journal. */
 function prepareFile(path: string): void {
   refuseIrregular(path);
   try {
-    // Through no link and no pipe that somebody puts there now, either. Windows has neither of the last two.
+    // Not through a symbolic link or a pipe that somebody creates in this moment. Windows has neither flag.
     const { O_WRONLY, O_CREAT, O_NOFOLLOW, O_NONBLOCK } = constants;
     closeSync(openSync(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0o600));
   } catch (cause) {
@@ -168,7 +168,7 @@ function notWritable(path: string, cause: unknown) {
 }
 
 /**
- * Whoever prepared the folder, such as with an archive, could lead the journal elsewhere with a link, or hold it up with a pipe.
+ * A folder from someone else, such as from an archive, could lead the journal elsewhere with a symbolic link, or block it with a pipe.
  *
  * @throws CliError (exit code 2) when the journal, or a file that belongs to it, is there and is no regular file
  */
@@ -200,7 +200,7 @@ function lookAt(path: string): Stats | undefined {
 export function refuseTextJournal(path: string): void {
   if (beginningOf(path) !== 'text') return;
   throw inputError(
-    `${path} is a journal of shortlink 0.1, which remembers positions in the file instead of links`,
+    `${path} is a journal of shortlink 0.1, which recorded positions in the file instead of links`,
     'Move it away and run the same command with --known and the results file of that import: the links in it are not created again.',
   );
 }
@@ -247,7 +247,7 @@ function readableError(path: string, error: unknown): unknown {
     case SQLITE_BUSY:
       return inputError(
         `${path} is in use by another run`,
-        'Wait for it to end: two runs at once would create the same links.',
+        'Wait until it ends: two runs at once would create the same links twice.',
       );
     case SQLITE_FULL:
       return writeError(path, systemError('ENOSPC', error));
@@ -269,8 +269,8 @@ function systemError(code: string, cause: Error): Error {
 }
 
 /**
- * Loads `node:sqlite` only when an import needs it. Node 22 and 24 print an ExperimentalWarning then, which says nothing to the
- * user of a tool, so that one warning is left out.
+ * Loads `node:sqlite` only when an import needs it. Node 22 and 24 print an ExperimentalWarning then, which does not concern the
+ * user of a tool. Only this warning is suppressed.
  */
 function driver(): typeof import('node:sqlite') {
   const { emitWarning } = process;

@@ -2,7 +2,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { inTransaction, isEmpty, removeJournal } from './database.ts';
 import { type PackedResults, unpackResult } from './packed-results.ts';
 
-/** A request that may have created links, as an earlier run, or an earlier round of this one, left it. */
+/** A request of an earlier run, or of an earlier round of this run, that may have created links. */
 export interface OpenBatch {
   id: number;
   /** `sent`: the process ended before the response came. */
@@ -10,7 +10,7 @@ export interface OpenBatch {
   /** RFC 3339. */
   sentAt: string;
   idempotencyKey: string | undefined;
-  /** The job that may still tell. */
+  /** The job, which a poll may still find. */
   job: string | undefined;
   error: string | undefined;
   /** Links in it. */
@@ -34,12 +34,12 @@ interface NewBatch {
 }
 
 /**
- * The memory of an import: which links exist, and which requests may have created some. Everything is on disk when a method returns.
+ * The journal of an import: which links exist, and which requests may have created some. Everything is on disk when a method returns.
  */
 export class Journal {
   readonly path: string;
   readonly db: DatabaseSync;
-  /** The service of this run: links of other services are kept, and play no part. */
+  /** The service of this run: links of other services are kept and ignored. */
   readonly service: number;
   readonly #dispose: () => void;
   readonly #statements = new Map<string, StatementSync>();
@@ -148,7 +148,7 @@ export class Journal {
       .map((row) => String(row['pair']));
   }
 
-  /** An open batch is decided: its links exist, or don't, or nobody can tell (`missing` says why). */
+  /** Records the outcome of an open batch: its links exist, or don't, or it stays unknown (`missing` says why). */
   settle(batch: OpenBatch, results: PackedResults, missing?: string): void {
     this.write(() => {
       const update = this.#prepare(

@@ -46,7 +46,7 @@ export function openJournal(path: string, baseUrl: string, restart: boolean): Jo
   });
 }
 
-/** A journal that remembers nothing makes way, for the one that was set aside for it if there is one. */
+/** Removes an empty journal, and restores the one that was set aside for it, if any. */
 function endEmpty(path: string, db: DatabaseSync, kept: string | undefined): void {
   if (kept === undefined || !existsSync(kept)) {
     removeJournal(path, db);
@@ -125,7 +125,7 @@ function copyJournal(path: string, folder: string): string {
     if (tries === MAX_COPIES) {
       throw inputError(
         `${path} is being written by another run`,
-        'Wait for it to end, then compare with what exists.',
+        'Wait until it ends, then run the command again.',
       );
     }
   }

@@ -2,11 +2,11 @@ import { shown } from '../errors.ts';
 
 /**
  * Scheme and authority, as every URL parser reads them. A backslash before the path names two hosts at once: browsers
- * take it for a slash, others for part of the host.
+ * read it as a slash, others as part of the host.
  */
 const SCHEME_AND_AUTHORITY = /^https?:\/\/([^/?#\\]+)(\\?)/i;
 
-/** An authority without a password, which would become public; a user name alone is taken by the service. */
+/** An authority without a password, which would become public. The service accepts a user name alone. */
 const USER_INFO = /^(?:[^:@]+@)?[^@]*$/;
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: finding them is the point
@@ -19,7 +19,7 @@ const LONE_SURROGATE = /\p{Surrogate}/u;
 const MAX_LOCATION_BYTES = 8_192;
 
 /**
- * What nearly all URLs look like: named host, no port or user, plain ASCII. They need none of the other looks, which cost six
+ * What nearly all URLs look like: named host, no port or user, plain ASCII. They need none of the other checks, which cost six
  * times as much. Labels begin with a letter, so that no host is a number (an IPv4 address may be wrong), and none is Punycode.
  */
 const PLAIN_URL =

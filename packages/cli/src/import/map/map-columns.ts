@@ -62,7 +62,7 @@ function onlyUrlColumn(input: MapColumnsInput): number {
   const [index] = found;
   if (index !== undefined && found.length === 1) {
     input.notes.push(
-      `No column has a usual name, and ${JSON.stringify(columns[index])} is the only one that holds URLs: it is taken for the target URL.`,
+      `No column has a usual name. ${JSON.stringify(columns[index])} is the only one that holds URLs, so it is used as the target URL.`,
     );
     return index;
   }
@@ -71,8 +71,8 @@ function onlyUrlColumn(input: MapColumnsInput): number {
       ? `URLs are in ${listColumns(found.map((at) => columns[at] ?? ''))}.`
       : `Its columns are ${listColumns(columns)}.`;
   throw inputError(
-    `${input.name}: no column is known to hold the target URL`,
-    `${several} Say which one it is: --map target_url=NAME`,
+    `${input.name}: no column could be recognized as the target URL`,
+    `${several} Name the right one: --map target_url=NAME`,
   );
 }
 
@@ -140,7 +140,7 @@ function columnKey(name: string): string {
 
 /**
  * Usual names of the columns that fill each field, best first. `link` comes last: other services export the short URL
- * under it (Bitly, Dub), so it counts only where nothing better stands.
+ * under it (Bitly, Dub), so it counts only where no better name is found.
  */
 const ALIASES: Readonly<Record<LinkField, readonly string[]>> = {
   target_url: [

@@ -19,7 +19,7 @@ export interface RowRules {
   problem(row: Row): string | undefined;
   /** The link that a row without a problem stands for. */
   link(row: Row): BatchLinkInput;
-  /** Of that link. */
+  /** The target URL of that link. */
   targetUrl(row: Row): string;
 }
 

@@ -29,7 +29,7 @@ export interface DecodeOptions {
 
 /**
  * The text of a file, in pieces, without its byte order mark. Characters are whole: a piece never ends inside one. It ends with
- * a line where lines are not longer than some kilobytes, so that whoever cuts it into rows has nothing to put together.
+ * a line where lines are not longer than some kilobytes, so that a reader of rows has nothing to put together.
  *
  * @throws CliError (exit code 2) that names line and byte, when the bytes are not in the encoding
  */
@@ -81,7 +81,7 @@ async function* readBlocks(
   const file = await open(path, 'r');
   const read = (into: Buffer) => {
     const reading = file.read(into, CARRY_BYTES, BLOCK_BYTES, null);
-    // It may fail before anybody awaits it; whoever does will see it.
+    // It may fail before it is awaited: the error is reported there.
     reading.catch(() => {});
     return reading;
   };
@@ -181,7 +181,7 @@ const LONGEST_CHARACTER_BYTES = 8;
 const SHOWN_BYTES = 4;
 
 /**
- * Says where a file stops being text. Reading has failed in the piece that begins at `pieceStart`, and a decoder tells
+ * Says where a file stops being text. Reading has failed in the piece that begins at `pieceStart`, and a decoder reports
  * no position, so the file is read once more: whole blocks up to there, then byte by byte. The bad sequence begins
  * after the last byte that completed a character.
  */

@@ -132,7 +132,7 @@ describe('a URL is never cut', () => {
     expect((await detect(content, {}, 'x.csv')).plan.format).toBe('csv');
   });
 
-  test('the name .csv says table, and the plan tells what that does to a URL', async () => {
+  test('the name .csv says table, and the plan shows what that does to a URL', async () => {
     const { plan } = await detect('https://maps.example.com/?q=48.85,2.29\n', {}, 'x.csv');
     expect(plan).toMatchObject({ format: 'csv', firstUrl: 'https://maps.example.com/?q=48.85' });
     expect(plan.notes).toEqual([expect.stringContaining('--input-format urls')]);
@@ -282,7 +282,7 @@ describe('columns by their names', () => {
 
   test('none that could be it: the message lists what there is', async () => {
     await expect(detect('a,b\n1,2\n')).rejects.toMatchObject({
-      message: 'x: no column is known to hold the target URL',
+      message: 'x: no column could be recognized as the target URL',
       hint: expect.stringContaining('"a", "b"'),
     });
   });

@@ -93,8 +93,8 @@ interface Piece {
 }
 
 /**
- * A row without quotes, which is cut out of its piece when it is asked for. Tens of thousands of rows wait at once for their fate:
- * as places in a text each of them is one object, with its cells it would be eight, and keeping those costs more than cutting
+ * A row without quotes, which is cut out of its piece when it is asked for. Tens of thousands of rows wait at once for their outcome.
+ * As a range of a text, each of them is one object; with its cells it would be eight, and keeping those costs more than cutting
  * again.
  */
 export class PlainRow implements Row {

@@ -10,7 +10,7 @@ import { type Packing, sniffPacking } from './sniff.ts';
 export interface Input {
   /** Where its bytes are. */
   path: string;
-  /** How messages call it. */
+  /** Its name in messages. */
   name: string;
   /** Bytes. */
   size: number;
@@ -94,8 +94,8 @@ export async function inputGuard(input: Input): Promise<() => Promise<void>> {
   return async () => {
     const now = await stat(input.path).catch((cause: unknown) => {
       throw inputError(
-        `${input.name} was taken away while it was being imported: ${systemReason(cause)}`,
-        'Put it back and run the same command: it creates the links that are missing.',
+        `${input.name} was removed while it was being imported: ${systemReason(cause)}`,
+        'Restore it and run the same command: it creates the links that are missing.',
       );
     });
     if (now.size !== before.size || now.mtimeMs !== before.mtimeMs || now.ino !== before.ino) {

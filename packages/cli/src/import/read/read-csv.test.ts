@@ -36,8 +36,8 @@ describe('csv-spectrum', () => {
       );
       // One file's JSON is a bare object, with another telephone number than its CSV has.
       const isBare = file === 'location_coordinates.csv';
-      const mended = { 'Contact Phone Number': '2095257564' };
-      expect(objects).toEqual(isBare ? [expect.objectContaining(mended)] : expected);
+      const corrected = { 'Contact Phone Number': '2095257564' };
+      expect(objects).toEqual(isBare ? [expect.objectContaining(corrected)] : expected);
     });
   }
 });

@@ -103,7 +103,7 @@ export class JsonlReader implements RowReader {
   #toRow({ line, text }: Line): Row {
     const object = parseObject(text);
     if (object === undefined) {
-      return { line, cells: [], problem: `not a JSON object: ${shown(text)}` };
+      return { line, cells: [], text, problem: `not a JSON object: ${shown(text)}` };
     }
     const cells: string[] = [];
     for (const [key, value] of Object.entries(object)) {
@@ -128,10 +128,21 @@ export class JsonlReader implements RowReader {
   }
 }
 
+/** Text that may hold a number which JavaScript would write differently. */
+const INEXACT = /\d{16}|\d[.eE]/;
+
+/** Keeps a number as it is written where a JavaScript number would lose digits: `12345678901234567890`, `1.0`. */
+function keepNumber(_key: string, value: unknown, context?: { source?: string }): unknown {
+  const { source } = context ?? {};
+  return typeof value === 'number' && source !== undefined && String(value) !== source
+    ? (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(source)
+    : value;
+}
+
 function parseObject(text: string): Record<string, unknown> | undefined {
   try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : undefined;
+    const value: unknown = INEXACT.test(text) ? JSON.parse(text, keepNumber) : JSON.parse(text);
+    return isObject(value) && /^\s*\{/.test(text) ? value : undefined;
   } catch {
     return undefined;
   }

@@ -14,7 +14,7 @@ const NEEDS_QUOTES = /["\r\n]/;
  * @param delimiter - what stands between cells in that file
  */
 export function csvCell(text: string, delimiter = ','): string {
-  // Nearly every cell needs neither, so one look answers for both. A delimiter of another kind is rare, and is looked for by itself.
+  // Nearly every cell needs neither, so one pattern looks for both. A delimiter of another kind is rare, and has its own search.
   if (!NEEDS_LOOK.test(text) && !text.includes(delimiter)) return text;
   const guarded = FORMULA_START.test(text) && !PLAIN_NUMBER.test(text) ? `'${text}` : text;
   return NEEDS_QUOTES.test(guarded) || guarded.includes(delimiter)

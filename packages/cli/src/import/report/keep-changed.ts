@@ -11,8 +11,8 @@ export async function fingerprint(path: string): Promise<string> {
 }
 
 /**
- * The time that we give to a file, in seconds: now, with a fraction that follows from the content. A file with such a time was not
- * touched since, which is known without any record of it.
+ * The time that we give to a file, in seconds: now, with a fraction that follows from the content. A file that still has such a time was not
+ * changed since, which needs no other record.
  */
 export function ownTime(content: string): number {
   return Math.floor(Date.now() / 1000) - 1 + microseconds(content) / 1e6;
@@ -24,13 +24,13 @@ function hasOwnTime({ mtimeNs }: { mtimeNs: bigint }, content: string): boolean 
   return Math.abs(found - microseconds(content)) <= 2;
 }
 
-/** From 1 to 999,999, and never whole milliseconds, which a time may be rounded to by whoever copies the file. */
+/** From 1 to 999,999, and never whole milliseconds, to which copying a file may round its time. */
 function microseconds(content: string): number {
   const number = Number.parseInt(content.slice(0, 12), 16);
   return (number % 1000) * 1000 + 3 + (Math.floor(number / 1000) % 994);
 }
 
-/** Whether a regular file is still just as we wrote it. */
+/** Whether a regular file is unchanged since we wrote it. */
 export async function isUntouched(path: string): Promise<boolean> {
   const stats = await lstat(path, { bigint: true }).catch(ignoreMissing);
   return stats?.isFile() === true && hasOwnTime(stats, await fingerprint(path));

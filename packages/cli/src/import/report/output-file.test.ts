@@ -109,17 +109,17 @@ describe('a regular file', () => {
 describe('a file that a person changed', () => {
   test('is kept as .old, and no .old is lost', async () => {
     await write(at('rejects.csv'), 'first\n');
-    for (const [count, edit] of ['mended\n', 'mended again\n'].entries()) {
+    for (const [count, edit] of ['corrected\n', 'corrected again\n'].entries()) {
       writeFileSync(at('rejects.csv'), edit);
       const { kept } = await write(at('rejects.csv'), `next ${count}\n`);
       expect(kept).toBe(at(count === 0 ? 'rejects.csv.old' : 'rejects.csv.old2'));
       expect(read('rejects.csv')).toBe(`next ${count}\n`);
     }
-    expect(read('rejects.csv.old')).toBe('mended\n');
-    expect(read('rejects.csv.old2')).toBe('mended again\n');
+    expect(read('rejects.csv.old')).toBe('corrected\n');
+    expect(read('rejects.csv.old2')).toBe('corrected again\n');
   });
 
-  test('is told from one that we wrote, again and again', async () => {
+  test('is distinguished from one that we wrote, again and again', async () => {
     for (let count = 0; count < 20; count += 1) {
       expect((await write(at('out.csv'), `${count}\n`)).kept).toBeUndefined();
     }
@@ -172,7 +172,7 @@ describe('links', () => {
     symlinkSync('b', at('a'));
     symlinkSync('a', at('b'));
     symlinkSync('none/new.csv', at('c'));
-    await expect(write(at('a'), 'x')).rejects.toThrow('a chain of links that ends nowhere');
+    await expect(write(at('a'), 'x')).rejects.toThrow('a chain of symbolic links without an end');
     await expect(write(at('c'), 'x')).rejects.toMatchObject({ exitCode: 2 });
   });
 
@@ -216,7 +216,7 @@ describe('what is no regular file', () => {
       for (let count = 0; count < 100; count += 1) await output.write('x'.repeat(1024 * 1024));
     })();
     await expect(writing).rejects.toThrow(
-      `${at('pipe')} can't be written: nobody reads it any more`,
+      `${at('pipe')} can't be written: its reader has closed it`,
     );
     await ended;
     await output.discard();
@@ -264,7 +264,7 @@ describe('what is no regular file', () => {
   });
 });
 
-describe('what can’t be written is refused before anything is sent', () => {
+describe("what can't be written is refused before anything is sent", () => {
   test('a folder', async () => {
     await expect(openOutput(directory, { stdout })).rejects.toThrow(`${directory} is a directory`);
   });
@@ -272,7 +272,7 @@ describe('what can’t be written is refused before anything is sent', () => {
   test.each([
     ['a folder that is not there', () => at('none/out.csv'), /no such file or folder/],
     ['a folder that nobody can write to', () => '/proc/out.csv', /can't be written/],
-    ['a part of the path that is a file', () => '/etc/hostname/out.csv', /no folder/],
+    ['a part of the path that is a file', () => '/etc/hostname/out.csv', /not a folder/],
     ['a name that is too long', () => at('x'.repeat(300)), /too long/],
   ])('%s', async (_, path, words) => {
     await expect(openOutput(path(), { stdout })).rejects.toThrow(words);

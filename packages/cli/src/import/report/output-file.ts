@@ -15,6 +15,7 @@ import {
   utimes,
 } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { inputError, systemReason, writeError } from '../errors.ts';
 import { hasCode, ignoreMissing, keepChanged, ownTime } from './keep-changed.ts';
 import { TextBuffer } from './text-buffer.ts';
@@ -27,7 +28,7 @@ export interface OutputFile {
   write(text: string): Promise<void> | undefined;
   /** Writes what is left, and puts a regular file in place. */
   finish(): Promise<Written>;
-  /** Drops what was written, as far as that is possible. Harmless after {@link finish}. */
+  /** Discards what was written, as far as that is possible. Does nothing after {@link finish}. */
   discard(): Promise<void>;
 }
 
@@ -48,8 +49,8 @@ export interface OutputOptions {
    */
   previous?: string | undefined;
   /**
-   * The option that names this output, where the user did not give it. Whoever prepared the folder could have put a link under the usual
-   * name, so that nothing but a regular file is written then. @default links are followed
+   * The option that names this output, where the user did not give it. A folder from someone else could contain a symbolic link under the
+   * default name, so only a regular file is written then. @default symbolic links are followed
    */
   unusedOption?: string | undefined;
 }
@@ -57,7 +58,7 @@ export interface OutputOptions {
 /** What we need of standard output. */
 export interface TextWritable {
   write(bytes: Uint8Array, callback: (error?: Error | null) => void): unknown;
-  /** Whether its reader has gone, so that some of what was written was read by nobody. */
+  /** Whether its reader has closed it, so that some of the output was not read. */
   isClosed?(): boolean;
 }
 
@@ -110,7 +111,7 @@ async function followLinks(path: string): Promise<string> {
     if (!stats?.isSymbolicLink()) return stats === undefined ? target : await realpath(target);
     target = resolve(dirname(target), await readlink(target));
   }
-  throw inputError(`${path} can't be written: it is a chain of links that ends nowhere`);
+  throw inputError(`${path} can't be written: it is a chain of symbolic links without an end`);
 }
 
 /** Whether a path names an open file of this process, such as `/dev/stdout` or `/dev/fd/3`. */
@@ -120,11 +121,16 @@ function isOwnStream(path: string, descriptor?: number): boolean {
   return named !== undefined && (descriptor === undefined || named === String(descriptor));
 }
 
+/** Time for a reader of standard output to end once it has read what it wants. */
+const READER_LEAVES_MS = 50;
+
 /** Standard output, a device or a pipe: what is written can't be taken back. */
 class Stream implements OutputFile {
   readonly path: string;
   readonly #buffer: TextBuffer;
   #handle: FileHandle | undefined;
+  /** The last character so far, a line break, which is written alone at the end. */
+  #last = '';
 
   constructor(path: string, write: (bytes: Uint8Array) => Promise<void>, handle?: FileHandle) {
     this.path = path;
@@ -133,10 +139,19 @@ class Stream implements OutputFile {
   }
 
   write(text: string): Promise<void> | undefined {
-    return this.#buffer.write(text);
+    const all = this.#last + text;
+    this.#last = all.slice(-1);
+    return this.#buffer.write(all.slice(0, -1));
   }
 
+  /**
+   * A pipe accepts output that its reader never reads. A reader that reads to the end still waits for the last character. One that
+   * stops early (`| head`) has closed the pipe by now, so that this write fails.
+   */
   async finish(): Promise<Written> {
+    await this.#buffer.flush();
+    if (this.path === '-') await setTimeout(READER_LEAVES_MS);
+    await this.#buffer.write(this.#last);
     await this.#buffer.flush();
     await this.discard();
     return { fingerprint: undefined, kept: undefined };
@@ -168,7 +183,7 @@ async function openReplacement(
     `${temporaryPrefix(target)}${randomBytes(12).toString('hex')}${TEMPORARY_END}`,
   );
   const replacement = new Replacement({ path, target, temporary, stats, previous });
-  // Whether it can be made is known now. It comes into being with the first text, so that a run that is killed while it waits for
+  // That the file can be created is known now. It is created with the first text, so that a run that is killed while it waits for
   // the service leaves nothing behind.
   await replacement.open();
   await replacement.discard();
@@ -206,7 +221,7 @@ class Replacement implements OutputFile {
     });
   }
 
-  /** `wx` follows no link, and nobody can know the name to prepare one. */
+  /** `wx` follows no symbolic link, and the name can't be guessed. */
   async open(): Promise<FileHandle> {
     const { temporary, stats } = this.#parts;
     this.#handle ??= await open(temporary, 'wx', stats === undefined ? 0o666 : 0o600);

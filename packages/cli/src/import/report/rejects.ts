@@ -7,8 +7,8 @@ import { cellWriter } from './report-rows.ts';
 
 /**
  * The rejects file: the input's own columns, `line` and `reason`, to be corrected and imported again. It is created
- * with the first reject. Cells beyond the last column come after the reason, so that nothing of the row is lost and
- * nothing that is not corrected is taken for right.
+ * with the first reject. Cells beyond the last column come after the reason, so that nothing of the row is lost, and
+ * a row that was not corrected stays invalid.
  */
 export class RejectsFile {
   readonly #open: () => Promise<OutputFile>;
@@ -61,11 +61,11 @@ export class RejectsFile {
   }
 }
 
-/** As wide as a first line may be: beyond it, the file is left alone. */
+/** Longest first line that is looked at. A file with a longer one stays. */
 const FIRST_BYTES = 64 * 1024;
 
 /**
- * Removes the rejects of an earlier run, now that no row is rejected: somebody could correct and import them once more. A file that a
+ * Removes the rejects of an earlier run, now that no row is rejected: otherwise somebody could correct and import them again. A file that a
  * person has changed stays, and so does one that holds anything else.
  */
 export async function removeStaleRejects(path: string): Promise<void> {

@@ -12,7 +12,7 @@ import type { ImportSettings, Row, RowStatus } from '../types.ts';
 import { csvCell } from './csv-cell.ts';
 import type { OutputFile } from './output-file.ts';
 
-/** What became of one row, as its line in the results says it. */
+/** Outcome of one row, as its line in the results names it. */
 export type Outcome =
   | { status: 'created'; code: string; short_url: string }
   | { status: Exclude<RowStatus, 'created'>; error: string };
@@ -84,7 +84,7 @@ function* sentOutcomes({ journal, batches }: ReportInput): Generator<LinkResult 
   }
 }
 
-/** Makes the lines of the results file: the input's own columns, then what became of the row. */
+/** Makes the lines of the results file: the input's own columns, then the outcome of the row. */
 interface ResultsFormat {
   /** What comes before the first row. */
   header: string;
@@ -95,7 +95,7 @@ export function createResultsFormat(
   { outputFormat, inPlace }: Pick<ImportSettings, 'outputFormat' | 'inPlace'>,
   layout: Layout,
 ): ResultsFormat {
-  return outputFormat === 'jsonl' ? jsonl(layout.plan.columns) : csv(layout, inPlace);
+  return outputFormat === 'jsonl' ? jsonl(layout.plan.columns, inPlace) : csv(layout, inPlace);
 }
 
 /** @throws CliError (exit code 2) when there are no columns that could be filled in */
@@ -108,8 +108,8 @@ export function refuseInPlace(
   const isSame = isTable || (format === 'jsonl' && outputFormat === 'jsonl');
   if (isSame && packing === undefined) return;
   throw inputError(
-    `${name} can't be filled in: --in-place needs a table with a header, or JSON Lines, as plain text`,
-    'Leave --in-place out: the results go into a file of their own.',
+    `--in-place can't be used with ${name}: it needs a table with a header, or JSON Lines, as plain text`,
+    'Without --in-place, the results go into a file of their own.',
   );
 }
 
@@ -121,7 +121,7 @@ function csv(layout: Layout, inPlace: boolean): ResultsFormat {
   const { resultColumns } = layout;
   const { delimiter, lineEnd, bom } = layout.dialect;
   const cell = cellWriter(delimiter);
-  // Cells of the user's own file are the user's: only what goes into another file is made harmless for spreadsheets.
+  // Cells of the user's own file stay as they are. Only in another file, formulas are made harmless for spreadsheets.
   const ownCell = inPlace ? plainCellWriter(delimiter) : cell;
   let width = columns.length;
   const places = RESULT_COLUMNS.map((name) => resultColumns[name] ?? width++);
@@ -177,18 +177,20 @@ function plainCellWriter(delimiter: string): (text: string) => string {
     text.includes(delimiter) || /["\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** JSON has no columns of the same name: a key of the input that is one of ours makes way. */
-function jsonl(columns: readonly string[]): ResultsFormat {
+/** JSON has no columns of the same name: a result replaces a key of the input that has its name. */
+function jsonl(columns: readonly string[], inPlace: boolean): ResultsFormat {
   const taken = new Set<string>(RESULT_COLUMNS);
   return {
     header: '',
     line: (row, outcome) => {
-      const { object, cells } = row;
+      const { object, cells, text } = row;
+      // A line that is no object can't hold a result, and must not be lost.
+      if (inPlace && text !== undefined) return `${text}\n`;
       const isCut = outcome.status === 'rejected' && cells.length > columns.length;
       const entries: Array<readonly [string, unknown]> = object
         ? Object.entries(object)
         : columns.map((name, index) => [name, isCut ? '' : (cells[index] ?? '')] as const);
-      // A row with more cells than columns stands beside them, so that it is not valid, with a URL that is cut.
+      // A row with more cells than columns keeps all of them in `cells`, and its columns empty: it would be valid otherwise, with a URL that is cut.
       if (isCut && object === undefined) entries.push(['cells', cells]);
       const created = outcome.status === 'created' ? outcome : undefined;
       return `${JSON.stringify({

@@ -4,6 +4,7 @@ import {
   PlanLimitError,
   RateLimitError,
 } from '@shortlink/sdk';
+import { formatCount, plural } from '../../format.ts';
 import type { Sent } from '../send/send-new-rows.ts';
 import type { ImportSettings, ImportSummary, StopReason } from '../types.ts';
 
@@ -35,45 +36,33 @@ export function emptySummary(settings: Pick<ImportSettings, 'file' | 'dryRun'>):
 
 type Stopped = NonNullable<ImportSummary['stopped']>;
 
-/** How far the import has come, for messages. */
-interface Progress {
-  /** Name of the input. */
-  name: string;
-  /** Rows whose link exists. */
-  created: number;
-  unsent: number;
-  rows: number;
-}
-
 /** Why an import ended before every row had its link; undefined when nothing stopped it. */
 export function whyStopped(
   { failure, forecast, counts }: Pick<Sent, 'failure' | 'forecast' | 'counts'>,
-  progress: Progress,
   { onUnknown }: Pick<ImportSettings, 'onUnknown'>,
   isInterrupted: boolean,
   /** Rows whose jobs can still be polled. */
   inJobs: number,
 ): Stopped | undefined {
-  if (failure !== undefined) return stoppedByError(failure.error, progress);
+  if (failure !== undefined) return stoppedByError(failure.error);
   // A stop that came when everything was sent already has stopped nothing.
-  if (isInterrupted && counts.unsent + counts.unknown > 0) return stoppedByUser(progress);
+  if (isInterrupted && counts.unsent + counts.unknown > 0) return STOPPED_BY_USER;
   if (counts.unknown > 0 && (onUnknown !== 'skip' || inJobs > 0)) {
-    return stoppedByUnknown(progress, counts.unknown, inJobs >= counts.unknown);
+    return stoppedByUnknown(counts.unknown, inJobs >= counts.unknown);
   }
   const { room } = forecast ?? {};
-  if (room !== undefined && forecast?.isShort && counts.unsent > 0) {
-    return stoppedByPlan(progress, room);
-  }
+  if (room !== undefined && forecast?.isShort && counts.unsent > 0) return stoppedByPlan(room);
   return undefined;
 }
 
-/** What an error that ended the sending means, in the form: what happened, how far we are, what to do. */
-function stoppedByError(error: unknown, progress: Progress): Stopped {
+export const STOPPED_BY_USER: Stopped = { reason: 'interrupted', message: 'Interrupted.' };
+
+/** What an error that ended the sending means. */
+function stoppedByError(error: unknown): Stopped {
   const reason = reasonOf(error);
   const cause = error instanceof Error ? error.message : String(error);
-  const message = `${WORDS[reason](cause)} ${describe(progress)}`;
   const waitMs = RateLimitError.isInstance(error) ? error.retryAfterMs : undefined;
-  return { reason, message, error, waitMs };
+  return { reason, message: WORDS[reason](cause), error, waitMs };
 }
 
 type ErrorReason = Exclude<StopReason, 'rejects' | 'unknown' | 'interrupted'>;
@@ -94,68 +83,50 @@ function reasonOf(error: unknown): ErrorReason {
   return 'error';
 }
 
-function stoppedByPlan(progress: Progress, room: number): Stopped {
-  const had = room === 0 ? 'no more links' : `only ${count(room, 'more link')}`;
+function stoppedByPlan(room: number): Stopped {
+  const had = room === 0 ? 'no more links' : `only ${plural(room, 'more link')}`;
   return {
     reason: 'plan_limit',
-    message: `The plan's limit is reached: it had room for ${had}. ${describe(progress)}`,
+    message: `The plan's limit is reached: it had room for ${had}.`,
+    hint: 'See what is used with: shortlink usage\nWith a larger plan, the same command creates the links that are left.',
   };
 }
 
 /** @param areJobs all of the rows belong to jobs that the service accepted, and that may still be polled */
-function stoppedByUnknown(progress: Progress, unknown: number, areJobs: boolean): Stopped {
+function stoppedByUnknown(unknown: number, areJobs: boolean): Stopped {
   if (areJobs) {
     return {
       reason: 'unknown',
       message:
-        `The service accepted ${count(unknown, 'row')} of ${progress.name}, and their jobs could not be followed to the ` +
-        `end. ${describe(progress)} The next run polls the jobs first, and sends nothing twice.`,
+        `The service accepted ${plural(unknown, 'row')}, but did not report the end of their jobs. ` +
+        'The next run polls the jobs first, and sends nothing twice.',
     };
   }
   return {
     reason: 'unknown',
     message:
-      `It is not known whether ${count(unknown, 'row')} of ${progress.name} became links: the response to their request ` +
-      `was lost. ${describe(progress)} The results file marks them as unknown. Look whether the links exist, then ` +
-      'leave these rows with --on-unknown skip, or send them again with --on-unknown retry.',
+      `It is not known whether ${plural(unknown, 'row')} became links, because the response to their request was lost. ` +
+      'The results file marks them as unknown.',
+    hint: 'Look on the server whether these links exist. Then run the command again, with --on-unknown skip to leave these rows, or with --on-unknown retry to send them again.',
     mustDecide: true,
   };
 }
 
-export function stoppedByUser(progress: Progress): Stopped {
-  return { reason: 'interrupted', message: `Interrupted. ${describe(progress)}` };
-}
-
 export function stoppedByRejects(
-  progress: Progress,
+  name: string,
   rejected: number,
   allowed: number,
   rejectsFile: string | undefined,
 ): Stopped {
   const [they, reasons, them] =
-    rejected === 1 ? ['it is', 'its reason', 'it'] : ['they are', 'their reasons', 'them'];
-  const where = rejectsFile === undefined ? '' : `; ${they} in ${rejectsFile} with ${reasons}`;
-  const than = allowed === 0 ? '' : `, more than the ${grouped(allowed)} allowed`;
+    rejected === 1 ? ['It is', 'its reason', 'it'] : ['They are', 'their reasons', 'them'];
+  const where = rejectsFile === undefined ? '' : ` ${they} in ${rejectsFile} with ${reasons}.`;
+  const than = allowed === 0 ? '' : `, more than the ${formatCount(allowed)} allowed`;
   return {
     reason: 'rejects',
-    message:
-      `${count(rejected, 'row')} of ${progress.name} can't be sent${than}${where}. Nothing was sent. ` +
-      `Correct ${them}, or send the other rows only: --max-rejects all`,
+    message: `${plural(rejected, 'row')} of ${name} can't be sent${than}, so nothing was sent.${where}`,
+    hint: `Correct ${them} and run the command again, or send only the other rows with --max-rejects all.`,
   };
-}
-
-function describe({ name, created, unsent, rows }: Progress): string {
-  const done = `${grouped(created)} of ${count(rows, 'row')} of ${name} are created`;
-  return unsent === 0 ? `${done}.` : `${done}, ${grouped(unsent)} are left.`;
-}
-
-function count(value: number, noun: string): string {
-  return `${grouped(value)} ${noun}${value === 1 ? '' : 's'}`;
-}
-
-/** `12000` as `12,000`, as the table at the end has it. */
-function grouped(value: number): string {
-  return String(value).replace(/\B(?=(?:\d{3})+$)/g, ',');
 }
 
 function sentence(text: string): string {

@@ -28,7 +28,7 @@ interface BatchRecorderOptions {
   /** Default domain of the requests. */
   domain: string | undefined;
   idempotency: boolean;
-  /** What an idempotency key follows from besides the links of its batch. */
+  /** What an idempotency key is made from, besides the links of its batch. */
   keySeed: string;
   wallClock: () => number;
   /** Throws when the input is no longer the file that was checked. Awaited before a batch is sent. */
@@ -53,6 +53,8 @@ export class BatchRecorder {
   readonly #keys = new Map<number, string>();
   /** Where the batches with the same links begin. */
   readonly #firstsByHash = new Map<string, number[]>();
+  /** First links of the batches that are in the counts. */
+  readonly #counted = new Set<number>();
   #sent = 0;
 
   constructor(options: BatchRecorderOptions) {
@@ -61,7 +63,7 @@ export class BatchRecorder {
 
   /**
    * The `Idempotency-Key` of a planned batch. It follows from the links, so that a run whose journal and results were lost sends the
-   * same requests under the same keys, and the service answers with the links of the lost run. A service keeps no key of a request
+   * same requests under the same keys, and the service responds with the links of the lost run. A service keeps no key of a request
    * that it refused. Batches of the same links in one run each have their own.
    */
   idempotencyKey(range: BatchRange): string {
@@ -130,6 +132,13 @@ export class BatchRecorder {
     deps.onEvent({ type: 'batch-sent', ...range, batch: this.#sent });
   }
 
+  /** Counts the batches without an outcome, for which something was sent all the same, as unknown. */
+  countOpen(): void {
+    for (const [first, { count }] of this.batches) {
+      if (!this.#counted.has(first)) this.counts.unknown += count;
+    }
+  }
+
   #completed({ first, count }: BatchRange, results: PackedResults): void {
     const batch = this.batches.get(first);
     if (batch === undefined) return;
@@ -139,7 +148,7 @@ export class BatchRecorder {
     for (let index = 0; index < count; index += 1) {
       counts[unpackResult(results, index).status] += 1;
     }
-    this.#settled(counts);
+    this.#settled(first, counts);
   }
 
   #unknown(event: Extract<BatchEvent, { type: 'unknown' }>): void {
@@ -147,7 +156,7 @@ export class BatchRecorder {
     const batch = this.batches.get(event.first);
     if (batch === undefined) return;
     if (JobFailedError.isInstance(error)) {
-      // The job has ended: what it did until then is all there will ever be to know.
+      // The job has ended, so its results so far are final.
       const targets = this.#options.source.linksOf(event).map((link) => link.target_url);
       this.#completed(event, packResults(alignResults(targets, error.job.results)));
       return;
@@ -155,12 +164,13 @@ export class BatchRecorder {
     const job = NotFoundError.isInstance(error) ? undefined : job_id;
     this.#options.journal.unknown(batch.id, error.message, job);
     batch.unknown = error.message;
-    this.#settled({ created: 0, failed: 0, unknown: event.count });
+    this.#settled(event.first, { created: 0, failed: 0, unknown: event.count });
     this.#options.onUnknown();
   }
 
-  #settled(added: Record<'created' | 'failed' | 'unknown', number>): void {
+  #settled(first: number, added: Record<'created' | 'failed' | 'unknown', number>): void {
     const { counts } = this;
+    this.#counted.add(first);
     counts.batches += 1;
     counts.created += added.created;
     counts.failed += added.failed;

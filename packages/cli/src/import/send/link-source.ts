@@ -34,7 +34,7 @@ class RowLink implements BatchLinkInput {
     return link;
   }
 
-  /** How the journal takes it. */
+  /** The link as the journal stores it. */
   text(defaultDomain: string | undefined): string {
     if (this.#content === undefined) this.toJSON();
     const pair = pairOf(this.target_url, this.#domain ?? defaultDomain);
@@ -52,7 +52,7 @@ export interface LinkSourceOptions {
 
 /**
  * The links of the new rows, for `createMany`, which reads them one by one: a plain object costs a third of an async
- * generator. It remembers those that are on their way, so that the journal can be told which they are.
+ * generator. It keeps those that are in flight, because the journal records them by their batch.
  */
 export class LinkSource implements BulkSourceIterator<RowLink> {
   readonly #batches: AsyncIterator<Row[]>;
@@ -87,7 +87,7 @@ export class LinkSource implements BulkSourceIterator<RowLink> {
     await this.#batches.return?.();
   }
 
-  /** The links of a batch that is on its way. */
+  /** The links of a batch in flight. */
   linksOf({ first, count }: BatchRange): readonly RowLink[] {
     return this.#links.slice(first - this.#first, first - this.#first + count);
   }

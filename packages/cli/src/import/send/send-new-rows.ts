@@ -11,7 +11,7 @@ import type { SentBatch } from './batch-recorder.ts';
 import { type SendResult, sendRows } from './send-rows.ts';
 import { settleOpenBatches } from './settle-open.ts';
 
-/** Rounds that may follow the first one to send again what got no response: what fails three times is no passing fault. */
+/** Rounds that may follow the first one to send again what got no response: a batch that fails three times would fail again. */
 const MAX_REPEATS = 2;
 
 interface SendNewRows {
@@ -34,7 +34,7 @@ export interface Sent {
     unsent: number;
     changed: number;
     gone: number;
-    /** Batches answered, and their rows. */
+    /** Batches that got a response, and their rows. */
     batches: number;
     answered: number;
   };
@@ -76,12 +76,14 @@ export async function sendNewRows(input: SendNewRows): Promise<Sent> {
     }
     if (planned.links === 0) break;
     const { comparison } = found;
+    const links = Math.min(planned.links, found.new);
+    deps.onEvent({ type: 'sending', existing: found.existing, links });
     result = await sendRows({
       source,
       journal,
       settings,
       deps,
-      links: Math.min(planned.links, found.new),
+      links,
       existing: found.existing,
       batchSize: planned.batchSize,
       skips: (row, number) =>

@@ -21,7 +21,7 @@ interface SendInput {
 }
 
 export interface SendResult {
-  /** Of the new rows: batches sent, and what became of their links. */
+  /** Of the new rows: batches sent, and the outcomes of their links. */
   counts: { batches: number; created: number; failed: number; unknown: number };
   /** The batches, in the order of the rows. */
   batches: SentBatch[];
@@ -77,6 +77,8 @@ export async function sendRows(send: SendInput): Promise<SendResult> {
   } finally {
     await links.return();
   }
+  // Where the journal can't be written any more, requests in flight are given up.
+  recorder.countOpen();
   return {
     counts: recorder.counts,
     batches: [...recorder.batches.values()].sort((a, b) => a.first - b.first),
@@ -84,7 +86,7 @@ export async function sendRows(send: SendInput): Promise<SendResult> {
   };
 }
 
-/** Links that exist make the next ones new, also where they are the same; so does another file, and `--restart`. */
+/** Changes with the links that exist, with the file and with `--restart`, so that a repeated link gets a new key. */
 function keySeed({ settings, existing }: SendInput): string {
   return JSON.stringify([settings.file, existing, settings.restart ? randomUUID() : '']);
 }

@@ -15,10 +15,10 @@ interface SettleInput {
   deps: ImportDeps;
 }
 
-/** A refused key, a missing permission, a rate limit: the next request would meet them too. */
+/** A refused key, a missing permission, a rate limit: the next request would fail for the same reason. */
 const ENDING_STATUSES = [401, 403, 429];
 
-/** What is left of the open batches. */
+/** How settling the open batches ended. */
 interface Settled {
   /** Whether anything was decided, so that the rows must be compared again. */
   isChanged: boolean;
@@ -75,23 +75,23 @@ async function pollJob(batch: OpenBatch, input: SettleInput, settled: Settled): 
       journal.settle(batch, results, error.message);
       settled.isChanged = true;
     } else if (NotFoundError.isInstance(error)) {
-      // The service no longer has it, or another key's account had it: nobody can tell any more.
+      // The service has deleted the job, or it belongs to another key's account: its outcome stays unknown.
       journal.unknown(id, error.message, undefined);
       settled.isChanged = true;
     } else if (ApiError.isInstance(error) && ENDING_STATUSES.includes(error.status)) {
       settled.failure ??= { error };
     }
-    // Anything else is no news of the job: a later run polls it again.
+    // Any other error says nothing about the job: a later run polls it again.
   }
 }
 
-/** With its key, within the key's life, the service answers a second request with the links of the first one. */
+/** With its key, within the key's life, the service responds to a second request with the links of the first one. */
 function mayBeSentAgain(batch: OpenBatch, { settings, deps, existing }: SettleInput): boolean {
   if (!settings.idempotency || batch.idempotencyKey === undefined || batch.body === undefined) {
     return false;
   }
   const age = (deps.wallClock ?? Date.now)() - Date.parse(batch.sentAt);
-  // Rows that are all gone from the input are not wanted any more.
+  // Links of rows that were removed from the input are not sent again.
   return age < KEY_LIFETIME_MS && existing.asksFor(batch);
 }
 

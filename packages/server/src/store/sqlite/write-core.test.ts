@@ -88,8 +88,8 @@ test('of the work in the background one piece is run, so that what arrives meanw
   await store.close();
 });
 
-test('while nobody else waits, up to four chunks of a job share a commit', async () => {
-  let idleFor = Number.POSITIVE_INFINITY;
+test('the chunks of a job share a commit while nobody else waits', async () => {
+  let idleFor = 0;
   const { core, caller, store } = await openParts(generateCode, () => {
     idleFor -= 1;
     return idleFor >= 0;
@@ -98,6 +98,7 @@ test('while nobody else waits, up to four chunks of a job share a commit', async
   const replies: WriteReply[] = [];
   const run = () =>
     core.run([{ id: 1, name: 'runJobChunk', args: [jobId, NOW] }], (some) => replies.push(...some));
+  idleFor = 3;
   run();
   idleFor = 1;
   run();
@@ -108,6 +109,21 @@ test('while nobody else waits, up to four chunks of a job share a commit', async
     { created: 1_000, processed: 3_000, done: false },
     { created: 1_400, processed: 4_400, done: true },
   ]);
+  await store.close();
+});
+
+test('a chunk of another job that waits ends the sharing, so that jobs take turns', async () => {
+  const { core, caller, store } = await openParts(generateCode, () => true);
+  const [first, second] = [await newJob(store, caller, 2_000), await newJob(store, caller, 2_000)];
+  const chunkOf = (id: number, jobId: string): WriteRequest => {
+    return { id, name: 'runJobChunk', args: [jobId, NOW] };
+  };
+  const replies: WriteReply[] = [];
+  const run = (requests: WriteRequest[]) => core.run(requests, (some) => replies.push(...some));
+  const left = run([chunkOf(1, first), chunkOf(2, first), chunkOf(3, second)]);
+  expect(replies).toMatchObject([{ id: 1, value: { processed: 500 } }]);
+  run(left.filter(({ id }) => id === 2));
+  expect(replies[1]).toMatchObject({ id: 2, value: { processed: 2_000, done: true } });
   await store.close();
 });
 

@@ -34,7 +34,7 @@ export type WriteReply =
 const KINDS = ['relaxed', 'durable', 'clicks', 'background'] as const;
 type Kind = (typeof KINDS)[number];
 
-export function kindOf(name: OperationName): Kind {
+function kindOf(name: OperationName): Kind {
   switch (name) {
     case 'admit':
     case 'recordKeyUse':
@@ -49,6 +49,11 @@ export function kindOf(name: OperationName): Kind {
   }
 }
 
+/** Whether a write is only the next step of a job that runs. */
+export function isChunkOf(jobId: string, { name, args }: WriteRequest): boolean {
+  return name === 'runJobChunk' && args[0] === jobId;
+}
+
 /**
  * The one writer of a database connection. What arrived together is committed together (group commit): a commit waits
  * for the disk, and so a hundred writes wait once. One that fails takes no other with it.
@@ -57,6 +62,8 @@ export class WriteCore {
   readonly #context: Omit<OperationContext, 'counters'>;
   readonly #file: OpenedFile | undefined;
   #synchronous: 'FULL' | 'NORMAL' | undefined;
+  /** Background writes that wait for the one that runs. */
+  #left: readonly WriteRequest[] = [];
 
   /** @param file the database's file, `undefined` for one in memory */
   constructor(context: Omit<OperationContext, 'counters'>, file?: OpenedFile) {
@@ -76,6 +83,7 @@ export class WriteCore {
     for (const kind of KINDS) {
       let group = requests.filter((request) => kindOf(request.name) === kind);
       if (kind === 'background') [group, left] = [group.slice(0, 1), group.slice(1)];
+      this.#left = left;
       if (group.length > 0) {
         reply(this.#commitTogether(group, kind === 'relaxed' ? 'NORMAL' : 'FULL'));
       }
@@ -118,7 +126,12 @@ export class WriteCore {
   }
 
   #perform(requests: readonly WriteRequest[]): WriteReply[] {
-    const context = { ...this.#context, counters: new Counters(this.#context.db) };
+    const context: OperationContext = {
+      ...this.#context,
+      counters: new Counters(this.#context.db),
+      isIdle: (jobId) =>
+        this.#left.every((request) => isChunkOf(jobId, request)) && this.#context.isIdle(jobId),
+    };
     const replies = requests.map(({ id, name, args }): WriteReply => {
       return { id, ok: true, value: perform(context, name, args) };
     });

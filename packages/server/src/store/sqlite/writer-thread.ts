@@ -2,7 +2,7 @@ import { isMainThread, parentPort, receiveMessageOnPort, workerData } from 'node
 import { generateCode } from '../../domain/ids.ts';
 import { shortUrlMaker } from '../links.ts';
 import { OpenedFile, openFile } from './open-file.ts';
-import { kindOf, WriteCore, type WriteReply, type WriteRequest } from './write-core.ts';
+import { isChunkOf, WriteCore, type WriteReply, type WriteRequest } from './write-core.ts';
 
 /** What the main thread hands to a new writer thread. */
 export interface WriterThreadData {
@@ -35,9 +35,9 @@ function serve(port: NonNullable<typeof parentPort>, data: WriterThreadData): vo
       message = receiveMessageOnPort(port)?.message;
     }
   };
-  const isIdle = () => {
+  const isIdle = (jobId: string) => {
     receive();
-    return waiting.every(({ name }) => kindOf(name) === 'background');
+    return waiting.every((request) => isChunkOf(jobId, request));
   };
   const shortUrl = shortUrlMaker(data.publicUrl);
   const core = new WriteCore({ db, generateCode, shortUrl, isIdle }, new OpenedFile(data.path));

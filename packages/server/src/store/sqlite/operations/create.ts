@@ -1,7 +1,6 @@
 import type { PlanLimitName } from '@shortlink/sdk/wire';
 import { newUuid } from '../../../domain/ids.ts';
 import { exceeds, exceedsBatchSize, startOfDay, windowsAt } from '../../../domain/limits.ts';
-import { toResultItem } from '../../links.ts';
 import { IDEMPOTENCY_RETENTION_MS } from '../../retention.ts';
 import type { CreateOutcome, CreateRequest, Outcome, PlanLimitReached } from '../../store.ts';
 import type { Database } from '../database.ts';
@@ -26,7 +25,7 @@ export const createBatch: Operation<'createBatch'> = (context, request) =>
     return (
       takeBatch(context.counters, request, input.length) ?? {
         ok: true,
-        value: insertLinks(context, caller.accountId, input, now).map(toResultItem),
+        value: insertLinks(context, caller.accountId, input, now),
       }
     );
   });

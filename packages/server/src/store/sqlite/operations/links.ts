@@ -1,4 +1,4 @@
-import type { Link } from '@shortlink/sdk/wire';
+import type { BatchResultItem, Link } from '@shortlink/sdk/wire';
 import { MAX_CODE_DRAWS, newUuid } from '../../../domain/ids.ts';
 import { createdLink } from '../../links.ts';
 import { findLink } from '../../queries/links.ts';
@@ -7,29 +7,40 @@ import { StoreError } from '../../store-error.ts';
 import type { Database } from '../database.ts';
 import type { Operation, OperationContext } from './operations.ts';
 
-/** Inserts links of one account, in order, each under a new code. Their places in the plan are taken by the caller. */
+/** Inserts links of one account, in order, each under a new code. The caller has counted them in the plan's total. */
 export function insertLinks(
   context: OperationContext,
   accountId: string,
   links: readonly NewLink[],
   now: number,
-): Link[] {
+): BatchResultItem[] {
   const hostnameOf = hostnameLookup(context.db);
-  return links.map((link) => insertLink(context, accountId, link, now, hostnameOf));
+  return links.map((link) => {
+    const { code, shortUrl } = insert(context, accountId, link, now, hostnameOf);
+    return { target_url: link.target_url, code, short_url: shortUrl };
+  });
 }
 
 /** Inserts one link, see {@link insertLinks}. */
 export function insertLink(
-  { db, generateCode, shortUrl }: OperationContext,
+  context: OperationContext,
   accountId: string,
   link: NewLink,
   now: number,
-  hostnameOf = hostnameLookup(db),
 ): Link {
-  const { target_url, title, redirect_type, domain_id } = link;
-  const id = newUuid();
-  const tags = JSON.stringify(link.tags);
+  const inserted = insert(context, accountId, link, now, hostnameLookup(context.db));
+  return createdLink(link, { ...inserted, now });
+}
+
+function insert(
+  { db, generateCode, shortUrl }: OperationContext,
+  accountId: string,
+  { target_url, title, redirect_type, domain_id, tags }: NewLink,
+  now: number,
+  hostnameOf: (domainId: string | null) => string | null,
+): { id: string; code: string; shortUrl: string } {
   const hostname = hostnameOf(domain_id);
+  const id = newUuid();
   const code = insertUnderNewCode(generateCode, (candidate) =>
     db.run(
       `INSERT INTO links (code, id, account_id, domain_id, target_url, title, redirect_type, tags, created_at)
@@ -41,11 +52,11 @@ export function insertLink(
       target_url,
       title,
       redirect_type,
-      tags,
+      JSON.stringify(tags),
       now,
     ),
   );
-  return createdLink(link, { id, code, shortUrl: shortUrl(code, hostname), now });
+  return { id, code, shortUrl: shortUrl(code, hostname) };
 }
 
 /** The unique index says whether a code is free; asking first would race with other processes. */

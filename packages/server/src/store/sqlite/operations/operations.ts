@@ -61,8 +61,8 @@ export interface OperationContext {
   db: Database;
   shortUrl: (code: string, hostname: string | null) => string;
   generateCode: () => string;
-  /** Whether no request waits for a write just now: work in the background may then go on in this transaction. */
-  isIdle: () => boolean;
+  /** Whether no write waits but further chunks of this job: then they may share the transaction. */
+  isIdle: (jobId: string) => boolean;
   /** The counters of this transaction, which are written at its end. */
   counters: Counters;
 }

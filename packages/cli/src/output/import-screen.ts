@@ -1,0 +1,166 @@
+import { formatCount, formatEstimate, plural } from '../format.ts';
+import type { Existing, Forecast, ImportEvent, LinkField, Plan } from '../import/types.ts';
+import { sanitize } from './sanitize.ts';
+import type { Style } from './style.ts';
+import { flow, wrapWords } from './wrap.ts';
+
+/** Rejects shown on the screen; all of them are in the rejects file. */
+const SHOWN_REJECTS = 5;
+
+/** Characters of a column's name or of a URL that are shown. */
+const MAX_NAME = 60;
+
+/** What stands above the progress of one file: what it is, how it is read, what the plan allows. */
+export class ImportScreen {
+  readonly #file: string;
+  readonly #style: Style;
+  #plan: Plan | undefined;
+
+  constructor(file: string, style: Style) {
+    this.#file = file;
+    this.#style = style;
+  }
+
+  /** What an event says to people, drawn for a terminal of `width` columns; undefined where it is worth no line of its own. */
+  drawing(event: ImportEvent, width: number | undefined): string | undefined {
+    const indented = (text: string | undefined) =>
+      text && wrapWords(sanitize(text).replace(/^/, '  '), width);
+    switch (event.type) {
+      case 'planned':
+        // The first line of the block says how many rows there are, which is known after the check.
+        this.#plan = event.plan;
+        return undefined;
+      case 'validated':
+        return this.#plan && this.#head(this.#plan, event, width);
+      case 'compared':
+        return comparison(event).map(indented).join('\n') || undefined;
+      case 'forecast':
+        return planLines(event.forecast).map(indented).join('\n');
+      case 'resuming':
+        return indented(
+          `Looking up ${plural(event.batches, 'batch', 'batches')} of an earlier run (${plural(event.rows, 'link')})`,
+        );
+      case 'batch-resized':
+        return indented(
+          `A batch of ${plural(event.from, 'link')} was refused, the next ones are smaller: ${event.reason}`,
+        );
+      default:
+        return undefined;
+    }
+  }
+
+  #head(
+    plan: Plan,
+    { rows, rejected, firstRejects }: Extract<ImportEvent, { type: 'validated' }>,
+    width: number | undefined,
+  ): string {
+    const { bold, dim } = this.#style;
+    const shown = firstRejects.slice(0, SHOWN_REJECTS);
+    const more = rejected - shown.length;
+    const validity = rejected === 0 ? 'all valid' : `${formatCount(rejected)} can't be sent`;
+    const name = this.#file === '-' ? 'standard input' : sanitize(this.#file);
+    const top = [bold(name), ...(rows === 0 ? [] : [`${plural(rows, 'row')}, ${validity}`])];
+    const mapping = mappingOf(plan).map(
+      (pair, index) => (index === 0 ? '  ' : '') + sanitize(pair),
+    );
+    const notes = [
+      ...plan.notes,
+      ...shown.map(({ line, reason }) => `line ${line}: ${reason}`),
+      ...(more > 0 ? [`and ${formatCount(more)} more`] : []),
+    ];
+    const lines = [
+      flow([...top, dim(`(${sanitize(kindOf(plan))})`)], { width, gap: 3, indent: 2 }),
+      ...(mapping.length > 0 ? [flow(mapping, { width, gap: 4, indent: 2 })] : []),
+      ...notes.map((note) => `  ${sanitize(note)}`),
+    ];
+    return wrapWords(lines.join('\n'), width);
+  }
+}
+
+const FORMAT_NAMES = {
+  csv: 'CSV',
+  tsv: 'TSV',
+  jsonl: 'JSON lines',
+  urls: 'list of URLs',
+  xlsx: 'Excel workbook',
+} as const satisfies Record<Plan['format'], string>;
+
+const DELIMITER_NAMES: Readonly<Record<string, string>> = {
+  ',': 'comma',
+  ';': 'semicolon',
+  '\t': 'tab',
+  '|': 'pipe',
+};
+
+function kindOf({ format, encoding, delimiter = ',', hasHeader }: Plan): string {
+  const separator = DELIMITER_NAMES[delimiter] ?? JSON.stringify(delimiter);
+  return [
+    FORMAT_NAMES[format],
+    ...(format === 'xlsx' ? [] : [encoding.toUpperCase()]),
+    ...(format === 'csv' ? [`${separator}-separated`] : []),
+    ...(format !== 'urls' && !hasHeader ? ['no header'] : []),
+  ].join(', ');
+}
+
+/** Which column fills which field. Of columns without a name, the first URL shows whether the right one was found. */
+function mappingOf({ format, mapping, columns, hasHeader, firstUrl }: Plan): string[] {
+  if (format === 'urls') return [];
+  return (Object.entries(mapping) as [LinkField, number][]).map(([field, index]) => {
+    const example = field === 'target_url' && firstUrl !== undefined ? ` (${cut(firstUrl)})` : '';
+    return `${field} ← ${hasHeader ? cut(columns[index] ?? '') : `column ${index + 1}${example}`}`;
+  });
+}
+
+function cut(text: string): string {
+  return text.length > MAX_NAME ? `${text.slice(0, MAX_NAME)}…` : text;
+}
+
+function comparison(found: Existing): string[] {
+  const { existing, changed, changedLines, gone } = found;
+  const more = changed > changedLines.length ? ', …' : '';
+  const lines = `${changedLines.length === 1 ? 'line' : 'lines'} ${changedLines.join(', ')}${more}`;
+  return [
+    ...(existing > 0 && found.new > 0
+      ? [`${plural(found.new, 'new row')}, ${formatCount(existing)} already imported`]
+      : []),
+    ...(changed > 0
+      ? [
+          `${plural(changed, 'row')} changed since the link was created (${lines}). A link can't be changed, so it stays as it was.`,
+        ]
+      : []),
+    ...(gone > 0 ? [`${plural(gone, 'link')} of rows that were removed: left as they are`] : []),
+  ];
+}
+
+function planLines(forecast: Forecast): string[] {
+  const {
+    links,
+    left,
+    batchSize,
+    requests,
+    room,
+    durationMs = 0,
+    plan,
+    requestsPerMinute,
+  } = forecast;
+  const limits = [
+    `batches of ${formatCount(batchSize)}`,
+    ...(requestsPerMinute === undefined
+      ? []
+      : [`${plural(requestsPerMinute, 'request')} a minute`]),
+    ...(room === undefined ? [] : [`room for ${plural(room, 'more link')}`]),
+  ].join(', ');
+  const work = [
+    `${plural(links, 'link')} to create in about ${plural(requests, 'request')}`,
+    ...(durationMs < 1000 ? [] : [`about ${formatEstimate(durationMs)}`]),
+    ...(left === 0 ? [] : [`${plural(left, 'row')} left for another run`]),
+  ].join(', ');
+  return [
+    capitalized(plan === undefined ? limits : `${plan} plan: ${limits}`),
+    ...(requests > 1 || left > 0 ? [work] : []),
+  ];
+}
+
+function capitalized(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

@@ -1,0 +1,38 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { testIo } from '../../test/test-io.ts';
+import { Printer } from './printer.ts';
+import { openStatusLine, type Status } from './status-line.ts';
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+test('a log gets a line every few seconds, one a minute while nothing changes, and no bar', async () => {
+  const { io, stderr } = testIo();
+  const printer = new Printer(io, { json: false, quiet: false, color: undefined });
+  const status = await openStatusLine(io, printer);
+  const at = (done: number): Status => ({
+    fraction: done / 10,
+    parts: [],
+    plain: [`${done} of 10`, `${Date.now() % 7} s left`],
+  });
+  let done = 1;
+  status.start(() => at(done));
+  expect(stderr()).toBe('');
+  const lines = () => stderr().split('\n').length - 1;
+  vi.advanceTimersByTime(5_000);
+  expect(stderr()).toMatch(/^1 of 10, \d s left\n$/);
+  vi.advanceTimersByTime(55_000);
+  expect(lines()).toBe(1);
+  vi.advanceTimersByTime(5_000);
+  expect(lines()).toBe(2);
+  done = 2;
+  vi.advanceTimersByTime(5_000);
+  expect(stderr()).toMatch(/\n2 of 10, \d s left\n$/);
+  status.stop();
+  vi.advanceTimersByTime(600_000);
+  expect(lines()).toBe(3);
+});

@@ -1,0 +1,180 @@
+import { openApiDocument } from '../../server/src/openapi/document.ts';
+import { anchor, code, shown, table } from './markdown.ts';
+
+/** A node of the API description: an object with any fields. */
+type Node = { readonly [field: string]: unknown };
+
+const DOCUMENT: Node = openApiDocument('https://go.example.com');
+const COMPONENTS = node(DOCUMENT['components']);
+const METHODS = ['get', 'head', 'post'];
+
+/** The page of the HTTP API, from the document that the server sends as `/openapi.json`. */
+export function httpPage(): string {
+  const operations = Object.entries(node(DOCUMENT['paths'])).flatMap(([path, item]) =>
+    METHODS.filter((method) => method in node(item)).map((method) => ({
+      path,
+      method: method.toUpperCase(),
+      operation: node(node(item)[method]),
+      shared: list(node(item)['parameters']),
+    })),
+  );
+  const sections = list(DOCUMENT['tags']).flatMap((tag) => {
+    const own = operations.filter(({ operation }) =>
+      list<unknown>(operation['tags']).includes(tag['name']),
+    );
+    return [
+      `## ${title(text(tag['name']))}`,
+      shown(text(tag['description'])),
+      ...own.map(operationSection),
+    ];
+  });
+  const schemas = Object.entries(node(COMPONENTS['schemas'])).map(schemaSection);
+  return [
+    '# HTTP API',
+    text(node(DOCUMENT['info'])['description']),
+    'A running server sends this description as an OpenAPI 3.1 document at `GET /openapi.json`. Every request below `/api/v1` carries the header `X-Api-Key`.',
+    ...sections,
+    '## Schemas',
+    ...schemas,
+  ].join('\n\n');
+}
+
+interface Operation {
+  path: string;
+  method: string;
+  operation: Node;
+  shared: readonly Node[];
+}
+
+function operationSection({ path, method, operation, shared }: Operation): string {
+  const body = node(operation['requestBody']);
+  const parameters = [...shared, ...list(operation['parameters'])].map(resolve);
+  const responses = Object.entries(node(operation['responses'])).map(([status, response]) => {
+    const { description, headers, content } = resolve(node(response));
+    const names = Object.keys(node(headers)).filter((name) => name !== 'X-Request-Id');
+    return [status, shown(text(description)), bodyOf(node(content)), names.map(code).join(' ')];
+  });
+  return [
+    `### ${method} ${shown(path)} {#${anchor(`${method} ${path}`)}}`,
+    `${shown(text(operation['summary']))}. ${text(operation['description'])}`,
+    ...(parameters.length === 0
+      ? []
+      : [
+          table(
+            ['parameter', 'in', 'meaning'],
+            parameters.map((parameter) => [
+              code(text(parameter['name'])),
+              text(parameter['in']) + (parameter['required'] === true ? ', required' : ''),
+              shown(text(parameter['description'])),
+            ]),
+          ),
+        ]),
+    ...('content' in body ? [`Request body: ${bodyOf(node(body['content']))}.`] : []),
+    table(['status', 'meaning', 'body', 'headers'], responses),
+  ].join('\n\n');
+}
+
+/** What a body holds: links to its schemas, or its media type. */
+function bodyOf(content: Node): string {
+  return Object.entries(content)
+    .map(([type, media]) =>
+      type === 'application/json' ? typeOf(node(node(media)['schema'])) : code(type),
+    )
+    .join(', ');
+}
+
+function schemaSection([name, value]: [string, unknown]): string {
+  const schema = node(value);
+  const parts = list(schema['allOf']);
+  const description = [schema, ...parts].map((part) => text(part['description'])).join('');
+  const fields = parts.length > 0 ? parts.flatMap((part) => fieldRows(part)) : fieldRows(schema);
+  const base = parts.filter((part) => '$ref' in part).map(typeOf);
+  return [
+    `### ${name} {#${schemaAnchor(name)}}`,
+    ...(description === '' ? [] : [shown(description)]),
+    ...(base.length === 0 ? [] : [`As ${base.join(', ')}, and:`]),
+    ...(fields.length === 0 ? [] : [table(['field', 'type', ''], fields)]),
+  ].join('\n\n');
+}
+
+function fieldRows(schema: Node, prefix = ''): string[][] {
+  const required = new Set(list<string>(schema['required']));
+  return Object.entries(node(schema['properties'])).flatMap(([name, value]) => {
+    const field = node(value);
+    const isNested = 'properties' in field || 'properties' in node(field['items']);
+    const nested = 'items' in field ? node(field['items']) : field;
+    const path = `${prefix}${name}${'items' in field ? '[]' : ''}`;
+    return [
+      [
+        code(path),
+        typeOf(field),
+        [required.has(name) ? 'required' : '', shown(text(field['description'])), ...rules(field)]
+          .filter((part) => part !== '')
+          .join('; '),
+      ],
+      ...(isNested ? fieldRows(nested, `${path}.`) : []),
+    ];
+  });
+}
+
+/** What a schema asks for beside its type. */
+function rules(schema: Node): string[] {
+  const words: Record<string, string> = {
+    minimum: 'at least',
+    maximum: 'at most',
+    minLength: 'characters at least',
+    maxLength: 'characters at most',
+    minItems: 'items at least',
+    maxItems: 'items at most',
+    pattern: 'matches',
+    default: 'default',
+    const: 'always',
+  };
+  // The largest safe integer is what a schema says where it sets no bound.
+  return Object.entries(words)
+    .filter(([word]) => word in schema && schema[word] !== Number.MAX_SAFE_INTEGER)
+    .map(([word, label]) => `${label} ${code(String(schema[word]))}`);
+}
+
+function typeOf(schema: Node): string {
+  const { $ref: reference, enum: values, oneOf, anyOf, items, format, type } = schema;
+  if (typeof reference === 'string') {
+    const name = reference.split('/').at(-1) ?? '';
+    return `[${name}](#${schemaAnchor(name)})`;
+  }
+  if (Array.isArray(values)) return values.map((value) => code(String(value))).join(', ');
+  const choices = list(oneOf ?? anyOf);
+  if (choices.length > 0) return choices.map(typeOf).join(' or ');
+  if (items !== undefined) return `array of ${typeOf(node(items))}`;
+  return [text(type), text(format)].filter((part) => part !== '').join(', ');
+}
+
+/** A schema and a group of endpoints may have one name. */
+function schemaAnchor(name: string): string {
+  return `schema-${anchor(name)}`;
+}
+
+function resolve(value: Node): Node {
+  const { $ref: reference } = value;
+  if (typeof reference !== 'string') return value;
+  return reference
+    .split('/')
+    .slice(1)
+    .reduce((at, name) => node(at[name]), DOCUMENT);
+}
+
+function title(word: string): string {
+  return `${word[0]?.toUpperCase()}${word.slice(1)}`;
+}
+
+function node(value: unknown): Node {
+  return typeof value === 'object' && value !== null ? (value as Node) : {};
+}
+
+function list<T = Node>(value: unknown): readonly T[] {
+  return Array.isArray(value) ? value : [];
+}
+
+function text(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}

@@ -1,0 +1,100 @@
+/**
+ * Writes the pages of `reference/` from the code: `pnpm --filter @shortlink/docs reference`. They are never edited and not kept in
+ * the repository.
+ */
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import {
+  Application,
+  Converter,
+  DeclarationReflection,
+  type ProjectReflection,
+  ReflectionKind,
+  type TypeDocOptions,
+} from 'typedoc';
+import type { PluginOptions } from 'typedoc-plugin-markdown';
+import { cliPage, serverPage } from './command-pages.ts';
+import { httpPage } from './http-page.ts';
+import { sizePage } from './size-page.ts';
+import { errorCodesPage, exitCodesPage, plansPage, settingsPage } from './table-pages.ts';
+
+const path = (relative: string) => fileURLToPath(new URL(relative, import.meta.url));
+const FOLDER = path('../reference/');
+
+const PAGES: Record<string, () => string | Promise<string>> = {
+  cli: cliPage,
+  server: serverPage,
+  settings: settingsPage,
+  'http-api': httpPage,
+  plans: plansPage,
+  'error-codes': errorCodesPage,
+  'exit-codes': exitCodesPage,
+  size: sizePage,
+};
+
+/** The entry points of the libraries: each becomes a page. */
+const LIBRARIES = [
+  '../../sdk/src/index.ts',
+  '../../sdk/src/wire/index.ts',
+  '../../server/src/index.ts',
+  '../../server/src/testing/index.ts',
+  '../../server/src/testing/msw.ts',
+].map(path);
+
+/** A priority among TypeDoc's own steps: after it has found out what is inherited, before it groups the members. */
+const BEFORE_GROUPS = -50;
+
+await rm(FOLDER, { recursive: true, force: true });
+await mkdir(FOLDER, { recursive: true });
+for (const [name, page] of Object.entries(PAGES)) {
+  await writeFile(`${FOLDER}${name}.md`, `${await page()}\n`);
+}
+await writeLibraries();
+
+/** TypeDoc reads all libraries at once, which takes it half of the time. */
+async function writeLibraries(): Promise<void> {
+  const options: TypeDocOptions & PluginOptions = {
+    plugin: ['typedoc-plugin-markdown'],
+    entryPoints: LIBRARIES,
+    tsconfig: path('../tsconfig.reference.json'),
+    // Types are checked by `pnpm typecheck`.
+    skipErrorChecking: true,
+    readme: 'none',
+    router: 'module',
+    entryFileName: 'index',
+    name: 'Libraries',
+    disableSources: true,
+    excludeInternal: true,
+    excludePrivate: true,
+    excludeExternals: true,
+    logLevel: 'Warn',
+    hidePageHeader: true,
+    hideBreadcrumbs: true,
+    parametersFormat: 'table',
+    interfacePropertiesFormat: 'table',
+    classPropertiesFormat: 'table',
+    typeDeclarationFormat: 'table',
+    useCodeBlocks: true,
+    sanitizeComments: true,
+    outputs: [{ name: 'markdown', path: `${FOLDER}library` }],
+  };
+  const app = await Application.bootstrapWithPlugins(options);
+  app.converter.on(Converter.EVENT_RESOLVE_END, ({ project }) => leaveOut(project), BEFORE_GROUPS);
+  const project = await app.convert();
+  if (project === undefined) throw new Error('TypeDoc can read no library.');
+  // `sdk/src/wire` is imported as `@shortlink/sdk/wire`.
+  for (const library of project.children ?? []) {
+    library.name = `@shortlink/${library.name.replace('/src', '')}`;
+  }
+  await app.generateOutputs(project);
+}
+
+/** The class that members are inherited from describes them. Nobody but the client makes errors or reads `kind`, their mark. */
+function leaveOut(project: ProjectReflection): void {
+  for (const member of project.getReflectionsByKind(ReflectionKind.ClassMember)) {
+    if (!(member instanceof DeclarationReflection)) continue;
+    const isOfError = member.parent?.name.endsWith('Error') === true;
+    const isUnused = isOfError && ['constructor', 'kind', 'name', 'toJSON'].includes(member.name);
+    if (isUnused || member.inheritedFrom !== undefined) project.removeReflection(member);
+  }
+}

@@ -1,0 +1,81 @@
+import { cp, mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { CodeBlock } from './code-blocks.ts';
+import { CLI_PROGRAM, SERVER_PROGRAM } from './programs.ts';
+import { runCommand } from './run-command.ts';
+import type { World } from './world.ts';
+
+const EXAMPLE_DATA = fileURLToPath(new URL('../../../examples/data', import.meta.url));
+
+/** What pages say in place of a key, an address, and ids that commands print. */
+const PLACEHOLDERS = (key: string, url: string): [RegExp, string][] => [
+  [/YOUR_KEY/g, key],
+  [/http:\/\/127\.0\.0\.1:8787|https:\/\/go\.example\.com(?=[/\s'")]|$)/gm, url],
+  [/ACCOUNT_ID/g, '"$(last acc)"'],
+  [/\bKEY_ID/g, '"$(last key)"'],
+  [/\$\(last (\w+)\)""/g, '$(last $1)"'],
+];
+
+/** A block with a real key and address. */
+export function filledIn(code: string, key: string, url: string): string {
+  return PLACEHOLDERS(key, url).reduce(
+    (text, [pattern, value]) => text.replace(pattern, value),
+    code,
+  );
+}
+
+/**
+ * What stands before the commands of a page. `shortlink` and `shortlink-server` are the built programs; a server that a page starts
+ * is stopped once it listens; what a page installs is there already. `# exit code 3` at the end of a line says how it must end.
+ */
+const PRELUDE = `
+set -Eeuo pipefail
+trap 'echo "the command that failed: $BASH_COMMAND" >&2' ERR
+node() { command "$NODE" "$@"; }
+shortlink() { node "$CLI" "$@"; }
+shortlink-server() { if [ "$1" = start ]; then serve "$@"; else node "$SERVER" "$@" | tee -a printed; fi; }
+serve() {
+  "$NODE" "$SERVER" "$@" --port 0 > serving 2>&1 & local pid=$!
+  until grep -q 'listening on' serving; do kill -0 $pid; sleep 0.1; done
+  kill $pid; wait $pid
+}
+npm() { :; }
+# Programs that a machine may lack. No command of a page needs what they print.
+for program in curl jq; do command -v $program > which || eval "$program() { :; }"; done
+npx() { if [[ "$*" =~ ^-y\\ pnpm@12\\ shortlink ]]; then shift 2; "$@"; fi; }
+last() { grep -oE "$1_[A-Za-z0-9]+" printed | tail -1; }
+ends_with() { local want=$1; shift; local got=0; "$@" || got=$?; [ "$got" = "$want" ]; }
+`;
+
+/** Writes the files that a page shows into a folder of its own and runs its commands there, one block after the other. */
+export async function runPage(
+  page: string,
+  blocks: readonly CodeBlock[],
+  { world, key }: { world: World; key: string },
+): Promise<string> {
+  const cwd = world.path(page.replaceAll(/\W/g, '-'));
+  await mkdir(cwd);
+  await writeFile(join(cwd, 'printed'), '');
+  for (const { file, code } of blocks) {
+    if (file !== undefined) await writeFile(join(cwd, file), code);
+  }
+  // An import writes beside its input, so the sample data is copied.
+  await cp(EXAMPLE_DATA, join(cwd, 'examples/data'), { recursive: true });
+  const commands = blocks
+    .filter(({ language }) => language === 'sh')
+    .map(({ code }) => filledIn(code, key, world.server.url))
+    .join('\n')
+    .replace(/^(.*) # exit code (\d+).*$/gm, 'ends_with $2 $1');
+  return runCommand('bash', ['-c', `${PRELUDE}${commands}`], {
+    cwd,
+    env: {
+      NODE: process.execPath,
+      CLI: CLI_PROGRAM,
+      SERVER: SERVER_PROGRAM,
+      SHORTLINK_API_KEY: key,
+      SHORTLINK_BASE_URL: world.server.url,
+      XDG_CONFIG_HOME: join(cwd, 'config'),
+    },
+  });
+}

@@ -1,0 +1,163 @@
+import { once } from 'node:events';
+import { existsSync, statSync } from 'node:fs';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { dirname, extname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { sidebar } from '../../docs/.vitepress/sidebar.ts';
+import { checkAnchors } from '../../docs/scripts/check-anchors.ts';
+import { launchChromium } from '../runtimes/drivers/launch-chromium.ts';
+import { bundleSize } from '../src/bundle-size.ts';
+import { PAGES, readPage } from '../src/documented-code.ts';
+import { runCommand } from '../src/run-command.ts';
+
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
+const DOCS = join(ROOT, 'packages/docs');
+const ARTIFACTS = fileURLToPath(new URL('../artifacts/', import.meta.url));
+
+/** Paths of the pages, as the sidebar has them. */
+const LINKS = sidebar
+  .flatMap(({ link, items = [{ link }] }) => items.map((item) => item.link ?? ''))
+  .concat('/');
+
+describe('the site', () => {
+  let site: string;
+  beforeAll(async () => {
+    site = await mkdtemp(join(tmpdir(), 'shortlink-docs-'));
+    const options = { cwd: DOCS };
+    await runCommand(process.execPath, ['scripts/write-reference.ts'], options);
+    const vitepress = join(DOCS, 'node_modules/vitepress/bin/vitepress.js');
+    await runCommand(process.execPath, [vitepress, 'build', '--outDir', site], options);
+  }, 300_000);
+  afterAll(() => rm(site, { recursive: true, force: true }));
+
+  const page = (link: string) =>
+    readFile(join(site, `${link.replace(/\/$/, '/index')}.html`), 'utf8');
+
+  test('has every page of the sidebar, and every page is in it', async () => {
+    for (const link of LINKS) expect(await page(link), link).toContain('</html>');
+    const written = PAGES.flatMap(
+      (name) => /^packages\/docs(\/(?!README).*)\.md$/.exec(name)?.[1] ?? [],
+    );
+    expect(written.map((name) => name.replace(/\/index$/, '/')).toSorted()).toEqual(
+      LINKS.filter((link) => !link.startsWith('/reference/')).toSorted(),
+    );
+  });
+
+  test('describes what the code declares', async () => {
+    expect(await page('/reference/cli')).toContain('--max-rejects');
+    expect(await page('/reference/server')).toContain('keys rotate');
+    expect(await page('/reference/settings')).toContain('SHORTLINK_TLS_ASK_TOKEN');
+    expect(await page('/reference/http-api')).toContain('POST /api/v1/links/batch');
+    expect(await page('/reference/error-codes')).toContain('idempotency_conflict');
+    expect(await page('/reference/exit-codes')).toContain('130');
+    expect(await page('/reference/plans')).toContain('1,000,000');
+    expect(await page('/reference/size')).toMatch(/\d\d\.\d KB/);
+    const sdk = await page('/reference/library/@shortlink/sdk');
+    for (const name of ['ShortlinkOptions', 'CreateManyOptions', 'createMany', 'PlanLimitError']) {
+      expect(sdk).toContain(name);
+    }
+  });
+
+  test('has llms.txt with each page, and llms-full.txt with the text of all', async () => {
+    const list = await readFile(join(site, 'llms.txt'), 'utf8');
+    const full = await readFile(join(site, 'llms-full.txt'), 'utf8');
+    for (const link of LINKS.filter((path) => path !== '/')) {
+      expect(list).toMatch(new RegExp(`^- \\[.+\\]\\(${link}\\): .{10,}$`, 'm'));
+      expect(full).toContain(`<!-- ${link} -->`);
+    }
+    expect(full).toContain('alert: ShortlinkDatabaseDown');
+  });
+
+  test('fits a phone and has no complaint, in light and in dark', async () => {
+    await using served = await serve(site);
+    await using launched = await launchChromium();
+    await mkdir(ARTIFACTS, { recursive: true });
+    // Colours change no widths: in dark, a few pages show what could go wrong.
+    const looks = { light: LINKS, dark: ['/', '/sdk/exactly-once', '/reference/cli'] } as const;
+    for (const colorScheme of ['light', 'dark'] as const) {
+      const viewport = { width: 390, height: 844 };
+      const context = await launched.browser.newContext({ viewport, colorScheme });
+      const tab = await context.newPage();
+      const complaints: string[] = [];
+      tab.on('pageerror', (error) => complaints.push(String(error)));
+      tab.on('console', (message) => {
+        if (message.type() === 'error') complaints.push(message.text());
+      });
+      for (const link of looks[colorScheme]) {
+        await tab.goto(served.url + link);
+        const width = await tab.evaluate<number>('document.documentElement.scrollWidth');
+        if (width > viewport.width) complaints.push(`${link} is ${width} wide`);
+      }
+      await tab.screenshot({ path: join(ARTIFACTS, `docs-${colorScheme}.png`) });
+      expect(complaints).toEqual([]);
+      await context.close();
+    }
+  });
+});
+
+/** Pages of the reference are written when the site is built, which fails for those that are not there. */
+const WRITTEN_LATER = /docs\/reference\/|\/CONTRIBUTING\.md$/;
+
+describe('links', () => {
+  test('to a heading that is not there fail the build', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'shortlink-anchors-'));
+    const write = (html: string) => writeFile(join(folder, 'a.html'), html);
+    await write('<h2 id="there">T</h2><a href="#there">1</a><a href="/a#there">2</a>');
+    await expect(checkAnchors(folder)).resolves.toBeUndefined();
+    await write('<h2 id="there">T</h2><a class="x" href="./a#nowhere">1</a>');
+    await expect(checkAnchors(folder)).rejects.toThrow('/a: /a#nowhere');
+    await rm(folder, { recursive: true });
+  });
+
+  test.each(PAGES)('of %s lead to files', (name) => {
+    const targets = [
+      ...readPage(name).matchAll(/\]\((?!https?:|#|\/)([^)#]+)[^)]*\)|(?:src|srcset)="([^"]+)"/g),
+    ].map(([, link, source]) => join(ROOT, dirname(name), link ?? source ?? ''));
+    const lost = targets.filter((path) => !WRITTEN_LATER.test(path) && !existsSync(path));
+    expect(lost).toEqual([]);
+  });
+});
+
+test('the badges of the README say what is so', async () => {
+  const readme = readPage('README.md');
+  const manifest = JSON.parse(await readFile(join(ROOT, 'packages/cli/package.json'), 'utf8'));
+  expect(readme).toContain(`badge/license-${manifest.license}-`);
+  const version = /badge\/node-%E2%89%A5%20([\d.]+)-/.exec(readme)?.[1];
+  expect(`>=${version}`).toBe(manifest.engines.node);
+  const kilobytes = Number(/badge\/client%20in%20a%20page-(\d+)%20KB/.exec(readme)?.[1]);
+  const measured = (await bundleSize("export { Shortlink } from '@shortlink/sdk'")) / 1024;
+  expect(kilobytes).toBe(Math.round(measured));
+});
+
+/** Serves the files of a folder as hosts of static pages do: `/a` is `a.html`. */
+async function serve(folder: string): Promise<{ url: string } & AsyncDisposable> {
+  const types: Record<string, string> = {
+    '.css': 'text/css',
+    '.html': 'text/html',
+    '.js': 'text/javascript',
+    '.svg': 'image/svg+xml',
+  };
+  const server = createServer(async ({ url = '/' }, response) => {
+    const path = join(folder, decodeURIComponent(url.split('?')[0] ?? ''));
+    const found = [path, `${path}.html`, join(path, 'index.html')].find(
+      (file) => existsSync(file) && statSync(file).isFile(),
+    );
+    if (found === undefined) return response.writeHead(404).end();
+    const type = types[extname(found)] ?? 'application/octet-stream';
+    return response.writeHead(200, { 'Content-Type': type }).end(await readFile(found));
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  const port = typeof address === 'object' ? address?.port : undefined;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}

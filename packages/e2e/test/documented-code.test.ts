@@ -1,0 +1,92 @@
+import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { codeBlocks } from '../src/code-blocks.ts';
+import { PAGES, programs, readPage } from '../src/documented-code.ts';
+import { CLI_PROGRAM, SERVER_PROGRAM } from '../src/programs.ts';
+import { runCommand } from '../src/run-command.ts';
+import { filledIn, runPage } from '../src/run-page.ts';
+import { runProgram } from '../src/run-program.ts';
+import { World } from '../src/world.ts';
+
+let world: World;
+let key: string;
+let folder: string;
+
+beforeAll(async () => {
+  world = await World.create(['--target-deny', 'denied.example']);
+  ({ key } = await world.caller('custom'));
+  folder = await mkdtemp(join(tmpdir(), 'shortlink-documented-'));
+  // Packages resolve there as they do here.
+  await symlink(
+    fileURLToPath(new URL('../node_modules', import.meta.url)),
+    join(folder, 'node_modules'),
+  );
+  await writeFile(join(folder, 'package.json'), '{ "type": "module" }');
+});
+afterAll(async () => {
+  await world?.[Symbol.asyncDispose]();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const PROGRAMS = programs().map((program) => ({
+  ...program,
+  at: `${program.name}:${program.line}`,
+}));
+
+test.each(PROGRAMS)('$at runs to its end', async ({ at, code }) => {
+  const file = join(folder, `${at.replaceAll(/\W/g, '-')}.ts`);
+  await writeFile(file, filledIn(code, key, world.server.url));
+  const env = { SHORTLINK_API_KEY: key, SHORTLINK_BASE_URL: world.server.url };
+  const { exitCode, stdout, stderr } = await runProgram(file, [], { cwd: folder, env });
+  expect([exitCode, stderr]).toEqual([0, expect.not.stringMatching(/Error|unknown|failed/)]);
+  expect(stdout).not.toMatch(/unknown|may exist|undefined|false/);
+});
+
+const GUIDES = PAGES.map((name) => ({ name, blocks: codeBlocks(readPage(name)) })).filter(
+  // The examples have a test of their own, which runs them as their README says.
+  ({ name, blocks }) =>
+    !name.startsWith('examples') &&
+    !name.startsWith('packages/bench') &&
+    blocks.some(({ language }) => language === 'sh'),
+);
+
+describe('the commands of', () => {
+  test.each(GUIDES)('$name', async ({ name, blocks }) => {
+    await runPage(name, blocks, { world, key });
+  });
+
+  test('a page that names a file that isn’t there fail', async () => {
+    const blocks = codeBlocks('```sh\nshortlink import nowhere.csv\ntrue\n```\n');
+    await expect(runPage('broken', blocks, { world, key })).rejects.toThrow(/nowhere\.csv/);
+  });
+});
+
+/** Commands that need another machine: a service manager, containers, certificates, a database server. They are shown, not run. */
+const SHOWN = PAGES.flatMap((name) =>
+  codeBlocks(readPage(name))
+    .filter(({ language }) => language === 'shell')
+    .map(({ code, line }) => ({ at: `${name}:${line}`, code })),
+);
+
+describe('the commands that are only shown', () => {
+  test.each(SHOWN)('$at needs another machine, and has options that exist', async ({ code }) => {
+    expect(code).toMatch(
+      /docker|systemctl|\/etc\/|\/var\/lib|\/backups|postgres:|pg_|caddy|certbot|install --global|pnpm@12/,
+    );
+    const ours = /\b(shortlink(?:-server)?) ((?:[a-z]+ ?)*)(.*)$/gm;
+    for (const [, program, words = '', rest = ''] of code.matchAll(ours)) {
+      if (words.trim() === '') continue;
+      const file = program === 'shortlink' ? CLI_PROGRAM : SERVER_PROGRAM;
+      const help = await runProgram(file, [...words.trim().split(' '), '--help']);
+      expect([words, help.exitCode]).toEqual([words, 0]);
+      for (const [flag] of rest.matchAll(/--[a-z-]+/g)) expect(help.stdout).toContain(flag);
+    }
+  });
+});
+
+test('bash is there to run them', async () => {
+  expect(await runCommand('bash', ['-c', 'echo ok'], { cwd: folder })).toBe('ok\n');
+});

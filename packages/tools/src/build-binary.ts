@@ -1,0 +1,67 @@
+// Builds `shortlink` as one file for this machine, in packages/cli/dist-binary/: pnpm build:binary
+//
+// The file is a Node without its symbols that runs the code which is injected into it (a "single executable application").
+import { execFileSync } from 'node:child_process';
+import { copyFileSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { cyclonedxEsbuildPlugin } from '@cyclonedx/cyclonedx-esbuild';
+import { build } from 'esbuild';
+import { ROOT } from './manifests.ts';
+
+const FOLDER = join(ROOT, 'packages/cli/dist-binary');
+/** Node 26 can inject a program by itself, and is under long-term support. */
+const NODE = fileURLToPath(import.meta.resolve('node26/bin/node'));
+const isWindows = process.platform === 'win32';
+const output = join(FOLDER, isWindows ? 'shortlink.exe' : 'shortlink');
+
+rmSync(FOLDER, { recursive: true, force: true });
+mkdirSync(FOLDER);
+
+const program = join(FOLDER, 'program.cjs');
+await build({
+  entryPoints: [join(ROOT, 'packages/cli/src/binary.ts')],
+  outfile: program,
+  bundle: true,
+  minify: true,
+  platform: 'node',
+  target: 'node26',
+  format: 'cjs',
+  // There is no module beside the program. What is imported late is run late all the same.
+  supported: { 'dynamic-import': false },
+  legalComments: 'none',
+  logLevel: 'warning',
+  // The parts of the program: names, versions and the texts of their licences.
+  plugins: [
+    cyclonedxEsbuildPlugin({
+      outputFile: 'shortlink.sbom.json',
+      gatherLicenseTexts: true,
+      outputReproducible: true,
+      logLevel: 'error',
+    }),
+  ],
+});
+
+const node = join(FOLDER, 'node');
+copyFileSync(NODE, node);
+// Symbols are a fifth of the file. Windows and macOS keep them elsewhere.
+if (process.platform === 'linux') execFileSync('strip', [node]);
+const config = join(FOLDER, 'sea.json');
+writeFileSync(
+  config,
+  JSON.stringify({
+    main: program,
+    executable: node,
+    output,
+    assets: { program },
+    disableExperimentalSEAWarning: true,
+    useCodeCache: true,
+    // NODE_OPTIONS is meant for other programs.
+    execArgvExtension: 'none',
+  }),
+);
+execFileSync(NODE, ['--build-sea', config], { stdio: 'inherit' });
+if (process.platform === 'darwin') execFileSync('codesign', ['--sign', '-', output]);
+for (const file of [node, config, program]) rmSync(file);
+const megabytes = statSync(output).size / 1024 ** 2;
+console.log(`${output}: ${megabytes.toFixed(1)} MB`);

