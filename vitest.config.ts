@@ -1,14 +1,30 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
+
+/** What a test imports that starts a process, listens on a port, or opens a database on a disk. */
+const REAL_THINGS =
+  /node:(child_process|http|net|tls|cluster|worker_threads)|(start|test)-postgres|temp-database|database-path|-process\.ts|start-server|start-test-server|fork|cutting-proxy|contract\.test-suite/;
+
+/** Tests of many random cases: the longest of those that need nothing real. */
+const LONG = ['test/import/histories.property.test.ts', 'src/bulk/create-many.property.test.ts'];
+
+/** What `pnpm test:fast` leaves out of a package. It follows from what the files import, so that no list can become outdated. */
+const slowTestsOf = (root: string) =>
+  globSync('{src,test}/**/*.test.ts', { cwd: root })
+    .filter((file) => REAL_THINGS.test(readFileSync(join(root, file), 'utf8')))
+    .concat(LONG);
 
 /**
  * One project per package: `vitest run --project sdk` runs one alone. Unit tests stand beside the code
  * (`x.ts`, `x.test.ts`); type tests are `x.test-d.ts`; end-to-end tests drive built programs and so need `pnpm build`.
  */
-const unit = (name: string, typecheck = false) => ({
+const unit = (name: string, { typecheck = false, isFast = false } = {}) => ({
   test: {
     name,
     root: `packages/${name}`,
     include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
+    exclude: isFast ? slowTestsOf(`packages/${name}`) : [],
     // Most take milliseconds. Those of many rows or processes take seconds, and more on a machine that does much else.
     testTimeout: 60_000,
     hookTimeout: 60_000,
@@ -18,38 +34,43 @@ const unit = (name: string, typecheck = false) => ({
   },
 });
 
-export default defineConfig({
+const e2e = {
+  name: 'e2e',
+  root: 'packages/e2e',
+  include: ['test/**/*.test.ts'],
+  // They end by themselves; only a program that hangs takes this long, on however busy a machine.
+  testTimeout: 300_000,
+  hookTimeout: 180_000,
+};
+
+/**
+ * The same tests on three servers that share a PostgreSQL, behind a balancer. Those that are left out open the SQLite file
+ * themselves, or are about clients and pages.
+ */
+const cluster = {
+  ...e2e,
+  name: 'e2e-cluster',
+  include: ['create', 'batch', 'limits', 'sdk', 'import', 'restart', 'crash'].map(
+    (name) => `test/${name}.test.ts`,
+  ),
+  env: { SHORTLINK_E2E_BACKEND: 'cluster' },
+};
+
+/** `--mode fast` (`pnpm test:fast`) runs what needs no real server, browser or database on a disk. */
+export default defineConfig(({ mode }) => ({
   test: {
-    // Most end-to-end tests wait: for windows to end, jobs, other processes. More files than cores at once make use of that.
+    // Most end-to-end tests wait: for jobs, other processes, disks. More files than cores at once make use of that.
     maxWorkers: 3,
-    projects: [
-      unit('sdk', true),
-      unit('server'),
-      unit('cli'),
-      unit('tools'),
-      {
-        test: {
-          name: 'e2e',
-          root: 'packages/e2e',
-          include: ['test/**/*.test.ts'],
-          testTimeout: 120_000,
-          hookTimeout: 60_000,
-        },
-      },
-      // The same tests on three servers that share a PostgreSQL, behind a balancer. Those that are left out open the SQLite file
-      // themselves, or are about clients and pages.
-      {
-        test: {
-          name: 'e2e-cluster',
-          root: 'packages/e2e',
-          include: ['create', 'batch', 'limits', 'sdk', 'import', 'restart', 'crash'].map(
-            (name) => `test/${name}.test.ts`,
-          ),
-          env: { SHORTLINK_E2E_BACKEND: 'cluster' },
-          testTimeout: 120_000,
-          hookTimeout: 60_000,
-        },
-      },
-    ],
+    projects:
+      mode === 'fast'
+        ? ['sdk', 'server', 'cli'].map((name) => unit(name, { isFast: true }))
+        : [
+            unit('sdk', { typecheck: true }),
+            unit('server'),
+            unit('cli'),
+            unit('tools'),
+            { test: e2e },
+            { test: cluster },
+          ],
   },
-});
+}));

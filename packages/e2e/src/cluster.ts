@@ -14,7 +14,7 @@ export async function startCluster(options: StartOptions): Promise<Cluster> {
   const balancer = await startBalancer(options.port);
   const args = ['--public-url', balancer.url, ...(options.args ?? [])];
   const servers = await Promise.all(
-    Array.from({ length: INSTANCES }, () => startServer({ database: options.database, args })),
+    Array.from({ length: INSTANCES }, () => startServer({ ...options, port: undefined, args })),
   );
   balancer.backends.push(...servers.map((server) => server.port));
   const [first] = servers;
@@ -26,6 +26,9 @@ export async function startCluster(options: StartOptions): Promise<Cluster> {
     servers,
     balancer,
     log: () => servers.map((server) => server.log()).join(''),
+    setClock: async (message) => {
+      await Promise.all(servers.map((server) => server.setClock(message)));
+    },
     stop: async (signal) => {
       const codes = await Promise.all(servers.map((server) => server.stop(signal)));
       await balancer.close();

@@ -1,8 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
+import type { ClockMessage } from './movable-clock.ts';
 import { SERVER_PROGRAM } from './programs.ts';
 import { cleanEnvironment, runProgram } from './run-program.ts';
+
+const MOVABLE_CLOCK = new URL('./movable-clock.ts', import.meta.url).href;
 
 /** A real `shortlink-server start` on a free port of 127.0.0.1. */
 export interface ServerProcess {
@@ -11,6 +14,8 @@ export interface ServerProcess {
   child: ChildProcess;
   /** Everything it has printed on standard error so far (its log). */
   log: () => string;
+  /** Sets its clock; resolves once it goes by it. Only for one that was started with `hasMovableClock`. */
+  setClock: (message: ClockMessage) => Promise<void>;
   /** Ends it with this signal and waits until it is gone; resolves to its exit code, `null` when killed. */
   stop: (signal?: NodeJS.Signals) => Promise<number | null>;
 }
@@ -21,6 +26,8 @@ export interface StartOptions {
   /** @default 0, a free one */
   port?: number | undefined;
   args?: readonly string[] | undefined;
+  /** Lets {@link ServerProcess.setClock} move its clock. @default false */
+  hasMovableClock?: boolean | undefined;
 }
 
 /** Starts the server and resolves once it says that it listens. */
@@ -28,6 +35,7 @@ export async function startServer(options: StartOptions): Promise<ServerProcess>
   const child = spawn(
     process.execPath,
     [
+      ...(options.hasMovableClock ? ['--import', MOVABLE_CLOCK] : []),
       SERVER_PROGRAM,
       'start',
       '--port',
@@ -36,14 +44,19 @@ export async function startServer(options: StartOptions): Promise<ServerProcess>
       options.database,
       ...(options.args ?? []),
     ],
-    { env: cleanEnvironment(), stdio: ['ignore', 'pipe', 'pipe'] },
+    {
+      env: cleanEnvironment(),
+      stdio: ['ignore', 'pipe', 'pipe', options.hasMovableClock ? 'ipc' : 'ignore'],
+    },
   );
+  if (child.stdout === null || child.stderr === null) throw new Error('a server has pipes');
+  const { stdout } = child;
   let log = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     log += text;
   });
   const url = await new Promise<string>((resolve, reject) => {
-    const lines = createInterface({ input: child.stdout });
+    const lines = createInterface({ input: stdout });
     lines.on('line', (line) => {
       const found = /^listening on (http:\S+)$/.exec(line);
       if (found?.[1]) resolve(found[1]);
@@ -57,6 +70,11 @@ export async function startServer(options: StartOptions): Promise<ServerProcess>
     port: Number(new URL(url).port),
     child,
     log: () => log,
+    setClock: async (message) => {
+      const isSet = once(child, 'message');
+      child.send(message);
+      await isSet;
+    },
     stop: async (signal = 'SIGTERM') => {
       if (child.exitCode === null && child.signalCode === null) {
         const exit = once(child, 'exit');

@@ -2,18 +2,15 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Link } from '@shortlink/sdk';
+import { PLANS, type PlanLimits } from '@shortlink/sdk/wire';
+import { createAccount, createKey, openStore, readSettings, type Store } from '@shortlink/server';
 import { type Backend, createBackend } from './backend.ts';
+import type { ClockMessage } from './movable-clock.ts';
 import { CLI_PROGRAM } from './programs.ts';
 import { type ProgramResult, type RunOptions, runProgram } from './run-program.ts';
-import { admin, type ServerProcess } from './server-process.ts';
+import { admin, type ServerProcess, type StartOptions } from './server-process.ts';
 
-export interface AccountRow {
-  id: string;
-  name: string;
-  plan: string;
-  limits: Record<string, number | null>;
-}
-
+/** What `keys create` prints. */
 export interface KeyRow {
   id: string;
   account_id: string;
@@ -22,25 +19,63 @@ export interface KeyRow {
   key: string;
 }
 
+/** Limits of an account by their names in `--limit`. */
+const LIMITS = {
+  rpm: 'requests_per_minute',
+  rpd: 'requests_per_day',
+  rpmonth: 'requests_per_month',
+  links: 'links',
+  keys: 'api_keys',
+  batch: 'batch_size',
+} as const satisfies Record<string, keyof PlanLimits>;
+
+export type Limits = Partial<Record<keyof typeof LIMITS, number | 'unlimited'>>;
+
+/** How the servers of a world are started. */
+export type WorldOptions = Pick<StartOptions, 'args' | 'hasMovableClock'>;
+
 /** The service on a fresh database, with a folder of its own, and what a test does with it. */
 export class World {
-  readonly folder: string;
+  /** Where programs run, and files are named by {@link path}. */
+  folder: string;
   readonly database: string;
   server: ServerProcess;
+  readonly #root: string;
   readonly #backend: Backend;
+  readonly #options: WorldOptions;
+  #store: Promise<Store> | undefined;
+  #clock: ClockMessage | undefined;
 
-  private constructor(folder: string, backend: Backend, server: ServerProcess) {
-    this.folder = folder;
+  private constructor(
+    root: string,
+    backend: Backend,
+    server: ServerProcess,
+    options: WorldOptions,
+  ) {
+    this.folder = root;
+    this.#root = root;
     this.database = backend.database;
     this.server = server;
     this.#backend = backend;
+    this.#options = options;
   }
 
-  static async create(args: readonly string[] = []): Promise<World> {
-    const folder = await mkdtemp(join(tmpdir(), 'shortlink-e2e-'));
-    const backend = await createBackend(folder);
+  static async create(options: WorldOptions = {}): Promise<World> {
+    const root = await mkdtemp(join(tmpdir(), 'shortlink-e2e-'));
+    const backend = await createBackend(root);
     const { database } = backend;
-    return new World(folder, backend, await backend.start({ database, args }));
+    return new World(root, backend, await backend.start({ database, ...options }), options);
+  }
+
+  /** Gives the next test an empty folder. */
+  async newFolder(): Promise<void> {
+    this.folder = await mkdtemp(join(this.#root, 'test-'));
+  }
+
+  /** Sets the clocks of the servers, also of those that are started later. */
+  async setClock(clock: ClockMessage): Promise<void> {
+    this.#clock = clock;
+    await this.server.setClock(clock);
   }
 
   path(name: string): string {
@@ -51,43 +86,46 @@ export class World {
   async restart(): Promise<void> {
     const { port } = this.server;
     await this.server.stop();
-    this.server = await this.#backend.start({ database: this.database, port });
+    this.server = await this.#backend.start({
+      ...this.#options,
+      database: this.database,
+      port,
+    });
+    if (this.#clock !== undefined) await this.server.setClock(this.#clock);
   }
 
-  async account(
-    plan: string,
-    limits: Record<string, number | 'unlimited'> = {},
-  ): Promise<AccountRow> {
-    const flags = Object.entries(limits).flatMap(([name, value]) => [
-      '--limit',
-      `${name}=${value}`,
-    ]);
-    return admin(this.database, [
-      'accounts',
-      'create',
-      '--name',
-      `${plan} test`,
-      '--plan',
-      plan,
-      ...flags,
-    ]);
+  /** The database, past the servers, as an operator's command opens it. */
+  store(): Promise<Store> {
+    const settings = readSettings({ database: this.database }, {});
+    this.#store ??= openStore({ ...settings, publicUrl: this.server.url });
+    return this.#store;
   }
 
-  async key(accountId: string, ...permissions: string[]): Promise<KeyRow> {
-    const flags = permissions.flatMap((permission) => ['--permission', permission]);
-    return admin(this.database, [
-      'keys',
-      'create',
-      '--account',
-      accountId,
-      '--name',
-      'test',
-      ...flags,
-    ]);
+  /** The operator's commands have tests of their own; a process for each account would be most of the time of these. */
+  async account(plan: string, limits: Limits = {}) {
+    const wanted = PLANS.find((name) => name === plan);
+    if (wanted === undefined) throw new Error(`no plan ${plan}`);
+    const entries = Object.entries(limits) as [keyof Limits, number | 'unlimited'][];
+    return createAccount(await this.store(), {
+      name: `${plan} test`,
+      plan: wanted,
+      limits: Object.fromEntries(
+        entries.map(([name, value]) => [LIMITS[name], value === 'unlimited' ? null : value]),
+      ),
+      now: Date.now(),
+    });
+  }
+
+  async key(
+    accountId: string,
+    permission: 'shortlinks:write' | 'analytics:read' = 'shortlinks:write',
+  ) {
+    const input = { accountId, name: 'test', permissions: [permission], now: Date.now() };
+    return createKey(await this.store(), input);
   }
 
   /** An account on this plan with one key. */
-  async caller(plan: string, limits: Record<string, number | 'unlimited'> = {}) {
+  async caller(plan: string, limits: Limits = {}) {
     const account = await this.account(plan, limits);
     const key = await this.key(account.id);
     return { account, key: key.key, keyId: key.id };
@@ -135,8 +173,9 @@ export class World {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.server.stop();
+    await (await this.#store)?.close();
     await this.#backend.remove();
-    await rm(this.folder, { recursive: true, force: true });
+    await rm(this.#root, { recursive: true, force: true });
   }
 }
 

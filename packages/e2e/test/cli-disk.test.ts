@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdir, rename, truncate, writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { CLI_PROGRAM, commandOf } from '../src/programs.ts';
 import { cleanEnvironment } from '../src/run-program.ts';
 import { World } from '../src/world.ts';
@@ -13,13 +13,16 @@ const ARGS = ['import', 'urls.csv', '--batch-size', '1000'];
 let world: World;
 let key: string;
 
-beforeEach(async () => {
+beforeAll(async () => {
   world = await World.create();
+});
+beforeEach(async () => {
+  await world.newFolder();
   ({ key } = await world.caller('custom'));
   const urls = Array.from({ length: ROWS }, (_, row) => `https://example.com/${row}`);
   await writeFile(world.path('urls.csv'), `url\n${urls.join('\n')}\n`);
 });
-afterEach(() => world[Symbol.asyncDispose]());
+afterAll(() => world[Symbol.asyncDispose]());
 
 const linksUsed = async () => (await world.request(key, 'GET', '/api/v1/usage')).json.links.used;
 

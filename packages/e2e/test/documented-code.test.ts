@@ -16,7 +16,7 @@ let key: string;
 let folder: string;
 
 beforeAll(async () => {
-  world = await World.create(['--target-deny', 'denied.example']);
+  world = await World.create({ args: ['--target-deny', 'denied.example'] });
   ({ key } = await world.caller('custom'));
   folder = await mkdtemp(join(tmpdir(), 'shortlink-documented-'));
   // Packages resolve there as they do here.

@@ -1,15 +1,17 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { startServer } from '../src/server-process.ts';
 import { World } from '../src/world.ts';
 
 let world: World;
 let key: string;
 
-beforeEach(async () => {
+beforeAll(async () => {
   world = await World.create();
+});
+beforeEach(async () => {
   ({ key } = await world.caller('custom'));
 });
-afterEach(() => world[Symbol.asyncDispose]());
+afterAll(() => world[Symbol.asyncDispose]());
 
 test('a job goes on where it was after SIGKILL in the middle of it, exactly', async () => {
   const batches = await Promise.all(
@@ -32,7 +34,7 @@ test('a job goes on where it was after SIGKILL in the middle of it, exactly', as
   await world.restart();
   for (const { links, jobId } of batches) {
     await expect
-      .poll(async () => (await poll(jobId)).status, { timeout: 30_000 })
+      .poll(async () => (await poll(jobId)).status, { timeout: 60_000 })
       .toBe('completed');
     const job = await poll(jobId);
     expect(job.results.map((item: { target_url: string }) => item.target_url)).toEqual(
@@ -57,7 +59,7 @@ test('an acknowledged link is there after SIGKILL', async () => {
       else if (answer === undefined) return;
     }
   });
-  await expect.poll(() => codes.length, { timeout: 20_000 }).toBeGreaterThan(100);
+  await expect.poll(() => codes.length, { timeout: 60_000 }).toBeGreaterThan(100);
   await world.server.stop('SIGKILL');
   stopped = true;
   await Promise.all(writers);

@@ -1,0 +1,225 @@
+import type { Patch } from './load-server.ts';
+
+/** A bug that is planted on purpose, to see that the simulator finds it. */
+export interface Mutant {
+  /** What it does wrong. */
+  bug: string;
+  patches: readonly Patch[];
+}
+
+const one = (bug: string, file: string, from: string, to: string): Mutant => ({
+  bug,
+  patches: [{ file, from, to }],
+});
+
+const COUNTERS = 'store/sqlite/operations/counters.ts';
+const CREATE = 'store/sqlite/operations/create.ts';
+const RUN_CHUNK = 'store/sqlite/operations/run-job-chunk.ts';
+const WRITE_CORE = 'store/sqlite/write-core.ts';
+
+/** By name. They exist in the simulator only, as changes of the source text while it is loaded. */
+export const mutants: Readonly<Record<string, Mutant>> = {
+  // --- windows and quotas ---
+  'one-request-too-many': one(
+    'A full window admits one more request.',
+    'domain/limits.ts',
+    'window.used >= window.limit',
+    'window.used > window.limit',
+  ),
+  'one-request-too-few': one(
+    'The last request of a window is refused.',
+    'domain/limits.ts',
+    'window.used >= window.limit',
+    'window.used + 1 >= window.limit',
+  ),
+  'minute-begins-early': one(
+    'The last millisecond of a minute counts in the next one.',
+    'domain/limits.ts',
+    'Math.floor(now / MINUTE_MS) * MINUTE_MS',
+    'Math.floor((now + 1) / MINUTE_MS) * MINUTE_MS',
+  ),
+  'minute-begins-late': one(
+    'The first millisecond of a minute counts in the one before.',
+    'domain/limits.ts',
+    'Math.floor(now / MINUTE_MS) * MINUTE_MS',
+    'Math.floor((now - 1) / MINUTE_MS) * MINUTE_MS',
+  ),
+  'day-of-25-hours': one(
+    'The day ends an hour late.',
+    'domain/limits.ts',
+    "{ name: 'day', startsAt: day, endsAt: day + DAY_MS }",
+    "{ name: 'day', startsAt: day, endsAt: day + DAY_MS + 3_600_000 }",
+  ),
+  'count-after-commit': one(
+    'Requests that are committed together do not see each other in the windows.',
+    COUNTERS,
+    '  count.used += number;\n',
+    '',
+  ),
+  'refused-requests-count': one(
+    'A refused request counts in the windows.',
+    COUNTERS,
+    '    counters.addRefusal(caller.keyId, minute.startsAt, refusedBy.name);\n',
+    '    counters.addRefusal(caller.keyId, minute.startsAt, refusedBy.name);\n    for (const count of counts) add(count, 1);\n',
+  ),
+  'no-refund': one(
+    'A request that failed on the side of the service is not given back.',
+    'http/admit.ts',
+    'c.res.status < 500',
+    'c.res.status < 600',
+  ),
+  'refund-of-refused-batch': one(
+    'A batch that the plan refuses is given back, although it counts.',
+    'http/admit.ts',
+    'c.res.status < 500',
+    'c.res.status < 403',
+  ),
+  'shared-windows': one(
+    'Every key has windows of its own.',
+    COUNTERS,
+    'counters.requests(caller.accountId, window)',
+    'counters.requests(caller.keyId, window)',
+  ),
+
+  // --- totals of links ---
+  'one-link-too-many': one(
+    'The total of links is passed by one.',
+    'domain/limits.ts',
+    'used + adding > allowed',
+    'used + adding > allowed + 1',
+  ),
+  'jobs-take-no-links': one(
+    'A job is accepted without taking its links from the total.',
+    CREATE,
+    'const refusal = takeBatch(counters, request, input.total);',
+    'const refusal = takeBatch(counters, request, 0);',
+  ),
+  'refused-batch-takes-links': one(
+    'A batch that does not fit takes its links from the total all the same.',
+    CREATE,
+    "    return refuse(counters, request, 'links', total.used, allowed);",
+    "    add(total, count);\n    return refuse(counters, request, 'links', total.used - count, allowed);",
+  ),
+
+  // --- idempotency ---
+  'no-idempotency-record': one(
+    'The response to an idempotency key is not stored.',
+    CREATE,
+    'if (idempotency !== undefined) {\n    db.run(',
+    'if (idempotency === undefined) {\n    db.run(',
+  ),
+  'idempotency-for-an-hour': one(
+    'An idempotency key is forgotten after an hour.',
+    'store/retention.ts',
+    'IDEMPOTENCY_RETENTION_MS = 24 * HOUR_MS',
+    'IDEMPOTENCY_RETENTION_MS = HOUR_MS',
+  ),
+  'any-body-replays': one(
+    'Another body under the same idempotency key gets the first response.',
+    CREATE,
+    'earlier.fingerprint === idempotency.fingerprint',
+    'earlier.fingerprint !== undefined',
+  ),
+  'refusals-replay': one(
+    'An idempotency key is stored before the create, with an empty response.',
+    CREATE,
+    'const outcome = create();',
+    "if (idempotency !== undefined) db.run('INSERT INTO idempotency_records (account_id, key, fingerprint, answer, created_at) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING', caller.accountId, idempotency.key, idempotency.fingerprint, '{}', now);\n  const outcome = create();",
+  ),
+
+  // --- jobs ---
+  'chunk-twice': one(
+    'A chunk that is done stays in the queue.',
+    RUN_CHUNK,
+    'SET inputs = NULL, results = ?',
+    'SET results = ?',
+  ),
+  'last-chunk-lost': one(
+    'A job counts as complete before its last chunk.',
+    RUN_CHUNK,
+    'const done = processed === job.total;',
+    'const done = processed >= job.total - 40;',
+  ),
+  'chunks-backwards': one(
+    'The chunks of a job are run from the last to the first.',
+    RUN_CHUNK,
+    'ORDER BY chunk LIMIT 1',
+    'ORDER BY chunk DESC LIMIT 1',
+  ),
+  'chunk-before-its-fence': one(
+    'A chunk is chosen without looking which were done since: two runners make it twice.',
+    RUN_CHUNK,
+    'job_id = ? AND inputs IS NOT NULL ORDER BY chunk LIMIT 1',
+    'job_id = ? AND inputs IS NOT NULL ORDER BY abs(random()) LIMIT 1',
+  ),
+  'no-takeover': one(
+    'Nobody takes over the job of an instance that died.',
+    'jobs/runner.ts',
+    'this.#timer = setInterval(() => this.#rescan(), RESCAN_MS);',
+    'this.#timer = setInterval(() => undefined, RESCAN_MS);',
+  ),
+  'no-retry': one(
+    'A job that failed once is not tried again by its instance.',
+    'jobs/runner.ts',
+    'failing.timer = undefined;\n      this.notify(jobId);',
+    'this.#queue.delete(jobId);',
+  ),
+  'job-of-anybody': one(
+    'A job can be polled by another account.',
+    'store/queries/jobs.ts',
+    'WHERE jobs.id = ? AND account_id = ? GROUP BY',
+    'WHERE jobs.id = ? AND account_id IS NOT ? GROUP BY',
+  ),
+  'jobs-pruned-at-once': one(
+    'Completed jobs are deleted with the next housekeeping.',
+    'store/retention.ts',
+    'JOB_RETENTION_MS = 7 * DAY_MS',
+    'JOB_RETENTION_MS = 0',
+  ),
+
+  // --- commits ---
+  'acknowledged-before-commit': one(
+    'Writes are acknowledged although their commit fails.',
+    WRITE_CORE,
+    'const replies = this.#performAll(requests);\n      this.#commit();',
+    'const replies = this.#performAll(requests);\n      try { this.#commit(); } catch { db.rollback(); }',
+  ),
+  'no-savepoint': one(
+    'A write that fails inside of a group leaves what it had done so far.',
+    WRITE_CORE,
+    "        db.exec('ROLLBACK TO one_write');\n",
+    '',
+  ),
+  'group-done-twice': one(
+    'When one write of a group fails, those before it are done twice.',
+    WRITE_CORE,
+    "      db.rollback();\n      db.exec('BEGIN IMMEDIATE');\n      return requests.flatMap",
+    '      return requests.flatMap',
+  ),
+  'broken-commit-is-safe': one(
+    'A commit that broke in the middle is said to have stored nothing.',
+    WRITE_CORE,
+    "error.reason !== 'unavailable') throw error;",
+    "error.reason !== 'never') throw error;",
+  ),
+  'replies-crossed': one(
+    'Each write of a group gets the response of another one.',
+    WRITE_CORE,
+    '    context.counters.flush();\n    return replies;',
+    '    context.counters.flush();\n    return replies.map(({ id }, index) => ({ ...replies[replies.length - 1 - index], id }) as WriteReply);',
+  ),
+
+  // --- keys and clicks ---
+  'revoked-key-remembered': one(
+    'A key that was looked up once is valid for ever.',
+    'http/authenticate.ts',
+    'if (ofThisTurn.size === 0) setImmediate(() => ofThisTurn.clear());',
+    '',
+  ),
+  'clicks-lost-at-the-end': one(
+    'A server that stops does not write its last clicks.',
+    'jobs/click-buffer.ts',
+    'if (await this.flush()) break;',
+    'break;',
+  ),
+};

@@ -1,0 +1,283 @@
+import type { PlanLimits } from '@shortlink/sdk/wire';
+import { type Account, type Attempt, type Create, type Ledger, targetOf } from './ledger.ts';
+import type { World } from './world.ts';
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 86_400_000;
+
+type WindowName = 'minute' | 'day' | 'month';
+
+const WINDOWS: readonly WindowName[] = ['minute', 'day', 'month'];
+
+/** The end of the window in UTC that holds a time. It names the window, too. Written anew, so that it can't share a mistake. */
+function endOf(window: WindowName, time: number): number {
+  if (window === 'minute') return time - (time % MINUTE_MS) + MINUTE_MS;
+  if (window === 'day') return time - (time % DAY_MS) + DAY_MS;
+  const date = new Date(time);
+  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1);
+}
+
+/** The smallest and the largest limit that was ever in force; unlimited is infinite. */
+function bounds(account: Account, name: keyof PlanLimits): { least: number; most: number } {
+  const values = account.limits.map((limits) => limits[name] ?? Number.POSITIVE_INFINITY);
+  return { least: Math.min(...values), most: Math.max(...values) };
+}
+
+/** A request that the service counted, or may have counted, at some time since this event. */
+function mayCount({ witness, answer, ended }: Attempt, since: number): boolean {
+  if (witness.admittedAt === undefined) return false;
+  if (answer === undefined) return true;
+  if (answer.status < 500) return answer.status !== 429;
+  // Those that fail on the side of the service are given back before they are answered.
+  return witness.isDoubtful === true || (ended ?? since) >= since;
+}
+
+/** Its response says that it was counted. */
+function isCounted({ witness, answer }: Attempt): boolean {
+  if (witness.admittedAt === undefined || answer === undefined) return false;
+  return answer.status < 500 && answer.status !== 429;
+}
+
+/** Whether no attempt at it can have stored anything, as far as clients know. */
+function isRefused({ attempts }: Create): boolean {
+  return attempts.every(({ answer }) => {
+    if (answer === undefined) return false;
+    // 503 invites to send the same create again, so nothing of it may be stored. After a 500 it may be.
+    return answer.status >= 400 && answer.status !== 500;
+  });
+}
+
+/** What a response must be, judged when it arrives by all that was sent until then. */
+export function judgeAnswer(ledger: Ledger, attempt: Attempt): string | undefined {
+  const { answer, create, key } = attempt;
+  if (answer === undefined) return undefined;
+  const { status, json } = answer;
+  if (status === 401) return key.revoked === undefined ? 'a valid key is 401' : undefined;
+  if (attempt.sentAt > (key.revoked?.doneAt ?? Number.POSITIVE_INFINITY))
+    return `a revoked key is ${status}`;
+  if (status === 429) return judgeRefusal(ledger, attempt);
+  if (status >= 500) return ledger.wasRough ? undefined : `${status} although nothing failed`;
+  if (create === undefined) return `unexpected status ${status}`;
+  if (attempt.what === 'poll') return judgePoll(attempt, create);
+  if (create.badEntry !== undefined) return status === 400 ? undefined : `a bad entry is ${status}`;
+  if (status === 403) return judgePlanLimit(ledger, create, json);
+  if (status === 409) {
+    return create.attempts.length > 1 || create.conflictsWith !== undefined
+      ? undefined
+      : '409 without another request';
+  }
+  if (create.conflictsWith !== undefined) {
+    return status === 422 ? undefined : `another body under the same idempotency key is ${status}`;
+  }
+  return judgeCreated(create, status, json);
+}
+
+/** 429 is right only when a window can be full, and `Retry-After` must lead to its end. */
+function judgeRefusal(
+  ledger: Ledger,
+  { account, witness, answer, began }: Attempt,
+): string | undefined {
+  const at = witness.admittedAt;
+  if (at === undefined) return '429 before the request was counted';
+  const full = WINDOWS.filter((window) => {
+    const counted = ledger.attempts.filter(
+      (other) =>
+        other.account === account &&
+        mayCount(other, began) &&
+        endOf(window, other.witness.admittedAt ?? 0) === endOf(window, at),
+    );
+    return counted.length >= bounds(account, `requests_per_${window}`).least;
+  });
+  if (full.length === 0) return '429 although no window is full';
+  const retryAfter = Number(answer?.headers.get('retry-after'));
+  const ends = full.map((window) => Math.ceil((endOf(window, at) - at) / 1_000));
+  return ends.includes(retryAfter)
+    ? undefined
+    : `Retry-After is ${retryAfter} s, and full windows end in ${ends.join(' s, ')} s`;
+}
+
+function judgePlanLimit(
+  ledger: Ledger,
+  create: Create,
+  json: Attempt['answer'],
+): string | undefined {
+  const { limit } = json as unknown as { limit: string };
+  const { account, count } = create;
+  if (limit === 'batch_size') {
+    return count > bounds(account, 'batch_size').least
+      ? undefined
+      : 'batch_size refuses too few links';
+  }
+  const mayExist = ledger.creates.filter(
+    (other) => other.account === account && other !== create && !isRefused(other),
+  );
+  const used = mayExist.reduce((sum, other) => sum + other.count, 0);
+  return used + count > bounds(account, 'links').least
+    ? undefined
+    : `refused by the total of links at ${used} + ${count}`;
+}
+
+function judgeCreated(
+  create: Create,
+  status: number,
+  json: Create['acknowledged'],
+): string | undefined {
+  const expected = { link: 201, batch: 200, job: 202 }[create.kind];
+  if (status !== expected) return `a ${create.kind} is ${status}`;
+  const earlier = create.acknowledged;
+  create.acknowledged ??= json;
+  if (earlier !== undefined && JSON.stringify(earlier) !== JSON.stringify(json)) {
+    return 'the same idempotency key has two responses';
+  }
+  if (create.kind === 'job') return json.total === create.count ? undefined : 'wrong total';
+  const items = create.kind === 'link' ? [json] : json.results;
+  return judgeItems(create, items, create.count);
+}
+
+/** Result items: the first so many of a create, in its order. */
+function judgeItems(
+  create: Create,
+  items: readonly { target_url: string; code: string; short_url: string }[],
+  count: number,
+): string | undefined {
+  if (items.length !== count) return `${items.length} results instead of ${count}`;
+  const wrong = items.findIndex(
+    (item, index) =>
+      item.target_url !== targetOf(create, index) || !item.short_url.endsWith(`/${item.code}`),
+  );
+  return wrong === -1 ? undefined : `result ${wrong} is not the link of entry ${wrong}`;
+}
+
+function judgePoll(attempt: Attempt, create: Create): string | undefined {
+  const { status, json } = attempt.answer ?? {};
+  const isForeign = attempt.account !== create.account;
+  if (isForeign) return status === 404 ? undefined : `another account's job is ${status}`;
+  if (status !== 200) return `an accepted job is ${status}`;
+  const { processed, total, results } = json;
+  if (total !== create.count || processed > total) return `a job shows ${processed} of ${total}`;
+  if ((json.status === 'completed') !== (processed === total))
+    return `a job is ${json.status} too early`;
+  return judgeItems(create, results, processed);
+}
+
+/** What must hold after every commit, whatever is under way. */
+export function judgeState(world: World, ledger: Ledger): string | undefined {
+  const [overfull] = world.rows('SELECT 1 FROM jobs WHERE processed > total LIMIT 1');
+  if (overfull !== undefined) return 'a job has made more links than it has';
+  for (const account of ledger.accounts) {
+    const [row] = world.rows<{ used: number; made: number; owed: number }>(
+      `SELECT links_used AS used,
+         (SELECT count(*) FROM links WHERE account_id = accounts.id) AS made,
+         (SELECT coalesce(sum(total - processed), 0) FROM jobs WHERE account_id = accounts.id) AS owed
+       FROM accounts WHERE id = ?`,
+      account.id,
+    );
+    if (row === undefined) return 'an account is gone';
+    if (row.used !== row.made + row.owed) {
+      return `${account.name} has ${row.made} links and ${row.owed} to come, and ${row.used} are counted`;
+    }
+    const { most } = bounds(account, 'links');
+    if (row.used > most) return `${account.name} has ${row.used} links, and its plan ${most}`;
+  }
+  return undefined;
+}
+
+/** What must hold when everything has come to rest. */
+export async function judgeEnd(world: World, ledger: Ledger): Promise<string | undefined> {
+  const stored = new Map<number, { code: string; index: number }[]>();
+  for (const { code, target_url } of world.rows<{ code: string; target_url: string }>(
+    'SELECT code, target_url FROM links',
+  )) {
+    const [number = 0, index = 0] = target_url.split('/').slice(3).map(Number);
+    const links = stored.get(number) ?? [];
+    stored.set(number, links);
+    links.push({ code, index });
+  }
+  for (const create of ledger.creates) {
+    const problem =
+      judgeStored(create, stored.get(create.number) ?? []) ?? (await judgeJob(world, create));
+    if (problem !== undefined) return `create ${create.number}: ${problem}`;
+  }
+  return judgeWindows(world, ledger) ?? judgeClicks(world, ledger);
+}
+
+function judgeStored(
+  create: Create,
+  links: readonly { code: string; index: number }[],
+): string | undefined {
+  const { acknowledged, count } = create;
+  if (new Set(links.map(({ index }) => index)).size !== links.length) return 'a link exists twice';
+  if (links.length !== 0 && links.length !== count)
+    return `${links.length} of ${count} links exist`;
+  if (acknowledged === undefined) {
+    return links.length > 0 && isRefused(create) ? 'refused, and stored' : undefined;
+  }
+  if (links.length === 0) return 'acknowledged, and not stored';
+  if (create.kind === 'job') return undefined;
+  const items: { code: string }[] = create.kind === 'link' ? [acknowledged] : acknowledged.results;
+  const codes = new Map(links.map(({ code, index }) => [index, code]));
+  return items.every(({ code }, index) => codes.get(index) === code)
+    ? undefined
+    : 'the response names other codes than the database';
+}
+
+async function judgeJob(world: World, create: Create): Promise<string | undefined> {
+  if (create.kind !== 'job' || create.acknowledged === undefined) return undefined;
+  const { job_id } = create.acknowledged;
+  const job = await world.operate((store) => store.findJob(create.account.id, job_id));
+  if (job === undefined) return 'the accepted job is gone';
+  if (job.status !== 'completed') return `the job stands at ${job.processed} of ${job.total}`;
+  const chunks: string[] = [];
+  for (let chunk = 0; chunk < job.results.chunks; chunk += 1) {
+    const bytes = await world.operate((store) => store.readJobResults(job_id, chunk));
+    chunks.push(Buffer.from(bytes ?? []).toString());
+  }
+  return judgeItems(create, JSON.parse(`[${chunks.join(',')}]`), create.count);
+}
+
+function judgeWindows(world: World, ledger: Ledger): string | undefined {
+  for (const account of ledger.accounts) {
+    const attempts = ledger.attempts.filter((attempt) => attempt.account === account);
+    for (const window of WINDOWS) {
+      const counts = new Map<number, number>();
+      for (const attempt of attempts.filter(isCounted)) {
+        const end = endOf(window, attempt.witness.admittedAt ?? 0);
+        counts.set(end, (counts.get(end) ?? 0) + 1);
+      }
+      const { most } = bounds(account, `requests_per_${window}`);
+      for (const [end, count] of counts) {
+        if (count > most)
+          return `${account.name}: ${count} requests in a ${window} that has ${most}`;
+        if (ledger.wasRough || attempts.some((attempt) => attempt.answer === undefined)) continue;
+        const [row] = world.rows<{ used: number }>(
+          'SELECT used FROM request_counters WHERE account_id = ? AND window = ? AND starts_at < ? ORDER BY starts_at DESC LIMIT 1',
+          account.id,
+          window,
+          end,
+        );
+        // Counters of windows that ended long ago are deleted.
+        if (row !== undefined && end > world.scheduler.now && row.used !== count) {
+          return `${account.name}: ${count} requests in a ${window}, and ${row.used} are counted`;
+        }
+      }
+    }
+  }
+  return undefined;
+}
+
+function judgeClicks(world: World, ledger: Ledger): string | undefined {
+  for (const [code, { sent, answered }] of ledger.clicks) {
+    const [row] = world.rows<{ clicks: number }>(
+      'SELECT clicks FROM link_clicks WHERE code = ?',
+      code,
+    );
+    const counted = row?.clicks ?? 0;
+    // The clicks of a commit in doubt are written once more.
+    if (counted > sent && world.doubtfulCommits === 0)
+      return `${code}: ${counted} clicks of ${sent} redirects`;
+    if (!ledger.wasRough && counted !== answered) {
+      return `${code}: ${counted} clicks of ${answered} redirects`;
+    }
+  }
+  return undefined;
+}
