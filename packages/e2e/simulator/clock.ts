@@ -1,5 +1,3 @@
-import { setImmediate } from 'node:timers';
-
 /** What happens at a time. A cancelled event is skipped. */
 export interface TimedEvent {
   at: number;
@@ -12,9 +10,6 @@ export interface TimedEvent {
 
 /** Events after which a simulation is taken for one that never ends. */
 const MAX_EVENTS = 300_000;
-
-/** Node's streams take some ticks of their own between two events. */
-const MAX_IDLE = 20;
 
 /**
  * Virtual time: events happen in the order of their times, and between two of them no time passes. All that a promise sets off
@@ -44,19 +39,12 @@ export class Clock {
    */
   runUntil(isDone: () => boolean): Promise<boolean> {
     const limit = this.turn + MAX_EVENTS;
-    let idle = 0;
     return new Promise((resolve, reject) => {
       const step = () => {
         try {
           if (isDone()) return resolve(true);
           const event = this.#next();
-          if (event === undefined && idle < MAX_IDLE) {
-            idle += 1;
-            setImmediate(step);
-            return;
-          }
           if (event === undefined || this.turn > limit) return resolve(false);
-          idle = 0;
           this.now = Math.max(this.now, event.at);
           this.turn += 1;
           this.current = event.owner;

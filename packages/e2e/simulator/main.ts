@@ -5,6 +5,7 @@ import { generate } from './scenario/generate.ts';
 const programs = await loadPrograms();
 const count = Number(process.argv[2] ?? 100);
 const only = process.argv[3];
+if (only === undefined) Error.stackTraceLimit = 0;
 const before = process.cpuUsage();
 let imports = 0;
 let failures = 0;

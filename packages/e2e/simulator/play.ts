@@ -97,7 +97,6 @@ class Stage {
   async #playRun(plan: RunPlan, onUnknown: ImportSettings['onUnknown']): Promise<Ended> {
     const world = this.#world;
     const { clock } = world;
-    const { seed, user } = this.#scenario;
     this.#run += 1;
     clock.current = undefined;
     clock.now += plan.pauseMs;
@@ -124,8 +123,6 @@ class Stage {
     }
     this.#service.settle();
     for (const { value } of ended) this.#oracle.endRun(plan, value, ended.length > 1);
-    void seed;
-    void user;
     return first.value;
   }
 

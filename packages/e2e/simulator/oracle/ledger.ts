@@ -58,24 +58,27 @@ export function mayHaveWorked({ neverSent, received }: Exchange): boolean {
 const JOB_IS_OVER = ['completed', 'done', 'failed'];
 
 /** Codes that a program was told for certain: in a whole response, with time to write them down. */
-export function toldCodes({ method, received, receivedTurn, process, body }: Exchange): string[] {
+export function toldCodes(exchange: Exchange, hasRefusedRows: boolean): string[] {
+  const { method, received, receivedTurn, process } = exchange;
   const { killedAt, journalFailedAt } = process;
   if (received === undefined || received.status >= 300) return [];
   if (killedAt !== undefined && killedAt <= receivedTurn) return [];
   if (journalFailedAt !== undefined && journalFailedAt <= receivedTurn) return [];
   const answer = parse(received.body);
   if (!Array.isArray(answer?.results)) return [];
+  // Without target URLs, results belong to links by their order, and only where none is missing.
+  const isWhole = answer.results.length >= Number(answer.total ?? pairsOf(exchange).length);
+  const isNamed = answer.results.every(({ target_url }) => target_url !== undefined);
+  if (!isNamed && (!isWhole || (hasRefusedRows && method === 'GET'))) return [];
   const codes = answer.results.flatMap(({ code, short_url }) => (code && short_url ? [code] : []));
   if (method === 'POST') return answer.job_id === undefined ? codes : [];
   // The results of a job count when it is over.
-  void body;
   const isOver = JOB_IS_OVER.includes(String(answer.status).toLowerCase());
-  const isWhole = answer.total !== undefined && answer.results.length >= Number(answer.total);
-  return isOver || isWhole ? codes : [];
+  return isOver || (isWhole && answer.total !== undefined) ? codes : [];
 }
 
 interface Answer {
-  results?: { code?: string; short_url?: string }[];
+  results?: { target_url?: string; code?: string; short_url?: string }[];
   job_id?: string;
   status?: string;
   total?: number;

@@ -34,6 +34,7 @@ export class Oracle {
   /** Whether rows of unknown outcome may have been sent again. */
   #mayRepeat = false;
   readonly #told = new Set<string>();
+  readonly #hasRefusedRows: boolean;
   /** Links of requests that were recorded, and may not have been sent because the program was killed. */
   readonly #recorded = new Counts();
   #outputBefore: Buffer | undefined;
@@ -41,6 +42,8 @@ export class Oracle {
 
   constructor(witness: Witness) {
     this.#all = witness;
+    const rows = witness.scenario.runs.flatMap((run) => run.rows);
+    this.#hasRefusedRows = rows.some(({ kind }) => kind === 'refused');
   }
 
   beginRun(plan: RunPlan, settings: ImportSettings, _process: Process): void {
@@ -151,7 +154,7 @@ export class Oracle {
   /** What the program was told is in its journal, whatever happened afterwards. */
   #checkJournal(ofRun: readonly Exchange[], process: Process): void {
     for (const exchange of ofRun) {
-      for (const code of toldCodes(exchange)) this.#told.add(code);
+      for (const code of toldCodes(exchange, this.#hasRefusedRows)) this.#told.add(code);
     }
     const { scenario, world } = this.#all;
     if (scenario.user.fromStdin) return;
@@ -169,7 +172,7 @@ export class Oracle {
     }
     const lost = [...this.#told].filter((code) => !known.has(code));
     if (lost.length > 0) throw new Error(`the journal has forgotten ${lost.slice(0, 5)}`);
-    if (process.killedAt === undefined) return;
+    if (process.killedAt === undefined && process.journalFailedAt === undefined) return;
     const open = queryDatabase(
       file,
       "SELECT links FROM request JOIN batch ON batch.id = request.batch WHERE state = 'sent' AND first_link IS NULL",
@@ -223,8 +226,10 @@ export class Oracle {
   #mayExist(pair: Pair): number {
     let count = this.#recorded.of(pair);
     for (const exchange of this.#all.network.exchanges) {
-      if (!isCreate(exchange) || !mayHaveWorked(exchange)) continue;
-      for (const sent of pairsOf(exchange)) if (sent === pair) count += 1;
+      if (!isCreate(exchange)) continue;
+      // An entry that was refused by name shares the fate of its batch, which is sent again without it.
+      const isWanted = mayHaveWorked(exchange) ? undefined : (title?: string) => title === REFUSED_TITLE;
+      for (const sent of pairsOf(exchange, isWanted)) if (sent === pair) count += 1;
     }
     for (const link of this.#all.service.made) {
       if (this.#told.has(link.code) && pairOfLink(link) === pair) count -= 1;

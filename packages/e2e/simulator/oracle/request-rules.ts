@@ -63,6 +63,11 @@ function checkQuota(exchange: Exchange, all: readonly Exchange[], maxWaitMs: num
   const { received, receivedAt, sentAt, number } = exchange;
   // A response that was long on its way may speak of a window that is over.
   if (receivedAt - sentAt > 900) return;
+  // Of two requests under way at once, nobody can tell which the service has counted first.
+  const isAlone = all.every((other) => {
+    return other === exchange || other.sentAt > receivedAt || (other.received !== undefined && other.receivedAt < sentAt);
+  });
+  if (!isAlone) return;
   for (const [, name, left, seconds] of (received?.headers['ratelimit'] ?? '').matchAll(
     /"(\w+)";r=(-?\d+);t=(\d+)/g,
   )) {

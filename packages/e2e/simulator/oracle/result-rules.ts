@@ -49,7 +49,8 @@ export function checkResults(check: ResultsToCheck): ResultRow[] {
         break;
       }
       case 'unknown':
-        unknown.add(pair);
+        // An entry that was refused by name, in a batch whose others became a job that could not be followed.
+        if (row.kind !== 'refused') unknown.add(pair);
         break;
       case 'failed':
         if (row.kind !== 'refused') throw new Error(`${what} was never refused`);

@@ -38,6 +38,7 @@ function sizeOf(random: Random): number {
 
 function serviceOf(random: Random, size: number): ServiceTraits {
   const isTight = random.chance(0.35);
+  const hasIdempotency = random.chance(0.5);
   const namesLimit = random.chance(0.7);
   const oversize = random.chance(0.7) ? 403 : 413;
   // A size that no plan has can only be found out where the service says it, or refuses with a status of its own.
@@ -46,7 +47,7 @@ function serviceOf(random: Random, size: number): ServiceTraits {
   return {
     kind: 'scripted',
     hasUsage: random.chance(0.5),
-    hasIdempotency: random.chance(0.5),
+    hasIdempotency,
     statesQuota: random.chance(0.4),
     namesBadEntries: random.chance(0.6),
     namesLimit,
@@ -67,7 +68,8 @@ function serviceOf(random: Random, size: number): ServiceTraits {
     saysWhenToPoll: random.chance(0.5),
     shape,
     failsJobs: random.chance(0.1),
-    losesJobs: random.chance(0.2),
+    // With idempotency it would answer with a job that it no longer has.
+    losesJobs: !hasIdempotency && random.chance(0.3),
   };
 }
 
@@ -134,6 +136,14 @@ function edited(rows: readonly RowPlan[], random: Random): RowPlan[] {
 function runOf(random: Random, rows: RowPlan[], run: number, user: UserTraits): RunPlan {
   const isRough = random.chance(0.75);
   const maybe = (probability: number) => isRough && random.chance(probability);
+  // A folder that can't be synced is left alone: then a power cut may still take the results away.
+  const diskFault = maybe(0.12)
+    ? {
+        step: stepOf(random),
+        code: random.pick(['ENOSPC', 'EIO'] as const),
+        stays: random.chance(0.5),
+      }
+    : undefined;
   return {
     pauseMs: random.pick([1_000, 60_000, HOUR_MS, 25 * HOUR_MS]),
     rows,
@@ -141,10 +151,8 @@ function runOf(random: Random, rows: RowPlan[], run: number, user: UserTraits): 
     killAt: maybe(0.45)
       ? { step: stepOf(random), isAfter: random.chance(0.5), isPowerCut: random.chance(0.4) }
       : undefined,
-    losesPowerAfter: random.chance(0.15),
-    diskFault: maybe(0.12)
-      ? { step: stepOf(random), code: random.pick(['ENOSPC', 'EIO'] as const), stays: random.chance(0.5) }
-      : undefined,
+    losesPowerAfter: diskFault === undefined && random.chance(0.15),
+    diskFault,
     stop: maybe(0.1)
       ? { softMs: random.below(2_000), hardMs: random.chance(0.4) ? random.below(3_000) : undefined }
       : undefined,
@@ -155,10 +163,10 @@ function runOf(random: Random, rows: RowPlan[], run: number, user: UserTraits): 
     key: maybe(0.12) ? random.pick(['rotated', 'revoked', 'forbidden'] as const) : 'same',
     links: maybe(0.1) ? random.between(1, rows.length + 2) : undefined,
     othersLinks: maybe(0.08) ? random.between(1, 5) : 0,
-    secondMs: maybe(0.08) ? random.below(200) : undefined,
+    secondMs: !user.fromStdin && maybe(0.08) ? random.below(200) : undefined,
     editMs: maybe(0.05) ? random.below(300) : undefined,
     onUnknown: maybe(0.2) ? random.pick(['stop', 'retry', 'skip'] as const) : undefined,
-    dryRun: maybe(0.05),
+    dryRun: !user.fromStdin && maybe(0.05),
     restart: run > 0 && !user.inPlace && maybe(0.03),
     limit: maybe(0.06) ? random.between(1, 5) : undefined,
   };

@@ -20,6 +20,7 @@ const STAND_INS: Readonly<Record<string, string>> = {
   'node:fs': './node-fs.ts',
   'node:fs/promises': './node-fs-promises.ts',
   'node:crypto': './node-crypto.ts',
+  'node:stream/promises': './node-stream-promises.ts',
   'node:process': './node-process.ts',
 };
 

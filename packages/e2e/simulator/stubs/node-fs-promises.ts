@@ -9,7 +9,7 @@ const SLOWEST_MS = 0.4;
 
 function operation<T>(what: string, path: string, isWrite: boolean, work: () => T): Promise<T> {
   const world = theWorld();
-  return world.wait(`${what} ${path}`, world.random.next() * SLOWEST_MS, () => {
+  return world.wait(what, path, world.random.next() * SLOWEST_MS, () => {
     world.diskStep(what, path, isWrite);
     return work();
   });

@@ -1,6 +1,5 @@
 /** Stands in for `node:fs` in the CLI: what the journal and the reading of standard input use of it. */
 import { constants as realConstants } from 'node:fs';
-import { Writable } from 'node:stream';
 import { theWorld } from '../world/world.ts';
 import { lookUp, statsOf, systemError } from './files.ts';
 import { open } from './node-fs-promises.ts';
@@ -9,7 +8,7 @@ export const constants = realConstants;
 
 function operation<T>(what: string, path: string, isWrite: boolean, work: () => T): T {
   const world = theWorld();
-  return world.step(`${what} ${path}`, () => {
+  return world.step(what, path, () => {
     world.diskStep(what, path, isWrite);
     return work();
   });
@@ -107,11 +106,19 @@ export async function* createReadStream(path: string): AsyncGenerator<Buffer> {
   }
 }
 
-export function createWriteStream(path: string): Writable {
-  const opened = open(path, 'wx', 0o600);
-  return new Writable({
-    write: (bytes, _encoding, done) => {
-      opened.then((file) => file.writeFile(bytes)).then(() => done(), done);
-    },
-  });
+/** What is written to in one `pipeline`. */
+export class FileWriter {
+  readonly #file: ReturnType<typeof open>;
+
+  constructor(path: string) {
+    this.#file = open(path, 'wx', 0o600);
+  }
+
+  async write(bytes: Uint8Array): Promise<void> {
+    await (await this.#file).writeFile(bytes);
+  }
+}
+
+export function createWriteStream(path: string): FileWriter {
+  return new FileWriter(path);
 }

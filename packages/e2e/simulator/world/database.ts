@@ -150,12 +150,12 @@ export class SimulatedDatabase {
 
   exec(sql: string): void {
     const { db } = this.#content;
-    theWorld().step(`${sql.slice(0, 24).trim().split('\n', 1)[0]} on ${this.#path}`, () => {
-      for (const [, name = '', value = ''] of sql.matchAll(/PRAGMA (\w+) = (\w+)/g)) {
-        this.#set(name, value);
-      }
-      if (sql.startsWith('PRAGMA')) return;
-      if (sql === 'BEGIN EXCLUSIVE; COMMIT') {
+    theWorld().step(sql, this.#path, () => {
+      if (sql.startsWith('PRAGMA')) {
+        for (const [, name = '', value = ''] of sql.matchAll(/PRAGMA (\w+) = (\w+)/g)) {
+          this.#set(name, value);
+        }
+      } else if (sql === 'BEGIN EXCLUSIVE; COMMIT') {
         this.#lock();
         this.#unlock();
       } else if (sql.startsWith('BEGIN')) {
@@ -184,7 +184,7 @@ export class SimulatedDatabase {
   }
 
   close(): void {
-    theWorld().step(`close ${this.#path}`, () => this.#end());
+    theWorld().step('close', this.#path, () => this.#end());
   }
 
   #end(): void {

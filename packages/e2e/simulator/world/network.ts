@@ -190,6 +190,11 @@ export class Network {
     const bytes = Buffer.from(body);
     const half = isCut ? bytes.length >> 1 : bytes.length;
     let part = 0;
+    const note = (text: string) => {
+      exchange.received = { status, headers, body: text };
+      exchange.receivedAt = world.clock.now;
+      exchange.receivedTurn = world.clock.turn;
+    };
     const read = (): Promise<{ done: boolean; value?: Uint8Array }> => {
       part += 1;
       const isLast = part > 1;
@@ -197,11 +202,13 @@ export class Network {
         // The end of the body comes with its last byte.
         return Promise.resolve({ done: false, value: bytes });
       }
-      if (!isLast) return Promise.resolve({ done: false, value: bytes.subarray(0, half) });
+      if (!isLast) {
+        // The status of an error says enough: what is lost of its words takes nothing away.
+        if (status >= 300) note('');
+        return Promise.resolve({ done: false, value: bytes.subarray(0, half) });
+      }
       if (!isCut) {
-        exchange.received = { status, headers, body };
-        exchange.receivedAt = world.clock.now;
-        exchange.receivedTurn = world.clock.turn;
+        note(body);
         return Promise.resolve({ done: true });
       }
       return new Promise((_, reject) => {

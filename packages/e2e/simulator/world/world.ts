@@ -91,12 +91,12 @@ export class World {
   }
 
   /** A synchronous operation, before and after which the program can be killed. */
-  step<T>(what: string, work: () => T): T {
+  step<T>(what: string, path: string, work: () => T): T {
     const { process } = this;
     if (!process.isAlive) throw KILLED;
-    const step = this.#begin(process, what);
+    const step = this.#begin(process, what, path);
     const result = work();
-    this.#killHere(process, { what, step, isAfter: true });
+    if (process.killAt?.step === step) this.#killHere(process, what, path, true);
     return result;
   }
 
@@ -104,20 +104,20 @@ export class World {
    * An operation that takes time. The promise of a program that is killed meanwhile never settles, and so nothing that waits for it
    * continues.
    */
-  wait<T>(what: string, delayMs: number, work: () => T): Promise<T> {
+  wait<T>(what: string, path: string, delayMs: number, work: () => T): Promise<T> {
     const { process } = this;
     return new Promise((resolve, reject) => {
       if (!process.isAlive) return;
       let step: number;
       try {
-        step = this.#begin(process, what);
+        step = this.#begin(process, what, path);
       } catch {
         return;
       }
       this.clock.after(delayMs, process, () => {
         try {
           const result = work();
-          this.#killHere(process, { what, step, isAfter: true });
+          if (process.killAt?.step === step) this.#killHere(process, what, path, true);
           resolve(result);
         } catch (error) {
           if (error !== KILLED) reject(error);
@@ -126,17 +126,17 @@ export class World {
     });
   }
 
-  #begin(process: Process, what: string): number {
+  #begin(process: Process, what: string, path: string): number {
     process.steps += 1;
     const step = process.steps;
-    this.#killHere(process, { what, step, isAfter: false });
+    if (process.killAt?.step === step) this.#killHere(process, what, path, false);
     return step;
   }
 
-  #killHere(process: Process, at: { what: string; step: number; isAfter: boolean }): void {
+  #killHere(process: Process, what: string, path: string, isAfter: boolean): void {
     const { killAt } = process;
-    if (killAt === undefined || killAt.step !== at.step || killAt.isAfter !== at.isAfter) return;
-    this.log(`${at.isAfter ? 'after' : 'before'} ${at.what}:`);
+    if (killAt === undefined || killAt.isAfter !== isAfter) return;
+    this.log(`${isAfter ? 'after' : 'before'} ${what} ${path}:`);
     this.kill(process, killAt.isPowerCut);
     throw KILLED;
   }

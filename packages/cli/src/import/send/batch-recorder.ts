@@ -48,7 +48,7 @@ export interface SentBatch extends BatchRange {
 export class BatchRecorder {
   /** Batches that were sent and have not been found to be refused, by their first link. */
   readonly batches = new Map<number, SentBatch>();
-  readonly counts = { batches: 0, created: 0, failed: 0, unknown: 0 };
+  readonly #counts = { batches: 0, created: 0, failed: 0, unknown: 0 };
   readonly #options: BatchRecorderOptions;
   readonly #keys = new Map<number, string>();
   /** Where the batches with the same links begin. */
@@ -76,6 +76,15 @@ export class BatchRecorder {
     const key = `${hash}-${same.indexOf(range.first)}`;
     this.#keys.set(range.first, key);
     return key;
+  }
+
+  /** A batch that was sent and whose outcome could not be recorded, such as on a full disk, is unknown as well. */
+  finalCounts(): Readonly<Record<'batches' | 'created' | 'failed' | 'unknown', number>> {
+    let { unknown } = this.#counts;
+    for (const batch of this.batches.values()) {
+      if (batch.unknown === NO_RESPONSE) unknown += batch.count;
+    }
+    return { ...this.#counts, unknown };
   }
 
   async onBatch(event: BatchEvent): Promise<void> {
@@ -160,7 +169,7 @@ export class BatchRecorder {
   }
 
   #settled(added: Record<'created' | 'failed' | 'unknown', number>): void {
-    const { counts } = this;
+    const counts = this.#counts;
     counts.batches += 1;
     counts.created += added.created;
     counts.failed += added.failed;

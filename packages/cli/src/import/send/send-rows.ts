@@ -78,7 +78,7 @@ export async function sendRows(send: SendInput): Promise<SendResult> {
     await links.return();
   }
   return {
-    counts: recorder.counts,
+    counts: recorder.finalCounts(),
     batches: [...recorder.batches.values()].sort((a, b) => a.first - b.first),
     failure: deps.signal.aborted ? undefined : failure,
   };
