@@ -3,6 +3,7 @@ import { Oracle } from './oracle/oracle.ts';
 import { Random } from './random.ts';
 import { FOLDER, inputPath, inputText, parseResults } from './scenario/files.ts';
 import type { RunPlan, Scenario } from './scenario/scenario.ts';
+import { quietly } from './scenario/shrink.ts';
 import { ScriptedService } from './services/scripted.ts';
 import type { Service } from './services/service.ts';
 import { Disk } from './world/disk.ts';
@@ -271,28 +272,4 @@ class Stage {
       });
     }
   }
-}
-
-/** The last run once more, and nothing happens to it. */
-function quietly(plan: RunPlan): RunPlan {
-  return {
-    ...plan,
-    pauseMs: 3_700_000,
-    faults: [],
-    killAt: undefined,
-    losesPowerAfter: false,
-    diskFault: undefined,
-    stop: undefined,
-    restartsMs: [],
-    clockJump: undefined,
-    key: 'same',
-    links: undefined,
-    othersLinks: 0,
-    secondMs: undefined,
-    editMs: undefined,
-    onUnknown: undefined,
-    dryRun: false,
-    restart: false,
-    limit: undefined,
-  };
 }
