@@ -26,7 +26,7 @@ export class Clock {
   #order = 0;
 
   after(delayMs: number, owner: TimedEvent['owner'], run: () => void): TimedEvent {
-    const at = this.now + (delayMs > 0 ? delayMs : 0);
+    const at = this.now + Math.max(0, delayMs);
     this.#order += 1;
     const event = { at, order: this.#order, owner, run, isCancelled: false };
     this.#push(event);

@@ -61,13 +61,16 @@ async function playSeeds(from: number, seeds: number): Promise<boolean> {
     total.cpuUs += report.cpuUs;
     for (const { seed, message } of report.failures) {
       total.failures += 1;
-      if (total.failures <= SHOWN_FAILURES) say(`seed ${seed}: ${message}\n  pnpm simulate --seed ${seed}`);
+      if (total.failures <= SHOWN_FAILURES)
+        say(`seed ${seed}: ${message}\n  pnpm simulate --seed ${seed}`);
     }
     const share = Math.floor((10 * total.seeds) / seeds);
     const steps = seeds > 100_000 ? Math.floor(total.seeds / 20_000) : share;
     if (steps === said) return;
     said = steps;
-    say(`${total.seeds} of ${seeds} seeds, up to about seed ${first + count - 1}, ${total.failures} failures`);
+    say(
+      `${total.seeds} of ${seeds} seeds, up to about seed ${first + count - 1}, ${total.failures} failures`,
+    );
   });
   await Promise.all(players.map((player) => player.end()));
   const seconds = (performance.now() - startedAt) / 1000;
@@ -89,26 +92,37 @@ async function playOne(seed: number): Promise<boolean> {
     say(`1 seeds, 0 failures, ${first.imports} simulated imports`);
     return true;
   }
-  const kindOf = (failure: string | undefined) => failure?.split('\n', 1)[0]?.replace(/[\d{][^ ]*/g, 'N');
-  const short = await shrink(scenario, async (candidate) => kindOf((await play(candidate, programs)).failure));
+  const kindOf = (failure: string | undefined) =>
+    failure?.split('\n', 1)[0]?.replace(/[\d{][^ ]*/g, 'N');
+  const short = await shrink(scenario, async (candidate) =>
+    kindOf((await play(candidate, programs)).failure),
+  );
   const { trace, failure } = await play(short, programs, true);
   say(JSON.stringify(short, undefined, 1).replace(/\n\s{3,}/g, ' '));
   for (const line of trace) say(line);
-  say(`${failure}\n  before it was shortened: ${first.failure.split('\n', 1)[0]}\n  pnpm simulate --seed ${seed}`);
+  say(
+    `${failure}\n  before it was shortened: ${first.failure.split('\n', 1)[0]}\n  pnpm simulate --seed ${seed}`,
+  );
   say('1 seeds, 1 failures');
   return false;
 }
 
 /** Plants each bug in turn, and plays seeds until one fails. */
 async function playMutants(): Promise<boolean> {
-  const mutants = MUTANTS.filter(({ name }) => positionals.length === 0 || positionals.includes(name));
+  const mutants = MUTANTS.filter(
+    ({ name }) => positionals.length === 0 || positionals.includes(name),
+  );
   let survivors = 0;
   await eachOf(mutants, workers, async ({ name, patches }) => {
     const player = new Player(patches);
     let seeds = 0;
     let found: string | undefined;
     while (found === undefined && seeds < MUTANT_SEEDS) {
-      const report = await player.play({ first: seeds + 1, count: CHUNK_SEEDS, stopsAtFailure: true });
+      const report = await player.play({
+        first: seeds + 1,
+        count: CHUNK_SEEDS,
+        stopsAtFailure: true,
+      });
       seeds += report.seeds;
       found = report.failures[0]?.message;
     }

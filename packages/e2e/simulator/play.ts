@@ -1,4 +1,9 @@
-import type { ImportDeps, ImportEvent, ImportSettings, ImportSummary } from '../../cli/src/import/types.ts';
+import type {
+  ImportDeps,
+  ImportEvent,
+  ImportSettings,
+  ImportSummary,
+} from '../../cli/src/import/types.ts';
 import { Oracle } from './oracle/oracle.ts';
 import { Random } from './random.ts';
 import { FOLDER, inputPath, inputText, parseResults } from './scenario/files.ts';
@@ -39,7 +44,11 @@ export interface Ended {
 const MAX_QUIET_RUNS = 6;
 
 /** Plays a scenario to its end: its runs, then quiet ones until nothing is left to do. */
-export async function play(scenario: Scenario, programs: Programs, isTraced = false): Promise<Played> {
+export async function play(
+  scenario: Scenario,
+  programs: Programs,
+  isTraced = false,
+): Promise<Played> {
   const disk = new Disk(new Random(scenario.seed, 3));
   const world = new World(scenario.seed, disk, isTraced);
   enterWorld(world);
@@ -99,8 +108,7 @@ class Stage {
     const world = this.#world;
     const { clock } = world;
     this.#run += 1;
-    clock.current = undefined;
-    clock.now += plan.pauseMs;
+    await this.#pause(plan.pauseMs);
     world.log(`=== run ${this.#run}: ${plan.rows.length} rows, --on-unknown ${onUnknown}`);
     this.#placeInput(plan);
     this.#setUpService(plan);
@@ -127,12 +135,24 @@ class Stage {
     return first.value;
   }
 
+  /** Lets time go by. What is still on its way to the service arrives meanwhile. */
+  async #pause(ms: number): Promise<void> {
+    const { clock } = this.#world;
+    let isOver = false;
+    clock.after(ms, undefined, () => {
+      isOver = true;
+    });
+    await clock.runUntil(() => isOver);
+  }
+
   #logEnd({ process, summary, error }: Ended): void {
     if (error !== undefined) this.#world.log(`${process.name} fails: ${String(error)}`);
     if (summary === undefined) return;
     const { created, existing, rejected, failed, unknown, unsent, stopped } = summary;
     const counts = JSON.stringify({ created, existing, rejected, failed, unknown, unsent });
-    this.#world.log(`${process.name} ends: ${counts} ${stopped?.reason ?? ''} ${stopped?.message ?? ''}`);
+    this.#world.log(
+      `${process.name} ends: ${counts} ${stopped?.reason ?? ''} ${stopped?.message ?? ''}`,
+    );
   }
 
   #placeInput({ rows }: RunPlan): void {
@@ -141,7 +161,8 @@ class Stage {
     const path = inputPath(user);
     if (user.fromStdin) return;
     const old = disk.get(path);
-    const filled = user.inPlace && old !== undefined ? parseResults(old.bytes.toString(), user) : undefined;
+    const filled =
+      user.inPlace && old !== undefined ? parseResults(old.bytes.toString(), user) : undefined;
     const hasResults = filled?.some(({ status }) => status !== '') === true;
     const text = inputText(rows, user, hasResults ? filled : undefined);
     if (old?.bytes.toString() !== text) disk.place(path, text, this.#world.wallClock());
@@ -236,7 +257,12 @@ class Stage {
 
   readonly #stops = new Map<Process, Record<'soft' | 'hard', AbortController>>();
 
-  #scheduleEvents(plan: RunPlan, process: Process, settings: ImportSettings, ended: { isDone: boolean; value: Ended }[]): void {
+  #scheduleEvents(
+    plan: RunPlan,
+    process: Process,
+    settings: ImportSettings,
+    ended: { isDone: boolean; value: Ended }[],
+  ): void {
     const world = this.#world;
     const { clock } = world;
     const { stop, restartsMs, clockJump, secondMs, editMs } = plan;

@@ -33,10 +33,15 @@ export class Player {
 }
 
 /** Runs `work` for each item, on so many threads of control at once. */
-export async function eachOf<T>(items: Iterable<T>, count: number, work: (item: T) => Promise<void>): Promise<void> {
+export async function eachOf<T>(
+  items: Iterable<T>,
+  count: number,
+  work: (item: T) => Promise<void>,
+): Promise<void> {
   const iterator = items[Symbol.iterator]();
   const takeAll = async () => {
-    for (let next = iterator.next(); next.done !== true; next = iterator.next()) await work(next.value);
+    for (let next = iterator.next(); next.done !== true; next = iterator.next())
+      await work(next.value);
   };
   await Promise.all(Array.from({ length: count }, takeAll));
 }

@@ -77,6 +77,14 @@ export function toldCodes(exchange: Exchange, hasRefusedRows: boolean): string[]
   return isOver || (isWhole && answer.total !== undefined) ? codes : [];
 }
 
+/** The job that a program was told of for certain. */
+export function toldJob({ method, received, receivedTurn, process }: Exchange): string | undefined {
+  if (method !== 'POST' || received?.status !== 202) return undefined;
+  if (process.killedAt !== undefined && process.killedAt <= receivedTurn) return undefined;
+  const id = parse(received.body)?.job_id;
+  return id === undefined ? undefined : String(id);
+}
+
 interface Answer {
   results?: { target_url?: string; code?: string; short_url?: string }[];
   job_id?: string;

@@ -5,9 +5,20 @@ import type { RowPlan, RunPlan, Scenario } from '../scenario/scenario.ts';
 import { REFUSED_TITLE } from '../services/scripted.ts';
 import type { Service } from '../services/service.ts';
 import { queryDatabase } from '../world/database.ts';
+import type { FileNode } from '../world/disk.ts';
 import type { Exchange, Network } from '../world/network.ts';
 import type { Process, World } from '../world/world.ts';
-import { Counts, isCreate, mayHaveWorked, type Pair, pairOf, pairOfLink, pairsOf, toldCodes } from './ledger.ts';
+import {
+  Counts,
+  isCreate,
+  mayHaveWorked,
+  type Pair,
+  pairOf,
+  pairOfLink,
+  pairsOf,
+  toldCodes,
+  toldJob,
+} from './ledger.ts';
 import { checkApart, checkRequests } from './request-rules.ts';
 import { checkResults } from './result-rules.ts';
 
@@ -103,7 +114,8 @@ export class Oracle {
       this.#checkRejects(summary.rejected, summary.rejectsFile);
       void rows;
     }
-    if (scenario.user.fromStdin && summary !== undefined && summary.journal === undefined) this.#forget(summary.stopped === undefined);
+    if (scenario.user.fromStdin && summary !== undefined && summary.journal === undefined)
+      this.#forget(summary.stopped === undefined);
   }
 
   /** Standard input that was imported whole is forgotten: the same rows ask for new links then. */
@@ -123,7 +135,9 @@ export class Oracle {
     if (text === this.#outputBefore?.toString()) return;
     const rows = text === undefined ? undefined : parseResults(text, outputFormat(user));
     if (rows?.length === this.rows.length) return;
-    throw new Error(`the results are neither the old ones nor whole: ${JSON.stringify(text?.slice(0, 300))}`);
+    throw new Error(
+      `the results are neither the old ones nor whole: ${JSON.stringify(text?.slice(0, 300))}`,
+    );
   }
 
   #checkRejects(rejected: number, path: string | undefined): void {
@@ -132,7 +146,8 @@ export class Oracle {
       return;
     }
     const lines = this.#all.world.disk.get(path)?.bytes.toString().split('\n').length ?? 0;
-    if (lines !== rejected + 2) throw new Error(`${rejected} rejects, and a file of ${lines} lines`);
+    if (lines !== rejected + 2)
+      throw new Error(`${rejected} rejects, and a file of ${lines} lines`);
   }
 
   #checkDryRun(own: readonly Exchange[]): void {
@@ -141,7 +156,8 @@ export class Oracle {
     const after = this.#files();
     for (const [path, bytes] of after) {
       const isInput = path === inputPath(this.#all.scenario.user);
-      if (!isInput && this.#filesBefore.get(path) !== bytes) throw new Error(`a dry run writes ${path}`);
+      if (!isInput && this.#filesBefore.get(path) !== bytes)
+        throw new Error(`a dry run writes ${path}`);
     }
     if (after.size !== this.#filesBefore.size) throw new Error('a dry run removes a file');
   }
@@ -160,10 +176,12 @@ export class Oracle {
     if (scenario.user.fromStdin) return;
     const file = world.disk.get(`${inputPath(scenario.user)}.shortlink-journal`);
     const known = new Set<string>();
-    for (const row of queryDatabase(file, 'SELECT code FROM link WHERE short_url IS NOT NULL') ?? []) {
+    for (const row of queryDatabase(file, 'SELECT code FROM link WHERE short_url IS NOT NULL') ??
+      []) {
       known.add(String(row['code']));
     }
-    for (const row of queryDatabase(file, 'SELECT results FROM batch WHERE results IS NOT NULL') ?? []) {
+    for (const row of queryDatabase(file, 'SELECT results FROM batch WHERE results IS NOT NULL') ??
+      []) {
       const { items } = JSON.parse(String(row['results'])) as { items: unknown[] };
       for (const item of items) {
         if (typeof item === 'string') known.add(item);
@@ -172,13 +190,27 @@ export class Oracle {
     }
     const lost = [...this.#told].filter((code) => !known.has(code));
     if (lost.length > 0) throw new Error(`the journal has forgotten ${lost.slice(0, 5)}`);
+    this.#checkJobs(ofRun, process, file);
     if (process.killedAt === undefined && process.journalFailedAt === undefined) return;
     const open = queryDatabase(
       file,
       "SELECT links FROM request JOIN batch ON batch.id = request.batch WHERE state = 'sent' AND first_link IS NULL",
     );
     for (const row of open ?? []) {
-      for (const link of JSON.parse(String(row['links'])) as string[]) this.#recorded.add(link.slice(7));
+      for (const link of JSON.parse(String(row['links'])) as string[])
+        this.#recorded.add(link.slice(7));
+    }
+  }
+
+  /** A job that was accepted before the program was killed can be polled by the next one. */
+  #checkJobs(ofRun: readonly Exchange[], process: Process, file: FileNode | undefined): void {
+    if (process.killedAt === undefined || process.journalFailedAt !== undefined) return;
+    const jobs = (queryDatabase(file, 'SELECT job FROM batch') ?? []).map((row) => row['job']);
+    for (const exchange of ofRun) {
+      const job = toldJob(exchange);
+      if (job === undefined || jobs.includes(job)) continue;
+      const isPolled = ofRun.some(({ path, received }) => path.endsWith(`/${job}`) && received);
+      if (!isPolled) throw new Error(`the journal does not know ${job}`);
     }
   }
 
@@ -228,7 +260,9 @@ export class Oracle {
     for (const exchange of this.#all.network.exchanges) {
       if (!isCreate(exchange)) continue;
       // An entry that was refused by name shares the fate of its batch, which is sent again without it.
-      const isWanted = mayHaveWorked(exchange) ? undefined : (title?: string) => title === REFUSED_TITLE;
+      const isWanted = mayHaveWorked(exchange)
+        ? undefined
+        : (title?: string) => title === REFUSED_TITLE;
       for (const sent of pairsOf(exchange, isWanted)) if (sent === pair) count += 1;
     }
     for (const link of this.#all.service.made) {
@@ -251,7 +285,8 @@ export class Oracle {
     if (unsent > 0 || rows !== this.rows.length || rejected !== invalid || failed > refused) {
       throw new Error(`a run that says it is done leaves rows: ${JSON.stringify(summary)}`);
     }
-    if (policy !== 'skip' && unknown > 0) throw new Error('a run that says it is done leaves unknown rows');
+    if (policy !== 'skip' && unknown > 0)
+      throw new Error('a run that says it is done leaves unknown rows');
     return true;
   }
 
@@ -260,14 +295,16 @@ export class Oracle {
     if (this.#all.scenario.user.fromStdin || summary === undefined) return;
     if (summary.failed > 0 || summary.unknown > 0) return;
     const sent = exchanges.find(({ path }) => !path.endsWith('/usage'));
-    if (sent !== undefined) throw new Error(`#${sent.number} is sent although every row has its link`);
+    if (sent !== undefined)
+      throw new Error(`#${sent.number} is sent although every row has its link`);
     if (summary.created > 0) throw new Error('links are created although every row has its link');
   }
 }
 
 /** An error that the CLI has words for: its own, or what the system says of a disk that fails. */
-function isUnderstood(error: unknown, { diskFault }: RunPlan): boolean {
+function isUnderstood(error: unknown, { diskFault, dryRun }: RunPlan): boolean {
   if (!(error instanceof Error)) return false;
+  if (dryRun && error.name === 'AuthenticationError') return true;
   return error.name === 'CliError' || ('code' in error && error.code === diskFault?.code);
 }
 

@@ -34,20 +34,26 @@ function checkPace(exchanges: readonly Exchange[], perMinute: number | undefined
     const [first, last] = [exchanges[index - perMinute], exchanges[index]];
     if (first === undefined || last === undefined) continue;
     if (last.sentAt - first.sentAt < MINUTE_MS - 1) {
-      throw new Error(`#${last.number} is sent within a minute of ${perMinute} others, with --rpm ${perMinute}`);
+      throw new Error(
+        `#${last.number} is sent within a minute of ${perMinute} others, with --rpm ${perMinute}`,
+      );
     }
   }
 }
 
 /** A key that was refused is refused again. */
-function checkRefusedKey({ number, received, receivedTurn, hasKey }: Exchange, all: readonly Exchange[]): void {
+function checkRefusedKey(
+  { number, received, receivedTurn, hasKey }: Exchange,
+  all: readonly Exchange[],
+): void {
   // With a key, a lost request is sent once more to learn what became of it, whatever came between.
   if (hasKey) return;
   const isRefused =
     received?.status === 401 || (received?.status === 403 && !received.body.includes('upgrade'));
   if (!isRefused) return;
   const late = all.find((other) => isCreate(other) && other.sentTurn > receivedTurn);
-  if (late !== undefined) throw new Error(`#${late.number} is sent after the key was refused (#${number})`);
+  if (late !== undefined)
+    throw new Error(`#${late.number} is sent after the key was refused (#${number})`);
 }
 
 function checkRetryAfter(exchange: Exchange, all: readonly Exchange[], maxWaitMs: number): void {
@@ -57,7 +63,8 @@ function checkRetryAfter(exchange: Exchange, all: readonly Exchange[], maxWaitMs
   const waitMs = Number(text) * 1000;
   if (waitMs > maxWaitMs) return;
   const early = sentBetween(all, exchange, receivedAt + waitMs - 1);
-  if (early !== undefined) throw new Error(`#${early.number} is sent before the ${text} s of #${number} are over`);
+  if (early !== undefined)
+    throw new Error(`#${early.number} is sent before the ${text} s of #${number} are over`);
 }
 
 /** A quota that is stated to be used up is not tried. */
@@ -67,7 +74,11 @@ function checkQuota(exchange: Exchange, all: readonly Exchange[], maxWaitMs: num
   if (receivedAt - sentAt > 900) return;
   // Of two requests under way at once, nobody can tell which the service has counted first.
   const isAlone = all.every((other) => {
-    return other === exchange || other.sentAt > receivedAt || (other.received !== undefined && other.receivedAt < sentAt);
+    return (
+      other === exchange ||
+      other.sentAt > receivedAt ||
+      (other.received !== undefined && other.receivedAt < sentAt)
+    );
   });
   if (!isAlone) return;
   for (const [, name, left, seconds] of (received?.headers['ratelimit'] ?? '').matchAll(
@@ -75,14 +86,20 @@ function checkQuota(exchange: Exchange, all: readonly Exchange[], maxWaitMs: num
   )) {
     const waitMs = Number(seconds) * 1000;
     if (Number(left) > 0 || waitMs > maxWaitMs) continue;
-    const early = sentBetween(all, exchange, receivedAt + waitMs - 1_000);
+    const early = sentBetween(all, exchange, sentAt + waitMs - 1_000);
     if (early !== undefined) {
-      throw new Error(`#${early.number} is sent although #${number} says that the ${name} is used up`);
+      throw new Error(
+        `#${early.number} is sent although #${number} says that the ${name} is used up`,
+      );
     }
   }
 }
 
-function sentBetween(all: readonly Exchange[], from: Exchange, until: number): Exchange | undefined {
+function sentBetween(
+  all: readonly Exchange[],
+  from: Exchange,
+  until: number,
+): Exchange | undefined {
   return all.find(({ sentTurn, sentAt }) => sentTurn > from.receivedTurn && sentAt < until);
 }
 
@@ -94,7 +111,8 @@ function checkUsage({ path, received, receivedTurn }: Exchange, all: readonly Ex
   const large = all.find(
     (other) => isCreate(other) && other.sentTurn > receivedTurn && countOf(other) > Number(size),
   );
-  if (large !== undefined) throw new Error(`#${large.number} has more links than the plan's batch size ${size}`);
+  if (large !== undefined)
+    throw new Error(`#${large.number} has more links than the plan's batch size ${size}`);
 }
 
 function countOf({ body = '' }: Exchange): number {

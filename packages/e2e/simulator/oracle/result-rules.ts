@@ -41,9 +41,11 @@ export function checkResults(check: ResultsToCheck): ResultRow[] {
     switch (result.status) {
       case 'created': {
         const link = byCode.get(result.code);
-        if (link === undefined || pairOfLink(link) !== pair) throw new Error(`${what} has no such link`);
+        if (link === undefined || pairOfLink(link) !== pair)
+          throw new Error(`${what} has no such link`);
         if (used.has(result.code)) throw new Error(`${what} has the link of another row`);
-        if (!result.short_url.endsWith(`/${result.code}`)) throw new Error(`${what}: wrong short URL`);
+        if (!result.short_url.endsWith(`/${result.code}`))
+          throw new Error(`${what}: wrong short URL`);
         used.add(result.code);
         have.add(pair);
         break;
@@ -65,7 +67,8 @@ export function checkResults(check: ResultsToCheck): ResultRow[] {
       default:
         throw new Error(`${what} has no status`);
     }
-    if (row.kind === 'invalid' && result.status !== 'rejected') throw new Error(`${what} is invalid`);
+    if (row.kind === 'invalid' && result.status !== 'rejected')
+      throw new Error(`${what} is invalid`);
     tally[result.status] += 1;
   });
   for (const [pair, count] of unknown.entries()) {
@@ -74,7 +77,9 @@ export function checkResults(check: ResultsToCheck): ResultRow[] {
   for (const [pair, count] of left.entries()) {
     const known = have.of(pair) + unknown.of(pair);
     if (check.counted(pair) > known) {
-      throw new Error(`${pair}: ${count} rows have no link, and ${check.counted(pair) - known} links no row`);
+      throw new Error(
+        `${pair}: ${count} rows have no link, and ${check.counted(pair) - known} links no row`,
+      );
     }
   }
   checkSummary(tally, summary, check.settings);
@@ -89,9 +94,12 @@ function checkSummary(
   const { created, existing, rejected, failed, unknown, unsent, stopped } = summary;
   const said = { created: created + existing, rejected, failed, unknown, unsent };
   if (JSON.stringify(said) !== JSON.stringify(tally)) {
-    throw new Error(`the summary says ${JSON.stringify(said)}, the results ${JSON.stringify(tally)}`);
+    throw new Error(
+      `the summary says ${JSON.stringify(said)}, the results ${JSON.stringify(tally)}`,
+    );
   }
   if (stopped !== undefined) return;
-  if (unsent > 0 && limit === undefined) throw new Error('rows are left although nothing stopped the run');
+  if (unsent > 0 && limit === undefined)
+    throw new Error('rows are left although nothing stopped the run');
   if (unknown > 0 && onUnknown !== 'skip') throw new Error('unknown rows do not stop the run');
 }

@@ -63,7 +63,10 @@ function quoted(cell: string): string {
 }
 
 /** The rows of a results file; undefined where it is not whole. */
-export function parseResults(text: string, { format }: Pick<UserTraits, 'format'>): ResultRow[] | undefined {
+export function parseResults(
+  text: string,
+  { format }: Pick<UserTraits, 'format'>,
+): ResultRow[] | undefined {
   if (!text.endsWith('\n')) return undefined;
   const lines = text.slice(0, -1).split('\n');
   if (format === 'jsonl') {

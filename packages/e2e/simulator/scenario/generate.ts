@@ -76,7 +76,10 @@ function serviceOf(random: Random, size: number): ServiceTraits {
 /** A user asks for idempotency only where the service has it: nothing else keeps a lost request from being sent twice then. */
 function userOf(random: Random, size: number, hasIdempotency: boolean): UserTraits {
   const inPlace = random.chance(0.15);
-  const format = random.pick(inPlace ? (['csv', 'jsonl'] as const) : (['csv', 'csv', 'jsonl', 'urls'] as const));
+  const idempotency = hasIdempotency && random.chance(0.7);
+  const format = random.pick(
+    inPlace ? (['csv', 'jsonl'] as const) : (['csv', 'csv', 'jsonl', 'urls'] as const),
+  );
   return {
     format,
     fromStdin: !inPlace && random.chance(0.05),
@@ -84,9 +87,12 @@ function userOf(random: Random, size: number, hasIdempotency: boolean): UserTrai
     batchSize: random.chance(0.3) ? 'auto' : random.between(1, Math.max(3, size >> 1)),
     concurrency: random.between(1, 4),
     requestsPerMinute: random.chance(0.2) ? random.between(4, 60) : undefined,
-    maxWaitMs: random.pick([90_000, 90_000, 5_000, 26 * HOUR_MS]),
+    // A service forgets a key after a day: a run that waits for longer can't send a lost request again.
+    maxWaitMs: idempotency
+      ? random.pick([90_000, 5_000])
+      : random.pick([90_000, 5_000, 26 * HOUR_MS]),
     maxRejects: random.chance(0.5) ? 'all' : 0,
-    idempotency: hasIdempotency && random.chance(0.7),
+    idempotency,
     onUnknown: random.pick(['stop', 'retry', 'skip'] as const),
     decides: random.pick(['retry', 'skip'] as const),
     domain: random.chance(0.2) ? 'dom-1' : undefined,
@@ -123,7 +129,9 @@ function edited(rows: readonly RowPlan[], random: Random): RowPlan[] {
     case 0:
       return [...rows, ...Array.from({ length: random.between(1, 5) }, () => newRow(random, rows))];
     case 1:
-      return rows.length < 2 ? [...rows] : rows.filter(() => random.chance(0.7)).concat(rows.slice(0, 1));
+      return rows.length < 2
+        ? [...rows]
+        : rows.filter(() => random.chance(0.7)).concat(rows.slice(0, 1));
     case 2:
       return rows.map((row) => (random.chance(0.2) ? { ...row, title: random.below(3) } : row));
     case 3:
@@ -154,7 +162,10 @@ function runOf(random: Random, rows: RowPlan[], run: number, user: UserTraits): 
     losesPowerAfter: diskFault === undefined && random.chance(0.15),
     diskFault,
     stop: maybe(0.1)
-      ? { softMs: random.below(2_000), hardMs: random.chance(0.4) ? random.below(3_000) : undefined }
+      ? {
+          softMs: random.below(2_000),
+          hardMs: random.chance(0.4) ? random.below(3_000) : undefined,
+        }
       : undefined,
     restartsMs: maybe(0.12) ? [random.below(3_000), random.below(60_000)] : [],
     clockJump: maybe(0.06)

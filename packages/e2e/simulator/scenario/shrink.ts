@@ -63,7 +63,10 @@ function* smaller(scenario: Scenario): Generator<Scenario> {
   for (let size = urls.length >> 1; size >= 1; size >>= 1) {
     for (let first = 0; first < urls.length; first += size) {
       const left = new Set(urls.toSpliced(first, size));
-      const lessRows = runs.map((run) => ({ ...run, rows: run.rows.filter(({ url }) => left.has(url)) }));
+      const lessRows = runs.map((run) => ({
+        ...run,
+        rows: run.rows.filter(({ url }) => left.has(url)),
+      }));
       if (lessRows.every(({ rows }) => rows.length > 0)) yield { ...scenario, runs: lessRows };
     }
   }

@@ -92,7 +92,11 @@ export class ScriptedService implements Service {
     const response =
       waitSeconds === undefined
         ? this.#work(request, number, mayWrite)
-        : failure(429, { error: 'Too many requests a minute' }, { 'retry-after': `${waitSeconds}` });
+        : failure(
+            429,
+            { error: 'Too many requests a minute' },
+            { 'retry-after': `${waitSeconds}` },
+          );
     return { ...response, headers: { ...response.headers, ...quota } };
   }
 
@@ -201,7 +205,10 @@ export class ScriptedService implements Service {
       case 1:
         return { ...answer, results: results.map((item) => ({ id: 7, error: null, ...item })) };
       case 2:
-        return { results: results.map((item) => ({ ...item, target_url: undefined })), ...without(answer) };
+        return {
+          results: results.map((item) => ({ ...item, target_url: undefined })),
+          ...without(answer),
+        };
       case 3:
         return { ...answer, results: results.toReversed() };
       default:

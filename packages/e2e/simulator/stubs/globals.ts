@@ -1,6 +1,7 @@
 /** Replaces the timers and clocks of this thread, as the SDK and its libraries find them. */
-import { theWorld } from '../world/world.ts';
+
 import type { TimedEvent } from '../clock.ts';
+import { theWorld } from '../world/world.ts';
 
 class Timer {
   event: TimedEvent | undefined;
@@ -22,7 +23,7 @@ const KEPT_BUFFERS = 64;
 
 /** Large buffers go round: the programs make a few for each file, and their making would take a tenth of the time. */
 function reuseLargeBuffers(): void {
-  const kept = new Map<number, { buffers: Buffer[]; next: number }>();
+  const kept = new Map<number, { buffers: Buffer<ArrayBuffer>[]; next: number }>();
   const { allocUnsafe } = Buffer;
   Buffer.allocUnsafe = (size) => {
     if (size < LARGE_BYTES) return allocUnsafe(size);

@@ -143,7 +143,7 @@ export class Network {
     });
   }
 
-  #carry(fault: NetworkFault | undefined, hop: Hop): void {
+  #carry(fault: NetworkFault | undefined, hop: Hop): unknown {
     const { work, answer, fail } = hop;
     const kind: FaultKind | undefined = work === undefined ? 'lost before' : fault?.kind;
     const form = fault?.form ?? 0;
@@ -170,7 +170,10 @@ export class Network {
       case '5xx after':
         return worked(() => answer(errorPage([500, 502, 504][form % 3] ?? 500, 'Late', {}), false));
       case 'page':
-        return answer({ status: 200, headers: {}, body: '<html>Log in to the network</html>' }, false);
+        return answer(
+          { status: 200, headers: {}, body: '<html>Log in to the network</html>' },
+          false,
+        );
       case 'odd':
         return worked((response) => answer(oddly(response, form), false));
       case 'twice':
@@ -184,7 +187,12 @@ export class Network {
     }
   }
 
-  #responseOf({ status, headers, body }: ServiceResponse, exchange: Exchange, signal: AbortSignal, isCut: boolean) {
+  #responseOf(
+    { status, headers, body }: ServiceResponse,
+    exchange: Exchange,
+    signal: AbortSignal,
+    isCut: boolean,
+  ) {
     const world = this.#world;
     const { process } = exchange;
     const bytes = Buffer.from(body);
@@ -234,7 +242,11 @@ interface Hop {
   mayRepeat: boolean;
 }
 
-function errorPage(status: number, error: string, headers: Record<string, string>): ServiceResponse {
+function errorPage(
+  status: number,
+  error: string,
+  headers: Record<string, string>,
+): ServiceResponse {
   return { status, headers, body: JSON.stringify({ error }) };
 }
 
@@ -274,12 +286,19 @@ function oddly(response: ServiceResponse, form: number): ServiceResponse {
     case 2:
       return odd('');
     case 3:
-      return odd(JSON.stringify({ ...answer, ...(answer.results && { results: answer.results.slice(0, -1) }) }));
+      return odd(
+        JSON.stringify({
+          ...answer,
+          ...(answer.results && { results: answer.results.slice(0, -1) }),
+        }),
+      );
     default:
       return odd(
         JSON.stringify({
           ...answer,
-          ...(answer.results && { results: answer.results.map((item) => ({ ...item, code: null })) }),
+          ...(answer.results && {
+            results: answer.results.map((item) => ({ ...item, code: null })),
+          }),
         }),
       );
   }
