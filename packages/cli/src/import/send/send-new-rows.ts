@@ -82,7 +82,7 @@ export async function sendNewRows(input: SendNewRows): Promise<Sent> {
       settings,
       deps,
       links: Math.min(planned.links, found.new),
-      existing: found.existing,
+      existing: found.existing + found.gone,
       batchSize: planned.batchSize,
       skips: (row, number) =>
         checked.rejectedRows.has(number) ||

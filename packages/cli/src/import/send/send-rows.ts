@@ -16,7 +16,7 @@ interface SendInput {
   /** Links to send at most, and the size of a batch. */
   links: number;
   batchSize: number;
-  /** Rows whose links exist. */
+  /** Links that are known to exist, also those that no row asks for any more: the number grows with each link that is created. */
   existing: number;
 }
 
