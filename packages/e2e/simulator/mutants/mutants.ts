@@ -161,12 +161,6 @@ const REQUESTS: readonly Mutant[] = [
     'endsAt: turn.countedAt + resetMs / 2,',
   ),
   mutant(
-    'pace off by one',
-    `${HTTP}/limiter.ts`,
-    'MINUTE_MS / this.#requestsPerMinute;\n      this',
-    'MINUTE_MS / (this.#requestsPerMinute + 1);\n      this',
-  ),
-  mutant(
     'pace without a window',
     `${HTTP}/limiter.ts`,
     'Math.max(this.#nextAt, windowEnd)',

@@ -1,6 +1,6 @@
 import type { ImportSettings } from '../../../cli/src/import/types.ts';
 import type { Ended } from '../play.ts';
-import { inputPath, parseResults, type ResultRow, targetOf, titleOf } from '../scenario/files.ts';
+import { inputPath, parseResults, targetOf } from '../scenario/files.ts';
 import type { RowPlan, RunPlan, Scenario } from '../scenario/scenario.ts';
 import { REFUSED_TITLE } from '../services/scripted.ts';
 import type { Service } from '../services/service.ts';
@@ -313,10 +313,6 @@ function isUnderstood(error: unknown, { diskFault, dryRun }: RunPlan): boolean {
   return error.name === 'CliError' || ('code' in error && error.code === diskFault?.code);
 }
 
-export function outputFormat(user: Scenario['user']): { format: 'csv' | 'jsonl' } {
+function outputFormat(user: Scenario['user']): { format: 'csv' | 'jsonl' } {
   return { format: user.format === 'jsonl' ? 'jsonl' : 'csv' };
-}
-
-export function isSameRow(result: ResultRow, row: RowPlan, user: Scenario['user']): boolean {
-  return result.target === targetOf(row) && result.title === titleOf(row, user);
 }

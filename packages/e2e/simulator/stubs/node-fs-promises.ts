@@ -24,7 +24,9 @@ export function stat(path: string, options?: { bigint?: boolean }) {
 }
 
 /** There are no symbolic links on this disk. */
-export const lstat = stat;
+export function lstat(path: string, options?: { bigint?: boolean }) {
+  return stat(path, options);
+}
 
 export function realpath(path: string): Promise<string> {
   return operation('realpath', path, false, () => path);

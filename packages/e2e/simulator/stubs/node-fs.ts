@@ -56,7 +56,10 @@ export function statSync(path: string, options?: LookOptions) {
   });
 }
 
-export const lstatSync = statSync;
+/** There are no symbolic links on this disk. */
+export function lstatSync(path: string, options?: LookOptions) {
+  return statSync(path, options);
+}
 
 export function existsSync(path: string): boolean {
   return theWorld().disk.get(path) !== undefined;
