@@ -21,20 +21,20 @@ describe('alignResults', () => {
   });
 
   // The client gives an empty text where a service does not repeat the target URL.
-  it.each([undefined, ''])(
+  it.each([{}, { target_url: '' }])(
     'goes by the order where all results are there and name %j',
-    (target_url) => {
-      const results = TARGETS.map((_, index) => ({ target_url, code: `c${index}` }));
+    (named) => {
+      const results = TARGETS.map((_, index) => ({ ...named, code: `c${index}` }));
       expect(codesOf(results)).toEqual(['c0', 'c1', 'c2']);
     },
   );
 
-  it.each([undefined, ''])(
+  it.each([{}, { target_url: '' }])(
     'gives no link to a guessed row where one is missing, and they name %j',
-    (target_url) => {
+    (named) => {
       const results = [
-        { target_url, code: 'c1' },
-        { target_url, code: 'c2' },
+        { ...named, code: 'c1' },
+        { ...named, code: 'c2' },
       ];
       expect(codesOf(results)).toEqual([undefined, undefined, undefined]);
     },
