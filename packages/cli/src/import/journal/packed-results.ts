@@ -57,7 +57,9 @@ function prefixOf(result: RecordedResult | undefined): string {
 
 /**
  * One result per link of a job. The service gives them in the order of the links; where they are mixed up or some are missing, a result
- * belongs to the link whose target URL it names, since another link's code would be worse than none.
+ * belongs to the link whose target URL it names, since another link's code would be worse than none. Results that
+ * name no target URL are in the order of the links, but only where there are as many of them: a job may leave out links, such as those
+ * that were refused before.
  *
  * @param targets - target URLs in the order of the request
  */
@@ -65,12 +67,13 @@ export function alignResults(
   targets: readonly string[],
   results: readonly RecordedResult[],
 ): Array<RecordedResult | undefined> {
+  const isWhole = results.length === targets.length;
   const isInPlace = (result: RecordedResult | undefined, index: number) =>
     result !== undefined &&
-    (result.target_url === undefined || isSame(result.target_url, targets[index]));
+    (result.target_url ? isSame(result.target_url, targets[index]) : isWhole);
   const misplaced = new Map<string, RecordedResult[]>();
   results.forEach((result, index) => {
-    if (result.target_url === undefined || isInPlace(result, index)) return;
+    if (!result.target_url || isInPlace(result, index)) return;
     const target = canonical(result.target_url);
     misplaced.set(target, [...(misplaced.get(target) ?? []), result]);
   });

@@ -48,13 +48,11 @@ export interface SentBatch extends BatchRange {
 export class BatchRecorder {
   /** Batches that were sent and have not been found to be refused, by their first link. */
   readonly batches = new Map<number, SentBatch>();
-  readonly counts = { batches: 0, created: 0, failed: 0, unknown: 0 };
+  readonly #counts = { batches: 0, created: 0, failed: 0, unknown: 0 };
   readonly #options: BatchRecorderOptions;
   readonly #keys = new Map<number, string>();
   /** Where the batches with the same links begin. */
   readonly #firstsByHash = new Map<string, number[]>();
-  /** First links of the batches that are in the counts. */
-  readonly #counted = new Set<number>();
   #sent = 0;
 
   constructor(options: BatchRecorderOptions) {
@@ -78,6 +76,15 @@ export class BatchRecorder {
     const key = `${hash}-${same.indexOf(range.first)}`;
     this.#keys.set(range.first, key);
     return key;
+  }
+
+  /** A batch that was sent and whose outcome could not be recorded, such as on a full disk, is unknown as well. */
+  finalCounts(): Readonly<Record<'batches' | 'created' | 'failed' | 'unknown', number>> {
+    let { unknown } = this.#counts;
+    for (const batch of this.batches.values()) {
+      if (batch.unknown === NO_RESPONSE) unknown += batch.count;
+    }
+    return { ...this.#counts, unknown };
   }
 
   async onBatch(event: BatchEvent): Promise<void> {
@@ -132,13 +139,6 @@ export class BatchRecorder {
     deps.onEvent({ type: 'batch-sent', ...range, batch: this.#sent });
   }
 
-  /** Counts the batches without an outcome, for which something was sent all the same, as unknown. */
-  countOpen(): void {
-    for (const [first, { count }] of this.batches) {
-      if (!this.#counted.has(first)) this.counts.unknown += count;
-    }
-  }
-
   #completed({ first, count }: BatchRange, results: PackedResults): void {
     const batch = this.batches.get(first);
     if (batch === undefined) return;
@@ -148,7 +148,7 @@ export class BatchRecorder {
     for (let index = 0; index < count; index += 1) {
       counts[unpackResult(results, index).status] += 1;
     }
-    this.#settled(first, counts);
+    this.#settled(counts);
   }
 
   #unknown(event: Extract<BatchEvent, { type: 'unknown' }>): void {
@@ -164,13 +164,12 @@ export class BatchRecorder {
     const job = NotFoundError.isInstance(error) ? undefined : job_id;
     this.#options.journal.unknown(batch.id, error.message, job);
     batch.unknown = error.message;
-    this.#settled(event.first, { created: 0, failed: 0, unknown: event.count });
+    this.#settled({ created: 0, failed: 0, unknown: event.count });
     this.#options.onUnknown();
   }
 
-  #settled(first: number, added: Record<'created' | 'failed' | 'unknown', number>): void {
-    const { counts } = this;
-    this.#counted.add(first);
+  #settled(added: Record<'created' | 'failed' | 'unknown', number>): void {
+    const counts = this.#counts;
     counts.batches += 1;
     counts.created += added.created;
     counts.failed += added.failed;

@@ -84,7 +84,7 @@ export async function sendNewRows(input: SendNewRows): Promise<Sent> {
       settings,
       deps,
       links,
-      existing: found.existing,
+      existing: found.existing + found.gone,
       batchSize: planned.batchSize,
       skips: (row, number) =>
         checked.rejectedRows.has(number) ||

@@ -16,7 +16,7 @@ interface SendInput {
   /** Links to send at most, and the size of a batch. */
   links: number;
   batchSize: number;
-  /** Rows whose links exist. */
+  /** Links that are known to exist, also those that no row asks for any more: the number grows with each link that is created. */
   existing: number;
 }
 
@@ -78,9 +78,8 @@ export async function sendRows(send: SendInput): Promise<SendResult> {
     await links.return();
   }
   // Where the journal can't be written any more, requests in flight are given up.
-  recorder.countOpen();
   return {
-    counts: recorder.counts,
+    counts: recorder.finalCounts(),
     batches: [...recorder.batches.values()].sort((a, b) => a.first - b.first),
     failure: deps.signal.aborted ? undefined : failure,
   };

@@ -1,0 +1,23 @@
+import { afterEach, expect, test, vi } from 'vitest';
+import { writeError } from '../../src/import/errors.ts';
+import { Journal } from '../../src/import/journal/journal.ts';
+import { ImportHarness } from './import-harness.ts';
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+test('rows whose response could not be recorded are unknown in the summary as well as in the results', async () => {
+  const world = new ImportHarness();
+  try {
+    world.writeRows(3);
+    vi.spyOn(Journal.prototype, 'completed').mockImplementation(function (this: Journal) {
+      throw writeError(this.path, Object.assign(new Error('full'), { code: 'ENOSPC' }));
+    });
+    const summary = await world.import({ batchSize: 1, concurrency: 1 });
+    expect(world.statuses()).toEqual(['unknown', 'unsent', 'unsent']);
+    expect(summary).toMatchObject({ unknown: 1, unsent: 2, stopped: { reason: 'error' } });
+  } finally {
+    world.dispose();
+  }
+});

@@ -1,0 +1,13 @@
+import type { Programs } from './play.ts';
+import { replaceGlobals } from './stubs/globals.ts';
+import { loadFromSource, type Patch } from './stubs/hooks.ts';
+
+/** Loads the programs under test into this thread, with planted bugs if there are any, and gives the thread virtual time. */
+export async function loadPrograms(patches: readonly Patch[] = []): Promise<Programs> {
+  loadFromSource(patches);
+  const { runImport } = await import('../../cli/src/import/run-import.ts');
+  const { Shortlink } = await import('../../sdk/src/index.ts');
+  // What is loaded on first use, so that it is not loaded in the middle of a scenario.
+  replaceGlobals();
+  return { runImport, createClient: (options) => new Shortlink(options) };
+}

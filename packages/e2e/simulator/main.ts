@@ -1,0 +1,136 @@
+/**
+ * Simulates imports: `pnpm simulate [--seeds N] [--from S] [--workers N]`, `pnpm simulate --seed S` for one with its trace, and
+ * `pnpm simulate --mutants [NAME]...` with planted bugs. See README.md.
+ */
+import { parseArgs } from 'node:util';
+import { loadPrograms } from './load-programs.ts';
+import { MUTANTS } from './mutants/mutants.ts';
+import { play } from './play.ts';
+import { eachOf, Player } from './pool.ts';
+import { generate } from './scenario/generate.ts';
+import { shrink } from './scenario/shrink.ts';
+
+/** Seeds that a worker plays before it reports. */
+const CHUNK_SEEDS = 250;
+
+/** Failures that are shown; the number of all of them is in the last line. */
+const SHOWN_FAILURES = 10;
+
+/** A planted bug must be found within so many seeds. */
+const MUTANT_SEEDS = 20_000;
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    seeds: { type: 'string', default: '10000' },
+    from: { type: 'string', default: '1' },
+    workers: { type: 'string', default: '2' },
+    seed: { type: 'string' },
+    mutants: { type: 'boolean', default: false },
+  },
+});
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
+
+const workers = Number(values.workers);
+const passes = values.mutants
+  ? await playMutants()
+  : values.seed === undefined
+    ? await playSeeds(Number(values.from), Number(values.seeds))
+    : await playOne(Number(values.seed));
+process.exitCode = passes ? 0 : 1;
+
+async function playSeeds(from: number, seeds: number): Promise<boolean> {
+  const startedAt = performance.now();
+  const total = { seeds: 0, imports: 0, failures: 0, cpuUs: 0 };
+  const chunks = Array.from({ length: Math.ceil(seeds / CHUNK_SEEDS) }, (_, index) => index);
+  const players = Array.from({ length: workers }, () => new Player([]));
+  const free = [...players];
+  let said = 0;
+  await eachOf(chunks, workers, async (index) => {
+    const player = free.pop();
+    if (player === undefined) return;
+    const first = from + index * CHUNK_SEEDS;
+    const count = Math.min(CHUNK_SEEDS, from + seeds - first);
+    const report = await player.play({ first, count, stopsAtFailure: false });
+    free.push(player);
+    total.seeds += report.seeds;
+    total.imports += report.imports;
+    total.cpuUs += report.cpuUs;
+    for (const { seed, message } of report.failures) {
+      total.failures += 1;
+      if (total.failures <= SHOWN_FAILURES)
+        say(`seed ${seed}: ${message}\n  pnpm simulate --seed ${seed}`);
+    }
+    const share = Math.floor((10 * total.seeds) / seeds);
+    const steps = seeds > 100_000 ? Math.floor(total.seeds / 20_000) : share;
+    if (steps === said) return;
+    said = steps;
+    say(
+      `${total.seeds} of ${seeds} seeds, up to about seed ${first + count - 1}, ${total.failures} failures`,
+    );
+  });
+  await Promise.all(players.map((player) => player.end()));
+  const seconds = (performance.now() - startedAt) / 1000;
+  const perCpuSecond = Math.round(total.imports / (total.cpuUs / 1e6));
+  say(
+    `${total.seeds} seeds, ${total.failures} failures, ${total.imports} simulated imports in ${seconds.toFixed(1)} s: ` +
+      `${Math.round(total.imports / seconds)} a second on ${workers} threads, ${perCpuSecond} a second of CPU time`,
+  );
+  return total.failures === 0;
+}
+
+/** Plays a seed; where it fails, what is left of it once all is left out that has no part in the failure. */
+async function playOne(seed: number): Promise<boolean> {
+  const programs = await loadPrograms();
+  const scenario = generate(seed);
+  const first = await play(scenario, programs, true);
+  if (first.failure === undefined) {
+    for (const line of first.trace) say(line);
+    say(`1 seeds, 0 failures, ${first.imports} simulated imports`);
+    return true;
+  }
+  const kindOf = (failure: string | undefined) =>
+    failure?.split('\n', 1)[0]?.replace(/[\d{][^ ]*/g, 'N');
+  const short = await shrink(scenario, async (candidate) =>
+    kindOf((await play(candidate, programs)).failure),
+  );
+  const { trace, failure } = await play(short, programs, true);
+  say(JSON.stringify(short, undefined, 1).replace(/\n\s{3,}/g, ' '));
+  for (const line of trace) say(line);
+  say(
+    `${failure}\n  before it was shortened: ${first.failure.split('\n', 1)[0]}\n  pnpm simulate --seed ${seed}`,
+  );
+  say('1 seeds, 1 failures');
+  return false;
+}
+
+/** Plants each bug in turn, and plays seeds until one fails. */
+async function playMutants(): Promise<boolean> {
+  const mutants = MUTANTS.filter(
+    ({ name }) => positionals.length === 0 || positionals.includes(name),
+  );
+  let survivors = 0;
+  await eachOf(mutants, workers, async ({ name, patches }) => {
+    const player = new Player(patches);
+    let seeds = 0;
+    let found: string | undefined;
+    while (found === undefined && seeds < MUTANT_SEEDS) {
+      const report = await player.play({
+        first: seeds + 1,
+        count: CHUNK_SEEDS,
+        stopsAtFailure: true,
+      });
+      seeds += report.seeds;
+      found = report.failures[0]?.message;
+    }
+    await player.end();
+    if (found === undefined) survivors += 1;
+    const how = found === undefined ? 'NOT FOUND' : `found, ${found.split('\n', 1)[0]}`;
+    say(`${name.padEnd(42)} ${String(seeds).padStart(6)} seeds: ${how}`);
+  });
+  say(`${mutants.length} planted bugs, ${survivors} not found within ${MUTANT_SEEDS} seeds each`);
+  return mutants.length > 0 && survivors === 0;
+}

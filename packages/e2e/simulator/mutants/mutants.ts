@@ -1,0 +1,254 @@
+import type { Patch } from '../stubs/hooks.ts';
+
+/** A bug that the simulator must find. It exists while its worker runs, and nowhere else. */
+export interface Mutant {
+  name: string;
+  patches: readonly Patch[];
+}
+
+const mutant = (name: string, file: string, find: string, replace: string): Mutant => ({
+  name,
+  patches: [{ file, find, replace }],
+});
+
+const JOURNAL = 'cli/src/import/journal';
+const SEND = 'cli/src/import/send';
+const REPORT = 'cli/src/import/report';
+const HTTP = 'sdk/src/http';
+const BULK = 'sdk/src/bulk';
+
+/** What a crash or a power cut must not be able to take away. */
+const DURABILITY: readonly Mutant[] = [
+  mutant(
+    'journal not synced',
+    `${JOURNAL}/database.ts`,
+    'synchronous = FULL',
+    'synchronous = NORMAL',
+  ),
+  mutant(
+    'journal not locked',
+    `${JOURNAL}/database.ts`,
+    '; PRAGMA locking_mode = EXCLUSIVE`);\n      db',
+    '`);\n      db',
+  ),
+  mutant(
+    'journal always removed',
+    `${JOURNAL}/open-journal.ts`,
+    'if (isEmpty(db)) endEmpty',
+    'if (path) endEmpty',
+  ),
+  mutant('results not synced', `${REPORT}/output-file.ts`, '      await handle.sync();\n', ''),
+  mutant(
+    'folder of results not synced',
+    `${REPORT}/output-file.ts`,
+    '      await syncDirectory(dirname(target));\n',
+    '',
+  ),
+  {
+    name: 'results in place before they are synced',
+    patches: [
+      {
+        file: `${REPORT}/output-file.ts`,
+        find: '      await handle.sync();\n      await handle.close();\n      this.#handle = undefined;\n',
+        replace: '',
+      },
+      {
+        file: `${REPORT}/output-file.ts`,
+        find: '      await syncDirectory(dirname(target));\n',
+        replace:
+          '      await handle.sync();\n      await handle.close();\n      this.#handle = undefined;\n      await syncDirectory(dirname(target));\n',
+      },
+    ],
+  },
+  mutant(
+    'recorded after it is sent',
+    `${HTTP}/transport.ts`,
+    'await call.watch.beforeSend();',
+    'setTimeout(() => void call.watch?.beforeSend(), 1);',
+  ),
+  mutant(
+    'results not recorded',
+    `${SEND}/batch-recorder.ts`,
+    'this.#options.journal.completed(batch.id, results);',
+    '',
+  ),
+  mutant(
+    'job not recorded',
+    `${SEND}/batch-recorder.ts`,
+    'if (batch !== undefined) journal.accepted(batch.id, event.job_id);',
+    '',
+  ),
+  mutant(
+    'refused batch stays recorded',
+    `${SEND}/batch-recorder.ts`,
+    'if (batch !== undefined) journal.removed(batch.id);',
+    '',
+  ),
+  mutant(
+    'sent although it was not recorded',
+    `${BULK}/run-context.ts`,
+    '    run.endWith(error);\n    return false;',
+    '    return error !== undefined;',
+  ),
+];
+
+/** What must not be sent, or not yet. */
+const REQUESTS: readonly Mutant[] = [
+  mutant(
+    'lost POST sent again',
+    `${HTTP}/retry.ts`,
+    "(isRepeatable || error.outcome === 'not-sent');\n  }\n  if (TimeoutError",
+    'true;\n  }\n  if (TimeoutError',
+  ),
+  mutant(
+    'POST sent again after a timeout',
+    `${HTTP}/retry.ts`,
+    "return isRepeatable || error.outcome === 'not-sent';",
+    'return true;',
+  ),
+  mutant(
+    'POST sent again after a 5xx',
+    `${HTTP}/retry.ts`,
+    'return isRepeatable && isPassing',
+    'return isPassing',
+  ),
+  mutant(
+    'POST sent again after a plain 503',
+    `${HTTP}/retry.ts`,
+    'error.status === 503 && saysWhen',
+    'error.status === 503',
+  ),
+  mutant(
+    '5xx taken for nothing done',
+    'sdk/src/errors/outcome.ts',
+    'return !(error.status === 503',
+    'return false && !(error.status === 503',
+  ),
+  mutant(
+    'timeout taken for not sent',
+    `${HTTP}/transport.ts`,
+    "outcome: 'unknown',\n          timeoutMs",
+    "outcome: 'not-sent',\n          timeoutMs",
+  ),
+  mutant(
+    'Retry-After ignored',
+    `${HTTP}/retry.ts`,
+    'Math.max(askedWaitMs(error) ?? 0, backoffMs(attempt, random))',
+    'backoffMs(attempt, random)',
+  ),
+  mutant(
+    'Retry-After cut short',
+    `${HTTP}/retry-after.ts`,
+    'Math.ceil(Number(value) * 1000)',
+    'Math.ceil(Number(value) * 900)',
+  ),
+  mutant(
+    '429 pauses one request only',
+    `${HTTP}/transport.ts`,
+    'limiter.pause(waitMs, retryAfterMs);',
+    '',
+  ),
+  mutant(
+    'quota used once too often',
+    `${HTTP}/limiter.ts`,
+    'window.remaining > 0) continue',
+    'window.remaining >= 0) continue',
+  ),
+  mutant(
+    'window ends too early',
+    `${HTTP}/limiter.ts`,
+    'endsAt: turn.countedAt + resetMs,',
+    'endsAt: turn.countedAt + resetMs / 2,',
+  ),
+  mutant(
+    'pace without a window',
+    `${HTTP}/limiter.ts`,
+    'Math.max(this.#nextAt, windowEnd)',
+    'this.#nextAt',
+  ),
+  mutant(
+    'refused key does not end the run',
+    `${BULK}/batch-life.ts`,
+    "type: 'unsent', error });\n      run.endWith(error);",
+    "type: 'unsent', error });",
+  ),
+  mutant(
+    "plan's batch size ignored",
+    'cli/src/import/check/forecast.ts',
+    'Math.min(size, usage?.batch_size ?? size)',
+    'size',
+  ),
+  mutant(
+    'another key for the same batch',
+    `${SEND}/settle-open.ts`,
+    'idempotencyKey: () => idempotencyKey,',
+    "idempotencyKey: () => idempotencyKey.concat('-2'),",
+  ),
+  mutant('key trusted for too long', `${SEND}/settle-open.ts`, '23 * 60', '50 * 60'),
+  mutant(
+    'skip taken for retry',
+    `${SEND}/settle-open.ts`,
+    "else if (settings.onUnknown === 'retry')",
+    "else if (settings.onUnknown !== 'stop')",
+  ),
+];
+
+/** Which row has which link. */
+const ROWS: readonly Mutant[] = [
+  mutant(
+    'off by one when a job is resumed',
+    `${JOURNAL}/journal.ts`,
+    'const id = batch.firstLink + index;',
+    'const id = batch.firstLink + index + 1;',
+  ),
+  mutant(
+    'off by one when results are unpacked',
+    `${JOURNAL}/journal.ts`,
+    '    const result = unpackResult(results, index);\n    if',
+    '    const result = unpackResult(results, index + 1);\n    if',
+  ),
+  mutant(
+    'last edited row not matched',
+    'cli/src/import/check/existing-links.ts',
+    'others.slice(0, left.length)',
+    'others.slice(0, left.length - 1)',
+  ),
+  mutant(
+    'known links forgotten with the unknown',
+    `${JOURNAL}/journal.ts`,
+    'batch IS NULL AND short_url IS NULL',
+    'batch IS NULL',
+  ),
+  mutant(
+    'invalid rows sent',
+    `${SEND}/send-new-rows.ts`,
+    'checked.rejectedRows.has(number) ||\n',
+    '',
+  ),
+  mutant(
+    'unsent batches skipped in the results',
+    `${REPORT}/report-rows.ts`,
+    'for (; position < first; position += 1) yield undefined;',
+    '',
+  ),
+  mutant(
+    'results of a job taken by position',
+    `${JOURNAL}/packed-results.ts`,
+    'isSame(result.target_url, targets[index]) : isWhole',
+    'isSame(result.target_url, targets[index]) : true',
+  ),
+  mutant(
+    'results taken in any order',
+    `${BULK}/results.ts`,
+    'if (areAllInPlace(links, results)) return results;',
+    'if (areAllInPlace(links, results) || links.length) return results as readonly BatchResultItem[];',
+  ),
+  mutant(
+    'links forgotten too early',
+    `${SEND}/send-rows.ts`,
+    'links.forget(last.index + 1)',
+    'links.forget(last.index + 2)',
+  ),
+];
+
+export const MUTANTS: readonly Mutant[] = [...DURABILITY, ...REQUESTS, ...ROWS];

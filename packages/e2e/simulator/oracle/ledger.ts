@@ -1,0 +1,106 @@
+import type { MadeLink } from '../services/service.ts';
+import type { Exchange } from '../world/network.ts';
+
+/** What identifies a link: its target URL and domain. */
+export type Pair = string;
+
+export function pairOf(target: string, domain: string | undefined): Pair {
+  return domain === undefined ? target : `${target}\n${domain}`;
+}
+
+/** How often each thing is there. */
+export class Counts {
+  readonly #counts = new Map<Pair, number>();
+
+  add(pair: Pair, count = 1): void {
+    this.#counts.set(pair, this.of(pair) + count);
+  }
+
+  of(pair: Pair): number {
+    return this.#counts.get(pair) ?? 0;
+  }
+
+  /** Takes the larger count of each. */
+  raise(other: Counts): void {
+    for (const [pair, count] of other.#counts) {
+      if (count > this.of(pair)) this.#counts.set(pair, count);
+    }
+  }
+
+  entries(): Iterable<[Pair, number]> {
+    return this.#counts;
+  }
+}
+
+export function isCreate({ method }: Exchange): boolean {
+  return method === 'POST';
+}
+
+/** Pairs of the links that a request asks for, of those whose title is wanted. */
+export function pairsOf(exchange: Exchange, isWanted = (_title?: string) => true): Pair[] {
+  const body = JSON.parse(exchange.body ?? '{}') as {
+    domain_id?: string;
+    links?: { target_url: string; title?: string; domain_id?: string }[];
+  };
+  const links = (body.links ?? []).filter(({ title }) => isWanted(title));
+  return links.map((link) => pairOf(link.target_url, link.domain_id ?? body.domain_id));
+}
+
+/** Whether links may have come of a request, by all that its program was told. */
+export function mayHaveWorked({ neverSent, received }: Exchange): boolean {
+  if (neverSent) return false;
+  if (received === undefined) return true;
+  const { status, headers } = received;
+  if (status === 503) return !/^\d+$/.test(headers['retry-after'] ?? '');
+  return status < 400 || status === 408 || status >= 500;
+}
+
+const JOB_IS_OVER = ['completed', 'done', 'failed'];
+
+/** Codes that a program was told for certain: in a whole response, with time to write them down. */
+export function toldCodes(exchange: Exchange, hasRefusedRows: boolean): string[] {
+  const { method, received, receivedTurn, process } = exchange;
+  const { killedAt, journalFailedAt } = process;
+  if (received === undefined || received.status >= 300) return [];
+  if (killedAt !== undefined && killedAt <= receivedTurn) return [];
+  if (journalFailedAt !== undefined && journalFailedAt <= receivedTurn) return [];
+  const answer = parse(received.body);
+  if (!Array.isArray(answer?.results)) return [];
+  // Without target URLs, results belong to links by their order, and only where none is missing.
+  const isWhole = answer.results.length >= Number(answer.total ?? pairsOf(exchange).length);
+  const isNamed = answer.results.every(({ target_url }) => target_url !== undefined);
+  if (!isNamed && (!isWhole || (hasRefusedRows && method === 'GET'))) return [];
+  const codes = answer.results.flatMap(({ code, short_url }) => (code && short_url ? [code] : []));
+  if (method === 'POST') return answer.job_id === undefined ? codes : [];
+  // The results of a job count when it is over.
+  const isOver = JOB_IS_OVER.includes(String(answer.status).toLowerCase());
+  return isOver || (isWhole && answer.total !== undefined) ? codes : [];
+}
+
+/** The job that a program was told of for certain. */
+export function toldJob({ method, received, receivedTurn, process }: Exchange): string | undefined {
+  if (method !== 'POST' || received?.status !== 202) return undefined;
+  if (process.killedAt !== undefined && process.killedAt <= receivedTurn) return undefined;
+  const id = parse(received.body)?.job_id;
+  return id === undefined ? undefined : String(id);
+}
+
+interface Answer {
+  results?: { target_url?: string; code?: string; short_url?: string }[];
+  job_id?: string;
+  status?: string;
+  total?: number;
+}
+
+function parse(body: string): Answer | undefined {
+  try {
+    const value: unknown = JSON.parse(body);
+    return typeof value === 'object' && value !== null ? (value as Answer) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export function pairOfLink({ target, domain }: MadeLink): Pair {
+  return pairOf(target, domain);
+}

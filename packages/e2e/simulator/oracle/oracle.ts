@@ -1,0 +1,318 @@
+import type { ImportSettings } from '../../../cli/src/import/types.ts';
+import type { Ended } from '../play.ts';
+import { inputPath, parseResults, targetOf } from '../scenario/files.ts';
+import type { RowPlan, RunPlan, Scenario } from '../scenario/scenario.ts';
+import { REFUSED_TITLE } from '../services/scripted.ts';
+import type { Service } from '../services/service.ts';
+import { queryDatabase } from '../world/database.ts';
+import type { FileNode } from '../world/disk.ts';
+import type { Exchange, Network } from '../world/network.ts';
+import type { Process, World } from '../world/world.ts';
+import {
+  Counts,
+  isCreate,
+  mayHaveWorked,
+  type Pair,
+  pairOf,
+  pairOfLink,
+  pairsOf,
+  toldCodes,
+  toldJob,
+} from './ledger.ts';
+import { checkApart, checkRequests } from './request-rules.ts';
+import { checkResults } from './result-rules.ts';
+
+interface Witness {
+  scenario: Scenario;
+  world: World;
+  service: Service;
+  network: Network;
+}
+
+/**
+ * Knows every row and every link, and checks after each run what must hold whatever has happened. What it takes for granted is only
+ * what the program was told: by whole responses, and by the disk.
+ */
+export class Oracle {
+  rows: readonly RowPlan[] = [];
+  readonly #all: Witness;
+  #settings: ImportSettings | undefined;
+  /** Links that rows have asked for at one time, since the last `--restart`. */
+  #wanted = new Counts();
+  /** The first run that counts: `--restart` asks for every link once more. */
+  #firstRun = 1;
+  #run = 0;
+  /** Whether rows of unknown outcome may have been sent again. */
+  #mayRepeat = false;
+  readonly #told = new Set<string>();
+  readonly #hasRefusedRows: boolean;
+  /** Links of requests that were recorded, and may not have been sent because the program was killed. */
+  readonly #recorded = new Counts();
+  #outputBefore: Buffer | undefined;
+  #filesBefore = new Map<string, Buffer>();
+
+  constructor(witness: Witness) {
+    this.#all = witness;
+    const rows = witness.scenario.runs.flatMap((run) => run.rows);
+    this.#hasRefusedRows = rows.some(({ kind }) => kind === 'refused');
+  }
+
+  beginRun(plan: RunPlan, settings: ImportSettings, _process: Process): void {
+    const { scenario, world } = this.#all;
+    this.#run += 1;
+    this.rows = plan.rows;
+    this.#settings = settings;
+    if (plan.restart && !plan.dryRun) this.#beginAgain();
+    const wanted = new Counts();
+    for (const row of plan.rows) {
+      if (row.kind !== 'invalid') wanted.add(pairOf(targetOf(row), scenario.user.domain));
+    }
+    if (!plan.dryRun) this.#wanted.raise(wanted);
+    if (settings.onUnknown === 'retry' && !plan.dryRun) this.#mayRepeat = true;
+    this.#outputBefore = world.disk.get(settings.output)?.bytes;
+    this.#filesBefore = this.#files();
+  }
+
+  #beginAgain(): void {
+    this.#firstRun = this.#run;
+    this.#wanted = new Counts();
+    this.#mayRepeat = false;
+    this.#told.clear();
+  }
+
+  endRun(plan: RunPlan, ended: Ended, hasSecond: boolean): void {
+    const { network, scenario } = this.#all;
+    const settings = this.#settings;
+    if (settings === undefined) return;
+    const { process, summary, error } = ended;
+    const ofRun = network.exchanges.filter(({ run }) => run === this.#run);
+    const own = ofRun.filter((exchange) => exchange.process === process);
+    if (error !== undefined && !isUnderstood(error, plan)) {
+      throw new Error(`the import throws ${error instanceof Error ? error.stack : String(error)}`);
+    }
+    checkRequests(own, scenario.user, settings);
+    if (hasSecond) checkApart(ofRun);
+    if (plan.dryRun) {
+      const losesPower = plan.losesPowerAfter || plan.killAt?.isPowerCut === true;
+      this.#checkDryRun(own, losesPower);
+    }
+    this.#checkJournal(ofRun, process);
+    this.#checkLinks();
+    this.#checkSent();
+    if (hasSecond) return;
+    const text = this.#outputText(settings.output);
+    if (summary?.output === undefined) this.#checkOutputIsWhole(text);
+    else {
+      const counted = this.#countedLinks();
+      const rows = checkResults({
+        text,
+        plan,
+        user: scenario.user,
+        summary,
+        settings,
+        made: this.#all.service.made,
+        mayExist: (pair) => this.#mayExist(pair),
+        counted: (pair) => counted.of(pair),
+      });
+      this.#checkRejects(summary.rejected, summary.rejectsFile);
+      void rows;
+    }
+    if (scenario.user.fromStdin && summary !== undefined && summary.journal === undefined)
+      this.#forget(summary.stopped === undefined);
+  }
+
+  /** Standard input that was imported whole is forgotten: the same rows ask for new links then. */
+  #forget(isDone: boolean): void {
+    if (!isDone) return;
+    this.#beginAgain();
+    this.#firstRun = this.#run + 1;
+  }
+
+  #outputText(path: string): string | undefined {
+    return this.#all.world.disk.get(path)?.bytes.toString();
+  }
+
+  /** What a run that was stopped leaves is the old file, or the new one. */
+  #checkOutputIsWhole(text: string | undefined): void {
+    const { user } = this.#all.scenario;
+    if (text === this.#outputBefore?.toString()) return;
+    const rows = text === undefined ? undefined : parseResults(text, outputFormat(user));
+    if (rows?.length === this.rows.length) return;
+    throw new Error(
+      `the results are neither the old ones nor whole: ${JSON.stringify(text?.slice(0, 300))}`,
+    );
+  }
+
+  #checkRejects(rejected: number, path: string | undefined): void {
+    if (path === undefined) {
+      if (rejected > 0) throw new Error('rows are rejected, and there is no rejects file');
+      return;
+    }
+    const lines = this.#all.world.disk.get(path)?.bytes.toString().split('\n').length ?? 0;
+    if (lines !== rejected + 2)
+      throw new Error(`${rejected} rejects, and a file of ${lines} lines`);
+  }
+
+  #checkDryRun(own: readonly Exchange[], losesPower: boolean): void {
+    const post = own.find(isCreate);
+    if (post !== undefined) throw new Error(`a dry run sends #${post.number}`);
+    // A power cut may bring back a file whose removal was not synced.
+    if (losesPower) return;
+    const after = this.#files();
+    for (const [path, bytes] of after) {
+      const isInput = path === inputPath(this.#all.scenario.user);
+      if (!isInput && this.#filesBefore.get(path) !== bytes)
+        throw new Error(`a dry run writes ${path}`);
+    }
+    if (after.size !== this.#filesBefore.size) throw new Error('a dry run removes a file');
+  }
+
+  #files(): Map<string, Buffer> {
+    const files = [...this.#all.world.disk.names].filter(([path]) => path.startsWith('/files/'));
+    return new Map(files.map(([path, { bytes }]) => [path, bytes]));
+  }
+
+  /** What the program was told is in its journal, whatever happened afterwards. */
+  #checkJournal(ofRun: readonly Exchange[], process: Process): void {
+    for (const exchange of ofRun) {
+      for (const code of toldCodes(exchange, this.#hasRefusedRows)) this.#told.add(code);
+    }
+    const { scenario, world } = this.#all;
+    if (scenario.user.fromStdin) return;
+    const file = world.disk.get(`${inputPath(scenario.user)}.shortlink-journal`);
+    const known = new Set<string>();
+    for (const row of queryDatabase(file, 'SELECT code FROM link WHERE short_url IS NOT NULL') ??
+      []) {
+      known.add(String(row['code']));
+    }
+    for (const row of queryDatabase(file, 'SELECT results FROM batch WHERE results IS NOT NULL') ??
+      []) {
+      const { items } = JSON.parse(String(row['results'])) as { items: unknown[] };
+      for (const item of items) {
+        if (typeof item === 'string') known.add(item);
+        else if (Array.isArray(item)) known.add(String(item[0]));
+      }
+    }
+    const lost = [...this.#told].filter((code) => !known.has(code));
+    if (lost.length > 0) throw new Error(`the journal has forgotten ${lost.slice(0, 5)}`);
+    this.#checkJobs(ofRun, process, file);
+    if (process.killedAt === undefined && process.journalFailedAt === undefined) return;
+    const open = queryDatabase(
+      file,
+      "SELECT links FROM request JOIN batch ON batch.id = request.batch WHERE state = 'sent' AND first_link IS NULL",
+    );
+    for (const row of open ?? []) {
+      for (const link of JSON.parse(String(row['links'])) as string[])
+        this.#recorded.add(link.slice(7));
+    }
+  }
+
+  /** A job that was accepted before the program was killed can be polled by the next one. */
+  #checkJobs(ofRun: readonly Exchange[], process: Process, file: FileNode | undefined): void {
+    if (process.killedAt === undefined || process.journalFailedAt !== undefined) return;
+    const jobs = (queryDatabase(file, 'SELECT job FROM batch') ?? []).map((row) => row['job']);
+    for (const exchange of ofRun) {
+      const job = toldJob(exchange);
+      if (job === undefined || jobs.includes(job)) continue;
+      const isPolled = ofRun.some(({ path, received }) => path.endsWith(`/${job}`) && received);
+      if (!isPolled) throw new Error(`the journal does not know ${job}`);
+    }
+  }
+
+  #exchanges(): Exchange[] {
+    return this.#all.network.exchanges.filter(({ run }) => run >= this.#firstRun);
+  }
+
+  /** Links of this epoch. Where rows of unknown outcome were sent again, only those that the program was told of. */
+  #countedLinks(): Counts {
+    const { service, network } = this.#all;
+    const counts = new Counts();
+    for (const link of service.made) {
+      const run = network.exchanges[link.request - 1]?.run ?? 0;
+      if (run < this.#firstRun) continue;
+      if (!this.#mayRepeat || this.#told.has(link.code)) counts.add(pairOfLink(link));
+    }
+    return counts;
+  }
+
+  /** Each row has one link at most. */
+  #checkLinks(): void {
+    for (const [pair, count] of this.#countedLinks().entries()) {
+      if (count > this.#wanted.of(pair)) {
+        throw new Error(`${pair}: ${count} links for ${this.#wanted.of(pair)} rows`);
+      }
+    }
+  }
+
+  /** And no row is sent twice where the first request may have worked, also where it has not. */
+  #checkSent(): void {
+    if (this.#mayRepeat || this.#all.scenario.user.idempotency) return;
+    const sent = new Counts();
+    for (const exchange of this.#exchanges()) {
+      if (!isCreate(exchange) || !mayHaveWorked(exchange)) continue;
+      for (const pair of pairsOf(exchange, (title) => title !== REFUSED_TITLE)) sent.add(pair);
+    }
+    for (const [pair, count] of sent.entries()) {
+      if (count > this.#wanted.of(pair)) {
+        throw new Error(`${pair}: sent ${count} times for ${this.#wanted.of(pair)} rows`);
+      }
+    }
+  }
+
+  /** Links of this pair that requests may have made, and nobody was told of. */
+  #mayExist(pair: Pair): number {
+    let count = this.#recorded.of(pair);
+    for (const exchange of this.#all.network.exchanges) {
+      if (!isCreate(exchange)) continue;
+      // An entry that was refused by name shares the fate of its batch, which is sent again without it.
+      const isWanted = mayHaveWorked(exchange)
+        ? undefined
+        : (title?: string) => title === REFUSED_TITLE;
+      for (const sent of pairsOf(exchange, isWanted)) if (sent === pair) count += 1;
+    }
+    for (const link of this.#all.service.made) {
+      if (this.#told.has(link.code) && pairOfLink(link) === pair) count -= 1;
+    }
+    return count;
+  }
+
+  /** Whether nothing is left to do, as the run says; then it must be so. */
+  isFinished({ summary }: Ended): boolean {
+    const { scenario } = this.#all;
+    const { user } = scenario;
+    if (summary === undefined) throw new Error('a quiet run does not end');
+    const invalid = this.rows.filter(({ kind }) => kind === 'invalid').length;
+    if (summary.stopped?.reason === 'rejects' && invalid > 0 && user.maxRejects === 0) return true;
+    if (summary.stopped !== undefined) return false;
+    const policy = this.#settings?.onUnknown;
+    const refused = this.rows.filter(({ kind }) => kind === 'refused').length;
+    const { rows, rejected, failed, unknown, unsent } = summary;
+    if (unsent > 0 || rows !== this.rows.length || rejected !== invalid || failed > refused) {
+      throw new Error(`a run that says it is done leaves rows: ${JSON.stringify(summary)}`);
+    }
+    if (policy !== 'skip' && unknown > 0)
+      throw new Error('a run that says it is done leaves unknown rows');
+    return true;
+  }
+
+  /** The same command again sends nothing but perhaps a look at the usage. */
+  checkNothingToDo({ summary }: Ended, exchanges: readonly Exchange[]): void {
+    if (this.#all.scenario.user.fromStdin || summary === undefined) return;
+    if (summary.failed > 0 || summary.unknown > 0) return;
+    const sent = exchanges.find(({ path }) => !path.endsWith('/usage'));
+    if (sent !== undefined)
+      throw new Error(`#${sent.number} is sent although every row has its link`);
+    if (summary.created > 0) throw new Error('links are created although every row has its link');
+  }
+}
+
+/** An error that the CLI has words for: its own, or what the system says of a disk that fails. */
+function isUnderstood(error: unknown, { diskFault, dryRun }: RunPlan): boolean {
+  if (!(error instanceof Error)) return false;
+  if (dryRun && error.name === 'AuthenticationError') return true;
+  return error.name === 'CliError' || ('code' in error && error.code === diskFault?.code);
+}
+
+function outputFormat(user: Scenario['user']): { format: 'csv' | 'jsonl' } {
+  return { format: user.format === 'jsonl' ? 'jsonl' : 'csv' };
+}

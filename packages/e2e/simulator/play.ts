@@ -1,0 +1,301 @@
+import type {
+  ImportDeps,
+  ImportEvent,
+  ImportSettings,
+  ImportSummary,
+} from '../../cli/src/import/types.ts';
+import { Oracle } from './oracle/oracle.ts';
+import { Random } from './random.ts';
+import { FOLDER, inputPath, inputText, parseResults } from './scenario/files.ts';
+import type { RunPlan, Scenario } from './scenario/scenario.ts';
+import { quietly } from './scenario/shrink.ts';
+import { ScriptedService } from './services/scripted.ts';
+import type { Service } from './services/service.ts';
+import { Disk } from './world/disk.ts';
+import { Network } from './world/network.ts';
+import { enterWorld, Process, World } from './world/world.ts';
+
+/** The programs under test, loaded once the stand-ins are there. */
+export interface Programs {
+  runImport: (settings: ImportSettings, deps: ImportDeps) => Promise<ImportSummary>;
+  createClient: (options: object) => ImportDeps['client'];
+}
+
+/** How a scenario ended. */
+export interface Played {
+  /** Imports that were begun. */
+  imports: number;
+  /** What went wrong first; undefined where nothing did. */
+  failure: string | undefined;
+  trace: readonly string[];
+}
+
+/** How one program ended: the summary or error of its import, or neither where it was killed. */
+export interface Ended {
+  process: Process;
+  summary: ImportSummary | undefined;
+  error: unknown;
+  events: ImportEvent[];
+  /** What it wrote to standard output. */
+  stdout: string;
+}
+
+/** Runs without faults that may follow, until every row is decided. */
+const MAX_QUIET_RUNS = 6;
+
+/** Plays a scenario to its end: its runs, then quiet ones until nothing is left to do. */
+export async function play(
+  scenario: Scenario,
+  programs: Programs,
+  isTraced = false,
+): Promise<Played> {
+  const disk = new Disk(new Random(scenario.seed, 3));
+  const world = new World(scenario.seed, disk, isTraced);
+  enterWorld(world);
+  const stage = new Stage(scenario, programs, world);
+  let failure: string | undefined;
+  try {
+    await stage.play();
+  } catch (error) {
+    failure = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  }
+  disk.release();
+  return { imports: stage.imports, failure, trace: world.trace ?? [] };
+}
+
+class Stage {
+  imports = 0;
+  readonly #scenario: Scenario;
+  readonly #programs: Programs;
+  readonly #world: World;
+  readonly #service: Service;
+  readonly #network: Network;
+  readonly #oracle: Oracle;
+  #run = 0;
+  #keys = 0;
+
+  constructor(scenario: Scenario, programs: Programs, world: World) {
+    this.#scenario = scenario;
+    this.#programs = programs;
+    this.#world = world;
+    this.#service = new ScriptedService(scenario.service, world.clock);
+    this.#network = new Network(world, this.#service, scenario.seed);
+    this.#oracle = new Oracle({ scenario, world, service: this.#service, network: this.#network });
+  }
+
+  async play(): Promise<void> {
+    const { runs, user } = this.#scenario;
+    for (const plan of runs) await this.#playRun(plan, plan.onUnknown ?? user.onUnknown);
+    const last = runs.at(-1);
+    if (last === undefined) return;
+    const quiet = quietly(last);
+    this.#service.unlimit();
+    for (let round = 0; ; round += 1) {
+      const { onUnknown } = user;
+      // A user who was stopped looks at the rows, and decides.
+      const isDecided = round > 0 && onUnknown === 'stop';
+      const ended = await this.#playRun(quiet, isDecided ? user.decides : onUnknown);
+      if (this.#oracle.isFinished(ended)) break;
+      if (round === MAX_QUIET_RUNS) throw new Error('quiet runs do not come to an end');
+    }
+    const before = this.#network.exchanges.length;
+    const policy = user.onUnknown === 'stop' ? user.decides : user.onUnknown;
+    const again = await this.#playRun(quiet, policy);
+    this.#oracle.checkNothingToDo(again, this.#network.exchanges.slice(before));
+  }
+
+  async #playRun(plan: RunPlan, onUnknown: ImportSettings['onUnknown']): Promise<Ended> {
+    const world = this.#world;
+    const { clock } = world;
+    this.#run += 1;
+    await this.#pause(plan.pauseMs);
+    world.log(`=== run ${this.#run}: ${plan.rows.length} rows, --on-unknown ${onUnknown}`);
+    this.#placeInput(plan);
+    this.#setUpService(plan);
+    this.#network.beginRun(this.#run, plan.faults);
+    const settings = this.#settings(plan, onUnknown);
+    const process = new Process(`run ${this.#run}`, plan);
+    this.#oracle.beginRun(plan, settings, process);
+    const ended = [this.#start(process, settings)];
+    this.#scheduleEvents(plan, process, settings, ended);
+    const isDone = () => ended.every(({ isDone: done, value }) => done || !value.process.isAlive);
+    const isInTime = await clock.runUntil(isDone);
+    const [first] = ended;
+    if (first === undefined) throw new Error('nothing was started');
+    if (!isInTime) throw new Error(`${process.name} does not end`);
+    for (const { value } of ended) this.#logEnd(value);
+    for (const { value } of ended) world.exit(value.process);
+    clock.current = undefined;
+    if (plan.losesPowerAfter) {
+      world.log('--- the power fails');
+      world.disk.losePower();
+    }
+    this.#service.settle();
+    for (const { value } of ended) this.#oracle.endRun(plan, value, ended.length > 1);
+    return first.value;
+  }
+
+  /** Lets time go by. What is still on its way to the service arrives meanwhile. */
+  async #pause(ms: number): Promise<void> {
+    const { clock } = this.#world;
+    let isOver = false;
+    clock.after(ms, undefined, () => {
+      isOver = true;
+    });
+    await clock.runUntil(() => isOver);
+  }
+
+  #logEnd({ process, summary, error }: Ended): void {
+    if (error !== undefined) this.#world.log(`${process.name} fails: ${String(error)}`);
+    if (summary === undefined) return;
+    const { created, existing, rejected, failed, unknown, unsent, stopped } = summary;
+    const counts = JSON.stringify({ created, existing, rejected, failed, unknown, unsent });
+    this.#world.log(
+      `${process.name} ends: ${counts} ${stopped?.reason ?? ''} ${stopped?.message ?? ''}`,
+    );
+  }
+
+  #placeInput({ rows }: RunPlan): void {
+    const { user } = this.#scenario;
+    const { disk } = this.#world;
+    const path = inputPath(user);
+    if (user.fromStdin) return;
+    const old = disk.get(path);
+    const filled =
+      user.inPlace && old !== undefined ? parseResults(old.bytes.toString(), user) : undefined;
+    const hasResults = filled?.some(({ status }) => status !== '') === true;
+    const text = inputText(rows, user, hasResults ? filled : undefined);
+    if (old?.bytes.toString() !== text) disk.place(path, text, this.#world.wallClock());
+  }
+
+  #setUpService(plan: RunPlan): void {
+    if (plan.key === 'rotated') this.#keys += 1;
+    const key = `sk_simulated_${this.#keys}`;
+    this.#service.setKey(plan.key === 'revoked' ? 'another' : key, plan.key !== 'forbidden');
+    if (plan.links !== undefined) this.#service.setLinkLimit(plan.links);
+    this.#service.useUp(plan.othersLinks);
+  }
+
+  #settings(plan: RunPlan, onUnknown: ImportSettings['onUnknown']): ImportSettings {
+    const { user } = this.#scenario;
+    const path = inputPath(user);
+    return {
+      file: user.fromStdin ? '-' : path,
+      map: {},
+      inputFormat: 'auto',
+      output: user.inPlace ? path : `${path}.results.csv`,
+      outputFormat: user.format === 'jsonl' ? 'jsonl' : 'csv',
+      rejects: `${path}.rejects.csv`,
+      usualNames: { output: true, rejects: true },
+      journal: user.fromStdin ? { folder: FOLDER } : `${path}.shortlink-journal`,
+      restart: plan.restart,
+      defaults: user.domain === undefined ? {} : { domain_id: user.domain },
+      batchSize: user.batchSize,
+      concurrency: user.concurrency,
+      requestsPerMinute: user.requestsPerMinute,
+      limit: plan.limit,
+      dryRun: plan.dryRun,
+      maxRejects: user.maxRejects,
+      onUnknown,
+      idempotency: user.idempotency,
+      baseUrl: 'https://api.example',
+      inPlace: user.inPlace,
+    };
+  }
+
+  /** Starts a program. It begins with an event of its own, as all that it does follows from its events. */
+  #start(process: Process, settings: ImportSettings): { isDone: boolean; value: Ended } {
+    this.imports += 1;
+    const world = this.#world;
+    const { user } = this.#scenario;
+    const value: Ended = { process, summary: undefined, error: undefined, events: [], stdout: '' };
+    const state = { isDone: false, value };
+    const stop = { soft: new AbortController(), hard: new AbortController() };
+    this.#stops.set(process, stop);
+    const text = user.fromStdin ? inputText(this.#oracle.rows, user, undefined) : '';
+    world.clock.after(0, process, () => {
+      const client = this.#programs.createClient({
+        apiKey: `sk_simulated_${this.#keys}`,
+        baseUrl: settings.baseUrl,
+        fetch: this.#network.fetch,
+        requestsPerMinute: user.requestsPerMinute,
+        maxRetryAfterMs: user.maxWaitMs,
+        idempotency: user.idempotency,
+      });
+      const deps: ImportDeps = {
+        client,
+        stdin: (async function* () {
+          yield text;
+        })(),
+        stdout: {
+          write: (bytes, done) => {
+            value.stdout += Buffer.from(bytes).toString();
+            done();
+          },
+        },
+        onEvent: (event) => value.events.push(event),
+        signal: stop.hard.signal,
+        stopSignal: stop.soft.signal,
+        requestCount: () => this.#network.countOf(process),
+        now: () => world.clock.now,
+        wallClock: () => world.wallClock(),
+      };
+      this.#programs.runImport(settings, deps).then(
+        (summary) => {
+          if (process.isAlive) value.summary = summary;
+          state.isDone = true;
+        },
+        (error: unknown) => {
+          // What a program that was killed still throws is seen by nobody.
+          if (process.isAlive) value.error = error;
+          state.isDone = true;
+        },
+      );
+    });
+    return state;
+  }
+
+  readonly #stops = new Map<Process, Record<'soft' | 'hard', AbortController>>();
+
+  #scheduleEvents(
+    plan: RunPlan,
+    process: Process,
+    settings: ImportSettings,
+    ended: { isDone: boolean; value: Ended }[],
+  ): void {
+    const world = this.#world;
+    const { clock } = world;
+    const { stop, restartsMs, clockJump, secondMs, editMs } = plan;
+    const stops = this.#stops.get(process);
+    if (stop !== undefined) {
+      const press = (ms: number, which: 'soft' | 'hard') =>
+        clock.after(ms, process, () => {
+          world.log(`--- Ctrl-C (${which})`);
+          stops?.[which].abort(new Error('Interrupted'));
+        });
+      press(stop.softMs, 'soft');
+      if (stop.hardMs !== undefined) press(stop.softMs + stop.hardMs, 'hard');
+    }
+    for (const ms of restartsMs) clock.after(ms, process, () => this.#network.restartService());
+    if (clockJump !== undefined) {
+      clock.after(clockJump.atMs, process, () => {
+        world.log(`--- the clock jumps by ${clockJump.byMs} ms`);
+        world.clockOffsetMs += clockJump.byMs;
+      });
+    }
+    if (secondMs !== undefined) {
+      clock.after(secondMs, process, () => {
+        const second = new Process(`${process.name} (second)`);
+        ended.push(this.#start(second, settings));
+      });
+    }
+    if (editMs !== undefined && !this.#scenario.user.fromStdin) {
+      clock.after(editMs, process, () => {
+        world.log('--- somebody writes to the input');
+        const path = inputPath(this.#scenario.user);
+        const text = world.disk.get(path)?.bytes.toString() ?? '';
+        world.disk.place(path, text, world.wallClock() + 1);
+      });
+    }
+  }
+}

@@ -1,0 +1,47 @@
+import { Worker } from 'node:worker_threads';
+import type { Patch } from './stubs/hooks.ts';
+import type { Chunk, ChunkReport } from './worker.ts';
+
+/** Room for young objects: a scenario's own are mostly gone before a collection then. */
+const YOUNG_GENERATION_MB = 96;
+
+/** A thread that plays chunks of seeds, one at a time. */
+export class Player {
+  readonly #worker: Worker;
+
+  constructor(patches: readonly Patch[]) {
+    this.#worker = new Worker(new URL('./worker.ts', import.meta.url), {
+      workerData: { patches },
+      resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB },
+    });
+  }
+
+  play(chunk: Chunk): Promise<ChunkReport> {
+    return new Promise((resolve, reject) => {
+      this.#worker.once('error', reject);
+      this.#worker.once('message', (report: ChunkReport) => {
+        this.#worker.off('error', reject);
+        resolve(report);
+      });
+      this.#worker.postMessage(chunk);
+    });
+  }
+
+  async end(): Promise<void> {
+    await this.#worker.terminate();
+  }
+}
+
+/** Runs `work` for each item, on so many threads of control at once. */
+export async function eachOf<T>(
+  items: Iterable<T>,
+  count: number,
+  work: (item: T) => Promise<void>,
+): Promise<void> {
+  const iterator = items[Symbol.iterator]();
+  const takeAll = async () => {
+    for (let next = iterator.next(); next.done !== true; next = iterator.next())
+      await work(next.value);
+  };
+  await Promise.all(Array.from({ length: count }, takeAll));
+}

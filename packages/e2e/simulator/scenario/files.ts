@@ -1,0 +1,110 @@
+import { REFUSED_TITLE } from '../services/scripted.ts';
+import type { RowPlan, UserTraits } from './scenario.ts';
+
+/** What the results say of a row. */
+export interface ResultRow {
+  target: string;
+  title: string;
+  code: string;
+  short_url: string;
+  status: string;
+  error: string;
+}
+
+export const FOLDER = '/files';
+
+export function inputPath({ format }: Pick<UserTraits, 'format'>): string {
+  return `${FOLDER}/links.${format === 'urls' ? 'txt' : format}`;
+}
+
+export function targetOf({ url, kind }: RowPlan): string {
+  return kind === 'invalid' ? `not a url ${url}` : `https://example.com/${url}`;
+}
+
+/** A list of URLs has no titles, so that nothing in it can be refused. */
+export function titleOf({ title, kind }: RowPlan, { format }: Pick<UserTraits, 'format'>): string {
+  if (format === 'urls') return '';
+  return kind === 'refused' ? REFUSED_TITLE : `t${title}`;
+}
+
+/** The text of the input. With `filled`, each row has the results that it had in the file before. */
+export function inputText(
+  rows: readonly RowPlan[],
+  user: Pick<UserTraits, 'format'>,
+  filled: readonly ResultRow[] | undefined,
+): string {
+  const left = [...(filled ?? [])];
+  const resultsOf = (row: RowPlan): ResultRow | undefined => {
+    const [target, title] = [targetOf(row), titleOf(row, user)];
+    const index = left.findIndex((old) => old.target === target && old.title === title);
+    return index === -1 ? undefined : left.splice(index, 1)[0];
+  };
+  const lines = rows.map((row) => {
+    const [target, title] = [targetOf(row), titleOf(row, user)];
+    const { code = '', short_url = '', status = '', error = '' } = resultsOf(row) ?? {};
+    const results = filled === undefined ? {} : { code, short_url, status, error };
+    switch (user.format) {
+      case 'urls':
+        return target;
+      case 'jsonl':
+        return JSON.stringify({ url: target, title, ...results });
+      default:
+        return [target, title, ...Object.values(results).map(quoted)].join();
+    }
+  });
+  if (user.format === 'csv') {
+    lines.unshift(filled === undefined ? 'url,title' : 'url,title,code,short_url,status,error');
+  }
+  return `${lines.join('\n')}\n`;
+}
+
+function quoted(cell: string): string {
+  return /[",\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
+}
+
+/** The rows of a results file; undefined where it is not whole. */
+export function parseResults(
+  text: string,
+  { format }: Pick<UserTraits, 'format'>,
+): ResultRow[] | undefined {
+  if (!text.endsWith('\n')) return undefined;
+  const lines = text.slice(0, -1).split('\n');
+  if (format === 'jsonl') {
+    const rows = lines.map((line) => parseJson(line));
+    return rows.some((row) => row === undefined) ? undefined : rows.map((row) => toRow(row ?? {}));
+  }
+  const [header, ...rest] = lines.map(cellsOf);
+  return rest.map((cells) => {
+    const row = Object.fromEntries((header ?? []).map((name, index) => [name, cells[index] ?? '']));
+    return toRow({ ...row, url: row['url'] ?? row['target_url'] });
+  });
+}
+
+function parseJson(line: string): Record<string, unknown> | undefined {
+  try {
+    return JSON.parse(line) as Record<string, unknown>;
+  } catch {
+    return undefined;
+  }
+}
+
+function toRow(row: Record<string, unknown>): ResultRow {
+  const text = (name: string) => String(row[name] ?? '');
+  return {
+    target: text('url'),
+    title: text('title'),
+    code: text('code'),
+    short_url: text('short_url'),
+    status: text('status'),
+    error: text('error'),
+  };
+}
+
+function cellsOf(line: string): string[] {
+  if (!line.includes('"')) return line.split(',');
+  const cells: string[] = [];
+  for (const [, quotedCell, plain] of line.matchAll(/(?:"((?:[^"]|"")*)"|([^,]*))(?:,|$)/g)) {
+    cells.push(quotedCell === undefined ? (plain ?? '') : quotedCell.replaceAll('""', '"'));
+  }
+  return cells;
+}

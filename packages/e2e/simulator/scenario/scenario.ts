@@ -1,0 +1,126 @@
+/** Everything that decides what happens, as plain data: the same scenario always plays the same way, and parts can be left out. */
+export interface Scenario {
+  seed: number;
+  service: ServiceTraits;
+  user: UserTraits;
+  runs: RunPlan[];
+}
+
+/** What kind of service it is. All of them keep to the protocol; what it leaves open differs. */
+export interface ServiceTraits {
+  kind: 'scripted' | 'own';
+  hasUsage: boolean;
+  hasIdempotency: boolean;
+  /** Sends `RateLimit` and `RateLimit-Policy`. */
+  statesQuota: boolean;
+  /** Names the bad entries of a batch in `details`. */
+  namesBadEntries: boolean;
+  /** Says which limit of the plan was reached, and how far. */
+  namesLimit: boolean;
+  /** 403 with `upgrade` for a batch that is too large, or 413. */
+  oversize: 403 | 413;
+  /** Refuses a bad entry alone, with an `error` in its result. */
+  refusesSingly: boolean;
+  /** Batches of more links become jobs: 100, or fewer on a service with a rule of its own. */
+  syncLinks: number;
+  batchSize: number;
+  /** Requests of a minute, a day, and links of the plan. Beyond any number: unlimited. */
+  perMinute: number;
+  perDay: number;
+  links: number;
+  /** Time that a job takes for a link. */
+  msPerLink: number;
+  /** Words for a job that runs and for one that is done. */
+  jobWords: readonly [running: string, done: string];
+  saysWhenToPoll: boolean;
+  /** How answers look: 0 is as documented. */
+  shape: 0 | 1 | 2 | 3;
+  /** Every third job ends half-way, as `failed`. */
+  failsJobs: boolean;
+  /** Forgets its jobs when it is restarted; else they continue. */
+  losesJobs: boolean;
+}
+
+/** What the user asks for, in each run. */
+export interface UserTraits {
+  format: 'csv' | 'jsonl' | 'urls';
+  fromStdin: boolean;
+  inPlace: boolean;
+  batchSize: number | 'auto';
+  concurrency: number;
+  requestsPerMinute: number | undefined;
+  maxWaitMs: number;
+  maxRejects: 0 | 'all';
+  idempotency: boolean;
+  onUnknown: 'stop' | 'retry' | 'skip';
+  /** What a user who is stopped by unknown rows decides in the end. */
+  decides: 'retry' | 'skip';
+  domain: string | undefined;
+}
+
+/** A row of the input. Rows with one `url` ask for the same link. */
+export interface RowPlan {
+  url: number;
+  title: number;
+  /** `invalid` rows can't be sent, `refused` ones are refused by the service. */
+  kind: 'good' | 'invalid' | 'refused';
+}
+
+export interface RunPlan {
+  /** Time since the run before it. */
+  pauseMs: number;
+  /** The file as it is then. */
+  rows: RowPlan[];
+  faults: NetworkFault[];
+  killAt: { step: number; isAfter: boolean; isPowerCut: boolean } | undefined;
+  /** The power fails when the run has ended. */
+  losesPowerAfter: boolean;
+  diskFault: { step: number; code: 'ENOSPC' | 'EIO'; stays: boolean } | undefined;
+  /** Ctrl-C so long after the start, and maybe a second one. */
+  stop: { softMs: number; hardMs: number | undefined } | undefined;
+  /** The service is restarted so long after the start. */
+  restartsMs: number[];
+  clockJump: { atMs: number; byMs: number } | undefined;
+  key: 'same' | 'rotated' | 'revoked' | 'forbidden';
+  /** Other limits from now on. */
+  links: number | undefined;
+  /** Another program that uses the plan up so far. */
+  othersLinks: number;
+  /** The same command is started once more so long after the first one. */
+  secondMs: number | undefined;
+  /** Somebody writes to the input so long after the start. */
+  editMs: number | undefined;
+  /** The user's answer to unknown rows in this run. */
+  onUnknown: 'stop' | 'retry' | 'skip' | undefined;
+  dryRun: boolean;
+  restart: boolean;
+  limit: number | undefined;
+}
+
+/** What happens to one request, by its number in the run, or to all from one on for a while. */
+export interface NetworkFault {
+  request: number;
+  /** More requests after it that it happens to. */
+  lasts: number;
+  kind: FaultKind;
+  /** Chooses among the forms of the kind. */
+  form: number;
+}
+
+export const FAULT_KINDS = [
+  'refused',
+  'lost before',
+  'lost after',
+  'silent before',
+  'silent after',
+  'cut',
+  'slow',
+  '429',
+  '503 later',
+  '5xx before',
+  '5xx after',
+  'page',
+  'odd',
+  'twice',
+] as const;
+export type FaultKind = (typeof FAULT_KINDS)[number];

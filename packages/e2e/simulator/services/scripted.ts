@@ -1,0 +1,265 @@
+import type { Clock } from '../clock.ts';
+import type { ServiceTraits } from '../scenario/scenario.ts';
+import { finite, Quota } from './quota.ts';
+import type { MadeLink, Service, ServiceRequest, ServiceResponse } from './service.ts';
+
+interface Entry {
+  target_url: string;
+  title?: string;
+  domain_id?: string;
+}
+
+interface Job {
+  id: string;
+  request: number;
+  entries: Entry[];
+  domain: string | undefined;
+  /** When its first link was begun. */
+  startAt: number;
+  results: object[];
+  /** It ends half-way. */
+  fails: boolean;
+  hasFailed: boolean;
+}
+
+const KEY_LIFETIME_MS = 24 * 60 * 60 * 1000;
+
+/** Titles that the service refuses. */
+export const REFUSED_TITLE = 'refused';
+
+const SHORT = 'https://sho.rt/';
+
+/** A service that keeps to the protocol and nothing else: what that leaves open is as the scenario has it. */
+export class ScriptedService implements Service {
+  readonly made: MadeLink[] = [];
+  readonly #traits: ServiceTraits;
+  readonly #clock: Clock;
+  readonly #quota: Quota;
+  readonly #keys = new Map<string, boolean>();
+  readonly #jobs = new Map<string, Job>();
+  readonly #replies = new Map<string, { body: string; at: number; response: ServiceResponse }>();
+  #linkLimit: number;
+  #batchSize: number;
+  /** Links of the plan in use: those made, those of jobs to come, and those of others. */
+  #used = 0;
+  #lastJob = 0;
+
+  constructor(traits: ServiceTraits, clock: Clock) {
+    this.#traits = traits;
+    this.#clock = clock;
+    this.#linkLimit = traits.links;
+    this.#batchSize = traits.batchSize;
+    this.#quota = new Quota(traits.perMinute, traits.perDay, () => clock.now);
+  }
+
+  setKey(key: string, mayWrite: boolean): void {
+    this.#keys.clear();
+    this.#keys.set(key, mayWrite);
+  }
+
+  setLinkLimit(links: number): void {
+    this.#linkLimit = links;
+  }
+
+  useUp(links: number): void {
+    this.#used += Math.max(0, Math.min(links, this.#linkLimit - this.#used));
+  }
+
+  unlimit(): void {
+    this.#linkLimit = Number.POSITIVE_INFINITY;
+    this.#quota.unlimit();
+  }
+
+  restart(): void {
+    this.settle();
+    if (!this.#traits.losesJobs) return;
+    for (const job of this.#jobs.values()) {
+      if (!job.hasFailed) this.#used -= job.entries.length - job.results.length;
+      this.#jobs.delete(job.id);
+    }
+  }
+
+  settle(): void {
+    for (const job of this.#jobs.values()) this.#advance(job);
+  }
+
+  handle(request: ServiceRequest, number: number): ServiceResponse {
+    const mayWrite = this.#keys.get(request.headers['x-api-key'] ?? '');
+    if (mayWrite === undefined) return failure(401, { error: 'The API key is not valid' });
+    if (request.path === '/api/v1/usage') return this.#usage();
+    const waitSeconds = this.#quota.take();
+    const quota = this.#traits.statesQuota ? this.#quota.headers() : {};
+    const response =
+      waitSeconds === undefined
+        ? this.#work(request, number, mayWrite)
+        : failure(
+            429,
+            { error: 'Too many requests a minute' },
+            { 'retry-after': `${waitSeconds}` },
+          );
+    return { ...response, headers: { ...response.headers, ...quota } };
+  }
+
+  #work(request: ServiceRequest, number: number, mayWrite: boolean): ServiceResponse {
+    if (request.method === 'GET') return this.#poll(request.path);
+    if (!mayWrite) return failure(403, { error: 'The key may not write' });
+    const key = this.#traits.hasIdempotency ? request.headers['idempotency-key'] : undefined;
+    if (key === undefined) return this.#create(request, number);
+    const known = this.#replies.get(key);
+    if (known !== undefined && this.#clock.now - known.at < KEY_LIFETIME_MS) {
+      if (known.body === request.body) return known.response;
+      return failure(422, { error: 'The key was used', code: 'idempotency_conflict' });
+    }
+    const response = this.#create(request, number);
+    // A refused request leaves its key free.
+    if (response.status < 300) {
+      this.#replies.set(key, { body: request.body ?? '', at: this.#clock.now, response });
+    }
+    return response;
+  }
+
+  #create(request: ServiceRequest, number: number): ServiceResponse {
+    const { links: entries, domain_id: domain } = JSON.parse(request.body ?? '{}') as {
+      links: Entry[];
+      domain_id?: string;
+    };
+    const count = entries.length;
+    if (count > this.#batchSize) return this.#tooLarge(count);
+    const bad = [...entries.keys()].filter((index) => entries[index]?.title === REFUSED_TITLE);
+    if (bad.length > 0 && !this.#traits.refusesSingly) {
+      const details = bad.map((index) => ({ index, field: 'title', message: 'not allowed' }));
+      const error = `links[${bad[0]}] is not valid`;
+      return failure(400, { error, ...(this.#traits.namesBadEntries && { details }) });
+    }
+    if (this.#used + count > this.#linkLimit) return this.#full();
+    if (count <= this.#traits.syncLinks) {
+      this.#used += count;
+      const results = entries.map((entry) => this.#make(entry, domain, number));
+      return json(200, this.#shaped({ status: 'completed', total: count, results }));
+    }
+    this.#used += count;
+    this.#lastJob += 1;
+    const id = `job-${this.#lastJob}`;
+    const startAt = this.#clock.now;
+    const fails = this.#traits.failsJobs && this.#lastJob % 3 === 0;
+    const job = { id, request: number, entries, domain, startAt, results: [], fails };
+    this.#jobs.set(id, { ...job, hasFailed: false });
+    const status = this.#traits.shape === 0 ? 'processing' : this.#traits.jobWords[0];
+    return json(202, { job_id: id, status, total: count }, this.#pollHeaders(count));
+  }
+
+  #make(entry: Entry, domain: string | undefined, request: number): object {
+    const { target_url, title = '' } = entry;
+    if (title === REFUSED_TITLE) {
+      this.#used -= 1;
+      return { target_url, error: 'title: not allowed' };
+    }
+    const code = `c${this.made.length}`;
+    this.made.push({ code, target: target_url, domain: entry.domain_id ?? domain, title, request });
+    return { target_url, code, short_url: SHORT + code };
+  }
+
+  /** Jobs make their links one after the other, whether or not somebody looks. */
+  #advance(job: Job): void {
+    const { entries, results, startAt } = job;
+    if (job.hasFailed) return;
+    const done = Math.floor((this.#clock.now - startAt) / this.#traits.msPerLink);
+    const most = job.fails ? Math.ceil(entries.length / 2) : entries.length;
+    for (const entry of entries.slice(results.length, Math.min(done, most))) {
+      results.push(this.#make(entry, job.domain, job.request));
+    }
+    if (!job.fails || done < most) return;
+    job.hasFailed = true;
+    this.#used -= entries.length - results.length;
+  }
+
+  #poll(path: string): ServiceResponse {
+    const job = this.#jobs.get(path.split('/').at(-1) ?? '');
+    if (job === undefined) return failure(404, { error: 'No such job' });
+    this.#advance(job);
+    const { id, entries, results } = job;
+    const left = entries.length - results.length;
+    const [running, done] = this.#traits.jobWords;
+    return json(
+      200,
+      this.#shaped({
+        id,
+        status: job.hasFailed ? 'failed' : left > 0 ? running : done,
+        total: entries.length,
+        processed: results.length,
+        results,
+      }),
+      left > 0 ? this.#pollHeaders(left) : {},
+    );
+  }
+
+  #pollHeaders(left: number): Record<string, string> {
+    const { saysWhenToPoll, msPerLink } = this.#traits;
+    return saysWhenToPoll ? { 'retry-after': `${Math.ceil((left * msPerLink) / 1000)}` } : {};
+  }
+
+  /** What a service may add, leave out or send in another order. */
+  #shaped(answer: { results: object[]; [field: string]: unknown }): object {
+    const { results } = answer;
+    switch (this.#traits.shape) {
+      case 1:
+        return { ...answer, results: results.map((item) => ({ id: 7, error: null, ...item })) };
+      case 2:
+        return {
+          results: results.map((item) => ({ ...item, target_url: undefined })),
+          ...without(answer),
+        };
+      case 3:
+        return { ...answer, results: results.toReversed() };
+      default:
+        return answer;
+    }
+  }
+
+  #tooLarge(count: number): ServiceResponse {
+    const allowed = this.#batchSize;
+    if (this.#traits.oversize === 413) return failure(413, { error: 'Too large' });
+    return failure(403, {
+      error: `The plan takes ${allowed} links a batch`,
+      upgrade: true,
+      ...(this.#traits.namesLimit && { limit: 'batch_size', used: count, allowed }),
+    });
+  }
+
+  #full(): ServiceResponse {
+    const [used, allowed] = [this.#used, this.#linkLimit];
+    return failure(403, {
+      error: `${used} of ${allowed} links are in use: upgrade the plan`,
+      upgrade: true,
+      ...(this.#traits.namesLimit && { limit: 'links', used, allowed }),
+    });
+  }
+
+  #usage(): ServiceResponse {
+    if (!this.#traits.hasUsage) return failure(404, { error: 'Not found' });
+    const none = { used: 0, limit: null, resets_at: '' };
+    return json(200, {
+      plan: 'pro',
+      requests: { month: none, ...this.#quota.usage() },
+      links: { used: this.#used, limit: finite(this.#linkLimit) },
+      api_keys: { used: 1, limit: 3 },
+      batch_size: finite(this.#batchSize),
+      keys: [],
+    });
+  }
+}
+
+/** Without the fields that the protocol names and a service may leave out, where it sends `results`. */
+function without({ id, total, status }: { [field: string]: unknown }): object {
+  if (id === undefined) return {};
+  return status === 'failed' ? { id, total, status } : { id, total };
+}
+
+export function json(status: number, body: object, headers: Record<string, string> = {}) {
+  const type = { 'content-type': 'application/json' };
+  return { status, headers: { ...type, ...headers }, body: JSON.stringify(body) };
+}
+
+function failure(status: number, body: object, headers: Record<string, string> = {}) {
+  return json(status, body, headers);
+}

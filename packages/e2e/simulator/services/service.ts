@@ -1,0 +1,41 @@
+/** A request as it reaches the service. */
+export interface ServiceRequest {
+  method: string;
+  path: string;
+  headers: Readonly<Record<string, string>>;
+  body: string | undefined;
+}
+
+export interface ServiceResponse {
+  status: number;
+  headers: Record<string, string>;
+  body: string;
+}
+
+/** A link that the service has made. */
+export interface MadeLink {
+  code: string;
+  target: string;
+  domain: string | undefined;
+  title: string;
+  /** Number of the request it was made for. */
+  request: number;
+}
+
+/** A service in the simulation. What it has done is known to the oracle, which no client can ask. */
+export interface Service {
+  /** Every link that was ever made, in that order. */
+  readonly made: readonly MadeLink[];
+  /** Does the work of a request in one step. */
+  handle(request: ServiceRequest, number: number): Promise<ServiceResponse> | ServiceResponse;
+  /** It stops and starts again: what was acknowledged is still there. */
+  restart(): void;
+  /** Lets the jobs come as far as they are by now. */
+  settle(): Promise<void> | void;
+  setKey(key: string, mayWrite: boolean): void;
+  setLinkLimit(links: number): void;
+  /** Another program makes links of the same plan. */
+  useUp(links: number): void;
+  /** No limits any more. */
+  unlimit(): void;
+}

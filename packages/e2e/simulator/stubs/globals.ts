@@ -1,0 +1,72 @@
+/** Replaces the timers and clocks of this thread, as the SDK and its libraries find them. */
+
+import type { TimedEvent } from '../clock.ts';
+import { theWorld } from '../world/world.ts';
+
+class Timer {
+  event: TimedEvent | undefined;
+
+  ref(): this {
+    return this;
+  }
+
+  unref(): this {
+    return this;
+  }
+}
+
+/** Size from which a buffer costs more to make than to use again. */
+const LARGE_BYTES = 32 * 1024;
+
+/** More than a program ever holds of one size. */
+const KEPT_BUFFERS = 64;
+
+/** Large buffers go round: the programs make a few for each file, and their making would take a tenth of the time. */
+function reuseLargeBuffers(): void {
+  const kept = new Map<number, { buffers: Buffer<ArrayBuffer>[]; next: number }>();
+  const { allocUnsafe } = Buffer;
+  Buffer.allocUnsafe = (size) => {
+    if (size < LARGE_BYTES) return allocUnsafe(size);
+    const ring = kept.get(size) ?? { buffers: [], next: 0 };
+    kept.set(size, ring);
+    const index = ring.next;
+    ring.next = (index + 1) % KEPT_BUFFERS;
+    ring.buffers[index] ??= allocUnsafe(size);
+    return ring.buffers[index];
+  };
+}
+
+export function replaceGlobals(): void {
+  reuseLargeBuffers();
+  const setTimer = (callback: (...given: unknown[]) => void, delayMs = 0, ...given: unknown[]) => {
+    const { clock } = theWorld();
+    const timer = new Timer();
+    timer.event = clock.after(delayMs, clock.current, () => callback(...given));
+    return timer;
+  };
+  const setRepeating = (callback: () => void, delayMs: number) => {
+    const { clock } = theWorld();
+    const timer = new Timer();
+    const owner = clock.current;
+    const again = () => {
+      timer.event = clock.after(delayMs, owner, () => {
+        again();
+        callback();
+      });
+    };
+    again();
+    return timer;
+  };
+  const clear = (timer: unknown) => {
+    if (timer instanceof Timer && timer.event !== undefined) timer.event.isCancelled = true;
+  };
+  Object.assign(globalThis, {
+    setTimeout: setTimer,
+    setInterval: setRepeating,
+    clearTimeout: clear,
+    clearInterval: clear,
+  });
+  Date.now = () => theWorld().wallClock();
+  Object.defineProperty(performance, 'now', { value: () => theWorld().clock.now });
+  Math.random = () => theWorld().random.next();
+}

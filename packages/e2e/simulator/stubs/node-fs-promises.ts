@@ -1,0 +1,175 @@
+/** Stands in for `node:fs/promises` in the CLI: every call is an operation of the simulated disk, and takes its time. */
+import { dirname } from 'node:path';
+import type { FileNode } from '../world/disk.ts';
+import { theWorld } from '../world/world.ts';
+import { isFolder, lookUp, statsOf, systemError } from './files.ts';
+
+/** Longest time of an operation. */
+const SLOWEST_MS = 0.4;
+
+function operation<T>(what: string, path: string, isWrite: boolean, work: () => T): Promise<T> {
+  const world = theWorld();
+  return world.wait(what, path, world.random.next() * SLOWEST_MS, () => {
+    world.diskStep(what, path, isWrite);
+    return work();
+  });
+}
+
+export function access(path: string): Promise<void> {
+  return operation('access', path, false, () => void lookUp(path, 'access'));
+}
+
+export function stat(path: string, options?: { bigint?: boolean }) {
+  return operation('stat', path, false, () => statsOf(path, options?.bigint === true));
+}
+
+/** There are no symbolic links on this disk. */
+export function lstat(path: string, options?: { bigint?: boolean }) {
+  return stat(path, options);
+}
+
+export function realpath(path: string): Promise<string> {
+  return operation('realpath', path, false, () => path);
+}
+
+export async function readlink(path: string): Promise<string> {
+  throw systemError('EINVAL', 'readlink', path);
+}
+
+export function readdir(path: string): Promise<string[]> {
+  return operation('readdir', path, false, () => {
+    const names: string[] = [];
+    for (const name of theWorld().disk.names.keys()) {
+      if (dirname(name) === path) names.push(name.slice(path.length + 1));
+    }
+    return names;
+  });
+}
+
+export function rename(from: string, to: string): Promise<void> {
+  return operation('rename', to, true, () => {
+    const { disk } = theWorld();
+    const file = lookUp(from, 'rename');
+    disk.setName(to, file);
+    disk.setName(from, undefined);
+  });
+}
+
+export function link(from: string, to: string): Promise<void> {
+  return operation('link', to, true, () => {
+    const { disk } = theWorld();
+    const file = lookUp(from, 'link');
+    if (disk.get(to) !== undefined) throw systemError('EEXIST', 'link', to);
+    disk.setName(to, file);
+  });
+}
+
+export function rm(path: string, options?: { force?: boolean; recursive?: boolean }) {
+  return operation('rm', path, false, () => {
+    const { disk } = theWorld();
+    if (options?.recursive === true) {
+      for (const name of [...disk.names.keys()]) {
+        if (name.startsWith(`${path}/`)) disk.setName(name, undefined);
+      }
+      return;
+    }
+    if (disk.get(path) === undefined) {
+      if (options?.force !== true) throw systemError('ENOENT', 'rm', path);
+    } else disk.setName(path, undefined);
+  });
+}
+
+export function copyFile(from: string, to: string): Promise<void> {
+  return operation('copyfile', to, true, () => {
+    const world = theWorld();
+    const file = lookUp(from, 'copyfile');
+    if (world.disk.get(to) !== undefined) throw systemError('EEXIST', 'copyfile', to);
+    world.disk.create(to, file.mode, world.wallClock()).bytes = file.bytes;
+  });
+}
+
+export function utimes(path: string, _accessed: number, changed: number): Promise<void> {
+  return operation('utimes', path, true, () => setTime(lookUp(path, 'utimes'), changed));
+}
+
+export async function mkdtemp(prefix: string): Promise<string> {
+  return `${prefix}${theWorld().random.bits().toString(36)}`;
+}
+
+export function open(path: string, flags: string, mode = 0o666): Promise<FileHandle> {
+  return operation('open', path, flags !== 'r', () => {
+    const world = theWorld();
+    if (isFolder(path)) return new FileHandle(path, undefined);
+    if (flags === 'r') return new FileHandle(path, lookUp(path, 'open'));
+    if (flags !== 'wx') throw new Error(`open(${flags}) is not simulated`);
+    if (world.disk.get(path) !== undefined) throw systemError('EEXIST', 'open', path);
+    return new FileHandle(path, world.disk.create(path, mode, world.wallClock()));
+  });
+}
+
+class FileHandle {
+  readonly #path: string;
+  /** Undefined for a folder. */
+  readonly #file: FileNode | undefined;
+  #position = 0;
+
+  constructor(path: string, file: FileNode | undefined) {
+    this.#path = path;
+    this.#file = file;
+  }
+
+  get #node(): FileNode {
+    if (this.#file === undefined) throw systemError('EISDIR', 'read', this.#path);
+    return this.#file;
+  }
+
+  read(into: Buffer, offset = 0, length = into.length, position: number | null = null) {
+    return operation('read', this.#path, false, () => {
+      const start = position ?? this.#position;
+      const { bytes } = this.#node;
+      const bytesRead = bytes.copy(into, offset, start, Math.min(start + length, bytes.length));
+      if (position === null) this.#position += bytesRead;
+      return { bytesRead, buffer: into };
+    });
+  }
+
+  stat() {
+    return operation('fstat', this.#path, false, () => statsOf(this.#path, false, this.#node));
+  }
+
+  writeFile(bytes: Uint8Array): Promise<void> {
+    // Node gives the bytes to the disk when the call is made.
+    const copy = Buffer.from(bytes);
+    return operation('write', this.#path, true, () => {
+      this.#node.bytes = Buffer.concat([this.#node.bytes, copy]);
+      this.#node.changedAtNs = BigInt(theWorld().wallClock()) * 1_000_000n;
+    });
+  }
+
+  utimes(_accessed: number, changed: number): Promise<void> {
+    return operation('futimes', this.#path, true, () => setTime(this.#node, changed));
+  }
+
+  chmod(mode: number): Promise<void> {
+    return operation('fchmod', this.#path, true, () => {
+      this.#node.mode = mode;
+    });
+  }
+
+  async chown(): Promise<void> {}
+
+  sync(): Promise<void> {
+    return operation('fsync', this.#path, true, () => {
+      const { disk } = theWorld();
+      if (this.#file === undefined) disk.syncFolder(this.#path);
+      else disk.syncFile(this.#file);
+    });
+  }
+
+  async close(): Promise<void> {}
+}
+
+/** A time in seconds is exact to about a microsecond. */
+function setTime(file: FileNode, seconds: number): void {
+  file.changedAtNs = BigInt(Math.round(seconds * 1e6)) * 1000n;
+}

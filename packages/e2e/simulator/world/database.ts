@@ -1,0 +1,277 @@
+import { dirname } from 'node:path';
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
+import type { DatabaseContent, FileNode } from './disk.ts';
+import { type Process, theWorld } from './world.ts';
+
+const TABLES = ['service', 'batch', 'request', 'link'];
+const TEMP_TABLES = ['row', 'known', 'match'];
+
+const SQLITE_BUSY = 5;
+const SQLITE_IOERR = 10;
+const SQLITE_FULL = 13;
+
+type Rows = Record<string, SQLInputValue>[];
+
+/**
+ * A database file. What SQL does is SQLite's own work, on a database in memory; what is simulated is the file around it: locks,
+ * commits that reach the disk or don't, and disks that fail. A database is made once and emptied for the next scenario, since its
+ * tables take longer to make than an import to run.
+ */
+class Content implements DatabaseContent {
+  readonly db = new DatabaseSync(':memory:');
+  readonly #statements = new Map<string, StatementSync>();
+  /** Whether the file has its tables. */
+  isCreated = false;
+  /** Whether the tables are there, of this file or one before it. */
+  hasTables = false;
+  hasTempTables = false;
+  lockedBy: SimulatedDatabase | undefined;
+  /** What the disk keeps, where commits after it were not synced. */
+  #image: Map<string, Rows> | undefined;
+
+  prepare(sql: string): StatementSync {
+    let statement = this.#statements.get(sql);
+    if (statement === undefined) {
+      statement = this.db.prepare(sql);
+      this.#statements.set(sql, statement);
+    }
+    return statement;
+  }
+
+  hasPages(): boolean {
+    return this.isCreated;
+  }
+
+  /** Remembers what is there now, before a commit that is not synced. */
+  keepImage(): void {
+    this.#image ??= this.#dump();
+  }
+
+  synced(): void {
+    this.#image = undefined;
+  }
+
+  losePower(): void {
+    if (this.#image === undefined) return;
+    const image = this.#image;
+    this.#image = undefined;
+    this.isCreated = image.size > 0;
+    if (this.hasTables) this.#load(image);
+  }
+
+  copy(): Content {
+    const copy = takeContent();
+    if (!this.isCreated) return copy;
+    if (!copy.hasTables) {
+      const sql = this.prepare("SELECT sql FROM sqlite_schema WHERE type = 'table'").all();
+      for (const row of sql) copy.db.exec(String(row['sql']));
+    }
+    copy.isCreated = true;
+    copy.hasTables = true;
+    copy.#load(this.#dump());
+    return copy;
+  }
+
+  #dump(): Map<string, Rows> {
+    if (!this.isCreated) return new Map();
+    return new Map(
+      TABLES.map((table) => [table, this.prepare(`SELECT * FROM ${table}`).all() as Rows]),
+    );
+  }
+
+  #load(tables: ReadonlyMap<string, Rows>): void {
+    this.#clear();
+    for (const [table, rows] of tables) {
+      for (const row of rows) {
+        const places = Object.keys(row).map(() => '?');
+        this.prepare(`INSERT INTO ${table} VALUES (${places.join()})`).run(...Object.values(row));
+      }
+    }
+  }
+
+  #clear(): void {
+    if (this.hasTables) {
+      for (const table of TABLES.toReversed()) this.prepare(`DELETE FROM ${table}`).run();
+    }
+  }
+
+  clearTempTables(): void {
+    if (!this.hasTempTables) return;
+    for (const table of TEMP_TABLES) this.prepare(`DELETE FROM temp.${table}`).run();
+  }
+
+  release(): void {
+    if (this.db.isTransaction) this.db.exec('ROLLBACK');
+    this.#clear();
+    this.clearTempTables();
+    this.isCreated = false;
+    this.lockedBy = undefined;
+    this.#image = undefined;
+    spare.push(this);
+  }
+}
+
+const spare: Content[] = [];
+
+function takeContent(): Content {
+  return spare.pop() ?? new Content();
+}
+
+/** What the oracle asks of a journal; undefined where there is none. */
+export function queryDatabase(file: FileNode | undefined, sql: string) {
+  const content = file?.database;
+  return content instanceof Content && content.isCreated ? content.prepare(sql).all() : undefined;
+}
+
+/** Stands in for `DatabaseSync` of `node:sqlite`: one connection to a file of the simulated disk. */
+export class SimulatedDatabase {
+  readonly #path: string;
+  readonly #file: FileNode | undefined;
+  readonly #content: Content;
+  readonly #process: Process;
+  #isExclusive = false;
+  #journalMode = 'delete';
+  #synchronous = 'FULL';
+  #isFolderSynced = false;
+  #createsTables = false;
+  #isClosed = false;
+
+  constructor(path: string) {
+    const world = theWorld();
+    this.#process = world.process;
+    this.#path = path;
+    this.#file = path === '' ? undefined : world.disk.get(path);
+    const content = this.#file?.database ?? takeContent();
+    if (!(content instanceof Content)) throw new Error(`${path} is no database`);
+    if (this.#file !== undefined) this.#file.database = content;
+    this.#content = content;
+    this.#process.onExit.push(() => this.#end());
+  }
+
+  exec(sql: string): void {
+    const { db } = this.#content;
+    theWorld().step(sql, this.#path, () => {
+      if (sql.startsWith('PRAGMA')) {
+        for (const [, name = '', value = ''] of sql.matchAll(/PRAGMA (\w+) = (\w+)/g)) {
+          this.#set(name, value);
+        }
+      } else if (sql === 'BEGIN EXCLUSIVE; COMMIT') {
+        this.#lock();
+        this.#unlock();
+      } else if (sql.startsWith('BEGIN')) {
+        this.#lock();
+        if (!this.#isSyncing) this.#content.keepImage();
+        db.exec('BEGIN');
+      } else if (sql === 'COMMIT') this.#commit();
+      else if (sql === 'ROLLBACK') {
+        this.#createsTables = false;
+        db.exec('ROLLBACK');
+        this.#unlock();
+      } else if (sql.includes('CREATE TABLE service')) this.#createTables(sql);
+      else if (sql.includes('CREATE TEMP TABLE')) this.#createTempTables(sql);
+      else db.exec(sql);
+    });
+  }
+
+  prepare(sql: string): Pick<StatementSync, 'get'> | StatementSync {
+    const { isCreated } = this.#content;
+    if (sql === 'SELECT 1 FROM sqlite_schema') {
+      return { get: () => (isCreated ? { 1: 1 } : undefined) };
+    }
+    if (sql === 'PRAGMA application_id') return { get: () => ({ application_id: 0x534c4a31 }) };
+    if (sql === 'PRAGMA user_version') return { get: () => ({ user_version: 1 }) };
+    return this.#content.prepare(sql);
+  }
+
+  close(): void {
+    theWorld().step('close', this.#path, () => this.#end());
+  }
+
+  #end(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    const content = this.#content;
+    const isOwner = content.lockedBy === this || this.#path === '';
+    if (isOwner && content.db.isTransaction) content.db.exec('ROLLBACK');
+    if (isOwner) content.clearTempTables();
+    if (content.lockedBy === this) content.lockedBy = undefined;
+    if (this.#path === '') content.release();
+  }
+
+  #set(name: string, value: string): void {
+    if (name === 'locking_mode') this.#isExclusive = value === 'EXCLUSIVE';
+    else if (name === 'synchronous') this.#synchronous = value;
+    else if (name === 'journal_mode') {
+      this.#journalMode = value.toLowerCase();
+      // Leaving the write-ahead log copies it into the database, and syncs that.
+      if (this.#journalMode === 'delete' && this.#synchronous !== 'OFF') this.#synced();
+    }
+  }
+
+  #lock(): void {
+    const { lockedBy } = this.#content;
+    if (lockedBy !== undefined && lockedBy !== this) {
+      throw sqliteError(SQLITE_BUSY, 'database is locked');
+    }
+    this.#content.lockedBy = this;
+  }
+
+  #unlock(): void {
+    if (!this.#isExclusive) this.#content.lockedBy = undefined;
+  }
+
+  #commit(): void {
+    const content = this.#content;
+    try {
+      theWorld().diskStep('commit', this.#path, true);
+    } catch (error) {
+      this.#process.journalFailedAt ??= theWorld().clock.turn;
+      content.db.exec('ROLLBACK');
+      this.#createsTables = false;
+      const isFull = error instanceof Error && error.message.startsWith('ENOSPC');
+      throw isFull
+        ? sqliteError(SQLITE_FULL, 'database or disk is full')
+        : sqliteError(SQLITE_IOERR, 'disk I/O error');
+    }
+    content.db.exec('COMMIT');
+    if (this.#createsTables) content.isCreated = true;
+    this.#createsTables = false;
+    if (this.#isSyncing) this.#synced();
+    this.#unlock();
+  }
+
+  /** Whether a commit is on the disk when it has ended. */
+  get #isSyncing(): boolean {
+    const isLog = this.#journalMode === 'wal';
+    return this.#synchronous === 'FULL' || (this.#synchronous === 'NORMAL' && !isLog);
+  }
+
+  #synced(): void {
+    this.#content.synced();
+    const { disk } = theWorld();
+    if (this.#file === undefined) return;
+    disk.syncFile(this.#file);
+    // SQLite syncs the folder when it syncs the first page of a new log, and not again.
+    if (!this.#isFolderSynced) disk.syncFolder(dirname(this.#path));
+    this.#isFolderSynced = true;
+  }
+
+  #createTables(sql: string): void {
+    const content = this.#content;
+    if (!content.hasTables) {
+      // Outside of the transaction, so that the tables stay when it is rolled back. The file has them once it is committed.
+      content.db.exec(`COMMIT; ${sql.replace(/PRAGMA[^;]*;/g, '')} BEGIN`);
+      content.hasTables = true;
+    }
+    this.#createsTables = true;
+  }
+
+  #createTempTables(sql: string): void {
+    if (!this.#content.hasTempTables) this.#content.db.exec(sql);
+    this.#content.hasTempTables = true;
+  }
+}
+
+function sqliteError(errcode: number, message: string): Error {
+  return Object.assign(new Error(message), { code: 'ERR_SQLITE_ERROR', errcode });
+}

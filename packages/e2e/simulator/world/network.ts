@@ -1,0 +1,305 @@
+import { Random } from '../random.ts';
+import type { FaultKind, NetworkFault } from '../scenario/scenario.ts';
+import type { Service, ServiceResponse } from '../services/service.ts';
+import type { Process, World } from './world.ts';
+
+/** A request and what became of it, for the oracle. */
+export interface Exchange {
+  /** From 1, over all runs. */
+  number: number;
+  run: number;
+  process: Process;
+  method: string;
+  path: string;
+  body: string | undefined;
+  hasKey: boolean;
+  sentAt: number;
+  sentTurn: number;
+  /** The response as it reached the program; undefined where none did, or not all of it. */
+  received: ServiceResponse | undefined;
+  receivedAt: number;
+  receivedTurn: number;
+  /** The program was told that its request has certainly never left. */
+  neverSent: boolean;
+}
+
+/** What `fetch` is called with, as far as it matters here. */
+interface Init {
+  method: string;
+  headers: Record<string, string>;
+  body?: string;
+  signal: AbortSignal;
+}
+
+/** Carries requests between a program and the service, as badly as a scenario wants it. */
+export class Network {
+  readonly exchanges: Exchange[] = [];
+  readonly #world: World;
+  readonly #service: Service;
+  readonly #seed: number;
+  #faults: readonly NetworkFault[] = [];
+  #run = 0;
+  /** Requests of this run. */
+  #requests = 0;
+  /** Restarts so far: they cut all connections. */
+  #restarts = 0;
+
+  constructor(world: World, service: Service, seed: number) {
+    this.#world = world;
+    this.#service = service;
+    this.#seed = seed;
+  }
+
+  beginRun(run: number, faults: readonly NetworkFault[]): void {
+    this.#run = run;
+    this.#faults = faults;
+    this.#requests = 0;
+  }
+
+  /** Requests that this process has made. */
+  countOf(process: Process): number {
+    let count = 0;
+    for (const exchange of this.exchanges) if (exchange.process === process) count += 1;
+    return count;
+  }
+
+  restartService(): void {
+    this.#world.log('--- the service is restarted');
+    this.#restarts += 1;
+    this.#service.restart();
+  }
+
+  readonly fetch = (url: string, { method, headers, body, signal }: Init): Promise<unknown> => {
+    const world = this.#world;
+    const { process, clock } = world;
+    const path = new URL(url).pathname;
+    return new Promise((resolve, reject) => {
+      if (!process.isAlive) return;
+      const number = this.exchanges.length + 1;
+      this.#requests += 1;
+      const exchange: Exchange = {
+        number,
+        run: this.#run,
+        process,
+        method,
+        path,
+        body,
+        hasKey: headers['idempotency-key'] !== undefined,
+        sentAt: clock.now,
+        sentTurn: clock.turn,
+        received: undefined,
+        receivedAt: 0,
+        receivedTurn: 0,
+        neverSent: false,
+      };
+      this.exchanges.push(exchange);
+      const fault = this.#faultOf(this.#requests);
+      const draw = new Random(this.#seed, number, 2);
+      world.log(`${process.name} sends #${number} ${method} ${path} ${fault?.kind ?? ''}`);
+      const restarts = this.#restarts;
+      const onAbort = () => reject(signal.reason);
+      signal.addEventListener('abort', onAbort, { once: true });
+      const fail = (code: string, syscall: string) => {
+        signal.removeEventListener('abort', onAbort);
+        exchange.neverSent = syscall === 'connect';
+        const cause = Object.assign(new Error(code), { code, syscall });
+        reject(new TypeError('fetch failed', { cause }));
+      };
+      const wait = fault?.kind === 'slow' ? 5_000 + draw.below(40_000) : draw.next() * 60;
+      const answer = (made: ServiceResponse, isCut: boolean) => {
+        const response = made;
+        clock.after(wait * draw.next(), process, () => {
+          if (signal.aborted) return;
+          if (this.#restarts !== restarts) return fail('ECONNRESET', 'read');
+          resolve(this.#responseOf(response, exchange, signal, isCut));
+        });
+      };
+      const work = async (): Promise<ServiceResponse> => {
+        const request = { method, path, headers, body };
+        const response = await this.#service.handle(request, number);
+        world.log(`       #${number} ${response.status} ${response.body.slice(0, 300)}`);
+        return response;
+      };
+      // The service works whether or not anybody waits for it.
+      clock.after(wait, undefined, () => {
+        const isRestarted = this.#restarts !== restarts;
+        this.#carry(fault, {
+          work: isRestarted ? undefined : work,
+          answer,
+          fail: (code, syscall) => {
+            clock.after(0, process, () => {
+              if (!signal.aborted) fail(code, syscall);
+            });
+          },
+          mayRepeat: method === 'GET' || exchange.hasKey,
+        });
+      });
+    });
+  };
+
+  #faultOf(request: number): NetworkFault | undefined {
+    return this.#faults.find((fault) => {
+      return request >= fault.request && request <= fault.request + fault.lasts;
+    });
+  }
+
+  #carry(fault: NetworkFault | undefined, hop: Hop): unknown {
+    const { work, answer, fail } = hop;
+    const kind: FaultKind | undefined = work === undefined ? 'lost before' : fault?.kind;
+    const form = fault?.form ?? 0;
+    const worked = (then: (response: ServiceResponse) => void) => void work?.().then(then);
+    switch (kind) {
+      case 'refused':
+        return fail('ECONNREFUSED', 'connect');
+      case 'lost before':
+        return fail('ECONNRESET', 'read');
+      case 'lost after':
+        return worked(() => fail('ECONNRESET', 'read'));
+      case 'silent before':
+        return;
+      case 'silent after':
+        return worked(() => {});
+      case 'cut':
+        return worked((response) => answer(response, true));
+      case '429':
+        return answer(errorPage(429, 'Slow down', retryAfter(form, this.#world)), false);
+      case '503 later':
+        return answer(errorPage(503, 'Try later', { 'retry-after': `${1 + (form % 20)}` }), false);
+      case '5xx before':
+        return answer(errorPage(500 + (form % 5), 'Something failed', {}), false);
+      case '5xx after':
+        return worked(() => answer(errorPage([500, 502, 504][form % 3] ?? 500, 'Late', {}), false));
+      case 'page':
+        return answer(
+          { status: 200, headers: {}, body: '<html>Log in to the network</html>' },
+          false,
+        );
+      case 'odd':
+        return worked((response) => answer(oddly(response, form), false));
+      case 'twice':
+        // A duplicate is harmless only where the client said so: GETs, and POSTs with a key.
+        return worked((response) => {
+          if (hop.mayRepeat) worked(() => {});
+          answer(response, false);
+        });
+      default:
+        return worked((response) => answer(response, false));
+    }
+  }
+
+  #responseOf(
+    { status, headers, body }: ServiceResponse,
+    exchange: Exchange,
+    signal: AbortSignal,
+    isCut: boolean,
+  ) {
+    const world = this.#world;
+    const { process } = exchange;
+    const bytes = Buffer.from(body);
+    const half = isCut ? bytes.length >> 1 : bytes.length;
+    let part = 0;
+    const note = (text: string) => {
+      exchange.received = { status, headers, body: text };
+      exchange.receivedAt = world.clock.now;
+      exchange.receivedTurn = world.clock.turn;
+    };
+    const read = (): Promise<{ done: boolean; value?: Uint8Array }> => {
+      part += 1;
+      const isLast = part > 1;
+      if (!isLast && !isCut) {
+        // The end of the body comes with its last byte.
+        return Promise.resolve({ done: false, value: bytes });
+      }
+      if (!isLast) {
+        // The status of an error says enough: what is lost of its words takes nothing away.
+        if (status >= 300) note('');
+        return Promise.resolve({ done: false, value: bytes.subarray(0, half) });
+      }
+      if (!isCut) {
+        note(body);
+        return Promise.resolve({ done: true });
+      }
+      return new Promise((_, reject) => {
+        const lost = Object.assign(new Error('terminated'), { code: 'UND_ERR_SOCKET' });
+        world.clock.after(5, process, () => reject(signal.aborted ? signal.reason : lost));
+      });
+    };
+    return {
+      ok: status >= 200 && status < 300,
+      status,
+      headers: new Headers(headers),
+      body: { getReader: () => ({ read, cancel: async () => undefined }) },
+      text: async () => body,
+    };
+  }
+}
+
+interface Hop {
+  /** Undefined where the service was restarted meanwhile. */
+  work: (() => Promise<ServiceResponse>) | undefined;
+  answer: (response: ServiceResponse, isCut: boolean) => void;
+  fail: (code: string, syscall: string) => void;
+  mayRepeat: boolean;
+}
+
+function errorPage(
+  status: number,
+  error: string,
+  headers: Record<string, string>,
+): ServiceResponse {
+  return { status, headers, body: JSON.stringify({ error }) };
+}
+
+/** The forms of `Retry-After`, of which some can't be read. */
+function retryAfter(form: number, world: World): Record<string, string> {
+  const seconds = 1 + (form % 70);
+  switch (form % 7) {
+    case 0:
+      return {};
+    case 1:
+      return { 'retry-after': 'soon' };
+    case 2:
+      return { 'retry-after': '-5' };
+    case 3: {
+      const now = world.wallClock();
+      const date = new Date(now + seconds * 1000).toUTCString();
+      return { date: new Date(now).toUTCString(), 'retry-after': date };
+    }
+    case 4:
+      return { 'retry-after': form % 2 === 0 ? '3600' : '40000' };
+    default:
+      return { 'retry-after': `${seconds}` };
+  }
+}
+
+/** A response that says less than it should. */
+function oddly(response: ServiceResponse, form: number): ServiceResponse {
+  const { body } = response;
+  const odd = (text: string) => ({ ...response, body: text });
+  if (response.status >= 300) return odd('[1, 2');
+  const answer = JSON.parse(body) as { results?: object[] };
+  switch (form % 5) {
+    case 0:
+      return odd('{}');
+    case 1:
+      return odd('[]');
+    case 2:
+      return odd('');
+    case 3:
+      return odd(
+        JSON.stringify({
+          ...answer,
+          ...(answer.results && { results: answer.results.slice(0, -1) }),
+        }),
+      );
+    default:
+      return odd(
+        JSON.stringify({
+          ...answer,
+          ...(answer.results && {
+            results: answer.results.map((item) => ({ ...item, code: null })),
+          }),
+        }),
+      );
+  }
+}

@@ -1,0 +1,171 @@
+import { Clock } from '../clock.ts';
+import { Random } from '../random.ts';
+import type { Disk } from './disk.ts';
+
+/** Thrown inside a program that has been killed, so that its synchronous code ends too. Nothing that it does then has an effect. */
+export const KILLED = Symbol('killed');
+
+/** 2026-01-30T22:00:00Z: two hours before a day ends, and two days before a month does. */
+export const EPOCH_MS = Date.UTC(2026, 0, 30, 22);
+
+/** A point at which a program can be killed, or a disk can fail. */
+export interface DiskFault {
+  /** Number of the disk operation, from 1. */
+  step: number;
+  code: 'ENOSPC' | 'EIO';
+  /** Whether all later ones fail as well, as on a disk that stays full. */
+  stays: boolean;
+}
+
+/** A run of the program, from its start to its end or to the moment it is killed. */
+export class Process {
+  isAlive = true;
+  /** Operations on the disk, the network and timers so far: at each of them it can be killed. */
+  steps = 0;
+  diskSteps = 0;
+  /** The event in which it was killed. */
+  killedAt: number | undefined;
+  /** Whether a write of its journal has failed: then what it got to know afterwards may be lost. */
+  journalFailedAt: number | undefined;
+  readonly name: string;
+  readonly killAt: { step: number; isAfter: boolean; isPowerCut: boolean } | undefined;
+  readonly diskFault: DiskFault | undefined;
+  readonly onExit: (() => void)[] = [];
+
+  constructor(
+    name: string,
+    faults: { killAt?: Process['killAt']; diskFault?: DiskFault | undefined } = {},
+  ) {
+    this.name = name;
+    this.killAt = faults.killAt;
+    this.diskFault = faults.diskFault;
+  }
+}
+
+/** Everything that a scenario's programs live in: time, a disk, and whoever is running. */
+export class World {
+  readonly clock = new Clock();
+  readonly random: Random;
+  readonly disk: Disk;
+  /** How far the wall clock of the client is off. */
+  clockOffsetMs = 0;
+  /** Lines for a person; undefined where nobody reads them. */
+  readonly trace: string[] | undefined;
+
+  constructor(seed: number, disk: Disk, isTraced: boolean) {
+    this.random = new Random(seed, 1);
+    this.disk = disk;
+    this.trace = isTraced ? [] : undefined;
+  }
+
+  /** `Date.now()` of the client. */
+  wallClock(): number {
+    return Math.floor(EPOCH_MS + this.clock.now + this.clockOffsetMs);
+  }
+
+  log(text: string): void {
+    this.trace?.push(`${(this.clock.now / 1000).toFixed(3).padStart(12)} s  ${text}`);
+  }
+
+  /** The program that runs now. Code outside of one has no business with its disk and timers. */
+  get process(): Process {
+    const { current } = this.clock;
+    if (current instanceof Process) return current;
+    throw new Error('no program of the simulation is running');
+  }
+
+  /** Kills the program. Where the power fails, the disk loses what was not synced. */
+  kill(process: Process, isPowerCut: boolean): void {
+    if (!process.isAlive) return;
+    process.killedAt = this.clock.turn;
+    this.log(`--- ${process.name} is killed${isPowerCut ? ' by a power cut' : ''}`);
+    this.exit(process);
+    if (isPowerCut) this.disk.losePower();
+  }
+
+  /** The program has ended: what it held open is closed. */
+  exit(process: Process): void {
+    if (!process.isAlive) return;
+    process.isAlive = false;
+    for (const end of process.onExit) end();
+  }
+
+  /** A synchronous operation, before and after which the program can be killed. */
+  step<T>(what: string, path: string, work: () => T): T {
+    const { process } = this;
+    if (!process.isAlive) throw KILLED;
+    const step = this.#begin(process, what, path);
+    const result = work();
+    if (process.killAt?.step === step) this.#killHere(process, what, path, true);
+    return result;
+  }
+
+  /**
+   * An operation that takes time. The promise of a program that is killed meanwhile never settles, and so nothing that waits for it
+   * continues.
+   */
+  wait<T>(what: string, path: string, delayMs: number, work: () => T): Promise<T> {
+    const { process } = this;
+    return new Promise((resolve, reject) => {
+      if (!process.isAlive) return;
+      let step: number;
+      try {
+        step = this.#begin(process, what, path);
+      } catch {
+        return;
+      }
+      this.clock.after(delayMs, process, () => {
+        try {
+          const result = work();
+          if (process.killAt?.step === step) this.#killHere(process, what, path, true);
+          resolve(result);
+        } catch (error) {
+          if (error !== KILLED) reject(error);
+        }
+      });
+    });
+  }
+
+  #begin(process: Process, what: string, path: string): number {
+    process.steps += 1;
+    const step = process.steps;
+    if (process.killAt?.step === step) this.#killHere(process, what, path, false);
+    return step;
+  }
+
+  #killHere(process: Process, what: string, path: string, isAfter: boolean): void {
+    const { killAt } = process;
+    if (killAt === undefined || killAt.isAfter !== isAfter) return;
+    this.log(`${isAfter ? 'after' : 'before'} ${what} ${path}:`);
+    this.kill(process, killAt.isPowerCut);
+    throw KILLED;
+  }
+
+  /** Counts an operation of the disk, and fails where the scenario wants it to. */
+  diskStep(what: string, path: string, isWrite: boolean): void {
+    const { process } = this;
+    process.diskSteps += 1;
+    const { diskFault } = process;
+    if (diskFault === undefined || process.diskSteps < diskFault.step) return;
+    if (process.diskSteps > diskFault.step && !diskFault.stays) return;
+    if (diskFault.code === 'ENOSPC' && !isWrite) return;
+    this.log(`${what} ${path}: ${diskFault.code}`);
+    throw Object.assign(new Error(`${diskFault.code}: ${what} '${path}'`), {
+      code: diskFault.code,
+      syscall: what,
+      path,
+    });
+  }
+}
+
+let current: World | undefined;
+
+/** The world of the scenario that is being played. The stand-ins for Node's modules have no other way to it. */
+export function theWorld(): World {
+  if (current === undefined) throw new Error('no scenario is being played');
+  return current;
+}
+
+export function enterWorld(world: World): void {
+  current = world;
+}

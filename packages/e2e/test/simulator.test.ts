@@ -1,0 +1,34 @@
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+import { runProgram } from '../src/run-program.ts';
+
+const main = fileURLToPath(new URL('../simulator/main.ts', import.meta.url));
+
+/** On a busy machine the seeds take many times as long as on a quiet one. */
+const LIMIT_MS = 900_000;
+
+async function simulate(...args: string[]) {
+  return await runProgram(main, args);
+}
+
+test('2,000 simulated histories of imports, and each row has its one link', {
+  timeout: LIMIT_MS,
+}, async () => {
+  const { exitCode, stdout, stderr } = await simulate('--seeds', '2000');
+  expect(stderr).toBe('');
+  expect(stdout).toMatch(/^2000 seeds, 0 failures, \d+ simulated imports /m);
+  expect(exitCode).toBe(0);
+});
+
+test('bugs that are planted are found', { timeout: LIMIT_MS }, async () => {
+  const names = ['results not synced', 'lost POST sent again', 'off by one when a job is resumed'];
+  const { exitCode, stdout } = await simulate('--mutants', ...names);
+  expect(stdout).toContain('3 planted bugs, 0 not found');
+  expect(exitCode).toBe(0);
+});
+
+test('the same seed gives the same trace, to the last byte', { timeout: LIMIT_MS }, async () => {
+  const [first, second] = await Promise.all([simulate('--seed', '42'), simulate('--seed', '42')]);
+  expect(first.stdout).toContain('=== run 1');
+  expect(second.stdout).toBe(first.stdout);
+});
