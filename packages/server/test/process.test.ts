@@ -91,7 +91,7 @@ describe('a serving process', () => {
       (await post({ ...second, key: first.key }, { target_url: 'https://a.example/' })).status,
     ).toBe(201);
     second.child.kill('SIGTERM');
-    expect((await second.ended).stderr).toContain('the database has accounts, so --dev made none');
+    expect((await second.ended).stderr).toContain('the database has accounts, so --dev created none');
   });
 
   test('the public URL is what it was given', async () => {
@@ -185,14 +185,18 @@ describe('on the wire', () => {
 });
 
 describe('a start that fails', () => {
-  test('on a taken port: one line, exit 1, and no database is made', async () => {
+  test('on a taken port: who has it and what to do, exit 1, and no database is made', async () => {
     const server = await start();
     const port = new URL(server.url).port;
     const database = join(folder(), 'other.db');
     const second = run(['start', '--port', port, '--database', `sqlite:${database}`]);
     const { code, stderr } = await second.ended;
     expect(code).toBe(1);
-    expect(stderr).toMatch(new RegExp(`^error: .*in use.*:${port}; .*--port or SHORTLINK_PORT\n$`));
+    expect(stderr).toMatch(
+      new RegExp(
+        `^error: .*in use.*:${port}\n  A Shortlink server is running at ${server.url} already.\n  Stop it, .*--port or SHORTLINK_PORT; --port 0 picks a free one.\n$`,
+      ),
+    );
     await expect(rm(database)).rejects.toThrow('ENOENT');
   });
 
