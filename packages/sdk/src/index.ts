@@ -90,4 +90,4 @@ export {
 } from './wire/limits.ts';
 export type { CreateLinkBody, Link, LinkCopy } from './wire/link.ts';
 export { PLAN_LIMITS, PLANS, type Plan, type PlanLimits } from './wire/plans.ts';
-export type { KeyDay, KeyUsage, ResourceUsage, Usage, WindowUsage } from './wire/usage.ts';
+export type { KeyDay, KeyUsage, ResourceUsage, TopLink, Usage, WindowUsage } from './wire/usage.ts';

@@ -91,7 +91,9 @@ describe('a serving process', () => {
       (await post({ ...second, key: first.key }, { target_url: 'https://a.example/' })).status,
     ).toBe(201);
     second.child.kill('SIGTERM');
-    expect((await second.ended).stderr).toContain('the database has accounts, so --dev created none');
+    expect((await second.ended).stderr).toContain(
+      'the database has accounts, so --dev created none',
+    );
   });
 
   test('the public URL is what it was given', async () => {

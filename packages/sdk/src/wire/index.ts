@@ -67,6 +67,7 @@ export {
   REFUSAL_REASONS,
   type RefusalReason,
   type ResourceUsage,
+  type TopLink,
   type Usage,
   usageSchema,
   type WindowUsage,

@@ -44,6 +44,14 @@ const keyUsageSchema = z.looseObject({
   recent_refusals: z.optional(z.array(keyRefusalSchema)),
 });
 
+const topLinkSchema = z.looseObject({
+  code: z.string(),
+  short_url: z.string(),
+  target_url: z.string(),
+  title: z.string(),
+  click_count: z.number(),
+});
+
 /** Response of `GET /api/v1/usage` as the reference server sends it: every field is there. An addition of that server. */
 export const usageSchema = z.looseObject({
   plan: z.string(),
@@ -56,6 +64,7 @@ export const usageSchema = z.looseObject({
   api_keys: resourceUsageSchema,
   batch_size: z.nullable(z.number()),
   history: z.optional(z.array(keyDaySchema)),
+  top_links: z.optional(z.array(topLinkSchema)),
   keys: z.array(keyUsageSchema),
 });
 
@@ -78,6 +87,8 @@ export function readUsage(value: unknown): Read<Usage> {
       api_keys: readResource(fields['api_keys']),
       batch_size: number(fields['batch_size'], null),
       history: fields['history'] === undefined ? undefined : each(fields['history'], readDay),
+      top_links:
+        fields['top_links'] === undefined ? undefined : each(fields['top_links'], readTopLink),
       keys: each(fields['keys'], readKey),
     },
   };
@@ -99,6 +110,17 @@ function readDay(day: Fields): KeyDay {
     requests: number(day['requests'], 0),
     refused: number(day['refused'], 0),
     links: number(day['links'], 0),
+  };
+}
+
+function readTopLink(link: Fields): TopLink {
+  return {
+    ...link,
+    code: text(link['code']),
+    short_url: text(link['short_url']),
+    target_url: text(link['target_url']),
+    title: text(link['title']),
+    click_count: number(link['click_count'], 0),
   };
 }
 
@@ -188,6 +210,16 @@ export interface KeyUsage {
   recent_refusals?: KeyRefusal[] | undefined;
 }
 
+/** One of the most clicked links of an account. */
+export interface TopLink {
+  code: string;
+  short_url: string;
+  target_url: string;
+  title: string;
+  /** Clicks since the link was created. */
+  click_count: number;
+}
+
 /**
  * What an account uses of what its plan allows. Where a service leaves a field out, the client fills in its default: 0 for
  * a count, null for a limit, an empty text or list for the others.
@@ -201,5 +233,7 @@ export interface Usage {
   batch_size: number | null;
   /** The last 90 days that have any use, oldest first, over all keys, also revoked ones. Older servers send none. */
   history?: KeyDay[] | undefined;
+  /** The 10 most clicked links, the most clicked one first. Only for keys with `analytics:read`; older servers send none. */
+  top_links?: TopLink[] | undefined;
   keys: KeyUsage[];
 }

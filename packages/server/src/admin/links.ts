@@ -71,7 +71,7 @@ function registerList(links: Command, context: CommandContext): void {
         return {
           json: found,
           rows: found.map(toRow),
-          optional: ['title', 'short_url', 'created', 'active', 'target_url'],
+          optional: ['title', 'short_url', 'created', 'active'],
           flexible: { target_url: 30, title: 20 },
         };
       }),

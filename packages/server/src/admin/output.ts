@@ -24,20 +24,24 @@ export interface Table {
   rows: readonly Row[];
   /** Columns that are left out, the least important first. @default none */
   optional?: readonly string[];
-  /** Columns whose texts are cut, with the width that they keep. @default none */
+  /** Columns whose texts are cut. They keep this width as long as another column can be left out. @default none */
   flexible?: Readonly<Record<string, number>>;
 }
+
+/** Width that a cut text keeps in any case. */
+const MIN_CELL_WIDTH = 8;
 
 const GAP = '  ';
 
 /** A table in at most `width` columns; all of it where there is no such limit. */
 export function formatTable(table: Table, width = Number.POSITIVE_INFINITY): string[] {
+  const { flexible = {} } = table;
   const [first] = table.rows;
   if (first === undefined) return ['(none)'];
   let columns = Object.keys(first).map((name) => {
     const cells = [name, ...table.rows.map((row) => cell(row[name]))];
     const longest = Math.max(...cells.map((text) => stringWidth(text)));
-    const least = Math.min(longest, table.flexible?.[name] ?? longest);
+    const least = Math.min(longest, flexible[name] ?? longest);
     return { name, cells, width: longest, least };
   });
   const excess = (kind: 'width' | 'least') =>
@@ -48,7 +52,7 @@ export function formatTable(table: Table, width = Number.POSITIVE_INFINITY): str
   }
   for (let more = excess('width'); more > 0; more = excess('width')) {
     const [widest] = columns
-      .filter((column) => column.width > column.least)
+      .filter(({ name, width }) => name in flexible && width > MIN_CELL_WIDTH)
       .sort((a, b) => b.width - a.width);
     if (widest === undefined) break;
     widest.width -= 1;

@@ -28,6 +28,8 @@ export interface ClickBufferOptions {
   logger?: Pick<Logger, 'error' | 'info'> | undefined;
   /** Told how many clicks were given up. @default nobody is told */
   onDropped?: ((clicks: number) => void) | undefined;
+  /** Receives the codes whose clicks were written. @default nothing happens */
+  onCounted?: ((codes: Iterable<string>) => void) | undefined;
   /** @default CLICK_FLUSH_MS */
   flushMs?: number | undefined;
 }
@@ -41,6 +43,7 @@ export class ClickBuffer {
   readonly #logger: ClickBufferOptions['logger'];
   readonly #flushMs: number;
   readonly #onDropped: (clicks: number) => void;
+  readonly #onCounted: (codes: Iterable<string>) => void;
   #clicks = new Map<string, number>();
   #timer: NodeJS.Timeout | undefined;
   #flushing: Promise<boolean> | undefined;
@@ -52,6 +55,7 @@ export class ClickBuffer {
     this.#logger = options.logger;
     this.#flushMs = options.flushMs ?? CLICK_FLUSH_MS;
     this.#onDropped = options.onDropped ?? (() => undefined);
+    this.#onCounted = options.onCounted ?? (() => undefined);
   }
 
   /** Counts one click. */
@@ -94,7 +98,9 @@ export class ClickBuffer {
     this.#clicks = new Map();
     for (let start = 0; start < clicks.length; start += FLUSH_CODES) {
       try {
-        await this.#store.addClicks(new Map(clicks.slice(start, start + FLUSH_CODES)));
+        const written = new Map(clicks.slice(start, start + FLUSH_CODES));
+        await this.#store.addClicks(written);
+        this.#onCounted(written.keys());
       } catch (error) {
         this.#logOutage(error);
         this.#putBack(clicks.slice(start));

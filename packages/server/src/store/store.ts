@@ -84,6 +84,8 @@ export interface Store extends OperatorStore {
   findRedirect(code: string): Promise<Redirect | undefined>;
   /** Adds buffered clicks, by code. Unknown codes are ignored. */
   addClicks(clicks: ReadonlyMap<string, number>): Promise<void>;
+  /** Puts links whose clicks were counted into the list of their account's most clicked links. Unknown codes are ignored. */
+  rankLinks(codes: readonly string[]): Promise<void>;
 
   findLink(code: string): Promise<Link | undefined>;
   /** `undefined` for an unknown code. */
@@ -91,7 +93,10 @@ export interface Store extends OperatorStore {
 
   // --- usage and housekeeping ---
 
-  /** What the account uses of its plan; per key a history of at most 30 days, and the last refusals by a limit, newest first. */
+  /**
+   * What the account uses of its plan; per key a history of at most 30 days, and the last refusals by a limit, newest first; and its most
+   * clicked links.
+   */
   usage(accountId: string, now: number): Promise<Usage>;
   /**
    * Deletes what is past its retention (see `retention.ts`): idempotency records, counters of old windows, history of keys, and
