@@ -25,13 +25,13 @@ export type ServiceOptions = Pick<
   | 'notFoundUrl'
 >;
 
-/** The whole service on a store: the app, and the work that goes on behind it. */
+/** The whole service on a store: the app, and its background work. */
 export interface Service {
-  /** Answers one request. */
+  /** Responds to one request. */
   fetch: (request: Request, connection?: Connection) => Response | Promise<Response>;
   /** Answers a redirect on node's own server, where it can be done from memory. `false`: {@link fetch} has to answer. */
   redirectNow: RedirectNow;
-  /** Takes up the jobs of an earlier run, and starts the housekeeping. */
+  /** Continues the jobs of an earlier run, and starts the housekeeping. */
   start: () => Promise<void>;
   /** From now on `/readyz` answers 503, so that balancers send new requests elsewhere. */
   drain: () => void;

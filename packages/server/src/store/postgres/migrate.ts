@@ -19,7 +19,7 @@ export const migrations: readonly Migration[] = [
   topLinks,
 ];
 
-/** Held while the schema is changed. Any number will do that nobody else uses in this database. */
+/** Held while the schema is changed. Any number that isn't used elsewhere in this database. */
 export const MIGRATION_LOCK = 7_305_812_447;
 
 /** How often the lock is asked for, when a wait for it is reported, and when it is given up, in milliseconds. */

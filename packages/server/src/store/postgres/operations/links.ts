@@ -24,7 +24,7 @@ interface Row {
 }
 
 /**
- * Inserts links of one account, in order, each under a new code. Their places in the plan are taken by the caller. The
+ * Inserts links of one account, in order, each under a new code. The caller has taken their quota slots. The
  * unique index says whether a code is free; asking first would race with other instances. Links whose code was taken get
  * another one in the next statement.
  */
@@ -158,7 +158,7 @@ export async function addClicks(
   );
 }
 
-/** Only one instance ranks at a time, so that two which rank links of the same accounts can't deadlock. Any number that nobody else uses. */
+/** Only one instance ranks at a time, so that two instances can't deadlock. Any number that isn't used elsewhere in this database. */
 const RANK_LOCK = 7_305_812_449;
 
 /** Puts links into the lists of the most clicked ones of their accounts, and takes out what is no longer among them. */

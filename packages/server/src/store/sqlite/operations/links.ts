@@ -8,7 +8,7 @@ import { StoreError } from '../../store-error.ts';
 import type { Database } from '../database.ts';
 import type { Operation, OperationContext } from './operations.ts';
 
-/** Inserts links of one account, in order, each under a new code. Their places in the plan are taken by the caller. */
+/** Inserts links of one account, in order, each under a new code. The caller has taken their quota slots. */
 export function insertLinks(
   context: OperationContext,
   accountId: string,

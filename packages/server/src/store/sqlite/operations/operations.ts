@@ -62,7 +62,7 @@ export interface OperationContext {
   db: Database;
   shortUrl: (code: string, hostname: string | null) => string;
   generateCode: () => string;
-  /** Whether no request waits for a write just now: work in the background may then go on in this transaction. */
+  /** Whether no request waits for a write just now: background work may then continue in this transaction. */
   isIdle: () => boolean;
   /** The counters of this transaction, which are written at its end. */
   counters: Counters;
