@@ -41,7 +41,7 @@ function screen(text: string): string {
     .replace(/-i :\d+/g, '-i :<port>')
     .replace(/\b(acc|key|dom)_(?!7hVmWq2RkPzN)\w{12}/g, '$1_000000000000')
     .replace(/^\w{7}(?= {2}(yes|\d|http))/gm, '0000000')
-    .replace(/(<port>\/)\w{7}/g, '$10000000')
+    .replace(/(<port>\/)\w{7}\b/g, '$10000000')
     .replace(/^(?:\^C)?\d\d:\d\d:\d\d/gm, '00:00:00')
     .replace(/\b[\d.]+ ms\b/g, '<n> ms')
     .replace(/\bserver \d+\.\d+\.\d+\S*/g, 'server <version>')
