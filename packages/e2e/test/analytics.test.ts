@@ -1,7 +1,7 @@
 import { mkdir, readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
-import type { Caller } from '@shortlink/server';
+import { type Caller, createKey } from '@shortlink/server';
 import {
   startTestServer,
   type TestServer,
@@ -14,9 +14,10 @@ import { launchChromium } from '../runtimes/drivers/launch-chromium.ts';
 const ARTIFACTS = fileURLToPath(new URL('../artifacts/', import.meta.url));
 const AXE = createRequire(import.meta.url).resolve('axe-core');
 
-/** The service's clock stands still, so that no window ends between use and look. */
-const NOW = Date.now();
 const DAY = 86_400_000;
+
+/** The service's clock stands still, so that no window ends between use and look. The minutes before it are of the same day. */
+const NOW = Math.max(Date.now(), Math.floor(Date.now() / DAY) * DAY + 5 * 60_000);
 
 let server: TestServer;
 let browser: Browser;
@@ -36,7 +37,10 @@ beforeAll(async () => {
 afterAll(() => cleanup.disposeAsync());
 
 async function serve(limits: NonNullable<TestServerOptions['limits']>): Promise<TestServer> {
-  return cleanup.use(await startTestServer({ now: () => NOW, plan: 'custom', limits }));
+  const permissions = ['shortlinks:write', 'analytics:read'] as const;
+  return cleanup.use(
+    await startTestServer({ now: () => NOW, plan: 'custom', limits, permissions }),
+  );
 }
 
 async function callerOf({ store, apiKey }: TestServer): Promise<Caller> {
@@ -78,6 +82,27 @@ async function useTheService(used: TestServer): Promise<void> {
   for (let n = 0; n < 75; n += 1) await store.admit(caller, NOW - 3 * 60_000);
   for (let n = 0; n < 52; n += 1) await store.admit(caller, NOW);
   await addKey(used, '<img src=x onerror=alert(1)>');
+  await clickLinks(used, caller);
+}
+
+/** Twelve links with clicks, some with titles, one with a very long address. */
+async function clickLinks({ store }: TestServer, caller: Caller): Promise<void> {
+  const titles = [
+    'Spring sale',
+    '<img src=x onerror=alert(1)>',
+    '',
+    'Handbook of the whole department, second edition',
+  ];
+  const input = links(12).map((link, n) => ({
+    ...link,
+    target_url: n === 2 ? `${link.target_url}/${'long/'.repeat(60)}` : link.target_url,
+    title: titles[n % titles.length] ?? '',
+  }));
+  const batch = await store.createBatch({ caller, input, now: NOW });
+  if (!batch.ok) throw new Error(batch.reason);
+  const codes = batch.value.map((item) => item.code ?? '');
+  await store.addClicks(new Map(codes.map((code, n) => [code, Math.round(31_742 / (n + 1) ** 2)])));
+  await store.rankLinks(codes);
 }
 
 interface Visit {
@@ -179,6 +204,37 @@ test('reads the figures of a day with pointer, finger and keyboard', async () =>
   expect(await chart.getAttribute('aria-valuetext')).toBe(await readout.textContent());
   await page.keyboard.press('Escape');
   expect(await readout.textContent()).toMatch(/^30 days/);
+});
+
+test('shows the most clicked links, as text whatever they are called', async () => {
+  const { page, complaints } = await visit();
+  await lookAt(page);
+  const rows = page.locator('#top-links-rows tr');
+  expect(await rows.count()).toBe(10);
+  const [first, second] = [rows.nth(0), rows.nth(1)];
+  expect(await first.locator('td').last().textContent()).toBe('31,742');
+  expect(await first.textContent()).toContain('Spring sale');
+  const link = first.getByRole('link');
+  expect(await link.getAttribute('href')).toBe(
+    `${server.url}/${(await link.textContent())?.split('/').at(-1)}`,
+  );
+  expect(await second.textContent()).toContain('<img src=x onerror=alert(1)>');
+  expect(complaints).toEqual([]);
+
+  // A key that may only create links sees everything else.
+  const writer = await createKey(server.store, {
+    accountId: server.accountId,
+    name: 'ci',
+    permissions: ['shortlinks:write'],
+    now: NOW,
+  });
+  const { page: other } = await visit();
+  await lookAt(other, writer.key);
+  expect(await other.locator('#top-links').textContent()).toContain(
+    'Only keys with the permission analytics:read',
+  );
+  expect(await other.locator('.top-links').isVisible()).toBe(false);
+  await server.store.revokeKey(writer.id, NOW);
 });
 
 test('sorts the keys by any column', async () => {
@@ -299,12 +355,14 @@ test.each(Object.keys(SCENES))('has words for an account: %s', async (name) => {
   const height = await page.evaluate<number>('document.documentElement.scrollHeight');
   if (name === 'empty') {
     expect(await page.locator('#history').isVisible()).toBe(false);
+    expect(await page.locator('#top-links').isVisible()).toBe(false);
     expect(text).toContain(`npx @shortlink/cli auth login --base-url ${other.url}`);
     // One key of one is no warning.
     const meter = page.locator('#limits li', { hasText: 'API keys' }).locator('svg');
     expect(await meter.getAttribute('class')).toBe('neutral');
   }
   if (name === 'at-limit') {
+    expect(await page.locator('#top-links').textContent()).toContain('No link was clicked yet.');
     expect(await page.locator('#notice').textContent()).toContain(
       'All 15 links of the plan are used. New links are refused; the existing ones keep working.',
     );

@@ -95,4 +95,4 @@ export {
   type RedirectType,
 } from './wire/limits.ts';
 export type { CreateLinkBody, Link, LinkCopy } from './wire/link.ts';
-export type { KeyDay, KeyUsage, ResourceUsage, Usage, WindowUsage } from './wire/usage.ts';
+export type { KeyDay, KeyUsage, ResourceUsage, TopLink, Usage, WindowUsage } from './wire/usage.ts';

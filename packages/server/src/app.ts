@@ -42,13 +42,13 @@ export interface AppOptions extends VisitorUrls {
   metrics?: Metrics | undefined;
   /** Bearer token that `/metrics` asks for. @default it is shown to direct connections from the same machine only */
   metricsToken?: string | undefined;
-  /** What the proxy sends to be told which hosts need a certificate. @default direct connections from the same machine only */
+  /** Token with which a proxy asks which hosts need a certificate. @default direct connections from the same machine only */
   tlsAskToken?: string | undefined;
   /** Milliseconds since the epoch. @default Date.now */
   now?: (() => number) | undefined;
   /** Called with the id of every accepted job, so that a job runner starts it. Jobs don't run by themselves. @default nothing is called */
   onJobAccepted?: ((jobId: string) => void) | undefined;
-  /** How fast jobs are at present, from whoever runs them. @default an estimate */
+  /** How fast jobs run at present. @default an estimate */
   jobPace?: JobPace | undefined;
   /** Called with the code of every followed link. @default each click is written to the store at once */
   onClick?: ((code: string) => void) | undefined;
@@ -141,9 +141,12 @@ function toDeps(options: AppOptions): RouteDeps {
 
 function countAtOnce(store: Store, logger: Logger | undefined): (code: string) => void {
   return (code) => {
-    store.addClicks(new Map([[code, 1]])).catch((error: unknown) => {
-      logger?.error({ err: error }, 'click not counted');
-    });
+    store
+      .addClicks(new Map([[code, 1]]))
+      .then(() => store.rankLinks([code]))
+      .catch((error: unknown) => {
+        logger?.error({ err: error }, 'click not counted');
+      });
   };
 }
 

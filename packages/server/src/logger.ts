@@ -16,7 +16,7 @@ const SECRET_FIELDS = ['key', 'apiKey', 'headers', '*.key', '*.apiKey', '*.heade
  * request bodies or query strings.
  *
  * @param write receives whole lines. @default standard error, since standard output carries data only; lines are dropped and
- *   counted while nobody reads it
+ *   counted while it isn't read
  */
 export function createLogger(level: LogLevel, write?: (line: string) => void): Logger {
   const redact = { paths: SECRET_FIELDS, remove: true };
@@ -54,7 +54,7 @@ export function boundedWriter(stream: Writable): (line: string) => void {
   };
 
   function tell(): void {
-    const lines = `{"level":"warn"${isoTime()},"dropped":${dropped},"msg":"log lines dropped, because nobody read them"}\n`;
+    const lines = `{"level":"warn"${isoTime()},"dropped":${dropped},"msg":"log lines dropped, because they were not read in time"}\n`;
     dropped = 0;
     stream.write(lines);
   }

@@ -2,23 +2,30 @@
 import { createRequire } from 'node:module';
 import { EXIT } from './admin/command.ts';
 import { runProgram } from './admin/program.ts';
-import { createLogger } from './logger.ts';
+import { devScreen, readableLogLine, wantsColors } from './dev-screen.ts';
+import { boundedWriter, createLogger, type Logger, type LogLevel } from './logger.ts';
 import { backupDatabase, migrateDatabase, openStore } from './open-store.ts';
 import { publicUrlOf, type Settings } from './settings.ts';
-import { startServer } from './start-server.ts';
+import { type RunningServer, startServer } from './start-server.ts';
 
 /** How long the last log lines may take to be read once everything is stopped. */
 const LOG_FLUSH_MS = 2_000;
 
+const { stdout, stderr, env } = process;
+
 /** A reader that went away, such as `| head`, is no reason to stop serving. */
-process.stdout.on('error', () => undefined);
+stdout.on('error', () => undefined);
 
 const packageJson: { version: string } = createRequire(import.meta.url)('../package.json');
 
+const hasColors = wantsColors(env);
+const terminal = stdout.isTTY ? { columns: stdout.columns || 80, hasColors } : undefined;
+
 process.exitCode = await runProgram(process.argv.slice(2), packageJson.version, {
-  env: process.env,
-  out: (line) => process.stdout.write(`${line}\n`),
-  err: (line) => process.stderr.write(`${line}\n`),
+  env,
+  out: (line) => stdout.write(`${line}\n`),
+  err: (line) => stderr.write(`${line}\n`),
+  terminal,
   now: Date.now,
   openStore: (settings) => openStore({ ...settings, publicUrl: publicUrlOf(settings) }, sayWait),
   migrate: (settings) => migrateDatabase(settings, sayWait),
@@ -27,19 +34,36 @@ process.exitCode = await runProgram(process.argv.slice(2), packageJson.version, 
 });
 
 function sayWait(message: string): void {
-  process.stderr.write(`${message}\n`);
+  stderr.write(`${message}\n`);
 }
 
 /** Serves until the first SIGTERM or SIGINT has been carried out; a second one ends the process at once. */
 async function start(settings: Settings, { dev }: { dev: boolean }): Promise<void> {
   const signal = firstSignal();
-  const server = await startServer(settings, { dev, logger: createLogger(settings.logLevel) });
-  if (server.devKey !== undefined) process.stdout.write(`api key: ${server.devKey}\n`);
-  process.stdout.write(`listening on ${server.url}\n`);
+  const { logLevel, database } = settings;
+  const logger = dev && stderr.isTTY ? readableLogger(logLevel) : createLogger(logLevel);
+  let server: RunningServer;
+  if (dev && terminal !== undefined) {
+    const screen = { ...terminal, version: packageJson.version, database };
+    server = await startServer(settings, {
+      dev,
+      logger,
+      announce: (started) => stdout.write(`${devScreen(started, screen)}\n`),
+    });
+  } else {
+    server = await startServer(settings, { dev, logger });
+    if (server.devKey !== undefined) stdout.write(`api key: ${server.devKey}\n`);
+    stdout.write(`listening on ${server.url}\n`);
+  }
   await signal;
   await server.stop();
   // What is still to be written to the log ends here if nobody reads it.
   setTimeout(() => process.exit(), LOG_FLUSH_MS).unref();
+}
+
+function readableLogger(level: LogLevel): Logger {
+  const write = boundedWriter(stderr);
+  return createLogger(level, (line) => write(readableLogLine(line, hasColors)));
 }
 
 function firstSignal(): Promise<void> {

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { ConfigError, type Settings } from './settings.ts';
 import { backupSqlite, migrateSqlite, openSqliteStore } from './store/sqlite/index.ts';
 import type { Store } from './store/store.ts';
@@ -15,6 +16,7 @@ export async function openStore(
     case 'sqlite':
       return openSqliteStore({ path: database.path, publicUrl });
     case 'postgres': {
+      checkCertificates(database.url);
       const { openPostgresStore } = await loadPostgres();
       return openPostgresStore({ url: database.url, publicUrl, onWait });
     }
@@ -30,6 +32,7 @@ export async function migrateDatabase(
     case 'sqlite':
       return migrateSqlite(database.path);
     case 'postgres': {
+      checkCertificates(database.url);
       const { migratePostgres } = await loadPostgres();
       return migratePostgres(database.url, { onWait });
     }
@@ -44,6 +47,23 @@ export async function backupDatabase({ database }: Settings, file: string): Prom
     );
   }
   await backupSqlite(database.path, file);
+}
+
+/** The driver reads these files when it connects, and its error would name no setting. */
+function checkCertificates(url: string): void {
+  const { searchParams } = new URL(url);
+  for (const name of ['sslrootcert', 'sslcert', 'sslkey']) {
+    const file = searchParams.get(name);
+    if (!file) continue;
+    try {
+      readFileSync(file);
+    } catch (error) {
+      const reason = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
+      throw new ConfigError(
+        `${name} of the database URL (--database, SHORTLINK_DATABASE_URL) is ${JSON.stringify(file)}; expected a file that can be read${reason}`,
+      );
+    }
+  }
 }
 
 /** Loaded where it is used only: the driver takes a while, which every admin command on SQLite would wait. */

@@ -13,7 +13,7 @@ import {
 } from './http/outside-app.ts';
 import { httpOrigin } from './settings.ts';
 
-/** How long requests in flight may take to end once the server is told to stop. */
+/** How long requests in flight may take to end once the server begins to stop. */
 const DRAIN_TIMEOUT_MS = 10_000;
 
 /** A request's headers must be here this fast, and all of it this fast: 16 MiB at 140 KiB/s. Slower clients get 408. */

@@ -5,6 +5,7 @@ import { fastRedirect, type RedirectNow } from './http/fast-redirect.ts';
 import { ClickBuffer } from './jobs/click-buffer.ts';
 import { Housekeeping } from './jobs/housekeeping.ts';
 import { LinkFollower } from './jobs/link-follower.ts';
+import { LinkRanker } from './jobs/link-ranker.ts';
 import { JobRunner } from './jobs/runner.ts';
 import { Metrics } from './metrics/metrics.ts';
 import { RedirectCache } from './store/redirect-cache.ts';
@@ -24,13 +25,13 @@ export type ServiceOptions = Pick<
   | 'notFoundUrl'
 >;
 
-/** The whole service on a store: the app, and the work that goes on behind it. */
+/** The whole service on a store: the app, and its background work. */
 export interface Service {
-  /** Answers one request. */
+  /** Responds to one request. */
   fetch: (request: Request, connection?: Connection) => Response | Promise<Response>;
   /** Answers a redirect on node's own server, where it can be done from memory. `false`: {@link fetch} has to answer. */
   redirectNow: RedirectNow;
-  /** Takes up the jobs of an earlier run, and starts the housekeeping. */
+  /** Continues the jobs of an earlier run, and starts the housekeeping. */
   start: () => Promise<void>;
   /** From now on `/readyz` answers 503, so that balancers send new requests elsewhere. */
   drain: () => void;
@@ -48,7 +49,9 @@ export function createService(options: ServiceOptions): Service {
   };
   const runner = new JobRunner({ store, logger, now, onLinksCreated });
   const onDropped = (dropped: number) => metrics.countDroppedClicks(dropped);
-  const clicks = new ClickBuffer({ store, logger, onDropped });
+  const ranker = new LinkRanker({ store, logger });
+  const onCounted = (codes: Iterable<string>) => ranker.add(codes);
+  const clicks = new ClickBuffer({ store, logger, onDropped, onCounted });
   const housekeeping = new Housekeeping({ store, logger, now });
   const redirects = new RedirectCache({ store });
   const follower = new LinkFollower({ store, cache: redirects, publicUrl, logger });
@@ -74,6 +77,7 @@ export function createService(options: ServiceOptions): Service {
       await follower.start();
       await runner.start();
       housekeeping.start();
+      ranker.start();
     },
     drain: () => {
       draining = true;
@@ -81,6 +85,7 @@ export function createService(options: ServiceOptions): Service {
     stop: async () => {
       follower.stop();
       await Promise.all([runner.stop(), clicks.stop(), housekeeping.stop()]);
+      await ranker.stop();
     },
   };
 }

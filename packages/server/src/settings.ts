@@ -70,7 +70,7 @@ export const SETTINGS = {
     option: option(
       '--database <url>',
       'SHORTLINK_DATABASE_URL',
-      'database',
+      'where everything is stored: sqlite:<path> or postgres://<user>:<password>@<host>/<name>',
       'sqlite:./shortlink.db',
     ),
     parse: parseDatabase,
@@ -83,7 +83,12 @@ export const SETTINGS = {
     accepts: 'a host name or an IP address',
   },
   port: {
-    option: option('--port <port>', 'SHORTLINK_PORT', 'port; 0 picks a free one', '8787'),
+    option: option(
+      '--port <port>',
+      'SHORTLINK_PORT',
+      'port to listen on; 0 picks a free one',
+      '8787',
+    ),
     parse: (text) => parseWhole(text, 65_535),
     accepts: 'a port from 0 to 65535',
   },
@@ -175,7 +180,7 @@ export const SETTINGS = {
 } as const satisfies { [K in keyof Settings]: Declaration<Settings[K]> };
 
 /** Settings that have no flag. */
-const WITHOUT_FLAG: readonly (keyof Settings)[] = ['metricsToken', 'tlsAskToken'];
+export const WITHOUT_FLAG: readonly (keyof Settings)[] = ['metricsToken', 'tlsAskToken'];
 
 /** The flags of a command: of every setting that has one, or of these. */
 export function settingOptions(names: readonly string[] = Object.keys(SETTINGS)): Option[] {

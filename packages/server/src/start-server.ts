@@ -7,13 +7,27 @@ import { type Listener, listen } from './serve.ts';
 import { createService } from './service.ts';
 import { publicUrlOf, type Settings } from './settings.ts';
 
-export interface RunningServer {
+/** A server that serves from now on. */
+export interface StartedServer {
   /** `http://host:port` it listens on. */
   url: string;
+  /** Origin of short URLs. */
+  publicUrl: string;
   /** The key that `dev` made; `undefined` without it, or when the database has accounts already. */
   devKey: string | undefined;
+}
+
+export interface RunningServer extends StartedServer {
   /** Stops gracefully: requests in flight end, the running job chunk ends, clicks are written, the database is closed. */
   stop: () => Promise<void>;
+}
+
+export interface StartOptions {
+  /** On an empty database, create an account without limits and a key. */
+  dev: boolean;
+  logger: Logger;
+  /** Says that the server serves. @default a line of the log */
+  announce?: ((server: StartedServer) => void) | undefined;
 }
 
 /**
@@ -23,7 +37,7 @@ export interface RunningServer {
  */
 export async function startServer(
   settings: Settings,
-  options: { dev: boolean; logger: Logger },
+  options: StartOptions,
 ): Promise<RunningServer> {
   const listener = await listen(settings.host, settings.port);
   try {
@@ -37,17 +51,12 @@ export async function startServer(
 async function serve(
   listener: Listener,
   settings: Settings,
-  { dev, logger }: { dev: boolean; logger: Logger },
+  { dev, logger, announce = (server) => logStart(server, dev, logger) }: StartOptions,
 ): Promise<RunningServer> {
   const port = Number(new URL(listener.url).port || 80);
   const publicUrl = publicUrlOf({ ...settings, port });
   const store = await openStore({ ...settings, publicUrl }, (message) => logger.warn(message));
   const devKey = dev ? await createDevAccount(store, Date.now()) : undefined;
-  if (dev && devKey === undefined) {
-    logger.info(
-      'the database has accounts, so --dev made none: shortlink-server accounts list and keys create give a new key',
-    );
-  }
   const metrics = new Metrics();
   metrics.watchProcess();
   const service = createService({
@@ -63,10 +72,10 @@ async function serve(
   });
   await service.start();
   listener.answerWith(service.fetch, service.redirectNow);
-  logger.info({ url: listener.url, public_url: publicUrl }, 'serving');
+  const started = { url: listener.url, publicUrl, devKey };
+  announce(started);
   return {
-    url: listener.url,
-    devKey,
+    ...started,
     stop: async () => {
       logger.info('stopping');
       service.drain();
@@ -79,4 +88,13 @@ async function serve(
       logger.info('stopped');
     },
   };
+}
+
+function logStart({ url, publicUrl, devKey }: StartedServer, dev: boolean, logger: Logger): void {
+  if (dev && devKey === undefined) {
+    logger.info(
+      'the database has accounts, so --dev created none; get a new key with: shortlink-server keys create --account <id>',
+    );
+  }
+  logger.info({ url, public_url: publicUrl }, 'serving');
 }

@@ -340,7 +340,7 @@ describe('links', () => {
     expect(await json(...list)).toEqual(links);
     expect(err).toEqual([]);
     expect(await json(...list, '--limit', '2')).toEqual(links.slice(0, 2));
-    expect(err).toEqual([`there may be more: add --cursor ${links[1]?.id}`]);
+    expect(err).toEqual([`there may be more links: add --cursor ${links[1]?.id}`]);
     const rest = await json(...list, '--limit', '2', '--cursor', links[1]?.id ?? '');
     expect(rest).toEqual(links.slice(2));
     expect(await json(...list, '--query', 'N 1')).toEqual([links[1]]);

@@ -2,6 +2,7 @@ import { PassThrough } from 'node:stream';
 import { MAX_BODY_BYTES } from '@shortlink/sdk/wire';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createApp } from '../src/app.ts';
+import type { Store } from '../src/store/store.ts';
 import { BATCH, Fixture, LINKS, PUBLIC_URL, TARGET } from './fixture.ts';
 
 let app: Fixture;
@@ -165,6 +166,30 @@ describe('large bodies that come slowly', () => {
     }
   });
 
+  test('are cut off when they trickle in, however often something comes', async () => {
+    const service = createApp({ store: app.store, publicUrl: PUBLIC_URL, now: () => app.now });
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    const begin = () => {
+      const body = new PassThrough({ highWaterMark: 1_048_576 });
+      body.write(Buffer.alloc(300_000, ' '));
+      const init = { method: 'POST', headers: headersFor('application/json') };
+      const response = Promise.resolve(service.request(BATCH, init, { body }));
+      return { body, response };
+    };
+    const [steady, trickling] = [begin(), begin()];
+    for (let second = 0; second < 11; second += 1) {
+      steady.body.write(Buffer.alloc(30_000, ' '));
+      trickling.body.write(' ');
+      await expect.poll(() => steady.body.readableLength).toBe(0);
+      vi.advanceTimersByTime(1_000);
+    }
+    steady.body.end(JSON.stringify({ links: [{ target_url: TARGET }] }));
+    expect((await steady.response).status).toBe(200);
+    trickling.body.end(JSON.stringify({ links: [{ target_url: TARGET }] }));
+    const { status, headers } = await trickling.response;
+    expect([status, headers.get('retry-after')]).toEqual([503, '1']);
+  });
+
   test('are cut off when nothing comes for 5 s, and small ones are not', async () => {
     const service = createApp({ store: app.store, publicUrl: PUBLIC_URL, now: () => app.now });
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
@@ -187,6 +212,42 @@ describe('large bodies that come slowly', () => {
     const { status, headers } = await large.response;
     expect([status, headers.get('retry-after')]).toEqual([503, '1']);
   });
+});
+
+test('a large body whose custom domain is still looked up holds up no other one', async () => {
+  let answer = (_: Set<string>) => {};
+  let ask = () => {};
+  const asked = new Promise<void>((resolve) => {
+    ask = resolve;
+  });
+  const slow: Store = {
+    ...app.store,
+    ownedDomains: () => {
+      ask();
+      return new Promise((resolve) => {
+        answer = resolve;
+      });
+    },
+  };
+  const service = createApp({ store: slow, publicUrl: PUBLIC_URL, now: () => app.now });
+  const domain_id = 'dom_000000000000';
+  const begin = (by: string, body: object) =>
+    Promise.resolve(
+      service.request(BATCH, {
+        method: 'POST',
+        headers: { 'X-Api-Key': by, 'Content-Type': 'application/json' },
+        body: JSON.stringify({
+          links: [{ target_url: TARGET }],
+          ...body,
+          padding: ' '.repeat(400_000),
+        }),
+      }),
+    );
+  const waiting = begin(key, { domain_id });
+  await asked;
+  expect((await begin(await app.caller(), {})).status).toBe(200);
+  answer(new Set());
+  expect((await waiting).status).toBe(400);
 });
 
 test.each(['application/json', 'Application/JSON ; charset=utf-8', 'application/json;charset=x'])(

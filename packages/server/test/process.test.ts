@@ -1,7 +1,9 @@
+import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { rm } from 'node:fs/promises';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { describe, expect, test, vi } from 'vitest';
 import { post, raw, useProcesses } from './server-process.ts';
 
@@ -91,7 +93,9 @@ describe('a serving process', () => {
       (await post({ ...second, key: first.key }, { target_url: 'https://a.example/' })).status,
     ).toBe(201);
     second.child.kill('SIGTERM');
-    expect((await second.ended).stderr).toContain('the database has accounts, so --dev made none');
+    expect((await second.ended).stderr).toContain(
+      'the database has accounts, so --dev created none',
+    );
   });
 
   test('the public URL is what it was given', async () => {
@@ -184,21 +188,51 @@ describe('on the wire', () => {
   });
 });
 
+test('a relative path of a database is the same file for a writer that starts when the working directory is gone', async () => {
+  const cwd = join(folder(), 'gone');
+  await mkdir(cwd);
+  const sqlite = new URL('../src/store/sqlite/index.ts', import.meta.url).href;
+  // The first thread that writes ends here, as after a failure; the next write starts another one.
+  const code = `
+    import { rmSync } from 'node:fs';
+    const { openSqliteStore } = await import(${JSON.stringify(sqlite)});
+    const opening = openSqliteStore({ path: '../x.db', publicUrl: 'https://sho.rt' });
+    rmSync(${JSON.stringify(cwd)}, { recursive: true });
+    const store = await opening;
+    const create = () => store.createAccount({ name: 'x', plan: 'pro', limits: {}, now: 0 });
+    const account = await create().catch(create);
+    console.log(store.isHealthy() && account.name);
+    await store.close();`;
+  const script = join(folder(), 'write.mjs');
+  await writeFile(script, code);
+  const { stdout } = await promisify(execFile)(process.execPath, [script], { cwd });
+  expect(stdout.trim()).toBe('x');
+});
+
 describe('a start that fails', () => {
-  test('on a taken port: one line, exit 1, and no database is made', async () => {
+  test('on a taken port: who has it and what to do, exit 1, and no database is made', async () => {
     const server = await start();
     const port = new URL(server.url).port;
     const database = join(folder(), 'other.db');
     const second = run(['start', '--port', port, '--database', `sqlite:${database}`]);
     const { code, stderr } = await second.ended;
     expect(code).toBe(1);
-    expect(stderr).toMatch(new RegExp(`^error: .*in use.*:${port}; .*--port or SHORTLINK_PORT\n$`));
+    expect(stderr).toMatch(
+      new RegExp(
+        `^error: .*in use.*:${port}\n  A Shortlink server is running at ${server.url} already.\n  Stop it, .*--port or SHORTLINK_PORT; --port 0 picks a free one.\n$`,
+      ),
+    );
     await expect(rm(database)).rejects.toThrow('ENOENT');
   });
 
   test.each([
     [{ SHORTLINK_PORT: 'x' }, 2, /^error: SHORTLINK_PORT is "x"; expected .*\n$/],
     [{ SHORTLINK_DATABASE_URL: 'mysql://u:secret@h/d' }, 2, /^error: SHORTLINK_DATABASE_URL .*\n$/],
+    [
+      { SHORTLINK_DATABASE_URL: 'postgres://u:secret@127.0.0.1:1/d?sslrootcert=/nowhere/ca.pem' },
+      2,
+      /^error: sslrootcert of the database URL .*"\/nowhere\/ca.pem"; expected a file that can be read \(ENOENT\)\n$/,
+    ],
     [{ SHORTLINK_DATABASE_URL: 'sqlite:/nowhere/x.db', SHORTLINK_PORT: '0' }, 1, /^error: .*\n$/],
   ])('with %j: one line and exit %i', async (env, exitCode, message) => {
     const { code, stderr } = await run(['start'], env).ended;

@@ -117,11 +117,12 @@ describe.each(Object.entries(PROXIES))('the shipped configuration of %s', (name,
   });
 
   // Where the program is missing, its configuration is checked as text only. CI installs it and sets this, so that it is not missed.
-  test('is run for real where the program is installed', () => {
+  const missing = binary === undefined ? ` (skipped: ${name} is not installed here)` : '';
+  test(`is run for real where the program is installed${missing}`, () => {
     if (process.env['SHORTLINK_TEST_PROXIES'] === 'required') expect(binary).toBeDefined();
   });
 
-  describe.runIf(binary !== undefined)('run for real', () => {
+  describe.runIf(binary !== undefined)(`run for real${missing}`, () => {
     let folder: string;
     let instances: RunningServer[];
     let child: ChildProcess;

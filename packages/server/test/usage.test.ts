@@ -84,3 +84,17 @@ test('usage is read 60 times a minute by all keys of an account together, and co
   expect(again.status).toBe(200);
   expect(again.json.requests.day.used).toBe(0);
 });
+
+test('the most clicked links are shown to keys that may read usage, and to no others', async () => {
+  const app = await Fixture.open();
+  const accountId = await app.account('pro');
+  const [writer, reader] = [await app.key(accountId), await app.key(accountId, 'analytics:read')];
+  const { code, short_url } = (await app.post(writer, LINKS, { target_url: TARGET, title: 'Docs' }))
+    .json;
+  await app.send(`/${code}`);
+  const top = async (key: string) => (await app.get(key, '/api/v1/usage')).json.top_links;
+  await expect
+    .poll(() => top(reader))
+    .toEqual([{ code, short_url, target_url: TARGET, title: 'Docs', click_count: 1 }]);
+  expect(await top(writer)).toBeUndefined();
+});

@@ -62,6 +62,7 @@ export {
   type KeyUsage,
   type RefusalReason,
   type ResourceUsage,
+  type TopLink,
   type Usage,
   usageSchema,
   type WindowUsage,

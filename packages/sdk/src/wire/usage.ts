@@ -45,6 +45,14 @@ const keyUsageSchema = z.looseObject({
   recent_refusals: z.optional(z.array(keyRefusalSchema)),
 });
 
+const topLinkSchema = z.looseObject({
+  code: string,
+  short_url: string,
+  target_url: string,
+  title: string,
+  click_count: number,
+});
+
 /** Response of `GET /api/v1/usage` as the reference server sends it: every field is there. An addition of that server. */
 export const usageSchema = z.looseObject({
   plan: string,
@@ -57,6 +65,7 @@ export const usageSchema = z.looseObject({
   api_keys: resourceUsageSchema,
   batch_size: nullableNumber,
   history: z.optional(z.array(keyDaySchema)),
+  top_links: z.optional(z.array(topLinkSchema)),
   keys: z.array(keyUsageSchema),
 });
 
@@ -76,6 +85,7 @@ export function readUsage(value: unknown): Read<Usage> {
     api_keys: readResource,
     batch_size: limit,
     history: (history) => (history === undefined ? undefined : each(history, readDay)),
+    top_links: (links) => (links === undefined ? undefined : each(links, readTopLink)),
     keys: (keys) => each(keys, readKey),
   });
   return { data };
@@ -89,6 +99,15 @@ const readWindow = (value: unknown): WindowUsage =>
 
 const readDay = (day: Fields): KeyDay =>
   readFields(day, { date: text, requests: count, refused: count, links: count });
+
+const readTopLink = (link: Fields): TopLink =>
+  readFields(link, {
+    code: text,
+    short_url: text,
+    target_url: text,
+    title: text,
+    click_count: count,
+  });
 
 const readRefusal = (refusal: Fields): KeyRefusal =>
   readFields(refusal, { minute: text, reason: text, count });
@@ -171,6 +190,16 @@ export interface KeyUsage {
   recent_refusals?: KeyRefusal[] | undefined;
 }
 
+/** One of the most clicked links of an account. */
+export interface TopLink {
+  code: string;
+  short_url: string;
+  target_url: string;
+  title: string;
+  /** Clicks since the link was created. */
+  click_count: number;
+}
+
 /**
  * What an account uses of what its plan allows. Where a service leaves a field out, the client fills in its default: 0 for
  * a count, null for a limit, an empty string or list for the others.
@@ -184,5 +213,7 @@ export interface Usage {
   batch_size: number | null;
   /** The last 90 days that have any use, oldest first, over all keys, also revoked ones. Older servers send none. */
   history?: KeyDay[] | undefined;
+  /** The 10 most clicked links, the most clicked one first. Only for keys with `analytics:read`; older servers send none. */
+  top_links?: TopLink[] | undefined;
   keys: KeyUsage[];
 }

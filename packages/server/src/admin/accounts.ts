@@ -5,12 +5,12 @@ import {
   type CommandContext,
   CommandFailed,
   databaseCommand,
-  examples,
   type Printed,
   runOnStore,
 } from './command.ts';
+import { examples } from './help.ts';
 import type { Row } from './output.ts';
-import { collectLimit, parseName, parsePlan } from './parse-options.ts';
+import { collectLimit, limitsByFlag, parseName, parsePlan } from './parse-options.ts';
 
 interface AccountOptions {
   name: string;
@@ -18,25 +18,37 @@ interface AccountOptions {
   limit?: Partial<PlanLimits>;
 }
 
+const ACCOUNT_ID = 'id of the account, as accounts list shows it';
+
 const LIMIT_HELP =
-  'a limit of the custom plan: rpm, rpd, rpmonth, links, keys or batch; repeatable';
+  'limit of the custom plan: rpm, rpd, rpmonth, links, keys or batch, with a number or unlimited; may be given several times';
 
 export function registerAccounts(program: Command, context: CommandContext): void {
   const accounts = program
     .command('accounts')
-    .description('accounts and their plans: create, list, show, update, disable, enable');
+    .description('Create, list, show, change, disable and enable accounts.');
+  examples(accounts, 'accounts create --name Acme --plan pro', 'accounts list');
   registerCreate(accounts, context);
   examples(
-    databaseCommand(accounts, 'list', 'list all accounts, oldest first'),
+    databaseCommand(accounts, 'list', 'List all accounts, oldest first.'),
     'accounts list',
   ).action((_, command: Command) =>
     runOnStore(context, command, async (store) => {
       const found = await store.listAccounts();
-      return { json: found, rows: found.map(toRow) };
+      const rows = found.map(toRow);
+      return {
+        json: found,
+        rows,
+        optional: ['limits', 'plan'],
+        flexible: { name: 12, limits: 20 },
+      };
     }),
   );
   examples(
-    databaseCommand(accounts, 'show <id>', 'show an account and its limits'),
+    databaseCommand(accounts, 'show', 'Show an account and its limits.').argument(
+      '<id>',
+      ACCOUNT_ID,
+    ),
     'accounts show acc_7hVmWq2RkPzN',
   ).action((id: string, _, command: Command) =>
     runOnStore(context, command, async (store) => printed(await requireAccount(store, id))),
@@ -46,10 +58,10 @@ export function registerAccounts(program: Command, context: CommandContext): voi
 }
 
 function registerCreate(accounts: Command, context: CommandContext): void {
-  const create = databaseCommand(accounts, 'create', 'create an account')
-    .requiredOption('--name <name>', 'name of the account (required)', parseName)
-    .requiredOption('--plan <plan>', `${PLANS.join(', ')} (required)`, parsePlan)
-    .option('--limit <name=count>', `${LIMIT_HELP}; or name=unlimited`, collectLimit)
+  const create = databaseCommand(accounts, 'create', 'Create an account.')
+    .requiredOption('--name <name>', 'name of the account', parseName)
+    .requiredOption('--plan <plan>', `one of ${PLANS.join(', ')}`, parsePlan)
+    .option('--limit <name=count>', LIMIT_HELP, collectLimit)
     .action(async ({ name, plan, limit = {} }: AccountOptions, command: Command) => {
       if (plan !== 'custom' && Object.keys(limit).length > 0) command.error(fixedLimits(plan));
       await runOnStore(context, command, async (store) =>
@@ -66,12 +78,13 @@ function registerCreate(accounts: Command, context: CommandContext): void {
 function registerUpdate(accounts: Command, context: CommandContext): void {
   const update = databaseCommand(
     accounts,
-    'update <id>',
-    'change name, plan or limits, from the next request on; a new plan brings its own limits',
+    'update',
+    'Change the name, plan or limits of an account, from the next request on. A new plan brings its own limits.',
   )
+    .argument('<id>', ACCOUNT_ID)
     .option('--name <name>', 'name of the account', parseName)
-    .option('--plan <plan>', PLANS.join(', '), parsePlan)
-    .option('--limit <name=count>', `${LIMIT_HELP}; or name=unlimited`, collectLimit)
+    .option('--plan <plan>', `one of ${PLANS.join(', ')}`, parsePlan)
+    .option('--limit <name=count>', LIMIT_HELP, collectLimit)
     .action(async (id: string, options: Partial<AccountOptions>, command: Command) => {
       const { name, plan, limit: limits } = options;
       if (name === undefined && plan === undefined && limits === undefined) {
@@ -93,12 +106,12 @@ function registerUpdate(accounts: Command, context: CommandContext): void {
 
 function registerDisable(accounts: Command, context: CommandContext): void {
   const verbs = [
-    ['disable', true, 'refuse the keys of an account and stop its links; nothing is deleted'],
-    ['enable', false, 'let a disabled account and its links work again'],
+    ['disable', true, 'Reject the keys of an account and stop its links. Nothing is deleted.'],
+    ['enable', false, 'Let a disabled account and its links work again.'],
   ] as const;
   for (const [verb, disabled, description] of verbs) {
     examples(
-      databaseCommand(accounts, `${verb} <id>`, description),
+      databaseCommand(accounts, verb, description).argument('<id>', ACCOUNT_ID),
       `accounts ${verb} acc_7hVmWq2RkPzN`,
     ).action((id: string, _, command: Command) =>
       runOnStore(context, command, async (store) =>
@@ -138,6 +151,7 @@ function printed(account: Account): Printed {
 }
 
 function toRow({ id, name, plan, limits, disabled_at }: Account): Row {
-  const status = disabled_at === undefined ? 'active' : `disabled since ${disabled_at}`;
-  return { id, name, plan, status, limits };
+  const status =
+    disabled_at === undefined ? 'active' : `disabled since ${disabled_at.slice(0, 10)}`;
+  return { id, name, plan, status, limits: limitsByFlag(limits) };
 }

@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
 import { flagsOf, readSettings, type Settings, settingOptions } from '../settings.ts';
 import type { Store } from '../store/store.ts';
-import { formatRecord, formatRows, type Row } from './output.ts';
+import type { Terminal } from './help.ts';
+import { formatRecord, formatTable, type Row, safeJson, type Table } from './output.ts';
 
 /** Exit codes of `shortlink-server`. */
 export const EXIT = {
@@ -17,9 +18,6 @@ export class CommandFailed extends Error {
   override readonly name = 'CommandFailed';
 }
 
-/** Columns of the help, also on a wider terminal: longer lines are hard to read. */
-export const HELP_WIDTH = 80;
-
 /** What commands may do to the world; tests bring their own. */
 export interface CommandContext {
   env: Readonly<Record<string, string | undefined>>;
@@ -27,6 +25,8 @@ export interface CommandContext {
   out: (line: string) => void;
   /** One line on standard error. */
   err: (line: string) => void;
+  /** The terminal that standard output goes to. @default a pipe or a file */
+  terminal?: Terminal | undefined;
   now: () => number;
   openStore: (settings: Settings) => Promise<Store>;
   /** Brings the schema up to date; resolves to its version before and after. */
@@ -38,27 +38,13 @@ export interface CommandContext {
 }
 
 /** What a command prints: `json` with `--json`, else `rows` or `record`, for people. */
-export type Printed =
-  | { json: readonly object[]; rows: readonly Row[] }
-  | { json: object; record?: Row };
+export type Printed = (Table & { json: readonly object[] }) | { json: object; record?: Row };
 
 /** Adds a command that works on a database, with the options that all of these share. */
 export function databaseCommand(parent: Command, usage: string, description: string): Command {
   const command = parent.command(usage).description(description);
   for (const option of settingOptions(['database', 'publicUrl'])) command.addOption(option);
   return command.option('--json', 'print JSON');
-}
-
-/** Examples at the end of a command's help. */
-export function examples(command: Command, ...lines: readonly string[]): Command {
-  const text = lines.map((line) => continued(`  $ shortlink-server ${line}`));
-  return command.addHelpText('after', `\nExamples:\n${text.join('\n')}`);
-}
-
-/** A long command line goes on before the last option that doesn't fit. */
-function continued(line: string): string {
-  const at = line.length <= HELP_WIDTH ? -1 : line.lastIndexOf(' --', HELP_WIDTH - 2);
-  return at === -1 ? line : `${line.slice(0, at)} \\\n     ${continued(line.slice(at))}`;
 }
 
 /** The settings of a command: its flags, then the environment. */
@@ -83,6 +69,8 @@ export async function runOnStore(
 
 export function print(context: CommandContext, command: Command, printed: Printed): void {
   const asJson = command.opts<{ json?: boolean }>().json ?? false;
-  const lines = 'rows' in printed ? formatRows(printed, asJson) : formatRecord(printed, asJson);
-  lines.forEach(context.out);
+  const width = context.terminal?.columns;
+  if (asJson) context.out(safeJson(printed.json));
+  else if ('rows' in printed) formatTable(printed, width).forEach(context.out);
+  else formatRecord(printed.record ?? { ...printed.json }, width).forEach(context.out);
 }

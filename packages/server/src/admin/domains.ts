@@ -3,24 +3,26 @@ import { normalizeHost } from '../domain/hostnames.ts';
 import { publicUrlOf, type Settings } from '../settings.ts';
 import type { Domain, Store } from '../store/store.ts';
 import { requireAccount } from './accounts.ts';
-import {
-  type CommandContext,
-  CommandFailed,
-  databaseCommand,
-  examples,
-  runOnStore,
-} from './command.ts';
+import { type CommandContext, CommandFailed, databaseCommand, runOnStore } from './command.ts';
+import { examples } from './help.ts';
 import { parseHostname } from './parse-options.ts';
 
 export function registerDomains(program: Command, context: CommandContext): void {
-  const domains = program.command('domains').description('custom short domains: add, list, remove');
+  const domains = program
+    .command('domains')
+    .description('Add, list and remove custom short domains.');
+  examples(domains, 'domains add go.example.com --account acc_7hVmWq2RkPzN', 'domains list');
   const add = databaseCommand(
     domains,
     'add',
-    'add a custom short domain to an account; point its DNS to the service, too',
+    'Add a custom short domain to an account. Its DNS records have to lead to the service.',
   )
-    .argument('<hostname>', 'such as go.example.com, with a port if it has one', parseHostname)
-    .requiredOption('--account <id>', 'account the domain belongs to (required)')
+    .argument(
+      '<hostname>',
+      'host name, such as go.example.com, with a port if it has one',
+      parseHostname,
+    )
+    .requiredOption('--account <id>', 'id of the account that gets the domain')
     .action((hostname: string, { account }: { account: string }, command: Command) =>
       runOnStore(context, command, async (store, settings) => {
         refuseOwnHost(hostname, settings);
@@ -31,22 +33,25 @@ export function registerDomains(program: Command, context: CommandContext): void
     );
   examples(add, 'domains add go.example.com --account acc_7hVmWq2RkPzN');
   examples(
-    databaseCommand(domains, 'list', 'list all custom domains, oldest first'),
+    databaseCommand(domains, 'list', 'List all custom domains, oldest first.'),
     'domains list',
   ).action((_, command: Command) =>
     runOnStore(context, command, async (store) => {
       const found = await store.listDomains();
       const rows = found.map(({ id, hostname, account_id }) => ({ id, hostname, account_id }));
-      return { json: rows, rows };
+      return { json: rows, rows, flexible: { hostname: 16 } };
     }),
   );
   registerRemove(domains, context);
 }
 
 function registerRemove(domains: Command, context: CommandContext): void {
-  const remove = databaseCommand(domains, 'remove', 'stop serving a custom short domain')
-    .argument('<hostname>', 'as it is listed', parseHostname)
-    .option('--force', 'also when it has links: they respond with 410 until it is added again')
+  const remove = databaseCommand(domains, 'remove', 'Remove a custom short domain.')
+    .argument('<hostname>', 'host name, as domains list shows it', parseHostname)
+    .option(
+      '--force',
+      'remove it even if it has links: they respond with 410 until it is added again',
+    )
     .action((hostname: string, { force = false }: { force?: boolean }, command: Command) =>
       runOnStore(context, command, async (store) => {
         const outcome = await store.removeDomain({ hostname, force, now: context.now() });

@@ -4,13 +4,8 @@ import { DEFAULT_PERMISSIONS, generateApiKey, hashApiKey } from '../api-key.ts';
 import { planLimitWords } from '../domain/problem.ts';
 import type { ApiKey, Store } from '../store/store.ts';
 import { requireAccount } from './accounts.ts';
-import {
-  type CommandContext,
-  CommandFailed,
-  databaseCommand,
-  examples,
-  runOnStore,
-} from './command.ts';
+import { type CommandContext, CommandFailed, databaseCommand, runOnStore } from './command.ts';
+import { examples } from './help.ts';
 import { collectPermission, parseDate, parseDuration, parseName } from './parse-options.ts';
 
 interface CreateOptions {
@@ -20,15 +15,21 @@ interface CreateOptions {
   expires?: number;
 }
 
-const EXPIRES = 'the key is refused from this date on, such as 2027-01-31 (00:00 UTC)';
+const KEY_ID = 'id of the key, as keys list shows it';
+
+const EXPIRES = 'date from which the key is rejected, such as 2027-01-31 (00:00 UTC)';
 
 export function registerKeys(program: Command, context: CommandContext): void {
-  const keys = program.command('keys').description('API keys: create, list, rotate, revoke');
+  const keys = program.command('keys').description('Create, list, rotate and revoke API keys.');
+  examples(keys, 'keys create --account acc_7hVmWq2RkPzN', 'keys list --account acc_7hVmWq2RkPzN');
   registerCreate(keys, context);
   registerList(keys, context);
   registerRotate(keys, context);
   examples(
-    databaseCommand(keys, 'revoke <key-id>', 'revoke a key: it is refused from now on'),
+    databaseCommand(keys, 'revoke', 'Revoke an API key: it is rejected from now on.').argument(
+      '<key-id>',
+      KEY_ID,
+    ),
     'keys revoke key_4fTq8XmWzR2b',
   ).action((id: string, _, command: Command) =>
     runOnStore(context, command, async (store) => {
@@ -41,12 +42,16 @@ export function registerKeys(program: Command, context: CommandContext): void {
 }
 
 function registerCreate(keys: Command, context: CommandContext): void {
-  const create = databaseCommand(keys, 'create', 'create an API key and print it, this once')
-    .requiredOption('--account <id>', 'account the key belongs to (required)')
+  const create = databaseCommand(
+    keys,
+    'create',
+    'Create an API key and print it. It can not be printed again.',
+  )
+    .requiredOption('--account <id>', 'id of the account that gets the key')
     .option('--name <name>', 'name of the key', parseName, 'default')
     .option(
       '--permission <permission>',
-      `${PERMISSIONS.join(' or ')} (usage and polling only); repeatable (default: ${DEFAULT_PERMISSIONS.join()})`,
+      `${PERMISSIONS.join(' or ')} (usage and polling only); may be given several times (default: ${DEFAULT_PERMISSIONS.join()})`,
       collectPermission,
     )
     .option('--expires <date>', EXPIRES, parseDate)
@@ -70,9 +75,9 @@ function registerList(keys: Command, context: CommandContext): void {
   const list = databaseCommand(
     keys,
     'list',
-    "list an account's keys, oldest first, without the keys themselves",
+    'List the API keys of an account, oldest first, without the keys themselves.',
   )
-    .requiredOption('--account <id>', 'account the keys belong to (required)')
+    .requiredOption('--account <id>', 'id of the account')
     .action(({ account }: { account: string }, command: Command) =>
       runOnStore(context, command, async (store) => {
         await requireAccount(store, account);
@@ -91,10 +96,15 @@ function registerList(keys: Command, context: CommandContext): void {
           id: key.id,
           name: key.name,
           permissions: key.permissions,
-          'last used': key.last_used_at ?? 'never',
+          'last used': key.last_used_at?.slice(0, 10) ?? 'never',
           ends: endOf(key, now),
         }));
-        return { json, rows };
+        return {
+          json,
+          rows,
+          optional: ['permissions', 'last used', 'ends'],
+          flexible: { name: 12, permissions: 16, ends: 10 },
+        };
       }),
     );
   examples(list, 'keys list --account acc_7hVmWq2RkPzN');
@@ -103,9 +113,10 @@ function registerList(keys: Command, context: CommandContext): void {
 function registerRotate(keys: Command, context: CommandContext): void {
   const rotate = databaseCommand(
     keys,
-    'rotate <key-id>',
-    'replace a key by a new one with the same name and permissions, and print that, this once',
+    'rotate',
+    'Replace an API key by a new one with the same name and permissions, and print the new one. It can not be printed again.',
   )
+    .argument('<key-id>', KEY_ID)
     .option(
       '--grace <duration>',
       'how long the old key stays valid, such as 24h or 7d (default: 0s)',
@@ -174,5 +185,6 @@ function isReplaced({ replaced_by, expires_at }: ApiKey, now: number): boolean {
 function endOf({ expires_at, replaced_by }: ApiKey, now: number): string {
   if (expires_at === undefined) return 'never';
   const successor = replaced_by === undefined ? '' : `, replaced by ${replaced_by}`;
-  return `${Date.parse(expires_at) <= now ? 'expired ' : ''}${expires_at}${successor}`;
+  const time = expires_at.replace('T00:00:00.000Z', '');
+  return `${Date.parse(expires_at) <= now ? 'expired ' : ''}${time}${successor}`;
 }

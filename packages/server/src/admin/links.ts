@@ -1,13 +1,8 @@
 import type { Link } from '@shortlink/sdk/wire';
 import type { Command } from 'commander';
 import { requireAccount } from './accounts.ts';
-import {
-  type CommandContext,
-  CommandFailed,
-  databaseCommand,
-  examples,
-  runOnStore,
-} from './command.ts';
+import { type CommandContext, CommandFailed, databaseCommand, runOnStore } from './command.ts';
+import { examples } from './help.ts';
 import { parseCount, parseUuid } from './parse-options.ts';
 
 interface ListOptions {
@@ -17,6 +12,8 @@ interface ListOptions {
   cursor?: string;
 }
 
+const CODE = 'short code of the link: the last part of its short URL';
+
 const DEFAULT_LINKS = 50;
 const MAX_LINKS = 1_000;
 
@@ -24,34 +21,44 @@ const MAX_LINKS = 1_000;
 const MAX_CELL_LENGTH = 80;
 
 export function registerLinks(program: Command, context: CommandContext): void {
-  const links = program.command('links').description('links: list, show, enable, disable');
+  const links = program.command('links').description('List, show, enable and disable links.');
+  examples(links, 'links list --account acc_7hVmWq2RkPzN', 'links show Xk3pQ9z');
   registerList(links, context);
-  examples(databaseCommand(links, 'show <code>', 'show a link'), 'links show Xk3pQ9z').action(
-    (code: string, _, command: Command) =>
-      runOnStore(context, command, async (store) => ({
-        json: requireLink(await store.findLink(code), code),
-      })),
+  examples(
+    databaseCommand(links, 'show', 'Show a link.').argument('<code>', CODE),
+    'links show Xk3pQ9z',
+  ).action((code: string, _, command: Command) =>
+    runOnStore(context, command, async (store) => ({
+      json: requireLink(await store.findLink(code), code),
+    })),
   );
   const verbs = [
-    ['enable', true, 'let a link redirect again'],
-    ['disable', false, 'let a link respond with 410 instead of redirecting'],
+    ['enable', true, 'Let a link redirect again.'],
+    ['disable', false, 'Let a link respond with 410 instead of redirecting.'],
   ] as const;
   for (const [verb, active, description] of verbs) {
-    examples(databaseCommand(links, `${verb} <code>`, description), `links ${verb} Xk3pQ9z`).action(
-      (code: string, _, command: Command) =>
-        runOnStore(context, command, async (store) => ({
-          json: requireLink(await store.setLinkActive(code, active), code),
-        })),
+    examples(
+      databaseCommand(links, verb, description).argument('<code>', CODE),
+      `links ${verb} Xk3pQ9z`,
+    ).action((code: string, _, command: Command) =>
+      runOnStore(context, command, async (store) => ({
+        json: requireLink(await store.setLinkActive(code, active), code),
+      })),
     );
   }
 }
 
 function registerList(links: Command, context: CommandContext): void {
-  const list = databaseCommand(links, 'list', 'list links of an account, newest first')
-    .requiredOption('--account <id>', 'account the links belong to (required)')
+  const list = databaseCommand(links, 'list', 'List the links of an account, newest first.')
+    .requiredOption('--account <id>', 'id of the account')
     .option('--query <text>', 'only links whose code, target URL or title contains this text')
-    .option('--limit <count>', `at most ${MAX_LINKS}`, parseCount(MAX_LINKS), DEFAULT_LINKS)
-    .option('--cursor <id>', 'go on after the link with this id', parseUuid)
+    .option(
+      '--limit <count>',
+      `number of links to list, at most ${MAX_LINKS}`,
+      parseCount(MAX_LINKS),
+      DEFAULT_LINKS,
+    )
+    .option('--cursor <id>', 'continue after the link with this id', parseUuid)
     .action((options: ListOptions, command: Command) =>
       runOnStore(context, command, async (store) => {
         const { account: accountId, query, limit, cursor } = options;
@@ -59,9 +66,14 @@ function registerList(links: Command, context: CommandContext): void {
         const found = await store.listLinks({ accountId, query, limit, cursor });
         const last = found.at(-1);
         if (found.length === limit && last !== undefined) {
-          context.err(`there may be more: add --cursor ${last.id}`);
+          context.err(`there may be more links: add --cursor ${last.id}`);
         }
-        return { json: found, rows: found.map(toRow) };
+        return {
+          json: found,
+          rows: found.map(toRow),
+          optional: ['title', 'short_url', 'created', 'active'],
+          flexible: { target_url: 30, title: 20 },
+        };
       }),
     );
   examples(
@@ -77,7 +89,7 @@ function toRow(link: Link) {
     short_url: link.short_url,
     active: link.is_active ? 'yes' : 'no',
     clicks: link.click_count,
-    created_at: link.created_at,
+    created: link.created_at.slice(0, 10),
     target_url: shortened(link.target_url),
     title: shortened(link.title),
   };

@@ -40,6 +40,13 @@ const LIMIT_NAMES = {
 
 const LIMIT_FIELDS = new Map<string, keyof PlanLimits>(Object.entries(LIMIT_NAMES));
 
+/** Limits under the names that `--limit` has for them. */
+export function limitsByFlag(limits: PlanLimits): Record<string, number | null> {
+  return Object.fromEntries(
+    Object.entries(LIMIT_NAMES).map(([name, field]) => [name, limits[field]]),
+  );
+}
+
 /** Reads one `--limit name=value` and adds it to those before it. */
 export function collectLimit(text: string, before: Partial<PlanLimits> = {}): Partial<PlanLimits> {
   const [name = '', value = ''] = text.split('=', 2);

@@ -1,5 +1,6 @@
+import { HEADERS } from '@shortlink/sdk/wire';
 import { Command, CommanderError } from 'commander';
-import { ConfigError, SETTINGS } from '../settings.ts';
+import { ConfigError, publicUrlOf } from '../settings.ts';
 import { StoreError } from '../store/store-error.ts';
 import { registerAccounts } from './accounts.ts';
 import {
@@ -7,16 +8,18 @@ import {
   CommandFailed,
   databaseCommand,
   EXIT,
-  examples,
-  HELP_WIDTH,
   print,
   settingsOf,
 } from './command.ts';
 import { registerDomains } from './domains.ts';
+import { examples, layOutHelp, variablesHelp } from './help.ts';
 import { registerKeys } from './keys.ts';
 import { registerLinks } from './links.ts';
-import { terminalSafe, terminalSafeLines } from './output.ts';
+import { terminalSafe, terminalSafeLines, wrapWords } from './output.ts';
 import { registerStart } from './start.ts';
+
+/** How long a program on a taken port may take to say that it is a Shortlink server, in milliseconds. */
+const PROBE_TIMEOUT_MS = 500;
 
 /** Runs one command line, without the program's own name, and resolves to its exit code. */
 export async function runProgram(
@@ -35,47 +38,72 @@ export async function runProgram(
       return EXIT.usage;
     }
     context.err(`error: ${explain(error)}`);
+    const hint = await hintFor(error);
+    for (const line of hint) context.err(wrapWords(`  ${line}`, context.terminal?.columns, 2));
     return EXIT.failed;
   }
 }
 
 /** One line for what was foreseen; for a fault of ours, all that helps to find it. */
 function explain(error: unknown): string {
-  if (error instanceof CommandFailed || error instanceof StoreError) {
+  if (error instanceof CommandFailed || error instanceof StoreError || isSystemError(error)) {
     return terminalSafe(error.message);
   }
   if (!(error instanceof Error)) return terminalSafe(String(error));
-  if (!('syscall' in error)) return terminalSafeLines(error.stack ?? error.message);
-  return terminalSafe(error.message) + hintFor('code' in error ? error.code : undefined);
+  return terminalSafeLines(error.stack ?? error.message);
+}
+
+function isSystemError(error: unknown): error is NodeJS.ErrnoException & { port?: unknown } {
+  return error instanceof Error && 'syscall' in error;
 }
 
 /** What to do about an address that the server can't listen on. */
-function hintFor(code: unknown): string {
-  switch (code) {
+async function hintFor(error: unknown): Promise<string[]> {
+  if (!isSystemError(error)) return [];
+  switch (error.code) {
     case 'EADDRINUSE':
-      return '; stop the program that listens there, or choose another port with --port or SHORTLINK_PORT';
+      return [
+        await whoUses(error),
+        'Stop it, or choose another port with --port or SHORTLINK_PORT; --port 0 picks a free one.',
+      ];
     case 'EACCES':
-      return '; ports below 1024 need a right that this user lacks: choose another with --port or SHORTLINK_PORT';
+      return [
+        'Ports below 1024 need a right that this user lacks. Choose another with --port or SHORTLINK_PORT.',
+      ];
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
-      return '; this machine has no such address: choose another with --host or SHORTLINK_HOST';
+      return ['This machine has no such address. Choose another with --host or SHORTLINK_HOST.'];
     default:
-      return '';
+      return [];
   }
+}
+
+/** Names the program that has the address: mostly it is this server, started before in another terminal. */
+async function whoUses(error: object): Promise<string> {
+  const host = 'address' in error ? String(error.address) : '';
+  const port = 'port' in error ? Number(error.port) : 0;
+  const url = publicUrlOf({ publicUrl: undefined, host, port });
+  const signal = AbortSignal.timeout(PROBE_TIMEOUT_MS);
+  const isServer = await fetch(`${url}/healthz`, { signal }).then(
+    ({ ok, headers }) => ok && headers.has(HEADERS.requestId),
+    () => false,
+  );
+  return isServer
+    ? `A Shortlink server is running at ${url} already.`
+    : `Another program listens there. To see which one: lsof -i :${port}`;
 }
 
 /** The whole command line: every command, option and help text. */
 export function buildProgram(context: CommandContext, version: string): Command {
   const program = new Command('shortlink-server')
-    .description('The Shortlink reference server and the commands of its operator')
-    .version(version)
+    .description('Run a short-link service, and manage its accounts, keys, domains and links.')
+    .version(version, '-V, --version', 'print the version')
     .exitOverride()
-    .configureHelp({ helpWidth: HELP_WIDTH })
     .configureOutput({
       writeOut: (text) => context.out(text.trimEnd()),
       writeErr: (text) => context.err(terminalSafeLines(text.trimEnd())),
-    })
-    .addHelpText('after', () => `\n${settingsHelp()}`);
+    });
+  layOutHelp(program, context.terminal);
   program.commandsGroup('Serving:');
   registerStart(program, context);
   program.commandsGroup('Accounts, keys, domains and links:');
@@ -85,42 +113,26 @@ export function buildProgram(context: CommandContext, version: string): Command 
   registerLinks(program, context);
   program.commandsGroup('The database:');
   registerDatabase(program, context);
-  program.commandsGroup('Help:');
+  program.commandsGroup('Help:').helpCommand('help [command]', 'Print help for a command.');
+  examples(
+    program,
+    'start --dev',
+    'accounts create --name Acme --plan pro',
+    'keys create --account acc_7hVmWq2RkPzN --name ci',
+    'start --public-url https://sho.rt --database postgres://db.internal/links',
+  );
+  variablesHelp(program, 'all');
   return program;
-}
-
-/** Every setting with its variable, for the help of the program. */
-function settingsHelp(): string {
-  const names = Object.values(SETTINGS).map(({ option }) => option.envVar ?? '');
-  const width = Math.max(...names.map((name) => name.length)) + 4;
-  const lines = Object.values(SETTINGS).map(({ option }) => {
-    const fallback: unknown = option.defaultValue;
-    const text = option.description + (fallback === undefined ? '' : ` (default: ${fallback})`);
-    return `  ${(option.envVar ?? '').padEnd(width - 2)}${wrap(text, HELP_WIDTH - width, width)}`;
-  });
-  return [
-    'Settings (a flag of the same name wins; see start --help):',
-    ...lines,
-    '',
-    wrap('Add _FILE to a name to give a file that holds the value, such as a secret.', HELP_WIDTH),
-  ].join('\n');
-}
-
-/** Text in lines of at most `width` characters; all but the first are indented. */
-function wrap(text: string, width: number, indent = 0): string {
-  const lines = [''];
-  for (const word of text.split(' ')) {
-    const line = lines.at(-1) ?? '';
-    if (line !== '' && line.length + word.length >= width) lines.push(word);
-    else lines[lines.length - 1] = line === '' ? word : `${line} ${word}`;
-  }
-  return lines.join(`\n${' '.repeat(indent)}`);
 }
 
 function registerDatabase(program: Command, context: CommandContext): void {
   // Every command migrates when it opens the database; this one does nothing else, and prints the versions.
   examples(
-    databaseCommand(program, 'migrate', 'bring the database up to the version of this program'),
+    databaseCommand(
+      program,
+      'migrate',
+      'Bring the database up to the version of this program. Every command does so, too.',
+    ),
     'migrate',
   ).action(async (_, command: Command) => {
     const report = await context.migrate(settingsOf(context, command));
@@ -130,7 +142,7 @@ function registerDatabase(program: Command, context: CommandContext): void {
     databaseCommand(
       program,
       'backup <file>',
-      'copy the SQLite database into a new file, while the server runs',
+      'Copy the SQLite database into a new file, while the server runs.',
     ),
     'backup /backups/2027-01-31.db',
   ).action(async (file: string, _, command: Command) => {

@@ -3,14 +3,22 @@ import type { Command } from 'commander';
 import { settingOptions } from '../settings.ts';
 import type { Store } from '../store/store.ts';
 import { createAccount } from './accounts.ts';
-import { type CommandContext, examples, settingsOf } from './command.ts';
+import { type CommandContext, settingsOf } from './command.ts';
+import { examples, variablesHelp } from './help.ts';
 import { createKey } from './keys.ts';
 
 export function registerStart(program: Command, context: CommandContext): void {
-  const start = program.command('start').description('serve until SIGTERM or SIGINT');
+  const start = program
+    .command('start')
+    .description(
+      'Serve the API, the redirects and the usage page until SIGTERM or SIGINT (Ctrl-C).',
+    );
   for (const option of settingOptions()) start.addOption(option);
   start
-    .option('--dev', 'on an empty database, make an account without limits and print its key')
+    .option(
+      '--dev',
+      'for trying things out: on an empty database, create an account without limits and print its API key',
+    )
     .action(async ({ dev = false }: { dev?: boolean }, command: Command) => {
       await context.start(settingsOf(context, command), { dev });
     });
@@ -19,6 +27,7 @@ export function registerStart(program: Command, context: CommandContext): void {
     'start --dev',
     'start --public-url https://sho.rt --database sqlite:/var/lib/links.db',
   );
+  variablesHelp(start, 'without a flag');
 }
 
 /** Nothing to run into while trying things out. */

@@ -35,7 +35,7 @@ export class Connections {
     this.#open.set(socket, { socket, pending, bytesRead: 0, usedAt: performance.now() });
     socket.once('close', () => {
       this.#open.delete(socket);
-      // Node tells only the response whose turn it was. The others hold what they wanted to send until they are told too.
+      // Node closes only the response whose turn it was. The others would keep what they wanted to send.
       for (const response of pending) if (response.socket === null) response.emit('close');
     });
   }
@@ -76,7 +76,7 @@ export class Connections {
     for (const { pending } of this.#open.values()) closeAfterLast(pending);
   }
 
-  /** Closes the connections that nobody uses: without a request, and without one for a while. */
+  /** Closes unused connections: those without a request now and for a while. */
   closeUnused(): void {
     const now = performance.now();
     for (const { socket, pending, bytesRead, usedAt } of this.#open.values()) {

@@ -19,7 +19,7 @@ export interface Connection {
 export interface AppEnv {
   Bindings: Connection;
   Variables: {
-    /** What tells this request from all others: `X-Request-Id` of the response. */
+    /** The id of this request: `X-Request-Id` of the response. */
     requestId: string;
     /** Filled by `setHeader`. */
     responseHeaders?: ResponseHeaders;

@@ -46,7 +46,7 @@ export type RunUnlessRunning = <T>(
   create: () => Promise<T>,
 ) => Promise<T>;
 
-/** Knows the creates of this process only; the store tells duplicates that reach two instances apart. */
+/** Knows the creates of this process only; the store finds duplicates that reach two instances. */
 export function createRunUnlessRunning(): RunUnlessRunning {
   const running = new Set<string>();
   return async (accountId, idempotency, create) => {

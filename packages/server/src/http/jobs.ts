@@ -15,7 +15,7 @@ const WHOLE_BYTES = 64 * 1024;
 const MAX_WAITING_POLLS = 16;
 const MAX_POLL_WAIT_MS = 5_000;
 
-/** A response that nobody reads or drops holds back the account's others no longer than this. */
+/** A response that its client doesn't read delays the other polls of the account by at most this time. */
 const MAX_POLL_MS = 60_000;
 
 /**

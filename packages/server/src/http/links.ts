@@ -21,7 +21,7 @@ import {
   validateEntries,
   validateLink,
 } from '../domain/validate-link.ts';
-import type { Caller, CreateOutcome, CreateRequest } from '../store/store.ts';
+import type { CreateOutcome, CreateRequest } from '../store/store.ts';
 import type { CallerEnv, RouteDeps } from './context.ts';
 import { readIdempotency } from './idempotency.ts';
 import { withJsonBody } from './read-body.ts';
@@ -36,9 +36,11 @@ export function createLink(deps: RouteDeps) {
     const caller = c.get('caller');
     return withJsonBody(c, deps.bodyRoom, {
       maxBytes: MAX_LINK_BODY_BYTES,
-      check: async ({ bytes, value }) => ({
+      domainIds: ({ domain_id }) => (isDomainId(domain_id) ? [domain_id] : []),
+      findDomains: (ids) => deps.store.ownedDomains(caller.accountId, ids),
+      check: async ({ bytes, value }, ownedDomains) => ({
         idempotency: readIdempotency(c.req, bytes),
-        input: await validateOne(deps, caller, value),
+        input: await validateOne(deps, value, ownedDomains),
       }),
       respond: async ({ idempotency, input }) => {
         const outcome = await deps.runUnlessRunning(caller.accountId, idempotency, () =>
@@ -53,18 +55,11 @@ export function createLink(deps: RouteDeps) {
 }
 
 async function validateOne(
-  deps: RouteDeps,
-  caller: Caller,
+  { ownHosts, isAllowedHost }: RouteDeps,
   body: Record<string, unknown>,
+  ownedDomains: ReadonlySet<string>,
 ): Promise<ValidLink> {
-  const domainId = body['domain_id'];
-  const [{ isOwnHost }, ownedDomains] = await Promise.all([
-    deps.ownHosts(),
-    isDomainId(domainId)
-      ? deps.store.ownedDomains(caller.accountId, [domainId])
-      : new Set<string>(),
-  ]);
-  const { isAllowedHost } = deps;
+  const { isOwnHost } = await ownHosts();
   const rules = { isOwnHost, isAllowedHost, ownedDomains, defaultDomainId: null };
   const checked = validateLink(body, rules);
   if (!checked.ok) throw invalidLink(checked.details);
@@ -80,9 +75,14 @@ export function createBatch(deps: RouteDeps) {
     const caller = c.get('caller');
     return withJsonBody(c, deps.bodyRoom, {
       maxBytes: MAX_BODY_BYTES,
-      check: async ({ bytes, value }) => ({
+      domainIds: (value) => {
+        const outline = validateBatchOutline(value);
+        return outline.ok ? domainIdsOf(outline.value) : [];
+      },
+      findDomains: (ids) => deps.store.ownedDomains(caller.accountId, ids),
+      check: async ({ bytes, value }, ownedDomains) => ({
         idempotency: readIdempotency(c.req, bytes),
-        input: await validateMany(deps, caller, value),
+        input: await validateMany(deps, value, ownedDomains),
       }),
       respond: ({ idempotency, input }) => {
         const request = { caller, input, now: deps.now(), idempotency };
@@ -95,18 +95,13 @@ export function createBatch(deps: RouteDeps) {
 }
 
 async function validateMany(
-  deps: RouteDeps,
-  caller: Caller,
+  { ownHosts, isAllowedHost }: RouteDeps,
   body: Record<string, unknown>,
+  ownedDomains: ReadonlySet<string>,
 ): Promise<ValidLink[]> {
   const outline = validateBatchOutline(body);
   if (!outline.ok) throw invalidBatch(outline.details);
-  const ids = domainIdsOf(outline.value);
-  const [{ isOwnHost }, ownedDomains] = await Promise.all([
-    deps.ownHosts(),
-    ids.length > 0 ? deps.store.ownedDomains(caller.accountId, ids) : new Set<string>(),
-  ]);
-  const { isAllowedHost } = deps;
+  const { isOwnHost } = await ownHosts();
   const checked = await validateEntries(outline.value, { isOwnHost, isAllowedHost, ownedDomains });
   if (!checked.ok) throw invalidBatch(checked.details);
   return checked.value;

@@ -57,7 +57,7 @@ export function logRequests(serviceLogger: Logger) {
   });
 }
 
-/** Notes the end of an outage with the first request that is answered while the database is in order. */
+/** Logs the end of an outage with the first request that succeeds while the database works. */
 export function endOutage(outage: OutageLog, store: Pick<Store, 'isHealthy'>) {
   return createMiddleware<AppEnv>(async (c, next) => {
     await next();

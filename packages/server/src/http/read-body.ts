@@ -32,8 +32,12 @@ export interface JsonBody {
 export interface BodySteps<T> {
   /** 413 above. */
   maxBytes: number;
-  /** Reads what is needed from the body. Large bodies take this step one after the other, so it should not wait for long. */
-  check: (body: JsonBody) => Promise<T>;
+  /** Ids of custom domains that the body names. */
+  domainIds: (value: JsonBody['value']) => readonly string[];
+  /** Which of them belong to the caller. Other bodies don't wait for this step. */
+  findDomains: (ids: readonly string[]) => Promise<ReadonlySet<string>>;
+  /** Reads what is needed from the body. Large bodies take this step one after the other, so it must not wait for a database. */
+  check: (body: JsonBody, ownedDomains: ReadonlySet<string>) => Promise<T>;
   /** Makes the response; the body itself is forgotten by then. */
   respond: (checked: T) => Promise<Response>;
 }
@@ -46,7 +50,7 @@ export interface BodySteps<T> {
 export async function withJsonBody<T>(
   c: Context<CallerEnv>,
   room: BodyRoom,
-  { maxBytes, check, respond }: BodySteps<T>,
+  steps: BodySteps<T>,
 ): Promise<Response> {
   if (!JSON_TYPE.test(c.req.header('Content-Type') ?? '')) throw unsupportedMediaType();
   const encoding = c.req.header('Content-Encoding');
@@ -55,11 +59,27 @@ export async function withJsonBody<T>(
   }
   const reservation = room.reserve(c.get('caller').accountId);
   try {
-    const bytes = await readBytes(c, maxBytes, reservation);
-    return await respond(await reservation.inTurn(() => check(parseBody(bytes))));
+    const bytes = await readBytes(c, steps.maxBytes, reservation);
+    return await steps.respond(await checkInTurn(bytes, reservation, steps));
   } finally {
     reservation.release();
   }
+}
+
+/** A body that names domains is parsed twice, so that what was parsed, several times its bytes, isn't kept during the look-up. */
+async function checkInTurn<T>(
+  bytes: Uint8Array,
+  reservation: Reservation,
+  { domainIds, findDomains, check }: BodySteps<T>,
+): Promise<T> {
+  const first = await reservation.inTurn(async () => {
+    const body = parseBody(bytes);
+    const ids = domainIds(body.value);
+    return ids.length > 0 ? { ids } : { checked: await check(body, new Set()) };
+  });
+  if ('checked' in first) return first.checked;
+  const ownedDomains = await findDomains(first.ids);
+  return reservation.inTurn(() => check(parseBody(bytes), ownedDomains));
 }
 
 function parseBody(bytes: Uint8Array): JsonBody {
@@ -89,8 +109,12 @@ async function readBytes(
   return body.bytes();
 }
 
-/** A large body that holds room for others is cut off when nothing more of it comes for this many seconds. */
-const MAX_SILENT_SECONDS = 5;
+/**
+ * A large body, which holds room that others need, is cut off when less than this many bytes of it come in so many seconds. All of it
+ * may take two minutes in any case.
+ */
+const MIN_BYTES_PER_SPAN = 128 * 1024;
+const SPAN_SECONDS = 5;
 
 /** Reads node's own stream: a web stream on top of it costs ten times as much for each piece. */
 function readStream(stream: Readable, body: GrowingBody): Promise<void> {
@@ -109,9 +133,10 @@ function readStream(stream: Readable, body: GrowingBody): Promise<void> {
       stream.pause();
       settle(error);
     };
-    let silentSeconds = 0;
+    const recent: number[] = [];
+    let bytes = 0;
     const onData = (piece: Uint8Array) => {
-      silentSeconds = 0;
+      bytes += piece.length;
       try {
         body.add(piece);
       } catch (error) {
@@ -120,9 +145,12 @@ function readStream(stream: Readable, body: GrowingBody): Promise<void> {
     };
     // Seconds are counted one by one, so that a moment in which this process itself is busy is not held against the client.
     const timer = setInterval(() => {
-      silentSeconds += 1;
-      if (silentSeconds >= MAX_SILENT_SECONDS && body.isLarge) {
-        stop(overloaded('The rest of the request body did not come in time; try again in 1 s.'));
+      recent.push(bytes);
+      bytes = 0;
+      if (recent.length > SPAN_SECONDS) recent.shift();
+      const arrived = recent.reduce((sum, ofSecond) => sum + ofSecond, 0);
+      if (recent.length === SPAN_SECONDS && arrived < MIN_BYTES_PER_SPAN && body.isLarge) {
+        stop(overloaded('The request body comes in too slowly; try again in 1 s.'));
       }
     }, 1_000);
     timer.unref();

@@ -33,9 +33,12 @@ export function limitUsageRequests(clock: () => number) {
 export function getUsage(deps: Pick<RouteDeps, 'store' | 'now'>) {
   return async (c: Context<CallerEnv>): Promise<Response> => {
     const now = deps.now();
-    const usage = await deps.store.usage(c.get('caller').accountId, now);
+    const { accountId, permissions } = c.get('caller');
+    const { top_links, ...usage } = await deps.store.usage(accountId, now);
     setRateLimitHeaders(c, windowsOf(usage), now);
-    return respondJson(c, usage);
+    // A key that may only create links, such as one in a CI job, doesn't show where the links of others lead.
+    const shown = permissions.includes('analytics:read') ? { ...usage, top_links } : usage;
+    return respondJson(c, shown);
   };
 }
 

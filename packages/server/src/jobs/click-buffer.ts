@@ -12,11 +12,11 @@ const FLUSH_CODES = 500;
 
 /**
  * Codes that are kept while nothing can be written, some 10 MB; the clicks of further codes are dropped, since the redirects
- * must go on however long the disk stays full.
+ * must continue however long the disk stays full.
  */
 export const MAX_BUFFERED_CODES = 100_000;
 
-/** How often an outage that goes on is logged, in milliseconds. Writes are tried much more often. */
+/** How often an outage that lasts is logged, in milliseconds. Writes are tried much more often. */
 export const OUTAGE_LOG_MS = 60_000;
 
 /** Tries of the last flush before its clicks are given up, so that a broken disk doesn't stop the process from ending. */
@@ -26,8 +26,10 @@ export interface ClickBufferOptions {
   store: Pick<Store, 'addClicks'>;
   /** @default nothing is logged */
   logger?: Pick<Logger, 'error' | 'info'> | undefined;
-  /** Told how many clicks were given up. @default nobody is told */
+  /** Receives the number of clicks that were given up. @default nothing happens */
   onDropped?: ((clicks: number) => void) | undefined;
+  /** Receives the codes whose clicks were written. @default nothing happens */
+  onCounted?: ((codes: Iterable<string>) => void) | undefined;
   /** @default CLICK_FLUSH_MS */
   flushMs?: number | undefined;
 }
@@ -41,10 +43,11 @@ export class ClickBuffer {
   readonly #logger: ClickBufferOptions['logger'];
   readonly #flushMs: number;
   readonly #onDropped: (clicks: number) => void;
+  readonly #onCounted: (codes: Iterable<string>) => void;
   #clicks = new Map<string, number>();
   #timer: NodeJS.Timeout | undefined;
   #flushing: Promise<boolean> | undefined;
-  /** When the outage that goes on was last logged. */
+  /** When the present outage was last logged. */
   #loggedAt: number | undefined;
 
   constructor(options: ClickBufferOptions) {
@@ -52,6 +55,7 @@ export class ClickBuffer {
     this.#logger = options.logger;
     this.#flushMs = options.flushMs ?? CLICK_FLUSH_MS;
     this.#onDropped = options.onDropped ?? (() => undefined);
+    this.#onCounted = options.onCounted ?? (() => undefined);
   }
 
   /** Counts one click. */
@@ -94,7 +98,9 @@ export class ClickBuffer {
     this.#clicks = new Map();
     for (let start = 0; start < clicks.length; start += FLUSH_CODES) {
       try {
-        await this.#store.addClicks(new Map(clicks.slice(start, start + FLUSH_CODES)));
+        const written = new Map(clicks.slice(start, start + FLUSH_CODES));
+        await this.#store.addClicks(written);
+        this.#onCounted(written.keys());
       } catch (error) {
         this.#logOutage(error);
         this.#putBack(clicks.slice(start));

@@ -109,13 +109,13 @@ export class Metrics {
   }
 
   /**
-   * Shows whether the database is in order, and the number of unfinished jobs. Both must be known at once: a scrape never waits
+   * Shows whether the database works, and the number of unfinished jobs. Both must be known at once: a scrape never waits
    * for the database.
    */
   watchStore(store: Pick<Store, 'isHealthy'>, pendingJobs: () => number): void {
     new Gauge({
       name: 'shortlink_database_up',
-      help: '1 when the database was in order when it was last used, else 0',
+      help: '1 when the last use of the database succeeded, else 0',
       registers: [this.#registry],
       collect() {
         this.set(store.isHealthy() ? 1 : 0);

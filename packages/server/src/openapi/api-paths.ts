@@ -13,7 +13,7 @@ const jsonBody = (schema: string): OpenApiObject => ({
   content: { 'application/json': { schema: { $ref: `#/components/schemas/${schema}` } } },
 });
 
-/** 403 is one of two: the body's `upgrade` tells a plan limit from a missing permission. */
+/** 403 has two causes: a plan limit, with `upgrade` in the body, or a missing permission. */
 const CREATE_REFUSALS: Record<string, OpenApiObject> = {
   400: jsonResponse(
     'The body breaks a rule; nothing was created.',

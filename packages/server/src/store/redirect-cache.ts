@@ -28,7 +28,7 @@ export interface RedirectCacheOptions {
 export class RedirectCache {
   readonly #store: RedirectCacheOptions['store'];
   readonly #now: () => number;
-  /** When the recent generation is full, it becomes the older one, and what nobody followed since then is dropped. */
+  /** When the recent generation is full, it becomes the older one, and links that were not followed since then are dropped. */
   #recent = new Map<string, Redirect>();
   #older = new Map<string, Redirect>();
   /** Of the target URLs that were added to the recent generation, also of those that a change removed since. */

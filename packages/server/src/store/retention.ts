@@ -19,6 +19,12 @@ export const KEY_HISTORY_RETENTION_MS = 400 * DAY_MS;
 /** Refusals are remembered minute by minute for a week, to look into what just went wrong; the daily history keeps their number. */
 export const REFUSAL_RETENTION_MS = 7 * DAY_MS;
 
+/** Most clicked links that a usage response shows (see `Usage.top_links`). */
+export const TOP_LINKS = 10;
+
+/** Most clicked links that are kept for an account: some more than are shown, since their order changes between two rankings. */
+export const TOP_LINKS_KEPT = 20;
+
 /** Refusals that a usage answer shows of each key (see `KeyUsage.recent_refusals`). */
 export const USAGE_REFUSALS = 20;
 

@@ -15,7 +15,7 @@ export type StoreErrorReason =
   | 'invalid'
   /** The store was closed. */
   | 'closed'
-  /** The write was handed on, but its answer got lost: it may be stored, and it may not. */
+  /** The write was sent, but its response was lost: it may be stored or not. */
   | 'outcome_unknown'
   /** Anything else: a fault of ours. */
   | 'internal';

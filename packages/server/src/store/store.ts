@@ -16,9 +16,9 @@ import type { OperatorStore } from './operator-store.ts';
  * `store/contract.test-suite.ts`. Each method is one atomic step: it happens whole or not at all, also when
  * other requests, other processes or a `kill -9` come in between. A promise that resolves after a write
  * means that the write is durable, except where a method says otherwise. Whatever fails rejects with a `StoreError`,
- * and then nothing of the call was stored, except with the reason `outcome_unknown`; the store goes on when the cause is gone.
+ * and then nothing of the call was stored, except with the reason `outcome_unknown`; the store works again when the cause is gone.
  *
- * Times are handed in (`now`, milliseconds since the epoch), so that tests can move the clock.
+ * Times are arguments (`now`, milliseconds since the epoch), so that tests can move the clock.
  */
 export interface Store extends OperatorStore {
   // --- requests ---
@@ -42,7 +42,7 @@ export interface Store extends OperatorStore {
 
   // --- links ---
 
-  /** Takes one place of the account's total of links and inserts the link, in one step. */
+  /** Takes one quota slot of the account's total of links and inserts the link, in one step. */
   createLink(request: CreateRequest<NewLink>): Promise<CreateOutcome<Link>>;
   /**
    * The same for up to 100 links at once: all or none. `results` in the order of `input`. More links than the plan's batch size
@@ -52,7 +52,7 @@ export interface Store extends OperatorStore {
     request: CreateRequest<readonly NewLink[]>,
   ): Promise<CreateOutcome<BatchResultItem[]>>;
   /**
-   * Checks the batch size, reserves the places of all links and stores the job, in one step. The links come
+   * Checks the batch size, reserves the quota slots of all links and stores the job, in one step. The links come
    * with {@link runJobChunk}.
    */
   createJob(request: CreateRequest<readonly NewLink[]>): Promise<CreateOutcome<AcceptedJob>>;
@@ -84,6 +84,8 @@ export interface Store extends OperatorStore {
   findRedirect(code: string): Promise<Redirect | undefined>;
   /** Adds buffered clicks, by code. Unknown codes are ignored. */
   addClicks(clicks: ReadonlyMap<string, number>): Promise<void>;
+  /** Puts links whose clicks were counted into the list of their account's most clicked links. Unknown codes are ignored. */
+  rankLinks(codes: readonly string[]): Promise<void>;
 
   findLink(code: string): Promise<Link | undefined>;
   /** `undefined` for an unknown code. */
@@ -91,7 +93,10 @@ export interface Store extends OperatorStore {
 
   // --- usage and housekeeping ---
 
-  /** What the account uses of its plan; per key a history of at most 30 days, and the last refusals by a limit, newest first. */
+  /**
+   * What the account uses of its plan; per key a history of at most 30 days, and the last refusals by a limit, newest first; and its most
+   * clicked links.
+   */
   usage(accountId: string, now: number): Promise<Usage>;
   /**
    * Deletes what is past its retention (see `retention.ts`): idempotency records, counters of old windows, history of keys, and
@@ -100,7 +105,7 @@ export interface Store extends OperatorStore {
   prune(now: number): Promise<void>;
   /**
    * What changed since the change with this number, 0 for all there ever was. Creates and clicks are no changes. Numbers follow the
-   * order of commits: who is given `latest` missed nothing before it. Reads only.
+   * order of commits: with `latest`, nothing before it was missed. Reads only.
    */
   linkChanges(since: number): Promise<LinkChanges>;
 

@@ -66,6 +66,7 @@ function signOut() {
   byId('keys').clear();
   byId('limits').replaceChildren();
   byId('account-days').replaceChildren();
+  byId('top-links-rows').replaceChildren();
   toggle({ signedIn: false });
   byId('key').focus();
 }
@@ -148,6 +149,7 @@ function render({ usage, aheadMs }) {
   byId('history').hidden = isEmpty;
   fill(document, '#welcome-login', `npx @shortlink/cli auth login --base-url ${location.origin}`);
   renderHistory(usage);
+  renderTopLinks(usage.top_links, isEmpty);
   byId('keys').show(usage.keys);
   const time = new Date().toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' });
   byId('status').textContent = `As of ${time}`;
@@ -261,4 +263,44 @@ function renderHistory(usage) {
         ...[counts.requests, counts.refused, counts.links].map((amount) => number.format(amount)),
       ]),
   );
+}
+
+/** @param links The most clicked links; `undefined` when the key may not see them, and from older services. */
+function renderTopLinks(links, isEmpty) {
+  byId('top-links').hidden = isEmpty;
+  fill(document, '#top-links-note', noteOnTopLinks(links));
+  document.querySelector('.top-links').hidden = !links?.length;
+  addRows(
+    byId('top-links-rows'),
+    (links ?? []).map(({ short_url, target_url, title, click_count }) => {
+      const link = Object.assign(document.createElement('a'), {
+        textContent: withoutScheme(short_url),
+        href: short_url,
+        target: '_blank',
+        rel: 'noreferrer',
+      });
+      const target = lineOf(withoutScheme(target_url));
+      target.title = target_url;
+      const name = document.createElement('span');
+      // Where there is no column for targets, a link without a title shows its target below.
+      name.append(link, lineOf(title || withoutScheme(target_url), title ? '' : 'narrow'));
+      return [name, target, number.format(click_count)];
+    }),
+  );
+}
+
+const withoutScheme = (url) => url.replace(/^https?:\/\//, '');
+
+/** One line of text, cut where there is no room for it. */
+function lineOf(textContent, className = '') {
+  return Object.assign(document.createElement('span'), {
+    textContent,
+    className: `cut ${className}`,
+  });
+}
+
+function noteOnTopLinks(links) {
+  if (links === undefined) return 'Only keys with the permission analytics:read show links.';
+  if (links.length === 0) return 'No link was clicked yet.';
+  return 'Clicks since each link was created.';
 }

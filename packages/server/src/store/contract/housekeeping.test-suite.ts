@@ -36,6 +36,7 @@ export function testHousekeeping(useStore: UseStore): void {
         month: { used: 3, limit: null, resets_at: '2026-04-01T00:00:00.000Z' },
       },
       links: { used: 4, limit: 10 },
+      top_links: [],
       api_keys: { used: 2, limit: 3 },
       batch_size: 10_000,
       history: [{ date: '2026-03-10', requests: 3, refused: 0, links: 4 }],

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Client, type ClientConfig } from 'pg';
 import { endSoon } from './connection.ts';
 
-/** How long the fate of a commit is asked for while the database is away, and the wait between two tries, in milliseconds. */
+/** How long to ask for the outcome of a commit while the database is away, and the wait between two tries, in milliseconds. */
 export const FATE_WAIT_MS = 10_000;
 const RETRY_MS = 100;
 

@@ -43,7 +43,7 @@ export interface Lane {
 export interface DatabaseOptions {
   /** `postgres://user:password@host:port/database` */
   url: string;
-  /** How long the fate of a commit is asked for, in milliseconds. @default 10_000 */
+  /** How long to ask for the outcome of a commit, in milliseconds. @default 10_000 */
   fateWaitMs?: number | undefined;
 }
 
@@ -92,7 +92,7 @@ export class Database {
     this.primaryReader = this.#readerOn(this.#writes, (error) => this.#learnOfPrimary(error));
   }
 
-  /** Whether the last read and the last write found the database in order. */
+  /** Whether the last read and the last write succeeded. */
   get isHealthy(): boolean {
     return this.#failing.size === 0;
   }

@@ -7,6 +7,13 @@ export interface GateOptions {
   maxWaitMs?: number | undefined;
   /** Calls that may wait; one more is rejected at once. @default 10_000 */
   maxWaiting?: number | undefined;
+  /** What the calls beside the first share with those of other gates. @default nothing is shared */
+  spare?: Spare | undefined;
+}
+
+/** Places for calls beside the first of a gate. */
+export interface Spare {
+  free: number;
 }
 
 interface Waiting {
@@ -22,11 +29,14 @@ export class Gate {
   readonly #waiting: Waiting[] = [];
   readonly #maxWaitMs: number;
   readonly #maxWaiting: number;
+  readonly #spare: Spare;
   #places: number;
   #running = 0;
   #calls = 0;
 
-  constructor({ places, maxWaitMs = 10_000, maxWaiting = 10_000 }: GateOptions) {
+  constructor(options: GateOptions) {
+    const { places, maxWaitMs = 10_000, maxWaiting = 10_000, spare } = options;
+    this.#spare = spare ?? { free: Number.POSITIVE_INFINITY };
     this.#places = places;
     this.#maxWaitMs = maxWaitMs;
     this.#maxWaiting = maxWaiting;
@@ -41,12 +51,13 @@ export class Gate {
   async run<T>(call: () => Promise<T>): Promise<T> {
     this.#calls += 1;
     try {
-      if (this.#running < this.#places) this.#running += 1;
+      if (this.#hasPlace()) this.#begin();
       else await this.#turn();
       try {
         return await call();
       } finally {
         this.#running -= 1;
+        if (this.#running > 0) this.#spare.free += 1;
         this.#letIn();
       }
     } finally {
@@ -54,17 +65,26 @@ export class Gate {
     }
   }
 
-  /** From now on so many calls run at a time. Those that run already go on. */
+  /** Changes how many calls run at a time. Running calls continue. */
   resize(places: number): void {
     this.#places = places;
     this.#letIn();
   }
 
+  #hasPlace(): boolean {
+    return this.#running < this.#places && (this.#running === 0 || this.#spare.free > 0);
+  }
+
+  #begin(): void {
+    if (this.#running > 0) this.#spare.free -= 1;
+    this.#running += 1;
+  }
+
   #letIn(): void {
-    while (this.#running < this.#places) {
+    while (this.#hasPlace()) {
       const next = this.#waiting.shift();
       if (next === undefined) return;
-      this.#running += 1;
+      this.#begin();
       next.enter();
     }
   }
@@ -105,19 +125,24 @@ const SHARED: ReadonlySet<StoreErrorReason> = new Set<StoreErrorReason>([
   'read_only',
 ]);
 
+/** Calls that run beside the first of their lane, in all lanes together: a quarter of the connections. */
+const SPARE_PLACES = 3;
+
 /**
  * One lane for each key, such as an account: calls of a lane wait for each other and for no other lane, so that whatever holds
  * up one account takes at most `places` connections from the others. A lane has one place until a call succeeds, and again once
- * a call has waited for a lock in vain: so a locked account holds one connection, and many of them still leave room for others.
+ * a call has timed out at a lock: so a locked account holds one connection, and many of them still leave room for others. All lanes
+ * together have few places beside their first ones, so that this is also true of accounts that are locked while they are busy.
  */
 export class Lanes {
   readonly #lanes = new Map<string, Gate>();
+  readonly #spare: Spare = { free: SPARE_PLACES };
 
   /** @param places - Calls of the lane that run at a time while they succeed, the same for all calls of a key. */
   async run<T>(key: string, places: number, call: () => Promise<T>): Promise<T> {
     let lane = this.#lanes.get(key);
     if (lane === undefined) {
-      lane = new Gate({ places: 1 });
+      lane = new Gate({ places: 1, spare: this.#spare });
       this.#lanes.set(key, lane);
     }
     const gate = lane;

@@ -41,7 +41,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   });
 }
 
-/** Brings the schema of a database up to date and tells what was done. Throws as {@link openPostgresStore} does. */
+/** Brings the schema of a database up to date and returns what was done. Throws as {@link openPostgresStore} does. */
 export async function migratePostgres(
   url: string,
   options: Pick<MigrateOptions, 'onWait' | 'lockWaitMs'> = {},

@@ -74,3 +74,15 @@ test.each<[StoreErrorReason, boolean]>([
   ]);
   expect(running()).toEqual([]);
 });
+
+test('many busy lanes share a few places beside their first ones, and a lane always has its first', async () => {
+  const { call, end, running } = setUp();
+  const keys = ['a', 'b', 'c', 'd', 'e'];
+  const names = keys.flatMap((key) => [0, 1, 2, 3].map((n) => [key, `${key}${n}`] as const));
+  const outcomes = names.map(([key, name]) => call(key, name, 3));
+  for (const key of keys) await end(`${key}0`);
+  expect(running()).toHaveLength(keys.length + 3);
+  for (const key of keys) expect(running()).toContain(`${key}1`);
+  while (running().length > 0) await end(running()[0] ?? '');
+  expect(await Promise.all(outcomes)).toHaveLength(20);
+});

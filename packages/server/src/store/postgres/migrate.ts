@@ -7,6 +7,7 @@ import { admission } from './migrations/002-admission.ts';
 import { sharedReads } from './migrations/003-shared-reads.ts';
 import { linkChanges } from './migrations/004-link-changes.ts';
 import { operators } from './migrations/005-operators.ts';
+import { topLinks } from './migrations/006-top-links.ts';
 
 /** Every step of the schema, in order. A released step is never edited: a change is a new step. */
 export const migrations: readonly Migration[] = [
@@ -15,9 +16,10 @@ export const migrations: readonly Migration[] = [
   sharedReads,
   linkChanges,
   operators,
+  topLinks,
 ];
 
-/** Held while the schema is changed. Any number will do that nobody else uses in this database. */
+/** Held while the schema is changed. Any number that isn't used elsewhere in this database. */
 export const MIGRATION_LOCK = 7_305_812_447;
 
 /** How often the lock is asked for, when a wait for it is reported, and when it is given up, in milliseconds. */

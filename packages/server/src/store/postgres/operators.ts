@@ -69,7 +69,7 @@ export async function setAccountDisabled(
   return readAsync(findAccount(id), readingOn(session));
 }
 
-/** The account's row is locked while its keys are counted, so that simultaneous creates can't both take the last place. */
+/** The account's row is locked while its keys are counted, so that simultaneous creates can't both take the last quota slot. */
 export async function createKey(
   session: Session,
   { accountId, ...key }: Input<'createKey'>,
@@ -212,7 +212,7 @@ export async function findCodes(
   return rows.map((row) => row.code);
 }
 
-/** The limits of an account, whose row nobody else changes until the transaction ends. */
+/** The limits of an account, whose row is locked until the transaction ends. */
 async function lockAccount(session: Session, id: string): Promise<PlanLimits | undefined> {
   const row = await session.get<{ limits: string }>(
     'SELECT limits FROM accounts WHERE id = $1 FOR NO KEY UPDATE',

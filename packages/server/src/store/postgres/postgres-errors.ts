@@ -45,7 +45,7 @@ export function isReadOnly(error: unknown): boolean {
 }
 
 /**
- * Whether the connection is of no more use: the session ended, nobody answers, or it leads to a node that no longer takes writes,
+ * Whether the connection is of no more use: the session ended, the server doesn't respond, or it leads to a node that no longer takes writes,
  * as the old primary of a failover. A transaction without `COMMIT` is rolled back.
  */
 export function isConnectionLost(error: unknown): boolean {

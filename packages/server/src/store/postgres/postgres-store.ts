@@ -13,7 +13,13 @@ import type { Database, Lane } from './database.ts';
 import { OpenCalls } from './gate.ts';
 import { admissionGroup, admit, refund } from './operations/admit.ts';
 import { createBatch, createJob, createLinks } from './operations/create.ts';
-import { addClicks, CLICK_SLOTS, type LinkMaker, setLinkActive } from './operations/links.ts';
+import {
+  addClicks,
+  CLICK_SLOTS,
+  type LinkMaker,
+  rankLinks,
+  setLinkActive,
+} from './operations/links.ts';
 import { PRUNE_STEPS } from './operations/prune.ts';
 import { runJobChunk } from './operations/run-job-chunk.ts';
 import * as operators from './operators.ts';
@@ -30,6 +36,7 @@ const PING_TIMEOUT_MS = 2_000;
 const OPERATOR: Lane = { key: 'operator', places: 2 };
 const KEY_USES: Lane = { key: 'key uses' };
 const CLICKS: Lane = { key: 'clicks' };
+const RANKS: Lane = { key: 'ranks' };
 const HOUSEKEEPING: Lane = { key: 'housekeeping' };
 
 /**
@@ -129,6 +136,9 @@ export function postgresStore({ db, maker }: PostgresStoreParts): Store {
     addClicks: async (clicks) => {
       if (clicks.size > 0) await write(CLICKS, (session) => addClicks(session, clicks, clickSlot));
     },
+    rankLinks: async (codes) => {
+      if (codes.length > 0) await write(RANKS, (session) => rankLinks(session, codes));
+    },
     findLink: (code) => read(() => findLink(maker.shortUrl, code)),
     setLinkActive: (code, active) =>
       write(OPERATOR, (session) => setLinkActive(session, maker.shortUrl, code, active)),
@@ -137,7 +147,9 @@ export function postgresStore({ db, maker }: PostgresStoreParts): Store {
 
     usage: (accountId, now) =>
       calls.run(() =>
-        db.snapshot((session) => readAsync(usage(accountId, now), readingOn(session))),
+        db.snapshot((session) =>
+          readAsync(usage(maker.shortUrl, accountId, now), readingOn(session)),
+        ),
       ),
     prune: (now) =>
       calls.run(async () => {

@@ -1,4 +1,5 @@
-import type { Link, RedirectType } from '@shortlink/sdk/wire';
+import type { Link, RedirectType, TopLink } from '@shortlink/sdk/wire';
+import { TOP_LINKS } from '../retention.ts';
 import type { LinkChanges, Redirect } from '../store.ts';
 import { type Reading, rowOf, rowsOf } from './reading.ts';
 
@@ -75,6 +76,32 @@ export function* findLink(
     tags: row.tags === null ? [] : JSON.parse(row.tags),
     created_at: new Date(row.created_at).toISOString(),
   };
+}
+
+/** The most clicked links of an account, the most clicked one first. A few rows are read, however many links there are. */
+export function* mostClicked(
+  shortUrl: (code: string, hostname: string | null) => string,
+  accountId: string,
+): Reading<TopLink[]> {
+  const rows = yield* rowsOf<{
+    code: string;
+    hostname: string | null;
+    target_url: string;
+    title: string | null;
+    click_count: number;
+  }>(
+    `SELECT link_details.code, hostname, target_url, title, click_count
+     FROM top_links JOIN link_details ON link_details.code = top_links.code LEFT JOIN domains ON domains.id = domain_id
+     WHERE top_links.account_id = ? ORDER BY click_count DESC, link_details.code LIMIT ${TOP_LINKS}`,
+    accountId,
+  );
+  return rows.map(({ code, hostname, target_url, title, click_count }) => ({
+    code,
+    short_url: shortUrl(code, ownName(hostname)),
+    target_url,
+    title: title === null ? '' : JSON.parse(title),
+    click_count,
+  }));
 }
 
 /** The name that the links of a domain were made on: once another account has the domain, the removed one is kept as `host/id`. */

@@ -9,10 +9,15 @@ import {
 } from '../retention.ts';
 import { StoreError } from '../store-error.ts';
 import { findAccount } from './accounts.ts';
+import { mostClicked } from './links.ts';
 import { type Reading, rowOf, rowsOf } from './reading.ts';
 
 /** Run it in a snapshot: the parts are of the same moment. */
-export function* usage(accountId: string, now: number): Reading<Usage> {
+export function* usage(
+  shortUrl: (code: string, hostname: string | null) => string,
+  accountId: string,
+  now: number,
+): Reading<Usage> {
   const account = yield* findAccount(accountId);
   if (account === undefined) throw new StoreError('internal', `There is no account ${accountId}.`);
   const { plan, limits } = account;
@@ -39,6 +44,7 @@ export function* usage(accountId: string, now: number): Reading<Usage> {
     },
     batch_size: limits.batch_size,
     history: yield* accountHistory(accountId),
+    top_links: yield* mostClicked(shortUrl, accountId),
     keys,
   };
 }

@@ -61,12 +61,12 @@ export class Database {
     return read(reading, ({ sql, values }) => this.all(sql, ...values));
   }
 
-  /** Runs a statement that changes rows and tells how many. */
+  /** Runs a statement and returns how many rows it changed. */
   run(sql: string, ...values: SqlValue[]): number {
     return this.#guard(() => Number(this.#prepare(sql).run(...values).changes));
   }
 
-  /** Runs statements that take no values and answer nothing. */
+  /** Runs statements without values and results. */
   exec(sql: string): void {
     this.#guard(() => this.#connection.exec(sql));
   }

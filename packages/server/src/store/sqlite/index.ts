@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { generateCode } from '../../domain/ids.ts';
 import { shortUrlMaker } from '../links.ts';
 import type { MigrationReport } from '../migration.ts';
@@ -28,7 +29,9 @@ export interface SqliteStoreOptions {
  * @throws StoreError when the file can't be opened or written, is damaged, belongs to another program or to a newer version.
  */
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
-  const { path, publicUrl, busyTimeoutMs = BUSY_TIMEOUT_MS } = options;
+  const { publicUrl, busyTimeoutMs = BUSY_TIMEOUT_MS } = options;
+  // A relative path would lead nowhere once the working directory is renamed or deleted.
+  const path = options.path === ':memory:' ? options.path : resolve(options.path);
   const shortUrl = shortUrlMaker(publicUrl);
   if (path === ':memory:') {
     const db = new Database({ path });
@@ -50,7 +53,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   }
 }
 
-/** Brings the schema of a database file up to date and tells what was done. Throws as {@link openSqliteStore} does. */
+/** Brings the schema of a database file up to date and returns what was done. Throws as {@link openSqliteStore} does. */
 export async function migrateSqlite(path: string): Promise<MigrationReport> {
   const db = openFile({ path, busyTimeoutMs: BUSY_TIMEOUT_MS });
   try {

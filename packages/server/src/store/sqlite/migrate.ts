@@ -6,6 +6,7 @@ import { keyRefusals } from './migrations/002-key-refusals.ts';
 import { sharedReads } from './migrations/003-shared-reads.ts';
 import { linkChanges } from './migrations/004-link-changes.ts';
 import { operators } from './migrations/005-operators.ts';
+import { topLinks } from './migrations/006-top-links.ts';
 
 /** Every step of the schema, in order. A released step is never edited: a change is a new step. */
 export const migrations: readonly Migration[] = [
@@ -14,6 +15,7 @@ export const migrations: readonly Migration[] = [
   sharedReads,
   linkChanges,
   operators,
+  topLinks,
 ];
 
 const VERSION_TABLE = `

@@ -48,7 +48,7 @@ function filesBeside(path: string): string[] {
 }
 
 /**
- * Tells whether an open database is still the file at its path. On Unix, a file that was deleted or replaced goes on taking writes,
+ * Tells whether an open database is still the file at its path. On Unix, a file that was deleted or replaced still takes writes,
  * and they are gone with the process. The write-ahead log counts too: it holds the last commits.
  */
 export class OpenedFile {
@@ -65,7 +65,7 @@ export class OpenedFile {
     return this.#identityNow() === this.#identity;
   }
 
-  /** What writing to it, or having written, means now. */
+  /** The error of a write to a file that is gone. */
   lost(reason: 'unavailable' | 'outcome_unknown'): StoreError {
     const message = `The database ${this.#path} was deleted or replaced while it was open.`;
     return new StoreError(reason, message);

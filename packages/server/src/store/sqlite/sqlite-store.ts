@@ -62,10 +62,12 @@ export function sqliteStore({ reader, writer, shortUrl, file }: SqliteStoreParts
     findRedirect: (code) => read(findRedirect(code)),
     linkChanges: (since) => read(linkChanges(since)),
     addClicks: (clicks) => writer.submit('addClicks', clicks),
+    rankLinks: (codes) => writer.submit('rankLinks', codes),
     findLink: (code) => read(findLink(shortUrl, code)),
     setLinkActive: (code, active) => writer.submit('setLinkActive', code, active),
 
-    usage: async (accountId, now) => reader.snapshot(() => reader.read(usage(accountId, now))),
+    usage: async (accountId, now) =>
+      reader.snapshot(() => reader.read(usage(shortUrl, accountId, now))),
     /** In bounded steps, between which other writes get their turn; each step is atomic. */
     prune: async (now) => {
       let step = await writer.submit('pruneSome', now);

@@ -28,7 +28,7 @@ export type WriteReply =
 
 /**
  * The kinds of writes, in the order their transactions follow one another: an admission is not durable on its own (see
- * `Store.admit`), clicks may be lost by a crash until they are written, and nobody waits for what is done in the background, so
+ * `Store.admit`), clicks may be lost by a crash until they are written, and no request waits for background work, so
  * that comes last.
  */
 const KINDS = ['relaxed', 'durable', 'clicks', 'background'] as const;

@@ -1,3 +1,6 @@
+import { realpathSync } from 'node:fs';
+import { dirname } from 'node:path';
+import process from 'node:process';
 import { setImmediate } from 'node:timers';
 import { Worker } from 'node:worker_threads';
 import { StoreError, type StoreErrorReason } from '../store-error.ts';
@@ -6,8 +9,8 @@ import type { WriteCore, WriteReply, WriteRequest, Writer } from './write-core.t
 import type { WriterThreadAnswer, WriterThreadData, WriterThreadMessage } from './writer-thread.ts';
 
 /**
- * Writes that are handed on before the turn ends. So the writer commits the first of a long turn while the rest is still read
- * and checked; fewer would wait for more commits than they save.
+ * Writes that are sent to the writer before the turn ends. So the writer commits the first of a long turn while the rest is still
+ * read and checked; smaller groups would wait for more commits than they save.
  */
 const MOST_TOGETHER = 16;
 
@@ -17,7 +20,7 @@ interface Waiting {
 }
 
 /**
- * Collects the writes of one turn of the event loop, hands them on together, or in groups when there are many, and settles
+ * Collects the writes of one turn of the event loop, sends them together, or in groups when there are many, and settles
  * each promise when its reply comes.
  */
 export class PendingWrites {
@@ -144,6 +147,7 @@ export class ThreadWriter implements Writer {
   }
 
   #start(): Worker {
+    keepWorkingDirectory(dirname(this.#data.path));
     const worker = new Worker(THREAD_FILE, { workerData: this.#data, name: 'shortlink-writer' });
     worker.unref();
     let cause: unknown;
@@ -167,6 +171,15 @@ export class ThreadWriter implements Writer {
       );
     });
     return worker;
+  }
+}
+
+/** Node starts no thread while the process's working directory is deleted; then `other` becomes the working directory. */
+function keepWorkingDirectory(other: string): void {
+  try {
+    realpathSync.native('.');
+  } catch {
+    process.chdir(other);
   }
 }
 

@@ -61,7 +61,7 @@ export interface JobInput {
   chunks: readonly string[];
 }
 
-/** The job's row is its place in the queue: an accepted job is a queued one. */
+/** The job's row is its entry in the queue: an accepted job is a queued one. */
 export function createJob(
   session: Session,
   request: CreateRequest<JobInput>,
@@ -119,7 +119,7 @@ export interface PlacesWanted {
 export interface PlacesTaken {
   /** So many of the requests, from the first on, have their quota slots. */
   granted: number;
-  /** What the others are told. */
+  /** The outcome of the other requests. */
   refusal: () => PlanLimitReached;
 }
 

@@ -3,6 +3,7 @@ import { MAX_CODE_DRAWS, newUuid } from '../../../domain/ids.ts';
 import { createdLink } from '../../links.ts';
 import { findLink } from '../../queries/links.ts';
 import { readAsync } from '../../queries/reading.ts';
+import { TOP_LINKS_KEPT } from '../../retention.ts';
 import type { NewLink } from '../../store.ts';
 import { StoreError } from '../../store-error.ts';
 import { readingOn, type Session } from '../session.ts';
@@ -23,7 +24,7 @@ interface Row {
 }
 
 /**
- * Inserts links of one account, in order, each under a new code. Their places in the plan are taken by the caller. The
+ * Inserts links of one account, in order, each under a new code. The caller has taken their quota slots. The
  * unique index says whether a code is free; asking first would race with other instances. Links whose code was taken get
  * another one in the next statement.
  */
@@ -154,5 +155,29 @@ export async function addClicks(
     codes,
     counts,
     slot,
+  );
+}
+
+/** Only one instance ranks at a time, so that two instances can't deadlock. Any number that isn't used elsewhere in this database. */
+const RANK_LOCK = 7_305_812_449;
+
+/** Puts links into the lists of the most clicked ones of their accounts, and takes out what is no longer among them. */
+export async function rankLinks(session: Session, codes: readonly string[]): Promise<void> {
+  await session.run(`SELECT pg_advisory_xact_lock(${RANK_LOCK})`);
+  const ranked = await session.all<{ account_id: string }>(
+    `INSERT INTO top_links AS top (account_id, code, clicks)
+       SELECT account_id, code, click_count FROM link_details WHERE code = ANY($1::text[]) AND click_count > coalesce(
+         (SELECT clicks FROM top_links WHERE top_links.account_id = link_details.account_id
+          ORDER BY clicks DESC LIMIT 1 OFFSET ${TOP_LINKS_KEPT - 1}), 0)
+     ON CONFLICT (account_id, code) DO UPDATE SET clicks = excluded.clicks RETURNING account_id`,
+    codes,
+  );
+  if (ranked.length === 0) return;
+  await session.run(
+    `DELETE FROM top_links USING (
+       SELECT account_id, code, row_number() OVER (PARTITION BY account_id ORDER BY clicks DESC, code) AS place
+       FROM top_links WHERE account_id = ANY($1::text[])) AS ranked
+     WHERE ranked.place > ${TOP_LINKS_KEPT} AND top_links.account_id = ranked.account_id AND top_links.code = ranked.code`,
+    [...new Set(ranked.map((row) => row.account_id))],
   );
 }

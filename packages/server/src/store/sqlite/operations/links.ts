@@ -2,6 +2,7 @@ import type { BatchResultItem, Link } from '@shortlink/sdk/wire';
 import { MAX_CODE_DRAWS, newUuid } from '../../../domain/ids.ts';
 import { createdLink } from '../../links.ts';
 import { findLink } from '../../queries/links.ts';
+import { TOP_LINKS_KEPT } from '../../retention.ts';
 import type { NewLink } from '../../store.ts';
 import { StoreError } from '../../store-error.ts';
 import type { Database } from '../database.ts';
@@ -100,6 +101,45 @@ export const addClicks: Operation<'addClicks'> = ({ db }, clicks) => {
     }
   }
 };
+
+/** Few links are among the most clicked ones of their account, so most cost two lookups here. */
+export const rankLinks: Operation<'rankLinks'> = ({ db }, codes) => {
+  const leastOf = new Map<string, number>();
+  for (const code of codes) {
+    const link = db.get<{ account_id: string; click_count: number }>(
+      'SELECT account_id, click_count FROM link_details WHERE code = ?',
+      code,
+    );
+    if (link === undefined) continue;
+    const { account_id, click_count } = link;
+    const least = leastOf.get(account_id) ?? leastRanked(db, account_id);
+    leastOf.set(account_id, least);
+    if (click_count <= least) continue;
+    db.run(
+      `INSERT INTO top_links (account_id, code, clicks) VALUES (?, ?, ?)
+       ON CONFLICT (account_id, code) DO UPDATE SET clicks = excluded.clicks`,
+      account_id,
+      code,
+      click_count,
+    );
+    db.run(
+      `DELETE FROM top_links WHERE account_id = ? AND code IN (
+         SELECT code FROM top_links WHERE account_id = ? ORDER BY clicks DESC, code LIMIT -1 OFFSET ${TOP_LINKS_KEPT})`,
+      account_id,
+      account_id,
+    );
+    leastOf.delete(account_id);
+  }
+};
+
+/** The clicks that a link needs more of to enter the list of an account; 0 while the list isn't full. */
+function leastRanked(db: Database, accountId: string): number {
+  const last = db.get<{ clicks: number }>(
+    `SELECT clicks FROM top_links WHERE account_id = ? ORDER BY clicks DESC LIMIT 1 OFFSET ${TOP_LINKS_KEPT - 1}`,
+    accountId,
+  );
+  return last?.clicks ?? 0;
+}
 
 export const setLinkActive: Operation<'setLinkActive'> = ({ db, shortUrl }, code, active) => {
   db.run('UPDATE links SET is_active = ? WHERE code = ?', active ? 1 : 0, code);

@@ -5,7 +5,7 @@ import { operatorOperations } from '../operators.ts';
 import { admit, type Counters, refund } from './counters.ts';
 import { createBatch, createJob, createLink } from './create.ts';
 import { probe, pruneSome } from './housekeeping.ts';
-import { addClicks, setLinkActive } from './links.ts';
+import { addClicks, rankLinks, setLinkActive } from './links.ts';
 import { runJobChunk } from './run-job-chunk.ts';
 
 /** Methods of the store that the writer carries out as they are called. */
@@ -29,6 +29,7 @@ type DirectWrites = Pick<
     | 'createBatch'
     | 'runJobChunk'
     | 'addClicks'
+    | 'rankLinks'
     | 'setLinkActive'
   >;
 
@@ -82,6 +83,7 @@ const operations: { readonly [N in OperationName]: Operation<N> } = {
   createJob,
   runJobChunk,
   addClicks,
+  rankLinks,
   setLinkActive,
   pruneSome,
   probe,

@@ -1,0 +1,195 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { SERVER_PROGRAM } from '../src/programs.ts';
+import { runProgram } from '../src/run-program.ts';
+import { admin } from '../src/server-process.ts';
+import { CTRL_C, Terminal } from '../src/terminal.ts';
+import { World } from '../src/world.ts';
+
+const WIDTHS = [40, 80, 120] as const;
+
+let world: World;
+let database: string;
+
+beforeEach(async () => {
+  world = await World.create();
+  database = `sqlite:${world.path('screens.db')}`;
+});
+afterEach(() => world[Symbol.asyncDispose]());
+
+/** `shortlink-server` in a pseudo-terminal of this width. */
+function server(
+  columns: number,
+  args: readonly string[],
+  env: Record<string, string> = {},
+): Terminal {
+  const words = [process.execPath, SERVER_PROGRAM, ...args].map((word) => `'${word}'`).join(' ');
+  return new Terminal('bash', ['-c', `stty cols ${columns}; exec ${words}`], world.folder, {
+    SHORTLINK_DATABASE_URL: database,
+    ...env,
+  });
+}
+
+/** The screen as it is committed: times, ports, keys, ids and versions differ from run to run. */
+function screen(text: string): string {
+  return text
+    .replaceAll('\r\n', '\n')
+    .replaceAll(world.folder, '<folder>')
+    .replace(/sl_\w+/g, '<key>')
+    .replace(/127\.0\.0\.1:\d+/g, '127.0.0.1:<port>')
+    .replace(/-i :\d+/g, '-i :<port>')
+    .replace(/\b(acc|key|dom)_(?!7hVmWq2RkPzN)\w{12}/g, '$1_000000000000')
+    .replace(/^\w{7}(?= {2}(yes|\d|http))/gm, '0000000')
+    .replace(/(<port>\/)\w{7}\b/g, '$10000000')
+    .replace(/^(?:\^C)?\d\d:\d\d:\d\d/gm, '00:00:00')
+    .replace(/\b[\d.]+ ms\b/g, '<n> ms')
+    .replace(/\bserver \d+\.\d+\.\d+\S*/g, 'server <version>')
+    .replaceAll(new Date().toISOString().slice(0, 10), '2026-01-02');
+}
+
+const snapshot = (name: string) => `screens/server-${name}.txt`;
+
+/** Lines that a terminal of this width would break. A command, a key or a URL can't be broken anywhere. */
+const tooLong = (text: string, columns: number) =>
+  text
+    .split('\n')
+    .filter((line) => line.length > columns && !line.startsWith('$') && line.trim().includes(' '));
+
+/** What a person typed and what they got. */
+const withPrompt = (args: readonly string[], { text }: Terminal) =>
+  `$ shortlink-server ${args.join(' ')}\n${text.replaceAll('\r', '')}`;
+
+describe.each(WIDTHS)('at %i columns', (columns) => {
+  test('start --dev: where everything is, what to try, and a log for people', async () => {
+    const terminal = server(columns, ['start', '--dev', '--port', '0']);
+    const [, url = ''] = await terminal.until(/(http:\/\/127\.0\.0\.1:\d+)\/analytics/);
+    const [key = ''] = await terminal.until(/sl_\w+/);
+    await terminal.until(/Ctrl-C stops/);
+    const create = (target_url: string) =>
+      fetch(`${url}/api/v1/links`, {
+        method: 'POST',
+        headers: { 'X-Api-Key': key, 'Content-Type': 'application/json' },
+        body: JSON.stringify({ target_url }),
+      });
+    expect((await create('https://example.com/docs')).status).toBe(201);
+    await terminal.until(/201 {2}POST/);
+    expect((await create('nonsense')).status).toBe(400);
+    await terminal.until(/400 {2}POST/);
+    terminal.type(CTRL_C);
+    expect(await terminal.exitCode).toBe(0);
+    await expect(screen(terminal.text)).toMatchFileSnapshot(snapshot(`start-dev-${columns}`));
+    expect(terminal.text).not.toContain('{"');
+    expect(terminal.raw).toContain('\u001b[32m201');
+  });
+
+  test('help', async () => {
+    let shown = '';
+    for (const command of [[], ['start'], ['accounts'], ['keys', 'create']]) {
+      const terminal = server(columns, [...command, '--help']);
+      expect(await terminal.exitCode).toBe(0);
+      expect(terminal.raw).toContain('\u001b[1mUsage:');
+      expect(terminal.raw).toContain('\u001b[1mExamples:');
+      shown += `${withPrompt([...command, '--help'], terminal)}\n`;
+    }
+    await expect(screen(shown)).toMatchFileSnapshot(snapshot(`help-${columns}`));
+    // Commands that are meant to be copied stay on one line where they can't be continued.
+    expect(tooLong(shown, columns).filter((line) => !/^ {2}\$ |^ {5} --/.test(line))).toEqual([]);
+  });
+
+  test('tables', async () => {
+    database = world.database;
+    const { id } = await admin<{ id: string }>(database, [
+      ...[
+        'accounts',
+        'create',
+        '--name',
+        'Ärzteverband für Kurzverweise und Umleitungen e. V. 短縮',
+      ],
+      ...['--plan', 'custom', '--limit', 'rpm=unlimited'],
+    ]);
+    const { key } = await admin<{ key: string }>(database, [
+      ...['keys', 'create', '--account', id],
+      ...['--name', 'the key of the nightly import of all departments'],
+      ...['--permission', 'shortlinks:write', '--permission', 'analytics:read'],
+    ]);
+    const input = {
+      target_url: `https://example.com/${'long/'.repeat(20)}`,
+      title: '短縮 '.repeat(20),
+    };
+    expect((await world.request(key, 'POST', '/api/v1/links', input)).status).toBe(201);
+    let shown = '';
+    for (const args of [
+      ['accounts', 'list'],
+      ['accounts', 'show', id],
+      ['keys', 'list', '--account', id],
+      ['links', 'list', '--account', id],
+    ]) {
+      const terminal = server(columns, args);
+      expect(await terminal.exitCode).toBe(0);
+      shown += `${withPrompt(args, terminal)}\n`;
+      if (args[1] !== 'show') expect(tooLong(withPrompt([], terminal), columns)).toEqual([]);
+    }
+    await expect(screen(shown)).toMatchFileSnapshot(snapshot(`tables-${columns}`));
+  });
+
+  test('an address in use: by whom, and what to do', async () => {
+    const other = createServer((_, response) => response.end('hello')).listen(0, '127.0.0.1');
+    await new Promise((resolve) => other.once('listening', resolve));
+    const { port } = other.address() as AddressInfo;
+    let shown = '';
+    for (const taken of [port, world.server.port]) {
+      const terminal = server(columns, ['start', '--dev', '--port', String(taken)]);
+      expect(await terminal.exitCode).toBe(1);
+      shown += `${terminal.text.replaceAll('\r', '')}\n`;
+    }
+    other.close();
+    await expect(screen(shown)).toMatchFileSnapshot(snapshot(`address-in-use-${columns}`));
+  });
+});
+
+test('a second start --dev on the same database says how to get another key', async () => {
+  await admin(database, ['accounts', 'create', '--name', 'x', '--plan', 'pro']);
+  const terminal = server(80, ['start', '--dev', '--port', '0']);
+  await terminal.until(/Ctrl-C stops/);
+  terminal.type(CTRL_C);
+  expect(await terminal.exitCode).toBe(0);
+  await expect(screen(terminal.text)).toMatchFileSnapshot(snapshot('start-dev-again'));
+});
+
+test('NO_COLOR: the same screens without a colour', async () => {
+  const terminal = server(80, ['start', '--dev', '--port', '0'], { NO_COLOR: '1' });
+  await terminal.until(/Ctrl-C stops/);
+  terminal.type(CTRL_C);
+  await terminal.exitCode;
+  const help = server(80, ['--help'], { NO_COLOR: '1' });
+  await help.exitCode;
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: finding them is the point
+  expect(terminal.raw + help.raw).not.toMatch(/\u001b\[[\d;]*m/);
+});
+
+test('a path that a visitor asks for can not steer the terminal', async () => {
+  const terminal = server(80, ['start', '--dev', '--port', '0', '--log-level', 'debug']);
+  const [, url = ''] = await terminal.until(/(http:\/\/127\.0\.0\.1:\d+)\/analytics/);
+  await fetch(`${url}/%1b%5b31mred%c2%9b`);
+  await terminal.until(/404 {2}GET/);
+  terminal.type(CTRL_C);
+  expect(await terminal.exitCode).toBe(0);
+  expect(terminal.raw).not.toContain('\u001b[31mred');
+  expect(terminal.raw).not.toContain('\u009b');
+});
+
+test('without --dev, a terminal gets the lines that a pipe gets', async () => {
+  const terminal = server(80, ['start', '--port', '0']);
+  await terminal.until(/^listening on http:\/\/127\.0\.0\.1:\d+\r?$/m);
+  await terminal.until(/^\{"level":"info".*"msg":"serving"\}/m);
+  terminal.type(CTRL_C);
+  expect(await terminal.exitCode).toBe(0);
+});
+
+test('help in a pipe has 80 columns and no escapes', async () => {
+  const { stdout, exitCode } = await runProgram(SERVER_PROGRAM, ['start', '--help']);
+  expect(exitCode).toBe(0);
+  expect(stdout).not.toContain('\u001b');
+  expect(Math.max(...stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80);
+});
