@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { MENTIONS, ROOT, readManifest } from './manifests.ts';
 
 /** Files that repeat the version. */
-const REPEATED = ['packages/sdk/src/http/user-agent.ts', ...MENTIONS];
+const REPEATED = ['packages/sdk/src/http/send.ts', ...MENTIONS];
 
 const pnpm = (...args: string[]) =>
   execFileSync('npx', ['-y', 'pnpm@12', ...args], { cwd: ROOT, stdio: 'inherit' });

@@ -27,7 +27,7 @@ describe.each(PUBLISHED)('%s', (folder) => {
 
 test('the version of the SDK in User-Agent is that of its package', async () => {
   const { version } = await readManifest('packages/sdk');
-  const source = await readFile(join(ROOT, 'packages/sdk/src/http/user-agent.ts'), 'utf8');
+  const source = await readFile(join(ROOT, 'packages/sdk/src/http/send.ts'), 'utf8');
   expect(source).toContain(`VERSION = '${version}'`);
 });
 
