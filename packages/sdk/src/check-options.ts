@@ -75,7 +75,7 @@ export function checkBaseUrl(value: string | URL | undefined): string {
       'given, or set in the environment variable SHORTLINK_BASE_URL',
     );
   }
-  const url = URL.canParse(value) ? new URL(value) : undefined;
+  const url = URL.canParse(String(value)) ? new URL(value) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
     throw new InvalidOptionError(
       'baseUrl',
