@@ -203,3 +203,41 @@ describe('the number of attempts', () => {
     expect(clock.delays).toEqual([500, 1000, 2000, 4000, 8000]);
   });
 });
+
+describe('a lost POST with a key', () => {
+  const DAY = 86_400;
+
+  /** Loses the first attempt, refuses the second with this `Retry-After`, and counts what is sent. */
+  async function playLost(retryAfterS: number) {
+    const { sent, error, value } = await playSequence([
+      refusal(500),
+      refusal(429, { 'Retry-After': String(retryAfterS) }),
+    ]);
+    return { sent, error, value };
+  }
+
+  it('is sent again while the service knows its key', async () => {
+    expect(await playLost(DAY - 2 * 3_600)).toMatchObject({ sent: 3, value: LINK });
+  });
+
+  it('is not sent again once the service may have forgotten its key, since that could create a second link', async () => {
+    const { sent, error } = await playLost(DAY + 3_600);
+    expect(sent).toBe(2);
+    expect(isOutcomeUnknown(error)).toBe(true);
+  });
+});
+
+/** Fails the first attempts of a create with a key in these ways, and answers the next one well. */
+async function playSequence(failures: (() => Response)[]) {
+  let sent = 0;
+  server.use(http.post(`${BASE_URL}/api/v1/links`, () => failures[sent++]?.() ?? json(LINK, 201)));
+  const clock = new InstantClock();
+  const client = makeClient(
+    { idempotency: true, maxRetryAfterMs: 2 * 86_400_000, totalTimeoutMs: 0 },
+    { clock },
+  );
+  return client.links.create({ target_url: LINK.target_url }).then(
+    (value) => ({ value, error: undefined, sent }),
+    (error: unknown) => ({ value: undefined, error, sent }),
+  );
+}

@@ -71,6 +71,9 @@ export interface Transport {
   redactData<T>(data: T): T;
 }
 
+/** Services keep idempotency keys for 24 hours; an hour of it is left for clocks and timeouts. */
+const KEY_LIFETIME_MS = 23 * 3_600_000;
+
 /** What tests replace. */
 export interface TransportParts {
   clock: Clock;
@@ -87,8 +90,8 @@ interface Call<T> extends RetrySubject, Omit<TransportRequest<T>, 'body' | 'opti
   maxRetries: number;
   /** An attempt is being sent. */
   isInFlight: boolean;
-  /** An attempt was lost, so the service may have carried the request out, whatever it says to the next one. */
-  wasLost: boolean;
+  /** When an attempt was first lost: since then the service may have carried the request out, whatever it says to the next one. */
+  lostAt: number | undefined;
   lastError: ShortlinkError | undefined;
 }
 
@@ -152,7 +155,7 @@ export function createTransport(
       totalTimeoutMs: checkAmount('totalTimeoutMs', given('totalTimeoutMs'), 'milliseconds'),
       maxRetries: checkCount('maxRetries', given('maxRetries')),
       isInFlight: false,
-      wasLost: false,
+      lostAt: undefined,
       lastError: undefined,
     };
   }
@@ -196,6 +199,10 @@ export function createTransport(
     const { method, path, timeoutMs } = call;
     const failsAtLimit = call.maxRetries === 0;
     const turn = await limiter.turn({ failsAtLimit, ignoresQuota: call.ignoresQuota, signal });
+    if (call.lastError !== undefined && isKeyForgotten(call)) {
+      limiter.finish(turn, []);
+      throw call.lastError;
+    }
     let windows: readonly QuotaWindow[] = [];
     try {
       if (call.watch !== undefined) {
@@ -238,8 +245,8 @@ export function createTransport(
     const wasSent = call.isInFlight;
     call.isInFlight = false;
     call.lastError = error;
-    if (isOutcomeUnknown(error)) call.wasLost = true;
-    if (!call.wasLost) call.watch?.nothingDone();
+    if (isOutcomeUnknown(error)) call.lostAt ??= clock.now();
+    if (call.lostAt === undefined) call.watch?.nothingDone();
 
     const retryAfterMs = askedWaitMs(error);
     const waitMs = retryWaitMs(error, number, random);
@@ -248,10 +255,17 @@ export function createTransport(
     if (wasSent && !isTooLong && RateLimitError.isInstance(error)) {
       limiter.pause(waitMs, retryAfterMs);
     }
-    if (isTooLong || left === 0 || !isRetryable(error, call)) throw finalError(call, error);
+    if (isTooLong || left === 0 || !isRetryable(error, call) || isKeyForgotten(call)) {
+      throw finalError(call, error);
+    }
     const { method, path } = call;
     reporter.retry({ method, path, attempt: number, error, waitMs });
     await clock.delay(waitMs, signal);
+  }
+
+  /** Whether the service may have forgotten the key of a lost POST, so that sending it again could create a second link. */
+  function isKeyForgotten({ method, lostAt = Number.POSITIVE_INFINITY }: Call<unknown>): boolean {
+    return method === 'POST' && clock.now() - lostAt > KEY_LIFETIME_MS;
   }
 
   return {
@@ -275,16 +289,16 @@ export function createTransport(
  * The error that a call ends with, when its last attempt failed with this one. With an idempotency key an attempt may be
  * lost and the next one refused. The last error alone would then claim that nothing was created, which is not known.
  */
-function finalError({ method, wasLost }: Call<unknown>, last: ShortlinkError): ShortlinkError {
-  const isSettled = !wasLost || isOutcomeUnknown(last) || settlesEarlierAttempts(last);
+function finalError({ method, lostAt }: Call<unknown>, last: ShortlinkError): ShortlinkError {
+  const isSettled = lostAt === undefined || isOutcomeUnknown(last) || settlesEarlierAttempts(last);
   if (method === 'GET' || isSettled) return last;
   const message = `An earlier attempt may have been carried out, and the last one failed: ${last.message}`;
   return new ConnectionError(message, { outcome: 'unknown', cause: last });
 }
 
-function totalTimeout({ totalTimeoutMs, isInFlight, wasLost, lastError }: Call<unknown>) {
+function totalTimeout({ totalTimeoutMs, isInFlight, lostAt, lastError }: Call<unknown>) {
   return new TimeoutError(`The call took longer than ${totalTimeoutMs} ms`, {
-    outcome: isInFlight || wasLost ? 'unknown' : 'not-sent',
+    outcome: isInFlight || lostAt !== undefined ? 'unknown' : 'not-sent',
     timeoutMs: totalTimeoutMs,
     cause: lastError,
   });
