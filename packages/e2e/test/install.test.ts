@@ -58,14 +58,17 @@ test('npx runs it without an installation', async () => {
   expect(await runCommand('npx', args, { cwd: folder })).toMatch(VERSION);
 });
 
-test('the package holds the program, its licence and its README, and no test', async () => {
+test('the package holds the program, its licence, its README and its change log, and no test', async () => {
   const tarball = tarballs.find((file) => file.includes('cli')) ?? '';
   const files = (await runCommand('tar', ['-tzf', tarball], { cwd: folder })).trim().split('\n');
   expect(files).toEqual(
     expect.arrayContaining(['package/dist/main.js', 'package/LICENSE', 'package/README.md']),
   );
   const others = files.filter(
-    (file) => !/^package\/(dist\/[\w-]+\.js(\.map)?|LICENSE|README\.md|package\.json)$/.test(file),
+    (file) =>
+      !/^package\/(dist\/[\w-]+\.js(\.map)?|LICENSE|CHANGELOG\.md|README\.md|package\.json)$/.test(
+        file,
+      ),
   );
   expect(others).toEqual([]);
 });

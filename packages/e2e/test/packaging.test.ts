@@ -63,7 +63,13 @@ describe('the packed SDK', () => {
 
   it('has no file but what is loaded, and what npm adds', async () => {
     const files = await readdir(consumer.installed);
-    expect(files.toSorted()).toEqual(['LICENSE', 'README.md', 'dist', 'package.json']);
+    expect(files.toSorted()).toEqual([
+      'CHANGELOG.md',
+      'LICENSE',
+      'README.md',
+      'dist',
+      'package.json',
+    ]);
   });
 
   it('runs in plain JavaScript, as an ES module and as CommonJS', async () => {

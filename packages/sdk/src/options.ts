@@ -65,7 +65,7 @@ export interface ShortlinkOptions {
   totalTimeoutMs?: number | undefined;
 
   /**
-   * Attempts after the first, see the guide "Retries and exactly once". `0` is none: then a call also fails at a limit that is
+   * How often a failed call is retried at most, see the guide "Retries and exactly once". With `0` a call also fails at a limit that is
    * known (a pause after a 429, a quota that is used up) instead of waiting for it. @default 5
    */
   maxRetries?: number | undefined;

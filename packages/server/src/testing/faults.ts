@@ -8,7 +8,7 @@ export type Fault =
   | { kind: 'answer'; status: number; retryAfterSeconds?: number | undefined }
   /**
    * The connection is cut once the request has been received: `before` anything was done, or `after` all was done but
-   * nothing answered, so that the client can't know its fate.
+   * nothing answered, so that the client can't know its outcome.
    */
   | { kind: 'drop'; when: 'before' | 'after' }
   /** Handled this much later. */

@@ -44,7 +44,7 @@ export function testRedirects(useStore: UseStore): void {
     expect(await store().setLinkActive(link.code, true)).toEqual(link);
   });
 
-  test('changes of links and domains are told in order; creates and clicks are none', async () => {
+  test('changes of links and domains are listed in order; creates and clicks are not among them', async () => {
     const caller = await newCaller(store());
     const { accountId } = caller;
     const { latest: start } = await store().linkChanges(0);
@@ -66,7 +66,7 @@ export function testRedirects(useStore: UseStore): void {
     expect((await store().linkChanges(newest.latest)).changed).toBe('all');
   });
 
-  test('who missed too many changes, or asks another database, is told that all may have changed', {
+  test('after too many missed changes, or on another database, all links count as changed', {
     timeout: 30_000,
   }, async () => {
     const { code } = await createLink(store());
