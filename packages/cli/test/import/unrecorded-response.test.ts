@@ -21,3 +21,25 @@ test('rows whose response could not be recorded are unknown in the summary as we
     world.dispose();
   }
 });
+
+test('a run that cannot record what a job of the run before has created says so', async () => {
+  const world = new ImportHarness();
+  try {
+    world.writeRows(3);
+    world.service.syncLinks = 1;
+    world.service.onPoll = () => ({ type: 'answer', status: 501, body: { error: 'no' } });
+    await world.import({ batchSize: 3 });
+    world.service.onPoll = () => undefined;
+    const settle = vi.spyOn(Journal.prototype, 'settle').mockImplementation(function (
+      this: Journal,
+    ) {
+      throw writeError(this.path, Object.assign(new Error('full'), { code: 'ENOSPC' }));
+    });
+    await expect(world.import({ batchSize: 3 })).rejects.toThrow('the disk is full');
+    settle.mockRestore();
+    expect(await world.import({ batchSize: 3 })).toMatchObject({ created: 3, unknown: 0 });
+    expect(world.created()).toEqual({ links: 3, duplicates: 0 });
+  } finally {
+    world.dispose();
+  }
+});

@@ -1,4 +1,4 @@
-import { ApiError, JobFailedError, NotFoundError } from '@shortlink/sdk';
+import { ApiError, JobFailedError, NotFoundError, type RecordedResult } from '@shortlink/sdk';
 import type { ExistingLinks } from '../check/existing-links.ts';
 import type { Journal, OpenBatch } from '../journal/journal.ts';
 import { alignResults, packResults } from '../journal/packed-results.ts';
@@ -60,29 +60,33 @@ async function pollJob(batch: OpenBatch, input: SettleInput, settled: Settled): 
   const { journal, deps } = input;
   const { id, job: jobId = '', size } = batch;
   deps.onEvent({ type: 'batch-accepted', first: 0, count: size, jobId });
-  const targets = () => journal.pairsOf(batch).map((pair) => pair.replace(/\n.*$/s, ''));
-  try {
-    const job = await deps.client.jobs.wait(jobId, {
-      signal: deps.signal,
-      onProgress: ({ processed, total }) =>
-        deps.onEvent({ type: 'job-progress', jobId, processed, total }),
-    });
-    journal.settle(batch, packResults(alignResults(targets(), job.results)));
-    settled.isChanged = true;
-  } catch (error) {
-    if (JobFailedError.isInstance(error)) {
-      const results = packResults(alignResults(targets(), error.job.results));
-      journal.settle(batch, results, error.message);
-      settled.isChanged = true;
-    } else if (NotFoundError.isInstance(error)) {
-      // The service has deleted the job, or it belongs to another key's account: its outcome stays unknown.
-      journal.unknown(id, error.message, undefined);
-      settled.isChanged = true;
-    } else if (ApiError.isInstance(error) && ENDING_STATUSES.includes(error.status)) {
-      settled.failure ??= { error };
+  const settle = (results: readonly RecordedResult[], failure?: string) => {
+    const targets = journal.pairsOf(batch).map((pair) => pair.replace(/\n.*$/s, ''));
+    journal.settle(batch, packResults(alignResults(targets, results)), failure);
+  };
+  const waiting = deps.client.jobs.wait(jobId, {
+    signal: deps.signal,
+    onProgress: ({ processed, total }) =>
+      deps.onEvent({ type: 'job-progress', jobId, processed, total }),
+  });
+  const outcome = await waiting.then(
+    ({ results }) => ({ results }),
+    (error: unknown) => ({ error }),
+  );
+  if ('results' in outcome) settle(outcome.results);
+  else if (JobFailedError.isInstance(outcome.error)) {
+    settle(outcome.error.job.results, outcome.error.message);
+  } else if (NotFoundError.isInstance(outcome.error)) {
+    // The service has deleted the job, or it belongs to another key's account: its outcome stays unknown.
+    journal.unknown(id, outcome.error.message, undefined);
+  } else {
+    // Most errors say nothing about the job: a later run polls it again.
+    if (ApiError.isInstance(outcome.error) && ENDING_STATUSES.includes(outcome.error.status)) {
+      settled.failure ??= outcome;
     }
-    // Any other error says nothing about the job: a later run polls it again.
+    return;
   }
+  settled.isChanged = true;
 }
 
 /** With its key, within the key's life, the service responds to a second request with the links of the first one. */
