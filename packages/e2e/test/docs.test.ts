@@ -112,6 +112,13 @@ describe('links', () => {
     await rm(folder, { recursive: true });
   });
 
+  test('the README has every guide, in the order of the sidebar', () => {
+    const listed = [...readPage('packages/docs/README.md').matchAll(/\]\(\.(\/\S+)\.md\)/g)];
+    expect(listed.map(([, path = '']) => path.replace(/\/index$/, '/'))).toEqual(
+      LINKS.filter((link) => link !== '/' && !link.startsWith('/reference/')),
+    );
+  });
+
   test.each(PAGES)('of %s lead to files', (name) => {
     const targets = [
       ...readPage(name).matchAll(/\]\((?!https?:|#|\/)([^)#]+)[^)]*\)|(?:src|srcset)="([^"]+)"/g),
