@@ -1,6 +1,7 @@
 import { stripVTControlCharacters } from 'node:util';
 import { expect, test } from 'vitest';
 import packageJson from '../package.json' with { type: 'json' };
+import { EXIT_CODES } from '../src/cli-error.ts';
 import { describeCommands } from '../src/commands/completion/model.ts';
 import { buildProgram } from '../src/program.ts';
 import { run } from '../src/run.ts';
@@ -36,6 +37,12 @@ test('help: commands come first, and global options only where they belong', asy
   const wait = await cli(['job', 'wait', '--help']);
   expect(wait.stdout).not.toMatch(/--api-key|--max-retries/);
   expect(wait.stdout).toContain('--profile: shortlink --help');
+});
+
+test('help of import names every exit code of the tool', async () => {
+  const { stdout } = await cli(['import', '--help']);
+  const listed = stdout.split('Exit codes:\n')[1]?.matchAll(/^ +(\d+) {2}\w.+$/gm) ?? [];
+  expect([...listed].map(([, code]) => Number(code))).toEqual(Object.values(EXIT_CODES));
 });
 
 test.each([40, 80, 120])('help fits %i columns, with bold headings', async (columns) => {

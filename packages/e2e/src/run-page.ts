@@ -41,8 +41,8 @@ serve() {
   kill $pid; wait $pid
 }
 npm() { :; }
-# Programs that a machine may lack. No command of a page needs what they print.
-for program in curl jq; do command -v $program > which || eval "$program() { :; }"; done
+# Programs that a machine may lack. What stands in for them prints an object that is empty.
+for program in curl jq; do command -v $program > which || eval "$program() { echo '{}'; }"; done
 npx() { if [[ "$*" =~ ^-y\\ pnpm@12\\ shortlink ]]; then shift 2; "$@"; fi; }
 last() { grep -oE "$1_[A-Za-z0-9]+" printed | tail -1; }
 ends_with() { local want=$1; shift; local got=0; "$@" || got=$?; [ "$got" = "$want" ]; }

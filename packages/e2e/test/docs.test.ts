@@ -54,7 +54,7 @@ describe('the site', () => {
     expect(await page('/reference/error-codes')).toContain('idempotency_conflict');
     expect(await page('/reference/exit-codes')).toContain('130');
     expect(await page('/reference/plans')).toContain('1,000,000');
-    expect(await page('/reference/size')).toMatch(/\d\d\.\d KB/);
+    expect(await page('/reference/size')).toMatch(/\d\d\.\d KiB/);
     const sdk = await page('/reference/library/@shortlink/sdk');
     for (const name of ['ShortlinkOptions', 'CreateManyOptions', 'createMany', 'PlanLimitError']) {
       expect(sdk).toContain(name);
@@ -112,6 +112,13 @@ describe('links', () => {
     await rm(folder, { recursive: true });
   });
 
+  test('the README has every guide, in the order of the sidebar', () => {
+    const listed = [...readPage('packages/docs/README.md').matchAll(/\]\(\.(\/\S+)\.md\)/g)];
+    expect(listed.map(([, path = '']) => path.replace(/\/index$/, '/'))).toEqual(
+      LINKS.filter((link) => link !== '/' && !link.startsWith('/reference/')),
+    );
+  });
+
   test.each(PAGES)('of %s lead to files', (name) => {
     const targets = [
       ...readPage(name).matchAll(/\]\((?!https?:|#|\/)([^)#]+)[^)]*\)|(?:src|srcset)="([^"]+)"/g),
@@ -126,8 +133,11 @@ test('the badges of the README say what is so', async () => {
   const manifest = JSON.parse(await readFile(join(ROOT, 'packages/cli/package.json'), 'utf8'));
   expect(readme).toContain(`badge/license-${manifest.license}-`);
   const version = /badge\/node-%E2%89%A5%20([\d.]+)-/.exec(readme)?.[1];
-  expect(`>=${version}`).toBe(manifest.engines.node);
-  const kilobytes = Number(/badge\/client%20in%20a%20page-(\d+)%20KB/.exec(readme)?.[1]);
+  for (const name of ['sdk', 'cli', 'server']) {
+    const text = await readFile(join(ROOT, 'packages', name, 'package.json'), 'utf8');
+    expect(JSON.parse(text).engines.node, name).toBe(`>=${version}`);
+  }
+  const kilobytes = Number(/badge\/client%20in%20a%20page-(\d+)%20KiB/.exec(readme)?.[1]);
   const measured = (await bundleSize("export { Shortlink } from '@shortlink/sdk'")) / 1024;
   expect(kilobytes).toBe(Math.round(measured));
 });

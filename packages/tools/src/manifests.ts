@@ -7,7 +7,10 @@ export const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 export const PUBLISHED = ['packages/sdk', 'packages/cli', 'packages/server'] as const;
 
 /** Files beside the manifests that name the repository as `owner/name`. */
-export const MENTIONS: readonly string[] = ['examples/ci/import-links.yml'];
+export const MENTIONS: readonly string[] = [
+  'examples/ci/import-links.yml',
+  'packages/docs/importing/ci.md',
+];
 
 /** Value of `repository` in the root manifest as long as nobody has decided where the repository lives. */
 export const EXAMPLE_REPOSITORY = 'https://github.com/example/shortlink';

@@ -54,6 +54,6 @@ describe('the map of CONTRIBUTING.md', () => {
         command,
       ).toBe(true);
     }
-    if (project === undefined) expect(command).toMatch(/^`pnpm \w+`$/);
+    if (project === undefined) expect(command).toMatch(/^`pnpm [\w:]+`$/);
   });
 });

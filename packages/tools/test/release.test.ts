@@ -1,10 +1,12 @@
 import { execFile } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { PUBLISHED, ROOT, readManifest } from '../src/manifests.ts';
+import { releaseNotes } from '../src/release-notes.ts';
 
 const run = promisify(execFile);
 
@@ -29,6 +31,37 @@ test('the version of the SDK in User-Agent is that of its package', async () => 
   const { version } = await readManifest('packages/sdk');
   const source = await readFile(join(ROOT, 'packages/sdk/src/http/send.ts'), 'utf8');
   expect(source).toContain(`VERSION = '${version}'`);
+});
+
+describe('the notes of a release', () => {
+  let root: string;
+  beforeEach(async () => {
+    root = await mkdtemp(join(tmpdir(), 'shortlink-notes-'));
+    for (const folder of PUBLISHED) {
+      await mkdir(join(root, folder), { recursive: true });
+      await cp(join(ROOT, folder, 'package.json'), join(root, folder, 'package.json'));
+      await writeFile(join(root, folder, 'CHANGELOG.md'), `# ${folder}\n\n## 1.2.2\n\n- Older.\n`);
+    }
+  });
+  afterEach(() => rm(root, { recursive: true, force: true }));
+
+  test('are the sections of its version, and of no other', async () => {
+    const changes = '# sdk\n\n## 1.2.3\n\n### Patch changes\n\n- Newer.\n\n## 1.2.2\n\n- Older.\n';
+    await writeFile(join(root, 'packages/sdk/CHANGELOG.md'), changes);
+    expect(await releaseNotes('1.2.3', root)).toBe(
+      '## @shortlink/sdk\n\n### Patch changes\n\n- Newer.\n',
+    );
+    expect(await releaseNotes('1.2.2', root)).toMatch(/sdk\n\n- Older[\s\S]*cli\n[\s\S]*server\n/);
+  });
+
+  test('are missing for a version that no change log names, and that stops the release', async () => {
+    await expect(releaseNotes('1.2', root)).rejects.toThrow('about 1.2.');
+  });
+
+  test('are there for the version of the packages', async () => {
+    const { version } = await readManifest('packages/sdk');
+    expect(await releaseNotes(version)).toContain('## @shortlink/sdk\n');
+  });
 });
 
 test('nothing is published from here', async () => {

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { EXIT_CODES, type ExitCode } from '../../cli-error.ts';
 import type { Perform } from '../declare.ts';
 import { examples, heading } from '../help.ts';
 import { addImportOptions, type ImportOptions } from './options.ts';
@@ -31,15 +32,21 @@ const EXAMPLES = examples(
   'shortlink import links.csv --rpm 60 --max-wait 26h --json',
 );
 
-const EXIT_CODES_HELP = `
+/** What each exit code of the tool means for an import. */
+const MEANINGS: Readonly<Record<ExitCode, string>> = {
+  [EXIT_CODES.ok]: 'every row has its link',
+  [EXIT_CODES.error]: 'unexpected error',
+  [EXIT_CODES.usage]: 'wrong usage or input',
+  [EXIT_CODES.rowsFailed]: 'some rows rejected or failed',
+  [EXIT_CODES.authentication]: 'authentication or permission',
+  [EXIT_CODES.planLimit]: 'plan limit',
+  [EXIT_CODES.rateLimit]: 'rate limit longer than --max-wait',
+  [EXIT_CODES.unknownFate]: 'unknown whether some links exist',
+  [EXIT_CODES.interrupted]: 'interrupted',
+};
 
-${heading('Exit codes:')}
-    0  every row has its link
-    1  unexpected error
-    2  wrong usage or input
-    3  some rows rejected or failed
-    4  authentication or permission
-    5  plan limit
-    6  rate limit longer than --max-wait
-    7  unknown whether some links exist
-  130  interrupted`;
+const EXIT_CODES_HELP = [
+  '\n',
+  heading('Exit codes:'),
+  ...Object.entries(MEANINGS).map(([code, meaning]) => `${code.padStart(5)}  ${meaning}`),
+].join('\n');
