@@ -1,7 +1,7 @@
 import { HttpResponse, http } from 'msw';
 import { setupServer } from 'msw/node';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { ApiError, RateLimitError, ServerError } from '../src/errors/api-errors.ts';
+import { ApiError, PlanLimitError, RateLimitError, ServerError } from '../src/errors/api-errors.ts';
 import { ConnectionError, isOutcomeUnknown } from '../src/errors/call-errors.ts';
 import { JOB, json, LINK } from './answers.ts';
 import { InstantClock } from './fake-clock.ts';
@@ -205,6 +205,21 @@ describe('the number of attempts', () => {
 });
 
 describe('a lost POST with a key', () => {
+  it.each([401, 403, 409])(
+    'stays unknown after a %i, which is decided before the key is looked up',
+    async (status) => {
+      const { error, sent } = await playSequence([refusal(500), refusal(status)]);
+      expect(sent).toBe(2);
+      expect(isOutcomeUnknown(error)).toBe(true);
+    },
+  );
+
+  it('is known to be refused after a plan limit', async () => {
+    const limit = () => json({ error: 'full', upgrade: true, limit: 'links' }, 403);
+    const { error } = await playSequence([refusal(500), limit]);
+    expect(PlanLimitError.isInstance(error)).toBe(true);
+  });
+
   const DAY = 86_400;
 
   /** Loses the first attempt, refuses the second with this `Retry-After`, and counts what is sent. */

@@ -1,4 +1,4 @@
-import { ApiError, RateLimitError } from '../errors/api-errors.ts';
+import { ApiError, PermissionError, RateLimitError } from '../errors/api-errors.ts';
 import { ConnectionError, TimeoutError } from '../errors/call-errors.ts';
 
 /** What the rules need to know of a request. */
@@ -62,8 +62,9 @@ export function backoffMs(attempt: number, random: () => number): number {
 
 /**
  * Whether a response settles what became of the earlier attempts with the same idempotency key. The service looks the key
- * up after 401, 429 and 503, and 409 says that the earlier attempt still runs.
+ * up after 401, 429, 503 and a missing permission, and 409 says that the earlier attempt still runs.
  */
 export function settlesEarlierAttempts(error: unknown): boolean {
-  return ApiError.isInstance(error) && ![401, 409, 429, 503].includes(error.status);
+  if (!ApiError.isInstance(error) || PermissionError.isInstance(error)) return false;
+  return ![401, 409, 429, 503].includes(error.status);
 }

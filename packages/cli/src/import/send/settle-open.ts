@@ -8,6 +8,9 @@ import { failedResults } from './batch-recorder.ts';
 /** Services keep idempotency keys for 24 hours; an hour of it is left for clocks and waits. */
 const KEY_LIFETIME_MS = 23 * 60 * 60 * 1000;
 
+/** How far a clock is set back when it is corrected. */
+const CLOCK_SKEW_MS = 60 * 60 * 1000;
+
 interface SettleInput {
   journal: Journal;
   existing: ExistingLinks;
@@ -95,8 +98,8 @@ function mayBeSentAgain(batch: OpenBatch, { settings, deps, existing }: SettleIn
     return false;
   }
   const age = (deps.wallClock ?? Date.now)() - Date.parse(batch.sentAt);
-  // Links of rows that were removed from the input are not sent again.
-  return age < KEY_LIFETIME_MS && existing.asksFor(batch);
+  // A clock that was set back says nothing of the age. Links of rows that were removed from the input are not sent again.
+  return age > -CLOCK_SKEW_MS && age < KEY_LIFETIME_MS && existing.asksFor(batch);
 }
 
 async function sendAgain(batch: OpenBatch, input: SettleInput, settled: Settled): Promise<void> {
