@@ -199,10 +199,7 @@ export function createTransport(
     const { method, path, timeoutMs } = call;
     const failsAtLimit = call.maxRetries === 0;
     const turn = await limiter.turn({ failsAtLimit, ignoresQuota: call.ignoresQuota, signal });
-    if (call.lastError !== undefined && isKeyForgotten(call)) {
-      limiter.finish(turn, []);
-      throw call.lastError;
-    }
+    if (call.lastError !== undefined && isKeyForgotten(call, clock)) throw call.lastError;
     let windows: readonly QuotaWindow[] = [];
     try {
       if (call.watch !== undefined) {
@@ -255,17 +252,11 @@ export function createTransport(
     if (wasSent && !isTooLong && RateLimitError.isInstance(error)) {
       limiter.pause(waitMs, retryAfterMs);
     }
-    if (isTooLong || left === 0 || !isRetryable(error, call) || isKeyForgotten(call)) {
-      throw finalError(call, error);
-    }
+    const isOver = isTooLong || left === 0 || isKeyForgotten(call, clock);
+    if (isOver || !isRetryable(error, call)) throw finalError(call, error);
     const { method, path } = call;
     reporter.retry({ method, path, attempt: number, error, waitMs });
     await clock.delay(waitMs, signal);
-  }
-
-  /** Whether the service may have forgotten the key of a lost POST, so that sending it again could create a second link. */
-  function isKeyForgotten({ method, lostAt = Number.POSITIVE_INFINITY }: Call<unknown>): boolean {
-    return method === 'POST' && clock.now() - lostAt > KEY_LIFETIME_MS;
   }
 
   return {
@@ -283,6 +274,12 @@ export function createTransport(
       return retryWaitMs(error, failures, random);
     },
   };
+}
+
+/** Whether the service may have forgotten the key of a lost POST, so that sending it again could create a second link. */
+function isKeyForgotten(call: Call<unknown>, clock: Clock): boolean {
+  const { method, lostAt = Number.POSITIVE_INFINITY } = call;
+  return method === 'POST' && clock.now() - lostAt > KEY_LIFETIME_MS;
 }
 
 /**
