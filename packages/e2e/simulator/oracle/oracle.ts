@@ -178,7 +178,13 @@ export class Oracle {
       for (const code of toldCodes(exchange, this.#hasRefusedRows)) this.#told.add(code);
     }
     const { scenario, world } = this.#all;
-    if (scenario.user.fromStdin) return;
+    if (scenario.user.fromStdin) {
+      // Each content has a journal of its own, which is removed once all its rows have links.
+      for (const [path, file] of world.disk.names) {
+        if (path.endsWith('.shortlink-journal')) this.#rememberRecorded(process, file);
+      }
+      return;
+    }
     const file = world.disk.get(`${inputPath(scenario.user)}.shortlink-journal`);
     const known = new Set<string>();
     for (const row of queryDatabase(file, 'SELECT code FROM link WHERE short_url IS NOT NULL') ??
@@ -196,6 +202,10 @@ export class Oracle {
     const lost = [...this.#told].filter((code) => !known.has(code));
     if (lost.length > 0) throw new Error(`the journal has forgotten ${lost.slice(0, 5)}`);
     this.#checkJobs(ofRun, process, file);
+    this.#rememberRecorded(process, file);
+  }
+
+  #rememberRecorded(process: Process, file: FileNode | undefined): void {
     if (process.killedAt === undefined && process.journalFailedAt === undefined) return;
     const open = queryDatabase(
       file,
