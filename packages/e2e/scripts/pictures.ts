@@ -96,6 +96,8 @@ async function recordUsagePage(): Promise<void> {
       locale: 'en-US',
       viewport: { width: 960, height: 760 },
     });
+    // The page says how long each window still lasts.
+    await page.clock.setFixedTime(noon);
     await page.goto(`${server.url}/analytics`);
     await page.getByRole('textbox', { name: 'API key' }).fill(apiKey);
     await page.getByRole('button', { name: 'Show usage' }).click();
