@@ -77,7 +77,7 @@ export function toldCodes(exchange: Exchange, hasRefusedRows: boolean): string[]
   return isOver || (isWhole && answer.total !== undefined) ? codes : [];
 }
 
-/** The job that a program was told of for certain. */
+/** The job whose acceptance the program has certainly read. */
 export function toldJob({ method, received, receivedTurn, process }: Exchange): string | undefined {
   if (method !== 'POST' || received?.status !== 202) return undefined;
   if (process.killedAt !== undefined && process.killedAt <= receivedTurn) return undefined;

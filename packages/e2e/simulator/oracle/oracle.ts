@@ -233,7 +233,7 @@ export class Oracle {
     return this.#all.network.exchanges.filter(({ run }) => run >= this.#firstRun);
   }
 
-  /** Links of this epoch. Where rows of unknown outcome were sent again, only those that the program was told of. */
+  /** Links of this epoch. Where rows of unknown outcome were sent again, only those whose response the program has read. */
   #countedLinks(): Counts {
     const { service, network } = this.#all;
     const counts = new Counts();
@@ -269,7 +269,7 @@ export class Oracle {
     }
   }
 
-  /** Links of this pair that requests may have made, and nobody was told of. */
+  /** Links of this pair that requests may have made, whose responses nobody has read. */
   #mayExist(pair: Pair): number {
     let count = this.#recorded.of(pair);
     for (const exchange of this.#all.network.exchanges) {
