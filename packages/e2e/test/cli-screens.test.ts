@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { CLI_PROGRAM } from '../src/programs.ts';
+import { CLI_PROGRAM, commandOf } from '../src/programs.ts';
 import { CTRL_C, cliTerminal, Terminal } from '../src/terminal.ts';
 
 /**
@@ -223,7 +223,9 @@ test('the printed command continues a run that a rate limit has ended', async ()
     const [, command] = /To continue: (.*)$/m.exec(await stopped.screen()) ?? [];
     expect(command).toBe("shortlink import 'my links.csv' --concurrency 1 --max-wait 2m");
     // It meets the limit once more, waits, and ends.
-    const shell = `shortlink() { "${process.execPath}" "${CLI_PROGRAM}" "$@"; }; ${command}`;
+    const shell = `shortlink() { ${commandOf(CLI_PROGRAM)
+      .map((word) => `"${word}"`)
+      .join(' ')} "$@"; }; ${command}`;
     const again = new Terminal('bash', ['-c', shell], folder, env);
     await again.until(/rate limit: next in/);
     batches = Number.POSITIVE_INFINITY;
