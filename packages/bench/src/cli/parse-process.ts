@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs';
 import { parse } from 'csv-parse';
 import Papa from 'papaparse';
 import { CsvReader } from '../../../cli/src/import/read/read-csv.ts';
-import { answerParent } from '../frame/answer-parent.ts';
+import { answerParent } from '../frame/processes.ts';
 
 const [program] = process.argv.slice(2);
 

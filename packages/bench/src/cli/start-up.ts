@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { type Contender, interleave } from '../frame/rounds.ts';
 import { medianOf, type Section, type SectionContext } from '../frame/section.ts';
-import { CLI_PROGRAM } from './cli-program.ts';
+import { CLI_PROGRAM } from './import.ts';
 
 /** Rounds per round asked for: a process start is short, and noisy. */
 const ROUNDS_FACTOR = 6;

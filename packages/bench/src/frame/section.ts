@@ -1,5 +1,5 @@
-import type { Children } from './children.ts';
-import type { Figure } from './stats.ts';
+import type { Children } from './processes.ts';
+import type { Figure } from './rounds.ts';
 
 /** One line of a table: a contender and its figures, by column. */
 export interface Row {

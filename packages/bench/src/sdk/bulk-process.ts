@@ -1,7 +1,7 @@
 /** Creates many links with one of two programs, in a process of its own, for its peak memory. Started by `sdk/bulk.ts`. */
 import { Shortlink } from '@shortlink/sdk';
-import { answerParent } from '../frame/answer-parent.ts';
-import { targetUrl } from './stub-answers.ts';
+import { answerParent } from '../frame/processes.ts';
+import { targetUrl } from './stub.ts';
 
 /** What to create. */
 export interface BulkRun {

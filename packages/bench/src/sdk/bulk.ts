@@ -1,9 +1,8 @@
-import { peakMemoryMb } from '../frame/cpu-time.ts';
+import { peakMemoryMb } from '../frame/processes.ts';
 import { type Contender, interleave } from '../frame/rounds.ts';
 import { type Section, type SectionContext, scaled } from '../frame/section.ts';
-import { LARGE_BATCH, SMALL_BATCH } from './batch-sizes.ts';
 import type { BulkTimes } from './bulk-process.ts';
-import { startStub } from './start-stub.ts';
+import { LARGE_BATCH, SMALL_BATCH, startStub } from './stub.ts';
 
 const CONCURRENCY = 4;
 

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { type Contender, interleave } from '../frame/rounds.ts';
 import { medianOf, type Section, type SectionContext } from '../frame/section.ts';
-import { startStub } from './start-stub.ts';
+import { startStub } from './stub.ts';
 
 /** Whole programs: the import alone, and what creates one thing with it at the service `url`. */
 const PROGRAMS: Readonly<Record<string, { load: string; create: string }>> = {

@@ -1,3 +1,15 @@
+import type { Children } from '../frame/processes.ts';
+
+/** Links of a batch that is answered at once, and of one that becomes a job: the most the service takes of each. */
+export const SMALL_BATCH = 100;
+export const LARGE_BATCH = 10_000;
+
+/** Starts the stub server and resolves to its URL. */
+export async function startStub(children: Children): Promise<string> {
+  const stub = await children.start(new URL('./stub-server.ts', import.meta.url));
+  return stub.ask<string>('url');
+}
+
 /** The link that every create is answered with. */
 const LINK = {
   id: '019347d2-7f00-7000-8000-000000000001',
