@@ -1,3 +1,5 @@
+// Records what users of the built packages call and type, in packages/*/api/: pnpm api:update
+// With --released, it also records that this is the surface of the version that is released.
 import { createHash } from 'node:crypto';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -150,4 +152,14 @@ function hashesOf(reports: Reports): Record<string, string> {
       return [`@shortlink/${name}`, createHash('sha256').update(text).digest('hex')];
     }),
   );
+}
+
+if (import.meta.main) {
+  await writeReports(await reportSurface());
+  if (process.argv.includes('--released')) await writeReleased();
+  for (const name of await undeclaredPackages()) {
+    console.log(
+      `The surface of ${name} has changed since the last release. Declare it: pnpm changeset`,
+    );
+  }
 }

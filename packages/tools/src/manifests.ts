@@ -1,3 +1,4 @@
+// Writes the address of the repository, which the root package.json names, wherever else it is needed: pnpm metadata
 import { readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 
@@ -94,3 +95,5 @@ export async function releaseProblems(root = ROOT): Promise<string[]> {
   }
   return problems;
 }
+
+if (import.meta.main) await spreadRepository();
