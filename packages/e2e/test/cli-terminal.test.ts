@@ -44,7 +44,7 @@ test('progress: a bar that grows, rows, rate and time left, then one sentence', 
   await terminal.until(new RegExp(`░ +(?!${first}%)\\d+%`), terminal.text.length);
   expect(await terminal.exitCode).toBe(0);
   expect(terminal.text).toContain('✓ 40,000 links created in');
-  // One line is drawn over again and again, in colour, and gone at the end.
+  // One line is redrawn again and again, in colour, and removed at the end.
   expect(await terminal.screen()).not.toContain('░');
   expect(terminal.raw).toContain('\x1b[32m✓');
   expect(terminal.raw.split('\n').length).toBeLessThan(30);

@@ -127,7 +127,7 @@ test('creates through the SDK while the database hangs: what is acknowledged is 
   const stored = await storedTargets(id);
   expect(new Set(stored).size).toBe(stored.length);
   expect(stored).toEqual(expect.arrayContaining(acknowledged));
-  // A commit whose outcome could not be learnt is a 500, which the SDK doesn't send again.
+  // The response to a commit with an unknown outcome is 500, after which the SDK doesn't send the request again.
   expect(stored.length - acknowledged.length).toBeLessThanOrEqual(unknown.length);
 });
 
@@ -218,7 +218,7 @@ test('a job that runs while the database hangs is completed afterwards, each lin
     .log()
     .split('\n')
     .filter((line) => line.includes('looking for unfinished jobs failed'));
-  // At most one a minute of each instance, however often it looked.
+  // Each instance logs it at most once a minute, however often it checks.
   expect(failures.length).toBeLessThanOrEqual(3 * 6);
 });
 

@@ -17,7 +17,7 @@ const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const DOCS = join(ROOT, 'packages/docs');
 const ARTIFACTS = fileURLToPath(new URL('../artifacts/', import.meta.url));
 
-/** Paths of the pages, as the sidebar has them. */
+/** Paths of the pages in the sidebar. */
 const LINKS = sidebar
   .flatMap(({ link, items = [{ link }] }) => items.map((item) => item.link ?? ''))
   .concat('/');
@@ -75,7 +75,7 @@ describe('the site', () => {
     await using served = await serve(site);
     await using launched = await launchChromium();
     await mkdir(ARTIFACTS, { recursive: true });
-    // Colours change no widths: in dark, a few pages show what could go wrong.
+    // Colours change no widths, so a few pages suffice for the dark theme.
     const looks = { light: LINKS, dark: ['/', '/sdk/exactly-once', '/reference/cli'] } as const;
     for (const colorScheme of ['light', 'dark'] as const) {
       const viewport = { width: 390, height: 844 };
@@ -98,7 +98,7 @@ describe('the site', () => {
   });
 });
 
-/** Pages of the reference are written when the site is built, which fails for those that are not there. */
+/** Pages of the reference are written when the site is built, and the build fails for links to missing ones. */
 const WRITTEN_LATER = /docs\/reference\//;
 
 describe('links', () => {

@@ -78,7 +78,7 @@ function extractorConfig(name: Package, entry: string, folder: string) {
       mainEntryPointFilePath: main,
       projectFolder: join(ROOT, 'packages', name),
       compiler: { overrideTsconfig: { compilerOptions, include: [main] } },
-      // What an exported type is made of is public too, exported itself or not.
+      // Types that exported types consist of are public too, also those that are not exported.
       apiReport: {
         enabled: true,
         includeForgottenExports: true,
@@ -131,7 +131,7 @@ export async function writeReleased(root = ROOT): Promise<void> {
   await writeFile(join(root, RELEASED), `${JSON.stringify(hashes, null, 2)}\n`);
 }
 
-/** Packages whose committed reports differ from those of the last release, and that no changeset names. */
+/** Packages whose committed reports differ from those of the last release although no changeset names the package. */
 export async function undeclaredPackages(root = ROOT): Promise<string[]> {
   const released: Record<string, string> = JSON.parse(await readFile(join(root, RELEASED), 'utf8'));
   const hashes = hashesOf(await readReports(root));

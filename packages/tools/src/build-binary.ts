@@ -27,11 +27,11 @@ await build({
   platform: 'node',
   target: 'node26',
   format: 'cjs',
-  // There is no module beside the program. What is imported late is run late all the same.
+  // A single file can load no other module. Modules that are imported late still run late.
   supported: { 'dynamic-import': false },
   legalComments: 'none',
   logLevel: 'warning',
-  // The parts of the program: names, versions and the texts of their licences.
+  // The SBOM: names, versions and licence texts of the libraries in the program.
   plugins: [
     cyclonedxEsbuildPlugin({
       outputFile: 'shortlink.sbom.json',
@@ -56,7 +56,7 @@ writeFileSync(
     assets: { program },
     disableExperimentalSEAWarning: true,
     useCodeCache: true,
-    // NODE_OPTIONS is meant for other programs.
+    // The program ignores NODE_OPTIONS, which is meant for other programs.
     execArgvExtension: 'none',
   }),
 );

@@ -72,7 +72,7 @@ export async function spreadRepository(root = ROOT): Promise<void> {
   }
 }
 
-/** Sentences about what stands in the way of a release. Empty when nothing does. */
+/** The reasons why there can't be a release, as sentences. Empty when there are none. */
 export async function releaseProblems(root = ROOT): Promise<string[]> {
   const url = await repositoryUrl(root);
   const manifests = await Promise.all(PUBLISHED.map((folder) => readManifest(folder, root)));

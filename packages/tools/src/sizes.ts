@@ -53,7 +53,7 @@ export function measureText(name: string, text: string): Measures {
   const codeLines = new Set<number>();
   const bodies: ts.Node[] = [];
   const visit = (node: ts.Node) => {
-    // A token. What stands between tokens is comments and white space.
+    // A token. Between tokens there are only comments and white space.
     if (node.getChildCount(source) === 0 && node.getWidth(source) > 0) {
       const last = lineOf(node.getEnd());
       for (let line = lineOf(node.getStart(source)); line <= last; line += 1) codeLines.add(line);

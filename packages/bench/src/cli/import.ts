@@ -19,7 +19,7 @@ const BARE = new URL('./bare-import.ts', import.meta.url);
 const LEAST_RATIO = 0.3;
 const MOST_MB = 250;
 
-/** A run takes many seconds, so there are fewer of them. */
+/** A run takes many seconds, so there are fewer rounds. */
 const MOST_ROUNDS = 5;
 
 /** A million rows, through the real command and through the bare script. */
@@ -111,7 +111,7 @@ function* pieces(rows: number): Generator<string> {
 /** What a whole program took, from its start to its end. */
 interface ProgramUsage {
   ms: number;
-  /** Of all threads. */
+  /** Processor time of all threads. */
   cpuMs: number;
   /** Largest resident memory. */
   peakMb: number;

@@ -21,7 +21,7 @@ async function withCsvParse(file: string): Promise<Counts> {
   return counts;
 }
 
-/** On decoded text: fed with bytes, it breaks characters at the borders of pieces. */
+/** Reads decoded text: given bytes, papaparse breaks characters at the borders of chunks. */
 function withPapaparse(file: string): Promise<Counts> {
   const counts = { rows: 0, cells: 0 };
   return new Promise((resolve, reject) => {

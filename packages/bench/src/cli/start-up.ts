@@ -3,7 +3,7 @@ import { type Contender, interleave } from '../frame/rounds.ts';
 import { medianOf, type Section, type SectionContext } from '../frame/section.ts';
 import { CLI_PROGRAM } from './import.ts';
 
-/** Rounds per round asked for: a process start is short, and noisy. */
+/** Rounds for each requested round: starting a process is short, and its time varies. */
 const ROUNDS_FACTOR = 6;
 
 /** `shortlink --version` may take at most this many times as long as Node alone. */

@@ -4,25 +4,25 @@ import { readFileSync } from 'node:fs';
 import type { Server } from 'node:net';
 import { createInterface } from 'node:readline';
 
-/** A process that answers one message at a time. */
+/** A process that responds to one message at a time. */
 export interface Child {
   pid: number;
-  /** Sends a message and resolves to the answer; see {@link answerParent}. */
+  /** Sends a message and resolves to the response; see {@link answerParent}. */
   ask: <Answer>(message: unknown) => Promise<Answer>;
   stop: () => Promise<void>;
 }
 
-/** Longest time for one answer, in milliseconds: a bench that hangs must end. */
+/** Longest time for one response, in milliseconds: a bench that hangs must end. */
 const ANSWER_LIMIT_MS = 600_000;
 
-/** Longest time from the start of a program to its first word, in milliseconds. */
+/** Longest time from the start of a program to its first output, in milliseconds. */
 const START_LIMIT_MS = 20_000;
 
 /** The processes that a section started; each is stopped by its own id. */
 export class Children {
   readonly #running = new Set<ChildProcess>();
 
-  /** Starts a TypeScript program of this package that answers messages. */
+  /** Starts a TypeScript program of this package that responds to messages. */
   async start(program: URL, args: readonly string[] = []): Promise<Child> {
     const child = fork(program, args, {
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
@@ -89,7 +89,7 @@ export class Children {
   }
 }
 
-/** The next message; rejects when the process ends first, or answers that it failed. */
+/** The next message; rejects when the process ends first, or reports an error. */
 async function nextMessage(child: ChildProcess, limitMs: number): Promise<unknown> {
   const message = await within(limitMs, child, (resolve) => child.once('message', resolve));
   if (message instanceof Error) throw message;
@@ -116,8 +116,8 @@ async function within(
 }
 
 /**
- * The other end of `Child.ask`: says that the program is ready, then answers each message with what `work` makes of it,
- * or with the error it throws. Ends with its parent.
+ * The other end of `Child.ask`: reports that the program is ready, then responds to each message with the result of `work`,
+ * or with the error that it throws. Ends with its parent.
  */
 export function answerParent<Message>(work: (message: Message) => unknown): void {
   const send = process.send?.bind(process);
@@ -145,7 +145,7 @@ export async function listenOnLoopback(server: Server): Promise<string> {
 /** Linux counts the processor time of a process in ticks of 1/100 s (proc(5), `utime` and `stime`). */
 const MS_PER_TICK = 10;
 
-/** Processor time a process has used so far, over all its threads, in milliseconds; NaN where the system doesn't say. */
+/** Processor time a process has used so far, over all its threads, in milliseconds; NaN where the system doesn't report it. */
 export function cpuTimeMs(pid: number): number {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
@@ -157,7 +157,7 @@ export function cpuTimeMs(pid: number): number {
   }
 }
 
-/** Largest memory a process has held so far, in MB; NaN where the system doesn't say. */
+/** Largest memory a process has held so far, in MB; NaN where the system doesn't report it. */
 export function peakMemoryMb(pid: number): number {
   try {
     const status = readFileSync(`/proc/${pid}/status`, 'utf8');

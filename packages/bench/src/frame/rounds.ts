@@ -21,14 +21,14 @@ export interface RoundsOptions {
   ratio?: { of: string; to: readonly string[] } | undefined;
 }
 
-/** Fewer rounds make no median. */
+/** A median needs at least so many rounds. */
 export const MIN_ROUNDS = 3;
 
 const DEFAULT_BUDGET_MS = 120_000;
 
 /**
- * Measures contenders in turns, A B C A B C, so that what else the machine does hits all of them alike. A ratio is taken
- * within each round, and the median of these is what counts: it moves far less than the figures it is made of.
+ * Measures contenders in turns, A B C A B C, so that other work of the machine slows all of them equally. A ratio is taken
+ * within each round, and the median of these ratios counts, since it varies far less than the figures themselves.
  */
 export async function interleave(
   contenders: readonly Contender[],
@@ -62,7 +62,7 @@ function samplesOf(rounds: readonly Map<string, Sample>[], name: string): Sample
   });
 }
 
-/** Contenders of one comparison may have columns of their own. */
+/** Contenders of one comparison may have different columns. */
 function figuresOf(samples: readonly Sample[]): Record<string, Figure> {
   const columns = Object.keys(samples[0] ?? {});
   return Object.fromEntries(

@@ -1,11 +1,11 @@
-/** Sends requests and takes their times, in a process of its own. Started by `load/load.ts`. */
+/** Sends requests and measures their times, in a process of its own. Started by `load/load.ts`. */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { answerParent } from '../frame/processes.ts';
 import { percentile } from '../frame/rounds.ts';
 import type { LoadResult, LoadRun } from './load.ts';
 
-/** Ends one request: its place in the run, and when it should have gone out. */
+/** Sends the request with this number, which was due at `dueAt`, and calls `onDone` after the response. */
 type Send = (connection: Connection, number: number, dueAt: number, onDone: () => void) => void;
 
 answerParent(async (run: LoadRun): Promise<LoadResult> => {
@@ -47,7 +47,7 @@ answerParent(async (run: LoadRun): Promise<LoadResult> => {
   };
 });
 
-/** Each connection always has one request under way. */
+/** Each connection always has one request in flight. */
 async function sendInTurn(
   connections: readonly Connection[],
   count: number,
@@ -70,8 +70,8 @@ async function sendInTurn(
 }
 
 /**
- * Requests go out at a steady rate whether or not earlier ones are answered: one that finds every connection busy waits,
- * and its wait counts. So a stall of the server shows in the times of all requests that it would have delayed.
+ * Sends requests at a steady rate, also while earlier ones have no response yet. When every connection is busy, a request waits,
+ * and its wait is measured. So a stall of the server shows in the times of all requests that it delays.
  */
 async function sendAtRate(
   connections: readonly Connection[],
@@ -112,8 +112,8 @@ const HEAD_END = Buffer.from('\r\n\r\n');
 const CHUNKED_END = Buffer.from('0\r\n\r\n');
 
 /**
- * One kept-alive HTTP/1.1 connection that sends prepared bytes and reads no more of an answer than where it ends. A real
- * HTTP client costs more than the servers it would measure.
+ * One kept-alive HTTP/1.1 connection that sends prepared bytes and of a response reads only the status and where it ends. A
+ * real HTTP client costs more than the servers that it would measure.
  */
 export class Connection {
   readonly #socket: Socket;
@@ -138,7 +138,7 @@ export class Connection {
     return new Connection(socket, onLost);
   }
 
-  /** Sends one request; `onAnswer` gets the status once the whole answer is here. One at a time. */
+  /** Sends one request at a time; `onAnswer` receives the status after the whole response. */
   send(request: Buffer, onAnswer: (status: number) => void): void {
     this.#onAnswer = onAnswer;
     this.#socket.write(request);
@@ -160,7 +160,7 @@ export class Connection {
   }
 }
 
-/** Whether the bytes are a whole answer (RFC 9112 section 6.3, as far as the servers here use it). */
+/** Whether the bytes are a whole response (RFC 9112 section 6.3, as far as the servers here use it). */
 function isWhole(bytes: Buffer): boolean {
   const headEnd = bytes.indexOf(HEAD_END);
   if (headEnd === -1) return false;

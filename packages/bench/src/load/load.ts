@@ -5,15 +5,15 @@ import type { Sample } from '../frame/rounds.ts';
 export interface LoadRun {
   url: string;
   connections: number;
-  /** Whole HTTP requests, see `rawRequest`; sent in turns, beginning anywhere. */
+  /** Whole HTTP requests, see `rawRequest`. They are sent in turns, beginning at a random one. */
   requests: readonly string[];
-  /** The status every answer must have: a server that refuses is fast, and its figures are worth nothing. */
+  /** The status that every response must have: errors are fast, so their figures are worth nothing. */
   expect: number;
-  /** So many requests, each connection sending the next as soon as it has its answer; or so many a second for a while. */
+  /** `count` requests as fast as the responses arrive, or `perSecond` requests a second for `forMs`. */
   amount: { count: number } | { perSecond: number; forMs: number };
 }
 
-/** How it went. Times are from the moment a request should go out to the last byte of its answer, in milliseconds. */
+/** Times are from the moment at which a request is due to the last byte of its response, in milliseconds. */
 export interface LoadResult {
   requests: number;
   ms: number;

@@ -9,7 +9,7 @@ const CONCURRENCY = 4;
 /** A million links take seconds, so they are run fewer times than requests are. */
 const MOST_ROUNDS = 3;
 
-/** A million links in batches of 100, each answered at once. */
+/** A million links in batches of 100, each completed in the response. */
 export function measureBulkSync(context: SectionContext): Promise<Section> {
   return measureBulk(context, SMALL_BATCH, 'each answered at once');
 }

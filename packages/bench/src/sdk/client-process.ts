@@ -8,7 +8,7 @@ export interface CreateRun {
   concurrency: number;
 }
 
-/** How long it took, and what it cost this process. */
+/** Elapsed time, and processor time of this process. */
 export interface CreateTimes {
   ms: number;
   cpuMs: number;

@@ -4,7 +4,7 @@ import { type Contender, interleave } from '../frame/rounds.ts';
 import { medianOf, type Section, type SectionContext } from '../frame/section.ts';
 import { startStub } from './stub.ts';
 
-/** Whole programs: the import alone, and what creates one thing with it at the service `url`. */
+/** Programs: `load` imports the client, `create` then sends one create to the service at `url`. */
 const PROGRAMS: Readonly<Record<string, { load: string; create: string }>> = {
   fetch: {
     load: '',
@@ -44,7 +44,7 @@ const FIRST_POST = 'import and first POST, ms';
 /** A process that imports the client and creates one link, compared with one that calls `fetch`. */
 const MOST_OF_FETCH = 1.4;
 
-/** Rounds per round asked for: a process start is short, and noisy. */
+/** Rounds for each requested round: starting a process is short, and its time varies. */
 const ROUNDS_FACTOR = 2;
 
 /** Whole processes, from their start to their end. */

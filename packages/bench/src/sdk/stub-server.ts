@@ -14,7 +14,7 @@ const small = completedBatch(SMALL_BATCH);
 const accepted = acceptedBatch(LARGE_BATCH);
 const job = completedJob(LARGE_BATCH);
 
-/** Between the sizes of the two batches, in bytes: parsing the body would make the stub what is measured. */
+/** Bodies above this many bytes are large batches. The stub doesn't parse bodies, since its own time would be measured then. */
 const LARGE_BODY_BYTES = 100_000;
 
 function answerTo(request: IncomingMessage) {

@@ -10,12 +10,12 @@ import { type DrawnRequest, type KeyKind, nameOf, requestsFor } from './make-req
 /** Earlier codes and job ids that requests may refer to. */
 const MAX_EARLIER = 50;
 
-/** How many answers there were of each operation and status. */
+/** The number of responses by operation and status. */
 export type FuzzReport = Record<string, number>;
 
 /**
- * Sends random requests, drawn from the server's own API description, to a real server on a socket, and holds every answer
- * against that description. Rejects with the smallest request that shows a difference.
+ * Sends random requests, drawn from the server's own API description, to a real server on a socket, and compares every
+ * response with that description. Rejects with the smallest request that shows a difference.
  */
 export async function runFuzz(options: {
   requests: number;
@@ -89,7 +89,7 @@ function remember(earlier: Record<string, string[]>, { status, text }: RawAnswer
   }
 }
 
-/** One key of each kind, each of an account of its own but for the reading one. */
+/** One API key of each kind. Each has an account of its own, except the one that may only read. */
 async function makeKeys({ store, accountId, apiKey }: TestServer) {
   const newKey = async (limits: Partial<PlanLimits> | undefined, reading = false) => {
     const account =

@@ -3,11 +3,11 @@ import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseCsv } from '../parse-csv.ts';
 
-/** What became of the rows of one file, by its results and by the server's database. */
+/** The outcomes of the rows of one file, according to its results and to the server's database. */
 export interface ImportFates {
   created: number;
   unknown: number;
-  /** Of the unknown rows, those that became links. */
+  /** The number of unknown rows whose link exists. */
   unknownButCreated: number;
 }
 
@@ -35,7 +35,7 @@ export async function checkImport(
     const codes = links.get(target) ?? new Set();
     const what = `row ${index} (${target}): "${status}" with code ${code}, in the database ${[...codes]}`;
     if (own !== target) throw new Error(`out of order, ${what}`);
-    // Each link is one row's own, so it is taken out.
+    // Each link belongs to one row, so a link that is found is removed.
     if (status === 'created' && codes.delete(code)) fates.created += 1;
     else if (status === 'unknown' && code === '') {
       fates.unknown += 1;
@@ -49,7 +49,7 @@ export async function checkImport(
   return fates;
 }
 
-/** Codes of the links by target, once no job is under way any more. */
+/** Codes of the links by target URL, once all jobs have ended. */
 async function settledLinks(database: string, targets: ReadonlySet<string>) {
   const db = new DatabaseSync(database.replace(/^sqlite:/, ''), { readOnly: true });
   try {
