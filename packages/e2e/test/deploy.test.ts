@@ -115,8 +115,9 @@ describe('the page about Docker', () => {
       after(words('docker run'), '--name'),
       'shortlink-server',
     ]);
+    const profiles = Object.values<{ profiles: string[] }>(services).flatMap((one) => one.profiles);
     for (const [, profile] of page.matchAll(/docker compose --profile (\S+)/g)) {
-      expect(Object.values(services).flatMap(({ profiles }: never) => profiles)).toContain(profile);
+      expect(profiles).toContain(profile);
     }
     for (const [, name = ''] of page.matchAll(/docker compose exec (\S+)/g)) {
       expect(services[name].image).toBe('shortlink-server');
