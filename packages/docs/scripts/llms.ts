@@ -40,7 +40,7 @@ function firstSentence(page: string): string {
   const text = page
     .split(/\n{2,}/)
     .map((block) => block.trim().replaceAll('\n', ' '))
-    .find((block) => /^(\w|`\w|\[|\*\*)/.test(block));
-  const [sentence = ''] = text?.split(/(?<=[.:]) /) ?? [];
-  return sentence.replace(/\]\([^)]*\)/g, ']').replace(/[[\]]/g, '');
+    .find((block) => /^(\w|`[\w@]|\[|\*\*)/.test(block));
+  const [sentence = ''] = text?.split(/(?<=\.) /) ?? [];
+  return sentence.replace(/\]\([^)]*\)/g, ']').replace(/[[\]]/g, '').replace(/:$/, '.');
 }

@@ -65,7 +65,8 @@ describe('the site', () => {
     const list = await readFile(join(site, 'llms.txt'), 'utf8');
     const full = await readFile(join(site, 'llms-full.txt'), 'utf8');
     for (const link of LINKS.filter((path) => path !== '/')) {
-      expect(list).toMatch(new RegExp(`^- \\[.+\\]\\(${link}\\): .{10,}$`, 'm'));
+      // A whole sentence, and no code.
+      expect(list).toMatch(new RegExp(`^- \\[.+\\]\\(${link}\\): [A-Z`@].{10,}[.]$`, 'm'));
       expect(full).toContain(`<!-- ${link} -->`);
     }
     expect(full).toContain('alert: ShortlinkDatabaseDown');
