@@ -2,9 +2,10 @@
 //
 // The file is a Node without its symbols that runs the code which is injected into it (a "single executable application").
 import { execFileSync } from 'node:child_process';
-import { copyFileSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
 import { cyclonedxEsbuildPlugin } from '@cyclonedx/cyclonedx-esbuild';
 import { build } from 'esbuild';
 import { ROOT } from './manifests.ts';
@@ -12,6 +13,8 @@ import { ROOT } from './manifests.ts';
 const FOLDER = join(ROOT, 'packages/cli/dist-binary');
 /** Node 26 can inject a program by itself, and is under long-term support. */
 const NODE = fileURLToPath(import.meta.resolve('node26/bin/node'));
+/** The most that people download. */
+const MOST_MEGABYTES = 50;
 const isWindows = process.platform === 'win32';
 const output = join(FOLDER, isWindows ? 'shortlink.exe' : 'shortlink');
 
@@ -63,5 +66,6 @@ writeFileSync(
 execFileSync(NODE, ['--build-sea', config], { stdio: 'inherit' });
 if (process.platform === 'darwin') execFileSync('codesign', ['--sign', '-', output]);
 for (const file of [node, config, program]) rmSync(file);
-const megabytes = statSync(output).size / 1024 ** 2;
-console.log(`${output}: ${megabytes.toFixed(1)} MB`);
+const megabytes = gzipSync(readFileSync(output)).length / 1e6;
+console.log(`${output}: ${megabytes.toFixed(1)} MB compressed`);
+if (megabytes > MOST_MEGABYTES) throw new Error(`More than ${MOST_MEGABYTES} MB compressed.`);
