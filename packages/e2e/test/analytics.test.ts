@@ -392,7 +392,7 @@ test('can be used with the keyboard alone', async () => {
   expect(await page.locator('.keys').count()).toBe(0);
 });
 
-test('a wrong key is told, and leaves nothing behind', async () => {
+test('a wrong key is reported, and leaves nothing behind', async () => {
   const { page } = await visit();
   await page.getByLabel('Remember until this tab is closed').check();
   await signIn(page, 'sl_wrong');
@@ -421,7 +421,7 @@ test('the key is kept in memory, or for the tab when asked, and nowhere else', a
   expect(await page.evaluate('sessionStorage.length')).toBe(0);
 });
 
-test('a service that stops answering is told, and what was shown stays', async () => {
+test('a service that stops responding is reported, and what was shown stays', async () => {
   const { page } = await visit();
   await lookAt(page);
   await page.route('**/api/v1/usage', (route) => route.abort());

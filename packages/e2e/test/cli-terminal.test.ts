@@ -93,9 +93,9 @@ test('Ctrl-C twice: ends at once, and what was in flight is followed by the next
 
   const again = shortlink(['import', 'urls.csv', '--on-unknown', 'skip']);
   expect([0, 7]).toContain(await again.exitCode);
-  const fates = await statuses();
-  expect(fates).toHaveLength(60_000);
-  expect(fates.filter((fate) => fate !== 'created' && fate !== 'unknown')).toEqual([]);
+  const outcomes = await statuses();
+  expect(outcomes).toHaveLength(60_000);
+  expect(outcomes.filter((outcome) => outcome !== 'created' && outcome !== 'unknown')).toEqual([]);
 });
 
 test('| head: the import ends quietly, without a stack, and the journal has what it did', async () => {

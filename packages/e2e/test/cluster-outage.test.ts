@@ -75,7 +75,7 @@ const databaseUp = async (server: number) => {
   return /^shortlink_database_up (\d)$/m.exec(text)?.[1];
 };
 
-test('a database that hangs: a clean 503 for what needs it, the rest goes on, and all recovers by itself', async () => {
+test('a database that hangs: a clean 503 for what needs it, the rest continues, and everything recovers by itself', async () => {
   const { key } = await newAccount();
   const created = await post(key, LINKS, { target_url: 'https://example.com/known' });
   const { code } = JSON.parse(await created.text());
@@ -131,7 +131,7 @@ test('creates through the SDK while the database hangs: what is acknowledged is 
   expect(stored.length - acknowledged.length).toBeLessThanOrEqual(unknown.length);
 });
 
-test('one locked row of one account: other accounts and visitors go on while it is locked', async () => {
+test('one locked row of one account: other accounts and visitors are served meanwhile', async () => {
   const locked = await newAccount();
   const other = await newAccount();
   const created = await post(other.key, LINKS, { target_url: 'https://example.com/other' });

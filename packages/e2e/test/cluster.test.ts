@@ -134,7 +134,7 @@ test('clicks on every server add up', async () => {
   await expect.poll(clicks, { timeout: 60_000, interval: 300 }).toBe(150);
 });
 
-test('PostgreSQL restarts under load: no acknowledged link is lost, every other answer is a clean 503, and all goes on', async () => {
+test('PostgreSQL restarts under load: no acknowledged link is lost, every other response is a clean 503, and everything recovers', async () => {
   const key = await newKey();
   const { json: known } = await request(key, 'POST', LINKS, { body: linksOf(1)[0] });
   const follow = (code: string, to: ServerProcess) =>
@@ -198,7 +198,7 @@ test('after all that, no log line holds the password of the database, or a key o
 });
 
 // This test is the last one, since it leaves a server dead.
-test('the job of a server that is killed goes on elsewhere within seconds, and makes each link once', async () => {
+test('the job of a server that is killed continues elsewhere within seconds, and makes each link once', async () => {
   const key = await newKey();
   const links = linksOf(10_000, 'job');
   const victim = server(0);

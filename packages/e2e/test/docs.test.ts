@@ -66,7 +66,7 @@ describe('the site', () => {
     const full = await readFile(join(site, 'llms-full.txt'), 'utf8');
     for (const link of LINKS.filter((path) => path !== '/')) {
       // A whole sentence, and no code.
-      expect(list).toMatch(new RegExp(`^- \\[.+\\]\\(${link}\\): [A-Z`@].{10,}[.]$`, 'm'));
+      expect(list).toMatch(new RegExp(`^- \\[.+\\]\\(${link}\\): [A-Z\\x60@].{10,}[.]$`, 'm'));
       expect(full).toContain(`<!-- ${link} -->`);
     }
     expect(full).toContain('alert: ShortlinkDatabaseDown');

@@ -13,12 +13,12 @@ export async function runSuite(stageUrl: string): Promise<void> {
   const traits = await stage.traits();
   const report: Report = { results: [] };
   for (const check of CHECKS) {
-    report.results.push(await attempt(check.name, () => check.run(stage, traits)));
+    report.results.push(await outcomeOf(check.name, () => check.run(stage, traits)));
     await stage.clear();
   }
   const unhandledReasons = await unhandled.take();
   report.results.push(
-    await attempt('leaves no rejection unhandled', async () => {
+    await outcomeOf('leaves no rejection unhandled', async () => {
       if (unhandledReasons.length > 0) throw new Error(unhandledReasons.map(describe).join('\n'));
       if (!(await unhandled.areSeen())) throw new Error('this runtime reports none at all');
     }),
@@ -26,7 +26,7 @@ export async function runSuite(stageUrl: string): Promise<void> {
   await stage.deliver(report);
 }
 
-async function attempt(name: string, run: () => Promise<void>): Promise<CheckResult> {
+async function outcomeOf(name: string, run: () => Promise<void>): Promise<CheckResult> {
   const startedAt = performance.now();
   let timer: ReturnType<typeof setTimeout> | undefined;
   const timeout = new Promise<never>((_, reject) => {

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parseCsv } from '../parse-csv.ts';
 
 /** The outcomes of the rows of one file, according to its results and to the server's database. */
-export interface ImportFates {
+export interface ImportOutcomes {
   created: number;
   unknown: number;
   /** The number of unknown rows whose link exists. */
@@ -24,11 +24,11 @@ export async function checkImport(
   database: string,
   results: string,
   targets: readonly string[],
-): Promise<ImportFates> {
+): Promise<ImportOutcomes> {
   const links = await settledLinks(database, new Set(targets));
   const [, ...rows] = parseCsv(await readFile(results, 'utf8'));
   if (rows.length !== targets.length) throw new Error(`${rows.length} rows of ${targets.length}`);
-  const fates: ImportFates = { created: 0, unknown: 0, unknownButCreated: 0 };
+  const outcomes: ImportOutcomes = { created: 0, unknown: 0, unknownButCreated: 0 };
   const doubtful = new Map<string, number>();
   for (const [index, target] of targets.entries()) {
     const [own, , code = '', , status = ''] = rows[index] ?? [];
@@ -36,17 +36,17 @@ export async function checkImport(
     const what = `row ${index} (${target}): "${status}" with code ${code}, in the database ${[...codes]}`;
     if (own !== target) throw new Error(`out of order, ${what}`);
     // Each link belongs to one row, so a link that is found is removed.
-    if (status === 'created' && codes.delete(code)) fates.created += 1;
+    if (status === 'created' && codes.delete(code)) outcomes.created += 1;
     else if (status === 'unknown' && code === '') {
-      fates.unknown += 1;
+      outcomes.unknown += 1;
       doubtful.set(target, (doubtful.get(target) ?? 0) + 1);
     } else throw new Error(`wrong outcome, ${what}`);
   }
   for (const [target, { size }] of links) {
     if (size > (doubtful.get(target) ?? 0)) throw new Error(`${target} has ${size} links too many`);
-    fates.unknownButCreated += size;
+    outcomes.unknownButCreated += size;
   }
-  return fates;
+  return outcomes;
 }
 
 /** Codes of the links by target URL, once all jobs have ended. */

@@ -75,13 +75,13 @@ export async function runKills(options: KillOptions): Promise<KillReport> {
         await file.change();
       },
     });
-    const fates = await checkImport(world.database, `${path}.results.csv`, file.targets);
+    const outcomes = await checkImport(world.database, `${path}.results.csv`, file.targets);
     await rm(`${path}.shortlink-journal`);
     report.files += 1;
     report.rows += file.targets.length;
-    report.created += fates.created;
-    report.unknown += fates.unknown;
-    report.unknownButCreated += fates.unknownButCreated;
+    report.created += outcomes.created;
+    report.unknown += outcomes.unknown;
+    report.unknownButCreated += outcomes.unknownButCreated;
     onFile?.({ ...report });
   }
   return report;
