@@ -126,11 +126,8 @@ async function runSection(
   process.once('exit', onExit);
   const context: SectionContext = { rounds, scale, large, children, directory };
   const machine = describeMachine();
-  const startedAt = performance.now();
   try {
-    const section = await measure(context);
-    const seconds = (performance.now() - startedAt) / 1000;
-    return { name, ...section, machine, seconds };
+    return { name, ...(await measure(context)), machine };
   } finally {
     await children.stopAll();
     await rm(directory, { recursive: true, force: true });

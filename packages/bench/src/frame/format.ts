@@ -29,8 +29,6 @@ export function describeMachine(): Machine {
 export interface MeasuredSection extends Section {
   name: string;
   machine: Machine;
-  /** How long the measurement took. */
-  seconds: number;
 }
 
 /** When and where something was measured, as one sentence. */
@@ -41,13 +39,13 @@ export function formatMachine(machine: Machine): string {
 
 /** A section as a Markdown table, ready for a README. */
 export function formatSection(section: MeasuredSection): string {
-  const { title, about, rows, checks = [], machine, seconds } = section;
+  const { title, about, rows, checks = [], machine } = section;
   const columns = [...new Set(rows.flatMap((row) => Object.keys(row.figures)))];
   const table = [['', ...columns], ...rows.map((row) => [row.name, ...cells(row, columns)])];
   return [
     `#### ${title}`,
     '',
-    `${about} ${formatMachine(machine)} It took ${seconds.toFixed(0)} s.`,
+    `${about} ${formatMachine(machine)}`,
     '',
     formatTable(table),
     ...(checks.length > 0 ? ['', ...checks.map(formatCheck)] : []),

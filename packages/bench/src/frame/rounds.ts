@@ -76,13 +76,14 @@ function ratiosOf(
   { of, to }: NonNullable<RoundsOptions['ratio']>,
 ): Record<string, Figure> {
   return Object.fromEntries(
-    to.map((floor) => {
+    to.flatMap((floor) => {
       const ratios = rounds.flatMap((round) => {
         const own = round.get(name)?.[of];
         const other = round.get(floor)?.[of];
         return own === undefined || other === undefined ? [] : own / other;
       });
-      return [`to ${floor}`, summarize(ratios)];
+      // A contender may lack the column, as one that sends no request does.
+      return ratios.length === 0 ? [] : [[`to ${floor}`, summarize(ratios)]];
     }),
   );
 }
