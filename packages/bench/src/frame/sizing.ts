@@ -49,13 +49,16 @@ function perCore(micros: number): number {
   return 1e6 / micros;
 }
 
+/** In the middle of a sentence. */
+const measured = (machine: Machine) => formatMachine(machine).replace(/^M/, 'm');
+
 /** The table of what was measured. */
 export function formatSizing({ million, hotKey }: Sizing): string {
   const { rows, seconds, bytes } = million;
   const cpu = ({ servers, database }: Cpu) =>
     `${about(servers)} µs in the servers, ${about(database)} µs in PostgreSQL`;
-  return `The import, and what a request costs: ${formatMachine(million.machine)}
-The rates of one key: ${formatMachine(hotKey.machine)}
+  return `- The import, and what a request costs: ${measured(million.machine)}
+- The rates of one key: ${measured(hotKey.machine)}
 
 | what | measured |
 | --- | --- |
