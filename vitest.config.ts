@@ -38,7 +38,7 @@ const e2e = {
   name: 'e2e',
   root: 'packages/e2e',
   include: ['test/**/*.test.ts'],
-  // They end by themselves; only a program that hangs takes this long, on however busy a machine.
+  // Long enough for a busy machine: only a program that hangs takes this long.
   testTimeout: 300_000,
   hookTimeout: 180_000,
 };
