@@ -91,7 +91,8 @@ function steady(screen: string): string {
       .replace(/[\d,.]+ rows\/s/g, 'N rows/s')
       // On a slow machine the wait ends, and another request meets the limit.
       .replace(/(│ requests │ +)\d/g, '$1N')
-      .replace(/ in [\d.]+ s$/gm, ' in N s')
+      // A run that meets the limit twice takes longer than a minute.
+      .replace(/ in (\d+ min ?)?([\d.]+ s)?$/gm, ' in N s')
   );
 }
 
