@@ -39,6 +39,8 @@ export interface TransportRequest<T> {
 /** What a call ends with. */
 export interface Reply<T> {
   data: T;
+  /** When the attempt that got it was sent, on the client's clock. */
+  sentAt: number;
   /** When the service wants to be asked again, in milliseconds from now, where it says so. */
   retryAfterMs: number | undefined;
 }
@@ -209,7 +211,7 @@ export function createTransport(
       const event = { method, path, attempt: number };
       reporter.request(event);
       call.isInFlight = true;
-      const startedAt = clock.now();
+      const sentAt = clock.now();
       const timeoutError = () =>
         new TimeoutError(`No complete response within ${timeoutMs} ms`, {
           outcome: 'unknown',
@@ -220,11 +222,11 @@ export function createTransport(
       );
       const { status, headers, requestId } = response;
       windows = parseRateLimit(headers);
-      const durationMs = clock.now() - startedAt;
+      const durationMs = clock.now() - sentAt;
       reporter.response({ ...event, status, durationMs, requestId, quota: windows });
       if (status < 200 || status > 299) throw readError(response, redact, clock.date());
       const data = readData(response, call.read, redact);
-      return { data, retryAfterMs: parseRetryAfter(headers, clock.date()) };
+      return { data, sentAt, retryAfterMs: parseRetryAfter(headers, clock.date()) };
     } finally {
       limiter.finish(turn, windows);
     }

@@ -20,6 +20,7 @@ function makeJobs(clock: Clock, answer: (nowMs: number, poll: number) => Job) {
   const polls: { atMs: number; path: string; options: RequestOptions | undefined }[] = [];
   const { waitAfterFailedGet, redactData } = makeClient({}, { clock }).transport;
   let retryAfterMs: number | undefined;
+  let readMs = 0;
   const transport: Transport = {
     waitAfterFailedGet,
     redactData,
@@ -27,14 +28,20 @@ function makeJobs(clock: Clock, answer: (nowMs: number, poll: number) => Job) {
       polls.push({ atMs: clock.now(), path, options });
       const result = read(answer(clock.now(), polls.length), 200);
       if ('missing' in result) throw new Error('the fake sent something else');
-      return { data: result.data, retryAfterMs };
+      const sentAt = clock.now();
+      if (readMs > 0) await clock.delay(readMs);
+      return { data: result.data, sentAt, retryAfterMs };
     },
   };
   /** From now on the responses carry `Retry-After`. */
   const askForPollAfter = (ms: number | undefined) => {
     retryAfterMs = ms;
   };
-  return { jobs: new Jobs(transport, clock), polls, askForPollAfter };
+  /** From now on it takes as long to read a response. */
+  const takeToRead = (ms: number) => {
+    readMs = ms;
+  };
+  return { jobs: new Jobs(transport, clock), polls, askForPollAfter, takeToRead };
 }
 
 /** A job that begins at `startMs` and works evenly for `lengthMs`. */
@@ -338,6 +345,16 @@ describe('jobs.wait', () => {
     }
     expect(Math.max(...perJob.slice(1))).toBeLessThanOrEqual(2);
     expect(perJob.slice(1).filter((polled) => polled === 1).length).toBeGreaterThanOrEqual(9);
+  });
+
+  it('does not take the time to read many results for a part of the job', async () => {
+    const clock = new InstantClock();
+    const { jobs, polls, takeToRead } = makeJobs(clock, () => job('completed', 10_000, 10_000));
+    takeToRead(5_000);
+    await jobs.wait(JOB_ID, { total: 10_000 });
+    const startedAt = clock.now();
+    await jobs.wait(JOB_ID, { total: 10_000 });
+    expect(polls.map(({ atMs }) => atMs)).toEqual([150, startedAt + 150]);
   });
 
   it('knows the number of links of a batch of its own', async () => {

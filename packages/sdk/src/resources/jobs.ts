@@ -89,7 +89,6 @@ export class Jobs {
     this.#accepted.delete(jobId);
     const total = options.total ?? accepted?.total ?? 0;
     const acceptedAt = accepted?.acceptedAt ?? startedAt;
-    const ageMs = () => this.#clock.now() - acceptedAt;
 
     const samples: PollSample[] = [];
     let job: Job | undefined;
@@ -97,8 +96,8 @@ export class Jobs {
     let isTimedByService = accepted?.retryAfterMs !== undefined;
     let delayMs =
       accepted?.retryAfterMs ??
-      firstPollDelay(total > 0 ? this.#lengths.expectedMs(total) : undefined);
-    delayMs -= ageMs();
+      firstPollDelay(total > 0 ? this.#lengths.expectedMs(total) : undefined, total);
+    delayMs -= this.#clock.now() - acceptedAt;
 
     for (;;) {
       await this.#clock.delay(Math.max(0, Math.min(delayMs, leftMs())), signal);
@@ -107,7 +106,9 @@ export class Jobs {
         const reply = await this.#poll(jobId, { signal, maxRetries, headers, totalTimeoutMs });
         job = reply.data;
         failures = 0;
-        samples.push({ atMs: ageMs(), processed: job.processed, total: job.total || total });
+        // The service looked at the job when the poll was sent. To read thousands of results may take longer than the job.
+        const atMs = reply.sentAt - acceptedAt;
+        samples.push({ atMs, processed: job.processed, total: job.total || total });
         const statedMs = statedWait(reply.retryAfterMs);
         if (statedMs !== undefined) isTimedByService = true;
         delayMs = statedMs ?? nextPollDelay(samples);
@@ -128,7 +129,7 @@ export class Jobs {
       const end = endOf(job, total);
       if (end === 'failed') throw jobFailed(jobId, this.#transport.redactData(job));
       if (end === 'completed') {
-        if (!isTimedByService) this.#learn(total, samples.slice(0, -1), ageMs());
+        if (!isTimedByService) this.#learn(total, samples);
         return job;
       }
       if (leftMs() <= 0) throw jobTimeout(jobId, timeoutMs, this.#transport.redactData(job));
@@ -152,16 +153,19 @@ export class Jobs {
 
   async #poll(jobId: string, options: RequestOptions | undefined): Promise<Reply<Job>> {
     checkJobId(jobId);
-    const { data, retryAfterMs } = await this.#transport.request({
+    const reply = await this.#transport.request({
       method: 'GET',
       path: jobPath(jobId),
       read: readJob,
       options,
     });
-    return { data: { ...data, id: data.id || jobId }, retryAfterMs };
+    return { ...reply, data: { ...reply.data, id: reply.data.id || jobId } };
   }
 
-  #learn(total: number, before: readonly PollSample[], seenMs: number): void {
+  /** @param samples the polls of a job, the last of which saw it complete */
+  #learn(total: number, samples: readonly PollSample[]): void {
+    const seenMs = samples.at(-1)?.atMs ?? 0;
+    const before = samples.slice(0, -1);
     const last = before.at(-1);
     if (last === undefined) {
       this.#lengths.completeAtFirstPoll(total, seenMs);
