@@ -212,32 +212,21 @@ export class BulkRun<T extends BatchLinkInput> implements RunContext {
   }
 
   async #begin(batch: Batch<T>, record: BatchRecord | undefined): Promise<void> {
-    switch (record?.state) {
-      case undefined:
-      case 'planned':
-        this.#send(batch);
-        break;
-      case 'accepted':
-        this.#start(followJob(this, batch, record.job_id), batch);
-        break;
-      case 'completed': {
-        const recorded = await untilAborted(this.signal, record.results());
-        const results = alignResults(batch.inputs, recorded);
-        this.#settle({ ...batch, outcome: (offset) => outcomeOfResult(results[offset]) });
-        break;
-      }
-      case 'failed':
-      case 'unknown': {
-        const outcome = { outcome: record.state, error: record.error };
-        this.#settle({ ...batch, outcome: () => outcome });
-        break;
-      }
+    if (record === undefined || record.state === 'planned') {
+      this.#send(batch);
+    } else if (record.state === 'accepted') {
+      this.#start(followJob(this, batch, record.job_id), batch);
+    } else {
+      const recorded = await untilAborted(this.signal, record.results?.() ?? []);
+      const results = alignResults(batch.inputs, recorded);
+      const missing =
+        record.state === 'completed' ? undefined : { outcome: record.state, error: record.error };
+      this.#settled.put({
+        ...batch,
+        outcome: (offset) => outcomeOfResult(results[offset], missing),
+      });
+      this.#changed.notify();
     }
-  }
-
-  #settle(batch: SettledBatch<T>): void {
-    this.#settled.put(batch);
-    this.#changed.notify();
   }
 
   #send(batch: Batch<T>): void {

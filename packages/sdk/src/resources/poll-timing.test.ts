@@ -19,7 +19,8 @@ const sample = (atMs: number, processed: number, total = 10_000): PollSample => 
 describe('firstPollDelay', () => {
   it('is short where nothing is known, and a little beyond the expected end where it is', () => {
     expect(firstPollDelay(undefined, 0)).toBe(150);
-    expect(firstPollDelay(undefined, 1_000)).toBe(105);
+    expect(firstPollDelay(undefined, 600)).toBe(110);
+    expect(firstPollDelay(undefined, 3_000)).toBe(150);
     expect(firstPollDelay(undefined, 10_000)).toBe(150);
     expect(firstPollDelay(1000, 10_000)).toBe(1100);
     expect(firstPollDelay(3_600_000, 10_000)).toBe(MAX_POLL_INTERVAL_MS);
@@ -27,7 +28,7 @@ describe('firstPollDelay', () => {
 
   it('is never so short that a fast service needs a second poll, whatever it has learned', () => {
     expect(firstPollDelay(0, 10_000)).toBe(150);
-    expect(firstPollDelay(0, 1)).toBeCloseTo(100);
+    expect(firstPollDelay(0, 600)).toBe(110);
     expect(firstPollDelay(0, 50_000)).toBe(150);
   });
 });

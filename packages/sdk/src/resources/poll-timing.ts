@@ -1,5 +1,3 @@
-import { MAX_BATCH_LINKS } from '../wire/limits.ts';
-
 /** What one poll saw of a job. */
 export interface PollSample {
   /** When the poll was sent, in milliseconds since the job was accepted. */
@@ -11,11 +9,13 @@ export interface PollSample {
 }
 
 /**
- * Earliest first poll of the smallest job, and of one of 10,000 links, in milliseconds. It is also the wait where nothing is
- * known of the length of jobs. A service that is fast has done a job by then, so that one poll is enough: a poll that comes
- * earlier to save a few milliseconds may come too early, and then costs a second poll and 200 ms.
+ * Earliest first poll of a small job and of a large one, in milliseconds. It is also the wait where nothing is known of the
+ * length of jobs. A fast service has done the job by then, so that one poll is enough: a poll that comes earlier to save a
+ * few milliseconds may come too early, and then costs a second poll and 200 ms.
  */
-const EARLIEST_POLL_MS = { smallest: 100, largest: 150 } as const;
+const EARLIEST_POLL_MS = { small: 100, large: 150 } as const;
+/** Number of links from which a job is a large one. */
+const LARGE_JOB = 3_000;
 
 /** Shortest wait between two polls, in milliseconds. Polls count against the plan's quota. */
 export const MIN_POLL_INTERVAL_MS = 200;
@@ -45,9 +45,9 @@ const BLIND_GROWTH = 2.4;
  * @param total number of links in the job; 0 where that is not known
  */
 export function firstPollDelay(expectedMs: number | undefined, total: number): number {
-  const { smallest, largest } = EARLIEST_POLL_MS;
-  const share = total > 0 ? Math.min(1, total / MAX_BATCH_LINKS) : 1;
-  const earliest = smallest + share * (largest - smallest);
+  const { small, large } = EARLIEST_POLL_MS;
+  const share = total > 0 ? Math.min(1, total / LARGE_JOB) : 1;
+  const earliest = small + share * (large - small);
   const aimed = expectedMs === undefined ? 0 : expectedMs * LATE_FACTOR + LATE_MS;
   return Math.min(MAX_POLL_INTERVAL_MS, Math.max(earliest, aimed));
 }
