@@ -4,7 +4,7 @@ import { makeClient } from '../../test/make-client.ts';
 import { createApiError } from '../errors/api-errors.ts';
 import { ConnectionError, TimeoutError } from '../errors/call-errors.ts';
 import type { Clock } from '../http/time.ts';
-import type { Transport } from '../http/transport.ts';
+import type { Transport } from '../http/request.ts';
 import type { RequestOptions } from '../options.ts';
 import type { Job } from '../wire/job.ts';
 import { Jobs } from './jobs.ts';
@@ -18,12 +18,12 @@ function job(status: string, processed = 0, total = 10): Job {
 /** Jobs over a transport that responds by what `answer` says of the time. */
 function makeJobs(clock: Clock, answer: (nowMs: number, poll: number) => Job) {
   const polls: { atMs: number; path: string; options: RequestOptions | undefined }[] = [];
-  const { waitAfterFailedGet, redactData } = makeClient({}, { clock }).transport;
+  const real = makeClient({}, { clock }).transport;
   let retryAfterMs: number | undefined;
   let readMs = 0;
   const transport: Transport = {
-    waitAfterFailedGet,
-    redactData,
+    waitAfterFailedGet: (error, failures) => real.waitAfterFailedGet(error, failures),
+    redactData: (data) => real.redactData(data),
     request: async ({ path, read, options }) => {
       polls.push({ atMs: clock.now(), path, options });
       const result = read(answer(clock.now(), polls.length), 200);

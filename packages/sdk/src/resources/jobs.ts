@@ -2,7 +2,7 @@ import { checkAmount, checkJobId } from '../check-options.ts';
 import { TimeoutError } from '../errors/call-errors.ts';
 import { JobFailedError, JobTimeoutError } from '../errors/job-errors.ts';
 import { type Clock, systemClock, untilAborted } from '../http/time.ts';
-import type { Reply, Transport } from '../http/transport.ts';
+import type { Reply, Transport } from '../http/request.ts';
 import type { RequestOptions, WaitOptions } from '../options.ts';
 import type { ProcessingBatch } from '../wire/batch.ts';
 import { JOB_FAILURE_STATUSES, type Job, readJob } from '../wire/job.ts';
