@@ -47,8 +47,9 @@ export interface Transport {
    * again, or the service asks for a longer wait than `maxRetryAfterMs`.
    *
    * @param failures calls that failed in a row, from 1
+   * @param mayPass whether the caller repeats the GET although the rules for retries don't
    */
-  waitAfterFailedGet(error: unknown, failures: number): number | undefined;
+  waitAfterFailedGet(error: unknown, failures: number, mayPass: boolean): number | undefined;
   /** The data without the API key, for errors. */
   redactData<T>(data: T): T;
 }

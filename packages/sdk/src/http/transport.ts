@@ -202,8 +202,8 @@ export class HttpTransport implements Transport {
     return (askedWaitMs(error) ?? 0) > this.#settings.maxRetryAfterMs;
   }
 
-  waitAfterFailedGet(error: unknown, failures: number): number | undefined {
-    const isFinal = !isRetryable(error, { method: 'GET', hasIdempotencyKey: false });
+  waitAfterFailedGet(error: unknown, failures: number, mayPass: boolean): number | undefined {
+    const isFinal = !mayPass && !isRetryable(error, { method: 'GET', hasIdempotencyKey: false });
     if (isFinal || (RateLimitError.isInstance(error) && this.#asksTooLongWait(error))) return;
     return retryWaitMs(error, failures, this.#random);
   }

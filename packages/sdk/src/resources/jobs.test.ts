@@ -3,8 +3,8 @@ import { FakeClock, InstantClock, settle } from '../../test/fake-clock.ts';
 import { makeClient } from '../../test/make-client.ts';
 import { createApiError } from '../errors/api-errors.ts';
 import { ConnectionError, TimeoutError } from '../errors/call-errors.ts';
-import type { Clock } from '../http/time.ts';
 import type { Transport } from '../http/request.ts';
+import type { Clock } from '../http/time.ts';
 import type { RequestOptions } from '../options.ts';
 import type { Job } from '../wire/job.ts';
 import { Jobs } from './jobs.ts';
@@ -22,7 +22,8 @@ function makeJobs(clock: Clock, answer: (nowMs: number, poll: number) => Job) {
   let retryAfterMs: number | undefined;
   let readMs = 0;
   const transport: Transport = {
-    waitAfterFailedGet: (error, failures) => real.waitAfterFailedGet(error, failures),
+    waitAfterFailedGet: (error, failures, mayPass) =>
+      real.waitAfterFailedGet(error, failures, mayPass),
     redactData: (data) => real.redactData(data),
     request: async ({ path, read, options }) => {
       polls.push({ atMs: clock.now(), path, options });
