@@ -119,7 +119,7 @@ export class BulkRun<T extends BatchLinkInput> implements RunContext {
     if (this.#failure !== undefined) throw this.#failure.reason;
   }
 
-  /** Obeys the caller's signals until the function it returns is called, which leaves no listener on them. */
+  /** Follows the caller's signals. The function that it returns removes the listeners. */
   #followSignals(): () => void {
     const { signal, stopSignal } = this.options;
     const abort = () => this.abort(signal?.reason);
@@ -189,8 +189,8 @@ export class BulkRun<T extends BatchLinkInput> implements RunContext {
   }
 
   /**
-   * Undefined when the run ends first, since a source that hangs must not hold it up, and when the source fails: then it
-   * is at its end, and what was read before goes out all the same.
+   * Reads the links of a range. Returns undefined when the run ends before they are there, because a source that hangs must
+   * not delay the end, and when the source fails. A source that failed is read no further; what was read before is sent.
    */
   async #read({ first, count }: BatchRange): Promise<T[] | undefined> {
     let inputs: T[] | undefined;

@@ -1,7 +1,7 @@
 import { ConnectionError } from '../errors/call-errors.ts';
 import { ShortlinkError } from '../errors/shortlink-error.ts';
-import { untilAborted } from '../http/time.ts';
 import type { AttemptWatch } from '../http/request.ts';
+import { untilAborted } from '../http/time.ts';
 import type { RequestOptions, WaitOptions } from '../options.ts';
 import type { BatchAnswer, BatchLinkInput } from '../wire/batch.ts';
 import type { Job } from '../wire/job.ts';

@@ -34,7 +34,7 @@ export function isRetryable(error: unknown, subject: RetrySubject): boolean {
   return isRepeatable && isPassing(error.status);
 }
 
-/** The service, or a proxy before it, failed in a way that may pass. 501 is no such way: it says "not implemented". */
+/** The service, or a proxy before it, failed in a way that may pass. 501 doesn't pass: it says "not implemented". */
 function isPassing(status: number): boolean {
   return status === 408 || (status >= 500 && status !== 501);
 }
