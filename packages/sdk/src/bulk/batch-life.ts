@@ -95,7 +95,7 @@ export async function followJob<T extends BatchLinkInput>(
       JobFailedError.isInstance(error) || JobTimeoutError.isInstance(error)
         ? (error.job?.results ?? [])
         : [];
-    const end = await notTaken(run, batch, { type: 'unknown', error }, done, job_id);
+    const end = await notTaken(run, batch, 'unknown', error, done, job_id);
     if (endsRun(error)) run.endWith(error);
     return end;
   }
@@ -215,7 +215,7 @@ async function refused<T extends BatchLinkInput>(
       const isBadEntry = refusal.type === 'failed' && range.count === 1;
       if (isBadEntry) run.sizing.allRefused(range, error);
       else run.sizing.notTaken(range);
-      return notTaken(run, batch, { type: refusal.type, error });
+      return notTaken(run, batch, refusal.type, error);
     }
   }
 }
@@ -224,17 +224,14 @@ async function refused<T extends BatchLinkInput>(
 async function notTaken<T extends BatchLinkInput>(
   run: RunContext,
   batch: Batch<T>,
-  { type, error }: { type: 'failed' | 'unknown'; error: ShortlinkError },
+  outcome: 'failed' | 'unknown',
+  error: ShortlinkError,
   answered: Job['results'] = [],
   job_id?: string,
 ): Promise<BatchEnd<T>> {
   const results = resultsOf(batch, answered);
-  if (type === 'unknown') await emit(run, batch, { type, error, results, job_id });
-  else {
-    const failed = results.map((item) => ({ ...item, error: item.error || error.message }));
-    await emit(run, batch, { type, error, results: failed });
-  }
-  return settled(batch, results, { outcome: type, error: error.message, cause: error });
+  await emit(run, batch, { type: outcome, error, results, job_id });
+  return settled(batch, results, { outcome, error: error.message, cause: error });
 }
 
 /** One result per link of the batch. `answered` holds the results of the entries that were sent. */

@@ -103,9 +103,7 @@ export function asShortlinkError(run: RunContext, thrown: unknown): ShortlinkErr
   if (!isAbort && ShortlinkError.isInstance(thrown)) return thrown;
   if (!isAbort) run.endWith(thrown);
   return new ConnectionError(
-    isAbort
-      ? 'The run ended while this batch was in flight'
-      : 'An unexpected error ended the run while this batch was in flight',
+    `The run ended while this batch was in flight${isAbort ? '' : ', by an unexpected error'}`,
     { outcome: 'unknown', cause: thrown },
   );
 }

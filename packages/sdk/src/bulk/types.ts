@@ -93,7 +93,8 @@ export interface BatchRange {
  *
  * Then one of these:
  * - `completed`: `results` has an item for each link. One with `error` and without `code` is a refused entry.
- * - `failed`: nothing was created; `error` says why, and `results` why each link was not.
+ * - `failed`: nothing was created; `error` says why. An item of `results` has an `error` where its entry was refused for a
+ *   reason of its own.
  * - `unknown`: it can't be known what was created. `results` has what is known all the same: `error` of refused entries, and
  *   `code` of the links that a job created before it failed. A link without both is unknown.
  * - `resized`: nothing was created, because the size or an entry was refused or the plan has room for a part of it only. Its

@@ -52,7 +52,10 @@ export interface QuotaWindow {
 /** An item of the list with its parameters: `"minute";r=12;t=34`. A name may hold commas, so quotes are read first. */
 const ITEM = /"((?:[^"\\]|\\.)*)"((?:\s*;\s*[\w*.-]+(?:=(?:"(?:[^"\\]|\\.)*"|[^;,"]*))?)*)/g;
 
-const PARAMETER = /;\s*([\w*.-]+)=("[^"]*"|\d+)/g;
+const PARAMETER = /;\s*([\w*.-]+)=(\d+)/g;
+
+/** A quota of something else than requests, such as bytes or requests under way. */
+const OTHER_UNIT = /;\s*qu="(?!requests")/;
 
 /**
  * Reads `RateLimit` and `RateLimit-Policy` (IETF draft-ietf-httpapi-ratelimit-headers-11), an addition to the service. What can't be
@@ -62,23 +65,20 @@ export function parseRateLimit(headers: { get(name: string): string | null }): Q
   const windows: QuotaWindow[] = [];
   const policies = new Map(items(headers.get(HEADERS.rateLimitPolicy)));
   for (const [name, { r, t }] of items(headers.get(HEADERS.rateLimit))) {
-    const { q, w, qu = '"requests"' } = policies.get(name) ?? {};
-    // A quota of bytes, or of requests under way, says nothing of how many requests may follow.
-    if (qu !== '"requests"' || !isWhole(r) || !isWhole(t)) continue;
-    const quota = isWhole(q) ? Number(q) : undefined;
-    const windowMs = isWhole(w) ? Number(w) * 1000 : undefined;
-    windows.push({ name, remaining: Number(r), resetMs: Number(t) * 1000, quota, windowMs });
+    const { q, w, isOther } = policies.get(name) ?? {};
+    if (isOther || r === undefined || t === undefined) continue;
+    const windowMs = w === undefined ? undefined : w * 1000;
+    windows.push({ name, remaining: r, resetMs: t * 1000, quota: q, windowMs });
   }
   return windows;
 }
 
-const isWhole = (value: string | undefined) => /^\d+$/.test(value ?? '');
-
-function items(value: string | null): [name: string, parameters: Record<string, string>][] {
+function items(value: string | null): [name: string, parameters: Record<string, number>][] {
   return [...(value ?? '').matchAll(ITEM)].map(([, name = '', parameters = '']) => [
     name,
-    Object.fromEntries(
-      [...parameters.matchAll(PARAMETER)].map(([, key = '', text = '']) => [key, text]),
-    ),
+    Object.fromEntries([
+      ...[...parameters.matchAll(PARAMETER)].map(([, key = '', digits]) => [key, Number(digits)]),
+      ['isOther', Number(OTHER_UNIT.test(parameters))],
+    ]),
   ]);
 }

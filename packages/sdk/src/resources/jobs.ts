@@ -176,8 +176,8 @@ export class Jobs {
 
   /** @param samples the polls of a job, the last of which saw it complete */
   #learn(total: number, samples: readonly PollSample[]): void {
-    const seenMs = samples.at(-1)?.atMs ?? 0;
-    const before = samples.slice(0, -1);
+    const before = [...samples];
+    const seenMs = before.pop()?.atMs ?? 0;
     const last = before.at(-1);
     if (last === undefined) {
       this.#lengths.completeAtFirstPoll(total, seenMs);

@@ -9,11 +9,12 @@ export interface PollSample {
 }
 
 /**
- * Earliest first poll of a small job and of a large one, in milliseconds. It is also the wait where nothing is known of the
+ * Earliest first poll of the smallest job, in milliseconds, and how much later that of a large one is. It is also the wait where nothing is known of the
  * length of jobs. A fast service has done the job by then, so that one poll is enough: a poll that comes earlier to save a
  * few milliseconds may come too early, and then costs a second poll and 200 ms.
  */
-const EARLIEST_POLL_MS = { small: 100, large: 150 } as const;
+const EARLIEST_POLL_MS = 100;
+const LARGE_JOB_MS = 50;
 /** Number of links from which a job is a large one. */
 const LARGE_JOB = 3_000;
 
@@ -45,9 +46,8 @@ const BLIND_GROWTH = 2.4;
  * @param total number of links in the job; 0 where that is not known
  */
 export function firstPollDelay(expectedMs: number | undefined, total: number): number {
-  const { small, large } = EARLIEST_POLL_MS;
   const share = total > 0 ? Math.min(1, total / LARGE_JOB) : 1;
-  const earliest = small + share * (large - small);
+  const earliest = EARLIEST_POLL_MS + share * LARGE_JOB_MS;
   const aimed = expectedMs === undefined ? 0 : expectedMs * LATE_FACTOR + LATE_MS;
   return Math.min(MAX_POLL_INTERVAL_MS, Math.max(earliest, aimed));
 }

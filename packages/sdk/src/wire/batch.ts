@@ -82,7 +82,7 @@ function readReason(error: unknown): string {
   try {
     return text(fieldsOf(error)?.['message']) || JSON.stringify(error);
   } catch {
-    return 'The reason is nested too deep to be read';
+    return 'a reason that is nested too deep';
   }
 }
 
