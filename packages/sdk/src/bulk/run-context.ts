@@ -103,7 +103,7 @@ export function asShortlinkError(run: RunContext, thrown: unknown): ShortlinkErr
   if (!isAbort && ShortlinkError.isInstance(thrown)) return thrown;
   if (!isAbort) run.endWith(thrown);
   return new ConnectionError(
-    `The run ended while this batch was in flight${isAbort ? '' : ', by an unexpected error'}`,
+    `The run ended while this batch was in flight${isAbort ? '' : ', by an error'}`,
     { outcome: 'unknown', cause: thrown },
   );
 }

@@ -65,8 +65,8 @@ export function parseRateLimit(headers: { get(name: string): string | null }): Q
   const windows: QuotaWindow[] = [];
   const policies = new Map(items(headers.get(HEADERS.rateLimitPolicy)));
   for (const [name, { r, t }] of items(headers.get(HEADERS.rateLimit))) {
-    const { q, w, isOther } = policies.get(name) ?? {};
-    if (isOther || r === undefined || t === undefined) continue;
+    const { q, w, other } = policies.get(name) ?? {};
+    if (other || r === undefined || t === undefined) continue;
     const windowMs = w === undefined ? undefined : w * 1000;
     windows.push({ name, remaining: r, resetMs: t * 1000, quota: q, windowMs });
   }
@@ -78,7 +78,7 @@ function items(value: string | null): [name: string, parameters: Record<string, 
     name,
     Object.fromEntries([
       ...[...parameters.matchAll(PARAMETER)].map(([, key = '', digits]) => [key, Number(digits)]),
-      ['isOther', Number(OTHER_UNIT.test(parameters))],
+      ['other', Number(OTHER_UNIT.test(parameters))],
     ]),
   ]);
 }

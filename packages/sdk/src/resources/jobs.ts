@@ -124,7 +124,7 @@ export class Jobs {
         if (signal?.aborted) throw error;
         const isLate = leftMs() <= 0;
         failures += 1;
-        const isKnown = accepted !== undefined || job !== undefined;
+        const isKnown = (accepted ?? job) !== undefined;
         const isOdd =
           ResponseShapeError.isInstance(error) || (isKnown && NotFoundError.isInstance(error));
         const mayPass = isOdd && failures <= MAX_ODD_POLLS;

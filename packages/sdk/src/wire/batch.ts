@@ -82,7 +82,8 @@ function readReason(error: unknown): string {
   try {
     return text(fieldsOf(error)?.['message']) || JSON.stringify(error);
   } catch {
-    return 'a reason that is nested too deep';
+    // It is nested too deep to be written.
+    return 'unreadable';
   }
 }
 
