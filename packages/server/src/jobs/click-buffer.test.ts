@@ -51,9 +51,9 @@ test('without clicks nothing is written', async () => {
 
 test('many codes are written in steps that others can come between', async () => {
   const { buffer, writes } = setUp();
-  for (let n = 0; n < 1_200; n += 1) buffer.add(`code ${n}`);
+  for (let n = 0; n < 4_200; n += 1) buffer.add(`code ${n}`);
   await buffer.flush();
-  expect(writes).toEqual([500, 500, 200]);
+  expect(writes).toEqual([2_000, 2_000, 200]);
 });
 
 test('clicks of a failed write are kept, and none is counted twice', async () => {
@@ -64,16 +64,16 @@ test('clicks of a failed write are kept, and none is counted twice', async () =>
     calls += 1;
     return calls === 2 ? Promise.reject(new Error('full')) : addClicks(clicks);
   };
-  for (let n = 0; n < 1_200; n += 1) buffer.add(`code ${n}`);
+  for (let n = 0; n < 4_200; n += 1) buffer.add(`code ${n}`);
   expect(await buffer.flush()).toBe(false);
   expect(logged).toHaveLength(1);
   buffer.add('code 0');
-  buffer.add('code 1199');
+  buffer.add('code 4199');
   await vi.advanceTimersByTimeAsync(CLICK_FLUSH_MS);
-  expect(written.size).toBe(1_200);
+  expect(written.size).toBe(4_200);
   expect(written.get('code 0')).toBe(2);
-  expect(written.get('code 1199')).toBe(2);
-  expect([...written.values()].reduce((sum, count) => sum + count)).toBe(1_202);
+  expect(written.get('code 4199')).toBe(2);
+  expect([...written.values()].reduce((sum, count) => sum + count)).toBe(4_202);
 });
 
 test('a click during a write is in the next one', async () => {

@@ -7,8 +7,8 @@ import type { Store } from '../store/store.ts';
  */
 export const CLICK_FLUSH_MS = 100;
 
-/** Codes of one write: a step that other writes wait for. */
-const FLUSH_CODES = 500;
+/** Codes of one write. Other writes wait for it some 10 ms at most; smaller ones would wait for the disk more often. */
+const FLUSH_CODES = 2_000;
 
 /**
  * Codes that are kept while nothing can be written, some 10 MB; the clicks of further codes are dropped, since the redirects

@@ -46,8 +46,8 @@ export class RedirectCache {
   }
 
   /** The link of this code if it is in memory. `undefined` says nothing about the link. */
-  get(code: string): Redirect | undefined {
-    if (this.#now() - this.#confirmedAt >= OUTAGE_MAX_AGE_MS) return undefined;
+  get(code: string, now = this.#now()): Redirect | undefined {
+    if (now - this.#confirmedAt >= OUTAGE_MAX_AGE_MS) return undefined;
     const recent = this.#recent.get(code);
     if (recent !== undefined) return recent;
     const older = this.#older.get(code);
