@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { HEADERS } from '@shortlink/sdk/wire';
 import type { Context } from 'hono';
 import { notFound, tooManyPolls } from '../domain/problem.ts';
@@ -118,6 +119,8 @@ async function* piecesOf(
     if (bytes === undefined) throw new StoreError('internal', `Job ${id} lost chunk ${chunk}.`);
     if (chunk > 0) yield COMMA;
     yield bytes;
+    // A database in memory or on this disk answers at once, and redirects must not wait for all chunks.
+    await nextTurn();
   }
   yield CLOSING;
 }

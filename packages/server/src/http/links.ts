@@ -130,13 +130,15 @@ async function acceptJob(
   request: BatchRequest,
 ): Promise<Response> {
   const { caller, idempotency } = request;
-  const { job_id, total } = createdBy(
-    await deps.runUnlessRunning(caller.accountId, idempotency, () => deps.store.createJob(request)),
+  const outcome = await deps.runUnlessRunning(caller.accountId, idempotency, () =>
+    deps.store.createJob({ ...request, runNow: true }),
   );
-  deps.onJobAccepted(job_id);
+  const { job_id, total, processed = 0 } = createdBy(outcome);
+  if (!isReplay(outcome)) deps.metrics.countLinks('job', processed);
+  if (processed < total) deps.onJobAccepted(job_id);
   const accepted: ProcessingBatch = { job_id, status: 'processing', total };
   const pendingJobs = deps.pendingJobs() + 1;
-  const seconds = deps.jobPace.secondsUntilPoll({ total, processed: 0, ageMs: 0, pendingJobs });
+  const seconds = deps.jobPace.secondsUntilPoll({ total, processed, ageMs: 0, pendingJobs });
   return respondJson(c, accepted, 202, {
     Location: jobPath(job_id),
     [HEADERS.retryAfter]: String(seconds),

@@ -120,8 +120,8 @@ export function postgresStore({ db, maker }: PostgresStoreParts): Store {
       }),
     createBatch: (request) =>
       write(linksOf(request.caller), (session) => createBatch(maker, session, request)),
-    createJob: (request) => {
-      const input = { total: request.input.length, chunks: toJobChunks(request.input) };
+    createJob: async (request) => {
+      const input = { total: request.input.length, chunks: await toJobChunks(request.input) };
       return write(linksOf(request.caller), (session) => createJob(session, { ...request, input }));
     },
     ownedDomains: (accountId, ids) => read(() => accounts.ownedDomains(accountId, ids)),
