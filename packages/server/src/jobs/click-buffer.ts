@@ -1,4 +1,4 @@
-import type { Logger } from '../logger.ts';
+import { type Logger, OutageLog } from '../logger.ts';
 import type { Store } from '../store/store.ts';
 
 /**
@@ -15,9 +15,6 @@ const FLUSH_CODES = 2_000;
  * must continue however long the disk stays full.
  */
 export const MAX_BUFFERED_CODES = 100_000;
-
-/** How often an outage that lasts is logged, in milliseconds. Writes are tried much more often. */
-export const OUTAGE_LOG_MS = 60_000;
 
 /** Tries of the last flush before its clicks are given up, so that a broken disk doesn't stop the process from ending. */
 const STOP_TRIES = 3;
@@ -41,18 +38,18 @@ export interface ClickBufferOptions {
 export class ClickBuffer {
   readonly #store: ClickBufferOptions['store'];
   readonly #logger: ClickBufferOptions['logger'];
+  readonly #outage: OutageLog;
   readonly #flushMs: number;
   readonly #onDropped: (clicks: number) => void;
   readonly #onCounted: (codes: Iterable<string>) => void;
   #clicks = new Map<string, number>();
   #timer: NodeJS.Timeout | undefined;
   #flushing: Promise<boolean> | undefined;
-  /** When the present outage was last logged. */
-  #loggedAt: number | undefined;
 
   constructor(options: ClickBufferOptions) {
     this.#store = options.store;
     this.#logger = options.logger;
+    this.#outage = new OutageLog({ logger: options.logger, what: 'writing clicks' });
     this.#flushMs = options.flushMs ?? CLICK_FLUSH_MS;
     this.#onDropped = options.onDropped ?? (() => undefined);
     this.#onCounted = options.onCounted ?? (() => undefined);
@@ -102,26 +99,13 @@ export class ClickBuffer {
         await this.#store.addClicks(written);
         this.#onCounted(written.keys());
       } catch (error) {
-        this.#logOutage(error);
+        this.#outage.failed(error);
         this.#putBack(clicks.slice(start));
         return false;
       }
-      this.#logEnd();
+      this.#outage.succeeded();
     }
     return true;
-  }
-
-  #logOutage(error: unknown): void {
-    const now = performance.now();
-    if (this.#loggedAt !== undefined && now - this.#loggedAt < OUTAGE_LOG_MS) return;
-    this.#loggedAt = now;
-    this.#logger?.error({ err: error }, 'clicks can not be written; they are kept');
-  }
-
-  #logEnd(): void {
-    if (this.#loggedAt === undefined) return;
-    this.#loggedAt = undefined;
-    this.#logger?.info('clicks are written again');
   }
 
   #putBack(clicks: readonly [string, number][]): void {

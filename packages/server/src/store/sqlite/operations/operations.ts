@@ -1,4 +1,5 @@
 import type { OperatorStore } from '../../operator-store.ts';
+import type * as operators from '../../operators.ts';
 import type { AcceptedJob, CreateJobRequest, CreateOutcome, Store } from '../../store.ts';
 import type { Database } from '../database.ts';
 import { operatorOperations } from '../operators.ts';
@@ -9,18 +10,7 @@ import { addClicks, rankLinks, setLinkActive } from './links.ts';
 import { runJobChunk } from './run-job-chunk.ts';
 
 /** Methods of the store that the writer carries out as they are called. */
-type DirectWrites = Pick<
-  OperatorStore,
-  | 'createAccount'
-  | 'updateAccount'
-  | 'setAccountDisabled'
-  | 'createKey'
-  | 'revokeKey'
-  | 'rotateKey'
-  | 'recordKeyUse'
-  | 'addDomain'
-  | 'removeDomain'
-> &
+type DirectWrites = Pick<OperatorStore, keyof typeof operators> &
   Pick<
     Store,
     | 'admit'
