@@ -71,7 +71,7 @@ export class Reservation {
     try {
       this.#room.take(this.#accountId, rounded - this.#bytes);
     } catch (error) {
-      // At once, so that of bodies that grow side by side one is refused and not all.
+      // Released at once, so that one of several growing bodies is refused and not all of them.
       this.release();
       throw error;
     }

@@ -35,12 +35,12 @@ export class Connections {
     this.#open.set(socket, { socket, pending, bytesRead: 0, usedAt: performance.now() });
     socket.once('close', () => {
       this.#open.delete(socket);
-      // Node closes only the response whose turn it was. The others would keep what they wanted to send.
+      // Node emits `close` only for the response that was being sent. The others would keep their data in memory.
       for (const response of [...pending]) if (response.socket === null) response.emit('close');
     });
   }
 
-  /** Takes note of a request; `false` when its connection has too many, and is cut off. */
+  /** Registers a request. Returns `false` when its connection has too many requests in flight; then the connection is closed. */
   begin({ socket }: IncomingMessage, response: ServerResponse): boolean {
     const connection = this.#open.get(socket);
     if (connection === undefined || socket.destroyed) return false;

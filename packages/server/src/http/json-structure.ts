@@ -23,8 +23,8 @@ const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
 /**
- * Counts depth and members of a JSON text while its bytes arrive. `JSON.parse` needs up to 60 bytes of memory for one byte of
- * text such as `[[[[` or `{},{},` and blocks everyone meanwhile, so a text that can't be a request never reaches it.
+ * Counts the depth and the members of a JSON text while its bytes arrive. `JSON.parse` needs up to 60 bytes of memory for one byte of
+ * text such as `[[[[` or `{},{},` and blocks all other requests meanwhile, so a text that can't be a request never reaches it.
  */
 export class JsonStructure {
   #depth = 0;

@@ -145,7 +145,7 @@ async function acceptJob(
   });
 }
 
-/** What a create made; throws the problem that it met. A replayed response is the same as the first one. */
+/** The value that a create returned. Throws a problem when the create was refused. A replayed response is the same as the first one. */
 export function createdBy<T>(outcome: CreateOutcome<T>): T {
   if (outcome.ok) return outcome.value;
   switch (outcome.reason) {

@@ -109,8 +109,8 @@ async function readAll(
 }
 
 /**
- * A large body, which holds room that others need, is cut off when less than this many bytes of it come in so many seconds. All of it
- * may take two minutes in any case.
+ * A large body holds memory that others need. Reading stops when fewer than {@link MIN_BYTES_PER_SPAN} arrive in {@link SPAN_SECONDS}.
+ * The whole body may take two minutes in any case.
  */
 const MIN_BYTES_PER_SPAN = 128 * 1024;
 const SPAN_SECONDS = 5;
@@ -142,7 +142,7 @@ function readStream(stream: Readable, body: GrowingBody): Promise<void> {
         stop(error);
       }
     };
-    // Seconds are counted one by one, so that a moment in which this process itself is busy is not held against the client.
+    // Seconds are counted one by one, so that a time in which this process itself is busy doesn't count against the client.
     const timer = setInterval(() => {
       recent.push(bytes);
       bytes = 0;
@@ -211,7 +211,7 @@ class GrowingBody {
     const wanted = Math.max(needed, 2 * this.#buffer.length, FIRST_BYTES);
     // The HTTP parser enforces a stated length, so no more room than that is needed.
     const length = Math.min(wanted, Number.isNaN(this.#stated) ? this.#maxBytes : this.#stated);
-    // The part that nothing was written to takes no memory, so only what has arrived is counted.
+    // The system gives memory only to the part that was written to, so only the bytes that have arrived are reserved.
     const grown = Buffer.allocUnsafeSlow(length);
     grown.set(this.#buffer.subarray(0, this.#size));
     this.#buffer = grown;

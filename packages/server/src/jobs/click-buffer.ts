@@ -3,11 +3,11 @@ import type { Store } from '../store/store.ts';
 
 /**
  * How long a click waits before it is written, in milliseconds. A `kill -9` may cost the clicks of 500 ms: the rest of that is for the
- * write itself, which on a busy disk has to wait for a job chunk and its own commit.
+ * write itself, which on a busy disk waits for the chunk of a job and then for its own commit.
  */
 export const CLICK_FLUSH_MS = 100;
 
-/** Codes of one write. Other writes wait for it some 10 ms at most; smaller ones would wait for the disk more often. */
+/** Codes of one write. Other writes wait some 10 ms for it. With fewer codes, there would be more commits, and each waits for the disk. */
 const FLUSH_CODES = 2_000;
 
 /**
@@ -63,7 +63,7 @@ export class ClickBuffer {
 
   /** Writes what was counted until now. Resolves to false when some of it could not be written; that is kept. */
   async flush(): Promise<boolean> {
-    // The clicks that came in since a running flush began are not in it.
+    // A flush that is running does not contain the clicks that were counted since it began.
     await this.#flushing;
     this.#flushing ??= this.#write().finally(() => {
       this.#flushing = undefined;

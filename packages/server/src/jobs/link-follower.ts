@@ -63,7 +63,7 @@ export class LinkFollower {
     const { latest, changed } = await store.linkChanges(this.#since);
     cache.apply(changed);
     if (changed === 'all') await this.#readOwnHosts();
-    // Only now, so that domains which could not be read are read the next time.
+    // This is set last: if the domains can't be read, the next question asks for the same changes again.
     this.#since = latest;
   }
 

@@ -22,8 +22,8 @@ export interface RedirectCacheOptions {
 }
 
 /**
- * Keeps what codes lead to until that changes, as {@link apply} learns from the store a few times a second. No redirect waits for that:
- * while the store is away, a link in memory is served as it was last known. Before the first call of {@link apply}, nothing is.
+ * Keeps links in memory until they change. {@link apply} is called with the changes a few times a second, and no redirect waits for that:
+ * while the store is away, a link in memory is served as it was last known. Before the first call of {@link apply}, no link is served from memory.
  */
 export class RedirectCache {
   readonly #store: RedirectCacheOptions['store'];

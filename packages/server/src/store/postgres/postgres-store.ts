@@ -142,7 +142,7 @@ export function postgresStore({ db, maker }: PostgresStoreParts): Store {
   };
 }
 
-/** Requests with the same one may share a transaction: of one account, under one limit, on one day. */
+/** Creates with the same group may share a transaction: those of one account, under one limit, on one day. */
 function createGroup({ caller, now }: CreateRequest<NewLink>): string {
   return [caller.accountId, caller.limits.links, startOfDay(now)].join(' ');
 }

@@ -86,7 +86,7 @@ export class Database {
     try {
       this.#connection.exec('ROLLBACK');
     } catch {
-      // No transaction is open any more, which is what was asked for.
+      // SQLite has ended the transaction already.
     }
   }
 

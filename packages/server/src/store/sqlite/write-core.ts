@@ -101,15 +101,15 @@ export class WriteCore {
       if (this.#file?.isInPlace() === false) throw this.#file.lost('outcome_unknown');
       return replies;
     } catch (error) {
-      // The transaction is gone, and every write with it, also those that had gone well.
+      // The transaction was rolled back, and every write with it, also those that had succeeded.
       db.rollback();
       return requests.map(({ id }) => failure(id, error));
     }
   }
 
   /**
-   * Nearly always none fails. Only when one has, they are done over with a savepoint for each, since within one SQLite copies
-   * every page before its first change: for a chunk of a job, megabytes.
+   * Nearly always none fails. Only when one has failed, all are run again with a savepoint for each. Savepoints aren't used at once, since
+   * SQLite copies every page before its first change within one: megabytes for a chunk of a job.
    */
   #performAll(requests: readonly WriteRequest[]): WriteReply[] {
     const { db } = this.#context;

@@ -18,8 +18,8 @@ export type WriterThreadMessage = WriteRequest[] | 'close';
 export type WriterThreadAnswer = WriteReply[] | 'ready';
 
 /**
- * How long the chunks of a job share a transaction at most, in milliseconds. What arrives meanwhile waits for its commit, which takes the
- * longer the more is in it: on a slow machine a whole job would hold up clicks for longer than a crash may cost of them.
+ * How long the chunks of a job may share a transaction, in milliseconds. Writes that arrive meanwhile wait for its commit, and a larger
+ * transaction takes longer to commit. On a slow machine a whole job would delay clicks for more than the 500 ms that a crash may cost.
  */
 const MOST_SHARING_MS = 100;
 
