@@ -81,7 +81,7 @@ try {
   console.log(`stopped with exit code ${code}; everything it wrote is in ${folder}`);
 }
 
-/** What the server prints once it serves: its address, and the key that `--dev` made. */
+/** Reads the server's output once it serves: its address, and the key that `--dev` created. */
 async function started(child) {
   let apiKey;
   for await (const line of createInterface({ input: child.stdout })) {

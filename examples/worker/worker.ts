@@ -32,7 +32,7 @@ export default {
   },
 };
 
-/** What the page may know: its own mistakes, and when to come back. */
+/** The errors that the page may see: its own mistakes, and when to try again. */
 function answerTo(error: unknown): Response {
   if (BadRequestError.isInstance(error)) return problem(400, error.message);
   if (RateLimitError.isInstance(error)) {

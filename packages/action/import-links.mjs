@@ -28,7 +28,7 @@ function version() {
   return env.INPUT_VERSION || JSON.parse(readFileSync(manifest, 'utf8')).version;
 }
 
-/** Runs a program whose messages go to the log, and returns its exit code and output. */
+/** Runs a program, copies its messages to the log, and returns its exit code and output. */
 function run([program, ...args]) {
   const { status, stdout, error } = spawnSync(program, args, {
     encoding: 'utf8',
@@ -44,7 +44,7 @@ function git(...args) {
   return stdout.trim();
 }
 
-/** Fills in the file. The same rows under the same keys give the same links, should a run be repeated whose commit was lost. */
+/** Fills in the file. With idempotency keys, a repeated run gets the links of an earlier run whose commit was lost. */
 function importFile(known = []) {
   const journal = join(temporary, 'journal');
   const fixed = [
@@ -60,7 +60,7 @@ function importFile(known = []) {
   return { status, summary: stdout === '' ? undefined : JSON.parse(stdout) };
 }
 
-/** Commits what was filled in, also by a run that failed half-way. False where somebody else has pushed in the meantime. */
+/** Commits what was filled in, also after a run that failed half-way. Returns false where somebody else has pushed meanwhile. */
 function push() {
   if (!commits) return true;
   if (git('status', '--porcelain', '--', file) === '') return true;
@@ -70,7 +70,7 @@ function push() {
   return run(['git', 'push', '--quiet', 'origin', 'HEAD']).status === 0;
 }
 
-/** The runner has no author of commits, so the action brings one. A repository that has its own keeps it. */
+/** Sets an author of commits, which the runner lacks. A repository that has its own keeps it. */
 function author() {
   if (run(['git', 'config', 'user.email']).status === 0) return [];
   const email = '41898282+github-actions[bot]@users.noreply.github.com';
@@ -102,7 +102,7 @@ function readCsv(path) {
   return rows;
 }
 
-/** Rows without a link: those that can't be sent, and those that the service did not create. */
+/** Rows without a link: invalid ones, and those that the service did not create. */
 function problems() {
   const found = [];
   if (!existsSync(file)) return found;
@@ -119,13 +119,13 @@ function problems() {
   return found;
 }
 
-/** GitHub reads such lines, and shows them at the line of the file. */
+/** Prints an annotation, which GitHub shows at the line of the file. */
 const escapeData = (text) => text.replace(/%/g, '%25').replace(/\r/g, '%0D').replace(/\n/g, '%0A');
 const escapeProperty = (text) => escapeData(text).replace(/:/g, '%3A').replace(/,/g, '%2C');
 const annotate = (line, text) =>
   console.log(`::error file=${escapeProperty(file)},line=${line}::${escapeData(text)}`);
 
-/** What the page of the run and later steps get. */
+/** Writes the summary for the page of the run, and the outputs for later steps. */
 function report({ status, summary }, found) {
   const names = ['rows', 'existing', 'created', 'rejected', 'failed', 'unknown', 'unsent'];
   const counts = names.map((name) => summary?.[name] ?? 0);
@@ -149,14 +149,14 @@ function report({ status, summary }, found) {
   appendFileSync(env.GITHUB_STEP_SUMMARY, `${text.join('\n')}\n\n`);
 }
 
-/** Text in a cell of a table. */
+/** Escapes text for a cell of a Markdown table. */
 function cell(text) {
   return String(text).replace(/[\\|]/g, '\\$&').replace(/\s+/g, ' ');
 }
 
 let result = importFile();
 let isPushed = push();
-// Somebody else pushed: take that file, fill in the links that we have created, and create those of rows that are new in it.
+// Somebody else has pushed: fill the links that we have created into their file, and create those of its new rows.
 for (let attempts = 1; !isPushed && attempts <= 5; attempts += 1) {
   const known = join(temporary, `known-${attempts}.csv`);
   copyFileSync(file, known);

@@ -3,10 +3,10 @@ import { readFile } from 'node:fs/promises';
 import { posix } from 'node:path';
 
 /**
- * Throws for links of the built site to a heading that is not there. VitePress itself looks for the pages only.
+ * Throws for links of the built site to a heading that doesn't exist. VitePress itself checks only that the page exists.
  *
  * @param folder of the built site
- * @param base path under which its host has it
+ * @param base path of the site on its host
  */
 export async function checkAnchors(folder: string, base = '/'): Promise<void> {
   const files = globSync('**/*.html', { cwd: folder });

@@ -52,7 +52,7 @@ function commandsOf(command: Command, path = command.name()): NamedCommand[] {
 
 function section(path: string, command: Command, program: Command): string {
   const isProgram = command === program;
-  // A noun such as `keys` does nothing by itself.
+  // A group of commands such as `keys` can't be run by itself.
   const isNoun = !isProgram && command.commands.length > 0;
   const help = command.createHelp();
   const parts = [

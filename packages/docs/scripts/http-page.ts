@@ -74,7 +74,7 @@ function operationSection({ path, method, operation, shared }: Operation): strin
   ].join('\n\n');
 }
 
-/** What a body holds: links to its schemas, or its media type. */
+/** The contents of a body: links to its schemas, or its media type. */
 function bodyOf(content: Node): string {
   return Object.entries(content)
     .map(([type, media]) =>
@@ -117,7 +117,7 @@ function fieldRows(schema: Node, prefix = ''): string[][] {
   });
 }
 
-/** What a schema asks for beside its type. */
+/** The rules of a schema other than its type. */
 function rules(schema: Node): string[] {
   const words: Record<string, string> = {
     minimum: 'at least',
@@ -130,7 +130,7 @@ function rules(schema: Node): string[] {
     default: 'default',
     const: 'always',
   };
-  // The largest safe integer is what a schema says where it sets no bound.
+  // The largest safe integer stands for no bound.
   return Object.entries(words)
     .filter(([word]) => word in schema && schema[word] !== Number.MAX_SAFE_INTEGER)
     .map(([word, label]) => `${label} ${code(String(schema[word]))}`);
@@ -149,7 +149,7 @@ function typeOf(schema: Node): string {
   return [text(type), text(format)].filter((part) => part !== '').join(', ');
 }
 
-/** A schema and a group of endpoints may have one name. */
+/** A schema and a group of endpoints may have the same name. */
 function schemaAnchor(name: string): string {
   return `schema-${anchor(name)}`;
 }

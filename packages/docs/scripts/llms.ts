@@ -25,7 +25,7 @@ export async function writeLlmsFiles({ srcDir, outDir, site }: SiteConfig): Prom
   await writeFile(join(outDir, 'llms-full.txt'), `${full.join('\n\n')}\n`);
 }
 
-/** VitePress puts a file where a line is `<<< path`. */
+/** VitePress replaces a line `<<< path` by the file. */
 async function withIncludedFiles(page: string, folder: string): Promise<string> {
   const lines = page.split('\n').map(async (line) => {
     const path = /^<<< (\S+)$/.exec(line)?.[1];
@@ -40,7 +40,10 @@ function firstSentence(page: string): string {
   const text = page
     .split(/\n{2,}/)
     .map((block) => block.trim().replaceAll('\n', ' '))
-    .find((block) => /^(\w|`\w|\[|\*\*)/.test(block));
-  const [sentence = ''] = text?.split(/(?<=[.:]) /) ?? [];
-  return sentence.replace(/\]\([^)]*\)/g, ']').replace(/[[\]]/g, '');
+    .find((block) => /^(\w|`[\w@]|\[|\*\*)/.test(block));
+  const [sentence = ''] = text?.split(/(?<=\.) /) ?? [];
+  return sentence
+    .replace(/\]\([^)]*\)/g, ']')
+    .replace(/[[\]]/g, '')
+    .replace(/:$/, '.');
 }

@@ -1,4 +1,4 @@
-/** Text that is shown as it is: pages are Markdown, and Vue templates besides. */
+/** Escapes text, since pages are Markdown and Vue templates. */
 export function shown(text: string): string {
   return text
     .replaceAll('&', '&amp;')
@@ -7,7 +7,7 @@ export function shown(text: string): string {
     .replace(/[|*[\]]/g, '\\$&');
 }
 
-/** Code inside a line. VitePress leaves `{{` in it alone; a bar would end a cell of a table. */
+/** Code inside a line. VitePress doesn't interpret `{{` in it. A bar is escaped, since it would end a cell of a table. */
 export function code(text: string): string {
   return `\`${text.replaceAll('|', '\\|')}\``;
 }

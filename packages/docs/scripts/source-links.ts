@@ -6,7 +6,7 @@ import type { MarkdownRenderer } from 'vitepress';
 const DOCS = 'packages/docs';
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 
-/** Where the repository's files can be looked at, from the root package.json. */
+/** The address under which the repository's files can be read, from the root package.json. */
 function sourceUrl(): string {
   const { repository }: { repository?: string | { url: string } } = JSON.parse(
     readFileSync(`${ROOT}package.json`, 'utf8'),

@@ -60,7 +60,7 @@ ${table(['limit', ...PLANS.map(title)], rows)}
 Custom is what an account starts from when it is made without \`--limit\`; each of its limits can be set on its own, or be \`unlimited\`.`;
 }
 
-/** One response of each kind, made by the functions that the server answers with. */
+/** One error of each kind, made by the functions that the server uses. */
 const SAMPLES: readonly problems.Problem[] = [
   problems.invalidLink([{ field: 'target_url', message: 'target_url is required.' }]),
   problems.invalidBatch([

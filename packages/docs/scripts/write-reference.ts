@@ -41,7 +41,7 @@ const LIBRARIES = [
   '../../server/src/testing/msw.ts',
 ].map(path);
 
-/** A priority among TypeDoc's own steps: after it has found out what is inherited, before it groups the members. */
+/** The priority among TypeDoc's own steps: after the one that finds inherited members, before the one that groups members. */
 const BEFORE_GROUPS = -50;
 
 await rm(FOLDER, { recursive: true, force: true });
@@ -51,7 +51,7 @@ for (const [name, page] of Object.entries(PAGES)) {
 }
 await writeLibraries();
 
-/** TypeDoc reads all libraries at once, which takes it half of the time. */
+/** TypeDoc reads all libraries in one run, which takes half of the time of several runs. */
 async function writeLibraries(): Promise<void> {
   const options: TypeDocOptions & PluginOptions = {
     plugin: ['typedoc-plugin-markdown'],
@@ -89,7 +89,7 @@ async function writeLibraries(): Promise<void> {
   await app.generateOutputs(project);
 }
 
-/** The class that members are inherited from describes them. Nobody but the client makes errors or reads `kind`, their mark. */
+/** Leaves out inherited members, which the base class describes, and of errors the constructor, which only the client calls, and `kind`, `name` and `toJSON`. */
 function leaveOut(project: ProjectReflection): void {
   for (const member of project.getReflectionsByKind(ReflectionKind.ClassMember)) {
     if (!(member instanceof DeclarationReflection)) continue;

@@ -5,7 +5,7 @@ import type { CheckResult, RuntimeTraits } from './suite/check.ts';
 /** Longest time of the whole suite in one runtime, its start included, in milliseconds. */
 export const RUNTIME_TIMEOUT_MS = 100_000;
 
-/** What became of the suite in one runtime. */
+/** The outcome of the suite in one runtime. */
 export interface RuntimeRun extends RuntimeTraits {
   version: string;
   results: CheckResult[];
@@ -14,7 +14,7 @@ export interface RuntimeRun extends RuntimeTraits {
 /**
  * Runs the suite in a runtime.
  *
- * @throws Error when the runtime doesn't start or the suite breaks down
+ * @throws Error when the runtime doesn't start or the suite can't finish
  */
 export async function runInRuntime(runtime: Runtime): Promise<RuntimeRun> {
   const { name, packageName, tellsNotSent, repeatsLostPosts } = runtime;
@@ -31,7 +31,7 @@ export async function runInRuntime(runtime: Runtime): Promise<RuntimeRun> {
   }
 }
 
-/** A last check, from outside: the suite shows clients and errors on the console, and no key may be in what that prints. */
+/** Checks the runtime's console: the suite prints clients and errors there, and no API key may appear. */
 function keysIn(output: string, apiKeys: readonly string[]): CheckResult {
   const leaked = apiKeys.filter((key) => output.includes(key));
   let failure: string | undefined;

@@ -18,7 +18,7 @@ const HEAD: Row = [
 ];
 const VERSION_COLUMN = 1;
 
-/** What one run says of its runtime. */
+/** The row of the table for one run. */
 export function toRow(run: RuntimeRun): Row {
   const passed = run.results.filter((result) => result.failure === undefined).length;
   return [
@@ -30,12 +30,12 @@ export function toRow(run: RuntimeRun): Row {
   ];
 }
 
-/** A row without its version: a newer patch release of a runtime is no reason to fail. */
+/** A row without its version, so that a newer patch release of a runtime doesn't fail the test. */
 export function withoutVersion(row: Row): Row {
   return row.toSpliced(VERSION_COLUMN, 1);
 }
 
-/** The rows that the page has now. */
+/** The rows that are in the page now. */
 export async function readRows(): Promise<Row[]> {
   const { inside } = split(await readFile(PAGE, 'utf8'));
   const lines = inside.split('\n').filter((line) => line.startsWith('|'));
@@ -48,7 +48,7 @@ export async function readRows(): Promise<Row[]> {
   );
 }
 
-/** Puts these rows into the page. */
+/** Replaces the rows of the page. */
 export async function writeRows(rows: readonly Row[]): Promise<void> {
   const { before, after } = split(await readFile(PAGE, 'utf8'));
   await writeFile(PAGE, `${before}\n\n${format([HEAD, ...rows])}\n\n${after}`);

@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 
-/** Clock ticks of a second: 100 on every Linux that matters (`getconf CLK_TCK`). */
+/** Clock ticks of a second (`getconf CLK_TCK`). It is 100 on every usual Linux. */
 const TICKS_PER_SECOND = 100;
 
 interface ProcessTimes {
@@ -9,7 +9,7 @@ interface ProcessTimes {
   ticks: number;
 }
 
-/** CPU seconds that these processes and their children have used so far, also those that have ended. Linux only. */
+/** CPU seconds that these processes and their children, ended ones included, have used so far. Linux only. */
 export async function cpuSeconds(pids: readonly number[]): Promise<number> {
   const names = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
   const processes = await Promise.all(names.map((name) => readTimes(Number(name))));

@@ -1,5 +1,5 @@
 /**
- * Fuzzes the server from its own API description for some minutes and prints what it met:
+ * Sends the server random requests, drawn from its own API description, for some minutes, and prints how many responses of each kind came:
  * `pnpm --filter @shortlink/e2e fuzz [requests] [seed]`. A failure prints the smallest request and the seed that repeats it.
  */
 import { runFuzz } from '../src/fuzz/run-fuzz.ts';

@@ -1,10 +1,13 @@
 /**
  * Measures how many requests of one key are counted in a second, by three instances at once, against a plain counter row that
- * every request updates. Run: `pnpm --filter @shortlink/e2e hot-key`.
+ * every request updates. With `--write` the page about sizing shows these figures.
+ * Run: `pnpm --filter @shortlink/e2e hot-key [--write]`.
  */
 import { createHash } from 'node:crypto';
 import { createAccount, createKey, openStore, readSettings } from '@shortlink/server';
 import { Pool } from 'pg';
+import { recordSizing } from '../../bench/src/frame/figures.ts';
+import { describeMachine } from '../../bench/src/frame/format.ts';
 import { startPostgres } from '../../server/test/start-postgres.ts';
 import { repeat } from './repeat.ts';
 
@@ -19,6 +22,7 @@ async function rate(concurrency: number, call: (count: number) => Promise<unknow
   return Math.round((await repeat({ seconds: SECONDS, concurrency }, call)) / SECONDS);
 }
 
+const machine = describeMachine();
 const postgres = await startPostgres();
 try {
   const pools = Array.from(
@@ -33,7 +37,7 @@ try {
     text: "UPDATE plain SET used = used + 1 WHERE key = 'hot' AND used < $1 RETURNING used",
     values: [1e15],
   };
-  const plain = await rate(CONCURRENCY * INSTANCES, async (count) =>
+  const countedByRow = await rate(CONCURRENCY * INSTANCES, async (count) =>
     pools[count % INSTANCES]?.query(update),
   );
   await pool?.query('DROP TABLE plain');
@@ -55,10 +59,9 @@ try {
   const { key } = await createKey(store, owner);
   const caller = await store.findKeyByHash(createHash('sha256').update(key).digest());
   if (caller === undefined) throw new Error('no key');
-  const admitted = await rate(CONCURRENCY * INSTANCES, async (count) =>
+  const counted = await rate(CONCURRENCY * INSTANCES, async (count) =>
     stores[count % INSTANCES]?.admit(caller, Date.now()),
   );
-  const single = await rate(1, () => store.admit(caller, Date.now()));
   const input = {
     target_url: 'https://example.com/a/page/of/ordinary/length?with=a&query=string',
     title: '',
@@ -68,7 +71,7 @@ try {
   } as const;
   const create = (count: number) =>
     stores[count % INSTANCES]?.createLink({ caller, input, now: Date.now() });
-  const created = await rate(CONCURRENCY * INSTANCES, async (count) => create(count));
+  const creates = await rate(CONCURRENCY * INSTANCES, async (count) => create(count));
   const links = Array.from({ length: CLICKED }, () => input);
   const batch = await store.createBatch({ caller, input: links, now: Date.now() });
   if (!batch.ok) throw new Error(batch.reason);
@@ -77,15 +80,9 @@ try {
     stores[count % INSTANCES]?.addClicks(clicks),
   );
   await Promise.all(stores.map((one) => one.close()));
-  console.log(`plain counter row:        ${plain} requests/s of one key`);
-  console.log(
-    `admit, ${INSTANCES} instances:       ${admitted} requests/s of one key (${(admitted / plain).toFixed(1)} x)`,
-  );
-  console.log(`admit, one at a time:     ${single} requests/s`);
-  console.log(`createLink, ${INSTANCES} instances:  ${created} links/s of one key`);
-  console.log(
-    `addClicks, ${INSTANCES} instances:   ${flushes * CLICKED} links/s, ${CLICKED} a flush`,
-  );
+  const figures = { counted, countedByRow, creates, clickedLinks: flushes * CLICKED };
+  console.log(figures);
+  if (process.argv.includes('--write')) await recordSizing('hotKey', figures, machine);
 } finally {
   await postgres.remove();
 }

@@ -1,6 +1,7 @@
 /**
- * Imports a million links through the CLI into three servers on one PostgreSQL, looks at some of them, and prints how long it
- * took, how large it is, and what a request costs then. Run: `pnpm --filter @shortlink/e2e million [rows]`.
+ * Imports a million links through the CLI into three servers on one PostgreSQL, follows some of them, and prints how long the
+ * import took, how large a link is, and what a request costs then. With `--write` the page about sizing shows these figures.
+ * Run: `pnpm --filter @shortlink/e2e million [rows] [--write]`.
  */
 import { createReadStream, createWriteStream } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -9,7 +10,11 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { parseArgs } from 'node:util';
 import { Client } from 'pg';
+import { recordSizing } from '../../bench/src/frame/figures.ts';
+import { describeMachine } from '../../bench/src/frame/format.ts';
+import type { Cpu, Sizing } from '../../bench/src/frame/sizing.ts';
 import { type PostgresProcess, startPostgres } from '../../server/test/start-postgres.ts';
 import { type Cluster, startCluster } from '../src/cluster.ts';
 import { CLI_PROGRAM } from '../src/programs.ts';
@@ -19,31 +24,42 @@ import type { KeyRow } from '../src/world.ts';
 import { cpuSeconds } from './cpu-time.ts';
 import { repeat } from './repeat.ts';
 
-const ROWS = Number(process.argv[2] ?? 1_000_000);
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { write: { type: 'boolean', default: false } },
+});
+const ROWS = Number(positionals[0] ?? 1_000_000);
 const SPOT_CHECKS = 1_000;
 const LOAD = { seconds: 10, concurrency: 32 };
 
 const targetOf = (row: number) => `https://example.com/catalogue/products/${row}?ref=newsletter`;
 
+const machine = describeMachine();
 const folder = await mkdtemp(join(tmpdir(), 'shortlink-million-'));
 const postgres = await startPostgres(['max_wal_size=4GB']);
 const cluster = await startCluster({ database: postgres.url });
 try {
-  await load(folder, postgres, cluster);
+  const figures = await load(folder, postgres, cluster);
+  console.log(figures);
+  if (values.write) await recordSizing('million', figures, machine);
 } finally {
   await cluster.stop();
   await postgres.remove();
   await rm(folder, { recursive: true, force: true });
 }
 
-async function load(folder: string, postgres: PostgresProcess, cluster: Cluster): Promise<void> {
+async function load(
+  folder: string,
+  postgres: PostgresProcess,
+  cluster: Cluster,
+): Promise<Omit<Sizing['million'], 'machine'>> {
   const key = await newKey(postgres.url);
   const file = join(folder, 'links.csv');
   await pipeline(Readable.from(rows()), createWriteStream(file));
 
   const servers = cluster.servers.flatMap(({ child }) => child.pid ?? []);
   const database = [await postgres.pid()];
-  const before = [await cpuSeconds(servers), await cpuSeconds(database)] as const;
+  const usedBefore = await cpuOf(servers, database);
   const startedAt = performance.now();
   const result = await runProgram(CLI_PROGRAM, ['import', file, '--json'], {
     cwd: folder,
@@ -57,17 +73,24 @@ async function load(folder: string, postgres: PostgresProcess, cluster: Cluster)
   const seconds = (performance.now() - startedAt) / 1_000;
   if (result.exitCode !== 0)
     throw new Error(`import ended with ${result.exitCode}: ${result.stderr}`);
-  const perLink = (used: number) => `${((used / ROWS) * 1e6).toFixed(0)} µs`;
-  console.log(
-    `${ROWS} links imported in ${seconds.toFixed(1)} s, ${Math.round(ROWS / seconds)} a second`,
-  );
-  console.log(
-    `CPU per link: servers ${perLink((await cpuSeconds(servers)) - before[0])}, PostgreSQL ${perLink((await cpuSeconds(database)) - before[1])}`,
-  );
-
+  const link = perRequest(usedBefore, await cpuOf(servers, database), ROWS);
   const codes = await checkResults(`${file}.results.csv`);
-  await printSizes(postgres.url);
-  await measureRequests({ key, cluster, servers, database }, codes);
+  const bytes = await measureLinks(postgres.url);
+  const requests = await measureRequests({ key, cluster, servers, database }, codes);
+  return { rows: ROWS, seconds, bytes, link, ...requests };
+}
+
+/** Processor time that the processes have used so far, in seconds. */
+async function cpuOf(servers: readonly number[], database: readonly number[]): Promise<Cpu> {
+  return { servers: await cpuSeconds(servers), database: await cpuSeconds(database) };
+}
+
+/** Processor time of each request, in microseconds. */
+function perRequest(before: Cpu, after: Cpu, requests: number): Cpu {
+  return {
+    servers: ((after.servers - before.servers) / requests) * 1e6,
+    database: ((after.database - before.database) / requests) * 1e6,
+  };
 }
 
 async function newKey(database: string): Promise<string> {
@@ -98,9 +121,6 @@ async function checkResults(file: string): Promise<string[]> {
   }
   if (row !== ROWS || codes.size !== ROWS) throw new Error(`${row} rows, ${codes.size} codes`);
   await Promise.all(followed);
-  console.log(
-    `${row} results in order, each with its own code; ${followed.length} of them followed`,
-  );
   return [...codes];
 }
 
@@ -110,28 +130,20 @@ async function follow(shortUrl: string, target: string): Promise<void> {
   if (location !== target) throw new Error(`${shortUrl} leads to ${location}, not to ${target}`);
 }
 
-async function printSizes(url: string): Promise<void> {
+/** Bytes of a link in the table and in its indexes. */
+async function measureLinks(url: string): Promise<{ table: number; index: number }> {
   const client = new Client({ connectionString: url });
   await client.connect();
   await client.query('VACUUM ANALYZE links');
-  const { rows: sizes } = await client.query<{
-    links: string;
-    heap: string;
-    index: string;
-    all: string;
-  }>(
-    `SELECT (SELECT count(*) FROM links) AS links, pg_table_size('links') AS heap,
-       pg_indexes_size('links') AS index, pg_database_size(current_database()) AS all`,
+  const { rows: sizes } = await client.query<{ links: string; table: string; index: string }>(
+    `SELECT (SELECT count(*) FROM links) AS links, pg_table_size('links') AS table,
+       pg_indexes_size('links') AS index`,
   );
   await client.end();
   const [size] = sizes;
   if (size === undefined || Number(size.links) !== ROWS) throw new Error(`${size?.links} links`);
-  const perLink = (bytes: string) => `${Math.round(Number(bytes) / ROWS)} bytes`;
-  const megabytes = (bytes: string) => `${Math.round(Number(bytes) / 1e6)} MB`;
-  console.log(`a link takes ${perLink(size.heap)} and ${perLink(size.index)} of index`);
-  console.log(
-    `the database takes ${megabytes(size.all)}, with the results of the jobs, which are deleted after a week`,
-  );
+  const ofLink = (bytes: string) => Math.round(Number(bytes) / ROWS);
+  return { table: ofLink(size.table), index: ofLink(size.index) };
 }
 
 interface Load {
@@ -141,38 +153,30 @@ interface Load {
   database: number[];
 }
 
-async function measureRequests(load: Load, codes: readonly string[]): Promise<void> {
+async function measureRequests(load: Load, codes: readonly string[]) {
   const create = { target_url: targetOf(0), title: 'Product' };
   const headers = { 'X-Api-Key': load.key, 'Content-Type': 'application/json' };
   const post = (path: string, body: unknown) =>
     fetch(load.cluster.url + path, { method: 'POST', headers, body: JSON.stringify(body) });
   const get = (path: string) => fetch(load.cluster.url + path, { redirect: 'manual' });
-  await measure('a redirect of a link that is cached', load, 302, () => get(`/${codes[0]}`));
-  await measure('a redirect of a link that is not', load, 302, (n) =>
-    get(`/${codes[n % codes.length]}`),
-  );
-  await measure('a create', load, 201, () => post('/api/v1/links', create));
+  return {
+    cachedRedirect: await measure(load, 302, () => get(`/${codes[0]}`)),
+    otherRedirect: await measure(load, 302, (n) => get(`/${codes[n % codes.length]}`)),
+    create: await measure(load, 201, () => post('/api/v1/links', create)),
+  };
 }
 
+/** @param status - the status that each response must have */
 async function measure(
-  what: string,
   { servers, database }: Load,
   status: number,
   request: (count: number) => Promise<Response>,
-): Promise<void> {
-  const before = [await cpuSeconds(servers), await cpuSeconds(database)] as const;
+): Promise<Cpu> {
+  const usedBefore = await cpuOf(servers, database);
   const requests = await repeat(LOAD, async (count) => {
-    const answer = await request(count);
-    await answer.arrayBuffer();
-    if (answer.status !== status) throw new Error(`${what} was answered with ${answer.status}`);
+    const response = await request(count);
+    await response.arrayBuffer();
+    if (response.status !== status) throw new Error(`a response has the status ${response.status}`);
   });
-  const micros = (used: number) => `${Math.round((used / requests) * 1e6)} µs`;
-  const used = [
-    (await cpuSeconds(servers)) - before[0],
-    (await cpuSeconds(database)) - before[1],
-  ] as const;
-  const rate = Math.round(requests / LOAD.seconds);
-  console.log(
-    `${what}: CPU ${micros(used[0])} in the servers, ${micros(used[1])} in PostgreSQL (at ${rate}/s)`,
-  );
+  return perRequest(usedBefore, await cpuOf(servers, database), requests);
 }

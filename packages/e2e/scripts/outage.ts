@@ -1,6 +1,6 @@
 /**
  * Follows known links through the shipped Caddy configuration while the database of three servers hangs, and prints how long redirects
- * took and when creates worked again: `pnpm --filter @shortlink/e2e outage [minutes]`. Needs `caddy` on the PATH.
+ * took and when creates succeeded again: `pnpm --filter @shortlink/e2e outage [minutes]`. Needs `caddy` on the PATH.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,5 +1,5 @@
 /**
- * Imports into an account of 60 requests a minute, told by headers or by `--rpm 60`, and compares the time with the arithmetic:
+ * Imports into an account of 60 requests a minute, once without and once with `--rpm 60`, and compares the time with the shortest possible:
  * `pnpm --filter @shortlink/e2e pace [batches]`. Takes some minutes.
  */
 import { writeFile } from 'node:fs/promises';

@@ -67,7 +67,7 @@ function runInTerminal(
   });
 }
 
-/** The page as an account sees it that has used the service for ten weeks. */
+/** Photographs the page of an account that has used the service for ten weeks. */
 async function recordUsagePage(): Promise<void> {
   // The page counts down from the time that responses carry, which is the machine's.
   const today = new Date().setUTCSeconds(20, 0);

@@ -1,4 +1,4 @@
-/** Runs `call` again and again for this long, so many at a time, and answers how often it was run. */
+/** Runs `call` again and again for so many seconds, `concurrency` calls at a time. Resolves to the number of calls. */
 export async function repeat(
   options: { seconds: number; concurrency: number },
   call: (count: number) => Promise<unknown>,

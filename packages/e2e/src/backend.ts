@@ -3,7 +3,7 @@ import { startPostgres } from '../../server/test/start-postgres.ts';
 import { startCluster } from './cluster.ts';
 import { type ServerProcess, type StartOptions, startServer } from './server-process.ts';
 
-/** What a world runs on. */
+/** The servers and the database of a world. */
 export interface Backend {
   /** URL of an empty database. */
   database: string;
@@ -14,7 +14,7 @@ export interface Backend {
 
 /**
  * One server on SQLite; or, with `SHORTLINK_E2E_BACKEND=cluster`, three on PostgreSQL behind a balancer, so that the same tests
- * hold both.
+ * check both.
  */
 export async function createBackend(folder: string): Promise<Backend> {
   if (process.env['SHORTLINK_E2E_BACKEND'] !== 'cluster') {

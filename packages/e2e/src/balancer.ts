@@ -5,14 +5,14 @@ import { connect, createServer, type Socket } from 'node:net';
 export interface Balancer {
   url: string;
   port: number;
-  /** Ports that connections are given to, in turns. Changing it changes where the next one goes. */
+  /** Ports of the backends, which get connections in turns. A change applies to the next connection. */
   backends: number[];
   close: () => Promise<void>;
 }
 
 /**
- * Balances connections, not requests, and passes bytes on as they are, so that what a test sends is what a server gets. A
- * backend that can't be connected to is passed over: it has been sent nothing.
+ * Balances connections, not requests, and forwards bytes unchanged, so that a server receives exactly what a test sends.
+ * Where a backend refuses the connection, the next one is tried: nothing was sent yet.
  */
 export async function startBalancer(port = 0): Promise<Balancer> {
   const backends: number[] = [];
@@ -66,7 +66,7 @@ function join(client: Socket, [port, ...others]: readonly number[], open: Set<So
 function track(open: Set<Socket>, socket: Socket): void {
   open.add(socket);
   socket.setNoDelay(true);
-  // A reset is followed by `close`, which is what counts.
+  // After a reset comes `close`, which is handled.
   socket.on('error', () => undefined);
   socket.on('close', () => open.delete(socket));
 }

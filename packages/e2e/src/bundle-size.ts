@@ -2,9 +2,9 @@ import { gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
 
 /**
- * What a program costs in a page, in bytes: bundled and minified by esbuild, then gzip at its best level.
+ * How many bytes a page loads for a program: bundled and minified by esbuild, then compressed by gzip at its best level.
  *
- * @param source the program; what it exports is kept
+ * @param source the program; its exports are kept
  */
 export async function bundleSize(source: string): Promise<number> {
   const { outputFiles } = await build({

@@ -1,7 +1,7 @@
 import { type Balancer, startBalancer } from './balancer.ts';
 import { type ServerProcess, type StartOptions, startServer } from './server-process.ts';
 
-/** Servers on one database behind one address. To a test it is a server. */
+/** Several servers on one database behind one address. A test uses it like one server. */
 export interface Cluster extends ServerProcess {
   servers: ServerProcess[];
   balancer: Balancer;

@@ -1,8 +1,8 @@
 /** A fenced block of a Markdown file. */
 export interface CodeBlock {
-  /** What stands after the fence, such as `ts`. */
+  /** The word after the fence, such as `ts`. */
   language: string;
-  /** The file that it shows: `links.csv` of a fence such as "csv [links.csv]". */
+  /** The name of the file that it shows: `links.csv` for a fence such as "csv [links.csv]". */
   file: string | undefined;
   code: string;
   /** Line of the file on which the code begins, from 1. */
@@ -33,7 +33,7 @@ export function docExamples(source: string): CodeBlock[] {
   return [...source.matchAll(/^[ \t]*\* @example\n((?:[ \t]*\*(?! @|\/).*\n)+)/gm)].map((found) => {
     const lines = (found[1] ?? '').split('\n').map((line) => line.replace(/^[ \t]*\* ?/, ''));
     const line = source.slice(0, found.index).split('\n').length + 1;
-    // A fence may stand around it; it counts as an empty line, so that the other lines keep their numbers.
+    // A fence around the example becomes an empty line, so that the other lines keep their numbers.
     const code = lines.map((text) => (text.startsWith('```') ? '' : text)).join('\n');
     return { language: 'ts', file: undefined, code, line };
   });

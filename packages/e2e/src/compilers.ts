@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 
-/** The `tsc` of each TypeScript whose users the SDK promises to serve, oldest first. */
+/** The `tsc` of each version of TypeScript that the SDK supports, oldest first. */
 export const COMPILERS = [
   { version: '5.6', tsc: tscOf('typescript56') },
   { version: '5.9', tsc: tscOf('typescript59') },

@@ -16,7 +16,7 @@ export interface Consumer extends AsyncDisposable {
   installed: string;
 }
 
-/** Packs the built SDK and installs it with npm, its dependencies from the registry. */
+/** Packs the built SDK and installs it with npm. Its dependencies come from the registry. */
 export async function createConsumer(): Promise<Consumer> {
   const folder = await mkdtemp(join(tmpdir(), 'shortlink-consumer-'));
   try {

@@ -1,16 +1,16 @@
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 
-/** Stands between servers and PostgreSQL, and behaves like a bad network. */
+/** A proxy between servers and PostgreSQL that behaves like a bad network. */
 export interface DatabaseProxy {
-  /** The database, by way of the proxy. */
+  /** URL of the database through the proxy. */
   url: string;
   /**
-   * Passes nothing on from now on, and says nothing of it: connections stay open and new ones are accepted. With `false` new
-   * connections get through again, while those from before stay silent, as after a firewall has forgotten them.
+   * With `true`, forwards nothing from now on: connections stay open and new ones are accepted. With `false`, new connections
+   * work again; those from before stay silent, as after a firewall has dropped its state.
    */
   hang: (hanging: boolean) => void;
-  /** Passes everything on this much later, in milliseconds. */
+  /** Delays all bytes by this many milliseconds. */
   delay: (ms: number) => void;
   close: () => Promise<void>;
 }
@@ -24,7 +24,7 @@ export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseP
   const forward = (from: Socket, to: Socket) => {
     open.add(from);
     from.setNoDelay(true);
-    // A reset is followed by `close`, which is what counts.
+    // After a reset comes `close`, which is handled.
     from.on('error', () => undefined);
     from.on('close', () => {
       open.delete(from);

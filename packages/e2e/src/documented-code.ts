@@ -25,7 +25,7 @@ export function pageBlocks(): DocumentedBlock[] {
   return PAGES.flatMap((name) => codeBlocks(readPage(name)).map((block) => ({ ...block, name })));
 }
 
-/** TypeScript programs in pages and in doc comments, each of which can be run as it is. */
+/** The TypeScript programs in pages and in doc comments. Each can be run unchanged. */
 export function programs(): DocumentedBlock[] {
   const inPages = pageBlocks().filter(({ language }) => /^([cm]?[jt]s)$/.test(language));
   const inComments = globSync('packages/{sdk,server,cli}/src/**/*.ts', { cwd: ROOT })
@@ -34,7 +34,7 @@ export function programs(): DocumentedBlock[] {
   return [...inPages, ...inComments.map(withDefinitions)];
 }
 
-/** What examples in doc comments use without saying where it is from, in the order in which one needs the other. */
+/** Declarations of the names that examples in doc comments use without defining them; each may use those before it. */
 const DEFINITIONS: Record<string, string> = {
   Shortlink: "import { Shortlink } from '@shortlink/sdk';",
   startTestServer: "import { startTestServer } from '@shortlink/server/testing';",
@@ -46,7 +46,7 @@ const DEFINITIONS: Record<string, string> = {
   source: "const source = [{ target_url: 'https://example.com/a' }];",
 };
 
-/** On one line before the example, so that its lines stay where they are. */
+/** The declarations stand on one line before the example, so that line numbers in messages stay right. */
 function withDefinitions(block: DocumentedBlock): DocumentedBlock {
   const added: string[] = [];
   for (const [name, definition] of Object.entries(DEFINITIONS).toReversed()) {

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { parse } from 'yaml';
 import { cleanEnvironment } from './run-program.ts';
 
-/** An `action.yml`, as far as the runner reads it here. */
+/** The parts of an `action.yml` that are read here. */
 interface Action {
   inputs: Record<string, { required?: boolean; default?: string }>;
   outputs: Record<string, { value: string }>;

@@ -1,9 +1,9 @@
 import ts from 'typescript';
 
-/** One member of an interface, as its source says. */
+/** One member of an interface, as it stands in the source. */
 export interface Member {
   name: string;
-  /** Its `@default`, where it has one. */
+  /** The text of its `@default`, where it has one. */
   defaultText: string | undefined;
 }
 

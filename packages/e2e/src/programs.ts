@@ -11,7 +11,7 @@ export const SERVER_PROGRAM = bin('@shortlink/server');
 /** SHORTLINK_E2E_BINARY is the path of a single-file `shortlink` that takes the place of the package in all tests. */
 export const CLI_PROGRAM = process.env['SHORTLINK_E2E_BINARY'] ?? bin('@shortlink/cli');
 
-/** The words that start a program: a script needs this Node, a binary brings its own. */
+/** The command line that starts a program: a script is run by this Node, a single-file binary runs by itself. */
 export function commandOf(program: string): [string, ...string[]] {
   return /\.[cm]?[jt]s$/.test(program) ? [process.execPath, program] : [program];
 }

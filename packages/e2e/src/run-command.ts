@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { cleanEnvironment } from './run-program.ts';
 
-/** How a command is run; its environment is the developer's without anything that configures our programs. */
+/** Options of a command. Its environment is the developer's, without variables that configure our programs. */
 export interface CommandOptions {
   cwd: string;
   env?: Record<string, string> | undefined;

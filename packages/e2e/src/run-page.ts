@@ -8,7 +8,7 @@ import type { World } from './world.ts';
 
 const EXAMPLE_DATA = fileURLToPath(new URL('../../../examples/data', import.meta.url));
 
-/** What pages say in place of a key, an address, and ids that commands print. */
+/** The placeholders that pages use for a key, an address, and ids that commands print. */
 const PLACEHOLDERS = (key: string, url: string): [RegExp, string][] => [
   [/YOUR_KEY/g, key],
   [/http:\/\/127\.0\.0\.1:8787|https:\/\/go\.example\.com(?=[/\s'")]|$)/gm, url],
@@ -26,8 +26,8 @@ export function filledIn(code: string, key: string, url: string): string {
 }
 
 /**
- * What stands before the commands of a page. `shortlink` and `shortlink-server` are the built programs; a server that a page starts
- * is stopped once it listens; what a page installs is there already. `# exit code 3` at the end of a line says how it must end.
+ * The shell script that precedes the commands of a page. `shortlink` and `shortlink-server` are the built programs; a server that a
+ * page starts is stopped once it listens; what a page installs is installed already. `# exit code 3` ends a line that must exit with 3.
  */
 const PRELUDE = `
 set -Eeuo pipefail
@@ -41,7 +41,7 @@ serve() {
   kill $pid; wait $pid
 }
 npm() { :; }
-# Programs that a machine may lack. What stands in for them prints an object that is empty.
+# Programs that a machine may lack. Their substitutes print an empty object.
 for program in curl jq; do command -v $program > which || eval "$program() { echo '{}'; }"; done
 npx() { if [[ "$*" =~ ^-y\\ pnpm@12\\ shortlink ]]; then shift 2; "$@"; fi; }
 last() { grep -oE "$1_[A-Za-z0-9]+" printed | tail -1; }
@@ -60,7 +60,7 @@ export async function runPage(
   for (const { file, code } of blocks) {
     if (file !== undefined) await writeFile(join(cwd, file), code);
   }
-  // An import writes beside its input, so the sample data is copied.
+  // An import writes files beside its input, so it gets a copy of the sample data.
   await cp(EXAMPLE_DATA, join(cwd, 'examples/data'), { recursive: true });
   const commands = blocks
     .filter(({ language }) => language === 'sh')

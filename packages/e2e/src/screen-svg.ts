@@ -10,7 +10,7 @@ const CHAR_WIDTH = 8.4;
 const LINE_HEIGHT = 20;
 const PADDING = 16;
 
-/** What stands on a terminal after it was sent this, as an SVG picture that follows the reader's light or dark colours. */
+/** Draws the screen of a terminal that has received this output, as an SVG picture that follows the reader's light or dark theme. */
 export async function screenSvg(written: string, columns: number, title: string): Promise<string> {
   const terminal = new headless.Terminal({ cols: columns, rows: 200, allowProposedApi: true });
   await new Promise<void>((resolve) => terminal.write(written, resolve));
@@ -31,7 +31,7 @@ export async function screenSvg(written: string, columns: number, title: string)
   return picture(used, columns, title);
 }
 
-/** Neighbouring characters that look alike. */
+/** Neighbouring characters of the same style. */
 interface Run {
   column: number;
   text: string;
@@ -44,7 +44,7 @@ function runsOf(cells: readonly IBufferCell[]): Run[] {
     const text = cell.getChars() || ' ';
     const style = styleOf(cell);
     const last = runs.at(-1);
-    // Spaces end a run, so that each word stands where it stood, whatever the font.
+    // Spaces end a run, so that each word keeps its position in any font.
     if (
       last !== undefined &&
       last.style === style &&

@@ -12,11 +12,11 @@ export interface ServerProcess {
   url: string;
   port: number;
   child: ChildProcess;
-  /** Everything it has printed on standard error so far (its log). */
+  /** The log: everything that it has printed on standard error so far. */
   log: () => string;
-  /** Sets its clock; resolves once it goes by it. Only for one that was started with `hasMovableClock`. */
+  /** Sets the server's clock; resolves once it is in effect. Needs `hasMovableClock`. */
   setClock: (message: ClockMessage) => Promise<void>;
-  /** Ends it with this signal and waits until it is gone; resolves to its exit code, `null` when killed. */
+  /** Sends the signal and waits until the process has ended; resolves to its exit code, `null` when killed. */
   stop: (signal?: NodeJS.Signals) => Promise<number | null>;
 }
 
@@ -30,7 +30,7 @@ export interface StartOptions {
   hasMovableClock?: boolean | undefined;
 }
 
-/** Starts the server and resolves once it says that it listens. */
+/** Starts the server and resolves once it prints that it listens. */
 export async function startServer(options: StartOptions): Promise<ServerProcess> {
   const child = spawn(
     process.execPath,

@@ -58,17 +58,17 @@ export class Terminal {
     this.exitCode.catch(() => {});
   }
 
-  /** Everything that was written, escapes and all. */
+  /** Everything that was written, with its escape sequences. */
   get raw(): string {
     return this.#output;
   }
 
-  /** What was written, without escapes. */
+  /** What was written, without escape sequences. */
   get text(): string {
     return stripVTControlCharacters(this.#output);
   }
 
-  /** What a person sees now: the lines of the terminal as it has drawn them, those above the window too. */
+  /** What a person sees now: the lines that the terminal shows, those that were scrolled out included. */
   async screen(): Promise<string> {
     await new Promise<void>((resolve) => this.#emulator.write('', resolve));
     const { active } = this.#emulator.buffer;
@@ -82,7 +82,7 @@ export class Terminal {
     this.#pty.write(keys);
   }
 
-  /** Waits until the text from `from` on matches; resolves to the match. */
+  /** Waits until the text after the position `from` matches, and resolves to the match. */
   async until(pattern: RegExp, from = 0): Promise<RegExpExecArray> {
     let timer: NodeJS.Timeout | undefined;
     try {

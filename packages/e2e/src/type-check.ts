@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import ts from 'typescript';
 
-/** A program that exists only in memory. */
+/** A program that is in no file. */
 export interface Snippet {
   /** Name for messages. */
   name: string;

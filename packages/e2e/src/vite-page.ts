@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build, preview } from 'vite';
 
-/** As strict as a policy gets for a page with a program and a service: no eval, nothing inline. */
+/** A strict Content Security Policy for a page with a script and a service: no eval, nothing inline. */
 const HEADERS = {
   'Content-Security-Policy':
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src http://127.0.0.1:*",

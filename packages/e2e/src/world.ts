@@ -36,7 +36,7 @@ export type WorldOptions = Pick<StartOptions, 'args' | 'hasMovableClock'>;
 
 /** The service on a fresh database, with a folder of its own, and what a test does with it. */
 export class World {
-  /** Where programs run, and files are named by {@link path}. */
+  /** The working directory of programs; {@link path} names files in it. */
   folder: string;
   readonly database: string;
   server: ServerProcess;
@@ -94,14 +94,14 @@ export class World {
     if (this.#clock !== undefined) await this.server.setClock(this.#clock);
   }
 
-  /** The database, past the servers, as an operator's command opens it. */
+  /** The database, opened directly as an operator's command does. */
   store(): Promise<Store> {
     const settings = readSettings({ database: this.database }, {});
     this.#store ??= openStore({ ...settings, publicUrl: this.server.url });
     return this.#store;
   }
 
-  /** The operator's commands have tests of their own; a process for each account would be most of the time of these. */
+  /** Creates an account without a process: operator commands have tests of their own, and starting one for each account is slow. */
   async account(plan: string, limits: Limits = {}) {
     const wanted = PLANS.find((name) => name === plan);
     if (wanted === undefined) throw new Error(`no plan ${plan}`);
@@ -131,7 +131,7 @@ export class World {
     return { account, key: key.key, keyId: key.id };
   }
 
-  /** One raw request: no client in between, so that bodies and headers are seen as they are on the wire. */
+  /** Sends one request without a client, so that tests see bodies and headers as they are on the wire. */
   async request(
     key: string | undefined,
     method: string,
@@ -183,7 +183,7 @@ export interface Answer {
   status: number;
   headers: Headers;
   text: string;
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of any shape, also wrong ones.
+  // biome-ignore lint/suspicious/noExplicitAny: tests read responses of any shape, wrong ones included.
   json: any;
 }
 

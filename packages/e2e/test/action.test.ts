@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => world?.[Symbol.asyncDispose]());
 
-/** A repository at a host of git, as a developer and the CI jobs see it. */
+/** A repository on a Git host, which a developer and CI jobs clone. */
 class Repository {
   readonly folder: string;
   readonly env: Record<string, string>;
@@ -50,7 +50,7 @@ class Repository {
     return runCommand('git', args, { cwd, env: this.env });
   }
 
-  /** The developer changes the file, as it is at the host, and pushes it. */
+  /** The developer pulls, changes the file and pushes it. */
   async push(change: (text: string) => string): Promise<void> {
     const work = join(this.folder, 'work');
     if (this.#jobs > 0) await this.git(work, 'pull', '--quiet', '--rebase', 'origin', 'main');
@@ -82,18 +82,18 @@ class Repository {
     return runAction(ACTION, given, { cwd, env: this.env });
   }
 
-  /** The file at the host, as a map from target URL to short URL. */
+  /** The pushed file, as a map from target URL to short URL. */
   async links(): Promise<Map<string, string>> {
     const text = await this.git(join(this.folder, 'origin.git'), 'show', 'main:links.csv');
     const [header = '', ...rows] = text.trim().split('\n');
     const columns = header.split(',');
-    // The sample's quoted cells hold commas, so places are counted from the end.
+    // The sample's quoted cells hold commas, so cells are counted from the end.
     const place = columns.indexOf('short_url') - columns.length;
     return new Map(rows.map((row) => [row.split(',')[0] ?? '', row.split(',').at(place) ?? '']));
   }
 }
 
-/** Links that the account has. */
+/** The number of links of the account. */
 async function linkCount(key: string): Promise<number> {
   const response = await fetch(`${world.server.url}/api/v1/usage`, {
     headers: { 'X-Api-Key': key },
@@ -124,7 +124,7 @@ describe('the action, with the CSV file of a repository', () => {
     expect([...published.values()]).toEqual(Array(3).fill(expect.stringMatching(/^http/)));
     expect(await linkCount(key)).toBe(3);
 
-    // It grows.
+    // The file grows.
     await repository.push((text) => `${text}https://example.com/winter,Winter,cold,,,,\n`);
     expect(await repository.job()).toMatchObject({ exitCode: 0 });
     expect(await linkCount(key)).toBe(4);

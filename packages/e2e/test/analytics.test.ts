@@ -16,7 +16,7 @@ const AXE = createRequire(import.meta.url).resolve('axe-core');
 
 const DAY = 86_400_000;
 
-/** The service's clock stands still, so that no window ends between use and look. The minutes before it are of the same day. */
+/** The service's clock stands still here, so that no window ends during a test. The minutes before it belong to the same day. */
 const NOW = Math.max(Date.now(), Math.floor(Date.now() / DAY) * DAY + 5 * 60_000);
 
 let server: TestServer;
@@ -107,12 +107,12 @@ async function clickLinks({ store }: TestServer, caller: Caller): Promise<void> 
 
 interface Visit {
   page: Page;
-  /** What the page asked for, and what the browser or its policy complained of. */
+  /** The requests of the page, and the errors of the browser and of the Content Security Policy. */
   requests: string[];
   complaints: string[];
 }
 
-/** Opens the page as a visitor of its own, with an eye on what it does. */
+/** Opens the page in a browser context of its own, and records its requests and errors. */
 async function visit(options: Parameters<Browser['newContext']>[0] = {}): Promise<Visit> {
   const context = await browser.newContext({ locale: 'en-US', ...options });
   cleanup.defer(() => context.close());
@@ -141,9 +141,9 @@ async function lookAt(page: Page, key = server.apiKey): Promise<void> {
   await page.getByRole('heading', { name: 'Custom plan' }).waitFor();
 }
 
-/** Findings of axe on the page as it stands, by rule and place. */
+/** The accessibility problems that axe finds in the page now, by rule and element. */
 async function axe(page: Page): Promise<string[]> {
-  // Evaluated by the debugger, since the page's own policy lets no foreign script in.
+  // Evaluated through the debugger, since the page's policy forbids foreign scripts.
   await page.evaluate(await readFile(AXE, 'utf8'));
   return page.evaluate(async () => {
     const found = await Reflect.get(globalThis, 'axe').run();
@@ -175,7 +175,7 @@ test('shows the account, its history, and one key at a time', async () => {
   expect(await detail.locator('.refusals tbody tr').first().textContent()).toMatch(
     /^\d{4}-\d\d-\d\d \d\d:\d\dRequests a minute15$/,
   );
-  // A name is text, whatever it looks like.
+  // A name is shown as text, also where it looks like HTML.
   await page.getByRole('button', { name: '<img src=x onerror=alert(1)>' }).click();
   expect(await detail.count()).toBe(1);
   expect(await detail.textContent()).toContain('not used in the last 30 days');
@@ -221,7 +221,7 @@ test('shows the most clicked links, as text whatever they are called', async () 
   expect(await second.textContent()).toContain('<img src=x onerror=alert(1)>');
   expect(complaints).toEqual([]);
 
-  // A key that may only create links sees everything else.
+  // A key that may only create links sees everything else on the page.
   const writer = await createKey(server.store, {
     accountId: server.accountId,
     name: 'ci',
@@ -316,7 +316,7 @@ async function expectToFit(page: Page): Promise<void> {
   expect(content).toBe(screen);
 }
 
-/** Accounts that the page must find words for. */
+/** Accounts in states that the page explains in words. */
 const SCENES: Record<string, () => Promise<TestServer>> = {
   empty: () => serve({ links: 15, api_keys: 1 }),
   'at-limit': async () => {
@@ -357,7 +357,7 @@ test.each(Object.keys(SCENES))('has words for an account: %s', async (name) => {
     expect(await page.locator('#history').isVisible()).toBe(false);
     expect(await page.locator('#top-links').isVisible()).toBe(false);
     expect(text).toContain(`npx @shortlink/cli auth login --base-url ${other.url}`);
-    // One key of one is no warning.
+    // An account that may have one key always uses that one, which is no reason to warn.
     const meter = page.locator('#limits li', { hasText: 'API keys' }).locator('svg');
     expect(await meter.getAttribute('class')).toBe('neutral');
   }
@@ -381,7 +381,7 @@ test('can be used with the keyboard alone', async () => {
   await page.keyboard.type(server.apiKey);
   await page.keyboard.press('Enter');
   await page.getByRole('heading', { name: 'Custom plan' }).waitFor();
-  // What was asked for is where the reader is now.
+  // After signing in, the focus is at the heading of the account.
   expect(await focused()).toBe('account-heading');
   await page.keyboard.press('Tab');
   expect(await focused()).toBe('refresh');
@@ -392,7 +392,7 @@ test('can be used with the keyboard alone', async () => {
   expect(await page.locator('.keys').count()).toBe(0);
 });
 
-test('a wrong key is told, and leaves nothing behind', async () => {
+test('a wrong key is reported, and leaves nothing behind', async () => {
   const { page } = await visit();
   await page.getByLabel('Remember until this tab is closed').check();
   await signIn(page, 'sl_wrong');
@@ -421,7 +421,7 @@ test('the key is kept in memory, or for the tab when asked, and nowhere else', a
   expect(await page.evaluate('sessionStorage.length')).toBe(0);
 });
 
-test('a service that stops answering is told, and what was shown stays', async () => {
+test('a service that stops responding is reported, and what was shown stays', async () => {
   const { page } = await visit();
   await lookAt(page);
   await page.route('**/api/v1/usage', (route) => route.abort());

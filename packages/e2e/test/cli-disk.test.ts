@@ -26,7 +26,7 @@ afterAll(() => world[Symbol.asyncDispose]());
 
 const linksUsed = async () => (await world.request(key, 'GET', '/api/v1/usage')).json.links.used;
 
-/** Runs the command in a shell that lets no file grow beyond so many kilobytes, which is a full disk without needing one. */
+/** Runs the command in a shell that limits the size of files to so many kilobytes, which has the effect of a full disk. */
 async function runWithLimit(kilobytes: number, args: readonly string[], redirection = '') {
   const command = `ulimit -f ${kilobytes * 2}; exec "$@" ${redirection}`;
   const child = spawn('/bin/sh', ['-c', command, 'sh', ...commandOf(CLI_PROGRAM), ...args], {
@@ -68,7 +68,7 @@ test('a disk that is full for the journal: no row is sent twice after it', async
     "error: urls.csv.shortlink-journal can't be written: the disk reports an error",
   );
   expect(full.exitCode).toBe(1);
-  // A batch whose answer found no room in the journal is in doubt, and is not sent again.
+  // The outcome of a batch is unknown where the journal had no room for it, so the batch is not sent again.
   const again = await world.cli(key, [...ARGS, '--on-unknown', 'skip', '--json']);
   expect([0, 7]).toContain(again.exitCode);
   const { created, existing, unknown } = JSON.parse(again.stdout);

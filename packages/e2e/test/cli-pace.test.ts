@@ -9,23 +9,33 @@ const BATCH_SIZE = 150;
 
 test('--rpm: as fast as the limit allows, with no 429, and at most two polls a batch', async () => {
   await using world = await World.create();
-  const { key } = await world.caller('custom', { rpm: REQUESTS_PER_MINUTE });
   const urls = Array.from(
     { length: BATCHES * BATCH_SIZE },
     (_, row) => `https://example.com/${row}`,
   );
   await writeFile(world.path('links.txt'), urls.join('\n'));
-  const run = await world.cli(key, [
-    ...['import', 'links.txt', '--batch-size', String(BATCH_SIZE), '--verbose'],
-    ...['--rpm', String(REQUESTS_PER_MINUTE), '-o', 'results.csv', '--json'],
+  /** Imports all of them with a key of its own, and resolves to the seconds and to the status of each response. */
+  const importAll = async (rpm: number | 'unlimited', options: readonly string[]) => {
+    const { key } = await world.caller('custom', { rpm });
+    const run = await world.cli(key, [
+      ...['import', 'links.txt', '--batch-size', String(BATCH_SIZE), '--verbose', '--restart'],
+      ...[...options, '-o', 'results.csv', '--json'],
+    ]);
+    expect(run.exitCode, run.stderr).toBe(0);
+    const statuses = [...run.stderr.matchAll(/response .*status=(\d+)/g)].map(
+      ([, status]) => status,
+    );
+    return { statuses, seconds: JSON.parse(run.stdout).elapsed_ms / 1000 };
+  };
+
+  const unlimited = await importAll('unlimited', []);
+  const { statuses, seconds } = await importAll(REQUESTS_PER_MINUTE, [
+    ...['--rpm', String(REQUESTS_PER_MINUTE)],
   ]);
-  expect(run.exitCode, run.stderr).toBe(0);
-  const answers = [...run.stderr.matchAll(/response .*status=(\d+)/g)].map(([, status]) => status);
-  expect(new Set(answers)).toEqual(new Set(['200', '202']));
-  expect(answers.length).toBeLessThanOrEqual(3 * BATCHES);
-  const arithmetic = ((answers.length - 1) * 60) / REQUESTS_PER_MINUTE;
-  const seconds = JSON.parse(run.stdout).elapsed_ms / 1000;
+  expect(new Set(statuses)).toEqual(new Set(['200', '202']));
+  expect(statuses.length).toBeLessThanOrEqual(3 * BATCHES);
+  const arithmetic = ((statuses.length - 1) * 60) / REQUESTS_PER_MINUTE;
   expect(seconds).toBeGreaterThan(arithmetic * 0.95);
-  // The first poll, the file and the journal come on top.
-  expect(seconds).toBeLessThan(arithmetic * 1.05 + 1.5);
+  // The first poll, the file and the journal come on top: on this machine, at most what the import takes without a limit.
+  expect(seconds).toBeLessThan(arithmetic * 1.05 + Math.max(1.5, unlimited.seconds));
 });

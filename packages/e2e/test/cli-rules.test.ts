@@ -5,7 +5,7 @@ import { CsvReader } from '../../cli/src/import/read/read-csv.ts';
 import { LINK_FIELDS } from '../../cli/src/import/types.ts';
 import { validateLink } from '../../server/src/domain/validate-link.ts';
 
-/** A row that the CLI lets pass and the server refuses costs its batch a second request. */
+/** When the CLI accepts a row that the server rejects, its batch needs a second request. */
 const cliRules = createRowRules(
   {
     plan: {
@@ -30,10 +30,10 @@ class AnyDomain extends Set<string> {
   }
 }
 
-/** The shape of this server's own ids; another service may have others, so the CLI leaves that to the service. */
+/** The format of this server's own ids. Another service may have another format, so the CLI doesn't check it. */
 const DOMAIN_ID = /^[\w-]{1,64}$/;
 
-/** What depends on a server's settings, and can't be known beforehand, is allowed. */
+/** The CLI can't know a server's settings, so it accepts what depends on them. */
 const serverAllows = (sent: { domain_id?: string | undefined }) => {
   const isForeignId = !/[\0\p{Surrogate}]/u.test(sent.domain_id ?? '');
   const link =

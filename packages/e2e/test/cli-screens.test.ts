@@ -5,12 +5,12 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { CLI_PROGRAM } from '../src/programs.ts';
+import { CLI_PROGRAM, commandOf } from '../src/programs.ts';
 import { CTRL_C, cliTerminal, Terminal } from '../src/terminal.ts';
 
 /**
- * What `shortlink` shows on a terminal of 40, 80 and 120 columns, kept in `screens/`: whoever changes a message sees in the diff what
- * people will see. `vitest run -u` writes the files again.
+ * What `shortlink` shows on a terminal of 40, 80 and 120 columns, kept in `screens/`: the diff of a changed message shows what people
+ * will see. `vitest run -u` writes the files again.
  */
 const WIDTHS = [40, 80, 120] as const;
 
@@ -19,9 +19,9 @@ const KEY = 'sl_test_0123456789abcdef';
 let folder: string;
 let server: Server;
 let url: string;
-/** Batches that the service takes before it asks for a wait. */
+/** Batches that the service accepts before it responds with 429. */
 let batches: number;
-/** Seconds of that wait. */
+/** `Retry-After` of that response, in seconds. */
 let retryAfter: number;
 let env: Record<string, string>;
 
@@ -81,7 +81,7 @@ function answer(route: string, headers: NodeJS.Dict<string | string[]>, body: st
   return { status: 200, json: { status: 'completed', total: links.length, results } };
 }
 
-/** A screen with everything that differs from run to run replaced by something of the same width. */
+/** A screen in which everything that differs between runs is replaced by a text of the same width. */
 function steady(screen: string): string {
   return (
     screen
@@ -89,16 +89,17 @@ function steady(screen: string): string {
       .replace(/[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]/g, '⠋')
       .replace(/\d+:\d\d(?= left|$| {3})/gm, 'M:SS')
       .replace(/[\d,.]+ rows\/s/g, 'N rows/s')
-      // While the machine is slow, the wait for the limit ends and another request meets it.
+      // On a slow machine the wait ends, and another request meets the limit.
       .replace(/(│ requests │ +)\d/g, '$1N')
-      .replace(/ in [\d.]+ s$/gm, ' in N s')
+      // A run that meets the limit twice takes longer than a minute.
+      .replace(/ in (\d+ min ?)?([\d.]+ s)?$/gm, ' in N s')
   );
 }
 
 /**
  * Runs a command in a new folder at each width and compares the screens with the file.
  *
- * @param act - what the person does meanwhile; resolves when the screen is to be kept
+ * @param act - what the person does meanwhile; resolves when the screen is to be recorded
  */
 async function expectScreens(
   name: string,
@@ -138,7 +139,7 @@ const rows = (count: number) =>
   Array.from({ length: count }, (_, i) => `https://example.com/${i},Domain ${i},agency\n`).join('');
 const LINKS = { 'links.csv': `URL,Title,Labels\n${rows(2_000)}` };
 
-/** The time that is left comes a moment later, and not where there is no room for it. */
+/** The time left appears a moment later, and only where there is room for it. */
 const waitForLimit = (terminal: Terminal, columns: number) =>
   terminal.until(columns < 80 ? /25%.*rate limit/ : /25%.*rate limit.*left/);
 
@@ -223,7 +224,9 @@ test('the printed command continues a run that a rate limit has ended', async ()
     const [, command] = /To continue: (.*)$/m.exec(await stopped.screen()) ?? [];
     expect(command).toBe("shortlink import 'my links.csv' --concurrency 1 --max-wait 2m");
     // It meets the limit once more, waits, and ends.
-    const shell = `shortlink() { "${process.execPath}" "${CLI_PROGRAM}" "$@"; }; ${command}`;
+    const shell = `shortlink() { ${commandOf(CLI_PROGRAM)
+      .map((word) => `"${word}"`)
+      .join(' ')} "$@"; }; ${command}`;
     const again = new Terminal('bash', ['-c', shell], folder, env);
     await again.until(/rate limit: next in/);
     batches = Number.POSITIVE_INFINITY;

@@ -44,7 +44,7 @@ test('progress: a bar that grows, rows, rate and time left, then one sentence', 
   await terminal.until(new RegExp(`░ +(?!${first}%)\\d+%`), terminal.text.length);
   expect(await terminal.exitCode).toBe(0);
   expect(terminal.text).toContain('✓ 40,000 links created in');
-  // One line is drawn over again and again, in colour, and gone at the end.
+  // One line is redrawn again and again, in colour, and removed at the end.
   expect(await terminal.screen()).not.toContain('░');
   expect(terminal.raw).toContain('\x1b[32m✓');
   expect(terminal.raw.split('\n').length).toBeLessThan(30);
@@ -93,9 +93,9 @@ test('Ctrl-C twice: ends at once, and what was in flight is followed by the next
 
   const again = shortlink(['import', 'urls.csv', '--on-unknown', 'skip']);
   expect([0, 7]).toContain(await again.exitCode);
-  const fates = await statuses();
-  expect(fates).toHaveLength(60_000);
-  expect(fates.filter((fate) => fate !== 'created' && fate !== 'unknown')).toEqual([]);
+  const outcomes = await statuses();
+  expect(outcomes).toHaveLength(60_000);
+  expect(outcomes.filter((outcome) => outcome !== 'created' && outcome !== 'unknown')).toEqual([]);
 });
 
 test('| head: the import ends quietly, without a stack, and the journal has what it did', async () => {

@@ -75,7 +75,7 @@ const databaseUp = async (server: number) => {
   return /^shortlink_database_up (\d)$/m.exec(text)?.[1];
 };
 
-test('a database that hangs: a clean 503 for what needs it, the rest goes on, and all recovers by itself', async () => {
+test('a database that hangs: a clean 503 for what needs it, the rest continues, and everything recovers by itself', async () => {
   const { key } = await newAccount();
   const created = await post(key, LINKS, { target_url: 'https://example.com/known' });
   const { code } = JSON.parse(await created.text());
@@ -127,11 +127,11 @@ test('creates through the SDK while the database hangs: what is acknowledged is 
   const stored = await storedTargets(id);
   expect(new Set(stored).size).toBe(stored.length);
   expect(stored).toEqual(expect.arrayContaining(acknowledged));
-  // A commit whose outcome could not be learnt is a 500, which the SDK doesn't send again.
+  // The response to a commit with an unknown outcome is 500, after which the SDK doesn't send the request again.
   expect(stored.length - acknowledged.length).toBeLessThanOrEqual(unknown.length);
 });
 
-test('one locked row of one account: other accounts and visitors go on while it is locked', async () => {
+test('one locked row of one account: other accounts and visitors are served meanwhile', async () => {
   const locked = await newAccount();
   const other = await newAccount();
   const created = await post(other.key, LINKS, { target_url: 'https://example.com/other' });
@@ -218,7 +218,7 @@ test('a job that runs while the database hangs is completed afterwards, each lin
     .log()
     .split('\n')
     .filter((line) => line.includes('looking for unfinished jobs failed'));
-  // At most one a minute of each instance, however often it looked.
+  // Each instance logs it at most once a minute, however often it checks.
   expect(failures.length).toBeLessThanOrEqual(3 * 6);
 });
 

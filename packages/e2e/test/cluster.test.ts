@@ -34,7 +34,7 @@ async function newKey(...limits: string[]): Promise<string> {
 interface Answer {
   status: number;
   headers: Headers;
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of any shape, also wrong ones.
+  // biome-ignore lint/suspicious/noExplicitAny: tests read responses of any shape, wrong ones included.
   json: any;
 }
 
@@ -134,7 +134,7 @@ test('clicks on every server add up', async () => {
   await expect.poll(clicks, { timeout: 60_000, interval: 300 }).toBe(150);
 });
 
-test('PostgreSQL restarts under load: no acknowledged link is lost, every other answer is a clean 503, and all goes on', async () => {
+test('PostgreSQL restarts under load: no acknowledged link is lost, every other response is a clean 503, and everything recovers', async () => {
   const key = await newKey();
   const { json: known } = await request(key, 'POST', LINKS, { body: linksOf(1)[0] });
   const follow = (code: string, to: ServerProcess) =>
@@ -182,7 +182,7 @@ test('PostgreSQL restarts under load: no acknowledged link is lost, every other 
   for (const n of cluster.servers.keys()) {
     await expect.poll(() => databaseUp(n), { timeout: 60_000 }).toBe('1');
   }
-  // A few at a time: a slow machine answers some of hundreds at once with 503.
+  // A few at a time: on a slow machine, some of hundreds at once get a 503.
   for (let start = 0; start < codes.length; start += 10) {
     const some = codes.slice(start, start + 10);
     const found = await Promise.all(some.map((code, n) => follow(code, server(n))));
@@ -197,8 +197,8 @@ test('after all that, no log line holds the password of the database, or a key o
   expect(cluster.log()).not.toContain('secretKey');
 });
 
-// The last one: its server stays dead.
-test('the job of a server that is killed goes on elsewhere within seconds, and makes each link once', async () => {
+// This test is the last one, since it leaves a server dead.
+test('the job of a server that is killed continues elsewhere within seconds, and makes each link once', async () => {
   const key = await newKey();
   const links = linksOf(10_000, 'job');
   const victim = server(0);
@@ -240,7 +240,7 @@ test('the job of a server that is killed goes on elsewhere within seconds, and m
   expect(stored.target_url).toBe(links.at(-1)?.target_url);
 });
 
-/** What the metrics of a server say of its database. */
+/** The metrics of a server that are about its database. */
 async function databaseUp(n: number): Promise<string | undefined> {
   const text = await (await fetch(`${server(n).url}/metrics`)).text();
   return /^shortlink_database_up (\d)$/m.exec(text)?.[1];

@@ -262,7 +262,7 @@ describe('bad input has its status and words, and creates nothing', () => {
           response.destroy();
         },
       );
-      // Once the answer is here, the server may close while we still send.
+      // After its response, the server may close the connection while the request is still being sent.
       request.on('error', reject);
       const chunk = 'a'.repeat(1024 * 1024);
       const send = (left: number): void => {

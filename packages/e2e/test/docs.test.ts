@@ -17,7 +17,7 @@ const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const DOCS = join(ROOT, 'packages/docs');
 const ARTIFACTS = fileURLToPath(new URL('../artifacts/', import.meta.url));
 
-/** Paths of the pages, as the sidebar has them. */
+/** Paths of the pages in the sidebar. */
 const LINKS = sidebar
   .flatMap(({ link, items = [{ link }] }) => items.map((item) => item.link ?? ''))
   .concat('/');
@@ -65,7 +65,8 @@ describe('the site', () => {
     const list = await readFile(join(site, 'llms.txt'), 'utf8');
     const full = await readFile(join(site, 'llms-full.txt'), 'utf8');
     for (const link of LINKS.filter((path) => path !== '/')) {
-      expect(list).toMatch(new RegExp(`^- \\[.+\\]\\(${link}\\): .{10,}$`, 'm'));
+      // A whole sentence, and no code.
+      expect(list).toMatch(new RegExp(`^- \\[.+\\]\\(${link}\\): [A-Z\\x60@].{10,}[.]$`, 'm'));
       expect(full).toContain(`<!-- ${link} -->`);
     }
     expect(full).toContain('alert: ShortlinkDatabaseDown');
@@ -75,7 +76,7 @@ describe('the site', () => {
     await using served = await serve(site);
     await using launched = await launchChromium();
     await mkdir(ARTIFACTS, { recursive: true });
-    // Colours change no widths: in dark, a few pages show what could go wrong.
+    // Colours change no widths, so a few pages suffice for the dark theme.
     const looks = { light: LINKS, dark: ['/', '/sdk/exactly-once', '/reference/cli'] } as const;
     for (const colorScheme of ['light', 'dark'] as const) {
       const viewport = { width: 390, height: 844 };
@@ -98,7 +99,7 @@ describe('the site', () => {
   });
 });
 
-/** Pages of the reference are written when the site is built, which fails for those that are not there. */
+/** Pages of the reference are written when the site is built, and the build fails for links to missing ones. */
 const WRITTEN_LATER = /docs\/reference\//;
 
 describe('links', () => {

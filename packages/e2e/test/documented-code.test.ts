@@ -19,7 +19,7 @@ beforeAll(async () => {
   world = await World.create({ args: ['--target-deny', 'denied.example'] });
   ({ key } = await world.caller('custom'));
   folder = await mkdtemp(join(tmpdir(), 'shortlink-documented-'));
-  // Packages resolve there as they do here.
+  // Packages resolve from there as they do from here.
   await symlink(
     fileURLToPath(new URL('../node_modules', import.meta.url)),
     join(folder, 'node_modules'),
@@ -46,7 +46,7 @@ test.each(PROGRAMS)('$at runs to its end', async ({ at, code }) => {
 });
 
 const GUIDES = PAGES.map((name) => ({ name, blocks: codeBlocks(readPage(name)) })).filter(
-  // The examples have a test of their own, which runs them as their README says.
+  // The examples have a test of their own.
   ({ name, blocks }) =>
     !name.startsWith('examples') &&
     !name.startsWith('packages/bench') &&
@@ -64,7 +64,7 @@ describe('the commands of', () => {
   });
 });
 
-/** Commands that need another machine: a service manager, containers, certificates, a database server. They are shown, not run. */
+/** Commands that need more than this machine: a service manager, containers, certificates, a database server. They are not run. */
 const SHOWN = PAGES.flatMap((name) =>
   codeBlocks(readPage(name))
     .filter(({ language }) => language === 'shell')

@@ -15,7 +15,7 @@ const example = (path: string) => join(EXAMPLES, path);
 
 let world: World;
 let key: string;
-/** What the examples take from the environment. */
+/** The environment variables of the examples. */
 let env: { SHORTLINK_API_KEY: string; SHORTLINK_BASE_URL: string };
 
 beforeAll(async () => {

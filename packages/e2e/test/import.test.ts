@@ -23,7 +23,7 @@ beforeEach(async () => {
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
-/** From the database: the service shows it 60 times a minute at most. */
+/** Read from the database, since the usage endpoint allows 60 requests a minute. */
 const linksUsed = async () => (await (await world.store()).usage(accountId, Date.now())).links.used;
 
 test('the federal sites: 24,638 rows, each created exactly once, results in order', async () => {

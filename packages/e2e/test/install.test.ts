@@ -17,7 +17,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'shortlink-install-'));
   for (const name of ['sdk', 'cli']) {
     const cwd = fileURLToPath(new URL(`../../${name}`, import.meta.url));
-    // pnpm's own pack, since it writes the version of the client into the command's dependencies.
+    // Packed by pnpm, since it writes the version of the SDK into the dependencies of the CLI.
     await runCommand('npx', ['-y', 'pnpm@12', 'pack', '--pack-destination', folder], { cwd });
   }
   const files = (await readdir(folder)).filter((file) => file.endsWith('.tgz'));

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { runKills } from '../src/kill/run-kills.ts';
 
-/** Of each kind; `pnpm --filter @shortlink/e2e kill` kills 200 times. */
+/** Kills of each kind; `pnpm --filter @shortlink/e2e kill` kills 200 times. */
 const KILLS = 12;
 
 test('a growing, edited, sorted file, killed at random moments, with idempotency: each row once', async () => {

@@ -141,7 +141,7 @@ test('limits belong to the account, over all its keys, and survive a restart', a
 test('waiting out Retry-After succeeds', async () => {
   const { key } = await world.caller('custom', { rpm: 1 });
   const poll = () => world.request(key, 'GET', '/api/v1/jobs/unknown');
-  // The one test that waits for a real window to end: it ends soon.
+  // Only this test waits until a window really ends, which happens soon.
   await world.setClock({ now: MID_MINUTE + 26_000, runs: true });
   let answer = await poll();
   while (answer.status !== 429) answer = await poll();

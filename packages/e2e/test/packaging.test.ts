@@ -24,7 +24,7 @@ afterAll(async () => {
   await world?.[Symbol.asyncDispose]();
 });
 
-/** Runs a Node program in a folder of the consumer, and resolves to what it prints. */
+/** Runs a Node program in a folder of the consumer, and resolves to its output. */
 function node(folder: string, ...args: string[]): Promise<string> {
   return runCommand(process.execPath, args, { cwd: join(consumer.folder, folder), env });
 }

@@ -23,7 +23,7 @@ afterAll(async () => {
   await world[Symbol.asyncDispose]();
 });
 
-/** A million requests take a minute to send, and counting up is tested with fewer: here the counter starts near its end. */
+/** A million requests take a minute to send, so the counter starts near its limit. Other tests count from zero. */
 function countEarlier(accountId: string, window: 'day' | 'month', startsAt: number, used: number) {
   const sql =
     'INSERT INTO request_counters (account_id, window, starts_at, used) VALUES (?, ?, ?, ?)';

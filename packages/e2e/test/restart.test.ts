@@ -13,7 +13,7 @@ beforeEach(async () => {
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
-test('a job goes on where it was after SIGKILL in the middle of it, exactly', async () => {
+test('a job continues where it was after SIGKILL in the middle of it, exactly', async () => {
   const batches = await Promise.all(
     [0, 1, 2].map(async (batch) => {
       const links = Array.from({ length: 10_000 }, (_, i) => ({

@@ -6,7 +6,7 @@ import { type Row, readRows, toRow, withoutVersion } from '../runtimes/table.ts'
 const rows: Row[] = [];
 
 describe('the suite passes in', () => {
-  // A few seconds more than the run's own limit, which says more than the test runner's.
+  // A few seconds more than the run's own limit, whose error message is the better one.
   test.each(RUNTIMES)('$name', { timeout: RUNTIME_TIMEOUT_MS + 10_000 }, async (runtime) => {
     const run = await runInRuntime(runtime);
     rows.push(toRow(run));

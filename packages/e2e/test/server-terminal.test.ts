@@ -31,7 +31,7 @@ function server(
   });
 }
 
-/** The screen as it is committed: times, ports, keys, ids and versions differ from run to run. */
+/** The screen as it is committed, with placeholders for times, ports, keys, ids and versions, which differ between runs. */
 function screen(text: string): string {
   return text
     .replaceAll('\r\n', '\n')
@@ -50,13 +50,13 @@ function screen(text: string): string {
 
 const snapshot = (name: string) => `screens/server-${name}.txt`;
 
-/** Lines that a terminal of this width would break. A command, a key or a URL can't be broken anywhere. */
+/** Lines that are too wide for the terminal. Commands and single words, such as a key or a URL, can't be broken, so they are left out. */
 const tooLong = (text: string, columns: number) =>
   text
     .split('\n')
     .filter((line) => line.length > columns && !line.startsWith('$') && line.trim().includes(' '));
 
-/** What a person typed and what they got. */
+/** A command as a person types it, and its output. */
 const withPrompt = (args: readonly string[], { text }: Terminal) =>
   `$ shortlink-server ${args.join(' ')}\n${text.replaceAll('\r', '')}`;
 
@@ -93,7 +93,7 @@ describe.each(WIDTHS)('at %i columns', (columns) => {
       shown += `${withPrompt([...command, '--help'], terminal)}\n`;
     }
     await expect(screen(shown)).toMatchFileSnapshot(snapshot(`help-${columns}`));
-    // Commands that are meant to be copied stay on one line where they can't be continued.
+    // Commands that people copy stay on one line.
     expect(tooLong(shown, columns).filter((line) => !/^ {2}\$ |^ {5} --/.test(line))).toEqual([]);
   });
 

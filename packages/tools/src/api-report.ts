@@ -1,3 +1,5 @@
+// Records what users of the built packages call and type, in packages/*/api/: pnpm api:update
+// With --released, it also records that this is the surface of the version that is released.
 import { createHash } from 'node:crypto';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -76,7 +78,7 @@ function extractorConfig(name: Package, entry: string, folder: string) {
       mainEntryPointFilePath: main,
       projectFolder: join(ROOT, 'packages', name),
       compiler: { overrideTsconfig: { compilerOptions, include: [main] } },
-      // What an exported type is made of is public too, exported itself or not.
+      // Types that exported types consist of are public too, also those that are not exported.
       apiReport: {
         enabled: true,
         includeForgottenExports: true,
@@ -129,7 +131,7 @@ export async function writeReleased(root = ROOT): Promise<void> {
   await writeFile(join(root, RELEASED), `${JSON.stringify(hashes, null, 2)}\n`);
 }
 
-/** Packages whose committed reports differ from those of the last release, and that no changeset names. */
+/** Packages whose committed reports differ from those of the last release although no changeset names the package. */
 export async function undeclaredPackages(root = ROOT): Promise<string[]> {
   const released: Record<string, string> = JSON.parse(await readFile(join(root, RELEASED), 'utf8'));
   const hashes = hashesOf(await readReports(root));
@@ -150,4 +152,14 @@ function hashesOf(reports: Reports): Record<string, string> {
       return [`@shortlink/${name}`, createHash('sha256').update(text).digest('hex')];
     }),
   );
+}
+
+if (import.meta.main) {
+  await writeReports(await reportSurface());
+  if (process.argv.includes('--released')) await writeReleased();
+  for (const name of await undeclaredPackages()) {
+    console.log(
+      `The surface of ${name} has changed since the last release. Declare it: pnpm changeset`,
+    );
+  }
 }

@@ -2,9 +2,10 @@
 //
 // The file is a Node without its symbols that runs the code which is injected into it (a "single executable application").
 import { execFileSync } from 'node:child_process';
-import { copyFileSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
 import { cyclonedxEsbuildPlugin } from '@cyclonedx/cyclonedx-esbuild';
 import { build } from 'esbuild';
 import { ROOT } from './manifests.ts';
@@ -12,6 +13,8 @@ import { ROOT } from './manifests.ts';
 const FOLDER = join(ROOT, 'packages/cli/dist-binary');
 /** Node 26 can inject a program by itself, and is under long-term support. */
 const NODE = fileURLToPath(import.meta.resolve('node26/bin/node'));
+/** The most that people download. */
+const MOST_MEGABYTES = 50;
 const isWindows = process.platform === 'win32';
 const output = join(FOLDER, isWindows ? 'shortlink.exe' : 'shortlink');
 
@@ -27,11 +30,11 @@ await build({
   platform: 'node',
   target: 'node26',
   format: 'cjs',
-  // There is no module beside the program. What is imported late is run late all the same.
+  // A single file can load no other module. Modules that are imported late still run late.
   supported: { 'dynamic-import': false },
   legalComments: 'none',
   logLevel: 'warning',
-  // The parts of the program: names, versions and the texts of their licences.
+  // The SBOM: names, versions and licence texts of the libraries in the program.
   plugins: [
     cyclonedxEsbuildPlugin({
       outputFile: 'shortlink.sbom.json',
@@ -56,12 +59,13 @@ writeFileSync(
     assets: { program },
     disableExperimentalSEAWarning: true,
     useCodeCache: true,
-    // NODE_OPTIONS is meant for other programs.
+    // The program ignores NODE_OPTIONS, which is meant for other programs.
     execArgvExtension: 'none',
   }),
 );
 execFileSync(NODE, ['--build-sea', config], { stdio: 'inherit' });
 if (process.platform === 'darwin') execFileSync('codesign', ['--sign', '-', output]);
 for (const file of [node, config, program]) rmSync(file);
-const megabytes = statSync(output).size / 1024 ** 2;
-console.log(`${output}: ${megabytes.toFixed(1)} MB`);
+const megabytes = gzipSync(readFileSync(output)).length / 1e6;
+console.log(`${output}: ${megabytes.toFixed(1)} MB compressed`);
+if (megabytes > MOST_MEGABYTES) throw new Error(`More than ${MOST_MEGABYTES} MB compressed.`);

@@ -1,3 +1,4 @@
+// Writes the address of the repository, which the root package.json names, wherever else it is needed: pnpm metadata
 import { readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 
@@ -71,7 +72,7 @@ export async function spreadRepository(root = ROOT): Promise<void> {
   }
 }
 
-/** Sentences about what stands in the way of a release. Empty when nothing does. */
+/** The reasons why there can't be a release, as sentences. Empty when there are none. */
 export async function releaseProblems(root = ROOT): Promise<string[]> {
   const url = await repositoryUrl(root);
   const manifests = await Promise.all(PUBLISHED.map((folder) => readManifest(folder, root)));
@@ -94,3 +95,5 @@ export async function releaseProblems(root = ROOT): Promise<string[]> {
   }
   return problems;
 }
+
+if (import.meta.main) await spreadRepository();

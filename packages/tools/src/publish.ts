@@ -1,7 +1,8 @@
+// Publishes the built packages to the registry of npm: pnpm release:publish. The release workflow runs it.
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { PUBLISHED, ROOT } from './manifests.ts';
+import { PUBLISHED, ROOT, releaseProblems } from './manifests.ts';
 import { run } from './processes.ts';
 
 /**
@@ -25,5 +26,20 @@ export async function publishAll(
     }
   } finally {
     await rm(folder, { recursive: true, force: true });
+  }
+}
+
+if (import.meta.main) {
+  const problems = await releaseProblems();
+  if (process.env['GITHUB_ACTIONS'] !== 'true') {
+    problems.push(
+      'Only the release workflow publishes: the registry trusts it, and stores no token.',
+    );
+  }
+  if (problems.length > 0) {
+    console.error(['There is no release:', ...problems].join('\n'));
+    process.exitCode = 1;
+  } else {
+    await publishAll(['--access', 'public', '--provenance']);
   }
 }

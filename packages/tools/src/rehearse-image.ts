@@ -19,7 +19,7 @@ const [build = '', image = ''] = readFileSync(join(ROOT, FILE), 'utf8')
   .split(/^FROM .*\n/m)
   .slice(1);
 
-/** A text of the Dockerfile, with the folders of the image below ours. */
+/** Replaces the folders of the image in a text of the Dockerfile by folders below ours. */
 const here = (text: string) => text.replace(/(^|[\s:=])\/(src|app|data)\b/g, `$1${folder}/$2`);
 
 /** Instructions of a stage with this name, in one line each, without comments. */
@@ -53,7 +53,7 @@ try {
       chownSync(join(folder, name), OWNER.uid, OWNER.gid);
     execFileSync('chown', ['-R', `${OWNER.uid}:${OWNER.gid}`, join(folder, 'src')]);
   }
-  // Everything else that this machine needs to reach the registry of npm is in the environment.
+  // All other settings by which this machine reaches the registry of npm are in the environment.
   const env = { ...process.env, HOME: join(folder, 'home'), CI: '1' };
   for (const command of instructions(build, 'RUN')) {
     console.log(`RUN ${command}`);
@@ -73,7 +73,7 @@ async function startAsTheImageDoes(): Promise<void> {
   const env = {
     PATH: process.env['PATH'],
     ...Object.fromEntries([...settings].map(([, name, value = '']) => [name, here(value)])),
-    // This machine is no container: nobody else shall reach the server, and 8787 may be taken.
+    // Unlike in a container, other machines could reach the server, and 8787 may be in use.
     SHORTLINK_HOST: '127.0.0.1',
     SHORTLINK_PORT: '0',
   };

@@ -12,7 +12,7 @@ import { codeBlocks } from '../../e2e/src/code-blocks.ts';
 import { run, start, stop, stopAll } from './processes.ts';
 import { publishAll } from './publish.ts';
 
-/** Installed for this program alone: it would make the installation of the workspace longer for everybody. */
+/** Installed only when this program runs, since it would make the installation of the workspace longer for everybody. */
 const REGISTRY = {
   private: true,
   dependencies: { verdaccio: '6.10.4' },
@@ -65,7 +65,7 @@ try {
   await end();
 }
 
-/** Starts an empty registry that passes every package but ours on to npm's. */
+/** Starts an empty registry that fetches all packages but ours from the registry of npm. */
 async function startRegistry() {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}/`;

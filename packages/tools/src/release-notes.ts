@@ -20,7 +20,7 @@ export async function releaseNotes(version: string, root = ROOT): Promise<string
   return notes.join('\n');
 }
 
-/** What stands below the heading of the version, up to the next version. */
+/** The text below the heading of the version, up to the next version. */
 function sectionOf(version: string, changeLog: string): string {
   const [, ...sections] = changeLog.split(/^## /m);
   const found = sections.find((section) => section.split('\n', 1)[0]?.trim() === version);

@@ -4,7 +4,7 @@ import { buildProgram as buildCli } from '../../cli/src/program.ts';
 import { EXIT } from '../../server/src/admin/command.ts';
 import { buildProgram as buildServer } from '../../server/src/admin/program.ts';
 
-/** What of commander's command is reported. Both packages bring their own copy of commander. */
+/** The parts of commander's command that are reported. An interface, since both packages have their own copy of commander. */
 interface Declared {
   name(): string;
   usage(): string;

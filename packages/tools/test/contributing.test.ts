@@ -39,7 +39,7 @@ describe('the map of CONTRIBUTING.md', () => {
     let folder = '';
     for (const [, place = ''] of places.matchAll(/`([^`]+)`/g)) {
       if (place.startsWith('/')) continue;
-      // A name without a folder is beside the file before it, or below the folder before it.
+      // A name without a folder belongs to the folder of the file or the folder that was named before it.
       const path = [place, join(folder, place)].find((name) => existsSync(join(ROOT, name)));
       expect(path, place).toBeDefined();
       if (place.includes('/') && path === place) {

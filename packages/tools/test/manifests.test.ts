@@ -23,7 +23,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(root, { recursive: true, force: true }));
 
-/** Edits the root manifest of the copy, as the maintainer does who decides where the repository lives. */
+/** Sets the address of the repository in the root manifest of the copy, as a maintainer does. */
 async function moveTo(url: string): Promise<void> {
   const path = join(root, 'package.json');
   const manifest = JSON.parse(await readFile(path, 'utf8'));

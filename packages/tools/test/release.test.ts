@@ -65,7 +65,7 @@ describe('the notes of a release', () => {
 });
 
 test('nothing is published from here', async () => {
-  const program = fileURLToPath(new URL('../src/release-publish.ts', import.meta.url));
+  const program = fileURLToPath(new URL('../src/publish.ts', import.meta.url));
   const { GITHUB_ACTIONS: _, ...env } = process.env;
   await expect(run(process.execPath, [program], { env })).rejects.toMatchObject({
     code: 1,

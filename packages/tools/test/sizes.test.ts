@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { measureText } from '../src/measure.ts';
+import { measureText } from '../src/sizes.ts';
 
 const SIZES = fileURLToPath(new URL('../src/sizes.ts', import.meta.url));
 

@@ -23,11 +23,11 @@ const FILES = [
   ...globSync('.github/workflows/*.yml', { cwd: ROOT }),
   'examples/ci/import-links.yml',
 ].toSorted();
-/** The linter is made anew for each text: what one text leaves in its memory can end it at the next. */
+/** Makes a new linter for each text: it crashes at times when it is used for a second one. */
 const lint = async (text: string, file: string) =>
   (await createLinter())(text, file).filter(({ message }) => !NEWER.test(message));
 
-/** What GitHub has offered since the linter's release, which is of 2023. */
+/** Features that GitHub has added since the linter's release in 2023. */
 const NEWER =
   /^label "(ubuntu-24\.04-arm|macos-13)" is unknown|^unknown permission scope "attestations"|^undefined variable "vars"/;
 

@@ -4,7 +4,7 @@
  */
 import { createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { LARGE_BATCH } from '../sdk/batch-sizes.ts';
+import { LARGE_BATCH } from '../sdk/stub.ts';
 
 const [, , url = '', file = '', output = ''] = process.argv;
 const CONCURRENCY = 4;

@@ -1,12 +1,17 @@
-import { rm } from 'node:fs/promises';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createWriteStream } from 'node:fs';
+import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { fileURLToPath } from 'node:url';
 import { type Contender, interleave } from '../frame/rounds.ts';
 import { medianOf, type Section, type SectionContext, scaled } from '../frame/section.ts';
-import { LARGE_BATCH } from '../sdk/batch-sizes.ts';
-import { startStub } from '../sdk/start-stub.ts';
-import { CLI_PROGRAM } from './cli-program.ts';
-import { writeLinksFile } from './links-file.ts';
-import { runMeasured } from './run-measured.ts';
+import { LARGE_BATCH, startStub, targetUrl } from '../sdk/stub.ts';
+
+/** The built command. */
+export const CLI_PROGRAM = fileURLToPath(new URL('../../../cli/dist/main.js', import.meta.url));
 
 const BARE = new URL('./bare-import.ts', import.meta.url);
 
@@ -14,7 +19,7 @@ const BARE = new URL('./bare-import.ts', import.meta.url);
 const LEAST_RATIO = 0.3;
 const MOST_MB = 250;
 
-/** A run takes many seconds, so there are fewer of them. */
+/** A run takes many seconds, so there are fewer rounds. */
 const MOST_ROUNDS = 5;
 
 /** A million rows, through the real command and through the bare script. */
@@ -76,4 +81,80 @@ async function measureRows(
       },
     ],
   };
+}
+
+/** Columns of {@link writeLinksFile}. */
+const COLUMNS = 'target_url,title,tags';
+
+/** Rows written at once. */
+const PIECE_ROWS = 1_000;
+
+/**
+ * Writes a CSV file of `rows` links, about 126 bytes each. Every batch of {@link LARGE_BATCH} has the same target URLs, since
+ * the stub answers every batch alike. No cell is quoted, so that the bare script may split at commas.
+ */
+export async function writeLinksFile(path: string, rows: number): Promise<void> {
+  await pipeline(Readable.from(pieces(rows)), createWriteStream(path));
+}
+
+function* pieces(rows: number): Generator<string> {
+  yield `${COLUMNS}\n`;
+  for (let first = 0; first < rows; first += PIECE_ROWS) {
+    let text = '';
+    for (let row = first; row < Math.min(rows, first + PIECE_ROWS); row += 1) {
+      text += `${targetUrl(row % LARGE_BATCH)},Catalogue item ${row} of the autumn collection,shop|autumn|item ${row}\n`;
+    }
+    yield text;
+  }
+}
+
+/** What a whole program took, from its start to its end. */
+interface ProgramUsage {
+  ms: number;
+  /** Processor time of all threads. */
+  cpuMs: number;
+  /** Largest resident memory. */
+  peakMb: number;
+}
+
+/**
+ * Loaded before the program: writes what it used when it ends. Plain JavaScript in a URL, since loading TypeScript would cost
+ * the measured program 50 MB.
+ */
+const REPORT = `data:text/javascript,${encodeURIComponent(`
+  import { writeFileSync } from 'node:fs';
+  process.once('exit', () => {
+    const { maxRSS, userCPUTime, systemCPUTime } = process.resourceUsage();
+    const usage = { peakMb: maxRSS / 1024, cpuMs: (userCPUTime + systemCPUTime) / 1000 };
+    writeFileSync(process.env.BENCH_USAGE_FILE, JSON.stringify(usage));
+  });
+`)}`;
+
+/** Longest run of one program. */
+const LIMIT_MS = 900_000;
+
+/** Runs a Node program to its end. @throws Error when it fails, with what it printed */
+async function runMeasured(
+  program: URL | string,
+  args: readonly string[],
+  { directory, env }: { directory: string; env?: Record<string, string> | undefined },
+): Promise<ProgramUsage> {
+  const usageFile = join(directory, 'usage.json');
+  const path = program instanceof URL ? program.pathname : program;
+  const startedAt = performance.now();
+  const child = spawn(process.execPath, ['--import', REPORT, path, ...args], {
+    cwd: directory,
+    env: { ...process.env, ...env, BENCH_USAGE_FILE: usageFile },
+    stdio: ['ignore', 'ignore', 'pipe'],
+    timeout: LIMIT_MS,
+  });
+  let words = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    words = (words + text).slice(-4_000);
+  });
+  const [status] = await once(child, 'close');
+  const ms = performance.now() - startedAt;
+  if (status !== 0) throw new Error(`${path} ended with ${status}: ${words}`);
+  const usage = JSON.parse(await readFile(usageFile, 'utf8'));
+  return { ms, cpuMs: usage.cpuMs, peakMb: usage.peakMb };
 }

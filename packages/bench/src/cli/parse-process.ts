@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs';
 import { parse } from 'csv-parse';
 import Papa from 'papaparse';
 import { CsvReader } from '../../../cli/src/import/read/read-csv.ts';
-import { answerParent } from '../frame/answer-parent.ts';
+import { answerParent } from '../frame/processes.ts';
 
 const [program] = process.argv.slice(2);
 
@@ -21,7 +21,7 @@ async function withCsvParse(file: string): Promise<Counts> {
   return counts;
 }
 
-/** On decoded text: fed with bytes, it breaks characters at the borders of pieces. */
+/** Reads decoded text: given bytes, papaparse breaks characters at the borders of chunks. */
 function withPapaparse(file: string): Promise<Counts> {
   const counts = { rows: 0, cells: 0 };
   return new Promise((resolve, reject) => {

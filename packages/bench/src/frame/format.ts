@@ -1,29 +1,51 @@
-import type { Machine } from './machine.ts';
+import { availableParallelism, cpus, loadavg } from 'node:os';
+import type { Figure } from './rounds.ts';
 import type { Check, Row, Section } from './section.ts';
-import type { Figure } from './stats.ts';
 
-/** A section and the load average before it began. */
-export interface MeasuredSection extends Section {
-  name: string;
+/** The machine that the figures were measured on, and what else it did. */
+export interface Machine {
+  /** Such as `2026-11-22`. */
+  date: string;
+  node: string;
+  platform: string;
+  cpu: string;
+  cores: number;
+  /** Processes that wanted to run in the minute before, on average. Above the number of cores they wait for one another. */
   loadAverage: number;
-  seconds: number;
 }
 
-/** The heading of a run, in Markdown. */
+export function describeMachine(): Machine {
+  return {
+    date: new Date().toISOString().slice(0, 10),
+    node: process.version,
+    platform: `${process.platform} ${process.arch}`,
+    cpu: cpus()[0]?.model ?? 'unknown',
+    cores: availableParallelism(),
+    loadAverage: loadavg()[0] ?? Number.NaN,
+  };
+}
+
+/** A section, and where and when it was measured. */
+export interface MeasuredSection extends Section {
+  name: string;
+  machine: Machine;
+}
+
+/** When and where something was measured, as one sentence. */
 export function formatMachine(machine: Machine): string {
-  const { date, node, platform, cpu, cores } = machine;
-  return `Measured ${date} on ${cores} cores (${cpu}), ${platform}, Node ${node}.\n`;
+  const { date, node, platform, cpu, cores, loadAverage } = machine;
+  return `Measured ${date} with Node ${node} on ${cores} cores (${cpu}, ${platform}), whose load average was ${loadAverage.toFixed(1)} before.`;
 }
 
 /** A section as a Markdown table, ready for a README. */
 export function formatSection(section: MeasuredSection): string {
-  const { title, about, rows, checks = [], loadAverage, seconds } = section;
+  const { title, about, rows, checks = [], machine } = section;
   const columns = [...new Set(rows.flatMap((row) => Object.keys(row.figures)))];
   const table = [['', ...columns], ...rows.map((row) => [row.name, ...cells(row, columns)])];
   return [
-    `### ${title}`,
+    `#### ${title}`,
     '',
-    `${about} (load average before it ${loadAverage.toFixed(1)}; ${seconds.toFixed(0)} s)`,
+    `${about} ${formatMachine(machine)}`,
     '',
     formatTable(table),
     ...(checks.length > 0 ? ['', ...checks.map(formatCheck)] : []),
@@ -34,7 +56,7 @@ export function formatSection(section: MeasuredSection): string {
 function cells(row: Row, columns: readonly string[]): string[] {
   return columns.map((column) => {
     const figure = row.figures[column];
-    return figure === undefined || Number.isNaN(figure.median) ? '' : formatFigure(figure);
+    return figure === undefined || !Number.isFinite(figure.median) ? '' : formatFigure(figure);
   });
 }
 

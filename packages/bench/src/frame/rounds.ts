@@ -1,5 +1,4 @@
 import type { Row } from './section.ts';
-import { type Figure, summarize } from './stats.ts';
 
 /** What one measurement found, by the column it goes into; the name ends with the unit. */
 export type Sample = Readonly<Record<string, number>>;
@@ -22,14 +21,14 @@ export interface RoundsOptions {
   ratio?: { of: string; to: readonly string[] } | undefined;
 }
 
-/** Fewer rounds make no median. */
+/** A median needs at least so many rounds. */
 export const MIN_ROUNDS = 3;
 
 const DEFAULT_BUDGET_MS = 120_000;
 
 /**
- * Measures contenders in turns, A B C A B C, so that what else the machine does hits all of them alike. A ratio is taken
- * within each round, and the median of these is what counts: it moves far less than the figures it is made of.
+ * Measures contenders in turns, A B C A B C, so that other work of the machine slows all of them equally. A ratio is taken
+ * within each round, and the median of these ratios counts, since it varies far less than the figures themselves.
  */
 export async function interleave(
   contenders: readonly Contender[],
@@ -63,7 +62,7 @@ function samplesOf(rounds: readonly Map<string, Sample>[], name: string): Sample
   });
 }
 
-/** Contenders of one comparison may have columns of their own. */
+/** Contenders of one comparison may have different columns. */
 function figuresOf(samples: readonly Sample[]): Record<string, Figure> {
   const columns = Object.keys(samples[0] ?? {});
   return Object.fromEntries(
@@ -77,13 +76,45 @@ function ratiosOf(
   { of, to }: NonNullable<RoundsOptions['ratio']>,
 ): Record<string, Figure> {
   return Object.fromEntries(
-    to.map((floor) => {
+    to.flatMap((floor) => {
       const ratios = rounds.flatMap((round) => {
         const own = round.get(name)?.[of];
         const other = round.get(floor)?.[of];
         return own === undefined || other === undefined ? [] : own / other;
       });
-      return [`to ${floor}`, summarize(ratios)];
+      // A contender may lack the column, as one that sends no request does.
+      return ratios.length === 0 ? [] : [[`to ${floor}`, summarize(ratios)]];
     }),
   );
+}
+
+/** The figures that summarise several measurements of one thing. */
+export interface Figure {
+  median: number;
+  min: number;
+  max: number;
+}
+
+/** @throws RangeError without values, since there is no median of nothing */
+export function summarize(values: readonly number[]): Figure {
+  const sorted = values.toSorted((a, b) => a - b);
+  return {
+    median: percentile(sorted, 0.5),
+    min: percentile(sorted, 0),
+    max: percentile(sorted, 1),
+  };
+}
+
+/**
+ * The value below which this part of the values lies, between neighbours where it falls between two.
+ *
+ * @param sorted ascending
+ * @param part from 0 to 1
+ */
+export function percentile(sorted: ArrayLike<number>, part: number): number {
+  const position = (sorted.length - 1) * part;
+  const below = sorted[Math.floor(position)];
+  const above = sorted[Math.ceil(position)];
+  if (below === undefined || above === undefined) throw new RangeError('no values');
+  return below + (above - below) * (position - Math.floor(position));
 }

@@ -1,5 +1,5 @@
-import type { Children } from './children.ts';
-import type { Figure } from './stats.ts';
+import type { Children } from './processes.ts';
+import type { Figure } from './rounds.ts';
 
 /** One line of a table: a contender and its figures, by column. */
 export interface Row {
@@ -24,13 +24,13 @@ export interface Section {
   checks?: Check[] | undefined;
 }
 
-/** What every section gets. */
+/** What every section receives. */
 export interface SectionContext {
   /** Rounds that count in each comparison. */
   rounds: number;
   /** Factor on the number of requests and links; small for a quick look. */
   scale: number;
-  /** Also what takes many minutes or gigabytes. */
+  /** Includes what takes many minutes or gigabytes. */
   large: boolean;
   /** The processes of this section; all of them are stopped when it ends. */
   children: Children;

@@ -1,10 +1,11 @@
-/** Sends requests and takes their times, in a process of its own. Started by `load/load.ts`. */
-import { answerParent } from '../frame/answer-parent.ts';
-import { percentile } from '../frame/stats.ts';
-import { Connection } from './connection.ts';
-import type { LoadResult, LoadRun } from './load-run.ts';
+/** Sends requests and measures their times, in a process of its own. Started by `load/load.ts`. */
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { answerParent } from '../frame/processes.ts';
+import { percentile } from '../frame/rounds.ts';
+import type { LoadResult, LoadRun } from './load.ts';
 
-/** Ends one request: its place in the run, and when it should have gone out. */
+/** Sends the request with this number, which was due at `dueAt`, and calls `onDone` after the response. */
 type Send = (connection: Connection, number: number, dueAt: number, onDone: () => void) => void;
 
 answerParent(async (run: LoadRun): Promise<LoadResult> => {
@@ -46,7 +47,7 @@ answerParent(async (run: LoadRun): Promise<LoadResult> => {
   };
 });
 
-/** Each connection always has one request under way. */
+/** Each connection always has one request in flight. */
 async function sendInTurn(
   connections: readonly Connection[],
   count: number,
@@ -69,8 +70,8 @@ async function sendInTurn(
 }
 
 /**
- * Requests go out at a steady rate whether or not earlier ones are answered: one that finds every connection busy waits,
- * and its wait counts. So a stall of the server shows in the times of all requests that it would have delayed.
+ * Sends requests at a steady rate, also while earlier ones have no response yet. When every connection is busy, a request waits,
+ * and its wait is measured. So a stall of the server shows in the times of all requests that it delays.
  */
 async function sendAtRate(
   connections: readonly Connection[],
@@ -105,4 +106,72 @@ async function sendAtRate(
     dispatch();
   }, 1);
   await promise;
+}
+
+const HEAD_END = Buffer.from('\r\n\r\n');
+const CHUNKED_END = Buffer.from('0\r\n\r\n');
+
+/**
+ * One kept-alive HTTP/1.1 connection that sends prepared bytes and of a response reads only the status and where it ends. A
+ * real HTTP client costs more than the servers that it would measure.
+ */
+export class Connection {
+  readonly #socket: Socket;
+  #received: Buffer = Buffer.alloc(0);
+  #onAnswer: ((status: number) => void) | undefined;
+
+  private constructor(socket: Socket, onLost: (error: Error) => void) {
+    this.#socket = socket;
+    socket.setNoDelay(true);
+    socket.on('data', (chunk: Buffer) => this.#receive(chunk));
+    socket.on('error', onLost);
+    socket.on('close', () => {
+      if (this.#onAnswer !== undefined) onLost(new Error('the server closed a connection in use'));
+    });
+  }
+
+  /** @param onLost called when the connection breaks while a response is awaited */
+  static async open(url: string, onLost: (error: Error) => void): Promise<Connection> {
+    const { hostname, port } = new URL(url);
+    const socket = connect(Number(port), hostname);
+    await once(socket, 'connect');
+    return new Connection(socket, onLost);
+  }
+
+  /** Sends one request at a time; `onAnswer` receives the status after the whole response. */
+  send(request: Buffer, onAnswer: (status: number) => void): void {
+    this.#onAnswer = onAnswer;
+    this.#socket.write(request);
+  }
+
+  close(): void {
+    this.#socket.destroy();
+  }
+
+  #receive(chunk: Buffer): void {
+    this.#received = this.#received.length === 0 ? chunk : Buffer.concat([this.#received, chunk]);
+    if (!isWhole(this.#received)) return;
+    // "HTTP/1.1 201 ..."
+    const status = Number(this.#received.toString('latin1', 9, 12));
+    this.#received = Buffer.alloc(0);
+    const onAnswer = this.#onAnswer;
+    this.#onAnswer = undefined;
+    onAnswer?.(status);
+  }
+}
+
+/** Whether the bytes are a whole response (RFC 9112 section 6.3, as far as the servers here use it). */
+function isWhole(bytes: Buffer): boolean {
+  const headEnd = bytes.indexOf(HEAD_END);
+  if (headEnd === -1) return false;
+  const head = bytes.toString('latin1', 0, headEnd);
+  const bodyLength = bytes.length - headEnd - HEAD_END.length;
+  const length = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1];
+  if (length !== undefined) return bodyLength >= Number(length);
+  if (/\r\ntransfer-encoding: *chunked/i.test(head)) {
+    return (
+      bodyLength >= CHUNKED_END.length && bytes.subarray(-CHUNKED_END.length).equals(CHUNKED_END)
+    );
+  }
+  return true;
 }

@@ -1,7 +1,7 @@
-/** Creates many links with one of two programs, in a process of its own, for its peak memory. Started by `sdk/bulk.ts`. */
+/** Creates many links with `createMany` or with `fetch`, in a process of its own, whose peak memory is measured. Started by `sdk/bulk.ts`. */
 import { Shortlink } from '@shortlink/sdk';
-import { answerParent } from '../frame/answer-parent.ts';
-import { targetUrl } from './stub-answers.ts';
+import { answerParent } from '../frame/processes.ts';
+import { targetUrl } from './stub.ts';
 
 /** What to create. */
 export interface BulkRun {
@@ -11,7 +11,7 @@ export interface BulkRun {
   concurrency: number;
 }
 
-/** How long it took, and what it cost this process. */
+/** Elapsed time, and processor time of this process. */
 export interface BulkTimes {
   ms: number;
   cpuMs: number;
@@ -37,7 +37,7 @@ async function withCreateMany({ url, links, batchSize, concurrency }: BulkRun): 
   return created;
 }
 
-/** The least that sends the same bodies and reads every answer: no order, no checks, no retries. */
+/** The simplest program that sends the same bodies and reads every response: no order, no checks, no retries. */
 async function withFetch({ url, links, batchSize, concurrency }: BulkRun): Promise<number> {
   const headers = { 'X-Api-Key': API_KEY, 'Content-Type': 'application/json' };
   let next = 0;

@@ -1,16 +1,15 @@
-import { peakMemoryMb } from '../frame/cpu-time.ts';
+import { peakMemoryMb } from '../frame/processes.ts';
 import { type Contender, interleave } from '../frame/rounds.ts';
 import { type Section, type SectionContext, scaled } from '../frame/section.ts';
-import { LARGE_BATCH, SMALL_BATCH } from './batch-sizes.ts';
 import type { BulkTimes } from './bulk-process.ts';
-import { startStub } from './start-stub.ts';
+import { LARGE_BATCH, SMALL_BATCH, startStub } from './stub.ts';
 
 const CONCURRENCY = 4;
 
 /** A million links take seconds, so they are run fewer times than requests are. */
 const MOST_ROUNDS = 3;
 
-/** A million links in batches of 100, each answered at once. */
+/** A million links in batches of 100, each completed in the response. */
 export function measureBulkSync(context: SectionContext): Promise<Section> {
   return measureBulk(context, SMALL_BATCH, 'each answered at once');
 }

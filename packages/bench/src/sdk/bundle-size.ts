@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
 import { medianOf, type Row, type Section } from '../frame/section.ts';
 
-/** What a page would import. Everything that an export list offers is the whole client. */
+/** What a page would import. "Whole" is everything that the package exports. */
 const IMPORTS = {
   ky: `export { default } from 'ky'`,
   '@shortlink/sdk, whole': `export * from '@shortlink/sdk'`,
@@ -79,7 +79,7 @@ async function bundled(code: string, external: readonly string[] = []): Promise<
     format: 'esm',
     platform: 'browser',
     target: 'es2023',
-    // Some of the other clients look for packages of Node, which a page does not have.
+    // Some of the other clients import modules of Node, which a page does not have.
     external: ['node:*', ...external],
     logLevel: 'error',
   });

@@ -1,5 +1,5 @@
 /** One client in a process of its own: its compiled code is never mixed with another's. Started by `sdk/requests.ts`. */
-import { answerParent } from '../frame/answer-parent.ts';
+import { answerParent } from '../frame/processes.ts';
 import { CLIENTS, isClientName } from './clients.ts';
 
 /** How many creates to send, and how many of them at once. */
@@ -8,7 +8,7 @@ export interface CreateRun {
   concurrency: number;
 }
 
-/** How long it took, and what it cost this process. */
+/** Elapsed time, and processor time of this process. */
 export interface CreateTimes {
   ms: number;
   cpuMs: number;

@@ -1,4 +1,4 @@
-/** Sends one create and reads the whole answer. */
+/** Sends one create and reads the whole response. */
 export type CreateOne = () => Promise<unknown>;
 
 const API_KEY = 'bench-key-0123456789';
@@ -14,7 +14,7 @@ const PROMPT = 'Shorten https://example.com/docs/start?from=bench, titled Gettin
 
 /**
  * The clients that are compared, each used as its documentation shows, and without retries where they can be switched off, since
- * nothing here fails. `fetch` and `ky` do the least that sends the same request and reads the answer.
+ * nothing here fails. `fetch` and `ky` are used in the simplest way that sends the same request and reads the response.
  */
 export const CLIENTS = {
   fetch: async (url: string): Promise<CreateOne> => {

@@ -2,9 +2,9 @@ import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { type Contender, interleave } from '../frame/rounds.ts';
 import { medianOf, type Section, type SectionContext } from '../frame/section.ts';
-import { startStub } from './start-stub.ts';
+import { startStub } from './stub.ts';
 
-/** Whole programs: the import alone, and what creates one thing with it at the service `url`. */
+/** Programs: `load` imports the client, `create` then sends one create to the service at `url`. */
 const PROGRAMS: Readonly<Record<string, { load: string; create: string }>> = {
   fetch: {
     load: '',
@@ -44,7 +44,7 @@ const FIRST_POST = 'import and first POST, ms';
 /** A process that imports the client and creates one link, compared with one that calls `fetch`. */
 const MOST_OF_FETCH = 1.4;
 
-/** Rounds per round asked for: a process start is short, and noisy. */
+/** Rounds for each requested round: starting a process is short, and its time varies. */
 const ROUNDS_FACTOR = 2;
 
 /** Whole processes, from their start to their end. */
@@ -61,9 +61,11 @@ export async function measureColdStart({ children, rounds }: SectionContext): Pr
     name: 'nothing (node itself)',
     measure: async () => ({ 'import, ms': run('') }),
   };
-  const rows = await interleave([empty, ...ours], { rounds: rounds * ROUNDS_FACTOR, warmups: 1 });
-  const ofFetch =
-    medianOf(rows, '@shortlink/sdk', FIRST_POST) / medianOf(rows, 'fetch', FIRST_POST);
+  const rows = await interleave([empty, ...ours], {
+    rounds: rounds * ROUNDS_FACTOR,
+    warmups: 1,
+    ratio: { of: FIRST_POST, to: ['fetch'] },
+  });
   return {
     title: 'Cold start',
     about: 'Whole Node processes, from start to end; the first line is what Node itself takes.',
@@ -71,7 +73,7 @@ export async function measureColdStart({ children, rounds }: SectionContext): Pr
     checks: [
       {
         name: `${FIRST_POST}, ours to fetch`,
-        measured: ofFetch,
+        measured: medianOf(rows, '@shortlink/sdk', 'to fetch'),
         wanted: { atMost: MOST_OF_FETCH },
       },
     ],

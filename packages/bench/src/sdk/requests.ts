@@ -2,9 +2,9 @@ import { type Contender, interleave } from '../frame/rounds.ts';
 import { medianOf, type Section, type SectionContext, scaled } from '../frame/section.ts';
 import type { CreateRun, CreateTimes } from './client-process.ts';
 import { CLIENT_NAMES } from './clients.ts';
-import { startStub } from './start-stub.ts';
+import { startStub } from './stub.ts';
 
-/** Our layer on top of ky costs at most a tenth. */
+/** The client must reach at least this part of the rate of ky, on which it is built. */
 const LEAST_OF_KY = 0.9;
 
 const RATE = 'requests/s';

@@ -1,15 +1,20 @@
-/** The cheapest possible service: every response is made before the first request. Started by `sdk/start-stub.ts`. */
+/** The cheapest possible service: every response is made before the first request. Started by `startStub`. */
 import { createServer, type IncomingMessage } from 'node:http';
-import { answerParent } from '../frame/answer-parent.ts';
-import { listenOnLoopback } from '../frame/listen-on-loopback.ts';
-import { LARGE_BATCH, SMALL_BATCH } from './batch-sizes.ts';
-import { acceptedBatch, completedBatch, completedJob, SINGLE_ANSWERS } from './stub-answers.ts';
+import { answerParent, listenOnLoopback } from '../frame/processes.ts';
+import {
+  acceptedBatch,
+  completedBatch,
+  completedJob,
+  LARGE_BATCH,
+  SINGLE_ANSWERS,
+  SMALL_BATCH,
+} from './stub.ts';
 
 const small = completedBatch(SMALL_BATCH);
 const accepted = acceptedBatch(LARGE_BATCH);
 const job = completedJob(LARGE_BATCH);
 
-/** Between the sizes of the two batches, in bytes: parsing the body would make the stub what is measured. */
+/** Bodies above this many bytes are large batches. The stub doesn't parse bodies, since its own time would be measured then. */
 const LARGE_BODY_BYTES = 100_000;
 
 function answerTo(request: IncomingMessage) {

@@ -1,8 +1,7 @@
-import { cpuTimeMs } from '../frame/cpu-time.ts';
+import { cpuTimeMs } from '../frame/processes.ts';
 import { type Contender, interleave } from '../frame/rounds.ts';
 import { medianOf, type Section, type SectionContext, scaled } from '../frame/section.ts';
-import { measureLoad, startLoad } from '../load/load.ts';
-import { rawRequest } from '../load/load-run.ts';
+import { measureLoad, rawRequest, startLoad } from '../load/load.ts';
 import { insertContender } from './insert-contender.ts';
 import { batchBody, createBatch } from './make-links.ts';
 import { OURS, startTargets, type Target } from './targets.ts';

@@ -1,7 +1,6 @@
 /** Creates on bare node:http, each with a commit of its own: `floor-commit-each.ts <new file>`. Started by `server/targets.ts`. */
 import { createServer } from 'node:http';
-import { answerParent } from '../frame/answer-parent.ts';
-import { listenOnLoopback } from '../frame/listen-on-loopback.ts';
+import { answerParent, listenOnLoopback } from '../frame/processes.ts';
 import { openBareTable } from './bare-table.ts';
 import { FloorService } from './floor-service.ts';
 import { answerJson, readBody } from './plain-http.ts';

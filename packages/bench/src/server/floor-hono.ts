@@ -2,8 +2,7 @@
 import { createServer } from 'node:http';
 import { getRequestListener } from '@hono/node-server';
 import { Hono } from 'hono';
-import { answerParent } from '../frame/answer-parent.ts';
-import { listenOnLoopback } from '../frame/listen-on-loopback.ts';
+import { answerParent, listenOnLoopback } from '../frame/processes.ts';
 import { FloorService } from './floor-service.ts';
 
 const service = new FloorService();

@@ -1,7 +1,6 @@
 /** {@link FloorService} on bare node:http. Started by `server/targets.ts`. */
 import { createServer } from 'node:http';
-import { answerParent } from '../frame/answer-parent.ts';
-import { listenOnLoopback } from '../frame/listen-on-loopback.ts';
+import { answerParent, listenOnLoopback } from '../frame/processes.ts';
 import { FloorService } from './floor-service.ts';
 import { answerJson, readBody } from './plain-http.ts';
 

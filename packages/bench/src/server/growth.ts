@@ -1,10 +1,9 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { peakMemoryMb } from '../frame/cpu-time.ts';
+import { peakMemoryMb } from '../frame/processes.ts';
 import { type Contender, interleave } from '../frame/rounds.ts';
 import { type Section, type SectionContext, scaled } from '../frame/section.ts';
-import { measureLoad, startLoad } from '../load/load.ts';
-import { type LoadRun, rawRequest } from '../load/load-run.ts';
+import { type LoadRun, measureLoad, rawRequest, startLoad } from '../load/load.ts';
 import { createRequests } from './creates.ts';
 import { batchBody, createBatch } from './make-links.ts';
 import { startOurs } from './targets.ts';

@@ -2,7 +2,7 @@
  * The bare insert loop: rows of the server's own table into a file with the server's own durability, and nothing else.
  * Started by the sections of the server suite with the path of a new file.
  */
-import { answerParent } from '../frame/answer-parent.ts';
+import { answerParent } from '../frame/processes.ts';
 import { openBareTable } from './bare-table.ts';
 import { linkInput } from './make-links.ts';
 import { newCode } from './new-code.ts';

@@ -1,8 +1,7 @@
 import { join } from 'node:path';
 import { interleave, type Sample } from '../frame/rounds.ts';
 import { medianOf, type Section, type SectionContext, scaled } from '../frame/section.ts';
-import { measureLoad, startLoad } from '../load/load.ts';
-import { rawRequest } from '../load/load-run.ts';
+import { measureLoad, rawRequest, startLoad } from '../load/load.ts';
 import { batchBody, createBatch, makeLinks } from './make-links.ts';
 import { startOurs } from './targets.ts';
 

@@ -1,7 +1,6 @@
 import { interleave } from '../frame/rounds.ts';
 import { medianOf, type Section, type SectionContext, scaled } from '../frame/section.ts';
-import { measureLoad, startLoad } from '../load/load.ts';
-import { rawRequest } from '../load/load-run.ts';
+import { measureLoad, rawRequest, startLoad } from '../load/load.ts';
 import { makeLinks } from './make-links.ts';
 import { OURS, startTargets } from './targets.ts';
 

@@ -1,6 +1,6 @@
 /** Fills a server's database file with links, fast and without durability: `seed-process.ts <file>`. Started by `growth.ts`. */
 import { DatabaseSync } from 'node:sqlite';
-import { answerParent } from '../frame/answer-parent.ts';
+import { answerParent } from '../frame/processes.ts';
 import { linkInput } from './make-links.ts';
 import { newCode } from './new-code.ts';
 

@@ -4,7 +4,7 @@ import { build } from 'esbuild';
 /**
  * The suite and the client in one module, for runtimes that load no packages.
  *
- * @param conditions what package exports are picked by, the most special first
+ * @param conditions the conditions by which package exports are chosen, the most specific first
  */
 export function bundleEntry(
   entry: 'page' | 'worker',
@@ -14,7 +14,7 @@ export function bundleEntry(
   return bundleModule(path, conditions);
 }
 
-/** A module with all that it imports in one text, bundled as the tools of pages and workers do it. */
+/** Bundles a module and its imports into one text, as the build tools for pages and workers do. */
 export async function bundleModule(path: string, conditions: readonly string[]): Promise<string> {
   const { outputFiles } = await build({
     entryPoints: [path],

@@ -5,7 +5,7 @@ import { bundleEntry } from './bundle-entry.ts';
 import { launchChromium } from './launch-chromium.ts';
 import type { Runtime } from './runtime.ts';
 
-/** A strict policy: no inline script, no eval, and no other address than those of the test. */
+/** A strict Content Security Policy: no inline script, no eval, and only the addresses of the test. */
 const PAGE_HEADERS = {
   'Content-Type': 'text/html; charset=utf-8',
   'Content-Security-Policy':
@@ -29,7 +29,7 @@ export const chromium: Runtime = {
     page.on('pageerror', (error) => output.push(String(error)));
     try {
       await page.goto(`${pages.url}/?stage=${encodeURIComponent(stageUrl)}`);
-      // The page put its promise there before it was loaded; `evaluate` waits for it.
+      // The page's script has stored its promise there; `evaluate` waits for it.
       await page.evaluate('suite');
     } catch (error) {
       throw new Error(`${error}:\n${output.join('\n')}`, { cause: error });

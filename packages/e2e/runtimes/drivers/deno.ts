@@ -1,7 +1,7 @@
 import { runEntry } from './run-entry.ts';
 import type { Runtime } from './runtime.ts';
 
-/** Allowed nothing but the network: the client must not need the environment or files. */
+/** Deno may use only the network: the client must not need the environment or files. */
 const ARGS = ['run', '--no-prompt', '--no-remote', '--allow-net=127.0.0.1'];
 
 export const deno: Runtime = {

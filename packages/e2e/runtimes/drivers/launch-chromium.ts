@@ -6,7 +6,7 @@ import { createBrotliDecompress } from 'node:zlib';
 import { type Browser, chromium } from 'playwright-core';
 import { tempFolder } from './temp-folder.ts';
 
-/** Nothing that reaches out by itself, and no graphics. */
+/** Chromium sends no requests of its own, and uses no graphics. */
 const ARGS = [
   '--disable-gpu',
   '--disable-quic',
@@ -38,7 +38,7 @@ export async function launchChromium(): Promise<{ browser: Browser } & AsyncDisp
 
 /**
  * Unpacks the browser into a folder and returns its path. The package would unpack into the system's shared temporary
- * folder, leave it there, and take a half-written file of an interrupted run for the whole.
+ * folder, leave it there, and use a half-written file of an interrupted run.
  */
 async function unpack(folder: string): Promise<string> {
   const packed = new URL('../bin/chromium.br', import.meta.resolve('@sparticuz/chromium'));

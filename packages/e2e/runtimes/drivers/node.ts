@@ -1,7 +1,7 @@
 import { runEntry } from './run-entry.ts';
 import type { Runtime } from './runtime.ts';
 
-/** A release line of Node. It reads the TypeScript of the suite as it is, from 22.18 on without a flag. */
+/** A release line of Node. From 22.18 on, Node runs the TypeScript of the suite without a flag. */
 export function node({ major, packageName }: { major: number; packageName: string }): Runtime {
   return {
     name: `Node.js ${major}`,

@@ -2,14 +2,14 @@ import { fileURLToPath } from 'node:url';
 import { runProcess } from './run-process.ts';
 import type { RunOutput } from './runtime.ts';
 
-/** Run in the package's folder, from where each runtime resolves `@shortlink/sdk` as it does for its users. */
+/** The suite runs in this package's folder, from where each runtime resolves `@shortlink/sdk` as it does for users. */
 const PACKAGE_FOLDER = fileURLToPath(new URL('../..', import.meta.url));
 const ENTRY = fileURLToPath(new URL('../entries/process.ts', import.meta.url));
 
 export interface CommandLine {
-  /** Package and path in it of the runtime's program, such as `node22/bin/node`. Not a script that starts it: that would outlive a kill. */
+  /** The runtime's program as a package and a path in it, such as `node22/bin/node`. A script that starts the program would not do: killing the script leaves the program running. */
   program: string;
-  /** Before the entry's path. @default none */
+  /** Arguments before the entry's path. @default none */
   args?: readonly string[] | undefined;
 }
 

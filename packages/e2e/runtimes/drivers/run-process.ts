@@ -2,7 +2,7 @@ import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { once } from 'node:events';
 import { cleanEnvironment } from '../../src/run-program.ts';
 
-/** Nothing but the test's own requests leaves the machine, and nothing but text is printed. */
+/** Settings under which runtimes send no telemetry, look for no updates, and print no colours. */
 const SILENCE = { DENO_NO_UPDATE_CHECK: '1', DO_NOT_TRACK: '1', NO_COLOR: '1' };
 
 /** Runs a program to its end and returns what it printed, on both channels. Rejects unless it ends with 0. */

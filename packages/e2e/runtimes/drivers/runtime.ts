@@ -1,13 +1,13 @@
 import type { RuntimeTraits } from '../suite/check.ts';
 
-/** A runtime that the suite runs in, and how to get it going. */
+/** A runtime that the suite runs in, and how to start it. */
 export interface Runtime extends RuntimeTraits {
   /** The npm package that brings it. */
   packageName: string;
   /**
    * Starts it, runs the suite in it to its end, and stops it.
    *
-   * @throws Error when it doesn't start, or the suite breaks down; its message holds what the runtime printed
+   * @throws Error when the runtime doesn't start or the suite can't finish; its message holds what the runtime printed
    */
   run: (stageUrl: string, signal: AbortSignal) => Promise<RunOutput>;
 }

@@ -11,17 +11,17 @@ import { tempFolder } from './temp-folder.ts';
 /** Where workerd says on which port it listens. */
 const CONTROL_FD = 3;
 
-/** A worker that runs. */
+/** A running worker. */
 export interface RunningWorker extends AsyncDisposable {
   url: string;
-  /** What it has printed so far. */
+  /** What the worker has printed so far. */
   output: () => string;
 }
 
 /**
- * Runs a module as Cloudflare runs it by default, except that it may reach servers on this machine. No Node compatibility.
+ * Runs a module as Cloudflare does by default, without Node compatibility. The only difference: it may reach servers on this machine.
  *
- * @param bindings texts in its `env`, by name
+ * @param bindings texts in the worker's `env`, by name
  */
 export async function startWorkerd(
   script: string,
@@ -57,7 +57,7 @@ export async function startWorkerd(
 
 function configOf(bindings: Readonly<Record<string, string>>): string {
   const texts = Object.entries(bindings).map(
-    // The escapes of JSON are among those that Cap'n Proto's texts know.
+    // A text of Cap'n Proto understands the escapes of JSON.
     ([name, text]) => `(name = ${JSON.stringify(name)}, text = ${JSON.stringify(text)})`,
   );
   return `

@@ -1,4 +1,4 @@
-/** Runs the suite in a page; its `stage` parameter is the stage's address. Every server has another origin than the page. */
+/** Runs the suite in a page whose `stage` parameter is the stage's address. No server has the page's origin. */
 import { runSuite } from '../suite/run-suite.ts';
 
 const stageUrl = new URL(location.href).searchParams.get('stage');

@@ -8,7 +8,7 @@ export function httpAddress(server: Server): string {
   return `http://127.0.0.1:${address.port}`;
 }
 
-/** An address that was free a moment ago, and so where nobody listens. */
+/** An address at which nobody listens: its port was free a moment ago. */
 export async function freeAddress(): Promise<string> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');

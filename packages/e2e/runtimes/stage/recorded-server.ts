@@ -1,7 +1,7 @@
 import { startTestServer } from '@shortlink/server/testing';
 import type { SeenRequest, StagedServerOptions } from '../suite/stage.ts';
 
-/** A reference server whose requests are kept. */
+/** A reference server that records its requests. */
 export interface RecordedServer extends AsyncDisposable {
   baseUrl: string;
   apiKey: string;
@@ -16,7 +16,7 @@ export async function startRecordedServer(options: StagedServerOptions): Promise
     ...(nowMs !== undefined && { now: () => nowMs }),
   });
   const requests: SeenRequest[] = [];
-  // The server asks its script about every request it receives.
+  // The server calls its script for every request that it receives, which records them.
   const take = server.faults.take.bind(server.faults);
   server.faults.take = ({ method, path }) => {
     if (method !== 'OPTIONS') requests.push({ method, path });

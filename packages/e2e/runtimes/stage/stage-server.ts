@@ -8,11 +8,11 @@ import { freeAddress, httpAddress } from './addresses.ts';
 import { type RecordedServer, startRecordedServer } from './recorded-server.ts';
 import { startStallingServer } from './stalling-server.ts';
 
-/** The suite's other side: starts servers for it, and takes its report. See `suite/stage.ts`. */
+/** Starts servers for the suite and receives its report. See `suite/stage.ts`. */
 export interface StageServer extends AsyncDisposable {
   /** `http://127.0.0.1:port`. */
   url: string;
-  /** Resolves once the suite has handed it over. */
+  /** Resolves once the suite has sent its report. */
   report: Promise<Report>;
   /** API keys of all servers started so far. */
   apiKeys: readonly string[];

@@ -7,7 +7,7 @@ const CORS_HEADERS = {
   'Access-Control-Allow-Headers': '*',
 };
 
-/** Answers every request with a head that promises more, the first bytes of a body, and then nothing. */
+/** Responds to every request with headers and the first bytes of a body, and never sends the rest. */
 export async function startStallingServer(): Promise<{ baseUrl: string } & AsyncDisposable> {
   const server = createServer((request, response) => {
     if (request.method === 'OPTIONS') {

@@ -1,24 +1,24 @@
 import type { Stage } from './stage.ts';
 
-/** What a runtime can and can't do; everything else must be the same in all of them. */
+/** What differs between runtimes. Everything else must be the same in all of them. */
 export interface RuntimeTraits {
-  /** As the documentation calls it, such as `Node.js 22`. */
+  /** The name in the documentation, such as `Node.js 22`. */
   name: string;
-  /** Whether its `fetch` tells that a request never left, as when the connection is refused. */
+  /** Whether its `fetch` reports that a request was never sent, as when the connection is refused. */
   tellsNotSent: boolean;
-  /** Whether it sends a POST again by itself, out of the client's sight, when the reused connection was lost. */
+  /** Whether it repeats a POST by itself when a reused connection was lost. The client can't see that. */
   repeatsLostPosts: boolean;
 }
 
 /** One thing that must hold in every runtime. */
 export interface Check {
-  /** Unique; reports name it. */
+  /** A unique name for reports. */
   name: string;
-  /** Rejects when it doesn't hold. The servers it starts on the stage are stopped afterwards. */
+  /** Rejects when the check fails. The servers that it starts on the stage are stopped afterwards. */
   run: (stage: Stage, runtime: RuntimeTraits) => Promise<void>;
 }
 
-/** What became of one check. */
+/** The outcome of one check. */
 export interface CheckResult {
   name: string;
   /** Why it failed; absent when it passed. */
@@ -26,7 +26,7 @@ export interface CheckResult {
   durationMs: number;
 }
 
-/** What the suite found in one runtime. */
+/** The outcomes of all checks in one runtime. */
 export interface Report {
   results: CheckResult[];
 }

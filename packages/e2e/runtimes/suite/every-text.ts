@@ -1,6 +1,6 @@
 /**
- * Every text that can be reached from a value: keys and values of own properties, hidden ones and symbols included,
- * entries of iterables, and what getters of its classes give.
+ * Every text that can be reached from a value: the keys and values of its own properties (symbols and non-enumerable ones
+ * too), the entries of iterables, and the values of getters of its classes.
  */
 export function everyText(root: unknown): string {
   const seen = new Set<unknown>();
@@ -22,7 +22,7 @@ export function everyText(root: unknown): string {
   return texts.join('\n');
 }
 
-/** Own keys and those of the classes it comes from, up to the runtime's own. */
+/** The value's own keys and those of its classes, without the classes of the runtime. */
 function keysOf(value: object): Set<string | symbol> {
   const keys = new Set<string | symbol>();
   let owner: object | null = value;

@@ -14,7 +14,7 @@ export async function rejection<E extends Error>(
   });
 }
 
-/** Whatever a call rejects with. */
+/** The reason that a call rejects with, of any class. */
 export async function rejectionReason(call: Promise<unknown>): Promise<unknown> {
   const outcome = await call.then(
     () => undefined,

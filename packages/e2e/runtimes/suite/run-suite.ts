@@ -3,22 +3,22 @@ import { CHECKS } from './checks/index.ts';
 import { Stage } from './stage.ts';
 import { UnhandledRejections } from './unhandled-rejections.ts';
 
-/** No check takes longer; one that hangs is reported like one that fails. */
+/** Longest time of one check, in milliseconds. A check that hangs is reported as failed. */
 const CHECK_TIMEOUT_MS = 30_000;
 
-/** Runs every check, one after the other, and hands the report to the stage. */
+/** Runs every check, one after the other, and sends the report to the stage. */
 export async function runSuite(stageUrl: string): Promise<void> {
   const unhandled = new UnhandledRejections();
   const stage = new Stage(stageUrl);
   const traits = await stage.traits();
   const report: Report = { results: [] };
   for (const check of CHECKS) {
-    report.results.push(await attempt(check.name, () => check.run(stage, traits)));
+    report.results.push(await outcomeOf(check.name, () => check.run(stage, traits)));
     await stage.clear();
   }
   const unhandledReasons = await unhandled.take();
   report.results.push(
-    await attempt('leaves no rejection unhandled', async () => {
+    await outcomeOf('leaves no rejection unhandled', async () => {
       if (unhandledReasons.length > 0) throw new Error(unhandledReasons.map(describe).join('\n'));
       if (!(await unhandled.areSeen())) throw new Error('this runtime reports none at all');
     }),
@@ -26,7 +26,7 @@ export async function runSuite(stageUrl: string): Promise<void> {
   await stage.deliver(report);
 }
 
-async function attempt(name: string, run: () => Promise<void>): Promise<CheckResult> {
+async function outcomeOf(name: string, run: () => Promise<void>): Promise<CheckResult> {
   const startedAt = performance.now();
   let timer: ReturnType<typeof setTimeout> | undefined;
   const timeout = new Promise<never>((_, reject) => {
@@ -38,7 +38,7 @@ async function attempt(name: string, run: () => Promise<void>): Promise<CheckRes
   return { name, failure, durationMs: Math.round(performance.now() - startedAt) };
 }
 
-/** An error with its causes and where it happened. */
+/** The stack of an error and of its causes. */
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const own = error.stack?.includes(error.message) ? error.stack : `${error}\n${error.stack ?? ''}`;

@@ -2,16 +2,16 @@ import { Shortlink, type ShortlinkOptions } from '@shortlink/sdk';
 import type { FaultRule, TestServerOptions } from '@shortlink/server/testing';
 import type { Report, RuntimeTraits } from './check.ts';
 
-/** How a server of the stage is started: what of the test server's options is JSON. */
+/** How a server of the stage is started: those options of the test server that JSON can express. */
 export interface StagedServerOptions
   extends Pick<TestServerOptions, 'plan' | 'limits' | 'permissions'> {
-  /** Name the method: without it a browser's preflight takes the fault. */
+  /** Each fault names a method: otherwise a browser's preflight request would use it up. */
   faults?: (FaultRule & { method: string; path?: string })[] | undefined;
   /** The server's clock stands still at this time, in milliseconds since 1970. */
   nowMs?: number | undefined;
 }
 
-/** A request as a server of the stage received it; preflights are left out. */
+/** A request as a server of the stage received it. Preflight requests are left out. */
 export interface SeenRequest {
   method: string;
   path: string;
@@ -21,22 +21,22 @@ export interface SeenRequest {
 export interface StagedServer {
   baseUrl: string;
   apiKey: string;
-  /** What it received so far. */
+  /** The requests that it has received so far. */
   requests: () => Promise<SeenRequest[]>;
-  /** Resolves once it has received this many. */
+  /** Resolves once it has received this many requests. */
   received: (count: number) => Promise<void>;
-  /** A client of it. */
+  /** Makes a client of this server. */
   client: (options?: ShortlinkOptions) => Shortlink;
 }
 
-/** A client for an address where no reference server is. */
+/** Makes a client for an address that no reference server has. */
 export function clientOf(baseUrl: string, options: ShortlinkOptions = {}): Shortlink {
   return new Shortlink({ apiKey: 'sl_some_key', baseUrl, ...options });
 }
 
 /**
- * What checks play against. It runs in the test's own process, outside of the runtime under test, and starts real
- * servers on request: a runtime such as a browser can't.
+ * The servers that checks use. The stage runs in the test's own process and starts real servers on request, since a
+ * runtime such as a browser can't start one.
  */
 export class Stage {
   readonly #url: string;
@@ -65,7 +65,7 @@ export class Stage {
     };
   }
 
-  /** A server that answers every request with the head and the first bytes of an answer, and then nothing more. */
+  /** A server that responds with headers and the first bytes of a body, and never sends the rest. */
   async startStallingServer(): Promise<string> {
     return (await this.#post<{ baseUrl: string }>('/stalling-servers')).baseUrl;
   }
@@ -75,7 +75,7 @@ export class Stage {
     return (await this.#post<{ baseUrl: string }>('/free-addresses')).baseUrl;
   }
 
-  /** Stops what was started. */
+  /** Stops all servers that were started. */
   async clear(): Promise<void> {
     await this.#post('/clear');
   }

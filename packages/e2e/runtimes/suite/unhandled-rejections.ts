@@ -1,4 +1,4 @@
-/** What runtimes offer: Node and Bun the first, workers and browsers the second, Deno both. */
+/** The ways to observe unhandled rejections: Node and Bun have the first, workers and browsers the second, Deno both. */
 interface Scope {
   process?: {
     on?: (event: 'unhandledRejection', listener: (reason: unknown) => void) => void;
@@ -22,7 +22,7 @@ export class UnhandledRejections {
     });
   }
 
-  /** Every reason since the last call, once the runtime had time to report them. */
+  /** Waits until the runtime has had time to report, then resolves to the reasons since the last call. */
   async take(): Promise<unknown[]> {
     await new Promise((resolve) => setTimeout(resolve, 50));
     const reasons = [...this.#reasons];
@@ -30,7 +30,7 @@ export class UnhandledRejections {
     return reasons;
   }
 
-  /** Whether the runtime reports them at all: without this, seeing none would mean nothing. */
+  /** Whether the runtime reports unhandled rejections at all. Otherwise an empty list would prove nothing. */
   async areSeen(): Promise<boolean> {
     const probe = new Error('nobody handles this');
     void Promise.reject(probe);

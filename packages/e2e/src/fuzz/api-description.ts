@@ -74,7 +74,7 @@ export class ApiDescription {
     };
   }
 
-  /** What a reference stands for; anything else as it is. */
+  /** The target of a reference. Any other value is returned unchanged. */
   follow<T>(value: T): T {
     const reference = Object(value).$ref;
     if (typeof reference !== 'string') return value;
@@ -86,11 +86,11 @@ export class ApiDescription {
     return found as T;
   }
 
-  /** What is wrong with a value; empty when it matches the schema. */
+  /** The differences between a value and its schema; empty when it matches. */
   mismatches(schema: Schema, value: unknown): string[] {
     let validate = this.#validators.get(schema);
     if (validate === undefined) {
-      // References in it are to the document, so it is compiled as a part of that.
+      // Its references point into the document, so it is compiled as a part of the document.
       validate = this.#ajv.compile(
         JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"openapi.json#/')),
       );

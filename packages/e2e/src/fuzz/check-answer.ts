@@ -1,16 +1,16 @@
 import type { ApiDescription, Operation } from './api-description.ts';
 
-/** Headers that an answer of unlimited accounts, or from before the key was known, does not have. */
+/** Headers that are absent from responses to unlimited accounts, and where the key was not checked. */
 const OPTIONAL_HEADERS = ['RateLimit', 'RateLimit-Policy'];
 
-/** An answer as it came. */
+/** A response as it was received. */
 export interface RawAnswer {
   status: number;
   headers: Headers;
   text: string;
 }
 
-/** What an answer does that the description doesn't say; empty when it keeps to it. */
+/** The differences between a response and the API description; empty when there are none. */
 export function checkAnswer(
   api: ApiDescription,
   operation: Operation,
@@ -22,7 +22,7 @@ export function checkAnswer(
   const problems: string[] = [];
   if (!/^[\w=-]{1,128}$/.test(headers.get('x-request-id') ?? '')) problems.push('no request id');
   if (headers.has('x-powered-by') || headers.has('set-cookie')) problems.push('a header too many');
-  // HEAD is described as GET: the same without a body. Preflights and wrong methods have rules of their own.
+  // The description of GET applies to HEAD too, without the body. Preflights and wrong methods have rules of their own.
   if (method !== operation.method && !(method === 'HEAD' && operation.method === 'GET')) {
     if (![200, 204, 400, 401, 404, 405].includes(status))
       problems.push(`status ${status} to ${method}`);

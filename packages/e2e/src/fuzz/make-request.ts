@@ -1,19 +1,19 @@
 import fc from 'fast-check';
 import type { ApiDescription, Operation, Schema } from './api-description.ts';
 
-/** A request as it is drawn; what only the run can know (keys, ids of earlier answers) is named. */
+/** A random request. Keys and ids of earlier responses, which exist only during the run, are named by placeholders. */
 export interface DrawnRequest {
   /** Which operation it is meant for. */
   operation: string;
   method: string;
-  /** Values of the path's parameters: `earlier` is one that an answer gave before. */
+  /** Values of the path's parameters. `earlier` is a value from an earlier response. */
   path: { kind: 'random'; text: string } | { kind: 'earlier'; pick: number };
   key: KeyKind;
   headers: Record<string, string>;
   body: string | Uint8Array | undefined;
 }
 
-/** Whose key a request carries. */
+/** Whose API key a request carries. */
 export const KEY_KINDS = [
   'good',
   'reading',
@@ -24,12 +24,12 @@ export const KEY_KINDS = [
 ] as const;
 export type KeyKind = (typeof KEY_KINDS)[number];
 
-/** How an operation is named in requests and reports: a counterexample with all of it would fill a screen. */
+/** The short name of an operation in requests and reports. A counterexample with the whole operation would fill a screen. */
 export function nameOf({ method, path }: Pick<Operation, 'method' | 'path'>): string {
   return `${method} ${path}`;
 }
 
-/** Draws requests for one operation: most of them nearly right, some of them nonsense. */
+/** Generates requests for one operation: most are nearly valid, some are nonsense. */
 export function requestsFor(api: ApiDescription, operation: Operation): fc.Arbitrary<DrawnRequest> {
   return fc.record({
     operation: fc.constant(nameOf(operation)),
@@ -110,7 +110,7 @@ function body(api: ApiDescription, schema: Schema): fc.Arbitrary<string | Uint8A
 
 const toText = (value: unknown) => JSON.stringify(value);
 
-/** Text that databases, encoders and bounds stumble over: NUL, halves of surrogate pairs, bidirectional marks, great length. */
+/** Text that is hard for databases, encoders and limits: NUL, halves of surrogate pairs, bidirectional marks, great length. */
 const awkwardText = fc.oneof(
   fc.constantFrom('\0', 'a\0b', '\ud800', '\udfff\ud800', '\ufeff', '\u202eabc', '\u0085', ''),
   fc.string({ unit: 'binary', minLength: 1, maxLength: 20 }),
@@ -119,7 +119,7 @@ const awkwardText = fc.oneof(
     .map(([unit, length]) => unit.repeat(length)),
 );
 
-/** Values nested around the bound of 16 levels. */
+/** Values with about 16 levels of nesting, which is the limit. */
 const deepValue = fc
   .tuple(fc.integer({ min: 1, max: 40 }), fc.boolean())
   .map(([depth, isArray]) =>
@@ -131,7 +131,7 @@ const deepValue = fc
 
 const awkwardValue = fc.oneof(awkwardText, fc.array(awkwardText, { maxLength: 30 }), deepValue);
 
-/** A body around the bounds of size, depth and number of members, in a field that no endpoint reads. */
+/** A body near the limits of size, depth and number of members, in a field that no endpoint reads. */
 const withHugeField = fc
   .tuple(fc.constantFrom('[', '{},', '"', ' ', '1,'), fc.constantFrom(1_000, 100_000, 300_000))
   .map(
@@ -153,10 +153,16 @@ function withOneChange(
   });
 }
 
-/** Values of a field of this name that its schema can't tell apart from nonsense. */
+/** A placeholder in bodies for the id of the account's own domain, which exists only during the run. */
+export const OWN_DOMAIN = '{own domain}';
+
+/**
+ * Values for a field of this name that look valid to the schema and that the server must judge. Most of them are valid, since
+ * a batch of four links with all their fields creates nothing if one of twenty values is rejected.
+ */
 const BY_NAME: Record<string, fc.Arbitrary<unknown>> = {
   target_url: fc.oneof(
-    { arbitrary: fc.webUrl({ withFragments: true, withQueryParameters: true }), weight: 8 },
+    { arbitrary: fc.webUrl({ withFragments: true, withQueryParameters: true }), weight: 40 },
     {
       arbitrary: fc
         .string({ unit: 'binary', maxLength: 30 })
@@ -186,10 +192,13 @@ const BY_NAME: Record<string, fc.Arbitrary<unknown>> = {
       weight: 1,
     },
   ),
-  domain_id: fc.oneof(fc.string(), awkwardText),
+  domain_id: fc.oneof(
+    { arbitrary: fc.constant(OWN_DOMAIN), weight: 12 },
+    { arbitrary: fc.oneof(fc.string(), awkwardText), weight: 1 },
+  ),
 };
 
-/** More entries than this become a job. */
+/** A batch of more entries becomes a job. */
 const SYNC_ENTRIES = 100;
 
 function fromSchema(api: ApiDescription, given: Schema): fc.Arbitrary<unknown> {
@@ -215,9 +224,9 @@ function fromSchema(api: ApiDescription, given: Schema): fc.Arbitrary<unknown> {
         maxLength: Math.min(schema.maxLength ?? 40, 300),
       };
       return fc.oneof(
-        { arbitrary: fc.string(length), weight: 12 },
+        { arbitrary: fc.string(length), weight: 30 },
         { arbitrary: fc.string({ ...length, unit: 'binary' }), weight: 2 },
-        // Databases differ in what they do with it.
+        // The two databases treat this value differently.
         { arbitrary: fc.string(length).map((text) => `${text.slice(1)}\0`), weight: 1 },
       );
     }

@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 /** Rows that a change adds. */
 const GROWTH = 250;
 
-/** Of so many rows, one asks for the URL of another one: a second link. */
+/** One of so many rows repeats the URL of another row, and so asks for a second link. */
 const SECOND_LINK_EVERY = 50;
 
 interface FileRow {
@@ -11,7 +11,7 @@ interface FileRow {
   title: string;
 }
 
-/** A file of links that somebody keeps working on: it grows, rows are edited, and it is sorted anew. */
+/** A file of links that a person keeps changing: it grows, rows are edited, and it is sorted again. */
 export class ChangingFile {
   readonly path: string;
   #rows: FileRow[] = [];
@@ -33,7 +33,7 @@ export class ChangingFile {
     return this.#rows.map(({ target }) => target);
   }
 
-  /** Changes it in one of the ways in which people do. */
+  /** Changes the file in one of these ways. */
   async change(): Promise<void> {
     const way = Math.floor(this.#random() * 4);
     if (way === 0) this.#grow(GROWTH);

@@ -3,11 +3,11 @@ import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseCsv } from '../parse-csv.ts';
 
-/** What became of the rows of one file, by its results and by the server's database. */
-export interface ImportFates {
+/** The outcomes of the rows of one file, according to its results and to the server's database. */
+export interface ImportOutcomes {
   created: number;
   unknown: number;
-  /** Of the unknown rows, those that became links. */
+  /** The number of unknown rows whose link exists. */
   unknownButCreated: number;
 }
 
@@ -24,32 +24,32 @@ export async function checkImport(
   database: string,
   results: string,
   targets: readonly string[],
-): Promise<ImportFates> {
+): Promise<ImportOutcomes> {
   const links = await settledLinks(database, new Set(targets));
   const [, ...rows] = parseCsv(await readFile(results, 'utf8'));
   if (rows.length !== targets.length) throw new Error(`${rows.length} rows of ${targets.length}`);
-  const fates: ImportFates = { created: 0, unknown: 0, unknownButCreated: 0 };
+  const outcomes: ImportOutcomes = { created: 0, unknown: 0, unknownButCreated: 0 };
   const doubtful = new Map<string, number>();
   for (const [index, target] of targets.entries()) {
     const [own, , code = '', , status = ''] = rows[index] ?? [];
     const codes = links.get(target) ?? new Set();
     const what = `row ${index} (${target}): "${status}" with code ${code}, in the database ${[...codes]}`;
     if (own !== target) throw new Error(`out of order, ${what}`);
-    // Each link is one row's own, so it is taken out.
-    if (status === 'created' && codes.delete(code)) fates.created += 1;
+    // Each link belongs to one row, so a link that is found is removed.
+    if (status === 'created' && codes.delete(code)) outcomes.created += 1;
     else if (status === 'unknown' && code === '') {
-      fates.unknown += 1;
+      outcomes.unknown += 1;
       doubtful.set(target, (doubtful.get(target) ?? 0) + 1);
     } else throw new Error(`wrong outcome, ${what}`);
   }
   for (const [target, { size }] of links) {
     if (size > (doubtful.get(target) ?? 0)) throw new Error(`${target} has ${size} links too many`);
-    fates.unknownButCreated += size;
+    outcomes.unknownButCreated += size;
   }
-  return fates;
+  return outcomes;
 }
 
-/** Codes of the links by target, once no job is under way any more. */
+/** Codes of the links by target URL, once all jobs have ended. */
 async function settledLinks(database: string, targets: ReadonlySet<string>) {
   const db = new DatabaseSync(database.replace(/^sqlite:/, ''), { readOnly: true });
   try {

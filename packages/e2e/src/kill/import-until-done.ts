@@ -5,7 +5,7 @@ export interface KilledImport {
   world: World;
   key: string;
   args: readonly string[];
-  /** Kills still wanted. */
+  /** The number of kills to make. */
   kills: number;
   /** The latest moment of a kill, in milliseconds after the start of the program or of the sending. */
   latestMs: number;
@@ -36,7 +36,7 @@ export async function importUntilDone(input: KilledImport): Promise<number> {
         timer = setTimeout(() => child.kill('SIGKILL'), ms);
       };
       killAfter(isLast ? RUN_LIMIT_MS : random() * latestMs);
-      // On a busy machine most of these would meet the check: half of the kills are counted from the first request.
+      // On a busy machine most kills would happen before the first request, so half of them are timed from that request.
       if (isLast || random() < 0.5) return;
       killAfter(RUN_LIMIT_MS);
       child.stderr?.on('data', (text) => {

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 
 const SOURCE = fileURLToPath(new URL('./power-cut.c', import.meta.url));
 
-/** A disk that forgets what was not synced when its machine loses power. */
+/** A simulated disk that loses everything that was not synced when its machine loses power. */
 export class PowerCut {
   /** The folder that is on the disk. */
   readonly folder: string;
@@ -39,7 +39,7 @@ export class PowerCut {
     };
   }
 
-  /** Leaves in the folder what was synced: the program has been killed. Files in `safe` stay as they are. */
+  /** Reduces the folder to what was synced, after the program was killed. Files in `safe` stay unchanged. */
   async cut(safe: readonly string[]): Promise<void> {
     const names = await readFile(join(this.#mirror, 'names'), 'utf8').catch(() => '');
     for (const name of await readdir(this.folder)) {
@@ -49,7 +49,7 @@ export class PowerCut {
       const [inode = '', ...words] = line.split(' ');
       const name = words.join(' ');
       if (safe.includes(name)) continue;
-      // A file whose name was synced and whose content never was is empty.
+      // A file whose name was synced and whose content was not is empty.
       const from = join(this.#mirror, inode);
       const to = join(this.folder, name);
       if ((await stat(from).catch(() => undefined)) === undefined) await writeFile(to, '');
@@ -58,7 +58,7 @@ export class PowerCut {
     await this.forget(safe);
   }
 
-  /** Takes the folder as it is for synced: inodes are used again, and mean other files then. */
+  /** Treats the whole folder as synced: later runs reuse inode numbers for other files. */
   async forget(safe: readonly string[]): Promise<void> {
     await rm(this.#mirror, { recursive: true, force: true });
     await mkdir(this.#mirror);

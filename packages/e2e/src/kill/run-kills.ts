@@ -29,8 +29,8 @@ export interface KillReport {
 }
 
 /**
- * Small enough for dozens of batches between two kills. One file's become jobs, the next one's are answered at once: then most kills
- * meet a request that is on its way.
+ * Small enough for dozens of batches between two kills. Batches of every other file become jobs; the others are completed in the
+ * response, so that most kills happen while a request is in flight.
  */
 const BATCH_SIZES = ['500', '100'] as const;
 
@@ -39,7 +39,7 @@ const LATEST_KILL_MS = 1_500;
 
 /**
  * Imports files into a real server, and kills the import at random moments so many times in all; between two runs the file grows, is
- * edited, or is sorted. Whatever happens, no row may be created twice, and none may be called what it is not.
+ * edited, or is sorted. No row may be created twice, and each outcome in the results must be true.
  */
 export async function runKills(options: KillOptions): Promise<KillReport> {
   const { kills, idempotency, rows = 30_000, powerCuts = false, onFile } = options;
@@ -56,7 +56,7 @@ export async function runKills(options: KillOptions): Promise<KillReport> {
   };
   const disk = powerCuts ? await PowerCut.create(world.folder) : undefined;
   const path = disk === undefined ? world.path('links.csv') : join(disk.folder, 'links.csv');
-  // The input is the user's own, and was written long before.
+  // The input file was written and synced long before.
   const safe = ['links.csv'];
   while (report.kills < kills) {
     const file = new ChangingFile(path, { name: String(report.files), rows, random: Math.random });
@@ -75,13 +75,13 @@ export async function runKills(options: KillOptions): Promise<KillReport> {
         await file.change();
       },
     });
-    const fates = await checkImport(world.database, `${path}.results.csv`, file.targets);
+    const outcomes = await checkImport(world.database, `${path}.results.csv`, file.targets);
     await rm(`${path}.shortlink-journal`);
     report.files += 1;
     report.rows += file.targets.length;
-    report.created += fates.created;
-    report.unknown += fates.unknown;
-    report.unknownButCreated += fates.unknownButCreated;
+    report.created += outcomes.created;
+    report.unknown += outcomes.unknown;
+    report.unknownButCreated += outcomes.unknownButCreated;
     onFile?.({ ...report });
   }
   return report;

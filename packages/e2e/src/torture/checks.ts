@@ -4,7 +4,7 @@ import type { Ledger } from './ledger.ts';
 /** How long the jobs of all rounds may take to end, in milliseconds. */
 const JOBS_TIMEOUT_MS = 300_000;
 
-/** Every acknowledged link leads where it was told to. */
+/** Checks that every acknowledged link redirects to its target URL. */
 export async function checkLinks(
   links: Iterable<readonly [code: string, target: string]>,
   found: Inspection,
@@ -18,14 +18,14 @@ export async function checkLinks(
   }
 }
 
-/** A create that was answered with 503 is not there, neither now nor later. */
+/** Checks that no link exists for a create whose response was 503. */
 export async function checkRefused(ledger: Ledger, found: Inspection): Promise<void> {
   const stored = await found.storedOf([...ledger.refused]);
   if (stored.length > 0)
     throw new Error(`answered 503, but stored: ${stored.slice(0, 5).join(' ')}`);
 }
 
-/** The database is whole, nothing is there twice, and no create or chunk of a job is half done. */
+/** Checks that the database is consistent, that no link exists twice, and that no create or chunk of a job is half done. */
 export function checkTotals(found: Inspection): void {
   if (found.integrity !== 'ok') throw new Error(`integrity check: ${found.integrity}`);
   if (found.doubled > 0) throw new Error(`${found.doubled} links were created twice`);
@@ -36,7 +36,7 @@ export function checkTotals(found: Inspection): void {
   }
 }
 
-/** Every accepted job completes with exactly its links, in order; they join the ledger. */
+/** Checks that every accepted job completes with exactly its links, in order, and adds them to the ledger. */
 export async function checkJobs(url: string, key: string, ledger: Ledger): Promise<void> {
   const deadline = performance.now() + JOBS_TIMEOUT_MS;
   for (const [jobId, targets] of ledger.jobs) {

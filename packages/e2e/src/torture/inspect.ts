@@ -1,25 +1,25 @@
 import { DatabaseSync } from 'node:sqlite';
 import { Client } from 'pg';
 
-/** What is really in the database. */
+/** The contents of the database. */
 export interface Inspection {
   integrity: string;
   links: number;
-  /** Links whose target another one has too. Every target is asked for once, so there must be none. */
+  /** Links that share their target URL. Each target URL is requested once, so there must be none. */
   doubled: number;
-  /** Quota slots taken, which unfinished jobs hold too. */
+  /** Quota slots in use, those reserved by unfinished jobs included. */
   places: number;
-  /** Links that unfinished jobs have still to create. */
+  /** Links that unfinished jobs must still create. */
   outstanding: number;
   clicks: number;
-  /** Targets by code, of those that are there. */
+  /** Target URLs of the existing links, by code. */
   targetsOf: (codes: readonly string[]) => Promise<ReadonlyMap<string, string>>;
-  /** Those of the targets that a link leads to. */
+  /** The given target URLs that have a link. */
   storedOf: (targets: readonly string[]) => Promise<string[]>;
   close: () => Promise<void>;
 }
 
-/** Opens the database as a stranger would, with no code of the server. */
+/** Opens the database without any code of the server. */
 export function inspect(database: string): Promise<Inspection> {
   return database.startsWith('sqlite:')
     ? inspectSqlite(database.slice('sqlite:'.length))
@@ -64,7 +64,7 @@ async function inspectSqlite(path: string): Promise<Inspection> {
   };
 }
 
-/** Sessions of servers that were killed may end a moment later, so everything is read of one moment. */
+/** Sessions of killed servers may end a moment later, so everything is read in one snapshot. */
 async function inspectPostgres(url: string): Promise<Inspection> {
   const client = new Client({ connectionString: url });
   await client.connect();

@@ -1,16 +1,16 @@
-/** Everything the server said it had done, which must be true for ever after. */
+/** Everything that the server has acknowledged. It must stay true. */
 export class Ledger {
   /** Target of every acknowledged link, by code. */
   readonly links = new Map<string, string>();
   /** Targets of every accepted job, by job id. */
   readonly jobs = new Map<string, readonly string[]>();
-  /** Targets of creates that were answered with 503: nothing was stored. */
+  /** Target URLs of creates whose response was 503: nothing was stored. */
   readonly refused = new Set<string>();
-  /** Links asked for, whether or not an answer came. */
+  /** The number of links requested, with or without a response. */
   sentLinks = 0;
-  /** Redirects asked for, whether or not an answer came. */
+  /** The number of redirects requested, with or without a response. */
   sentClicks = 0;
-  /** When each redirect of this round was answered, on the clock of `performance.now()`. */
+  /** When the response of each redirect of this round arrived, on the clock of `performance.now()`. */
   clickTimes: number[] = [];
   /** A code that exists, for a visitor; `undefined` as long as there is none. */
   anyCode(): string | undefined {

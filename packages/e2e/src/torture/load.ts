@@ -15,7 +15,7 @@ export interface LoadOptions {
   url: string;
   key: string;
   ledger: Ledger;
-  /** True once no server is left. */
+  /** True once every server has ended. */
   hasEnded: () => boolean;
 }
 
@@ -23,11 +23,11 @@ export interface LoadOptions {
 const LOST_PAUSE_MS = 20;
 
 /**
- * Creates, sends batches and jobs, and follows links until every server is gone. Only what was answered goes into the
- * ledger; a wrong answer rejects.
+ * Creates, sends batches and jobs, and follows links until every server is gone. Only acknowledged work goes into
+ * the ledger; a wrong response rejects.
  */
 export async function putLoadOn({ url, key, ledger, hasEnded }: LoadOptions): Promise<void> {
-  /** The answer, or `undefined` when the server that was asked is gone, or can't serve now. */
+  /** The response; `undefined` when the server has ended, or can't serve now. */
   const ask = async (path: string, body?: unknown) => {
     try {
       const response = await fetch(url + path, {
@@ -38,7 +38,7 @@ export async function putLoadOn({ url, key, ledger, hasEnded }: LoadOptions): Pr
           body: JSON.stringify(body),
         }),
       });
-      // Half an answer is none.
+      // An incomplete response counts as none.
       const text = await response.text();
       return { status: response.status, json: text === '' ? {} : JSON.parse(text) };
     } catch {
@@ -49,7 +49,7 @@ export async function putLoadOn({ url, key, ledger, hasEnded }: LoadOptions): Pr
   const untilGone = async (step: () => Promise<void>) => {
     while (!hasEnded()) await step();
   };
-  /** The answer of a create; `undefined` when there was none, or nothing was created. */
+  /** The response of a create; `undefined` when there was none, or nothing was created. */
   const send = async (path: string, body: unknown, targets: readonly string[], status: number) => {
     const answer = await ask(path, body);
     if (answer?.status === 503) {

@@ -6,14 +6,14 @@ import type { Ledger } from './ledger.ts';
 import { putLoadOn } from './load.ts';
 import { watchLateness } from './watch-lateness.ts';
 
-/** Clicks that a `kill -9` may cost are those of so many milliseconds. */
+/** A `kill -9` may lose the clicks of this many milliseconds. */
 const CLICK_WINDOW_MS = 500;
 
-/** The end comes so long after the first answer, in milliseconds; now and then it doesn't wait for one. */
+/** The server is ended this many milliseconds after its first response; in some rounds, before one. */
 const ROUND_MS = { shortest: 5, longest: 900 } as const;
 const IMPATIENT_ROUNDS = 1 / 8;
 
-/** A busy machine may need this long to answer at all, in milliseconds. */
+/** Longest time until the first response on a busy machine, in milliseconds. */
 const FIRST_ANSWER_TIMEOUT_MS = 20_000;
 
 /** Several servers are ended one after the other, up to so many milliseconds apart. */
@@ -28,7 +28,7 @@ export interface RoundOptions {
   gentle: boolean;
   /** Clicks in the database before this round. */
   clicksBefore: number;
-  /** Told of the server, so that it can't outlive a failure. */
+  /** Receives the server, so that the caller can stop it after a failure. */
   onServer: (server: ServerProcess) => void;
 }
 
@@ -38,11 +38,11 @@ export interface RoundResult {
   lostClicks: number;
   /** Clicks in the database after this round. */
   clicks: number;
-  /** How late the machine was with what it had to do, at worst. */
+  /** The longest delay of a timer on this machine, in milliseconds. */
   lateMs: number;
 }
 
-/** One life of the server: started, put under load, ended at a random moment; then the database is looked into. */
+/** Starts the server, puts it under load, ends it at a random moment, and reads the database. */
 export async function playRound(options: RoundOptions): Promise<RoundResult> {
   const { database, key, ledger, gentle, clicksBefore } = options;
   const known = new Set(ledger.links.keys());
@@ -79,7 +79,7 @@ export async function playRound(options: RoundOptions): Promise<RoundResult> {
   }
 }
 
-/** Of several servers, each at a moment of its own, so that the others take over what it had begun. */
+/** Ends several servers at different moments, so that the others continue what each had begun. */
 async function endServers(server: ServerProcess, signal: NodeJS.Signals): Promise<void> {
   const all: readonly ServerProcess[] =
     'servers' in server && Array.isArray(server.servers) ? server.servers : [];

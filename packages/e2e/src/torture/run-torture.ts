@@ -8,7 +8,7 @@ import { inspect } from './inspect.ts';
 import { Ledger } from './ledger.ts';
 import { playRound, type RoundResult } from './play-round.ts';
 
-/** Every so many rounds the server is asked to stop instead of being killed. */
+/** In every n-th round the server gets SIGTERM instead of SIGKILL. */
 const GENTLE_EVERY = 10;
 
 export interface TortureReport {
@@ -17,10 +17,10 @@ export interface TortureReport {
   acknowledgedLinks: number;
   acceptedJobs: number;
   answeredClicks: number;
-  /** Clicks that were answered and not counted, in all, and in the worst round. */
+  /** Redirects that were sent and not counted as clicks: in total, and in the worst round. */
   lostClicks: number;
   mostLostInARound: number;
-  /** How late the machine was with what it had to do, at worst: the window of lost clicks is that much longer. */
+  /** The longest delay of a timer on this machine: the window of lost clicks is longer by as much. */
   latestMs: number;
 }
 

@@ -1,8 +1,8 @@
 const EVERY_MS = 5;
 
 /**
- * Measures how late this process gets its turn: on a machine with more to do than it can, the server beside it is as late with
- * everything, the writing of clicks included. `stop` answers the longest delay in milliseconds.
+ * Measures how late timers of this process fire. On an overloaded machine the server's timers are as late, the one that writes
+ * clicks included. `stop` returns the longest delay in milliseconds.
  */
 export function watchLateness(): { stop: () => number } {
   let longest = 0;

@@ -130,11 +130,15 @@ async function acceptJob(
   request: BatchRequest,
 ): Promise<Response> {
   const { caller, idempotency } = request;
+  const startedAt = performance.now();
   const outcome = await deps.runUnlessRunning(caller.accountId, idempotency, () =>
     deps.store.createJob({ ...request, runNow: true }),
   );
   const { job_id, total, processed = 0 } = createdBy(outcome);
-  if (!isReplay(outcome)) deps.metrics.countLinks('job', processed);
+  if (processed > 0 && !isReplay(outcome)) {
+    deps.metrics.countLinks('job', processed);
+    deps.jobPace.made(processed, startedAt, performance.now());
+  }
   if (processed < total) deps.onJobAccepted(job_id);
   const accepted: ProcessingBatch = { job_id, status: 'processing', total };
   const pendingJobs = deps.pendingJobs() + 1;

@@ -4,7 +4,7 @@ import { rejectionReason } from '../rejection.ts';
 import { clientOf } from '../stage.ts';
 
 const LINK = { target_url: 'https://example.com/' };
-/** What is aborted would last 20 s and more: whatever ends within this, in milliseconds, ended because of the abort. */
+/** In milliseconds. An aborted call would otherwise last 20 s and more, so a call that ends within this time was ended by the abort. */
 const AT_ONCE_MS = 2_000;
 
 export const abortChecks: readonly Check[] = [
@@ -74,7 +74,7 @@ export const abortChecks: readonly Check[] = [
   },
 ];
 
-/** The call, aborted when it says so, rejects at once with the signal's own reason. */
+/** Aborts the call at the moment that it names, and expects it to reject at once with the signal's own reason. */
 async function expectAbort(
   call: (signal: AbortSignal, abort: () => void) => Promise<unknown>,
 ): Promise<void> {

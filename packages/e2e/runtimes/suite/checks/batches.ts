@@ -82,7 +82,7 @@ function urls(items: readonly { target_url: string }[]): string[] {
   return items.map((item) => item.target_url);
 }
 
-/** Yields in bursts with real waits between them, as a stream of a file or a database does. */
+/** Yields items in bursts with real waits between them, as a stream from a file or a database does. */
 async function* slowly<T>(items: readonly T[]): AsyncGenerator<T> {
   for (const [i, item] of items.entries()) {
     if (i % 500 === 0) await new Promise((resolve) => setTimeout(resolve, 1));

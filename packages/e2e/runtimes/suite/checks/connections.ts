@@ -22,7 +22,7 @@ export const connectionChecks: readonly Check[] = [
       const faults = [{ method: 'POST', fault, times: Number.MAX_SAFE_INTEGER }];
       const server = await stage.startServer({ faults });
       const shortlink = server.client();
-      // Leaves a connection behind that the next request reuses: losing one of those is what runtimes try to hide.
+      // The next request reuses this connection. Some runtimes repeat a request by themselves when a reused connection is lost.
       await shortlink.usage.retrieve();
       const error = await rejection(shortlink.links.create(LINK), ConnectionError);
       assert.equal(error.outcome, 'unknown');
@@ -47,7 +47,7 @@ export const connectionChecks: readonly Check[] = [
       const creating = server.client({ timeoutMs: 300 }).links.create(LINK);
       const error = await rejection(creating, TimeoutError);
       assert.containSubset(error, { timeoutMs: 300, outcome: 'unknown' });
-      // None where the machine is too busy to get it there in time.
+      // There is no such request where the machine is too busy to send it in time.
       assert.isAtMost((await server.requests()).length, 1);
     },
   },

@@ -4,10 +4,10 @@ import type { Check } from '../check.ts';
 import { rejection } from '../rejection.ts';
 
 const LINK = { target_url: 'https://example.com/' };
-/** Runtimes may fire a timer this much early, or round their clock, in milliseconds. */
+/** In milliseconds: runtimes may fire a timer this early, or round their clock by as much. */
 const TIMER_SLACK_MS = 5;
 
-/** A refusal that asks for a wait. */
+/** A 429 response with a `Retry-After`. */
 const refusal = (retryAfterSeconds: number) => ({
   method: 'POST',
   fault: { kind: 'answer', status: 429, retryAfterSeconds } as const,
@@ -51,7 +51,7 @@ export const rateLimitChecks: readonly Check[] = [
         nowMs: quarterPastNoon,
       });
       await server.client().links.create(LINK);
-      // A client that has seen no response yet, and so doesn't know of the quota.
+      // This client has seen no response yet, so it doesn't know the quota.
       const error = await rejection(server.client().links.create(LINK), RateLimitError);
       assert.equal(error.retryAfterMs, 11.75 * 3_600_000);
       assert.equal(error.body?.code, 'rate_limited');

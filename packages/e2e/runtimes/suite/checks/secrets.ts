@@ -16,7 +16,7 @@ export const secretChecks: readonly Check[] = [
       assert.notInclude(JSON.stringify(shortlink), apiKey);
       assert.notInclude(everyText(shortlink), apiKey);
       assert.notInclude(copyOf(shortlink), apiKey);
-      // What the console makes of it is searched for keys outside of the runtime.
+      // The test that started the runtime searches its console output for keys.
       console.log(shortlink);
       console.dir(shortlink, { depth: 20, showHidden: true });
     },
@@ -40,7 +40,7 @@ export const secretChecks: readonly Check[] = [
   },
 ];
 
-/** What a structured clone of a value holds; a value that can't be cloned has none, but its error may quote it. */
+/** The texts in a structured clone of a value. Where it can't be cloned, those of the error, which may quote it. */
 function copyOf(value: unknown): string {
   try {
     return everyText(structuredClone(value));

@@ -1,4 +1,16 @@
-/** The link that every create is answered with. */
+import type { Children } from '../frame/processes.ts';
+
+/** Links of a batch that is completed in the response, and of one that becomes a job: the largest of each kind. */
+export const SMALL_BATCH = 100;
+export const LARGE_BATCH = 10_000;
+
+/** Starts the stub server and resolves to its URL. */
+export async function startStub(children: Children): Promise<string> {
+  const stub = await children.start(new URL('./stub-server.ts', import.meta.url));
+  return stub.ask<string>('url');
+}
+
+/** The link in the response to every create. */
 const LINK = {
   id: '019347d2-7f00-7000-8000-000000000001',
   code: 'a2b3c4d',
@@ -76,7 +88,7 @@ const MESSAGE = {
   usage: { input_tokens: 1, output_tokens: 2 },
 };
 
-/** What the stub answers. */
+/** A response of the stub. */
 export interface StubAnswer {
   status: number;
   body: Buffer;
@@ -87,7 +99,7 @@ const answer = (status: number, value: unknown): StubAnswer => ({
   body: Buffer.from(JSON.stringify(value)),
 });
 
-/** Answers to one create of each client, by path, about equally large. */
+/** Responses to one create of each client, by path. They are about equally large. */
 export const SINGLE_ANSWERS: Readonly<Record<string, StubAnswer>> = {
   '/api/v1/links': answer(201, LINK),
   '/links': answer(200, DUB_LINK),
@@ -95,7 +107,7 @@ export const SINGLE_ANSWERS: Readonly<Record<string, StubAnswer>> = {
   '/v1/messages': answer(200, MESSAGE),
 };
 
-/** The target URL of the link at this place of its batch: every batch is the same, so that its answer can be too. */
+/** The target URL of the link at this position of its batch. Every batch has the same links, so that the stub's response fits all. */
 export function targetUrl(place: number): string {
   return `https://example.com/catalogue/item/${place}?from=bench`;
 }
@@ -107,12 +119,12 @@ function results(count: number) {
   });
 }
 
-/** A batch answered at once. */
+/** The response of a batch that is completed at once. */
 export function completedBatch(total: number): StubAnswer {
   return answer(200, { status: 'completed', total, results: results(total) });
 }
 
-/** A batch accepted as a job. */
+/** The response of a batch that becomes a job. */
 export function acceptedBatch(total: number): StubAnswer {
   return answer(202, {
     job_id: '019347d2-7f00-7000-8000-000000000002',
@@ -121,7 +133,7 @@ export function acceptedBatch(total: number): StubAnswer {
   });
 }
 
-/** The job of {@link acceptedBatch}, which is complete whenever it is asked for. */
+/** The job of {@link acceptedBatch}, which every poll finds completed. */
 export function completedJob(total: number): StubAnswer {
   const id = '019347d2-7f00-7000-8000-000000000002';
   return answer(200, { id, status: 'completed', total, processed: total, results: results(total) });
