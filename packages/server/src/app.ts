@@ -7,6 +7,7 @@ import { methodNotAllowed, notFound } from './domain/problem.ts';
 import { EVERY_TARGET_HOST, type TargetHosts, targetHostMatcher } from './domain/targets.ts';
 import { admit } from './http/admit.ts';
 import { authenticate, requirePermission } from './http/authenticate.ts';
+import { BodyRoom } from './http/body-room.ts';
 import type { AppEnv, RouteDeps } from './http/context.ts';
 import { analytics, openApi } from './http/documents.ts';
 import { respondToError, respondToProblem, root, type VisitorUrls } from './http/errors.ts';
@@ -21,7 +22,6 @@ import {
   TLS_ASK_PATH,
   tlsAsk,
 } from './http/operator-endpoints.ts';
-import { BodyRoom } from './http/read-body.ts';
 import { REDIRECT_ROUTE, redirect } from './http/redirect.ts';
 import { apiHeaders, securityHeaders } from './http/respond.ts';
 import { getUsage, limitUsageRequests } from './http/usage.ts';

@@ -69,7 +69,7 @@ export function createService(options: ServiceOptions): Service {
     ownHosts,
     isDraining,
   });
-  const findInMemory = (code: string) => redirects.get(code);
+  const findInMemory = (code: string, now: number) => redirects.get(code, now);
   return {
     fetch: (request, connection) => app.fetch(request, connection),
     redirectNow: fastRedirect({ findInMemory, ownHosts, onClick, isDraining, metrics, logger }),

@@ -23,17 +23,17 @@ export type DatabaseSetting =
 
 export function parseDatabase(text: string): { value: DatabaseSetting } | undefined {
   const path = /^sqlite:(?:\/\/)?(.+)$/i.exec(text)?.[1];
-  // `sqlite:postgres://user:password@host` is no file, and errors name files.
+  // `sqlite:postgres://user:password@host` is not a file name. It is rejected here, because errors show the names of files.
   if (path !== undefined) {
     return path.includes('://') ? undefined : { value: { engine: 'sqlite', path } };
   }
   const url = /^postgres(?:ql)?:\/\//i.test(text) ? URL.parse(text) : null;
-  // More than a name in the path comes of an `@` or `/` in the password that should be percent-encoded.
+  // A path of more than one name means that the password contains an `@` or `/` that should be percent-encoded.
   if (url === null || !/^\/[^/@]+$/.test(url.pathname)) return undefined;
   return isDecodable(url) ? { value: { engine: 'postgres', url: text } } : undefined;
 }
 
-/** The driver decodes user and password, and its complaint about a stray `%` would name no setting. */
+/** The driver decodes the user and the password. Its own error about a stray `%` does not name the setting. */
 function isDecodable({ username, password, pathname }: URL): boolean {
   try {
     return decodeURIComponent(username + password + pathname) !== '';

@@ -42,6 +42,34 @@ test('requests are counted by route, method and status, and timed by route', asy
   expect(await read('shortlink_redirects_total{type="302"}')).toBe(1);
 });
 
+test('durations are a histogram: each bucket counts what took no longer than its bound', async () => {
+  const metrics = new Metrics();
+  for (const seconds of [0.0005, 0.001, 0.002, 0.3, 60]) {
+    metrics.countRequest({ route: '/x', method: 'GET', status: 200, seconds });
+  }
+  const text = await metrics.text();
+  const name = 'shortlink_http_request_duration_seconds';
+  const buckets = text.matchAll(new RegExp(`^${name}_bucket{le="(.*)",route="/x"} (.*)$`, 'gm'));
+  expect([...buckets].map(([, bound, count]) => `${bound}: ${count}`)).toEqual(
+    [
+      '0.001: 2',
+      '0.0025: 3',
+      '0.005: 3',
+      '0.01: 3',
+      '0.025: 3',
+      '0.05: 3',
+      '0.1: 3',
+      '0.25: 3',
+    ].concat(['0.5: 4', '1: 4', '2.5: 4', '10: 4', '+Inf: 5']),
+  );
+  expect(text).toContain(`# TYPE ${name} histogram\n`);
+  expect(text).toContain(`${name}_count{route="/x"} 5\n`);
+  expect(Number(new RegExp(`^${name}_sum{route="/x"} (.*)$`, 'm').exec(text)?.[1])).toBeCloseTo(
+    60.3035,
+  );
+  expect(text).not.toContain('\n\n\n');
+});
+
 test('whatever is asked for, the number of series stays bounded', async () => {
   const series = async () => (await app.send('/metrics', bearer(TOKEN))).text.split('\n').length;
   const ask = async (n: number) => {

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { describe, expect, test, vi } from 'vitest';
 import { post, raw, useProcesses } from './server-process.ts';
 
-vi.setConfig({ testTimeout: 30_000 });
+vi.setConfig({ testTimeout: 120_000 });
 
 const { run, start, folder } = useProcesses();
 

@@ -129,7 +129,7 @@ export function createAccount(
   return store.createAccount({ ...input, limits: { ...PLAN_LIMITS[input.plan], ...input.limits } });
 }
 
-/** The account with this id; an unknown one ends the command. */
+/** Returns the account with this id. The command fails when there is none. */
 export async function requireAccount(
   store: Pick<Store, 'findAccount'>,
   id: string,

@@ -168,7 +168,7 @@ function shown({ id, account_id, name, permissions, expires_at }: ApiKey): ApiKe
   return { id, account_id, name, permissions, ...(expires_at !== undefined && { expires_at }) };
 }
 
-/** The present time; a date for a new key that has passed already ends the command. */
+/** Returns the present time. The command fails when the end of the new key is in the past. */
 function inTime(command: Command, context: CommandContext, expiresAt: number | undefined): number {
   const now = context.now();
   if (expiresAt !== undefined && expiresAt <= now) {
@@ -177,7 +177,7 @@ function inTime(command: Command, context: CommandContext, expiresAt: number | u
   return now;
 }
 
-/** Whether a key was rotated and its grace is over: it is as gone as a revoked one. */
+/** Whether a key was rotated and its grace period is over. Like a revoked key, it can't be used any more. */
 function isReplaced({ replaced_by, expires_at }: ApiKey, now: number): boolean {
   return replaced_by !== undefined && Date.parse(expires_at ?? '') <= now;
 }

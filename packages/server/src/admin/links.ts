@@ -99,7 +99,7 @@ function shortened(text: string): string {
   return text.length <= MAX_CELL_LENGTH ? text : `${text.slice(0, MAX_CELL_LENGTH - 1)}…`;
 }
 
-/** An unknown code ends the command. */
+/** The command fails when the code is unknown. */
 function requireLink(link: Link | undefined, code: string): Link {
   if (link === undefined) throw new CommandFailed(`link ${JSON.stringify(code)} not found`);
   return link;

@@ -44,7 +44,7 @@ export async function runProgram(
   }
 }
 
-/** One line for what was foreseen; for a fault of ours, all that helps to find it. */
+/** An expected error is one line. A bug is shown with its stack, which helps to find it. */
 function explain(error: unknown): string {
   if (error instanceof CommandFailed || error instanceof StoreError || isSystemError(error)) {
     return terminalSafe(error.message);
@@ -78,7 +78,7 @@ async function hintFor(error: unknown): Promise<string[]> {
   }
 }
 
-/** Names the program that has the address: mostly it is this server, started before in another terminal. */
+/** Names the program that listens on the address. Often it is this server, started earlier in another terminal. */
 async function whoUses(error: object): Promise<string> {
   const host = 'address' in error ? String(error.address) : '';
   const port = 'port' in error ? Number(error.port) : 0;

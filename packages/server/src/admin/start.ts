@@ -30,7 +30,7 @@ export function registerStart(program: Command, context: CommandContext): void {
   variablesHelp(start, 'without a flag');
 }
 
-/** Nothing to run into while trying things out. */
+/** The account has no limits, so that nobody reaches one while trying things out. */
 const NO_LIMITS: PlanLimits = {
   requests_per_minute: null,
   requests_per_day: null,

@@ -36,8 +36,8 @@ export class JobPace {
 
   /**
    * Whole seconds, 0 to 30, until a poll of an unfinished job is worth it. 0 is less than a second, since a job of a few hundred
-   * links takes milliseconds: then the client knows better. A job that runs is measured by its own progress or by
-   * the others', whichever is faster; one that has not begun waits for those before it; one that takes long is asked for less often.
+   * links takes milliseconds; then the client decides by itself. A job that runs is measured by its own progress or by
+   * that of the other jobs, whichever is faster. A job that has not begun waits for those before it. A job that takes long is polled less often.
    */
   secondsUntilPoll({ total, processed, ageMs, pendingJobs }: JobProgressSeen): number {
     const own = ageMs > 0 ? (processed * 1_000) / ageMs : 0;

@@ -6,7 +6,7 @@ import { accountDisabled, forbidden, unauthorized } from '../domain/problem.ts';
 import type { Caller, Store } from '../store/store.ts';
 import type { CallerEnv } from './context.ts';
 
-/** No key is longer; more is not worth hashing. */
+/** No API key is longer. A longer header is rejected without hashing it. */
 const MAX_KEY_LENGTH = 256;
 
 /** A key's last use is written at most this often by one process, in milliseconds. */

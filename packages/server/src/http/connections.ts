@@ -13,8 +13,8 @@ const IN_USE_MS = 1_000;
 
 interface Connection {
   readonly socket: Socket;
-  /** Responses that aren't sent to their end. */
-  readonly pending: Set<ServerResponse>;
+  /** Responses that aren't sent to their end, in the order of their requests. */
+  readonly pending: ServerResponse[];
   /** Bytes read when the last response ended: more than these are the beginning of another request. */
   bytesRead: number;
   /** When it was opened, or its last response ended. */
@@ -31,29 +31,29 @@ export class Connections {
   }
 
   #opened(socket: Socket): void {
-    const pending = new Set<ServerResponse>();
+    const pending: ServerResponse[] = [];
     this.#open.set(socket, { socket, pending, bytesRead: 0, usedAt: performance.now() });
     socket.once('close', () => {
       this.#open.delete(socket);
-      // Node closes only the response whose turn it was. The others would keep what they wanted to send.
-      for (const response of pending) if (response.socket === null) response.emit('close');
+      // Node emits `close` only for the response that was being sent. The others would keep their data in memory.
+      for (const response of [...pending]) if (response.socket === null) response.emit('close');
     });
   }
 
-  /** Takes note of a request; `false` when its connection has too many, and is cut off. */
+  /** Registers a request. Returns `false` when its connection has too many requests in flight; then the connection is closed. */
   begin({ socket }: IncomingMessage, response: ServerResponse): boolean {
     const connection = this.#open.get(socket);
     if (connection === undefined || socket.destroyed) return false;
     const { pending } = connection;
-    if (pending.size >= MAX_PIPELINED) {
+    if (pending.length >= MAX_PIPELINED) {
       stopParsing(socket);
       socket.destroy();
       return false;
     }
-    pending.add(response);
+    pending.push(response);
     if (this.#isDraining) closeAfterLast(pending);
-    response.once('close', () => {
-      pending.delete(response);
+    response.on('close', () => {
+      pending.splice(pending.indexOf(response), 1);
       connection.bytesRead = socket.bytesRead;
       connection.usedAt = performance.now();
     });
@@ -62,9 +62,8 @@ export class Connections {
 
   /** Whether bytes written to the socket now would be read as the response to a request that has none yet. */
   canRespond(socket: Duplex): boolean {
-    const pending = this.#open.get(socket)?.pending ?? new Set<ServerResponse>();
-    const [first] = pending;
-    return socket.writable && pending.size <= 1 && first?.headersSent !== true;
+    const [first, second] = this.#open.get(socket)?.pending ?? [];
+    return socket.writable && second === undefined && first?.headersSent !== true;
   }
 
   /**
@@ -80,7 +79,7 @@ export class Connections {
   closeUnused(): void {
     const now = performance.now();
     for (const { socket, pending, bytesRead, usedAt } of this.#open.values()) {
-      const isIdle = pending.size === 0 && socket.bytesRead === bytesRead;
+      const isIdle = pending.length === 0 && socket.bytesRead === bytesRead;
       if (isIdle && now - usedAt >= IN_USE_MS) socket.end();
     }
   }
@@ -91,8 +90,8 @@ export class Connections {
 }
 
 /** The response that says `Connection: close` ends the connection: no other that is still pending may, or those behind it get lost. */
-function closeAfterLast(pending: ReadonlySet<ServerResponse>): void {
-  const last = [...pending].at(-1);
+function closeAfterLast(pending: readonly ServerResponse[]): void {
+  const last = pending.at(-1);
   for (const response of pending) {
     if (!response.headersSent) response.shouldKeepAlive = response !== last;
   }

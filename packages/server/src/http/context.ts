@@ -4,8 +4,8 @@ import type { JobPace } from '../domain/job-pace.ts';
 import type { IsAllowedHost } from '../domain/targets.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { Caller, Redirect, Store } from '../store/store.ts';
+import type { BodyRoom } from './body-room.ts';
 import type { RunUnlessRunning } from './idempotency.ts';
-import type { BodyRoom } from './read-body.ts';
 import type { ResponseHeaders } from './respond.ts';
 
 /** The connection a request came over; nothing of it is known when the app is called without a socket. */

@@ -8,11 +8,12 @@ import type { Redirect } from '../store/store.ts';
 import { requestIdOf } from './observe.ts';
 import { isServedOn, REDIRECT_ROUTE, redirectHeaders } from './redirect.ts';
 
-/** Answers a request and returns `true`, or leaves it alone and returns `false`. */
+/** Answers a request that names at most one host and returns `true`, or leaves it alone and returns `false`. */
 export type RedirectNow = (request: IncomingMessage, response: ServerResponse) => boolean;
 
 export interface FastRedirectDeps {
-  findInMemory: (code: string) => Redirect | undefined;
+  /** `now` is that of `performance.now()`. */
+  findInMemory: (code: string, now: number) => Redirect | undefined;
   ownHosts: () => OwnHosts | Promise<OwnHosts>;
   onClick: (code: string) => void;
   isDraining: () => boolean;
@@ -37,6 +38,7 @@ export function fastRedirect(deps: FastRedirectDeps): RedirectNow {
   const { findInMemory, ownHosts, onClick, isDraining, metrics, logger } = deps;
   const count = metrics.redirectCounter(REDIRECT_ROUTE);
   const hosts = new Map<string, string>();
+  const isLogged = logger?.isLevelEnabled('debug') === true;
 
   /** Normalising parses a URL, and a service has few hosts. `undefined` for one that the app has to understand. */
   function hostOf(header = ''): string | undefined {
@@ -52,15 +54,15 @@ export function fastRedirect(deps: FastRedirectDeps): RedirectNow {
   return (request, response) => {
     const startedAt = performance.now();
     const { method, url = '', headers } = request;
-    if (method !== 'GET' || !PATH.test(url)) return false;
+    if (isLogged || method !== 'GET' || !PATH.test(url)) return false;
     const code = url.slice(1, 1 + CODE_LENGTH);
-    const link = findInMemory(code);
+    const link = findInMemory(code, startedAt);
     if (link === undefined || !link.is_active) return false;
-    const host = hasOneHost(request.rawHeaders) ? hostOf(headers.host) : undefined;
+    const host = hostOf(headers.host);
     const own = ownHosts();
     if (host === undefined || own instanceof Promise || !isServedOn(host, link, own)) return false;
-    // Left to the app: to close the connection, to read the body, to write a line.
-    if (isDraining() || hasBody(headers) || logger?.isLevelEnabled('debug')) return false;
+    // The app closes the connection, or reads the body.
+    if (isDraining() || hasBody(headers)) return false;
 
     const given = headers[REQUEST_ID];
     const id = requestIdOf(typeof given === 'string' ? given : undefined);
@@ -73,15 +75,6 @@ export function fastRedirect(deps: FastRedirectDeps): RedirectNow {
 }
 
 const REQUEST_ID = HEADERS.requestId.toLowerCase();
-
-/** `headers` has the first `Host` only. What two of them mean is for the app to decide. */
-function hasOneHost(rawHeaders: readonly string[]): boolean {
-  let hosts = 0;
-  for (let name = 0; name < rawHeaders.length; name += 2) {
-    if (rawHeaders[name]?.length === 4 && rawHeaders[name]?.toLowerCase() === 'host') hosts += 1;
-  }
-  return hosts === 1;
-}
 
 function hasBody(headers: IncomingMessage['headers']): boolean {
   return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { HEADERS } from '@shortlink/sdk/wire';
 import type { Context } from 'hono';
 import { notFound, tooManyPolls } from '../domain/problem.ts';
@@ -15,7 +16,7 @@ const WHOLE_BYTES = 64 * 1024;
 const MAX_WAITING_POLLS = 16;
 const MAX_POLL_WAIT_MS = 5_000;
 
-/** A response that its client doesn't read delays the other polls of the account by at most this time. */
+/** When a client doesn't read its response, other polls of the account wait for at most this time, in milliseconds. */
 const MAX_POLL_MS = 60_000;
 
 /**
@@ -114,10 +115,12 @@ async function* piecesOf(
   yield opening;
   for (let chunk = 0; chunk < results.chunks; chunk += 1) {
     const bytes = await store.readJobResults(id, chunk);
-    // The length was promised already, so the response has to break off.
+    // `Content-Length` was sent already, so the connection has to be closed.
     if (bytes === undefined) throw new StoreError('internal', `Job ${id} lost chunk ${chunk}.`);
     if (chunk > 0) yield COMMA;
     yield bytes;
+    // A database in memory or on this disk answers at once, and redirects must not wait for all chunks.
+    await nextTurn();
   }
   yield CLOSING;
 }

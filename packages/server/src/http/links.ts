@@ -130,20 +130,26 @@ async function acceptJob(
   request: BatchRequest,
 ): Promise<Response> {
   const { caller, idempotency } = request;
-  const { job_id, total } = createdBy(
-    await deps.runUnlessRunning(caller.accountId, idempotency, () => deps.store.createJob(request)),
+  const startedAt = performance.now();
+  const outcome = await deps.runUnlessRunning(caller.accountId, idempotency, () =>
+    deps.store.createJob({ ...request, runNow: true }),
   );
-  deps.onJobAccepted(job_id);
+  const { job_id, total, processed = 0 } = createdBy(outcome);
+  if (processed > 0 && !isReplay(outcome)) {
+    deps.metrics.countLinks('job', processed);
+    deps.jobPace.made(processed, startedAt, performance.now());
+  }
+  if (processed < total) deps.onJobAccepted(job_id);
   const accepted: ProcessingBatch = { job_id, status: 'processing', total };
   const pendingJobs = deps.pendingJobs() + 1;
-  const seconds = deps.jobPace.secondsUntilPoll({ total, processed: 0, ageMs: 0, pendingJobs });
+  const seconds = deps.jobPace.secondsUntilPoll({ total, processed, ageMs: 0, pendingJobs });
   return respondJson(c, accepted, 202, {
     Location: jobPath(job_id),
     [HEADERS.retryAfter]: String(seconds),
   });
 }
 
-/** What a create made; throws the problem that it met. A replayed response is the same as the first one. */
+/** The value that a create returned. Throws a problem when the create was refused. A replayed response is the same as the first one. */
 export function createdBy<T>(outcome: CreateOutcome<T>): T {
   if (outcome.ok) return outcome.value;
   switch (outcome.reason) {

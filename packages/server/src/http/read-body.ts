@@ -9,13 +9,12 @@ import {
   unsupportedMediaType,
 } from '../domain/problem.ts';
 import { isObject } from '../domain/validate-link.ts';
+import type { BodyRoom, Reservation } from './body-room.ts';
 import type { CallerEnv } from './context.ts';
-import { JsonStructure } from './json-structure.ts';
+import { JsonStructure, parseJson } from './json-structure.ts';
 
 /** `application/json`, with parameters such as a charset. */
 const JSON_TYPE = /^application\/json[\t ]*(?:;|$)/i;
-
-const UTF_8 = new TextDecoder('utf-8', { fatal: true });
 
 /** A buffer begins at this size and doubles from there, whatever length the client states: stating a length costs nothing. */
 const FIRST_BYTES = 64 * 1024;
@@ -59,8 +58,8 @@ export async function withJsonBody<T>(
   }
   const reservation = room.reserve(c.get('caller').accountId);
   try {
-    const bytes = await readBytes(c, steps.maxBytes, reservation);
-    return await steps.respond(await checkInTurn(bytes, reservation, steps));
+    const arrived = await readAll(c, steps.maxBytes, reservation);
+    return await steps.respond(await checkInTurn(arrived, reservation, steps));
   } finally {
     reservation.release();
   }
@@ -68,32 +67,32 @@ export async function withJsonBody<T>(
 
 /** A body that names domains is parsed twice, so that what was parsed, several times its bytes, isn't kept during the look-up. */
 async function checkInTurn<T>(
-  bytes: Uint8Array,
+  arrived: ArrivedBody,
   reservation: Reservation,
   { domainIds, findDomains, check }: BodySteps<T>,
 ): Promise<T> {
   const first = await reservation.inTurn(async () => {
-    const body = parseBody(bytes);
+    const body = await parseBody(arrived);
     const ids = domainIds(body.value);
     return ids.length > 0 ? { ids } : { checked: await check(body, new Set()) };
   });
   if ('checked' in first) return first.checked;
   const ownedDomains = await findDomains(first.ids);
-  return reservation.inTurn(() => check(parseBody(bytes), ownedDomains));
+  return reservation.inTurn(async () => check(await parseBody(arrived), ownedDomains));
 }
 
-function parseBody(bytes: Uint8Array): JsonBody {
+async function parseBody({ bytes, cuts }: ArrivedBody): Promise<JsonBody> {
   if (bytes.length === 0) throw invalidRequest('The request body is empty.');
-  const value = parseJson(bytes);
+  const value = await parseJson(bytes, cuts);
   if (!isObject(value)) throw invalidRequest('The request body must be a JSON object.');
   return { bytes, value };
 }
 
-async function readBytes(
+async function readAll(
   c: Context<CallerEnv>,
   maxBytes: number,
   reservation: Reservation,
-): Promise<Uint8Array> {
+): Promise<ArrivedBody> {
   const stated = Number(c.req.header('Content-Length') ?? Number.NaN);
   if (stated > maxBytes) throw payloadTooLarge(maxBytes);
   const body = new GrowingBody(maxBytes, stated, reservation);
@@ -106,12 +105,12 @@ async function readBytes(
     // The client closed the connection in the middle of the body: nobody reads this response, and it is no fault of the service.
     throw invalidRequest('The request body could not be read.');
   }
-  return body.bytes();
+  return body.arrived();
 }
 
 /**
- * A large body, which holds room that others need, is cut off when less than this many bytes of it come in so many seconds. All of it
- * may take two minutes in any case.
+ * A large body holds memory that others need. Reading stops when fewer than {@link MIN_BYTES_PER_SPAN} arrive in {@link SPAN_SECONDS}.
+ * The whole body may take two minutes in any case.
  */
 const MIN_BYTES_PER_SPAN = 128 * 1024;
 const SPAN_SECONDS = 5;
@@ -143,7 +142,7 @@ function readStream(stream: Readable, body: GrowingBody): Promise<void> {
         stop(error);
       }
     };
-    // Seconds are counted one by one, so that a moment in which this process itself is busy is not held against the client.
+    // Seconds are counted one by one, so that a time in which this process itself is busy doesn't count against the client.
     const timer = setInterval(() => {
       recent.push(bytes);
       bytes = 0;
@@ -156,6 +155,12 @@ function readStream(stream: Readable, body: GrowingBody): Promise<void> {
     timer.unref();
     stream.on('data', onData).on('end', onEnd).on('error', settle).on('close', onClose);
   });
+}
+
+/** All bytes of a body, and where its text can be cut (see {@link JsonStructure.cuts}). */
+interface ArrivedBody {
+  bytes: Uint8Array;
+  cuts: readonly number[];
 }
 
 /** The bytes that arrived, in one buffer that doubles, so that a million small pieces take no more memory than one large one. */
@@ -198,122 +203,17 @@ class GrowingBody {
     return this.#reservation.isLarge;
   }
 
-  bytes(): Uint8Array {
-    return this.#buffer.subarray(0, this.#size);
+  arrived(): ArrivedBody {
+    return { bytes: this.#buffer.subarray(0, this.#size), cuts: this.#structure.cuts };
   }
 
   #grow(needed: number): void {
     const wanted = Math.max(needed, 2 * this.#buffer.length, FIRST_BYTES);
     // The HTTP parser enforces a stated length, so no more room than that is needed.
     const length = Math.min(wanted, Number.isNaN(this.#stated) ? this.#maxBytes : this.#stated);
-    // The part that nothing was written to takes no memory, so only what has arrived is counted.
+    // The system gives memory only to the part that was written to, so only the bytes that have arrived are reserved.
     const grown = Buffer.allocUnsafeSlow(length);
     grown.set(this.#buffer.subarray(0, this.#size));
     this.#buffer = grown;
-  }
-}
-
-function parseJson(bytes: Uint8Array): unknown {
-  let text: string;
-  try {
-    text = UTF_8.decode(bytes);
-  } catch {
-    throw invalidRequest('The request body is not valid UTF-8.');
-  }
-  try {
-    return JSON.parse(text);
-  } catch {
-    // The parser's own message quotes the body, which may hold private URLs.
-    throw invalidRequest('The request body is not valid JSON.');
-  }
-}
-
-/** Bodies up to this size need no reservation: what many of them take is bounded by the number of connections. */
-const SMALL_BYTES = 256 * 1024;
-
-/** Bytes of larger bodies that all requests together may hold: eight of the largest, or sixty batches of 10,000 common links. */
-const MAX_BYTES = 128 * 1024 * 1024;
-
-/** Bytes of larger bodies that one account may hold: one of the largest, so that a few that send slowly leave room for the others. */
-const MAX_BYTES_PER_ACCOUNT = MAX_BYTES / 8;
-
-/** Room is taken in steps of this size. */
-const STEP_BYTES = 256 * 1024;
-
-/**
- * The memory for request bodies. A parsed body takes several times its bytes, so large ones are parsed and checked one after the
- * other; and those that don't fit are rejected with 503 and `Retry-After`, before they take memory.
- */
-export class BodyRoom {
-  #bytes = 0;
-  readonly #byAccount = new Map<string, number>();
-  #lastTurn: Promise<unknown> = Promise.resolve();
-
-  reserve(accountId: string): Reservation {
-    return new Reservation(this, accountId);
-  }
-
-  /** @throws a 503 when there is no room for this much more */
-  take(accountId: string, bytes: number): void {
-    const used = this.#byAccount.get(accountId) ?? 0;
-    if (this.#bytes + bytes > MAX_BYTES || used + bytes > MAX_BYTES_PER_ACCOUNT) {
-      throw overloaded('The service is busy with other large requests; try again in 1 s.');
-    }
-    this.#bytes += bytes;
-    this.#byAccount.set(accountId, used + bytes);
-  }
-
-  free(accountId: string, bytes: number): void {
-    this.#bytes -= bytes;
-    const left = (this.#byAccount.get(accountId) ?? 0) - bytes;
-    if (left > 0) this.#byAccount.set(accountId, left);
-    else this.#byAccount.delete(accountId);
-  }
-
-  /** Runs `step` when those before it have ended. */
-  inTurn<T>(step: () => Promise<T>): Promise<T> {
-    const turn = this.#lastTurn.then(step);
-    this.#lastTurn = turn.catch(() => undefined);
-    return turn;
-  }
-}
-
-/** What one request holds of the room. */
-class Reservation {
-  readonly #room: BodyRoom;
-  readonly #accountId: string;
-  #bytes = 0;
-
-  constructor(room: BodyRoom, accountId: string) {
-    this.#room = room;
-    this.#accountId = accountId;
-  }
-
-  get isLarge(): boolean {
-    return this.#bytes > 0;
-  }
-
-  growTo(bytes: number): void {
-    if (bytes <= SMALL_BYTES || bytes <= this.#bytes) return;
-    const rounded = Math.ceil(bytes / STEP_BYTES) * STEP_BYTES;
-    try {
-      this.#room.take(this.#accountId, rounded - this.#bytes);
-    } catch (error) {
-      // At once, so that of bodies that grow side by side one is refused and not all.
-      this.release();
-      throw error;
-    }
-    this.#bytes = rounded;
-  }
-
-  /** Runs `step`: at once for a small body, in its turn for a large one. */
-  inTurn<T>(step: () => Promise<T>): Promise<T> {
-    return this.isLarge ? this.#room.inTurn(step) : step();
-  }
-
-  release(): void {
-    if (this.#bytes === 0) return;
-    this.#room.free(this.#accountId, this.#bytes);
-    this.#bytes = 0;
   }
 }

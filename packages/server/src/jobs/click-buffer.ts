@@ -1,23 +1,20 @@
-import type { Logger } from '../logger.ts';
+import { type Logger, OutageLog } from '../logger.ts';
 import type { Store } from '../store/store.ts';
 
 /**
  * How long a click waits before it is written, in milliseconds. A `kill -9` may cost the clicks of 500 ms: the rest of that is for the
- * write itself, which on a busy disk has to wait for a job chunk and its own commit.
+ * write itself, which on a busy disk waits for the chunk of a job and then for its own commit.
  */
 export const CLICK_FLUSH_MS = 100;
 
-/** Codes of one write: a step that other writes wait for. */
-const FLUSH_CODES = 500;
+/** Codes of one write. Other writes wait some 10 ms for it. With fewer codes, there would be more commits, and each waits for the disk. */
+const FLUSH_CODES = 2_000;
 
 /**
  * Codes that are kept while nothing can be written, some 10 MB; the clicks of further codes are dropped, since the redirects
  * must continue however long the disk stays full.
  */
 export const MAX_BUFFERED_CODES = 100_000;
-
-/** How often an outage that lasts is logged, in milliseconds. Writes are tried much more often. */
-export const OUTAGE_LOG_MS = 60_000;
 
 /** Tries of the last flush before its clicks are given up, so that a broken disk doesn't stop the process from ending. */
 const STOP_TRIES = 3;
@@ -41,18 +38,18 @@ export interface ClickBufferOptions {
 export class ClickBuffer {
   readonly #store: ClickBufferOptions['store'];
   readonly #logger: ClickBufferOptions['logger'];
+  readonly #outage: OutageLog;
   readonly #flushMs: number;
   readonly #onDropped: (clicks: number) => void;
   readonly #onCounted: (codes: Iterable<string>) => void;
   #clicks = new Map<string, number>();
   #timer: NodeJS.Timeout | undefined;
   #flushing: Promise<boolean> | undefined;
-  /** When the present outage was last logged. */
-  #loggedAt: number | undefined;
 
   constructor(options: ClickBufferOptions) {
     this.#store = options.store;
     this.#logger = options.logger;
+    this.#outage = new OutageLog({ logger: options.logger, what: 'writing clicks' });
     this.#flushMs = options.flushMs ?? CLICK_FLUSH_MS;
     this.#onDropped = options.onDropped ?? (() => undefined);
     this.#onCounted = options.onCounted ?? (() => undefined);
@@ -66,7 +63,7 @@ export class ClickBuffer {
 
   /** Writes what was counted until now. Resolves to false when some of it could not be written; that is kept. */
   async flush(): Promise<boolean> {
-    // The clicks that came in since a running flush began are not in it.
+    // A flush that is running does not contain the clicks that were counted since it began.
     await this.#flushing;
     this.#flushing ??= this.#write().finally(() => {
       this.#flushing = undefined;
@@ -102,26 +99,13 @@ export class ClickBuffer {
         await this.#store.addClicks(written);
         this.#onCounted(written.keys());
       } catch (error) {
-        this.#logOutage(error);
+        this.#outage.failed(error);
         this.#putBack(clicks.slice(start));
         return false;
       }
-      this.#logEnd();
+      this.#outage.succeeded();
     }
     return true;
-  }
-
-  #logOutage(error: unknown): void {
-    const now = performance.now();
-    if (this.#loggedAt !== undefined && now - this.#loggedAt < OUTAGE_LOG_MS) return;
-    this.#loggedAt = now;
-    this.#logger?.error({ err: error }, 'clicks can not be written; they are kept');
-  }
-
-  #logEnd(): void {
-    if (this.#loggedAt === undefined) return;
-    this.#loggedAt = undefined;
-    this.#logger?.info('clicks are written again');
   }
 
   #putBack(clicks: readonly [string, number][]): void {

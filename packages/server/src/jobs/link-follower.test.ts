@@ -99,7 +99,7 @@ test('an outage is logged when it begins and when it ends', async () => {
   await vi.advanceTimersByTimeAsync(5 * FOLLOW_MS);
   follower.stop();
   expect(logged).toEqual([
-    'changes of links can not be read; redirects use what is in memory',
-    'changes of links are followed again',
+    'reading changes of links failed',
+    'reading changes of links works again',
   ]);
 });

@@ -1,5 +1,5 @@
 import { type OwnHosts, ownHostsOf } from '../domain/hostnames.ts';
-import type { Logger } from '../logger.ts';
+import { type Logger, OutageLog } from '../logger.ts';
 import type { RedirectCache } from '../store/redirect-cache.ts';
 import type { Store } from '../store/store.ts';
 
@@ -20,14 +20,15 @@ export interface LinkFollowerOptions {
  */
 export class LinkFollower {
   readonly #options: LinkFollowerOptions;
+  readonly #outage: OutageLog;
   #since = 0;
   #ownHosts: OwnHosts | undefined;
   #timer: NodeJS.Timeout | undefined;
-  #failing = false;
   #stopped = false;
 
   constructor(options: LinkFollowerOptions) {
     this.#options = options;
+    this.#outage = new OutageLog({ logger: options.logger, what: 'reading changes of links' });
   }
 
   /** Resolves after the first question, whether or not the store has answered it. */
@@ -48,14 +49,9 @@ export class LinkFollower {
   async #follow(): Promise<void> {
     try {
       await this.#askOnce();
-      if (this.#failing) this.#options.logger?.info('changes of links are followed again');
-      this.#failing = false;
+      this.#outage.succeeded();
     } catch (error) {
-      if (!this.#failing && !this.#stopped) {
-        const message = 'changes of links can not be read; redirects use what is in memory';
-        this.#options.logger?.error({ err: error }, message);
-      }
-      this.#failing = true;
+      if (!this.#stopped) this.#outage.failed(error);
     }
     if (this.#stopped) return;
     this.#timer = setTimeout(() => this.#follow(), FOLLOW_MS);
@@ -67,7 +63,7 @@ export class LinkFollower {
     const { latest, changed } = await store.linkChanges(this.#since);
     cache.apply(changed);
     if (changed === 'all') await this.#readOwnHosts();
-    // Only now, so that domains which could not be read are read the next time.
+    // This is set last: if the domains can't be read, the next question asks for the same changes again.
     this.#since = latest;
   }
 

@@ -8,7 +8,7 @@ export const RANK_INTERVAL_MS = 1_000;
 /** Links that are ranked at a time: a few milliseconds of work in each second, however many links are clicked. */
 export const RANKED_TOGETHER = 200;
 
-/** Links that may wait; a further one is ranked after one of its next clicks. Some 10 MB. */
+/** Links that may wait at a time, some 10 MB. A link beyond that is ranked after one of its later clicks. */
 const MAX_WAITING = 100_000;
 
 /** Rankings of the last links, when the process ends. */
@@ -22,7 +22,7 @@ export interface LinkRankerOptions {
 
 /**
  * Keeps the lists of the most clicked links up to date, apart from the counting of clicks, which is ten times as frequent: a link that was
- * clicked a thousand times since its last turn is ranked once. A crash costs the turns of the links that waited.
+ * clicked a thousand times since its last turn is ranked once. After a crash, a link that waited is ranked when it is clicked again.
  */
 export class LinkRanker {
   readonly #store: LinkRankerOptions['store'];

@@ -74,7 +74,7 @@ export class JobRunner {
     this.#timer.unref();
   }
 
-  /** Adds a job that was just accepted, so that it doesn't wait for the next look at the store. */
+  /** Adds a job that was just accepted, so that it doesn't wait for the next scan of the store. */
   notify(jobId: string): void {
     if (this.#stopped || this.#waitsForRetry(jobId)) return;
     this.#queue.add(jobId);
@@ -89,7 +89,7 @@ export class JobRunner {
     await Promise.all([this.#scan, ...this.#running]);
   }
 
-  /** One look at a time: a database that hangs must not collect them. */
+  /** Only one look at a time, so that they don't pile up while the database hangs. */
   #rescan(): void {
     this.#scan ??= this.#findJobs()
       .then(

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { BatchResultItem, Link } from '@shortlink/sdk/wire';
 import type { NewLink } from './store.ts';
 
@@ -21,10 +22,11 @@ export function shortUrlMaker(
  */
 export const JOB_CHUNK_LINKS = 500;
 
-/** Cuts the links of a job into the JSON arrays that are stored until their turn comes. */
-export function toJobChunks(links: readonly NewLink[]): string[] {
+/** Cuts the links of a job into the JSON arrays that are stored until their turn comes. Between two, other requests get their turn. */
+export async function toJobChunks(links: readonly NewLink[]): Promise<string[]> {
   const chunks: string[] = [];
   for (let start = 0; start < links.length; start += JOB_CHUNK_LINKS) {
+    if (start > 0) await nextTurn();
     chunks.push(JSON.stringify(links.slice(start, start + JOB_CHUNK_LINKS)));
   }
   return chunks;

@@ -22,8 +22,8 @@ export interface RedirectCacheOptions {
 }
 
 /**
- * Keeps what codes lead to until that changes, as {@link apply} learns from the store a few times a second. No redirect waits for that:
- * while the store is away, a link in memory is served as it was last known. Before the first call of {@link apply}, nothing is.
+ * Keeps links in memory until they change. {@link apply} is called with the changes a few times a second, and no redirect waits for that:
+ * while the store is away, a link in memory is served as it was last known. Before the first call of {@link apply}, no link is served from memory.
  */
 export class RedirectCache {
   readonly #store: RedirectCacheOptions['store'];
@@ -46,8 +46,8 @@ export class RedirectCache {
   }
 
   /** The link of this code if it is in memory. `undefined` says nothing about the link. */
-  get(code: string): Redirect | undefined {
-    if (this.#now() - this.#confirmedAt >= OUTAGE_MAX_AGE_MS) return undefined;
+  get(code: string, now = this.#now()): Redirect | undefined {
+    if (now - this.#confirmedAt >= OUTAGE_MAX_AGE_MS) return undefined;
     const recent = this.#recent.get(code);
     if (recent !== undefined) return recent;
     const older = this.#older.get(code);

@@ -52,10 +52,10 @@ export interface Store extends OperatorStore {
     request: CreateRequest<readonly NewLink[]>,
   ): Promise<CreateOutcome<BatchResultItem[]>>;
   /**
-   * Checks the batch size, reserves the quota slots of all links and stores the job, in one step. The links come
-   * with {@link runJobChunk}.
+   * Checks the batch size, reserves the quota slots of all links and stores the job, in one step. Its links come with
+   * {@link runJobChunk}; with `runNow`, a store that has nothing else to do creates them in the same step.
    */
-  createJob(request: CreateRequest<readonly NewLink[]>): Promise<CreateOutcome<AcceptedJob>>;
+  createJob(request: CreateJobRequest<readonly NewLink[]>): Promise<CreateOutcome<AcceptedJob>>;
 
   /** Ids of the account's domains among `ids`. */
   ownedDomains(accountId: string, ids: readonly string[]): Promise<Set<string>>;
@@ -65,7 +65,7 @@ export interface Store extends OperatorStore {
   /** Unfinished jobs, oldest first, at most 1,000. Their rows are the queue: accepting a job is queueing it. */
   pendingJobs(): Promise<string[]>;
   /**
-   * Creates the next chunk of a job's links (500, or up to 2,000 while no request waits) and its progress, in one step: a chunk is
+   * Creates the next chunk of a job's links (500, or several times that while no request waits) and its progress, in one step: a chunk is
    * never run twice, whichever instances run the job. `done` is true when the job is complete (also when it was before), and for an
    * unknown job.
    */
@@ -188,6 +188,9 @@ export interface CreateRequest<T> {
   idempotency?: { key: string; fingerprint: string } | undefined;
 }
 
+/** A create of a job. `runNow`: its links may be created at once. */
+export type CreateJobRequest<T> = CreateRequest<T> & { runNow?: boolean };
+
 /** A plan limit that would be passed; nothing was changed. */
 export interface PlanLimitReached {
   ok: false;
@@ -211,6 +214,8 @@ export type CreateOutcome<T> =
 export interface AcceptedJob {
   job_id: string;
   total: number;
+  /** Links of the job that exist already. @default 0 */
+  processed?: number;
 }
 
 /** What one chunk of a job came to. */

@@ -82,7 +82,6 @@ export async function finishJob(store: Store, jobId: string): Promise<number[]> 
   }
 }
 
-/** The result items that a job has so far. */
 /** The results of a job, read chunk by chunk; they have the length that the job states. */
 export async function resultsOf(
   store: Store,

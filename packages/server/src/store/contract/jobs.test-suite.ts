@@ -32,6 +32,22 @@ export function testJobs(useStore: UseStore): void {
     expect(await linksUsed(store(), caller)).toBe(5_234);
   });
 
+  test('a job that may run now says how many of its links exist, and gets the others later', async () => {
+    const caller = await newCaller(store());
+    const request = { caller, input: newLinks(1_300), now: NOW, runNow: true };
+    const idempotency = { key: 'k', fingerprint: 'f' };
+    const outcome = await store().createJob({ ...request, idempotency });
+    if (!outcome.ok) throw new Error(outcome.reason);
+    const { job_id, processed = 0 } = outcome.value;
+    expect(await store().findJob(caller.accountId, job_id)).toMatchObject({ processed });
+    expect(await store().createJob({ ...request, idempotency })).toMatchObject({ replayed: true });
+    await finishJob(store(), job_id);
+    const job = await store().findJob(caller.accountId, job_id);
+    expect(new Set((await resultsOf(store(), job)).map((item) => item.code)).size).toBe(1_300);
+    expect(await linksUsed(store(), caller)).toBe(1_300);
+    expect(await store().pendingJobs()).toEqual([]);
+  });
+
   test('a running job has the results of its first links, as many as it has processed', async () => {
     const caller = await newCaller(store());
     const jobId = await newJob(store(), caller, 1_100);

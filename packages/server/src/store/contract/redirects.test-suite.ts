@@ -67,7 +67,7 @@ export function testRedirects(useStore: UseStore): void {
   });
 
   test('after too many missed changes, or on another database, all links count as changed', {
-    timeout: 30_000,
+    timeout: 240_000,
   }, async () => {
     const { code } = await createLink(store());
     const { latest } = await store().linkChanges(0);

@@ -108,8 +108,8 @@ export class Database {
   }
 
   /**
-   * One statement that writes, and its first row. It is not run again when the connection is lost, since it may have been
-   * done: for what may be counted once too often, but not twice.
+   * One statement that writes, and its first row. When the connection is lost it is not run again, since the database may have
+   * carried it out. It is for counters that may be wrong by one after such a loss.
    */
   writeStatement<R extends QueryResultRow>(
     { key, places = 1 }: Lane,

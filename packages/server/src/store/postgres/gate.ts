@@ -23,7 +23,7 @@ interface Waiting {
 
 /**
  * Lets a bounded number of calls run at a time; the others wait in the order they came. The pool could queue too, but
- * counts that wait as part of connecting, and connecting must fail fast when the database is down.
+ * includes that wait in its connect timeout, and connecting must fail fast when the database is down.
  */
 export class Gate {
   readonly #waiting: Waiting[] = [];

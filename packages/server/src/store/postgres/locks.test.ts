@@ -108,25 +108,49 @@ for (const [table, column] of [
   });
 }
 
-test('eight locked accounts leave connections for the creates of another one', async () => {
-  const accounts = await Promise.all(Array.from({ length: 8 }, () => newCaller(store)));
-  const ids = accounts.map(({ accountId }) => accountId);
-  await foreign.query('SELECT FROM link_totals WHERE account_id = ANY ($1) FOR UPDATE', [ids]);
-  const stuck = accounts.map((caller) =>
-    callAllTheTime(6, (n) => store.createBatch({ caller, input: [newLink(n)], now: NOW })),
-  );
-  let slowest = 0;
-  for (let n = 0; n < 25; n += 1) {
-    const startedAt = performance.now();
-    await store.createLink({ caller: other, input: newLink(n), now: NOW });
-    slowest = Math.max(slowest, performance.now() - startedAt);
-    await delay(100);
-  }
-  await foreign.query('ROLLBACK');
-  await Promise.all(stuck.map(({ end }) => end()));
-  expect(stuck.every(({ failures }) => failures() > 0)).toBe(true);
-  expect(slowest).toBeLessThan(1_000);
-});
+test.each([
+  ['from the beginning', false],
+  ['while they are busy', true],
+])(
+  'eight accounts that are locked %s leave connections for the creates of another one',
+  async (_, busy) => {
+    const accounts = await Promise.all(Array.from({ length: 8 }, () => newCaller(store)));
+    const ids = accounts.map(({ accountId }) => accountId);
+    const lock = () =>
+      foreign.query('SELECT FROM link_totals WHERE account_id = ANY ($1) FOR UPDATE', [ids]);
+    if (!busy) await lock();
+    const created = new Map<Caller, number>();
+    const stuck = accounts.map((caller) =>
+      callAllTheTime(6, async (n) => {
+        await store.createBatch({ caller, input: [newLink(n)], now: NOW });
+        created.set(caller, (created.get(caller) ?? 0) + 1);
+      }),
+    );
+    if (busy) {
+      // By then the calls of each account use as many connections as they may.
+      await expect
+        .poll(() => accounts.every((caller) => (created.get(caller) ?? 0) >= 20), {
+          timeout: 30_000,
+        })
+        .toBe(true);
+      await lock();
+    }
+    let slowest = 0;
+    for (let n = 0; n < 25; n += 1) {
+      const startedAt = performance.now();
+      await store.createLink({ caller: other, input: newLink(n), now: NOW });
+      slowest = Math.max(slowest, performance.now() - startedAt);
+      await delay(100);
+    }
+    await foreign.query('ROLLBACK');
+    await Promise.all(stuck.map(({ end }) => end()));
+    expect(stuck.every(({ failures }) => failures() > 0)).toBe(true);
+    expect(slowest).toBeLessThan(1_000);
+    for (const caller of accounts) {
+      expect(await linksUsed(store, caller)).toBe(created.get(caller) ?? 0);
+    }
+  },
+);
 
 test('a create that is refused because of a lock is not stored', async () => {
   await foreign.query('SELECT FROM link_totals WHERE account_id = $1 FOR UPDATE', [

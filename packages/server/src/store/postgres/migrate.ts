@@ -45,8 +45,8 @@ export interface MigrateOptions {
 }
 
 /**
- * Brings the schema up to date, each missing step in a transaction. Instances that start at once wait for one another, and the
- * first does it. A schema that is up to date is not waited for.
+ * Brings the schema up to date, each missing step in a transaction. When instances start at the same time, one of them migrates and
+ * the others wait. An instance that finds the schema up to date does not wait.
  *
  * @param client - A connection of its own, connected: a step may take longer than a request may.
  * @throws StoreError `too_new` when a newer version of this program migrated the database, `corrupt` when it holds another

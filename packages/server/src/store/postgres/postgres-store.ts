@@ -22,7 +22,7 @@ import {
 } from './operations/links.ts';
 import { PRUNE_STEPS } from './operations/prune.ts';
 import { runJobChunk } from './operations/run-job-chunk.ts';
-import * as operators from './operators.ts';
+import { OPERATOR, operatorStore } from './operators.ts';
 import { readingOn, type Session } from './session.ts';
 
 /** Requests of one account that are counted or created together, at most. */
@@ -32,9 +32,6 @@ const CREATES_TOGETHER = 200;
 /** A database that responds later than this is not well, in milliseconds. */
 const PING_TIMEOUT_MS = 2_000;
 
-/** Changes by commands of the operator. */
-const OPERATOR: Lane = { key: 'operator', places: 2 };
-const KEY_USES: Lane = { key: 'key uses' };
 const CLICKS: Lane = { key: 'clicks' };
 const RANKS: Lane = { key: 'ranks' };
 const HOUSEKEEPING: Lane = { key: 'housekeeping' };
@@ -78,31 +75,7 @@ export function postgresStore({ db, maker }: PostgresStoreParts): Store {
   };
 
   return {
-    createAccount: (input) => write(OPERATOR, (session) => operators.createAccount(session, input)),
-    listAccounts: () => read(accounts.listAccounts),
-    findAccount: (id) => read(() => accounts.findAccount(id)),
-    updateAccount: (input) => write(OPERATOR, (session) => operators.updateAccount(session, input)),
-    setAccountDisabled: (input) =>
-      write(OPERATOR, (session) => operators.setAccountDisabled(session, input)),
-    createKey: (input) => write(OPERATOR, (session) => operators.createKey(session, input)),
-    listKeys: (accountId) => read(() => accounts.listKeys(accountId)),
-    revokeKey: (keyId, now) =>
-      write(OPERATOR, (session) => operators.revokeKey(session, keyId, now)),
-    rotateKey: (input) => write(OPERATOR, (session) => operators.rotateKey(session, input)),
-    recordKeyUse: (keyId, now) =>
-      write(KEY_USES, (session) => operators.recordKeyUse(session, keyId, now)),
-    addDomain: (input) => write(OPERATOR, (session) => operators.addDomain(session, input)),
-    removeDomain: (input) => write(OPERATOR, (session) => operators.removeDomain(session, input)),
-    listLinks: (search) =>
-      calls.run(async () => {
-        const links: Link[] = [];
-        for (const code of await operators.findCodes(db.reader, search)) {
-          const link = await readAsync(findLink(maker.shortUrl, code), readingOn(db.reader));
-          if (link !== undefined) links.push(link);
-        }
-        return links;
-      }),
-    listDomains: () => read(accounts.listDomains),
+    ...operatorStore({ maker, reader: db.reader, read, write }),
 
     findKeyByHash: (hash) => read(() => accounts.findKeyByHash(hash)),
     admit: (caller, now) =>
@@ -120,8 +93,8 @@ export function postgresStore({ db, maker }: PostgresStoreParts): Store {
       }),
     createBatch: (request) =>
       write(linksOf(request.caller), (session) => createBatch(maker, session, request)),
-    createJob: (request) => {
-      const input = { total: request.input.length, chunks: toJobChunks(request.input) };
+    createJob: async (request) => {
+      const input = { total: request.input.length, chunks: await toJobChunks(request.input) };
       return write(linksOf(request.caller), (session) => createJob(session, { ...request, input }));
     },
     ownedDomains: (accountId, ids) => read(() => accounts.ownedDomains(accountId, ids)),
@@ -169,7 +142,7 @@ export function postgresStore({ db, maker }: PostgresStoreParts): Store {
   };
 }
 
-/** Requests with the same one may share a transaction: of one account, under one limit, on one day. */
+/** Creates with the same group may share a transaction: those of one account, under one limit, on one day. */
 function createGroup({ caller, now }: CreateRequest<NewLink>): string {
   return [caller.accountId, caller.limits.links, startOfDay(now)].join(' ');
 }

@@ -42,6 +42,11 @@ export function readingOn(session: Session): (statement: ReadStatement) => Promi
   };
 }
 
+/** Runs statements of a writing (see `store/operators.ts`). A text with U+0000 rejects. */
+export function writingOn(session: Session): (statement: ReadStatement) => Promise<object[]> {
+  return ({ sql, values }) => session.all(sql, ...values);
+}
+
 /** The name of a prepared statement, and its text as PostgreSQL wants it. */
 export interface Prepared {
   name: string;

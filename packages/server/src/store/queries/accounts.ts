@@ -70,7 +70,7 @@ export function* findKeyByHash(hash: Uint8Array): Reading<Caller | undefined> {
      FROM api_keys JOIN accounts ON accounts.id = account_id WHERE hash = ? AND revoked_at IS NULL`,
     hash,
   );
-  // The index compares byte by byte and may tell how many bytes matched; of a SHA-256 that gives nothing to search with.
+  // The look-up in the index takes longer the more bytes match. That helps no attacker, since nobody can choose the bytes of a SHA-256.
   if (row === undefined || !timingSafeEqual(row.hash, hash)) return undefined;
   const permissions: Permission[] = JSON.parse(row.permissions);
   return {

@@ -13,14 +13,20 @@ export interface ReadStatement {
  */
 export type Reading<T> = Generator<ReadStatement, T, readonly object[]>;
 
+/** The same for statements that write, all in one transaction. */
+export type Writing<T> = Reading<T>;
+
 /** The rows of a statement, as the columns that it selects. */
-export function* rowsOf<Row extends object>(sql: string, ...values: ReadValue[]): Reading<Row[]> {
+export function* rowsOf<Row extends object = object>(
+  sql: string,
+  ...values: ReadValue[]
+): Reading<Row[]> {
   // Drivers don't know the types of columns; the schema vouches for them.
   return (yield { sql, values }) as Row[];
 }
 
 /** The first row of a statement. */
-export function* rowOf<Row extends object>(
+export function* rowOf<Row extends object = object>(
   sql: string,
   ...values: ReadValue[]
 ): Reading<Row | undefined> {

@@ -56,7 +56,7 @@ export class Database {
     return this.#guard(() => this.#prepare(sql).all(...values) as Row[]);
   }
 
-  /** Carries out a reading (see `store/queries/`). */
+  /** Carries out statements that are written for both engines (see `store/queries/reading.ts`). */
   read<T>(reading: Reading<T>): T {
     return read(reading, ({ sql, values }) => this.all(sql, ...values));
   }
@@ -86,7 +86,7 @@ export class Database {
     try {
       this.#connection.exec('ROLLBACK');
     } catch {
-      // No transaction is open any more, which is what was asked for.
+      // SQLite has ended the transaction already.
     }
   }
 

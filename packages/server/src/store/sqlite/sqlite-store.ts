@@ -49,7 +49,7 @@ export function sqliteStore({ reader, writer, shortUrl, file }: SqliteStoreParts
     createLink: (request) => writer.submit('createLink', request),
     createBatch: (request) => writer.submit('createBatch', request),
     createJob: async (request) => {
-      const input = { total: request.input.length, chunks: toJobChunks(request.input) };
+      const input = { total: request.input.length, chunks: await toJobChunks(request.input) };
       return writer.submit('createJob', { ...request, input });
     },
     ownedDomains: (accountId, ids) => read(accounts.ownedDomains(accountId, ids)),

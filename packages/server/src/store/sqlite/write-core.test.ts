@@ -9,7 +9,7 @@ import {
   newLinks,
   PUBLIC_URL,
 } from '../contract/fixtures.ts';
-import { shortUrlMaker } from '../links.ts';
+import { shortUrlMaker, toJobChunks } from '../links.ts';
 import type { Caller } from '../store.ts';
 import { StoreError } from '../store-error.ts';
 import { Database } from './database.ts';
@@ -56,7 +56,7 @@ function dataVersion(db: Database): number {
   return db.get<{ data_version: number }>('PRAGMA data_version')?.data_version ?? 0;
 }
 
-test('admissions are answered before creates, clicks after them, and all before work in the background', async () => {
+test('admissions are answered before creates and clicks, and all before work in the background', async () => {
   const { core, caller, store } = await openParts();
   const answered: number[][] = [];
   core.run(
@@ -69,7 +69,7 @@ test('admissions are answered before creates, clicks after them, and all before 
     ],
     (replies) => answered.push(replies.map((reply) => reply.id)),
   );
-  expect(answered).toEqual([[5], [3, 4], [2], [1]]);
+  expect(answered).toEqual([[5], [2, 3, 4], [1]]);
   await store.close();
 });
 
@@ -111,6 +111,62 @@ test('the chunks of a job share a commit while nobody else waits', async () => {
   ]);
   await store.close();
 });
+
+test('a job that is accepted while nothing else waits runs at once, in the same commit', async () => {
+  const { db, core, caller, store } = await openParts(generateCode, () => true);
+  const watcher = new Database({ path: path() });
+  const before = dataVersion(watcher);
+  const replies: WriteReply[] = [];
+  core.run([await jobRequest(1, caller, 1_400)], (some) => replies.push(...some));
+  expect(replies).toMatchObject([
+    { id: 1, ok: true, value: { value: { total: 1_400, processed: 1_400 } } },
+  ]);
+  expect(dataVersion(watcher)).toBe(before + 1);
+  expect(await store.pendingJobs()).toEqual([]);
+  expect(db.get('SELECT count(*) AS links FROM links')).toEqual({ links: 1_400 });
+  watcher.close();
+  await store.close();
+});
+
+test.each([
+  ['a create', createRequest],
+  [
+    'a write of clicks',
+    (id: number): WriteRequest => ({ id, name: 'addClicks', args: [new Map()] }),
+  ],
+])('%s beside a job that is accepted waits for none of its links', async (_, other) => {
+  const { db, core, caller, store } = await openParts(generateCode, () => true);
+  const replies: WriteReply[] = [];
+  const requests = [await jobRequest(1, caller, 1_400), other(2, caller)];
+  core.run(requests, (some) => replies.push(...some));
+  expect(replies).toMatchObject([
+    { id: 1, ok: true, value: { value: { processed: 0 } } },
+    { id: 2, ok: true },
+  ]);
+  const links = other === createRequest ? 1 : 0;
+  expect(db.get('SELECT count(*) AS links FROM links')).toEqual({ links });
+  expect(await store.pendingJobs()).toHaveLength(1);
+  await store.close();
+});
+
+test('a job that fails while it is accepted leaves nothing', async () => {
+  const { db, core, caller, store } = await openParts(
+    () => 'aaaaaaa',
+    () => true,
+  );
+  const replies: WriteReply[] = [];
+  core.run([await jobRequest(1, caller, 600)], (some) => replies.push(...some));
+  expect(replies).toMatchObject([{ id: 1, ok: false }]);
+  expect(await store.pendingJobs()).toEqual([]);
+  expect(db.get('SELECT count(*) AS links FROM links')).toEqual({ links: 0 });
+  expect(await linksUsed(store, caller)).toBe(0);
+  await store.close();
+});
+
+async function jobRequest(id: number, caller: Caller, total: number): Promise<WriteRequest> {
+  const input = { total, chunks: await toJobChunks(newLinks(total)) };
+  return { id, name: 'createJob', args: [{ caller, input, now: NOW, runNow: true }] };
+}
 
 test('a chunk of another job that waits ends the sharing, so that jobs take turns', async () => {
   const { core, caller, store } = await openParts(generateCode, () => true);

@@ -28,10 +28,9 @@ export type WriteReply =
 
 /**
  * The kinds of writes, in the order their transactions follow one another: an admission is not durable on its own (see
- * `Store.admit`), clicks may be lost by a crash until they are written, and no request waits for background work, so
- * that comes last.
+ * `Store.admit`), and no request waits for background work, so that comes last.
  */
-const KINDS = ['relaxed', 'durable', 'clicks', 'background'] as const;
+const KINDS = ['relaxed', 'durable', 'background'] as const;
 type Kind = (typeof KINDS)[number];
 
 function kindOf(name: OperationName): Kind {
@@ -39,8 +38,6 @@ function kindOf(name: OperationName): Kind {
     case 'admit':
     case 'recordKeyUse':
       return 'relaxed';
-    case 'addClicks':
-      return 'clicks';
     case 'runJobChunk':
     case 'pruneSome':
       return 'background';
@@ -62,7 +59,7 @@ export class WriteCore {
   readonly #context: Omit<OperationContext, 'counters'>;
   readonly #file: OpenedFile | undefined;
   #synchronous: 'FULL' | 'NORMAL' | undefined;
-  /** Background writes that wait for the one that runs. */
+  /** Writes that wait for those that run. */
   #left: readonly WriteRequest[] = [];
 
   /** @param file the database's file, `undefined` for one in memory */
@@ -79,13 +76,14 @@ export class WriteCore {
    * @returns what is left for the next time, together with what arrives until then
    */
   run(requests: readonly WriteRequest[], reply: (replies: WriteReply[]) => void): WriteRequest[] {
-    let left: WriteRequest[] = [];
+    let left = [...requests];
     for (const kind of KINDS) {
-      let group = requests.filter((request) => kindOf(request.name) === kind);
-      if (kind === 'background') [group, left] = [group.slice(0, 1), group.slice(1)];
+      const all = left.filter((request) => kindOf(request.name) === kind);
+      const group = new Set(kind === 'background' ? all.slice(0, 1) : all);
+      left = left.filter((request) => !group.has(request));
       this.#left = left;
-      if (group.length > 0) {
-        reply(this.#commitTogether(group, kind === 'relaxed' ? 'NORMAL' : 'FULL'));
+      if (group.size > 0) {
+        reply(this.#commitTogether([...group], kind === 'relaxed' ? 'NORMAL' : 'FULL'));
       }
     }
     return left;
@@ -103,15 +101,15 @@ export class WriteCore {
       if (this.#file?.isInPlace() === false) throw this.#file.lost('outcome_unknown');
       return replies;
     } catch (error) {
-      // The transaction is gone, and every write with it, also those that had gone well.
+      // The transaction was rolled back, and every write with it, also those that had succeeded.
       db.rollback();
       return requests.map(({ id }) => failure(id, error));
     }
   }
 
   /**
-   * Nearly always none fails. Only when one has, they are done over with a savepoint for each, since within one SQLite copies
-   * every page before its first change: for a chunk of a job, megabytes.
+   * Nearly always none fails. Only when one has failed, all are run again with a savepoint for each. Savepoints aren't used at once, since
+   * SQLite copies every page before its first change within one: megabytes for a chunk of a job.
    */
   #performAll(requests: readonly WriteRequest[]): WriteReply[] {
     const { db } = this.#context;
@@ -130,7 +128,9 @@ export class WriteCore {
       ...this.#context,
       counters: new Counters(this.#context.db),
       isIdle: (jobId) =>
-        this.#left.every((request) => isChunkOf(jobId, request)) && this.#context.isIdle(jobId),
+        requests.length === 1 &&
+        this.#left.every((request) => isChunkOf(jobId, request)) &&
+        this.#context.isIdle(jobId),
     };
     const replies = requests.map(({ id, name, args }): WriteReply => {
       return { id, ok: true, value: perform(context, name, args) };

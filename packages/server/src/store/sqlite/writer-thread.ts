@@ -18,6 +18,12 @@ export type WriterThreadMessage = WriteRequest[] | 'close';
 export type WriterThreadAnswer = WriteReply[] | 'ready';
 
 /**
+ * How long the chunks of a job may share a transaction, in milliseconds. Writes that arrive meanwhile wait for its commit, and a larger
+ * transaction takes longer to commit. On a slow machine a whole job would delay clicks for more than the 500 ms that a crash may cost.
+ */
+const MOST_SHARING_MS = 100;
+
+/**
  * The thread that holds the one writing connection, so that neither commits nor job chunks hold up the event loop that answers
  * requests. Messages that queued up during a commit, or during a chunk, become the next group.
  */
@@ -27,6 +33,7 @@ function serve(port: NonNullable<typeof parentPort>, data: WriterThreadData): vo
   answer('ready');
   let waiting: WriteRequest[] = [];
   let closing = false;
+  let startedAt = 0;
   const receive = (first?: WriterThreadMessage) => {
     let message = first ?? receiveMessageOnPort(port)?.message;
     while (message !== undefined) {
@@ -37,6 +44,7 @@ function serve(port: NonNullable<typeof parentPort>, data: WriterThreadData): vo
   };
   const isIdle = (jobId: string) => {
     receive();
+    if (performance.now() - startedAt > MOST_SHARING_MS) return false;
     return waiting.every((request) => isChunkOf(jobId, request));
   };
   const shortUrl = shortUrlMaker(data.publicUrl);
@@ -46,6 +54,7 @@ function serve(port: NonNullable<typeof parentPort>, data: WriterThreadData): vo
     while (waiting.length > 0) {
       const requests = waiting;
       waiting = [];
+      startedAt = performance.now();
       waiting.unshift(...core.run(requests, answer));
       receive();
     }

@@ -2,7 +2,7 @@ import { performance } from 'node:perf_hooks';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Worker } from 'node:worker_threads';
 import { expect, test } from 'vitest';
-import { NOW, newCaller, newJob, newLink, PUBLIC_URL } from '../contract/fixtures.ts';
+import { NOW, newCaller, newJob, newLink, newLinks, PUBLIC_URL } from '../contract/fixtures.ts';
 import { Database } from './database.ts';
 import { openSqliteStore } from './index.ts';
 import { useDatabasePath } from './temp-database.test-suite.ts';
@@ -100,5 +100,19 @@ test('creates that come while a job runs are answered between its chunks', async
   await store.createLink({ caller, input: newLink(), now: NOW });
   expect(processed).toBeLessThan(10_000);
   await job;
+  await store.close();
+});
+
+test('clicks that come while an accepted job runs at once end its transaction', async () => {
+  const store = await openSqliteStore({ path: path(), publicUrl: PUBLIC_URL });
+  const caller = await newCaller(store);
+  const input = newLinks(10_000);
+  let isAccepted = false;
+  const accepted = store.createJob({ caller, input, now: NOW, runNow: true }).finally(() => {
+    isAccepted = true;
+  });
+  while (!isAccepted) await store.addClicks(new Map([['x', 1]]));
+  const outcome = await accepted;
+  expect(outcome.ok && outcome.value.processed).toBeLessThan(10_000);
   await store.close();
 });

@@ -109,7 +109,7 @@ const THREAD_FILE = new URL(
 
 /**
  * Writes on a thread of its own. Should the thread die, what waited for it rejects, and the next write starts a new one.
- * What was posted to a thread that worked may have been committed in its last moment, so its outcome is unknown.
+ * The outcome of writes that were posted to a running thread is unknown, because it may have committed them before it died.
  */
 export class ThreadWriter implements Writer {
   readonly #data: WriterThreadData;
@@ -141,7 +141,7 @@ export class ThreadWriter implements Writer {
 
   #post(message: WriterThreadMessage): void {
     this.#worker ??= this.#start();
-    // Only waiting for an answer keeps the process alive.
+    // The thread keeps the process alive only while a reply is awaited.
     this.#worker.ref();
     this.#worker.postMessage(message);
   }
@@ -233,7 +233,7 @@ export class WatchedWriter implements Writer {
   #fail(): void {
     this.#isHealthy = false;
     clearTimeout(this.#probe);
-    // A failure of the probe brings the next one.
+    // When the probe fails, the next one is scheduled.
     this.#probe = setTimeout(() => this.submit('probe').catch(() => undefined), PROBE_MS);
     this.#probe.unref();
   }

@@ -2,7 +2,7 @@ import type { Migration } from '../../migration.ts';
 
 /**
  * `link_changes` tells the caches of all instances which links to forget. The last thousand are kept: who missed more reads everything
- * anew. The lock lasts until the commit, so that numbers follow the order of commits: who reads one has all before it. Creates and
+ * again. The lock lasts until the commit, so that numbers follow the order of commits: whoever reads a number can also read all before it. Creates and
  * clicks change nothing that a redirect shows, and never meet there.
  *
  * The notification is for instances of the version before, which listen for it.

@@ -53,7 +53,7 @@ export async function admit(
     requestLimit(limits, 'day'),
     requestLimit(limits, 'minute'),
     requestLimit(limits, 'month'),
-    // Of windows that end together, the first is said to refuse (see `refusingWindow`); sorting keeps their order.
+    // When several full windows end at the same time, the first of them is named (see `refusingWindow`); sorting keeps their order.
     windows.toSorted((a, b) => b.endsAt - a.endsAt).map(({ name }) => name),
     requests.map(({ caller }) => caller.keyId),
   );

@@ -20,7 +20,7 @@ interface StoredAnswer {
  * later. `create` is called with the requests in order, and gives an outcome for each.
  *
  * A key is claimed by inserting its record first: a duplicate, on any instance, waits in the index until this transaction
- * has ended, and then finds the answer, or its own chance when there is none.
+ * has ended. Then it finds the answer, or creates the link itself when there is none.
  */
 export async function createIdempotently<T, R extends CreateRequest<unknown>>(
   session: Session,

@@ -2,7 +2,7 @@ import type { Migration } from '../../migration.ts';
 
 /**
  * `link_changes` tells caches which links to forget. SQLite has one writer at a time, so numbers follow the order of commits. The last
- * thousand are kept: who missed more reads everything anew.
+ * thousand are kept: a reader that missed more than that reads everything again.
  *
  * `link_clicks` holds clicks apart from `links`, whose rows are ten times as large: clicks on many links rewrote most of their pages.
  * Clicks that were counted before, or by a process of the version before, stay in `links.click_count`; reads add both.

@@ -7,6 +7,7 @@ import type { Database } from '../database.ts';
 import { add, type Counters } from './counters.ts';
 import { insertLink, insertLinks } from './links.ts';
 import type { Operation } from './operations.ts';
+import { runJobChunk } from './run-job-chunk.ts';
 
 export const createLink: Operation<'createLink'> = (context, request) =>
   createIdempotently(context.db, request, () => {
@@ -30,8 +31,10 @@ export const createBatch: Operation<'createBatch'> = (context, request) =>
     );
   });
 
-export const createJob: Operation<'createJob'> = ({ db, counters }, request) =>
-  createIdempotently(db, request, () => {
+/** A job that runs now never has its inputs on the disk, and needs one commit. It runs only while nobody else waits. */
+export const createJob: Operation<'createJob'> = (context, request) =>
+  createIdempotently(context.db, request, () => {
+    const { db, counters } = context;
     const { caller, input, now } = request;
     const refusal = takeBatch(counters, request, input.total);
     if (refusal !== undefined) return refusal;
@@ -51,7 +54,9 @@ export const createJob: Operation<'createJob'> = ({ db, counters }, request) =>
         chunk,
       );
     });
-    return { ok: true, value: { job_id: jobId, total: input.total } };
+    const runsNow = request.runNow === true && context.isIdle(jobId);
+    const processed = runsNow ? runJobChunk(context, jobId, now).processed : 0;
+    return { ok: true, value: { job_id: jobId, total: input.total, processed } };
   });
 
 /** The same as {@link takeLinks}, for a batch, which may have more links than the plan allows in one request. */

@@ -1,5 +1,6 @@
 import type { OperatorStore } from '../../operator-store.ts';
-import type { AcceptedJob, CreateOutcome, CreateRequest, Store } from '../../store.ts';
+import type * as operators from '../../operators.ts';
+import type { AcceptedJob, CreateJobRequest, CreateOutcome, Store } from '../../store.ts';
 import type { Database } from '../database.ts';
 import { operatorOperations } from '../operators.ts';
 import { admit, type Counters, refund } from './counters.ts';
@@ -9,18 +10,7 @@ import { addClicks, rankLinks, setLinkActive } from './links.ts';
 import { runJobChunk } from './run-job-chunk.ts';
 
 /** Methods of the store that the writer carries out as they are called. */
-type DirectWrites = Pick<
-  OperatorStore,
-  | 'createAccount'
-  | 'updateAccount'
-  | 'setAccountDisabled'
-  | 'createKey'
-  | 'revokeKey'
-  | 'rotateKey'
-  | 'recordKeyUse'
-  | 'addDomain'
-  | 'removeDomain'
-> &
+type DirectWrites = Pick<OperatorStore, keyof typeof operators> &
   Pick<
     Store,
     | 'admit'
@@ -39,7 +29,7 @@ type Writes = {
     ...args: Parameters<DirectWrites[N]>
   ) => Awaited<ReturnType<DirectWrites[N]>>;
 } & {
-  createJob: (request: CreateRequest<JobInput>) => CreateOutcome<AcceptedJob>;
+  createJob: (request: CreateJobRequest<JobInput>) => CreateOutcome<AcceptedJob>;
   /** Deletes a bounded number of rows; `done` is false when there are more. */
   pruneSome: (now: number) => { done: boolean };
   /** Changes nothing, but writes a page, to find out whether that can be done. */
@@ -62,7 +52,7 @@ export interface OperationContext {
   db: Database;
   shortUrl: (code: string, hostname: string | null) => string;
   generateCode: () => string;
-  /** Whether no write waits but further chunks of this job: then they may share the transaction. */
+  /** Whether this transaction has no other write, and none waits but further chunks of this job: then chunks may share it. */
   isIdle: (jobId: string) => boolean;
   /** The counters of this transaction, which are written at its end. */
   counters: Counters;

@@ -4,7 +4,7 @@ import { insertLinks } from './links.ts';
 import type { Operation, OperationContext } from './operations.ts';
 
 /**
- * Chunks that share a commit at most: a whole job, if nobody else waits. Random codes touch most pages of the index in each
+ * Most chunks that share a commit: a whole job, if no other write waits. Random codes touch most pages of the index in each
  * chunk, and a shared commit writes such a page once. A request that arrives meanwhile waits for one chunk and the commit, not
  * for the rest of the job.
  */

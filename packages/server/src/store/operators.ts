@@ -1,0 +1,216 @@
+import type { PlanLimits } from '@shortlink/sdk/wire';
+import { newAccountId, newDomainId, newKeyId } from '../domain/ids.ts';
+import { exceeds } from '../domain/limits.ts';
+import {
+  changedAccount,
+  type DomainRemoval,
+  earlier,
+  isoTime,
+  type NewKey,
+  type OperatorStore,
+  type RotationOutcome,
+} from './operator-store.ts';
+import { findAccount } from './queries/accounts.ts';
+import { rowOf, rowsOf, type Writing } from './queries/reading.ts';
+import type { Account, ApiKey, Domain, Outcome } from './store.ts';
+import { StoreError } from './store-error.ts';
+
+// The writes of the operator's commands, in SQL that both engines run. Each runs in one transaction.
+
+type Input<N extends keyof OperatorStore> = Parameters<OperatorStore[N]>[0];
+
+export function* createAccount({
+  name,
+  plan,
+  limits,
+  now,
+}: Input<'createAccount'>): Writing<Account> {
+  const id = newAccountId();
+  yield* rowsOf(
+    'INSERT INTO accounts (id, name, plan, limits, created_at) VALUES (?, ?, ?, ?, ?)',
+    id,
+    name,
+    plan,
+    JSON.stringify(limits),
+    now,
+  );
+  return { id, name, plan, limits };
+}
+
+export function* updateAccount({
+  id,
+  change,
+}: Input<'updateAccount'>): Writing<Account | undefined> {
+  yield* lockAccount(id);
+  const account = yield* findAccount(id);
+  if (account === undefined) return undefined;
+  const changed = changedAccount(account, change);
+  yield* rowsOf(
+    'UPDATE accounts SET name = ?, plan = ?, limits = ? WHERE id = ?',
+    changed.name,
+    changed.plan,
+    JSON.stringify(changed.limits),
+    id,
+  );
+  return changed;
+}
+
+export function* setAccountDisabled({
+  id,
+  disabled,
+  now,
+}: Input<'setAccountDisabled'>): Writing<Account | undefined> {
+  if (disabled) {
+    yield* rowsOf(
+      'UPDATE accounts SET disabled_at = coalesce(disabled_at, ?) WHERE id = ?',
+      now,
+      id,
+    );
+  } else {
+    yield* rowsOf('UPDATE accounts SET disabled_at = NULL WHERE id = ?', id);
+  }
+  return yield* findAccount(id);
+}
+
+/** The account's row is locked while its keys are counted, so that simultaneous creates can't both take the last quota slot. */
+export function* createKey({ accountId, ...key }: Input<'createKey'>): Writing<Outcome<ApiKey>> {
+  const limits = yield* lockAccount(accountId);
+  if (limits === undefined) throw new StoreError('internal', `There is no account ${accountId}.`);
+  const counted = yield* rowOf<{ keys: number }>(
+    `SELECT count(*) AS keys FROM api_keys WHERE account_id = ? AND revoked_at IS NULL
+       AND replaced_by IS NULL AND (expires_at IS NULL OR expires_at > ?)`,
+    accountId,
+    key.now,
+  );
+  const used = counted?.keys ?? 0;
+  const allowed = limits.api_keys;
+  if (allowed !== null && exceeds(allowed, used, 1)) {
+    return { ok: false, reason: 'plan_limit', limit: 'api_keys', used, allowed };
+  }
+  return { ok: true, value: yield* insertKey(accountId, key) };
+}
+
+export function* revokeKey(keyId: string, now: number): Writing<boolean> {
+  const revoked = yield* rowsOf(
+    'UPDATE api_keys SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL RETURNING id',
+    now,
+    keyId,
+  );
+  return revoked.length > 0;
+}
+
+export function* rotateKey(input: Input<'rotateKey'>): Writing<RotationOutcome> {
+  const { keyId, hash, graceMs, expiresAt, now } = input;
+  // Changes nothing, but locks the row on both engines.
+  const old = yield* rowOf<{
+    account_id: string;
+    name: string;
+    permissions: string;
+    expires_at: number | null;
+    replaced_by: string | null;
+  }>(
+    `UPDATE api_keys SET name = name WHERE id = ? AND revoked_at IS NULL
+     RETURNING account_id, name, permissions, expires_at, replaced_by`,
+    keyId,
+  );
+  if (old === undefined || (old.expires_at ?? Number.POSITIVE_INFINITY) <= now) {
+    return { ok: false, reason: old?.replaced_by ? 'rotated' : 'ended' };
+  }
+  if (old.replaced_by !== null) return { ok: false, reason: 'rotated' };
+  const { account_id, name, permissions, expires_at } = old;
+  const key = yield* insertKey(account_id, {
+    name,
+    permissions: JSON.parse(permissions),
+    hash,
+    expiresAt: expiresAt ?? expires_at ?? undefined,
+    now,
+  });
+  yield* rowsOf(
+    'UPDATE api_keys SET replaced_by = ?, expires_at = ? WHERE id = ?',
+    key.id,
+    earlier(expires_at, now + graceMs),
+    keyId,
+  );
+  return { ok: true, value: key };
+}
+
+export function* recordKeyUse(keyId: string, now: number): Writing<void> {
+  yield* rowsOf(
+    `INSERT INTO key_uses (key_id, used_at) SELECT id, ? FROM api_keys WHERE id = ?
+     ON CONFLICT (key_id) DO UPDATE SET
+       used_at = CASE WHEN key_uses.used_at > excluded.used_at THEN key_uses.used_at ELSE excluded.used_at END`,
+    now,
+    keyId,
+  );
+}
+
+export function* addDomain(input: Input<'addDomain'>): Writing<Domain | undefined> {
+  const { hostname, accountId, now } = input;
+  const returned = yield* rowOf<{ id: string }>(
+    `UPDATE domains SET removed_at = NULL
+     WHERE hostname = ? AND account_id = ? AND removed_at IS NOT NULL RETURNING id`,
+    hostname,
+    accountId,
+  );
+  if (returned !== undefined) return { id: returned.id, hostname, account_id: accountId };
+  // No Host header has a slash in it, so the links of the earlier owner lead nowhere.
+  yield* rowsOf(
+    `UPDATE domains SET hostname = hostname || '/' || id WHERE hostname = ? AND removed_at IS NOT NULL`,
+    hostname,
+  );
+  const inserted = yield* rowOf<{ id: string }>(
+    `INSERT INTO domains (id, hostname, account_id, created_at) VALUES (?, ?, ?, ?)
+     ON CONFLICT (hostname) DO NOTHING RETURNING id`,
+    newDomainId(),
+    hostname,
+    accountId,
+    now,
+  );
+  return inserted && { id: inserted.id, hostname, account_id: accountId };
+}
+
+export function* removeDomain(input: Input<'removeDomain'>): Writing<DomainRemoval> {
+  const { hostname, force, now } = input;
+  const unlessUsed = force
+    ? ''
+    : 'AND NOT EXISTS (SELECT 1 FROM links WHERE domain_id = domains.id)';
+  const removed = yield* rowOf<{ id: string; account_id: string }>(
+    `UPDATE domains SET removed_at = ? WHERE hostname = ? AND removed_at IS NULL ${unlessUsed}
+     RETURNING id, account_id`,
+    now,
+    hostname,
+  );
+  if (removed !== undefined) return { ok: true, value: { ...removed, hostname } };
+  const kept = yield* rowOf(
+    'SELECT id FROM domains WHERE hostname = ? AND removed_at IS NULL',
+    hostname,
+  );
+  return { ok: false, reason: kept === undefined ? 'unknown' : 'has_links' };
+}
+
+/** The limits of an account, whose row is locked until the transaction ends, on both engines. */
+function* lockAccount(id: string): Writing<PlanLimits | undefined> {
+  const row = yield* rowOf<{ limits: string }>(
+    'UPDATE accounts SET name = name WHERE id = ? RETURNING limits',
+    id,
+  );
+  return row && JSON.parse(row.limits);
+}
+
+function* insertKey(accountId: string, key: NewKey): Writing<ApiKey> {
+  const { name, permissions, hash, expiresAt, now } = key;
+  const id = newKeyId();
+  yield* rowsOf(
+    `INSERT INTO api_keys (id, account_id, name, permissions, hash, expires_at, created_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?)`,
+    id,
+    accountId,
+    name,
+    JSON.stringify(permissions),
+    hash,
+    expiresAt ?? null,
+    now,
+  );
+  const expires_at = isoTime(expiresAt);
+  return { id, account_id: accountId, name, permissions: [...permissions], expires_at };
+}
