@@ -22,3 +22,36 @@ test('a row that takes the place of another one gets a link of its own, and not 
     world.dispose();
   }
 });
+
+test('links of a job that has failed are created under another key, because theirs stands for that job', async () => {
+  const world = new ImportHarness();
+  try {
+    world.writeRows(2);
+    world.service.syncLinks = 1;
+    const failed = { id: 'job-0', status: 'failed', total: 2, processed: 0, results: [] };
+    world.service.onPoll = (id) =>
+      id === 'job-0' ? { type: 'answer', status: 200, body: failed } : undefined;
+    expect(await world.import({ idempotency: true })).toMatchObject({ unknown: 2 });
+    const retried = await world.import({ idempotency: true, onUnknown: 'retry' });
+    expect(retried).toMatchObject({ created: 2, unknown: 0 });
+  } finally {
+    world.dispose();
+  }
+});
+
+test('a lost request that is found to be a failed job gives its rows the links that the job made', async () => {
+  const world = new ImportHarness();
+  try {
+    world.writeRows(2);
+    world.service.syncLinks = 1;
+    world.service.fault = (n) => (n === 0 ? { type: 'lost', created: true } : undefined);
+    const target_url = 'https://example.com/1';
+    const results = [{ target_url, code: 'made', short_url: 'https://s.example/made' }];
+    const failed = { id: 'job-0', status: 'failed', total: 2, processed: 1, results };
+    world.service.onPoll = () => ({ type: 'answer', status: 200, body: failed });
+    expect(await world.import({ idempotency: true })).toMatchObject({ created: 1, unknown: 1 });
+    expect(world.statuses()).toEqual(['unknown', 'created']);
+  } finally {
+    world.dispose();
+  }
+});

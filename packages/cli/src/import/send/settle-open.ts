@@ -25,6 +25,8 @@ const ENDING_STATUSES = [401, 403, 429];
 interface Settled {
   /** Whether anything was decided, so that the rows must be compared again. */
   isChanged: boolean;
+  /** Whether links were forgotten that a response left out, so that the service would give the same response to their key. */
+  needsNewKeys: boolean;
   /** What ended it early, such as a key that was refused. */
   failure: { error: unknown } | undefined;
 }
@@ -35,8 +37,8 @@ interface Settled {
  */
 export async function settleOpenBatches(input: SettleInput): Promise<Settled> {
   const { journal, deps, settings } = input;
-  const settled: Settled = { isChanged: false, failure: undefined };
-  if (settings.onUnknown === 'retry') settled.isChanged = journal.releaseUnanswered();
+  const needsNewKeys = settings.onUnknown === 'retry' && journal.releaseUnanswered();
+  const settled: Settled = { isChanged: needsNewKeys, needsNewKeys, failure: undefined };
   const open = journal.openBatches();
   if (open.length > 0) {
     const rows = open.reduce((sum, { size }) => sum + size, 0);
@@ -63,10 +65,6 @@ async function pollJob(batch: OpenBatch, input: SettleInput, settled: Settled): 
   const { journal, deps } = input;
   const { id, job: jobId = '', size } = batch;
   deps.onEvent({ type: 'batch-accepted', first: 0, count: size, jobId });
-  const settle = (results: readonly RecordedResult[], failure?: string) => {
-    const targets = journal.pairsOf(batch).map((pair) => pair.replace(/\n.*$/s, ''));
-    journal.settle(batch, packResults(alignResults(targets, results)), failure);
-  };
   const waiting = deps.client.jobs.wait(jobId, {
     signal: deps.signal,
     onProgress: ({ processed, total }) =>
@@ -76,9 +74,9 @@ async function pollJob(batch: OpenBatch, input: SettleInput, settled: Settled): 
     ({ results }) => ({ results }),
     (error: unknown) => ({ error }),
   );
-  if ('results' in outcome) settle(outcome.results);
+  if ('results' in outcome) settleJob(journal, batch, outcome.results);
   else if (JobFailedError.isInstance(outcome.error)) {
-    settle(outcome.error.job.results, outcome.error.message);
+    settleJob(journal, batch, outcome.error.job.results, outcome.error.message);
   } else if (NotFoundError.isInstance(outcome.error)) {
     // The service has deleted the job, or it belongs to another key's account: its outcome stays unknown.
     journal.unknown(id, outcome.error.message, undefined);
@@ -90,6 +88,17 @@ async function pollJob(batch: OpenBatch, input: SettleInput, settled: Settled): 
     return;
   }
   settled.isChanged = true;
+}
+
+/** The job of a batch has ended: its results are final. */
+function settleJob(
+  journal: Journal,
+  batch: OpenBatch,
+  results: readonly RecordedResult[],
+  missing?: string,
+): void {
+  const targets = journal.pairsOf(batch).map((pair) => pair.replace(/\n.*$/s, ''));
+  journal.settle(batch, packResults(alignResults(targets, results)), missing);
 }
 
 /** With its key, within the key's life, the service responds to a second request with the links of the first one. */
@@ -126,8 +135,12 @@ async function sendAgain(batch: OpenBatch, input: SettleInput, settled: Settled)
             journal.settle(batch, failedResults(event.error, size));
             break;
           case 'unknown':
-            journal.unknown(id, event.error.message, event.job_id);
-            return;
+            if (!JobFailedError.isInstance(event.error)) {
+              journal.unknown(id, event.error.message, event.job_id);
+              return;
+            }
+            settleJob(journal, batch, event.error.job.results, event.error.message);
+            break;
           case 'resized':
             // The key was never used, or its links would have come back: the rows are sent like any others.
             journal.release(batch);
