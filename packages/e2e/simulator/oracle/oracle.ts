@@ -22,6 +22,8 @@ import {
 import { checkApart, checkRequests } from './request-rules.ts';
 import { checkResults } from './result-rules.ts';
 
+const JOURNAL_SUFFIX = '.shortlink-journal';
+
 interface Witness {
   scenario: Scenario;
   world: World;
@@ -117,15 +119,24 @@ export class Oracle {
       this.#checkRejects(summary.rejected, summary.rejectsFile);
       void rows;
     }
-    if (scenario.user.fromStdin && summary !== undefined && summary.journal === undefined)
-      this.#forget(summary.stopped === undefined);
+    if (scenario.user.fromStdin && this.#isForgotten(ended, text)) {
+      this.#beginAgain();
+      this.#firstRun = this.#run + 1;
+    }
   }
 
-  /** Standard input that was imported whole is forgotten: the same rows ask for new links then. */
-  #forget(isDone: boolean): void {
-    if (!isDone) return;
-    this.#beginAgain();
-    this.#firstRun = this.#run + 1;
+  /**
+   * Standard input that was imported whole is forgotten: the same rows ask for new links then. A program that was killed has forgotten
+   * it where its journal is gone, which is the last thing it does: then each row has its link in the results.
+   */
+  #isForgotten({ process, summary }: Ended, text: string | undefined): boolean {
+    if (summary !== undefined)
+      return summary.journal === undefined && summary.stopped === undefined;
+    const { scenario, world } = this.#all;
+    const hasJournal = [...world.disk.names.keys()].some((path) => path.endsWith(JOURNAL_SUFFIX));
+    if (process.killedAt === undefined || hasJournal || text === undefined) return false;
+    const rows = parseResults(text, outputFormat(scenario.user));
+    return rows?.every(({ status }) => status === 'created' || status === 'rejected') === true;
   }
 
   #outputText(path: string): string | undefined {
@@ -181,11 +192,11 @@ export class Oracle {
     if (scenario.user.fromStdin) {
       // Each content has a journal of its own, which is removed once all its rows have links.
       for (const [path, file] of world.disk.names) {
-        if (path.endsWith('.shortlink-journal')) this.#rememberRecorded(process, file);
+        if (path.endsWith(JOURNAL_SUFFIX)) this.#rememberRecorded(process, file);
       }
       return;
     }
-    const file = world.disk.get(`${inputPath(scenario.user)}.shortlink-journal`);
+    const file = world.disk.get(inputPath(scenario.user) + JOURNAL_SUFFIX);
     const known = new Set<string>();
     for (const row of queryDatabase(file, 'SELECT code FROM link WHERE short_url IS NOT NULL') ??
       []) {
@@ -238,11 +249,24 @@ export class Oracle {
     const { service, network } = this.#all;
     const counts = new Counts();
     for (const link of service.made) {
-      const run = network.exchanges[link.request - 1]?.run ?? 0;
-      if (run < this.#firstRun) continue;
+      const exchange = network.exchanges[link.request - 1];
+      if (exchange === undefined || exchange.run < this.#firstRun) continue;
+      if (this.#isWorkedTooLate(exchange)) continue;
       if (!this.#mayRepeat || this.#told.has(link.code)) counts.add(pairOfLink(link));
     }
     return counts;
+  }
+
+  /**
+   * Whether the service did the work of a request that its client had given up on, after it had refused the same request for the plan's
+   * limit, and the limit was raised in between. The client takes the refusal of a key for the end of all its requests.
+   */
+  #isWorkedTooLate({ number, key, received, workedTurn = 0 }: Exchange): boolean {
+    if (key === undefined || received !== undefined) return false;
+    return this.#all.network.exchanges.some((other) => {
+      const isSame = other.key === key && other.number > number;
+      return isSame && other.received?.status === 403 && other.receivedTurn < workedTurn;
+    });
   }
 
   /** Each row has one link at most. */

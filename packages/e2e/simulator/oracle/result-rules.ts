@@ -28,7 +28,7 @@ export function checkResults(check: ResultsToCheck): ResultRow[] {
   const byCode = new Map(made.map((link) => [link.code, link]));
   const used = new Set<string>();
   const tally = { created: 0, rejected: 0, failed: 0, unknown: 0, unsent: 0 };
-  const [have, unknown, left] = [new Counts(), new Counts(), new Counts()];
+  const [have, unknown, doubted, left] = [new Counts(), new Counts(), new Counts(), new Counts()];
   rows.forEach((result, index) => {
     const row = plan.rows[index];
     if (row === undefined) return;
@@ -51,8 +51,10 @@ export function checkResults(check: ResultsToCheck): ResultRow[] {
         break;
       }
       case 'unknown':
+        // A link belongs to its target, so that a row which will be refused may stand for that of another row.
+        unknown.add(pair);
         // An entry that was refused by name, in a batch whose others became a job that could not be followed.
-        if (row.kind !== 'refused') unknown.add(pair);
+        if (row.kind !== 'refused') doubted.add(pair);
         break;
       case 'failed':
         if (row.kind !== 'refused') throw new Error(`${what} was never refused`);
@@ -71,7 +73,7 @@ export function checkResults(check: ResultsToCheck): ResultRow[] {
       throw new Error(`${what} is invalid`);
     tally[result.status] += 1;
   });
-  for (const [pair, count] of unknown.entries()) {
+  for (const [pair, count] of doubted.entries()) {
     if (count > check.mayExist(pair)) throw new Error(`${pair} is unknown, and there is no doubt`);
   }
   for (const [pair, count] of left.entries()) {

@@ -12,9 +12,12 @@ export interface Exchange {
   method: string;
   path: string;
   body: string | undefined;
-  hasKey: boolean;
+  /** Its idempotency key. */
+  key: string | undefined;
   sentAt: number;
   sentTurn: number;
+  /** The event in which the service first worked on it; undefined where it never did. */
+  workedTurn: number | undefined;
   /** The response as it reached the program; undefined where none did, or not all of it. */
   received: ServiceResponse | undefined;
   receivedAt: number;
@@ -84,9 +87,10 @@ export class Network {
         method,
         path,
         body,
-        hasKey: headers['idempotency-key'] !== undefined,
+        key: headers['idempotency-key'],
         sentAt: clock.now,
         sentTurn: clock.turn,
+        workedTurn: undefined,
         received: undefined,
         receivedAt: 0,
         receivedTurn: 0,
@@ -115,6 +119,7 @@ export class Network {
         });
       };
       const work = async (): Promise<ServiceResponse> => {
+        exchange.workedTurn ??= clock.turn;
         const request = { method, path, headers, body };
         const response = await this.#service.handle(request, number);
         world.log(`       #${number} ${response.status} ${response.body.slice(0, 300)}`);
@@ -131,7 +136,7 @@ export class Network {
               if (!signal.aborted) fail(code, syscall);
             });
           },
-          mayRepeat: method === 'GET' || exchange.hasKey,
+          mayRepeat: method === 'GET' || exchange.key !== undefined,
         });
       });
     });
