@@ -55,3 +55,26 @@ test('a lost request that is found to be a failed job gives its rows the links t
     world.dispose();
   }
 });
+
+test('a refusal that lost its details does not make new rows of those that an earlier request may have created', async () => {
+  const world = new ImportHarness();
+  try {
+    world.writeRows(2);
+    const details = [{ index: 0, field: 'title', message: 'not allowed' }];
+    const refusal = { error: 'links[0] is not valid', details };
+    world.service.fault = (n, links) => {
+      if (n === 1) return { type: 'lost', created: true };
+      // A repeat brings a body that can't be read, and so does what would follow it.
+      if (n === 2 || n === 3) return { type: 'answer', status: 400, body: [1, 2] };
+      const isBad = links.some(({ target_url }) => target_url.endsWith('/0'));
+      return isBad ? { type: 'answer', status: 400, body: refusal } : undefined;
+    };
+    expect(await world.import({ idempotency: true })).toMatchObject({ unknown: 2 });
+    await world.import({ idempotency: true });
+    expect(await world.import({ idempotency: true })).toMatchObject({ failed: 1, unknown: 0 });
+    expect(world.statuses()).toEqual(['failed', 'created']);
+    expect(world.created()).toEqual({ links: 1, duplicates: 0 });
+  } finally {
+    world.dispose();
+  }
+});

@@ -1,4 +1,10 @@
-import { ApiError, JobFailedError, NotFoundError, type RecordedResult } from '@shortlink/sdk';
+import {
+  ApiError,
+  JobFailedError,
+  NotFoundError,
+  type RecordedResult,
+  type ShortlinkError,
+} from '@shortlink/sdk';
 import type { ExistingLinks } from '../check/existing-links.ts';
 import type { Journal, OpenBatch } from '../journal/journal.ts';
 import { alignResults, packResults } from '../journal/packed-results.ts';
@@ -142,9 +148,11 @@ async function sendAgain(batch: OpenBatch, input: SettleInput, settled: Settled)
             settleJob(journal, batch, event.error.job.results, event.error.message);
             break;
           case 'resized':
+            refused.abort();
+            // Details that were lost may have named the entries without which the batch was created, under a key of its own.
+            if (hasLostDetails(event.error)) return;
             // The key was never used, or its links would have come back: the rows are sent like any others.
             journal.release(batch);
-            refused.abort();
             break;
           default:
             return;
@@ -156,4 +164,9 @@ async function sendAgain(batch: OpenBatch, input: SettleInput, settled: Settled)
   } catch (error) {
     if (!refused.signal.aborted) settled.failure ??= { error };
   }
+}
+
+/** A service whose body can be read and names no entries never does, and gets parts of the batch as batches of their own. */
+function hasLostDetails(error: ShortlinkError): boolean {
+  return ApiError.isInstance(error) && error.status === 400 && error.body === undefined;
 }
