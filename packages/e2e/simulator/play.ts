@@ -90,18 +90,19 @@ class Stage {
     if (last === undefined) return;
     const quiet = quietly(last);
     this.#service.unlimit();
+    let ended: Ended;
     for (let round = 0; ; round += 1) {
       const { onUnknown } = user;
       // A user who was stopped looks at the rows, and decides.
       const isDecided = round > 0 && onUnknown === 'stop';
-      const ended = await this.#playRun(quiet, isDecided ? user.decides : onUnknown);
+      ended = await this.#playRun(quiet, isDecided ? user.decides : onUnknown);
       if (this.#oracle.isFinished(ended)) break;
       if (round === MAX_QUIET_RUNS) throw new Error('quiet runs do not come to an end');
     }
     const before = this.#network.exchanges.length;
     const policy = user.onUnknown === 'stop' ? user.decides : user.onUnknown;
     const again = await this.#playRun(quiet, policy);
-    this.#oracle.checkNothingToDo(again, this.#network.exchanges.slice(before));
+    this.#oracle.checkNothingToDo(ended, again, this.#network.exchanges.slice(before));
   }
 
   async #playRun(plan: RunPlan, onUnknown: ImportSettings['onUnknown']): Promise<Ended> {
