@@ -9,16 +9,18 @@ import { Random } from './random.ts';
 import { FOLDER, inputPath, inputText, parseResults } from './scenario/files.ts';
 import type { RunPlan, Scenario } from './scenario/scenario.ts';
 import { quietly } from './scenario/shrink.ts';
+import { type OwnServer, OwnService } from './services/own.ts';
 import { ScriptedService } from './services/scripted.ts';
 import type { Service } from './services/service.ts';
 import { Disk } from './world/disk.ts';
 import { Network } from './world/network.ts';
-import { enterWorld, Process, World } from './world/world.ts';
+import { EPOCH_MS, enterWorld, Process, World } from './world/world.ts';
 
 /** The programs under test, loaded once the stand-ins are there. */
 export interface Programs {
   runImport: (settings: ImportSettings, deps: ImportDeps) => Promise<ImportSummary>;
   createClient: (options: object) => ImportDeps['client'];
+  server: OwnServer;
 }
 
 /** How a scenario ended. */
@@ -59,8 +61,15 @@ export async function play(
   } catch (error) {
     failure = error instanceof Error ? (error.stack ?? error.message) : String(error);
   }
+  stage.close();
   disk.release();
   return { imports: stage.imports, failure, trace: world.trace ?? [] };
+}
+
+function serviceOf({ service }: Scenario, { server }: Programs, world: World): Service {
+  const { clock } = world;
+  if (service.kind === 'scripted') return new ScriptedService(service, clock);
+  return new OwnService(server, service, clock, () => Math.floor(EPOCH_MS + clock.now));
 }
 
 class Stage {
@@ -78,9 +87,13 @@ class Stage {
     this.#scenario = scenario;
     this.#programs = programs;
     this.#world = world;
-    this.#service = new ScriptedService(scenario.service, world.clock);
+    this.#service = serviceOf(scenario, programs, world);
     this.#network = new Network(world, this.#service, scenario.seed);
     this.#oracle = new Oracle({ scenario, world, service: this.#service, network: this.#network });
+  }
+
+  close(): void {
+    this.#service.close();
   }
 
   async play(): Promise<void> {

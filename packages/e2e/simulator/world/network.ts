@@ -118,11 +118,12 @@ export class Network {
           resolve(this.#responseOf(response, exchange, signal, isCut));
         });
       };
-      const work = async (): Promise<ServiceResponse> => {
+      const work = async (): Promise<ServiceResponse | undefined> => {
         exchange.workedTurn ??= clock.turn;
         const request = { method, path, headers, body };
         const response = await this.#service.handle(request, number);
-        world.log(`       #${number} ${response.status} ${response.body.slice(0, 300)}`);
+        if (response !== undefined)
+          world.log(`       #${number} ${response.status} ${response.body.slice(0, 300)}`);
         return response;
       };
       // The service works whether or not anybody waits for it.
@@ -152,7 +153,10 @@ export class Network {
     const { work, answer, fail } = hop;
     const kind: FaultKind | undefined = work === undefined ? 'lost before' : fault?.kind;
     const form = fault?.form ?? 0;
-    const worked = (then: (response: ServiceResponse) => void) => void work?.().then(then);
+    const worked = (then: (response: ServiceResponse) => void) =>
+      void work?.().then((response) =>
+        response === undefined ? fail('ECONNRESET', 'read') : then(response),
+      );
     switch (kind) {
       case 'refused':
         return fail('ECONNREFUSED', 'connect');
@@ -241,7 +245,7 @@ export class Network {
 
 interface Hop {
   /** Undefined where the service was restarted meanwhile. */
-  work: (() => Promise<ServiceResponse>) | undefined;
+  work: (() => Promise<ServiceResponse | undefined>) | undefined;
   answer: (response: ServiceResponse, isCut: boolean) => void;
   fail: (code: string, syscall: string) => void;
   mayRepeat: boolean;
