@@ -56,9 +56,13 @@ const SOURCES: Readonly<Record<string, string>> = {
   '@shortlink/sdk/wire': 'sdk/src/wire/index.ts',
 };
 
-/** @throws Error when the text of a patch is not there exactly once, as after a change of that file */
+/** @throws Error when the file of a patch is gone, or its text is not there exactly once, as after a change of that file */
 export function loadFromSource(planted: readonly Patch[]): void {
   const patches = [...SERVER_PATCHES, ...planted];
+  for (const { file, find } of patches) {
+    const text = readFileSync(new URL(file, PACKAGES), 'utf8');
+    if (text.split(find).length !== 2) throw new Error(`not once in ${file}: ${find}`);
+  }
   registerHooks({
     resolve(specifier, context, next) {
       const parent = context.parentURL ?? '';
@@ -75,10 +79,7 @@ export function loadFromSource(planted: readonly Patch[]): void {
       const own = patches.filter(({ file }) => url === PACKAGES + file);
       if (own.length === 0) return next(url, context);
       let text = readFileSync(fileURLToPath(url), 'utf8');
-      for (const { file, find, replace } of own) {
-        if (text.split(find).length !== 2) throw new Error(`not once in ${file}: ${find}`);
-        text = text.replace(find, () => replace);
-      }
+      for (const { find, replace } of own) text = text.replace(find, () => replace);
       return { format: 'module-typescript', source: text, shortCircuit: true };
     },
   });
