@@ -37,6 +37,12 @@ const DURABILITY: readonly Mutant[] = [
     'if (isEmpty(db)) endEmpty',
     'if (path) endEmpty',
   ),
+  mutant(
+    'standard input forgotten before its results are written',
+    'cli/src/import/run-import.ts',
+    '    // Report: read the input once more',
+    "    if (typeof settings.journal !== 'string') journal.forget();\n    // Report: read the input once more",
+  ),
   mutant('results not synced', `${REPORT}/output-file.ts`, '      await handle.sync();\n', ''),
   mutant(
     'folder of results not synced',
