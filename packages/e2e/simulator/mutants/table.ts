@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 
 const PAGE = new URL('../README.md', import.meta.url);
-const TABLE = /(?<=<!-- planted bugs -->\n)[^]*(?=<!-- end -->)/;
+const TABLE = /(?<=<!-- planted bugs -->\n)[\s\S]*(?=<!-- end -->)/;
 
 /** How many seeds it took to find a planted bug; undefined where none of them failed. */
 export interface FoundMutant {

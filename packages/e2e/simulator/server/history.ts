@@ -6,7 +6,7 @@ import { type Action, choose, makeLimits, makePlan, type Plan } from './plan.ts'
 import { Random } from './random.ts';
 import { type Owner, Scheduler } from './scheduler.ts';
 import { Story } from './story.ts';
-import { World } from './world.ts';
+import { type Instance, World } from './world.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
@@ -176,23 +176,11 @@ class History {
         return this.#clients.untilIdle();
       case 'pass':
         return this.#passTime(action);
-      case 'kill': {
-        const instance = choose(this.#world.instances, which);
-        if (instance === undefined) return;
-        this.ledger.wasRough = true;
-        this.#story.note(`${instance.name} is killed`);
-        instance.kill();
-        return;
-      }
+      case 'kill':
+        return this.#kill(choose(this.#world.instances, which));
       case 'stop': {
-        const instance = choose(
-          this.#world.instances.filter(({ isStopping }) => !isStopping),
-          which,
-        );
-        if (instance === undefined) return;
-        this.#story.note(`${instance.name} stops`);
-        void instance.stop().then(() => this.#story.note(`${instance.name} has stopped`));
-        return;
+        const running = this.#world.instances.filter(({ isStopping }) => !isStopping);
+        return this.#stop(choose(running, which));
       }
       case 'start':
         this.#story.note('another server starts');
@@ -207,6 +195,20 @@ class History {
         this.#story.note(`the disk ${this.#world.isFaulty ? 'fails now and then' : 'works'}`);
         return;
     }
+  }
+
+  #kill(instance: Instance | undefined): void {
+    if (instance === undefined) return;
+    this.ledger.wasRough = true;
+    this.#story.note(`${instance.name} is killed`);
+    instance.kill();
+  }
+
+  /** Other actions come while it finishes what it does. */
+  #stop(instance: Instance | undefined): void {
+    if (instance === undefined) return;
+    this.#story.note(`${instance.name} stops`);
+    void instance.stop().then(() => this.#story.note(`${instance.name} has stopped`));
   }
 
   async #passTime({ which, size }: Action): Promise<void> {
