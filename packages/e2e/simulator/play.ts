@@ -6,8 +6,9 @@ import type {
 } from '../../cli/src/import/types.ts';
 import { Oracle } from './oracle/oracle.ts';
 import { Random } from './random.ts';
-import { FOLDER, inputPath, inputText, parseResults } from './scenario/files.ts';
+import { inputPath, inputText, parseResults } from './scenario/files.ts';
 import type { RunPlan, Scenario } from './scenario/scenario.ts';
+import { settingsOf } from './scenario/settings.ts';
 import { quietly } from './scenario/shrink.ts';
 import { type OwnServer, OwnService } from './services/own.ts';
 import { ScriptedService } from './services/scripted.ts';
@@ -127,7 +128,7 @@ class Stage {
     this.#placeInput(plan);
     this.#setUpService(plan);
     this.#network.beginRun(this.#run, plan.faults);
-    const settings = this.#settings(plan, onUnknown);
+    const settings = settingsOf(plan, this.#scenario.user, onUnknown);
     const process = new Process(`run ${this.#run}`, plan);
     this.#oracle.beginRun(plan, settings, process);
     const ended = [this.#start(process, settings)];
@@ -188,33 +189,6 @@ class Stage {
     this.#service.setKey(plan.key === 'revoked' ? 'another' : key, plan.key !== 'forbidden');
     if (plan.links !== undefined) this.#service.setLinkLimit(plan.links);
     this.#service.useUp(plan.othersLinks);
-  }
-
-  #settings(plan: RunPlan, onUnknown: ImportSettings['onUnknown']): ImportSettings {
-    const { user } = this.#scenario;
-    const path = inputPath(user);
-    return {
-      file: user.fromStdin ? '-' : path,
-      map: {},
-      inputFormat: 'auto',
-      output: user.inPlace ? path : `${path}.results.csv`,
-      outputFormat: user.format === 'jsonl' ? 'jsonl' : 'csv',
-      rejects: `${path}.rejects.csv`,
-      usualNames: { output: true, rejects: true },
-      journal: user.fromStdin ? { folder: FOLDER } : `${path}.shortlink-journal`,
-      restart: plan.restart,
-      defaults: user.domain === undefined ? {} : { domain_id: user.domain },
-      batchSize: user.batchSize,
-      concurrency: user.concurrency,
-      requestsPerMinute: user.requestsPerMinute,
-      limit: plan.limit,
-      dryRun: plan.dryRun,
-      maxRejects: user.maxRejects,
-      onUnknown,
-      idempotency: user.idempotency,
-      baseUrl: 'https://api.example',
-      inPlace: user.inPlace,
-    };
   }
 
   /** Starts a program. It begins with an event of its own, as all that it does follows from its events. */
