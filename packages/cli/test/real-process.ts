@@ -36,7 +36,12 @@ export function startInTerminal(argv: readonly string[], options: RealOptions = 
 function start(file: string, args: readonly string[], options: RealOptions): RealProcess {
   const child = spawn(file, args, {
     cwd: options.cwd,
-    env: { PATH: process.env['PATH'], HOME: '/nonexistent', ...options.env },
+    env: {
+      PATH: process.env['PATH'],
+      NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
+      HOME: '/nonexistent',
+      ...options.env,
+    },
     stdio: ['pipe', 'pipe', 'pipe'],
   });
   child.stdin.on('error', () => {});

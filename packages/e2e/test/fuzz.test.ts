@@ -27,9 +27,16 @@ test('on PostgreSQL too, every answer is one that is described', async () => {
 
 test('every answer to a random request is one that /openapi.json describes', async () => {
   const report = await runFuzz({ requests: REQUESTS });
-  const statuses = new Set(Object.keys(report).map((line) => line.split(' ').at(-1)));
+  const statuses = new Set(
+    Object.keys(report).map((line) =>
+      line
+        .split(' ')
+        .at(-1)
+        ?.replace(/^30[127]$/, '30x'),
+    ),
+  );
   // A fuzzer that meets refusals only, or successes only, looks at half of the service.
-  for (const status of ['200', '201', '302', '400', '401', '403', '404', '405', '429']) {
+  for (const status of ['200', '201', '30x', '400', '401', '403', '404', '405', '429']) {
     expect(statuses, `${status} among the answers`).toContain(status);
   }
 });

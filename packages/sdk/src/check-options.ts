@@ -20,10 +20,16 @@ export function checkRate(option: string, value: number): number {
   throw new InvalidOptionError(option, `more than 0 requests, not ${show(value)}`);
 }
 
-/** A count: 0, 1, 2 and so on, or `Infinity`. */
-export function checkCount(option: string, value: number): number {
-  if (value === Number.POSITIVE_INFINITY || (Number.isInteger(value) && value >= 0)) return value;
-  throw new InvalidOptionError(option, `a whole number from 0, not ${show(value)}`);
+/** A whole number within bounds. `Infinity` is one, where there is no largest number. */
+export function checkCount(
+  option: string,
+  value: number,
+  { least = 0, most = Number.POSITIVE_INFINITY } = {},
+): number {
+  const isWhole = Number.isInteger(value) || value === Number.POSITIVE_INFINITY;
+  if (isWhole && value >= least && value <= most) return value;
+  const upTo = most < Number.MAX_SAFE_INTEGER ? ` to ${most}` : '';
+  throw new InvalidOptionError(option, `a whole number from ${least}${upTo}, not ${show(value)}`);
 }
 
 /** The API key. Its value is in no message: it is a secret even when it is wrong. */
@@ -49,10 +55,14 @@ export function checkOneOf(option: string, value: string, words: readonly string
   }
 }
 
+/** An idempotency key that every service takes. */
+export function isIdempotencyKey(value: unknown): value is string {
+  return typeof value === 'string' && TOKEN.test(value) && value.length <= 255;
+}
+
 /** The `idempotency` of a client or a call: on, off, or a key given by the caller. */
 export function checkIdempotency(value: boolean | string): boolean | string {
-  if (typeof value === 'boolean') return value;
-  if (typeof value === 'string' && TOKEN.test(value) && value.length <= 255) return value;
+  if (typeof value === 'boolean' || isIdempotencyKey(value)) return value;
   throw new InvalidOptionError(
     'idempotency',
     'true, false or a key of 1 to 255 visible ASCII characters',

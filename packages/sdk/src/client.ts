@@ -8,7 +8,7 @@ import {
   checkRate,
 } from './check-options.ts';
 import { InvalidOptionError } from './errors/call-errors.ts';
-import { createTransport } from './http/transport.ts';
+import { HttpTransport } from './http/transport.ts';
 import { LOG_LEVELS, makeLogger } from './http/watching.ts';
 import { type ClientSettings, DEFAULT_OPTIONS, type ShortlinkOptions } from './options.ts';
 import { Jobs } from './resources/jobs.ts';
@@ -32,7 +32,7 @@ export class Shortlink {
 
   /** @throws InvalidOptionError when an option can't be used, or the API key or address is given nowhere */
   constructor(options: ShortlinkOptions = {}) {
-    const transport = createTransport(resolveOptions(options));
+    const transport = new HttpTransport(resolveOptions(options));
     this.jobs = new Jobs(transport);
     this.links = new Links(transport, this.jobs);
     this.usage = new UsageResource(transport);

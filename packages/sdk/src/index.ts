@@ -15,6 +15,7 @@ export type {
   BulkSourceIterator,
   CreateManyOptions,
   RecordedResult,
+  RecordedResults,
 } from './bulk/types.ts';
 // Client
 export { Shortlink } from './client.ts';

@@ -139,20 +139,13 @@ export interface WaitOptions extends Pick<RequestOptions, 'signal' | 'maxRetries
 }
 
 /** The client's options, checked and with every default filled in. */
-export interface ClientSettings {
+export interface ClientSettings extends DefaultOptions {
   apiKey: string;
   /** Without a slash at its end. */
   baseUrl: string;
   /** `undefined` means `globalThis.fetch`, looked up at each request, so that a tool may replace it at any time. */
   fetch: Fetch | undefined;
   fetchOptions: Readonly<Record<string, unknown>>;
-  timeoutMs: number;
-  totalTimeoutMs: number;
-  maxRetries: number;
-  maxRetryAfterMs: number;
-  requestsPerMinute: number;
-  maxResponseBytes: number;
-  idempotency: boolean;
   /** Names in lower case. */
   headers: Readonly<Record<string, string>>;
   hooks: ShortlinkHooks | undefined;
@@ -169,3 +162,7 @@ export const DEFAULT_OPTIONS = /* @__PURE__ */ Object.freeze({
   maxResponseBytes: 134_217_728,
   idempotency: false,
 });
+
+type DefaultOptions = {
+  readonly [Name in keyof typeof DEFAULT_OPTIONS]: NonNullable<ShortlinkOptions[Name]>;
+};

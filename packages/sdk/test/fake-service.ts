@@ -1,7 +1,7 @@
 import type { CreateManyDeps } from '../src/bulk/run-context.ts';
 import { BadRequestError, createApiError } from '../src/errors/api-errors.ts';
 import type { ShortlinkError } from '../src/errors/shortlink-error.ts';
-import type { AttemptWatch } from '../src/http/transport.ts';
+import type { AttemptWatch } from '../src/http/request.ts';
 import type { RequestOptions, WaitOptions } from '../src/options.ts';
 import type {
   BatchAnswer,

@@ -1,6 +1,6 @@
 import { resolveOptions } from '../src/client.ts';
 import type { Clock } from '../src/http/time.ts';
-import { createTransport } from '../src/http/transport.ts';
+import { HttpTransport } from '../src/http/transport.ts';
 import type { ShortlinkOptions } from '../src/options.ts';
 import { Jobs } from '../src/resources/jobs.ts';
 import { Links } from '../src/resources/links.ts';
@@ -17,7 +17,7 @@ export function makeClient(
   { clock = new InstantClock(), random = () => 1 }: { clock?: Clock; random?: () => number } = {},
 ) {
   const settings = resolveOptions({ apiKey: API_KEY, baseUrl: BASE_URL, ...options });
-  const transport = createTransport(settings, { clock, random });
+  const transport = new HttpTransport(settings, clock, random);
   const jobs = new Jobs(transport, clock);
   return {
     transport,

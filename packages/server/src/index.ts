@@ -10,10 +10,11 @@ export { createKey } from './admin/keys.ts';
 // The app, alone and with the work behind it
 export { type AppOptions, createApp } from './app.ts';
 export type { TargetHosts } from './domain/targets.ts';
-export { createLogger, LOG_LEVELS, type LogLevel } from './logger.ts';
+export { createLogger } from './logger.ts';
 // The database that the settings name
 export { openStore } from './open-store.ts';
 export { createService, type Service, type ServiceOptions } from './service.ts';
+export { LOG_LEVELS, type LogLevel } from './setting-values.ts';
 // Settings and logs
 export { ConfigError, type RawSettings, readSettings, type Settings } from './settings.ts';
 // A listening server

@@ -1,10 +1,7 @@
 import { stderr } from 'node:process';
 import type { Writable } from 'node:stream';
 import { type Logger, pino } from 'pino';
-
-/** Levels of `SHORTLINK_LOG_LEVEL`, most urgent first. Single redirects are logged at `debug`. */
-export const LOG_LEVELS = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const;
-export type LogLevel = (typeof LOG_LEVELS)[number];
+import type { LogLevel } from './setting-values.ts';
 
 export type { Logger };
 
@@ -27,10 +24,6 @@ export function createLogger(level: LogLevel, write?: (line: string) => void): L
 
 function isoTime(): string {
   return `,"time":"${new Date().toISOString()}"`;
-}
-
-export function isLogLevel(text: string): text is LogLevel {
-  return LOG_LEVELS.some((level) => level === text);
 }
 
 /** Text that may wait for the reader of the log: some five thousand lines. */

@@ -43,9 +43,9 @@ export interface Service {
 export function createService(options: ServiceOptions): Service {
   const { store, publicUrl, logger, now, metrics = new Metrics() } = options;
   const jobPace = new JobPace();
-  const onLinksCreated = (links: number) => {
+  const onLinksCreated = (links: number, startedAt: number) => {
     metrics.countLinks('job', links);
-    jobPace.made(links, performance.now());
+    jobPace.made(links, startedAt, performance.now());
   };
   const runner = new JobRunner({ store, logger, now, onLinksCreated });
   const onDropped = (dropped: number) => metrics.countDroppedClicks(dropped);

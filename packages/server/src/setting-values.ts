@@ -1,5 +1,13 @@
 import { parseHostList } from './domain/targets.ts';
 
+/** Levels of `SHORTLINK_LOG_LEVEL`, most urgent first. Single redirects are logged at `debug`. */
+export const LOG_LEVELS = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+export function isLogLevel(text: string): text is LogLevel {
+  return LOG_LEVELS.some((level) => level === text);
+}
+
 /** The database, by engine. */
 export type DatabaseSetting =
   | {

@@ -1,9 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { type Command, Option } from 'commander';
 import type { TargetHosts } from './domain/targets.ts';
-import { isLogLevel, LOG_LEVELS, type LogLevel } from './logger.ts';
 import {
   type DatabaseSetting,
+  isLogLevel,
+  LOG_LEVELS,
+  type LogLevel,
   parseDatabase,
   parseHosts,
   parseOrigin,

@@ -42,7 +42,11 @@ export function useProcesses() {
   function run(args: string[], env: Record<string, string> = {}) {
     const child = spawn(process.execPath, [MAIN, ...args], {
       cwd: folder,
-      env: { SHORTLINK_DATABASE_URL: `sqlite:${join(folder, 'x.db')}`, ...env },
+      env: {
+        NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
+        SHORTLINK_DATABASE_URL: `sqlite:${join(folder, 'x.db')}`,
+        ...env,
+      },
     });
     children.push(child);
     let stderr = '';

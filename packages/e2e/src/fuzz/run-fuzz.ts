@@ -5,10 +5,19 @@ import { startTestServer, type TestServer } from '@shortlink/server/testing';
 import fc from 'fast-check';
 import { ApiDescription } from './api-description.ts';
 import { checkAnswer, type RawAnswer } from './check-answer.ts';
-import { type DrawnRequest, type KeyKind, nameOf, requestsFor } from './make-request.ts';
+import {
+  type DrawnRequest,
+  type KeyKind,
+  nameOf,
+  OWN_DOMAIN,
+  requestsFor,
+} from './make-request.ts';
 
 /** Earlier codes and job ids that requests may refer to. */
 const MAX_EARLIER = 50;
+
+/** The custom domain of the account. */
+const OWN_HOST = 'links.example.com';
 
 /** How many answers there were of each operation and status. */
 export type FuzzReport = Record<string, number>;
@@ -27,12 +36,22 @@ export async function runFuzz(options: {
   const description = await (await fetch(`${server.url}/openapi.json`)).json();
   const api = new ApiDescription(Object(description));
   const keys = await makeKeys(server);
+  const ownDomain = await server.store.addDomain({
+    hostname: OWN_HOST,
+    accountId: server.accountId,
+    now: Date.now(),
+  });
+  if (ownDomain === undefined) throw new Error(`${OWN_HOST} is taken`);
   const earlier: Record<string, string[]> = { code: [], job_id: [] };
   const report: FuzzReport = {};
 
   const operations = new Map(api.operations().map((operation) => [nameOf(operation), operation]));
   const anyRequest = fc.oneof(
-    ...[...operations.values()].map((operation) => requestsFor(api, operation)),
+    // The operations that create something: what they have made is what many of the others look for.
+    ...[...operations.values()].map((operation) => ({
+      arbitrary: requestsFor(api, operation),
+      weight: operation.body === undefined ? 1 : 4,
+    })),
   );
   await fc.assert(
     fc.asyncProperty(anyRequest, async (request) => {
@@ -41,7 +60,10 @@ export async function runFuzz(options: {
       const { method } = request;
       // A method drawn at random may be another operation of the same path.
       const operation = operations.get(nameOf({ method, path: drawn.path })) ?? drawn;
-      const answer = await send(server.url + operation.path, request, keys, earlier);
+      const { body } = request;
+      const known = typeof body === 'string' ? body.replaceAll(OWN_DOMAIN, ownDomain.id) : body;
+      const url = server.url + operation.path;
+      const answer = await send(url, { ...request, body: known }, keys, earlier);
       remember(earlier, answer);
       const line = `${method} ${operation.path} ${answer.status}`;
       report[line] = (report[line] ?? 0) + 1;
@@ -81,10 +103,16 @@ function bytesOf(body: string | Uint8Array): Uint8Array<ArrayBuffer> {
   return typeof body === 'string' ? new TextEncoder().encode(body) : new Uint8Array(body);
 }
 
+/** Keeps the ids of jobs, and the codes that redirect on the server's own host: those of the account's domain are 404 there. */
 function remember(earlier: Record<string, string[]>, { status, text }: RawAnswer): void {
   if (status >= 300) return;
-  for (const [name, known] of Object.entries(earlier)) {
-    const found = new RegExp(`"${name}":"([^"]+)"`).exec(text)?.[1];
+  const patterns = {
+    code: `"short_url":"https?://(?!${OWN_HOST})[^/"]+/([^"]+)"`,
+    job_id: '"job_id":"([^"]+)"',
+  };
+  for (const [name, pattern] of Object.entries(patterns)) {
+    const known = earlier[name] ?? [];
+    const found = new RegExp(pattern).exec(text)?.[1];
     if (found !== undefined && known.length < MAX_EARLIER) known.push(found);
   }
 }

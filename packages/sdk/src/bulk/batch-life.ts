@@ -7,13 +7,12 @@ import type { Job } from '../wire/job.ts';
 import { BatchPost } from './batch-post.ts';
 import { batchJson, derivedKey, keyOf, unwritableLinks } from './batch-request.ts';
 import { endsRun, isEntryRefusal, judgeRefusal, refusedEntries } from './refusal.ts';
-import { alignResults, outcomeOfResult } from './results.ts';
+import { alignResults, type MissingOutcome, outcomeOfResult } from './results.ts';
 import {
   asShortlinkError,
   type Batch,
   type BatchEnd,
   emit,
-  type RefusedEntry,
   type RunContext,
   rangeOf,
   requestOptions,
@@ -91,14 +90,14 @@ export async function followJob<T extends BatchLinkInput>(
     job = await run.deps.waitForJob(job_id, options);
   } catch (thrown) {
     const error = asShortlinkError(run, thrown);
-    await emit(run, batch, { type: 'unknown', error, job_id });
-    if (endsRun(error)) run.endWith(error);
     // The last response that was received has the links that the job created until then.
     const done =
       JobFailedError.isInstance(error) || JobTimeoutError.isInstance(error)
         ? (error.job?.results ?? [])
         : [];
-    return settled(batch, resultsOf(batch, done), { error: error.message, cause: error });
+    const end = await notTaken(run, batch, 'unknown', error, done, job_id);
+    if (endsRun(error)) run.endWith(error);
+    return end;
   }
   const isWhole = total !== undefined || job.total === 0 || job.total !== job.results.length;
   return completed(run, batch, job.results, job_id, isWhole ? undefined : NOT_IN_JOB);
@@ -213,19 +212,26 @@ async function refused<T extends BatchLinkInput>(
       return { type: 'unsent' };
     case 'failed':
     case 'unknown': {
-      await emit(run, batch, { type: refusal.type, error });
       const isBadEntry = refusal.type === 'failed' && range.count === 1;
       if (isBadEntry) run.sizing.allRefused(range, error);
       else run.sizing.notTaken(range);
-      const outcome = { outcome: refusal.type, error: error.message, cause: error };
-      const { first, inputs, refused: known } = batch;
-      const outcomeAt = (offset: number) => {
-        const entry = known.get(first + offset);
-        return entry === undefined ? outcome : { outcome: 'failed' as const, ...entry };
-      };
-      return { type: 'settled', batch: { first, inputs, outcome: outcomeAt } };
+      return notTaken(run, batch, refusal.type, error);
     }
   }
+}
+
+/** The batch failed, or its outcome is unknown. `answered` are the results of its job until then. */
+async function notTaken<T extends BatchLinkInput>(
+  run: RunContext,
+  batch: Batch<T>,
+  outcome: 'failed' | 'unknown',
+  error: ShortlinkError,
+  answered: Job['results'] = [],
+  job_id?: string,
+): Promise<BatchEnd<T>> {
+  const results = resultsOf(batch, answered);
+  await emit(run, batch, { type: outcome, error, results, job_id });
+  return settled(batch, results, { outcome, error: error.message, cause: error });
 }
 
 /** One result per link of the batch. `answered` holds the results of the entries that were sent. */
@@ -256,7 +262,7 @@ function resultsOf(
 function settled<T extends BatchLinkInput>(
   { first, inputs, refused }: Batch<T>,
   results: readonly BatchResultItem[],
-  missing?: RefusedEntry,
+  missing?: MissingOutcome,
 ): BatchEnd<T> {
   const outcome = (offset: number) => {
     const entry = refused.get(first + offset);

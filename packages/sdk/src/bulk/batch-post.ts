@@ -1,4 +1,4 @@
-import type { AttemptWatch } from '../http/transport.ts';
+import type { AttemptWatch } from '../http/request.ts';
 import type { BatchLinkInput } from '../wire/batch.ts';
 import { type Batch, emit, type RunContext } from './run-context.ts';
 

@@ -1,3 +1,4 @@
+import { isIdempotencyKey } from '../check-options.ts';
 import { InvalidOptionError } from '../errors/call-errors.ts';
 import type { BatchLinkInput } from '../wire/batch.ts';
 import { pickLinkFields } from '../wire/link.ts';
@@ -8,8 +9,6 @@ const PIECE_LINKS = 200;
 
 /** Longest idempotency key that services take. */
 const MAX_KEY_LENGTH = 255;
-
-const KEY = /^[\x21-\x7e]{1,255}$/;
 
 /**
  * The JSON body of a batch: exactly the fields of each link. It is written in pieces, because an engine keeps every object
@@ -68,7 +67,7 @@ export function keyOf(
 ): string | undefined {
   if (idempotencyKey === undefined) return undefined;
   const key: unknown = idempotencyKey(range);
-  if (typeof key === 'string' && KEY.test(key)) return key;
+  if (isIdempotencyKey(key)) return key;
   const expected = 'a function that returns a key of 1 to 255 visible ASCII characters';
   throw new InvalidOptionError('idempotencyKey', expected);
 }

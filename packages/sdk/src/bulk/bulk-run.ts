@@ -119,7 +119,7 @@ export class BulkRun<T extends BatchLinkInput> implements RunContext {
     if (this.#failure !== undefined) throw this.#failure.reason;
   }
 
-  /** Obeys the caller's signals until the function it returns is called, which leaves no listener on them. */
+  /** Follows the caller's signals. The function that it returns removes the listeners. */
   #followSignals(): () => void {
     const { signal, stopSignal } = this.options;
     const abort = () => this.abort(signal?.reason);
@@ -189,8 +189,8 @@ export class BulkRun<T extends BatchLinkInput> implements RunContext {
   }
 
   /**
-   * Undefined when the run ends first, since a source that hangs must not hold it up, and when the source fails: then it
-   * is at its end, and what was read before goes out all the same.
+   * Reads the links of a range. Returns undefined when the run ends before they are there, because a source that hangs must
+   * not delay the end, and when the source fails. A source that failed is read no further; what was read before is sent.
    */
   async #read({ first, count }: BatchRange): Promise<T[] | undefined> {
     let inputs: T[] | undefined;
@@ -212,32 +212,21 @@ export class BulkRun<T extends BatchLinkInput> implements RunContext {
   }
 
   async #begin(batch: Batch<T>, record: BatchRecord | undefined): Promise<void> {
-    switch (record?.state) {
-      case undefined:
-      case 'planned':
-        this.#send(batch);
-        break;
-      case 'accepted':
-        this.#start(followJob(this, batch, record.job_id), batch);
-        break;
-      case 'completed': {
-        const recorded = await untilAborted(this.signal, record.results());
-        const results = alignResults(batch.inputs, recorded);
-        this.#settle({ ...batch, outcome: (offset) => outcomeOfResult(results[offset]) });
-        break;
-      }
-      case 'failed':
-      case 'unknown': {
-        const outcome = { outcome: record.state, error: record.error };
-        this.#settle({ ...batch, outcome: () => outcome });
-        break;
-      }
+    if (record === undefined || record.state === 'planned') {
+      this.#send(batch);
+    } else if (record.state === 'accepted') {
+      this.#start(followJob(this, batch, record.job_id), batch);
+    } else {
+      const recorded = await untilAborted(this.signal, record.results?.() ?? []);
+      const results = alignResults(batch.inputs, recorded);
+      const missing =
+        record.state === 'completed' ? undefined : { outcome: record.state, error: record.error };
+      this.#settled.put({
+        ...batch,
+        outcome: (offset) => outcomeOfResult(results[offset], missing),
+      });
+      this.#changed.notify();
     }
-  }
-
-  #settle(batch: SettledBatch<T>): void {
-    this.#settled.put(batch);
-    this.#changed.notify();
   }
 
   #send(batch: Batch<T>): void {

@@ -5,7 +5,7 @@ import { type Picky, pickyService, positionOf } from '../../test/picky-service.t
 import { lives, lost, outcomes, runCreateMany } from '../../test/run-create-many.ts';
 import type { BatchLinkInput } from '../wire/batch.ts';
 import { derivedKey } from './batch-request.ts';
-import type { BatchEvent, BatchRecord } from './types.ts';
+import type { BatchEvent, BatchRecord, BulkItem } from './types.ts';
 
 const eventOf = <Type extends BatchEvent['type']>(events: readonly BatchEvent[], type: Type) =>
   events.filter((event): event is Extract<BatchEvent, { type: Type }> => event.type === type);
@@ -107,6 +107,54 @@ describe('createMany: bad entries that the response names', () => {
       if (name === 'stopSignal') expect(lives(events).at(-1)).toBe('0+3 unsent');
       expect(items.filter(({ outcome }) => outcome === 'created')).toEqual([]);
     }
+  });
+
+  it.each([true, false])(
+    'stay failed in a later run when the other entries are lost: %s',
+    async (isLost) => {
+      const service = pickyService({ isBad: (position) => position === 1 });
+      const { onBatch } = service;
+      service.onBatch = (n, sent) => {
+        onBatch(n, sent);
+        if (!isLost) throw apiError(422, { error: 'no', code: 'idempotency_conflict' });
+      };
+      service.afterBatch = () => {
+        throw lost();
+      };
+      const { events, items } = await runCreateMany(service, links(3), {
+        idempotencyKey: ({ first }) => `key-${first}`,
+      });
+      const event = events.at(-1);
+      if (event?.type !== 'unknown') throw new Error('its outcome is unknown');
+      const { first, count, error, results = [] } = event;
+      expect(results).toEqual([
+        { target_url: 'https://example.com/0' },
+        { target_url: 'https://example.com/1', error: 'target_url: bad entry 1' },
+        { target_url: 'https://example.com/2' },
+      ]);
+      const record = { first, count, error: error.message, results: () => results };
+      const again = await runCreateMany(new FakeService(), links(3), {
+        resume: [{ ...record, state: 'unknown' }],
+      });
+      const shown = (item: BulkItem) => [item.outcome, item.outcome === 'created' || item.error];
+      expect(again.items.map(shown)).toEqual(items.map(shown));
+      expect(outcomes(again.items)).toBe('ufu');
+    },
+  );
+
+  it('keep their reason in the journal when the service refuses all others too', async () => {
+    const service = pickyService({ isBad: (position) => position === 1 });
+    const { onBatch } = service;
+    service.onBatch = (n, sent) => {
+      onBatch(n, sent);
+      throw apiError(422, { error: 'never' });
+    };
+    const { events, items } = await runCreateMany(service, links(3), {
+      idempotencyKey: ({ first }) => `key-${first}`,
+    });
+    const errors = ['never', 'target_url: bad entry 1', 'never'];
+    expect(items).toMatchObject(errors.map((error) => ({ outcome: 'failed', error })));
+    expect(eventOf(events, 'failed')[0]?.results[1]).toMatchObject({ error: errors[1] });
   });
 
   it('keep their reason when the others do not fit into the plan', async () => {

@@ -129,7 +129,15 @@ describe('createMany: jobs that fail', () => {
     } = await runCreateMany(failing(error), links(4), { batchSize: 2 });
     expect(thrown).toBeUndefined();
     expect(outcomes(items)).toBe('uucc');
-    expect(events).toContainEqual({ first: 0, count: 2, type: 'unknown', error, job_id: 'job-0' });
+    const results = links(2);
+    expect(events).toContainEqual({
+      first: 0,
+      count: 2,
+      type: 'unknown',
+      error,
+      results,
+      job_id: 'job-0',
+    });
   });
 
   it('keeps what a failed job had done', async () => {

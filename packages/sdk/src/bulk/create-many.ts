@@ -1,4 +1,4 @@
-import { checkAmount } from '../check-options.ts';
+import { checkAmount, checkCount } from '../check-options.ts';
 import { InvalidOptionError } from '../errors/call-errors.ts';
 import type { BatchLinkInput } from '../wire/batch.ts';
 import { MAX_BATCH_LINKS } from '../wire/limits.ts';
@@ -32,8 +32,8 @@ export function createMany<T extends BatchLinkInput>(
   options: CreateManyOptions = {},
 ): BulkItems<T> {
   const { concurrency = DEFAULT_CONCURRENCY, batchSize = 'auto', resume = [] } = options;
-  checkCount('concurrency', concurrency, Number.MAX_SAFE_INTEGER);
-  if (batchSize !== 'auto') checkCount('batchSize', batchSize, MAX_BATCH_LINKS);
+  checkCount('concurrency', concurrency, { least: 1, most: Number.MAX_SAFE_INTEGER });
+  if (batchSize !== 'auto') checkCount('batchSize', batchSize, { least: 1, most: MAX_BATCH_LINKS });
   if (!isIterable(source)) throw new InvalidOptionError('source', 'iterable or async iterable');
   checkAmount('jobTimeoutMs', options.jobTimeoutMs ?? 0, 'milliseconds');
 
@@ -46,12 +46,6 @@ export function createMany<T extends BatchLinkInput>(
     concurrency,
   });
   return new ItemIterator(run.batches());
-}
-
-function checkCount(option: string, value: number, most: number): void {
-  if (Number.isInteger(value) && value >= 1 && value <= most) return;
-  const range = most === Number.MAX_SAFE_INTEGER ? 'of 1 or more' : `from 1 to ${most}`;
-  throw new InvalidOptionError(option, `a whole number ${range}`);
 }
 
 function isIterable(source: unknown): boolean {

@@ -1,7 +1,7 @@
 import type { BatchLinkInput } from '../wire/batch.ts';
 import type { Batch } from './run-context.ts';
 
-/** A run of `count` entries from the one at `first`. */
+/** Entries of the source, the first one at position `first`. */
 interface Placed {
   first: number;
   inputs: { length: number };

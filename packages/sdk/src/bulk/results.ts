@@ -16,20 +16,30 @@ export interface SettledBatch<T extends BatchLinkInput> {
   outcome: (offset: number) => ItemOutcome;
 }
 
-/** Error of a link that has no result in the response. */
-const NO_RESULT = 'The response of the service has no result for this link';
+/** Outcome of a link that has no result in the response. */
+const NO_RESULT = {
+  outcome: 'unknown',
+  error: 'The response of the service has no result for this link',
+} as const;
+
+/** Outcome of the links that have no result of their own. */
+export interface MissingOutcome {
+  outcome: 'failed' | 'unknown';
+  error: string;
+  cause?: ShortlinkError;
+}
 
 /** Outcome of a link by its own result; `missing` is for a link that has none. */
 export function outcomeOfResult(
   result: BatchResultItem | undefined,
-  missing?: { error: string; cause: ShortlinkError },
+  missing: MissingOutcome = NO_RESULT,
 ): ItemOutcome {
   // A link that has its code exists, whatever else the service says about it.
   if (result?.code && result.short_url) {
     return { outcome: 'created', code: result.code, short_url: result.short_url };
   }
   if (result?.error) return { outcome: 'failed', error: result.error };
-  return { outcome: 'unknown', error: NO_RESULT, ...missing };
+  return missing;
 }
 
 /**

@@ -1,7 +1,7 @@
 import { ConnectionError } from '../errors/call-errors.ts';
 import { ShortlinkError } from '../errors/shortlink-error.ts';
+import type { AttemptWatch } from '../http/request.ts';
 import { untilAborted } from '../http/time.ts';
-import type { AttemptWatch } from '../http/transport.ts';
 import type { RequestOptions, WaitOptions } from '../options.ts';
 import type { BatchAnswer, BatchLinkInput } from '../wire/batch.ts';
 import type { Job } from '../wire/job.ts';
@@ -103,9 +103,7 @@ export function asShortlinkError(run: RunContext, thrown: unknown): ShortlinkErr
   if (!isAbort && ShortlinkError.isInstance(thrown)) return thrown;
   if (!isAbort) run.endWith(thrown);
   return new ConnectionError(
-    isAbort
-      ? 'The run ended while this batch was in flight'
-      : 'An unexpected error ended the run while this batch was in flight',
+    `The run ended while this batch was in flight${isAbort ? '' : ', by an error'}`,
     { outcome: 'unknown', cause: thrown },
   );
 }

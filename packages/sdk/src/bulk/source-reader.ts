@@ -20,7 +20,7 @@ export class SourceReader<T> {
       this.#iterator ??= open(this.#source);
       while (entries.length < count && !this.#isDone) {
         const step = this.#iterator.next();
-        // Awaiting what is there already costs a turn per entry, a million times over.
+        // To await a step that is no promise would cost a turn of the event loop for each of millions of entries.
         const { done, value } = 'then' in step ? await step : step;
         if (done) this.#isDone = true;
         else entries.push(value);

@@ -93,8 +93,10 @@ export interface BatchRange {
  *
  * Then one of these:
  * - `completed`: `results` has an item for each link. One with `error` and without `code` is a refused entry.
- * - `failed`: nothing was created; `error` says why.
- * - `unknown`: it can't be known what was created.
+ * - `failed`: nothing was created; `error` says why. An item of `results` has an `error` where its entry was refused for a
+ *   reason of its own.
+ * - `unknown`: it can't be known what was created. `results` has what is known all the same: `error` of refused entries, and
+ *   `code` of the links that a job created before it failed. A link without both is unknown.
  * - `resized`: nothing was created, because the size or an entry was refused or the plan has room for a part of it only. Its
  *   links are planned again in smaller batches.
  * - `unsent`: nothing was created and the run ends with `error`, such as a plan limit or a rate limit longer than it may
@@ -107,24 +109,29 @@ export type BatchStep =
   | { type: 'sent' }
   | { type: 'accepted'; job_id: string }
   | { type: 'completed'; results: readonly BatchResultItem[]; job_id?: string | undefined }
-  | { type: 'failed'; error: ShortlinkError; job_id?: string | undefined }
-  | { type: 'unknown'; error: ShortlinkError; job_id?: string | undefined }
+  | { type: 'failed'; error: ShortlinkError; results: readonly BatchResultItem[] }
+  | {
+      type: 'unknown';
+      error: ShortlinkError;
+      results: readonly BatchResultItem[];
+      job_id?: string | undefined;
+    }
   | { type: 'resized'; error: ShortlinkError }
   | { type: 'unsent'; error: ShortlinkError };
 
 /** What a journal kept of a batch. `results` is a function so that it can be read from disk when its turn comes. */
 export type BatchRecord = BatchRange &
   (
-    | {
-        state: 'completed';
-        results: () => readonly RecordedResult[] | Promise<readonly RecordedResult[]>;
-      }
+    | { state: 'completed'; results: RecordedResults }
     | { state: 'accepted'; job_id: string }
     /** Sent again as one batch of this very range: safe where nothing was sent, or with an `idempotencyKey`. */
     | { state: 'planned' }
-    | { state: 'failed'; error: string }
-    | { state: 'unknown'; error: string }
+    | { state: 'failed'; error: string; results?: RecordedResults | undefined }
+    | { state: 'unknown'; error: string; results?: RecordedResults | undefined }
   );
+
+/** Reads the results of one batch from a journal. */
+export type RecordedResults = () => readonly RecordedResult[] | Promise<readonly RecordedResult[]>;
 
 /** A result as a journal kept it. `target_url` may be left out: the source still has it, and it is most of the bytes. */
 export type RecordedResult = Omit<BatchResultItem, 'target_url'> &

@@ -65,9 +65,9 @@ export function scrubCause(thrown: unknown, redact: Redact): Error | undefined {
   let cause: Error | undefined;
   for (const { name, message, code } of causeChain(thrown).reverse()) {
     const copy = new Error(redact(message), cause && { cause });
-    Object.defineProperty(copy, 'name', { value: name, configurable: true });
     // The stack would be ours, which says nothing about where it happened.
-    Object.defineProperty(copy, 'stack', { value: `${name}: ${copy.message}` });
+    const stack = { value: `${name}: ${copy.message}` };
+    Object.defineProperties(copy, { name: { value: name, configurable: true }, stack });
     cause = code === undefined ? copy : Object.assign(copy, { code });
   }
   return cause;

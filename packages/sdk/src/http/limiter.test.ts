@@ -254,6 +254,29 @@ describe('the quota', () => {
     await take();
   });
 
+  it('does not grow by the response to the last request when the service counted earlier ones after it', async () => {
+    const { limiter, ask, take } = setUp();
+    const [first, second, last] = [await take(), await take(), await take()];
+    // The service counted the last request first: 5 were left, then 4, then 3.
+    limiter.finish(first, [minute(4, 30_000)]);
+    limiter.finish(second, [minute(3, 30_000)]);
+    limiter.finish(last, [minute(5, 30_000)]);
+    await take();
+    await take();
+    expect(await ask()).toBe(30_000);
+  });
+
+  it('grows again by a request that was alone, since its response is exact', async () => {
+    const { ask, limiter, take } = setUp();
+    const [first, lost] = [await take(), await take()];
+    limiter.finish(first, [minute(2, 30_000)]);
+    // The connection of this one was never made, so that the service did not count it.
+    limiter.finish(lost, []);
+    limiter.finish(await take(), [minute(1, 30_000)]);
+    await take();
+    expect(await ask()).toBe(30_000);
+  });
+
   it('ignores a response from the window before that comes after one of this window', async () => {
     const { clock, limiter, ask, take } = setUp();
     const slow = await take();

@@ -16,6 +16,8 @@ const RESOLUTION_MS = 1_000;
 export interface Turn {
   /** 1 for the first request of the client. */
   number: number;
+  /** No other request was under way when this one was sent. */
+  isAlone: boolean;
   sentAt: number;
   /** When the service has certainly counted the request: at its response or its end. Until then it is `sentAt`. */
   countedAt: number;
@@ -33,6 +35,8 @@ interface TurnOptions {
 interface KnownWindow {
   /** Requests left in the window, minus those that this client has sent since. */
   remaining: number;
+  /** The lowest figure that a response stated: the one of the request that the service counted last. */
+  lowest: number;
   /** The window ends after `endsAfter`, and at `endsAt` at the latest. */
   endsAfter: number;
   endsAt: number;
@@ -61,6 +65,8 @@ export class Limiter {
   readonly #onPause: (event: CooldownEvent) => void;
   /** Number of requests sent. */
   #sent = 0;
+  /** Number of requests under way. */
+  #inFlight = 0;
 
   #pausedUntil = Number.NEGATIVE_INFINITY;
   #reportedUntil = Number.NEGATIVE_INFINITY;
@@ -116,13 +122,16 @@ export class Limiter {
   /** @param windows what the response says about the quota; none where it says nothing, or there was no response */
   finish(turn: Turn, windows: readonly QuotaWindow[]): void {
     turn.countedAt = this.#clock.now();
+    this.#inFlight -= 1;
     for (const window of windows) this.#learn(turn, window);
   }
 
   #take(): Turn {
     const now = this.#clock.now();
     this.#sent += 1;
-    const turn = { number: this.#sent, sentAt: now, countedAt: now };
+    const isAlone = this.#inFlight === 0;
+    this.#inFlight += 1;
+    const turn = { number: this.#sent, isAlone, sentAt: now, countedAt: now };
     if (this.#requestsPerMinute < Number.POSITIVE_INFINITY) {
       this.#turns[this.#sent % this.#ringSize] = turn;
       const gapMs = MINUTE_MS / this.#requestsPerMinute;
@@ -180,6 +189,7 @@ export class Limiter {
     const sentSince = this.#sent - turn.number;
     const stated: KnownWindow = {
       remaining: remaining - sentSince,
+      lowest: remaining,
       endsAfter: turn.sentAt + resetMs - RESOLUTION_MS,
       endsAt: turn.countedAt + resetMs,
       sentLate: 0,
@@ -192,12 +202,13 @@ export class Limiter {
     if (known === undefined || stated.endsAfter > known.endsAt) {
       this.#windows.set(name, stated);
     } else if (stated.endsAt >= known.endsAfter) {
-      // Responses may arrive in another order. Within a window the quota only shrinks, so the smaller figure counts. The
-      // response to the last request is the newest one, so its figure always counts.
-      const isLast = sentSince === 0;
+      // Requests and responses may overtake each other. Within a window the quota only shrinks, so the lowest figure is that
+      // of the request which the service counted last. A request that was alone is always the last one.
+      const isNewest = remaining < known.lowest || (turn.isAlone && sentSince === 0);
       this.#windows.set(name, {
         ...stated,
-        remaining: isLast ? stated.remaining : Math.min(known.remaining, stated.remaining),
+        lowest: isNewest ? remaining : known.lowest,
+        remaining: isNewest ? stated.remaining : Math.min(known.remaining, stated.remaining),
         endsAfter: Math.max(known.endsAfter, stated.endsAfter),
         endsAt: Math.min(known.endsAt, stated.endsAt),
         sentLate: known.sentLate,
@@ -224,6 +235,7 @@ function nextWindow(ended: KnownWindow, now: number): KnownWindow | undefined {
   return {
     ...ended,
     remaining: quota - sentLate,
+    lowest: quota,
     endsAfter: ended.endsAfter + windowMs,
     endsAt: ended.endsAt + windowMs,
     sentLate: 0,

@@ -54,6 +54,9 @@ const ITEM = /"((?:[^"\\]|\\.)*)"((?:\s*;\s*[\w*.-]+(?:=(?:"(?:[^"\\]|\\.)*"|[^;
 
 const PARAMETER = /;\s*([\w*.-]+)=(\d+)/g;
 
+/** A quota of something else than requests, such as bytes or requests under way. */
+const OTHER_UNIT = /;\s*qu="(?!requests")/;
+
 /**
  * Reads `RateLimit` and `RateLimit-Policy` (IETF draft-ietf-httpapi-ratelimit-headers-11), an addition to the service. What can't be
  * read is skipped: then a 429 says it soon enough.
@@ -62,8 +65,8 @@ export function parseRateLimit(headers: { get(name: string): string | null }): Q
   const windows: QuotaWindow[] = [];
   const policies = new Map(items(headers.get(HEADERS.rateLimitPolicy)));
   for (const [name, { r, t }] of items(headers.get(HEADERS.rateLimit))) {
-    if (r === undefined || t === undefined) continue;
-    const { q, w } = policies.get(name) ?? {};
+    const { q, w, other } = policies.get(name) ?? {};
+    if (other || r === undefined || t === undefined) continue;
     const windowMs = w === undefined ? undefined : w * 1000;
     windows.push({ name, remaining: r, resetMs: t * 1000, quota: q, windowMs });
   }
@@ -73,8 +76,9 @@ export function parseRateLimit(headers: { get(name: string): string | null }): Q
 function items(value: string | null): [name: string, parameters: Record<string, number>][] {
   return [...(value ?? '').matchAll(ITEM)].map(([, name = '', parameters = '']) => [
     name,
-    Object.fromEntries(
-      [...parameters.matchAll(PARAMETER)].map(([, key = '', digits]) => [key, Number(digits)]),
-    ),
+    Object.fromEntries([
+      ...[...parameters.matchAll(PARAMETER)].map(([, key = '', digits]) => [key, Number(digits)]),
+      ['other', Number(OTHER_UNIT.test(parameters))],
+    ]),
   ]);
 }

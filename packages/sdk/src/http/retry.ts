@@ -1,11 +1,18 @@
 import { ApiError, PermissionError, RateLimitError } from '../errors/api-errors.ts';
-import { ConnectionError, TimeoutError } from '../errors/call-errors.ts';
+import { ConnectionError, isOutcomeUnknown, TimeoutError } from '../errors/call-errors.ts';
+import type { ShortlinkError } from '../errors/shortlink-error.ts';
 
 /** What the rules need to know of a request. */
 export interface RetrySubject {
   method: 'GET' | 'POST';
   /** The request carries an `Idempotency-Key`, so the service carries it out once however often it is sent. */
   hasIdempotencyKey: boolean;
+}
+
+/** What the rules need to know of a call with several attempts. */
+export interface RetryCall extends RetrySubject {
+  /** When an attempt was first lost: since then the service may have carried the request out, whatever it says to the next one. */
+  lostAt: number | undefined;
 }
 
 /** Whether a failed attempt may be repeated without creating a link twice: the table of `packages/docs/sdk/exactly-once.md`, row by row. */
@@ -27,7 +34,7 @@ export function isRetryable(error: unknown, subject: RetrySubject): boolean {
   return isRepeatable && isPassing(error.status);
 }
 
-/** The service, or a proxy before it, failed in a way that may pass. 501 is no such way: it says "not implemented". */
+/** The service, or a proxy before it, failed in a way that may pass. 501 doesn't pass: it says "not implemented". */
 function isPassing(status: number): boolean {
   return status === 408 || (status >= 500 && status !== 501);
 }
@@ -60,11 +67,30 @@ export function backoffMs(attempt: number, random: () => number): number {
   return Math.round(FLOOR_MS + random() * (ceiling - FLOOR_MS));
 }
 
+/** Services keep idempotency keys for 24 hours; an hour of it is left for clocks and timeouts. */
+const KEY_LIFETIME_MS = 23 * 3_600_000;
+
+/** Whether the service may have forgotten the key of a lost POST, so that sending it again could create a second link. */
+export function isKeyForgotten({ method, lostAt }: RetryCall, now: number): boolean {
+  return method === 'POST' && lostAt !== undefined && now - lostAt > KEY_LIFETIME_MS;
+}
+
+/**
+ * The error that a call ends with, when its last attempt failed with this one. With an idempotency key an attempt may be
+ * lost and the next one rejected. The last error alone would then claim that nothing was created, which is not known.
+ */
+export function finalError({ method, lostAt }: RetryCall, last: ShortlinkError): ShortlinkError {
+  const isSettled = lostAt === undefined || isOutcomeUnknown(last) || settlesEarlierAttempts(last);
+  if (method === 'GET' || isSettled) return last;
+  const message = `An earlier attempt may have been carried out, and the last one failed: ${last.message}`;
+  return new ConnectionError(message, { outcome: 'unknown', cause: last });
+}
+
 /**
  * Whether a response settles what became of the earlier attempts with the same idempotency key. The service looks the key
  * up after 401, 429, 503 and a missing permission, and 409 says that the earlier attempt still runs.
  */
-export function settlesEarlierAttempts(error: unknown): boolean {
+function settlesEarlierAttempts(error: unknown): boolean {
   if (!ApiError.isInstance(error) || PermissionError.isInstance(error)) return false;
   return ![401, 409, 429, 503].includes(error.status);
 }

@@ -95,6 +95,8 @@ function toConsole(level: keyof Logger) {
     console[level](`shortlink: ${message}`, fields);
 }
 
+export type Reporter = ReturnType<typeof createReporter>;
+
 /** Tells the caller's hooks and logger what happens. Nothing that they throw gets out. */
 export function createReporter(
   hooks: ShortlinkHooks | undefined,

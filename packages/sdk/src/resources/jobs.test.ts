@@ -3,8 +3,8 @@ import { FakeClock, InstantClock, settle } from '../../test/fake-clock.ts';
 import { makeClient } from '../../test/make-client.ts';
 import { createApiError } from '../errors/api-errors.ts';
 import { ConnectionError, TimeoutError } from '../errors/call-errors.ts';
+import type { Transport } from '../http/request.ts';
 import type { Clock } from '../http/time.ts';
-import type { Transport } from '../http/transport.ts';
 import type { RequestOptions } from '../options.ts';
 import type { Job } from '../wire/job.ts';
 import { Jobs } from './jobs.ts';
@@ -18,23 +18,31 @@ function job(status: string, processed = 0, total = 10): Job {
 /** Jobs over a transport that responds by what `answer` says of the time. */
 function makeJobs(clock: Clock, answer: (nowMs: number, poll: number) => Job) {
   const polls: { atMs: number; path: string; options: RequestOptions | undefined }[] = [];
-  const { waitAfterFailedGet, redactData } = makeClient({}, { clock }).transport;
+  const real = makeClient({}, { clock }).transport;
   let retryAfterMs: number | undefined;
+  let readMs = 0;
   const transport: Transport = {
-    waitAfterFailedGet,
-    redactData,
+    waitAfterFailedGet: (error, failures, mayPass) =>
+      real.waitAfterFailedGet(error, failures, mayPass),
+    redactData: (data) => real.redactData(data),
     request: async ({ path, read, options }) => {
       polls.push({ atMs: clock.now(), path, options });
       const result = read(answer(clock.now(), polls.length), 200);
       if ('missing' in result) throw new Error('the fake sent something else');
-      return { data: result.data, retryAfterMs };
+      const sentAt = clock.now();
+      if (readMs > 0) await clock.delay(readMs);
+      return { data: result.data, sentAt, retryAfterMs };
     },
   };
   /** From now on the responses carry `Retry-After`. */
   const askForPollAfter = (ms: number | undefined) => {
     retryAfterMs = ms;
   };
-  return { jobs: new Jobs(transport, clock), polls, askForPollAfter };
+  /** From now on it takes as long to read a response. */
+  const takeToRead = (ms: number) => {
+    readMs = ms;
+  };
+  return { jobs: new Jobs(transport, clock), polls, askForPollAfter, takeToRead };
 }
 
 /** A job that begins at `startMs` and works evenly for `lengthMs`. */
@@ -338,6 +346,16 @@ describe('jobs.wait', () => {
     }
     expect(Math.max(...perJob.slice(1))).toBeLessThanOrEqual(2);
     expect(perJob.slice(1).filter((polled) => polled === 1).length).toBeGreaterThanOrEqual(9);
+  });
+
+  it('does not take the time to read many results for a part of the job', async () => {
+    const clock = new InstantClock();
+    const { jobs, polls, takeToRead } = makeJobs(clock, () => job('completed', 10_000, 10_000));
+    takeToRead(5_000);
+    await jobs.wait(JOB_ID, { total: 10_000 });
+    const startedAt = clock.now();
+    await jobs.wait(JOB_ID, { total: 10_000 });
+    expect(polls.map(({ atMs }) => atMs)).toEqual([150, startedAt + 150]);
   });
 
   it('knows the number of links of a batch of its own', async () => {

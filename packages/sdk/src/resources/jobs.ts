@@ -1,8 +1,9 @@
 import { checkAmount, checkJobId } from '../check-options.ts';
-import { TimeoutError } from '../errors/call-errors.ts';
+import { NotFoundError } from '../errors/api-errors.ts';
+import { ResponseShapeError, TimeoutError } from '../errors/call-errors.ts';
 import { JobFailedError, JobTimeoutError } from '../errors/job-errors.ts';
+import type { Reply, Transport } from '../http/request.ts';
 import { type Clock, systemClock, untilAborted } from '../http/time.ts';
-import type { Reply, Transport } from '../http/transport.ts';
 import type { RequestOptions, WaitOptions } from '../options.ts';
 import type { ProcessingBatch } from '../wire/batch.ts';
 import { JOB_FAILURE_STATUSES, type Job, readJob } from '../wire/job.ts';
@@ -21,6 +22,12 @@ const DEFAULT_JOB_TIMEOUT_MS = 3_600_000;
 
 /** Time for a poll that begins just before the deadline, in milliseconds. */
 const LAST_POLL_MS = 1_000;
+
+/**
+ * Polls in a row that may find no job that exists, or respond with what can't be read: a service with several databases may
+ * know a job a moment later in one of them, and a proxy may respond with a page of its own.
+ */
+const MAX_ODD_POLLS = 5;
 
 /** Accepted jobs that are remembered for a wait that may follow: enough for every batch in flight. */
 const MAX_REMEMBERED_JOBS = 1_000;
@@ -60,7 +67,8 @@ export class Jobs {
   /**
    * Waits until a job is done and returns it with its results. Polls are made when the service asks for them
    * (`Retry-After`), else they are timed from the job's own progress, so that they are few and the end is seen soon. A poll
-   * that fails temporarily (no connection, a timeout, 408, 429, 5xx) doesn't end the wait: it continues, with backoff.
+   * that fails temporarily (no connection, a timeout, 408, 429, 5xx) doesn't end the wait: it continues, with backoff. So do
+   * up to five in a row that can't be read, or that don't find a job which is known to exist.
    *
    * A job is done when its status is `completed`, or when all of its results are there, whatever the status. A `completed`
    * job is returned even where `processed` is less than `total`: the service will do no more of it. Any other status that
@@ -89,7 +97,6 @@ export class Jobs {
     this.#accepted.delete(jobId);
     const total = options.total ?? accepted?.total ?? 0;
     const acceptedAt = accepted?.acceptedAt ?? startedAt;
-    const ageMs = () => this.#clock.now() - acceptedAt;
 
     const samples: PollSample[] = [];
     let job: Job | undefined;
@@ -97,8 +104,8 @@ export class Jobs {
     let isTimedByService = accepted?.retryAfterMs !== undefined;
     let delayMs =
       accepted?.retryAfterMs ??
-      firstPollDelay(total > 0 ? this.#lengths.expectedMs(total) : undefined);
-    delayMs -= ageMs();
+      firstPollDelay(total > 0 ? this.#lengths.expectedMs(total) : undefined, total);
+    delayMs -= this.#clock.now() - acceptedAt;
 
     for (;;) {
       await this.#clock.delay(Math.max(0, Math.min(delayMs, leftMs())), signal);
@@ -107,7 +114,9 @@ export class Jobs {
         const reply = await this.#poll(jobId, { signal, maxRetries, headers, totalTimeoutMs });
         job = reply.data;
         failures = 0;
-        samples.push({ atMs: ageMs(), processed: job.processed, total: job.total || total });
+        // The service looked at the job when the poll was sent. To read thousands of results may take longer than the job.
+        const atMs = reply.sentAt - acceptedAt;
+        samples.push({ atMs, processed: job.processed, total: job.total || total });
         const statedMs = statedWait(reply.retryAfterMs);
         if (statedMs !== undefined) isTimedByService = true;
         delayMs = statedMs ?? nextPollDelay(samples);
@@ -115,7 +124,11 @@ export class Jobs {
         if (signal?.aborted) throw error;
         const isLate = leftMs() <= 0;
         failures += 1;
-        const waitMs = this.#transport.waitAfterFailedGet(error, failures);
+        const isKnown = (accepted ?? job) !== undefined;
+        const isOdd =
+          ResponseShapeError.isInstance(error) || (isKnown && NotFoundError.isInstance(error));
+        const mayPass = isOdd && failures <= MAX_ODD_POLLS;
+        const waitMs = this.#transport.waitAfterFailedGet(error, failures, mayPass);
         if (isLate && (waitMs !== undefined || TimeoutError.isInstance(error))) {
           throw jobTimeout(jobId, timeoutMs, this.#transport.redactData(job), error);
         }
@@ -128,7 +141,7 @@ export class Jobs {
       const end = endOf(job, total);
       if (end === 'failed') throw jobFailed(jobId, this.#transport.redactData(job));
       if (end === 'completed') {
-        if (!isTimedByService) this.#learn(total, samples.slice(0, -1), ageMs());
+        if (!isTimedByService) this.#learn(total, samples);
         return job;
       }
       if (leftMs() <= 0) throw jobTimeout(jobId, timeoutMs, this.#transport.redactData(job));
@@ -152,16 +165,19 @@ export class Jobs {
 
   async #poll(jobId: string, options: RequestOptions | undefined): Promise<Reply<Job>> {
     checkJobId(jobId);
-    const { data, retryAfterMs } = await this.#transport.request({
+    const reply = await this.#transport.request({
       method: 'GET',
       path: jobPath(jobId),
       read: readJob,
       options,
     });
-    return { data: { ...data, id: data.id || jobId }, retryAfterMs };
+    return { ...reply, data: { ...reply.data, id: reply.data.id || jobId } };
   }
 
-  #learn(total: number, before: readonly PollSample[], seenMs: number): void {
+  /** @param samples the polls of a job, the last of which saw it complete */
+  #learn(total: number, samples: readonly PollSample[]): void {
+    const before = [...samples];
+    const seenMs = before.pop()?.atMs ?? 0;
     const last = before.at(-1);
     if (last === undefined) {
       this.#lengths.completeAtFirstPoll(total, seenMs);

@@ -2,7 +2,7 @@ import { createMany } from '../bulk/create-many.ts';
 import type { CreateManyDeps } from '../bulk/run-context.ts';
 import type { BulkItems, BulkSource, CreateManyOptions } from '../bulk/types.ts';
 import { InvalidOptionError } from '../errors/call-errors.ts';
-import type { AttemptWatch, Transport } from '../http/transport.ts';
+import type { AttemptWatch, Transport } from '../http/request.ts';
 import type { RequestOptions } from '../options.ts';
 import {
   type BatchAnswer,

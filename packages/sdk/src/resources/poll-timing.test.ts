@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
-  FIRST_POLL_MS,
   firstPollDelay,
   JobLengths,
   MAX_POLL_INTERVAL_MS,
@@ -19,10 +18,18 @@ const sample = (atMs: number, processed: number, total = 10_000): PollSample => 
 
 describe('firstPollDelay', () => {
   it('is short where nothing is known, and a little beyond the expected end where it is', () => {
-    expect(firstPollDelay(undefined)).toBe(FIRST_POLL_MS);
-    expect(firstPollDelay(1000)).toBe(1100);
-    expect(firstPollDelay(0)).toBe(0);
-    expect(firstPollDelay(3_600_000)).toBe(MAX_POLL_INTERVAL_MS);
+    expect(firstPollDelay(undefined, 0)).toBe(150);
+    expect(firstPollDelay(undefined, 600)).toBe(110);
+    expect(firstPollDelay(undefined, 3_000)).toBe(150);
+    expect(firstPollDelay(undefined, 10_000)).toBe(150);
+    expect(firstPollDelay(1000, 10_000)).toBe(1100);
+    expect(firstPollDelay(3_600_000, 10_000)).toBe(MAX_POLL_INTERVAL_MS);
+  });
+
+  it('is never so short that a fast service needs a second poll, whatever it has learned', () => {
+    expect(firstPollDelay(0, 10_000)).toBe(150);
+    expect(firstPollDelay(0, 600)).toBe(110);
+    expect(firstPollDelay(0, 50_000)).toBe(150);
   });
 });
 
@@ -114,7 +121,7 @@ function simulate(lengthMs: number, chunk: number, latencyMs: number, idleMs = 0
   const processedAt = (ms: number) =>
     Math.floor((Math.max(0, ms - idleMs) / (lengthMs - idleMs)) * (total / chunk)) * chunk;
   const samples: PollSample[] = [];
-  let now = firstPollDelay(undefined);
+  let now = firstPollDelay(undefined, total);
   for (let polls = 1; ; polls += 1) {
     const answeredAt = now + latencyMs / 2;
     now += latencyMs;
@@ -172,7 +179,7 @@ describe('polling a job of 10,000 links', () => {
 /** Runs jobs of one length one after the other, and tells how many polls each took at least. */
 function pollsOf(lengths: JobLengths, lengthMs: number, jobs: number, total = 10_000): number[] {
   return Array.from({ length: jobs }, () => {
-    const firstAt = firstPollDelay(lengths.expectedMs(total));
+    const firstAt = firstPollDelay(lengths.expectedMs(total), total);
     if (firstAt >= lengthMs) {
       lengths.completeAtFirstPoll(total, firstAt);
       return 1;
@@ -196,6 +203,13 @@ describe('JobLengths', () => {
     const polls = pollsOf(lengths, 3000, 30);
     expect(Math.max(...polls)).toBe(2);
     expect(polls.reduce((a, b) => a + b)).toBeLessThanOrEqual(46);
+  });
+
+  it('needs one poll for each job of a fast service', () => {
+    for (const lengthMs of [15, 60, 90, 140]) {
+      expect(pollsOf(new JobLengths(), lengthMs, 30)).toEqual(Array(30).fill(1));
+    }
+    expect(pollsOf(new JobLengths(), 90, 30, 1_000)).toEqual(Array(30).fill(1));
   });
 
   it('catches up with a service that became ten times faster in six jobs', () => {

@@ -1,6 +1,6 @@
 /** What one poll saw of a job. */
 export interface PollSample {
-  /** Time since the wait began, in milliseconds. */
+  /** When the poll was sent, in milliseconds since the job was accepted. */
   atMs: number;
   /** Links processed. */
   processed: number;
@@ -8,8 +8,15 @@ export interface PollSample {
   total: number;
 }
 
-/** Wait before the first poll of a job about whose speed nothing is known, in milliseconds. */
-export const FIRST_POLL_MS = 150;
+/**
+ * Earliest first poll of the smallest job, in milliseconds, and how much later that of a large one is. It is also the wait where nothing is known of the
+ * length of jobs. A fast service has done the job by then, so that one poll is enough: a poll that comes earlier to save a
+ * few milliseconds may come too early, and then costs a second poll and 200 ms.
+ */
+const EARLIEST_POLL_MS = 100;
+const LARGE_JOB_MS = 50;
+/** Number of links from which a job is a large one. */
+const LARGE_JOB = 3_000;
 
 /** Shortest wait between two polls, in milliseconds. Polls count against the plan's quota. */
 export const MIN_POLL_INTERVAL_MS = 200;
@@ -32,11 +39,17 @@ const PATIENCE_MS = 500;
 /** While a job shows nothing, each wait is at most this many times the one before it, so that short jobs are seen soon. */
 const BLIND_GROWTH = 2.4;
 
-/** Wait before the first poll, in milliseconds; `expectedMs` is how long the job should take, where that is known. */
-export function firstPollDelay(expectedMs: number | undefined): number {
-  if (expectedMs === undefined) return FIRST_POLL_MS;
-  const lateMs = Math.min(LATE_MS, expectedMs);
-  return Math.min(MAX_POLL_INTERVAL_MS, expectedMs * LATE_FACTOR + lateMs);
+/**
+ * Wait before the first poll, in milliseconds.
+ *
+ * @param expectedMs how long the job should take, where that is known
+ * @param total number of links in the job; 0 where that is not known
+ */
+export function firstPollDelay(expectedMs: number | undefined, total: number): number {
+  const share = total > 0 ? Math.min(1, total / LARGE_JOB) : 1;
+  const earliest = EARLIEST_POLL_MS + share * LARGE_JOB_MS;
+  const aimed = expectedMs === undefined ? 0 : expectedMs * LATE_FACTOR + LATE_MS;
+  return Math.min(MAX_POLL_INTERVAL_MS, Math.max(earliest, aimed));
 }
 
 /**
@@ -49,7 +62,7 @@ export function firstPollDelay(expectedMs: number | undefined): number {
 export function nextPollDelay(samples: readonly PollSample[]): number {
   const last = samples.at(-1);
   const previous = samples.at(-2);
-  if (last === undefined) return FIRST_POLL_MS;
+  if (last === undefined) return MIN_POLL_INTERVAL_MS;
 
   const elapsed = last.atMs;
   const blind = Math.min(

@@ -1,4 +1,4 @@
-import type { Transport } from '../http/transport.ts';
+import type { Transport } from '../http/request.ts';
 import type { RequestOptions } from '../options.ts';
 import { ROUTES } from '../wire/routes.ts';
 import { readUsage, type Usage } from '../wire/usage.ts';

@@ -79,7 +79,12 @@ function readResultItem(item: unknown): BatchResultItem {
 function readReason(error: unknown): string {
   if (typeof error !== 'object' || error === null) return error === 0 ? '' : text(error);
   if (Object.keys(error).length === 0) return '';
-  return text(fieldsOf(error)?.['message']) || JSON.stringify(error);
+  try {
+    return text(fieldsOf(error)?.['message']) || JSON.stringify(error);
+  } catch {
+    // It is nested too deep to be written.
+    return 'unreadable';
+  }
 }
 
 /** 200: the batch was small enough to be carried out at once. */

@@ -11,7 +11,7 @@ describe('seconds until a poll of a job is worth it', () => {
 
   test('follow the pace at which jobs make links', () => {
     const pace = new JobPace();
-    for (let at = 0; at < 20_000; at += 500) pace.made(500, at);
+    for (let at = 0; at < 20_000; at += 500) pace.made(500, at, at + 500);
     const seconds = pace.secondsUntilPoll(fresh);
     expect(seconds).toBeGreaterThanOrEqual(9);
     expect(seconds).toBeLessThanOrEqual(11);
@@ -22,9 +22,19 @@ describe('seconds until a poll of a job is worth it', () => {
 
   test('do not count the time in which no job ran', () => {
     const pace = new JobPace();
-    pace.made(500, 0);
-    pace.made(500, 3_600_000);
-    expect(pace.secondsUntilPoll(fresh)).toBe(0);
+    // Each job is done in 100 ms, and the next one comes much later.
+    for (let at = 0; at < 20_000; at += 900) pace.made(10_000, at, at + 100);
+    expect(pace.secondsUntilPoll({ ...fresh, total: 20_000 })).toBe(0);
+  });
+
+  test('count the time of two runs side by side once', () => {
+    const pace = new JobPace();
+    for (let at = 0; at < 20_000; at += 500) {
+      pace.made(10_000, at, at + 200);
+      pace.made(10_000, at, at + 400);
+    }
+    expect(pace.secondsUntilPoll({ ...fresh, total: 49_000 })).toBe(0);
+    expect(pace.secondsUntilPoll({ ...fresh, total: 51_000 })).toBe(1);
   });
 
   test('grow with the jobs that wait before it', () => {
@@ -35,7 +45,7 @@ describe('seconds until a poll of a job is worth it', () => {
 
   test('take the job’s own progress if that is faster', () => {
     const pace = new JobPace();
-    for (let at = 0; at < 60_000; at += 500) pace.made(50, at);
+    for (let at = 0; at < 60_000; at += 500) pace.made(50, at, at + 500);
     expect(pace.secondsUntilPoll({ ...fresh, processed: 5_000, ageMs: 1_000 })).toBe(1);
   });
 

@@ -1,9 +1,6 @@
 /** Links per second that a job is expected to make before any was seen. */
 const FIRST_RATE = 30_000;
 
-/** Chunks that follow each other within this time are of a busy runner; longer pauses say nothing about its speed. */
-const BUSY_GAP_MS = 1_000;
-
 /** Share that each new observation has in the rate. */
 const NEWEST_SHARE = 0.2;
 
@@ -23,13 +20,16 @@ export interface JobProgressSeen {
 /** How fast jobs make links at present, and so when it is worth asking for one again. */
 export class JobPace {
   #linksPerSecond = FIRST_RATE;
-  #lastAt: number | undefined;
+  #lastAt = 0;
 
-  /** A chunk of a job has made this many links, at `now` in milliseconds. */
-  made(links: number, now: number): void {
-    const elapsed = this.#lastAt === undefined ? 0 : now - this.#lastAt;
+  /**
+   * The runner has made this many links from `startedAt` to `now`, in milliseconds. Of two runs side by side, the second one
+   * counts from the end of the first.
+   */
+  made(links: number, startedAt: number, now: number): void {
+    const elapsed = now - Math.max(startedAt, this.#lastAt);
     this.#lastAt = now;
-    if (elapsed <= 0 || elapsed > BUSY_GAP_MS) return;
+    if (elapsed <= 0) return;
     const rate = (links * 1_000) / elapsed;
     this.#linksPerSecond += NEWEST_SHARE * (rate - this.#linksPerSecond);
   }

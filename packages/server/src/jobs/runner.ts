@@ -20,8 +20,8 @@ export interface JobRunnerOptions {
   store: Pick<Store, 'pendingJobs' | 'runJobChunk'>;
   /** @default nothing is logged */
   logger?: Pick<Logger, 'error' | 'info'> | undefined;
-  /** Receives how many links a chunk created. @default nothing is called */
-  onLinksCreated?: ((links: number) => void) | undefined;
+  /** Receives how many links a chunk created, and when it began, by `performance.now()`. @default nothing is called */
+  onLinksCreated?: ((links: number, startedAt: number) => void) | undefined;
   /** Milliseconds since the epoch. @default Date.now */
   now?: (() => number) | undefined;
 }
@@ -42,7 +42,7 @@ interface Failing {
 export class JobRunner {
   readonly #store: JobRunnerOptions['store'];
   readonly #now: () => number;
-  readonly #onLinksCreated: (links: number) => void;
+  readonly #onLinksCreated: (links: number, startedAt: number) => void;
   readonly #chunkLog: OutageLog;
   readonly #scanLog: OutageLog;
   /** Jobs that have chunks left, as far as we know, in the order of their turns. */
@@ -125,9 +125,10 @@ export class JobRunner {
   }
 
   async #runChunk(jobId: string): Promise<void> {
+    const startedAt = performance.now();
     try {
       const { created, done, busy = false } = await this.#store.runJobChunk(jobId, this.#now());
-      if (created > 0) this.#onLinksCreated(created);
+      if (created > 0) this.#onLinksCreated(created, startedAt);
       const failing = this.#failing.get(jobId);
       if (failing !== undefined) failing.failures = 0;
       // Another instance works on it, and perhaps to its end. Should that one stop, the next look at the store brings the job back here.
