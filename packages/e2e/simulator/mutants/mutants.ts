@@ -37,12 +37,6 @@ const DURABILITY: readonly Mutant[] = [
     'if (isEmpty(db)) endEmpty',
     'if (path) endEmpty',
   ),
-  mutant(
-    'standard input forgotten before its results are written',
-    'cli/src/import/run-import.ts',
-    '    // Report: read the input once more',
-    "    if (typeof settings.journal !== 'string') journal.forget();\n    // Report: read the input once more",
-  ),
   mutant('results not synced', `${REPORT}/output-file.ts`, '      await handle.sync();\n', ''),
   mutant(
     'folder of results not synced',
@@ -96,6 +90,12 @@ const DURABILITY: readonly Mutant[] = [
     '    run.endWith(error);\n    return false;',
     '    return error !== undefined;',
   ),
+  mutant(
+    'standard input forgotten before its results are written',
+    'cli/src/import/run-import.ts',
+    '    // Report: read the input once more',
+    "    if (typeof settings.journal !== 'string') journal.forget();\n    // Report: read the input once more",
+  ),
 ];
 
 /** What must not be sent, or not yet. */
@@ -133,8 +133,8 @@ const REQUESTS: readonly Mutant[] = [
   mutant(
     'timeout taken for not sent',
     `${HTTP}/transport.ts`,
-    "outcome: 'unknown',\n          timeoutMs",
-    "outcome: 'not-sent',\n          timeoutMs",
+    "{ outcome: 'unknown', timeoutMs }",
+    "{ outcome: 'not-sent', timeoutMs }",
   ),
   mutant(
     'Retry-After ignored',
@@ -151,7 +151,7 @@ const REQUESTS: readonly Mutant[] = [
   mutant(
     '429 pauses one request only',
     `${HTTP}/transport.ts`,
-    'limiter.pause(waitMs, retryAfterMs);',
+    'this.#limiter.pause(waitMs, error.retryAfterMs);',
     '',
   ),
   mutant(
