@@ -1,4 +1,5 @@
 import type { Programs } from './play.ts';
+import type { OwnServer } from './services/own.ts';
 import { replaceGlobals } from './stubs/globals.ts';
 import { loadFromSource, type Patch } from './stubs/hooks.ts';
 
@@ -7,7 +8,18 @@ export async function loadPrograms(patches: readonly Patch[] = []): Promise<Prog
   loadFromSource(patches);
   const { runImport } = await import('../../cli/src/import/run-import.ts');
   const { Shortlink } = await import('../../sdk/src/index.ts');
+  const server: OwnServer = {
+    ...(await import('../../server/src/app.ts')),
+    ...(await import('../../server/src/api-key.ts')),
+    ...(await import('../../server/src/jobs/runner.ts')),
+    ...(await import('../../server/src/store/links.ts')),
+    ...(await import('../../server/src/store/sqlite/database.ts')),
+    ...(await import('../../server/src/store/sqlite/migrate.ts')),
+    ...(await import('../../server/src/store/sqlite/sqlite-store.ts')),
+    ...(await import('../../server/src/store/sqlite/write-core.ts')),
+    ...(await import('../../server/src/store/sqlite/writers.ts')),
+  };
   // What is loaded on first use, so that it is not loaded in the middle of a scenario.
   replaceGlobals();
-  return { runImport, createClient: (options) => new Shortlink(options) };
+  return { runImport, createClient: (options) => new Shortlink(options), server };
 }

@@ -1,10 +1,11 @@
 /**
  * Simulates imports: `pnpm simulate [--seeds N] [--from S] [--workers N]`, `pnpm simulate --seed S` for one with its trace, and
- * `pnpm simulate --mutants [NAME]...` with planted bugs. See README.md.
+ * `pnpm simulate --mutants [--write] [NAME]...` with planted bugs. See README.md.
  */
 import { parseArgs } from 'node:util';
 import { loadPrograms } from './load-programs.ts';
 import { MUTANTS } from './mutants/mutants.ts';
+import { writeTable } from './mutants/table.ts';
 import { play } from './play.ts';
 import { eachOf, Player } from './pool.ts';
 import { generate } from './scenario/generate.ts';
@@ -27,6 +28,7 @@ const { values, positionals } = parseArgs({
     workers: { type: 'string', default: '2' },
     seed: { type: 'string' },
     mutants: { type: 'boolean', default: false },
+    write: { type: 'boolean', default: false },
   },
 });
 
@@ -112,7 +114,7 @@ async function playMutants(): Promise<boolean> {
   const mutants = MUTANTS.filter(
     ({ name }) => positionals.length === 0 || positionals.includes(name),
   );
-  let survivors = 0;
+  const results = new Map<string, number | undefined>();
   await eachOf(mutants, workers, async ({ name, patches }) => {
     const player = new Player(patches);
     let seeds = 0;
@@ -127,10 +129,12 @@ async function playMutants(): Promise<boolean> {
       found = report.failures[0]?.message;
     }
     await player.end();
-    if (found === undefined) survivors += 1;
+    results.set(name, found === undefined ? undefined : seeds);
     const how = found === undefined ? 'NOT FOUND' : `found, ${found.split('\n', 1)[0]}`;
     say(`${name.padEnd(42)} ${String(seeds).padStart(6)} seeds: ${how}`);
   });
+  const survivors = [...results.values()].filter((seeds) => seeds === undefined).length;
+  if (values.write) writeTable(mutants.map(({ name }) => ({ name, seeds: results.get(name) })));
   say(`${mutants.length} planted bugs, ${survivors} not found within ${MUTANT_SEEDS} seeds each`);
   return mutants.length > 0 && survivors === 0;
 }

@@ -6,19 +6,22 @@ import type {
 } from '../../cli/src/import/types.ts';
 import { Oracle } from './oracle/oracle.ts';
 import { Random } from './random.ts';
-import { FOLDER, inputPath, inputText, parseResults } from './scenario/files.ts';
+import { inputPath, inputText, parseResults } from './scenario/files.ts';
 import type { RunPlan, Scenario } from './scenario/scenario.ts';
+import { settingsOf } from './scenario/settings.ts';
 import { quietly } from './scenario/shrink.ts';
+import { type OwnServer, OwnService } from './services/own.ts';
 import { ScriptedService } from './services/scripted.ts';
 import type { Service } from './services/service.ts';
 import { Disk } from './world/disk.ts';
 import { Network } from './world/network.ts';
-import { enterWorld, Process, World } from './world/world.ts';
+import { EPOCH_MS, enterWorld, Process, World } from './world/world.ts';
 
 /** The programs under test, loaded once the stand-ins are there. */
 export interface Programs {
   runImport: (settings: ImportSettings, deps: ImportDeps) => Promise<ImportSummary>;
   createClient: (options: object) => ImportDeps['client'];
+  server: OwnServer;
 }
 
 /** How a scenario ended. */
@@ -59,8 +62,15 @@ export async function play(
   } catch (error) {
     failure = error instanceof Error ? (error.stack ?? error.message) : String(error);
   }
+  stage.close();
   disk.release();
   return { imports: stage.imports, failure, trace: world.trace ?? [] };
+}
+
+function serviceOf({ service }: Scenario, { server }: Programs, world: World): Service {
+  const { clock } = world;
+  if (service.kind === 'scripted') return new ScriptedService(service, clock);
+  return new OwnService(server, service, clock, () => Math.floor(EPOCH_MS + clock.now));
 }
 
 class Stage {
@@ -78,9 +88,13 @@ class Stage {
     this.#scenario = scenario;
     this.#programs = programs;
     this.#world = world;
-    this.#service = new ScriptedService(scenario.service, world.clock);
+    this.#service = serviceOf(scenario, programs, world);
     this.#network = new Network(world, this.#service, scenario.seed);
     this.#oracle = new Oracle({ scenario, world, service: this.#service, network: this.#network });
+  }
+
+  close(): void {
+    this.#service.close();
   }
 
   async play(): Promise<void> {
@@ -90,18 +104,19 @@ class Stage {
     if (last === undefined) return;
     const quiet = quietly(last);
     this.#service.unlimit();
+    let ended: Ended;
     for (let round = 0; ; round += 1) {
       const { onUnknown } = user;
       // A user who was stopped looks at the rows, and decides.
       const isDecided = round > 0 && onUnknown === 'stop';
-      const ended = await this.#playRun(quiet, isDecided ? user.decides : onUnknown);
+      ended = await this.#playRun(quiet, isDecided ? user.decides : onUnknown);
       if (this.#oracle.isFinished(ended)) break;
       if (round === MAX_QUIET_RUNS) throw new Error('quiet runs do not come to an end');
     }
     const before = this.#network.exchanges.length;
     const policy = user.onUnknown === 'stop' ? user.decides : user.onUnknown;
     const again = await this.#playRun(quiet, policy);
-    this.#oracle.checkNothingToDo(again, this.#network.exchanges.slice(before));
+    this.#oracle.checkNothingToDo(ended, again, this.#network.exchanges.slice(before));
   }
 
   async #playRun(plan: RunPlan, onUnknown: ImportSettings['onUnknown']): Promise<Ended> {
@@ -113,7 +128,7 @@ class Stage {
     this.#placeInput(plan);
     this.#setUpService(plan);
     this.#network.beginRun(this.#run, plan.faults);
-    const settings = this.#settings(plan, onUnknown);
+    const settings = settingsOf(plan, this.#scenario.user, onUnknown);
     const process = new Process(`run ${this.#run}`, plan);
     this.#oracle.beginRun(plan, settings, process);
     const ended = [this.#start(process, settings)];
@@ -174,33 +189,6 @@ class Stage {
     this.#service.setKey(plan.key === 'revoked' ? 'another' : key, plan.key !== 'forbidden');
     if (plan.links !== undefined) this.#service.setLinkLimit(plan.links);
     this.#service.useUp(plan.othersLinks);
-  }
-
-  #settings(plan: RunPlan, onUnknown: ImportSettings['onUnknown']): ImportSettings {
-    const { user } = this.#scenario;
-    const path = inputPath(user);
-    return {
-      file: user.fromStdin ? '-' : path,
-      map: {},
-      inputFormat: 'auto',
-      output: user.inPlace ? path : `${path}.results.csv`,
-      outputFormat: user.format === 'jsonl' ? 'jsonl' : 'csv',
-      rejects: `${path}.rejects.csv`,
-      usualNames: { output: true, rejects: true },
-      journal: user.fromStdin ? { folder: FOLDER } : `${path}.shortlink-journal`,
-      restart: plan.restart,
-      defaults: user.domain === undefined ? {} : { domain_id: user.domain },
-      batchSize: user.batchSize,
-      concurrency: user.concurrency,
-      requestsPerMinute: user.requestsPerMinute,
-      limit: plan.limit,
-      dryRun: plan.dryRun,
-      maxRejects: user.maxRejects,
-      onUnknown,
-      idempotency: user.idempotency,
-      baseUrl: 'https://api.example',
-      inPlace: user.inPlace,
-    };
   }
 
   /** Starts a program. It begins with an event of its own, as all that it does follows from its events. */

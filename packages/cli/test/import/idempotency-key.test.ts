@@ -22,3 +22,59 @@ test('a row that takes the place of another one gets a link of its own, and not 
     world.dispose();
   }
 });
+
+test('links of a job that has failed are created under another key, because theirs stands for that job', async () => {
+  const world = new ImportHarness();
+  try {
+    world.writeRows(2);
+    world.service.syncLinks = 1;
+    const failed = { id: 'job-0', status: 'failed', total: 2, processed: 0, results: [] };
+    world.service.onPoll = (id) =>
+      id === 'job-0' ? { type: 'answer', status: 200, body: failed } : undefined;
+    expect(await world.import({ idempotency: true })).toMatchObject({ unknown: 2 });
+    const retried = await world.import({ idempotency: true, onUnknown: 'retry' });
+    expect(retried).toMatchObject({ created: 2, unknown: 0 });
+  } finally {
+    world.dispose();
+  }
+});
+
+test('a lost request that is found to be a failed job gives its rows the links that the job made', async () => {
+  const world = new ImportHarness();
+  try {
+    world.writeRows(2);
+    world.service.syncLinks = 1;
+    world.service.fault = (n) => (n === 0 ? { type: 'lost', created: true } : undefined);
+    const target_url = 'https://example.com/1';
+    const results = [{ target_url, code: 'made', short_url: 'https://s.example/made' }];
+    const failed = { id: 'job-0', status: 'failed', total: 2, processed: 1, results };
+    world.service.onPoll = () => ({ type: 'answer', status: 200, body: failed });
+    expect(await world.import({ idempotency: true })).toMatchObject({ created: 1, unknown: 1 });
+    expect(world.statuses()).toEqual(['unknown', 'created']);
+  } finally {
+    world.dispose();
+  }
+});
+
+test('a refusal that lost its details does not make new rows of those that an earlier request may have created', async () => {
+  const world = new ImportHarness();
+  try {
+    world.writeRows(2);
+    const details = [{ index: 0, field: 'title', message: 'not allowed' }];
+    const refusal = { error: 'links[0] is not valid', details };
+    world.service.fault = (n, links) => {
+      if (n === 1) return { type: 'lost', created: true };
+      // A repeat brings a body that can't be read, and so does what would follow it.
+      if (n === 2 || n === 3) return { type: 'answer', status: 400, body: [1, 2] };
+      const isBad = links.some(({ target_url }) => target_url.endsWith('/0'));
+      return isBad ? { type: 'answer', status: 400, body: refusal } : undefined;
+    };
+    expect(await world.import({ idempotency: true })).toMatchObject({ unknown: 2 });
+    await world.import({ idempotency: true });
+    expect(await world.import({ idempotency: true })).toMatchObject({ failed: 1, unknown: 0 });
+    expect(world.statuses()).toEqual(['failed', 'created']);
+    expect(world.created()).toEqual({ links: 1, duplicates: 0 });
+  } finally {
+    world.dispose();
+  }
+});

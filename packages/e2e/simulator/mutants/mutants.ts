@@ -90,6 +90,12 @@ const DURABILITY: readonly Mutant[] = [
     '    run.endWith(error);\n    return false;',
     '    return error !== undefined;',
   ),
+  mutant(
+    'standard input forgotten before its results are written',
+    'cli/src/import/run-import.ts',
+    '    // Report: read the input once more',
+    "    if (typeof settings.journal !== 'string') journal.forget();\n    // Report: read the input once more",
+  ),
 ];
 
 /** What must not be sent, or not yet. */
@@ -120,15 +126,15 @@ const REQUESTS: readonly Mutant[] = [
   ),
   mutant(
     '5xx taken for nothing done',
-    'sdk/src/errors/outcome.ts',
+    'sdk/src/errors/call-errors.ts',
     'return !(error.status === 503',
     'return false && !(error.status === 503',
   ),
   mutant(
     'timeout taken for not sent',
     `${HTTP}/transport.ts`,
-    "outcome: 'unknown',\n          timeoutMs",
-    "outcome: 'not-sent',\n          timeoutMs",
+    "{ outcome: 'unknown', timeoutMs }",
+    "{ outcome: 'not-sent', timeoutMs }",
   ),
   mutant(
     'Retry-After ignored',
@@ -138,14 +144,14 @@ const REQUESTS: readonly Mutant[] = [
   ),
   mutant(
     'Retry-After cut short',
-    `${HTTP}/retry-after.ts`,
+    `${HTTP}/response-headers.ts`,
     'Math.ceil(Number(value) * 1000)',
     'Math.ceil(Number(value) * 900)',
   ),
   mutant(
     '429 pauses one request only',
     `${HTTP}/transport.ts`,
-    'limiter.pause(waitMs, retryAfterMs);',
+    'this.#limiter.pause(waitMs, error.retryAfterMs);',
     '',
   ),
   mutant(
@@ -183,6 +189,12 @@ const REQUESTS: readonly Mutant[] = [
     `${SEND}/settle-open.ts`,
     'idempotencyKey: () => idempotencyKey,',
     "idempotencyKey: () => idempotencyKey.concat('-2'),",
+  ),
+  mutant(
+    'failed job asked for again under its key',
+    `${SEND}/send-rows.ts`,
+    'needsNewKeys ? randomUUID()',
+    'settings.restart ? randomUUID()',
   ),
   mutant('key trusted for too long', `${SEND}/settle-open.ts`, '23 * 60', '50 * 60'),
   mutant(
@@ -251,4 +263,20 @@ const ROWS: readonly Mutant[] = [
   ),
 ];
 
-export const MUTANTS: readonly Mutant[] = [...DURABILITY, ...REQUESTS, ...ROWS];
+/** What only imports against our own server can find. */
+const SERVER: readonly Mutant[] = [
+  mutant(
+    'server carries a key out again',
+    'server/src/store/sqlite/operations/create.ts',
+    '  if (idempotency !== undefined) {\n    const',
+    '  if (idempotency === null) {\n    const',
+  ),
+  mutant(
+    'server runs a chunk of a job twice',
+    'server/src/store/sqlite/operations/run-job-chunk.ts',
+    'SET inputs = NULL, results = ?',
+    'SET results = ?',
+  ),
+];
+
+export const MUTANTS: readonly Mutant[] = [...DURABILITY, ...REQUESTS, ...ROWS, ...SERVER];

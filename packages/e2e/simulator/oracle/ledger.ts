@@ -55,7 +55,8 @@ export function mayHaveWorked({ neverSent, received }: Exchange): boolean {
   return status < 400 || status === 408 || status >= 500;
 }
 
-const JOB_IS_OVER = ['completed', 'done', 'failed'];
+/** With any other word, a job is over only once all of its results are there. */
+const JOB_IS_OVER = ['completed', 'failed'];
 
 /** Codes that a program was told for certain: in a whole response, with time to write them down. */
 export function toldCodes(exchange: Exchange, hasRefusedRows: boolean): string[] {

@@ -4,10 +4,9 @@ import { inputPath, parseResults, targetOf } from '../scenario/files.ts';
 import type { RowPlan, RunPlan, Scenario } from '../scenario/scenario.ts';
 import { REFUSED_TITLE } from '../services/scripted.ts';
 import type { Service } from '../services/service.ts';
-import { queryDatabase } from '../world/database.ts';
-import type { FileNode } from '../world/disk.ts';
 import type { Exchange, Network } from '../world/network.ts';
 import type { Process, World } from '../world/world.ts';
+import { addRecorded, checkCodes, checkJobs, isJournal, journalOf } from './journal-rules.ts';
 import {
   Counts,
   isCreate,
@@ -17,10 +16,9 @@ import {
   pairOfLink,
   pairsOf,
   toldCodes,
-  toldJob,
 } from './ledger.ts';
 import { checkApart, checkRequests } from './request-rules.ts';
-import { checkResults } from './result-rules.ts';
+import { checkIsWhole, checkRejects, checkResults, outputFormat } from './result-rules.ts';
 
 interface Witness {
   scenario: Scenario;
@@ -101,10 +99,11 @@ export class Oracle {
     this.#checkSent();
     if (hasSecond) return;
     const text = this.#outputText(settings.output);
-    if (summary?.output === undefined) this.#checkOutputIsWhole(text);
-    else {
+    if (summary?.output === undefined) {
+      checkIsWhole(text, this.#outputBefore?.toString(), this.rows.length, scenario.user);
+    } else {
       const counted = this.#countedLinks();
-      const rows = checkResults({
+      checkResults({
         text,
         plan,
         user: scenario.user,
@@ -114,43 +113,30 @@ export class Oracle {
         mayExist: (pair) => this.#mayExist(pair),
         counted: (pair) => counted.of(pair),
       });
-      this.#checkRejects(summary.rejected, summary.rejectsFile);
-      void rows;
+      checkRejects(summary, this.#outputText(summary.rejectsFile ?? ''));
     }
-    if (scenario.user.fromStdin && summary !== undefined && summary.journal === undefined)
-      this.#forget(summary.stopped === undefined);
+    if (scenario.user.fromStdin && this.#isForgotten(ended, text)) {
+      this.#beginAgain();
+      this.#firstRun = this.#run + 1;
+    }
   }
 
-  /** Standard input that was imported whole is forgotten: the same rows ask for new links then. */
-  #forget(isDone: boolean): void {
-    if (!isDone) return;
-    this.#beginAgain();
-    this.#firstRun = this.#run + 1;
+  /**
+   * Standard input that was imported whole is forgotten: the same rows ask for new links then. A program that was killed has forgotten
+   * it where its journal is gone, which is the last thing it does: then each row has its link in the results.
+   */
+  #isForgotten({ process, summary }: Ended, text: string | undefined): boolean {
+    if (summary !== undefined)
+      return summary.journal === undefined && summary.stopped === undefined;
+    const { scenario, world } = this.#all;
+    const hasJournal = [...world.disk.names.keys()].some(isJournal);
+    if (process.killedAt === undefined || hasJournal || text === undefined) return false;
+    const rows = parseResults(text, outputFormat(scenario.user));
+    return rows?.every(({ status }) => status === 'created' || status === 'rejected') === true;
   }
 
   #outputText(path: string): string | undefined {
     return this.#all.world.disk.get(path)?.bytes.toString();
-  }
-
-  /** What a run that was stopped leaves is the old file, or the new one. */
-  #checkOutputIsWhole(text: string | undefined): void {
-    const { user } = this.#all.scenario;
-    if (text === this.#outputBefore?.toString()) return;
-    const rows = text === undefined ? undefined : parseResults(text, outputFormat(user));
-    if (rows?.length === this.rows.length) return;
-    throw new Error(
-      `the results are neither the old ones nor whole: ${JSON.stringify(text?.slice(0, 300))}`,
-    );
-  }
-
-  #checkRejects(rejected: number, path: string | undefined): void {
-    if (path === undefined) {
-      if (rejected > 0) throw new Error('rows are rejected, and there is no rejects file');
-      return;
-    }
-    const lines = this.#all.world.disk.get(path)?.bytes.toString().split('\n').length ?? 0;
-    if (lines !== rejected + 2)
-      throw new Error(`${rejected} rejects, and a file of ${lines} lines`);
   }
 
   #checkDryRun(own: readonly Exchange[], losesPower: boolean): void {
@@ -181,52 +167,14 @@ export class Oracle {
     if (scenario.user.fromStdin) {
       // Each content has a journal of its own, which is removed once all its rows have links.
       for (const [path, file] of world.disk.names) {
-        if (path.endsWith('.shortlink-journal')) this.#rememberRecorded(process, file);
+        if (isJournal(path)) addRecorded(this.#recorded, process, file);
       }
       return;
     }
-    const file = world.disk.get(`${inputPath(scenario.user)}.shortlink-journal`);
-    const known = new Set<string>();
-    for (const row of queryDatabase(file, 'SELECT code FROM link WHERE short_url IS NOT NULL') ??
-      []) {
-      known.add(String(row['code']));
-    }
-    for (const row of queryDatabase(file, 'SELECT results FROM batch WHERE results IS NOT NULL') ??
-      []) {
-      const { items } = JSON.parse(String(row['results'])) as { items: unknown[] };
-      for (const item of items) {
-        if (typeof item === 'string') known.add(item);
-        else if (Array.isArray(item)) known.add(String(item[0]));
-      }
-    }
-    const lost = [...this.#told].filter((code) => !known.has(code));
-    if (lost.length > 0) throw new Error(`the journal has forgotten ${lost.slice(0, 5)}`);
-    this.#checkJobs(ofRun, process, file);
-    this.#rememberRecorded(process, file);
-  }
-
-  #rememberRecorded(process: Process, file: FileNode | undefined): void {
-    if (process.killedAt === undefined && process.journalFailedAt === undefined) return;
-    const open = queryDatabase(
-      file,
-      "SELECT links FROM request JOIN batch ON batch.id = request.batch WHERE state = 'sent' AND first_link IS NULL",
-    );
-    for (const row of open ?? []) {
-      for (const link of JSON.parse(String(row['links'])) as string[])
-        this.#recorded.add(link.slice(7));
-    }
-  }
-
-  /** A job that was accepted before the program was killed can be polled by the next one. */
-  #checkJobs(ofRun: readonly Exchange[], process: Process, file: FileNode | undefined): void {
-    if (process.killedAt === undefined || process.journalFailedAt !== undefined) return;
-    const jobs = (queryDatabase(file, 'SELECT job FROM batch') ?? []).map((row) => row['job']);
-    for (const exchange of ofRun) {
-      const job = toldJob(exchange);
-      if (job === undefined || jobs.includes(job)) continue;
-      const isPolled = ofRun.some(({ path, received }) => path.endsWith(`/${job}`) && received);
-      if (!isPolled) throw new Error(`the journal does not know ${job}`);
-    }
+    const file = world.disk.get(journalOf(inputPath(scenario.user)));
+    checkCodes(file, this.#told);
+    checkJobs(file, ofRun, process);
+    addRecorded(this.#recorded, process, file);
   }
 
   #exchanges(): Exchange[] {
@@ -238,11 +186,24 @@ export class Oracle {
     const { service, network } = this.#all;
     const counts = new Counts();
     for (const link of service.made) {
-      const run = network.exchanges[link.request - 1]?.run ?? 0;
-      if (run < this.#firstRun) continue;
+      const exchange = network.exchanges[link.request - 1];
+      if (exchange === undefined || exchange.run < this.#firstRun) continue;
+      if (this.#isWorkedTooLate(exchange)) continue;
       if (!this.#mayRepeat || this.#told.has(link.code)) counts.add(pairOfLink(link));
     }
     return counts;
+  }
+
+  /**
+   * Whether the service did the work of a request that its client had given up on, after it had refused the same request for the plan's
+   * limit, and the limit was raised in between. The client takes the refusal of a key for the end of all its requests.
+   */
+  #isWorkedTooLate({ number, key, received, workedTurn = 0 }: Exchange): boolean {
+    if (key === undefined || received !== undefined) return false;
+    return this.#all.network.exchanges.some((other) => {
+      const isSame = other.key === key && other.number > number;
+      return isSame && other.received?.status === 403 && other.receivedTurn < workedTurn;
+    });
   }
 
   /** Each row has one link at most. */
@@ -305,14 +266,19 @@ export class Oracle {
     return true;
   }
 
-  /** The same command again sends nothing but perhaps a look at the usage. */
-  checkNothingToDo({ summary }: Ended, exchanges: readonly Exchange[]): void {
+  /**
+   * The same command again sends nothing but perhaps a look at the usage. Rows that failed before are sent again: then one of them may
+   * also take the link of another row of its target, which gets a new one.
+   */
+  checkNothingToDo(before: Ended, { summary }: Ended, exchanges: readonly Exchange[]): void {
     if (this.#all.scenario.user.fromStdin || summary === undefined) return;
-    if (summary.failed > 0 || summary.unknown > 0) return;
+    const { failed = 0, unknown = 0 } = before.summary ?? {};
+    if (summary.created > failed)
+      throw new Error('links are created although every row has its link');
+    if (failed > 0 || unknown > 0) return;
     const sent = exchanges.find(({ path }) => !path.endsWith('/usage'));
     if (sent !== undefined)
       throw new Error(`#${sent.number} is sent although every row has its link`);
-    if (summary.created > 0) throw new Error('links are created although every row has its link');
   }
 }
 
@@ -321,8 +287,4 @@ function isUnderstood(error: unknown, { diskFault, dryRun }: RunPlan): boolean {
   if (!(error instanceof Error)) return false;
   if (dryRun && error.name === 'AuthenticationError') return true;
   return error.name === 'CliError' || ('code' in error && error.code === diskFault?.code);
-}
-
-function outputFormat(user: Scenario['user']): { format: 'csv' | 'jsonl' } {
-  return { format: user.format === 'jsonl' ? 'jsonl' : 'csv' };
 }

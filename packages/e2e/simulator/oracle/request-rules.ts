@@ -43,11 +43,11 @@ function checkPace(exchanges: readonly Exchange[], perMinute: number | undefined
 
 /** A key that was refused is refused again. */
 function checkRefusedKey(
-  { number, received, receivedTurn, hasKey }: Exchange,
+  { number, received, receivedTurn, key }: Exchange,
   all: readonly Exchange[],
 ): void {
   // With a key, a lost request is sent once more to learn what became of it, whatever came between.
-  if (hasKey) return;
+  if (key !== undefined) return;
   const isRefused =
     received?.status === 401 || (received?.status === 403 && !received.body.includes('upgrade'));
   if (!isRefused) return;

@@ -1,5 +1,5 @@
 import type { ImportSettings, ImportSummary } from '../../../cli/src/import/types.ts';
-import { parseResults, type ResultRow, targetOf, titleOf } from '../scenario/files.ts';
+import { parseResults, targetOf, titleOf } from '../scenario/files.ts';
 import type { RunPlan, UserTraits } from '../scenario/scenario.ts';
 import type { MadeLink } from '../services/service.ts';
 import { Counts, type Pair, pairOf, pairOfLink } from './ledger.ts';
@@ -18,17 +18,16 @@ interface ResultsToCheck {
 }
 
 /** Checks what the results say of each row against what the service has made. */
-export function checkResults(check: ResultsToCheck): ResultRow[] {
+export function checkResults(check: ResultsToCheck): void {
   const { text, plan, user, summary, made } = check;
-  const format = user.format === 'jsonl' ? 'jsonl' : 'csv';
-  const rows = text === undefined ? undefined : parseResults(text, { format });
+  const rows = text === undefined ? undefined : parseResults(text, outputFormat(user));
   if (rows === undefined || rows.length !== plan.rows.length) {
     throw new Error(`results of ${rows?.length} rows, not ${plan.rows.length}`);
   }
   const byCode = new Map(made.map((link) => [link.code, link]));
   const used = new Set<string>();
   const tally = { created: 0, rejected: 0, failed: 0, unknown: 0, unsent: 0 };
-  const [have, unknown, left] = [new Counts(), new Counts(), new Counts()];
+  const [have, unknown, doubted, left] = [new Counts(), new Counts(), new Counts(), new Counts()];
   rows.forEach((result, index) => {
     const row = plan.rows[index];
     if (row === undefined) return;
@@ -51,8 +50,10 @@ export function checkResults(check: ResultsToCheck): ResultRow[] {
         break;
       }
       case 'unknown':
+        // A link belongs to its target, so that a row which will be refused may stand for that of another row.
+        unknown.add(pair);
         // An entry that was refused by name, in a batch whose others became a job that could not be followed.
-        if (row.kind !== 'refused') unknown.add(pair);
+        if (row.kind !== 'refused') doubted.add(pair);
         break;
       case 'failed':
         if (row.kind !== 'refused') throw new Error(`${what} was never refused`);
@@ -71,7 +72,7 @@ export function checkResults(check: ResultsToCheck): ResultRow[] {
       throw new Error(`${what} is invalid`);
     tally[result.status] += 1;
   });
-  for (const [pair, count] of unknown.entries()) {
+  for (const [pair, count] of doubted.entries()) {
     if (count > check.mayExist(pair)) throw new Error(`${pair} is unknown, and there is no doubt`);
   }
   for (const [pair, count] of left.entries()) {
@@ -83,7 +84,6 @@ export function checkResults(check: ResultsToCheck): ResultRow[] {
     }
   }
   checkSummary(tally, summary, check.settings);
-  return rows;
 }
 
 function checkSummary(
@@ -102,4 +102,37 @@ function checkSummary(
   if (unsent > 0 && limit === undefined)
     throw new Error('rows are left although nothing stopped the run');
   if (unknown > 0 && onUnknown !== 'skip') throw new Error('unknown rows do not stop the run');
+}
+
+/** What a run that was stopped leaves is the old file, or the new one. */
+export function checkIsWhole(
+  text: string | undefined,
+  before: string | undefined,
+  count: number,
+  user: UserTraits,
+): void {
+  if (text === before) return;
+  const rows = text === undefined ? undefined : parseResults(text, outputFormat(user));
+  if (rows?.length === count) return;
+  throw new Error(
+    `the results are neither the old ones nor whole: ${JSON.stringify(text?.slice(0, 300))}`,
+  );
+}
+
+/** @param text - of the rejects file; undefined where there is none */
+export function checkRejects(
+  { rejected, rejectsFile }: ImportSummary,
+  text: string | undefined,
+): void {
+  if (rejectsFile === undefined) {
+    if (rejected > 0) throw new Error('rows are rejected, and there is no rejects file');
+    return;
+  }
+  const lines = text?.split('\n').length ?? 0;
+  if (lines !== rejected + 2) throw new Error(`${rejected} rejects, and a file of ${lines} lines`);
+}
+
+/** Results of a list of URLs are a table. */
+export function outputFormat({ format }: UserTraits): { format: 'csv' | 'jsonl' } {
+  return { format: format === 'jsonl' ? 'jsonl' : 'csv' };
 }

@@ -11,12 +11,35 @@ import {
 
 const HOUR_MS = 3_600_000;
 
+/** Every so many seeds are played on our own server. */
+const OWN_SERVICE_EVERY = 10;
+
+/** What our own server leaves open to nobody. */
+const OWN_SERVICE = {
+  kind: 'own',
+  hasUsage: true,
+  hasIdempotency: true,
+  statesQuota: true,
+  namesBadEntries: true,
+  namesLimit: true,
+  oversize: 403,
+  refusesSingly: false,
+  saysWhenToPoll: true,
+  shape: 0,
+  failsJobs: false,
+  losesJobs: false,
+} as const satisfies Partial<ServiceTraits>;
+
 /** The scenario that belongs to a seed. */
 export function generate(seed: number): Scenario {
   const random = new Random(seed);
   const size = sizeOf(random);
   const service = serviceOf(random, size);
   const user = userOf(random, size, service.hasIdempotency);
+  if (seed % OWN_SERVICE_EVERY === 0) {
+    Object.assign(service, OWN_SERVICE);
+    user.domain = undefined;
+  }
   const runs: RunPlan[] = [];
   let rows = rowsOf(random, size, user);
   const count = size > 100 ? random.between(1, 2) : random.between(1, 4);

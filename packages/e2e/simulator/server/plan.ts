@@ -88,3 +88,8 @@ export function makeLimits(random: Random): Partial<PlanLimits> {
     batch_size: random.pick([10_000, 10_000, 4, 120]),
   };
 }
+
+/** One of the items, by a number of any size; undefined where there are none. */
+export function choose<T>(items: readonly T[], which: number): T | undefined {
+  return items.length === 0 ? undefined : items[which % items.length];
+}

@@ -7,7 +7,7 @@ import type { Owner, Scheduler } from './scheduler.ts';
 export const PUBLIC_URL = 'https://sho.rt';
 
 /** What codes of links are made of. */
-const LETTERS = '23456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
+const LETTERS = [...'23456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'];
 
 /** How often a statement, the same statement once more, or a commit of the database fails while faults are on. */
 const FAULTS = { statement: 0.01, again: 0.4, commit: 0.15 } as const;
@@ -144,7 +144,7 @@ export class World {
     const core = new WriteCore({
       db: this.#db,
       shortUrl,
-      generateCode: () => Array.from({ length: 7 }, () => this.#random.pick([...LETTERS])).join(''),
+      generateCode: () => Array.from({ length: 7 }, () => this.#random.pick(LETTERS)).join(''),
       isIdle: () => this.#random.chance(0.3),
     });
     const run = core.run.bind(core);

@@ -79,6 +79,10 @@ export class ScriptedService implements Service {
     }
   }
 
+  close(): void {
+    // Nothing is open.
+  }
+
   settle(): void {
     for (const job of this.#jobs.values()) this.#advance(job);
   }

@@ -26,16 +26,20 @@ export interface MadeLink {
 export interface Service {
   /** Every link that was ever made, in that order. */
   readonly made: readonly MadeLink[];
-  /** Does the work of a request in one step. */
-  handle(request: ServiceRequest, number: number): Promise<ServiceResponse> | ServiceResponse;
+  /** Does the work of a request; undefined where it was killed meanwhile. */
+  handle(
+    request: ServiceRequest,
+    number: number,
+  ): Promise<ServiceResponse | undefined> | ServiceResponse;
   /** It stops and starts again: what was acknowledged is still there. */
   restart(): void;
   /** Lets the jobs come as far as they are by now. */
-  settle(): Promise<void> | void;
+  settle(): void;
   setKey(key: string, mayWrite: boolean): void;
   setLinkLimit(links: number): void;
   /** Another program makes links of the same plan. */
   useUp(links: number): void;
   /** No limits any more. */
   unlimit(): void;
+  close(): void;
 }

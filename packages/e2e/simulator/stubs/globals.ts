@@ -1,6 +1,7 @@
 /** Replaces the timers and clocks of this thread, as the SDK and its libraries find them. */
 
 import type { TimedEvent } from '../clock.ts';
+import { Random } from '../random.ts';
 import { theWorld } from '../world/world.ts';
 
 class Timer {
@@ -69,4 +70,11 @@ export function replaceGlobals(): void {
   Date.now = () => theWorld().wallClock();
   Object.defineProperty(performance, 'now', { value: () => theWorld().clock.now });
   Math.random = () => theWorld().random.next();
+  // The server's ids: nothing follows from them, and its pool of random bytes outlives a scenario.
+  const random = new Random(0);
+  globalThis.crypto.getRandomValues = (array) => {
+    if (array instanceof Uint8Array)
+      for (const index of array.keys()) array[index] = random.below(256);
+    return array;
+  };
 }

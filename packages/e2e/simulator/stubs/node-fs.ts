@@ -93,7 +93,7 @@ export function copyFileSync(from: string, to: string): void {
     const { bytes, database, mode } = lookUp(from, 'copyfile');
     const copy = world.disk.create(to, mode, world.wallClock());
     copy.bytes = bytes;
-    copy.database = database?.copy();
+    if (database !== undefined) world.disk.setDatabase(copy, database.copy());
   });
 }
 

@@ -18,7 +18,7 @@ type Rows = Record<string, SQLInputValue>[];
  * tables take longer to make than an import to run.
  */
 class Content implements DatabaseContent {
-  readonly db = new DatabaseSync(':memory:');
+  readonly db = new DatabaseSync(':memory:', { enableForeignKeyConstraints: false });
   readonly #statements = new Map<string, StatementSync>();
   /** Whether the file has its tables. */
   isCreated = false;
@@ -143,7 +143,8 @@ export class SimulatedDatabase {
     this.#file = path === '' ? undefined : world.disk.get(path);
     const content = this.#file?.database ?? takeContent();
     if (!(content instanceof Content)) throw new Error(`${path} is no database`);
-    if (this.#file !== undefined) this.#file.database = content;
+    if (this.#file !== undefined && this.#file.database === undefined)
+      world.disk.setDatabase(this.#file, content);
     this.#content = content;
     this.#process.onExit.push(() => this.#end());
   }

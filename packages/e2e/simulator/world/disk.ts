@@ -39,6 +39,7 @@ export class Disk {
   readonly #random: Random;
   readonly names = new Map<string, FileNode>();
   readonly #synced = new Map<string, FileNode>();
+  readonly #databases: DatabaseContent[] = [];
   #changes: NameChange[] = [];
   #lastNumber = 0;
 
@@ -124,10 +125,13 @@ export class Disk {
     else this.#synced.set(path, file);
   }
 
-  /** Gives the databases back, once nobody needs this disk any more. */
+  setDatabase(file: FileNode, database: DatabaseContent): void {
+    file.database = database;
+    this.#databases.push(database);
+  }
+
+  /** Gives the databases back, also those of removed files, once nobody needs this disk any more. */
   release(): void {
-    const files = new Set([...this.names.values(), ...this.#synced.values()]);
-    for (const { file } of this.#changes) if (file !== undefined) files.add(file);
-    for (const file of files) file.database?.release();
+    for (const database of this.#databases) database.release();
   }
 }

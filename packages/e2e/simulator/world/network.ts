@@ -1,6 +1,7 @@
 import { Random } from '../random.ts';
 import type { FaultKind, NetworkFault } from '../scenario/scenario.ts';
 import type { Service, ServiceResponse } from '../services/service.ts';
+import { errorPage, oddly, retryAfter } from './bad-responses.ts';
 import type { Process, World } from './world.ts';
 
 /** A request and what became of it, for the oracle. */
@@ -12,9 +13,12 @@ export interface Exchange {
   method: string;
   path: string;
   body: string | undefined;
-  hasKey: boolean;
+  /** Its idempotency key. */
+  key: string | undefined;
   sentAt: number;
   sentTurn: number;
+  /** The event in which the service first worked on it; undefined where it never did. */
+  workedTurn: number | undefined;
   /** The response as it reached the program; undefined where none did, or not all of it. */
   received: ServiceResponse | undefined;
   receivedAt: number;
@@ -84,9 +88,10 @@ export class Network {
         method,
         path,
         body,
-        hasKey: headers['idempotency-key'] !== undefined,
+        key: headers['idempotency-key'],
         sentAt: clock.now,
         sentTurn: clock.turn,
+        workedTurn: undefined,
         received: undefined,
         receivedAt: 0,
         receivedTurn: 0,
@@ -114,10 +119,12 @@ export class Network {
           resolve(this.#responseOf(response, exchange, signal, isCut));
         });
       };
-      const work = async (): Promise<ServiceResponse> => {
+      const work = async (): Promise<ServiceResponse | undefined> => {
+        exchange.workedTurn ??= clock.turn;
         const request = { method, path, headers, body };
         const response = await this.#service.handle(request, number);
-        world.log(`       #${number} ${response.status} ${response.body.slice(0, 300)}`);
+        if (response !== undefined)
+          world.log(`       #${number} ${response.status} ${response.body.slice(0, 300)}`);
         return response;
       };
       // The service works whether or not anybody waits for it.
@@ -131,7 +138,7 @@ export class Network {
               if (!signal.aborted) fail(code, syscall);
             });
           },
-          mayRepeat: method === 'GET' || exchange.hasKey,
+          mayRepeat: method === 'GET' || exchange.key !== undefined,
         });
       });
     });
@@ -147,7 +154,10 @@ export class Network {
     const { work, answer, fail } = hop;
     const kind: FaultKind | undefined = work === undefined ? 'lost before' : fault?.kind;
     const form = fault?.form ?? 0;
-    const worked = (then: (response: ServiceResponse) => void) => void work?.().then(then);
+    const worked = (then: (response: ServiceResponse) => void) =>
+      void work?.().then((response) =>
+        response === undefined ? fail('ECONNRESET', 'read') : then(response),
+      );
     switch (kind) {
       case 'refused':
         return fail('ECONNREFUSED', 'connect');
@@ -236,70 +246,8 @@ export class Network {
 
 interface Hop {
   /** Undefined where the service was restarted meanwhile. */
-  work: (() => Promise<ServiceResponse>) | undefined;
+  work: (() => Promise<ServiceResponse | undefined>) | undefined;
   answer: (response: ServiceResponse, isCut: boolean) => void;
   fail: (code: string, syscall: string) => void;
   mayRepeat: boolean;
-}
-
-function errorPage(
-  status: number,
-  error: string,
-  headers: Record<string, string>,
-): ServiceResponse {
-  return { status, headers, body: JSON.stringify({ error }) };
-}
-
-/** The forms of `Retry-After`, of which some can't be read. */
-function retryAfter(form: number, world: World): Record<string, string> {
-  const seconds = 1 + (form % 70);
-  switch (form % 7) {
-    case 0:
-      return {};
-    case 1:
-      return { 'retry-after': 'soon' };
-    case 2:
-      return { 'retry-after': '-5' };
-    case 3: {
-      const now = world.wallClock();
-      const date = new Date(now + seconds * 1000).toUTCString();
-      return { date: new Date(now).toUTCString(), 'retry-after': date };
-    }
-    case 4:
-      return { 'retry-after': form % 2 === 0 ? '3600' : '40000' };
-    default:
-      return { 'retry-after': `${seconds}` };
-  }
-}
-
-/** A response that says less than it should. */
-function oddly(response: ServiceResponse, form: number): ServiceResponse {
-  const { body } = response;
-  const odd = (text: string) => ({ ...response, body: text });
-  if (response.status >= 300) return odd('[1, 2');
-  const answer = JSON.parse(body) as { results?: object[] };
-  switch (form % 5) {
-    case 0:
-      return odd('{}');
-    case 1:
-      return odd('[]');
-    case 2:
-      return odd('');
-    case 3:
-      return odd(
-        JSON.stringify({
-          ...answer,
-          ...(answer.results && { results: answer.results.slice(0, -1) }),
-        }),
-      );
-    default:
-      return odd(
-        JSON.stringify({
-          ...answer,
-          ...(answer.results && {
-            results: answer.results.map((item) => ({ ...item, code: null })),
-          }),
-        }),
-      );
-  }
 }

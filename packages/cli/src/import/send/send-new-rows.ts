@@ -57,11 +57,13 @@ export async function sendNewRows(input: SendNewRows): Promise<Sent> {
   let planned: Forecast | undefined;
   let result: SendResult | undefined;
   let failure: Sent['failure'];
+  let needsNewKeys = settings.restart;
   const answered = { batches: 0, rows: 0 };
   for (let repeats = 0; ; repeats += 1) {
     if (existing !== undefined) {
       const settled = await settleOpenBatches({ journal, existing, settings, deps });
       failure = settled.failure;
+      needsNewKeys ||= settled.needsNewKeys;
       if (settled.isChanged) found = foundOf(checked, existing.compare());
     }
     result = undefined;
@@ -85,6 +87,7 @@ export async function sendNewRows(input: SendNewRows): Promise<Sent> {
       deps,
       links,
       existing: found.existing + found.gone,
+      needsNewKeys,
       batchSize: planned.batchSize,
       skips: (row, number) =>
         checked.rejectedRows.has(number) ||

@@ -18,6 +18,8 @@ interface SendInput {
   batchSize: number;
   /** Links that are known to exist, also those that no row asks for any more: the number grows with each link that is created. */
   existing: number;
+  /** Whether links are created that the service would answer with its response to an earlier request. */
+  needsNewKeys: boolean;
 }
 
 export interface SendResult {
@@ -85,7 +87,7 @@ export async function sendRows(send: SendInput): Promise<SendResult> {
   };
 }
 
-/** Changes with the links that exist, with the file and with `--restart`, so that a repeated link gets a new key. */
-function keySeed({ settings, existing }: SendInput): string {
-  return JSON.stringify([settings.file, existing, settings.restart ? randomUUID() : '']);
+/** Changes with the links that exist, with the file, and where links are created again, so that a repeated link gets a new key. */
+function keySeed({ settings, existing, needsNewKeys }: SendInput): string {
+  return JSON.stringify([settings.file, existing, needsNewKeys ? randomUUID() : '']);
 }

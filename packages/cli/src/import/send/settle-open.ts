@@ -1,4 +1,10 @@
-import { ApiError, JobFailedError, NotFoundError, type RecordedResult } from '@shortlink/sdk';
+import {
+  ApiError,
+  JobFailedError,
+  NotFoundError,
+  type RecordedResult,
+  type ShortlinkError,
+} from '@shortlink/sdk';
 import type { ExistingLinks } from '../check/existing-links.ts';
 import type { Journal, OpenBatch } from '../journal/journal.ts';
 import { alignResults, packResults } from '../journal/packed-results.ts';
@@ -25,6 +31,8 @@ const ENDING_STATUSES = [401, 403, 429];
 interface Settled {
   /** Whether anything was decided, so that the rows must be compared again. */
   isChanged: boolean;
+  /** Whether links were forgotten that a response left out, so that the service would give the same response to their key. */
+  needsNewKeys: boolean;
   /** What ended it early, such as a key that was refused. */
   failure: { error: unknown } | undefined;
 }
@@ -35,8 +43,8 @@ interface Settled {
  */
 export async function settleOpenBatches(input: SettleInput): Promise<Settled> {
   const { journal, deps, settings } = input;
-  const settled: Settled = { isChanged: false, failure: undefined };
-  if (settings.onUnknown === 'retry') settled.isChanged = journal.releaseUnanswered();
+  const needsNewKeys = settings.onUnknown === 'retry' && journal.releaseUnanswered();
+  const settled: Settled = { isChanged: needsNewKeys, needsNewKeys, failure: undefined };
   const open = journal.openBatches();
   if (open.length > 0) {
     const rows = open.reduce((sum, { size }) => sum + size, 0);
@@ -63,10 +71,6 @@ async function pollJob(batch: OpenBatch, input: SettleInput, settled: Settled): 
   const { journal, deps } = input;
   const { id, job: jobId = '', size } = batch;
   deps.onEvent({ type: 'batch-accepted', first: 0, count: size, jobId });
-  const settle = (results: readonly RecordedResult[], failure?: string) => {
-    const targets = journal.pairsOf(batch).map((pair) => pair.replace(/\n.*$/s, ''));
-    journal.settle(batch, packResults(alignResults(targets, results)), failure);
-  };
   const waiting = deps.client.jobs.wait(jobId, {
     signal: deps.signal,
     onProgress: ({ processed, total }) =>
@@ -76,9 +80,9 @@ async function pollJob(batch: OpenBatch, input: SettleInput, settled: Settled): 
     ({ results }) => ({ results }),
     (error: unknown) => ({ error }),
   );
-  if ('results' in outcome) settle(outcome.results);
+  if ('results' in outcome) settleJob(journal, batch, outcome.results);
   else if (JobFailedError.isInstance(outcome.error)) {
-    settle(outcome.error.job.results, outcome.error.message);
+    settleJob(journal, batch, outcome.error.job.results, outcome.error.message);
   } else if (NotFoundError.isInstance(outcome.error)) {
     // The service has deleted the job, or it belongs to another key's account: its outcome stays unknown.
     journal.unknown(id, outcome.error.message, undefined);
@@ -90,6 +94,17 @@ async function pollJob(batch: OpenBatch, input: SettleInput, settled: Settled): 
     return;
   }
   settled.isChanged = true;
+}
+
+/** The job of a batch has ended: its results are final. */
+function settleJob(
+  journal: Journal,
+  batch: OpenBatch,
+  results: readonly RecordedResult[],
+  missing?: string,
+): void {
+  const targets = journal.pairsOf(batch).map((pair) => pair.replace(/\n.*$/s, ''));
+  journal.settle(batch, packResults(alignResults(targets, results)), missing);
 }
 
 /** With its key, within the key's life, the service responds to a second request with the links of the first one. */
@@ -126,12 +141,18 @@ async function sendAgain(batch: OpenBatch, input: SettleInput, settled: Settled)
             journal.settle(batch, failedResults(event.error, size));
             break;
           case 'unknown':
-            journal.unknown(id, event.error.message, event.job_id);
-            return;
+            if (!JobFailedError.isInstance(event.error)) {
+              journal.unknown(id, event.error.message, event.job_id);
+              return;
+            }
+            settleJob(journal, batch, event.error.job.results, event.error.message);
+            break;
           case 'resized':
+            refused.abort();
+            // Details that were lost may have named the entries without which the batch was created, under a key of its own.
+            if (hasLostDetails(event.error)) return;
             // The key was never used, or its links would have come back: the rows are sent like any others.
             journal.release(batch);
-            refused.abort();
             break;
           default:
             return;
@@ -143,4 +164,9 @@ async function sendAgain(batch: OpenBatch, input: SettleInput, settled: Settled)
   } catch (error) {
     if (!refused.signal.aborted) settled.failure ??= { error };
   }
+}
+
+/** A service whose body can be read and names no entries never does, and gets parts of the batch as batches of their own. */
+function hasLostDetails(error: ShortlinkError): boolean {
+  return ApiError.isInstance(error) && error.status === 400 && error.body === undefined;
 }

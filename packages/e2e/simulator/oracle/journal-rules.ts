@@ -1,0 +1,65 @@
+import { queryDatabase } from '../world/database.ts';
+import type { FileNode } from '../world/disk.ts';
+import type { Exchange } from '../world/network.ts';
+import type { Process } from '../world/world.ts';
+import { type Counts, toldJob } from './ledger.ts';
+
+const SUFFIX = '.shortlink-journal';
+
+export function isJournal(path: string): boolean {
+  return path.endsWith(SUFFIX);
+}
+
+/** The journal of an input that is a file. */
+export function journalOf(path: string): string {
+  return path + SUFFIX;
+}
+
+/** Every code that the program was told is in its journal. */
+export function checkCodes(journal: FileNode | undefined, told: ReadonlySet<string>): void {
+  const known = new Set<string>();
+  const links = queryDatabase(journal, 'SELECT code FROM link WHERE short_url IS NOT NULL');
+  for (const row of links ?? []) known.add(String(row['code']));
+  const batches = queryDatabase(journal, 'SELECT results FROM batch WHERE results IS NOT NULL');
+  for (const row of batches ?? []) {
+    const { items } = JSON.parse(String(row['results'])) as { items: unknown[] };
+    for (const item of items) {
+      if (typeof item === 'string') known.add(item);
+      else if (Array.isArray(item)) known.add(String(item[0]));
+    }
+  }
+  const lost = [...told].filter((code) => !known.has(code));
+  if (lost.length > 0) throw new Error(`the journal has forgotten ${lost.slice(0, 5)}`);
+}
+
+/** A job that was accepted before the program was killed can be polled by the next one. */
+export function checkJobs(
+  journal: FileNode | undefined,
+  ofRun: readonly Exchange[],
+  process: Process,
+): void {
+  if (process.killedAt === undefined || process.journalFailedAt !== undefined) return;
+  const jobs = (queryDatabase(journal, 'SELECT job FROM batch') ?? []).map((row) => row['job']);
+  for (const exchange of ofRun) {
+    const job = toldJob(exchange);
+    if (job === undefined || jobs.includes(job)) continue;
+    const isPolled = ofRun.some(({ path, received }) => path.endsWith(`/${job}`) && received);
+    if (!isPolled) throw new Error(`the journal does not know ${job}`);
+  }
+}
+
+/** Adds the links of requests that were recorded, and may not have been sent because the program was killed. */
+export function addRecorded(
+  recorded: Counts,
+  process: Process,
+  journal: FileNode | undefined,
+): void {
+  if (process.killedAt === undefined && process.journalFailedAt === undefined) return;
+  const open = queryDatabase(
+    journal,
+    "SELECT links FROM request JOIN batch ON batch.id = request.batch WHERE state = 'sent' AND first_link IS NULL",
+  );
+  for (const row of open ?? []) {
+    for (const link of JSON.parse(String(row['links'])) as string[]) recorded.add(link.slice(7));
+  }
+}

@@ -1,0 +1,181 @@
+import {
+  type Account,
+  type Attempt,
+  type Create,
+  type Key,
+  type Ledger,
+  targetOf,
+} from './ledger.ts';
+import { judgeAnswer } from './oracle.ts';
+import { type Action, choose } from './plan.ts';
+import type { Random } from './random.ts';
+import type { Owner, Scheduler } from './scheduler.ts';
+import type { Story } from './story.ts';
+import { PUBLIC_URL, type World } from './world.ts';
+
+/** A client sends a create again under its idempotency key for this long; the service remembers the key for 24 h. */
+const SAME_KEY_MS = 23 * 3_600_000;
+
+/** What clients and visitors send, and what they are told. Each response is judged as soon as it is there. */
+export class Clients {
+  readonly #ledger: Ledger;
+  readonly #world: World;
+  readonly #scheduler: Scheduler;
+  readonly #random: Random;
+  readonly #owner: Owner;
+  readonly #story: Story;
+  /** Requests that have no response yet. */
+  #open = 0;
+
+  constructor(world: World, story: Story, owner: Owner, random: Random) {
+    this.#world = world;
+    this.#scheduler = world.scheduler;
+    this.#story = story;
+    this.#ledger = story.ledger;
+    this.#owner = owner;
+    this.#random = random;
+  }
+
+  /** Whether a client may send it once more: the service knows its idempotency key for as long. */
+  mayRepeat({ idempotencyKey, conflictsWith, attempts }: Create): boolean {
+    const firstAt = attempts[0]?.sentAt;
+    if (idempotencyKey === undefined || conflictsWith !== undefined || firstAt === undefined)
+      return false;
+    return this.#scheduler.elapsed - firstAt < SAME_KEY_MS;
+  }
+
+  /** A client asks for something that it wants to exist once. */
+  create(
+    { kind, isIdempotent }: Action,
+    account: Account,
+    count: number,
+    special: Partial<Pick<Create, 'badEntry' | 'conflictsWith'>> = {},
+  ): void {
+    const number = this.#ledger.creates.length + 1;
+    const { conflictsWith } = special;
+    const create: Create = {
+      number,
+      account,
+      kind: conflictsWith?.kind ?? (kind === 'link' ? 'link' : count > 100 ? 'job' : 'batch'),
+      count,
+      idempotencyKey: conflictsWith?.idempotencyKey ?? (isIdempotent ? `key-${number}` : undefined),
+      badEntry: special.badEntry,
+      conflictsWith,
+      attempts: [],
+      acknowledged: undefined,
+      seen: 0,
+    };
+    this.#ledger.creates.push(create);
+    this.send(create);
+  }
+
+  /** Sends a create, for the first time or once more. */
+  send(create: Create): void {
+    const { number, kind, count, badEntry, idempotencyKey } = create;
+    const links = Array.from({ length: count }, (_, index) => ({
+      target_url: index === badEntry ? 'no URL' : targetOf(create, index),
+    }));
+    const request = new Request(`${PUBLIC_URL}/api/v1/links${kind === 'link' ? '' : '/batch'}`, {
+      method: 'POST',
+      headers: {
+        'Content-Type': 'application/json',
+        ...(idempotencyKey !== undefined && { 'Idempotency-Key': idempotencyKey }),
+      },
+      body: JSON.stringify(kind === 'link' ? links[0] : { links }),
+    });
+    const words = `${kind} ${number} of ${count}${idempotencyKey ? ` under ${idempotencyKey}` : ''}`;
+    this.#request(request, words, create.account, 'create', create);
+  }
+
+  poll(job: Create, account: Account): void {
+    const request = new Request(`${PUBLIC_URL}/api/v1/jobs/${job.acknowledged.job_id}`);
+    const { seen } = job;
+    this.#request(request, `poll of job ${job.number}`, account, 'poll', job, (attempt) => {
+      const { processed } = attempt.answer?.json ?? {};
+      if (attempt.answer?.status !== 200) return;
+      if (processed < seen)
+        this.#story.report(`job ${job.number} went back from ${seen} to ${processed}`);
+      job.seen = Math.max(job.seen, processed);
+    });
+  }
+
+  #request(
+    request: Request,
+    words: string,
+    account: Account,
+    what: Attempt['what'],
+    create: Create,
+    onAnswer: (attempt: Attempt) => void = () => undefined,
+  ): void {
+    const instances = this.#world.instances.filter(({ isStopping }) => !isStopping);
+    const key = this.#random.pick<Key>(account.keys);
+    if (instances.length === 0) return;
+    const instance = this.#random.pick(instances);
+    request.headers.set('X-Api-Key', key.key);
+    const attempt: Attempt = {
+      number: this.#ledger.attempts.length + 1,
+      account,
+      key,
+      what,
+      create,
+      sentAt: this.#scheduler.elapsed,
+      began: this.#ledger.events,
+      ended: undefined,
+      answer: undefined,
+      witness: {},
+    };
+    this.#ledger.events += 1;
+    this.#ledger.attempts.push(attempt);
+    if (what === 'create') create.attempts.push(attempt);
+    this.#story.note(`request ${attempt.number} of ${account.name} to ${instance.name}: ${words}`);
+    this.#open += 1;
+    void instance.request(request, attempt.witness).then((answer) => {
+      this.#open -= 1;
+      attempt.ended = this.#ledger.events;
+      this.#ledger.events += 1;
+      attempt.answer = answer;
+      const said = JSON.stringify(answer?.json?.error ?? '')
+        .replace(/Request id.*/, '')
+        .slice(0, 90);
+      this.#story.note(
+        `request ${attempt.number}: ${answer === undefined ? 'connection lost' : `${answer.status} ${said}`}`,
+      );
+      this.#story.report(judgeAnswer(this.#ledger, attempt));
+      onAnswer(attempt);
+    });
+  }
+
+  /** Follows a link that was acknowledged. */
+  follow(which: number): void {
+    const created = choose(
+      this.#ledger.creates.filter(({ kind, acknowledged }) => kind !== 'job' && acknowledged),
+      which,
+    );
+    const instance = choose(
+      this.#world.instances.filter(({ isStopping }) => !isStopping),
+      which,
+    );
+    if (created === undefined || instance === undefined) return;
+    const items = created.kind === 'link' ? [created.acknowledged] : created.acknowledged.results;
+    const index = which % items.length;
+    const { code } = items[index];
+    const clicks = this.#ledger.clicks.get(code) ?? { sent: 0, answered: 0 };
+    this.#ledger.clicks.set(code, clicks);
+    clicks.sent += 1;
+    this.#open += 1;
+    this.#story.note(`a visitor follows ${code} at ${instance.name}`);
+    void instance.request(new Request(`${PUBLIC_URL}/${code}`), {}).then((answer) => {
+      this.#open -= 1;
+      if (answer === undefined) return;
+      clicks.answered += 1;
+      if (answer.status !== 302 || answer.headers.get('location') !== targetOf(created, index)) {
+        this.#story.report(`${code} of create ${created.number} is ${answer.status}`);
+      }
+    });
+  }
+
+  /** Waits until every request has its response. */
+  async untilIdle(): Promise<void> {
+    while (this.#open > 0) await this.#scheduler.sleep(this.#owner, 20);
+  }
+}

@@ -1,0 +1,199 @@
+import type { Clock } from '../clock.ts';
+import type { ServiceTraits } from '../scenario/scenario.ts';
+import type { MadeLink, Service, ServiceRequest, ServiceResponse } from './service.ts';
+
+/** The parts of our own server, loaded from its sources. */
+export type OwnServer = typeof import('../../../server/src/app.ts') &
+  typeof import('../../../server/src/api-key.ts') &
+  typeof import('../../../server/src/jobs/runner.ts') &
+  typeof import('../../../server/src/store/links.ts') &
+  typeof import('../../../server/src/store/sqlite/database.ts') &
+  typeof import('../../../server/src/store/sqlite/migrate.ts') &
+  typeof import('../../../server/src/store/sqlite/sqlite-store.ts') &
+  typeof import('../../../server/src/store/sqlite/write-core.ts') &
+  typeof import('../../../server/src/store/sqlite/writers.ts');
+
+/** A process of the server: when it is killed, nothing that it waits for happens. */
+interface Instance {
+  isAlive: boolean;
+  fetch: (request: Request) => Response | Promise<Response>;
+  reportDeath: (nothing: undefined) => void;
+  death: Promise<undefined>;
+}
+
+const PUBLIC_URL = 'https://sho.rt';
+const ACCOUNT = 'acc_simulated';
+
+/**
+ * Our own server: its app and its job runner, on SQLite in memory, which survives the processes. Requests and the chunks of jobs are
+ * events of the simulation. What an operator does happens in the database, as from another process.
+ */
+export class OwnService implements Service {
+  readonly #server: OwnServer;
+  readonly #traits: ServiceTraits;
+  readonly #clock: Clock;
+  readonly #now: () => number;
+  readonly #db: InstanceType<OwnServer['Database']>;
+  readonly #made: MadeLink[] = [];
+  /** Number of the request that each code was drawn for, and each job accepted. */
+  readonly #requests = new Map<string, number>();
+  /** The request whose work is done now. */
+  #working = 0;
+  #instance: Instance;
+
+  /** @param now - milliseconds since the epoch */
+  constructor(server: OwnServer, traits: ServiceTraits, clock: Clock, now: () => number) {
+    this.#server = server;
+    this.#traits = traits;
+    this.#clock = clock;
+    this.#now = now;
+    this.#db = new server.Database({ path: ':memory:' });
+    server.migrate(this.#db, server.migrations, now());
+    const { perMinute, perDay, links, batchSize } = traits;
+    this.#db.run(
+      'INSERT INTO accounts (id, name, plan, limits, created_at) VALUES (?, ?, ?, ?, ?)',
+      ...[ACCOUNT, 'simulated', 'custom', limitsOf(perMinute, perDay, links, batchSize), now()],
+    );
+    this.#instance = this.#start();
+  }
+
+  get made(): readonly MadeLink[] {
+    const sql =
+      'SELECT code, target_url, domain_id, title FROM links ORDER BY rowid LIMIT -1 OFFSET ?';
+    for (const row of this.#db.all<LinkRow>(sql, this.#made.length)) {
+      const { code, target_url: target, domain_id, title } = row;
+      const request = this.#requests.get(code) ?? 0;
+      this.#made.push({ code, target, domain: domain_id ?? undefined, title, request });
+    }
+    return this.#made;
+  }
+
+  async handle(request: ServiceRequest, number: number): Promise<ServiceResponse | undefined> {
+    const { method, path, headers, body } = request;
+    const instance = this.#instance;
+    this.#working = number;
+    this.#clock.current = instance;
+    const url = `https://api.example${path}`;
+    const answer = instance.fetch(new Request(url, { method, headers, body: body ?? null }));
+    const response = await Promise.race([answer, instance.death]);
+    if (response === undefined) return undefined;
+    const text = await response.text();
+    const job = response.status === 202 ? /"job_id":"([^"]+)"/.exec(text)?.[1] : undefined;
+    if (job !== undefined && !this.#requests.has(job)) this.#requests.set(job, number);
+    return { status: response.status, headers: Object.fromEntries(response.headers), body: text };
+  }
+
+  /** The process is killed, and another one takes up its jobs. */
+  restart(): void {
+    this.#instance.isAlive = false;
+    this.#instance.reportDeath(undefined);
+    this.#instance = this.#start();
+  }
+
+  settle(): void {
+    // Its jobs are events of their own.
+  }
+
+  setKey(key: string, mayWrite: boolean): void {
+    const permissions = JSON.stringify([mayWrite ? 'shortlinks:write' : 'analytics:read']);
+    this.#db.run('DELETE FROM api_keys');
+    this.#db.run(
+      'INSERT INTO api_keys (id, account_id, name, permissions, hash, created_at) VALUES (?, ?, ?, ?, ?, ?)',
+      ...['key_simulated', ACCOUNT, 'key', permissions, this.#server.hashApiKey(key), this.#now()],
+    );
+  }
+
+  setLinkLimit(links: number): void {
+    this.#db.run("UPDATE accounts SET limits = json_set(limits, '$.links', ?)", links);
+  }
+
+  useUp(links: number): void {
+    this.#db.run(
+      `UPDATE accounts SET links_used = links_used + min(?, max(0, coalesce(limits ->> 'links', 1e9) - links_used))`,
+      links,
+    );
+  }
+
+  unlimit(): void {
+    this.#db.run(
+      'UPDATE accounts SET limits = ?',
+      limitsOf(null, null, null, this.#traits.batchSize),
+    );
+  }
+
+  close(): void {
+    this.#db.close();
+  }
+
+  #start(): Instance {
+    const { createApp, InlineWriter, JobRunner, shortUrlMaker, sqliteStore } = this.#server;
+    const { WatchedWriter, WriteCore } = this.#server;
+    const shortUrl = shortUrlMaker(PUBLIC_URL);
+    const core = new WriteCore({
+      db: this.#db,
+      shortUrl,
+      generateCode: () => {
+        const code = `c${this.#requests.size}`;
+        this.#requests.set(code, this.#working);
+        return code;
+      },
+      isIdle: () => false,
+    });
+    const store = sqliteStore({
+      reader: this.#db,
+      writer: new WatchedWriter(new InlineWriter(core)),
+      shortUrl,
+    });
+    const runner = new JobRunner({
+      store: {
+        pendingJobs: () => store.pendingJobs(),
+        runJobChunk: async (id, now) => {
+          const ms = this.#traits.msPerLink * this.#server.JOB_CHUNK_LINKS;
+          await new Promise<void>((resolve) => this.#clock.after(ms, instance, resolve));
+          this.#working = this.#requests.get(id) ?? 0;
+          return await store.runJobChunk(id, now);
+        },
+      },
+      now: this.#now,
+    });
+    const app = createApp({
+      store,
+      publicUrl: PUBLIC_URL,
+      now: this.#now,
+      onJobAccepted: (id) => runner.notify(id),
+    });
+    let reportDeath: Instance['reportDeath'] = () => undefined;
+    const death = new Promise<undefined>((resolve) => {
+      reportDeath = resolve;
+    });
+    const fetch = (request: Request) => app.fetch(request);
+    const instance: Instance = { isAlive: true, fetch, reportDeath, death };
+    // As a runner finds them when it starts. Its own look every second would fill the days between two runs with events.
+    const pending = this.#db.all<{ id: string }>('SELECT id FROM jobs WHERE completed_at IS NULL');
+    for (const { id } of pending) runner.notify(id);
+    return instance;
+  }
+}
+
+interface LinkRow {
+  code: string;
+  target_url: string;
+  domain_id: string | null;
+  title: string;
+}
+
+function limitsOf(
+  perMinute: number | null,
+  perDay: number | null,
+  links: number | null,
+  batchSize: number,
+): string {
+  return JSON.stringify({
+    requests_per_minute: perMinute,
+    requests_per_day: perDay,
+    requests_per_month: null,
+    links,
+    api_keys: 3,
+    batch_size: batchSize,
+  });
+}
