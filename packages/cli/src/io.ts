@@ -82,7 +82,7 @@ export function followErrors(
   let isBroken = false;
   stream.on('error', (error) => {
     if (!isClosedPipe(error) && !hasListeners() && !isBroken) {
-      process.stderr.write(`error: Can't write the output: ${error.message}\n`);
+      printFatal(`Can't write the output: ${error.message}`);
       process.exit(1);
     }
     if (!isBroken) {
@@ -90,6 +90,13 @@ export function followErrors(
       onBroken();
     }
   });
+}
+
+/** Prints why the process ends, where there is no command that could. */
+export function printFatal(message: string): void {
+  const event = { event: 'error', version: 1, error: { code: 'system', message, exit_code: 1 } };
+  const isJson = process.argv.includes('--json');
+  process.stderr.write(isJson ? `${JSON.stringify(event)}\n` : `error: ${message}\n`);
 }
 
 /** Whether a write failed because the reader has closed the pipe. The first write fails with EPIPE, later ones with other codes. */

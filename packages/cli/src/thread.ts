@@ -3,7 +3,7 @@ import process from 'node:process';
 import { clearLine, cursorTo, moveCursor } from 'node:readline';
 import { Writable } from 'node:stream';
 import { parentPort, Worker, workerData } from 'node:worker_threads';
-import { followErrors, type Io, type OutputStream } from './io.ts';
+import { followErrors, type Io, type OutputStream, printFatal } from './io.ts';
 
 /**
  * Bounds of the heap, in megabytes. V8 lets the heap of a program that makes as much garbage as an import grow to a share of the machine's
@@ -51,7 +51,7 @@ export function runInThread(argv: readonly string[], program: URL | string): Pro
     }
   });
   return new Promise((resolve) => {
-    worker.on('error', (error) => process.stderr.write(`${String(error)}\n`));
+    worker.on('error', (error) => printFatal(String(error)));
     worker.on('exit', (code) => {
       signals.listen(false);
       process.stdin.destroy();

@@ -94,7 +94,8 @@ async function askAccount(
   signal: AbortSignal,
 ): Promise<Account> {
   const { io, globals, printer } = context;
-  const interactive = io.stdin.isTTY === true;
+  // A question is no JSON.
+  const interactive = io.stdin.isTTY === true && globals.json !== true;
   let baseUrl = settings.baseUrl?.value;
   if (baseUrl === undefined && !interactive) {
     throw usageError('No server is set.', 'Pass --base-url URL or set SHORTLINK_BASE_URL.');
@@ -104,6 +105,12 @@ async function askAccount(
     const address = withScheme(typed, context);
     if (isBaseUrl(address)) baseUrl = address;
     else printer.note('That is no address of a service. It looks like this: https://sho.rt');
+  }
+  if (io.stdin.isTTY === true && !interactive && globals.apiKey === undefined) {
+    throw usageError(
+      'With --json, nothing is asked for.',
+      'Pipe the key in: shortlink auth login --json < key.txt',
+    );
   }
   const given =
     globals.apiKey ??

@@ -107,14 +107,11 @@ async function waitForJob(
 ): Promise<ExitCode> {
   const shortlink = await context.client(await context.account());
   const status = await openStatusLine(context.io, context.printer);
-  const waiting = `Waiting for job ${sanitize(id)}`;
-  let latest: Status = { parts: [{ text: waiting, rank: 0 }], plain: [waiting] };
-  const onProgress = ({ processed, total }: Job) => {
-    const fraction = total === 0 ? 1 : processed / total;
-    const text = `${formatCount(processed)} of ${plural(total, 'link')} done`;
-    latest = { fraction, parts: [{ text, rank: 0 }], plain: [text] };
+  let latest: Job | undefined;
+  const onProgress = (job: Job) => {
+    latest = job;
   };
-  status.start(() => latest);
+  status.start(() => waitStatus(id, latest));
   try {
     const job = await context.interruptible((signal) =>
       shortlink.jobs.wait(id, { onProgress, signal, timeoutMs: maxWait }),
@@ -133,6 +130,20 @@ async function waitForJob(
     }
     throw error;
   }
+}
+
+function waitStatus(id: string, job: Job | undefined): Status {
+  const { processed = 0, total = null } = job ?? {};
+  const text =
+    total === null
+      ? `Waiting for job ${sanitize(id)}`
+      : `${formatCount(processed)} of ${plural(total, 'link')} done`;
+  return {
+    fraction: total === null ? undefined : total === 0 ? 1 : processed / total,
+    parts: [{ text, rank: 0 }],
+    plain: [text],
+    json: { task: 'job', name: id, done: processed, total, wait_ms: 0, left_ms: null },
+  };
 }
 
 /** Results in the table; for more, there is `--output`. */

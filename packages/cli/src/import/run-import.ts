@@ -68,7 +68,6 @@ async function importInput(
   const guard = await inputGuard(input);
   const layout = await detectLayout(input, settings);
   if (settings.inPlace) refuseInPlace(input, layout, settings);
-  deps.onEvent({ type: 'planned', plan: layout.plan });
   const source = { input, layout, rules: createRowRules(layout, settings), guard };
   const existing = await openExistingLinks(journal, settings, deps);
   const rejects = new RejectsFile(

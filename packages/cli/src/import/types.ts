@@ -149,9 +149,8 @@ export interface Forecast {
 
 /** What happens while an import runs, for the progress display. */
 export type ImportEvent =
-  | { type: 'planned'; plan: Plan }
   | { type: 'validating'; rows: number; bytesRead: number; bytesTotal: number | undefined }
-  | { type: 'validated'; rows: number; rejected: number; firstRejects: Reject[] }
+  | { type: 'validated'; plan: Plan; rows: number; rejected: number; firstRejects: Reject[] }
   | ({ type: 'compared'; rows: number } & Existing)
   | { type: 'forecast'; forecast: Forecast }
   | { type: 'sending'; existing: number; links: number }

@@ -64,7 +64,12 @@ test('the job in flight moves the bar, and is named', () => {
 test('a resumed import begins where the earlier run ended, and the speed is that of this run', () => {
   const { shown, line } = progress();
   const found = { existing: 900, changed: 0, changedLines: [], gone: 0 };
-  shown.onEvent({ type: 'validated', rows: 1_000, rejected: 0, firstRejects: [] }, 0);
+  const plan = { format: 'csv', encoding: 'utf-8', delimiter: ',' } as const;
+  const checked = { ...plan, columns: [], hasHeader: true, mapping: {}, notes: [] };
+  shown.onEvent(
+    { type: 'validated', plan: checked, rows: 1_000, rejected: 0, firstRejects: [] },
+    0,
+  );
   shown.onEvent({ type: 'compared', rows: 1_000, new: 100, ...found }, 0);
   expect(line(0)).toContain('90%   900 / 1,000');
   shown.onEvent(sending(100, 900), 0);

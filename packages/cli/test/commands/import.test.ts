@@ -81,6 +81,8 @@ test('--json prints one object with the documented fields', async () => {
           batch_size: 100,
           requests: 1,
           room: null,
+          plan: 'pro',
+          requests_per_minute: 60,
           duration_ms: expect.any(Number),
         },
         output: `${input}.results.csv`,

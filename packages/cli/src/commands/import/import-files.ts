@@ -7,7 +7,8 @@ import type { ImportDeps, ImportSettings, ImportSummary } from '../../import/typ
 import { isClosedPipe, type OutputStream } from '../../io.ts';
 import { commandLine } from '../../output/command-line.ts';
 import { describeError } from '../../output/describe-error.ts';
-import { importJson, printImportSummary, progressOf } from '../../output/import-summary.ts';
+import { printImportSummary, progressOf } from '../../output/import-summary.ts';
+import { importJson } from '../../output/json-events.ts';
 import { type ImportInput, STANDARD_STREAM } from './parse-import.ts';
 import { type ImportWatch, type StopSignals, stopSignals, watchImports } from './watch-import.ts';
 
@@ -44,8 +45,10 @@ export async function importFiles(input: ImportInput, context: Context): Promise
   const exitCode = worstOf(outcomes.map((outcome) => outcome.exitCode));
   if (context.globals.json === true) {
     // Where results go to stdout, nothing else may go there.
-    const stdoutTaken = input.files.some(({ output }) => output === STANDARD_STREAM);
-    context.printer.json(importJson(outcomes, exitCode), stdoutTaken ? 'stderr' : 'stdout');
+    const isStdoutTaken = input.files.some(({ output }) => output === STANDARD_STREAM);
+    const summary = importJson(outcomes, exitCode);
+    if (isStdoutTaken) context.printer.event({ event: 'summary', ...summary });
+    else context.printer.json(summary);
   }
   return exitCode;
 }
@@ -63,9 +66,8 @@ async function report(
   context: Context,
 ): Promise<void> {
   const { printer, globals } = context;
-  if (globals.json === true) return;
   // Where bad rows stopped it, the error says all there is.
-  if (summary.rows > 0 && stopped?.reason !== 'rejects') {
+  if (globals.json !== true && summary.rows > 0 && stopped?.reason !== 'rejects') {
     await printImportSummary(summary, printer, globals.verbose === true);
   }
   if (stopped === undefined) return;

@@ -1,9 +1,12 @@
 import type { ShortlinkHooks } from '@shortlink/sdk';
 import { interruptedError } from '../../cli-error.ts';
 import type { Context } from '../../context.ts';
+import { plural } from '../../format.ts';
 import type { ImportEvent } from '../../import/types.ts';
 import { ImportProgress } from '../../output/import-progress.ts';
-import { ImportScreen } from '../../output/import-screen.ts';
+import { drawEvent } from '../../output/import-screen.ts';
+import { importEvent } from '../../output/json-events.ts';
+import type { Printer } from '../../output/printer.ts';
 import { openStatusLine } from '../../output/status-line.ts';
 
 /** Shows imports while they run, from their own events and from the client's hooks. */
@@ -47,14 +50,11 @@ export async function watchImports(
       const requestCount = () => requests - before;
       const current = new ImportProgress({ file, requestsPerMinute, requestCount });
       progress = current;
-      const screen = new ImportScreen(file, printer.errStyle);
       status.start(() => current.status(Date.now()));
       return {
         onEvent(event) {
           current.onEvent(event, Date.now());
-          if (event.type === 'warning') printer.warn(event.message);
-          const drawing = screen.drawing(event, printer.width);
-          if (drawing !== undefined) printer.drawing(drawing);
+          show(event, file, printer);
         },
         requestCount,
         onStopping: () => current.onStopping(),
@@ -62,6 +62,30 @@ export async function watchImports(
       };
     },
   };
+}
+
+function show(event: ImportEvent, file: string, printer: Printer): void {
+  switch (event.type) {
+    case 'warning':
+      printer.warn(event.message);
+      break;
+    case 'resuming': {
+      const batches = plural(event.batches, 'batch', 'batches');
+      printer.note(`  Looking up ${batches} of an earlier run (${plural(event.rows, 'link')})`);
+      break;
+    }
+    case 'batch-resized':
+      printer.note(
+        `  A batch of ${plural(event.from, 'link')} was refused, the next ones are smaller: ${event.reason}`,
+      );
+      break;
+    default: {
+      const json = printer.options.json ? importEvent(event, file) : undefined;
+      if (json !== undefined && !printer.options.quiet) printer.event(json);
+      const drawing = drawEvent(event, file, { style: printer.errStyle, width: printer.width });
+      if (drawing !== undefined) printer.drawing(drawing);
+    }
+  }
 }
 
 /** How a user stops an import: the first Ctrl-C lets batches in flight finish, the second ends it now. */

@@ -82,6 +82,7 @@ export async function checkInput(
       deps.onEvent({ type: 'validating', rows: found.rows, bytesRead, bytesTotal: input.size });
     }
   }
-  deps.onEvent({ type: 'validated', rows: found.rows, rejected: found.rejected, firstRejects });
+  const { rows, rejected } = found;
+  deps.onEvent({ type: 'validated', plan: layout.plan, rows, rejected, firstRejects });
   return found;
 }
