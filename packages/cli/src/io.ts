@@ -9,6 +9,8 @@ export type OutputStream = Writable & {
   isTTY?: boolean | undefined;
   /** Width of the terminal in characters; undefined where there is none. */
   columns?: number | undefined;
+  /** Whether another program reads it, which may end before it has read everything. */
+  isPipe?: boolean | undefined;
 };
 
 /**

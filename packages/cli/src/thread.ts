@@ -1,3 +1,4 @@
+import { fstatSync } from 'node:fs';
 import { homedir } from 'node:os';
 import process from 'node:process';
 import { clearLine, cursorTo, moveCursor } from 'node:readline';
@@ -65,8 +66,9 @@ function failureOf(error: NodeJS.ErrnoException | null | undefined): WriteFailur
   return error ? { message: error.message, code: error.code } : undefined;
 }
 
-function terminalOf({ isTTY, columns }: NodeJS.WriteStream): Terminal {
-  return { isTTY, columns };
+function terminalOf({ isTTY, columns, fd }: NodeJS.WriteStream & { fd: number }): Terminal {
+  const stats = fstatSync(fd);
+  return { isTTY, columns, isPipe: stats.isFIFO() || stats.isSocket() };
 }
 
 function relaySignals(interrupt: () => void) {
@@ -90,6 +92,7 @@ function relaySignals(interrupt: () => void) {
 interface Terminal {
   isTTY: boolean | undefined;
   columns: number | undefined;
+  isPipe: boolean;
 }
 
 interface ThreadData {
@@ -135,10 +138,11 @@ export function threadIo(): Io {
         send({ type: 'write', name, id: writes, chunk });
       },
     });
-    if (data[name].isTTY !== true) return stream;
+    const { isTTY, columns, isPipe } = data[name];
+    if (isTTY !== true) return Object.assign(stream, { isPipe });
     return Object.assign(stream, {
       isTTY: true,
-      columns: data[name].columns,
+      columns,
       clearLine: (direction: -1 | 0 | 1) => clearLine(stream, direction),
       cursorTo: (x: number, y?: number) => cursorTo(stream, x, y),
       moveCursor: (dx: number, dy: number) => moveCursor(stream, dx, dy),

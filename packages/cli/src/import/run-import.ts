@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { checkInput } from './check/check-input.ts';
 import { compareRows, openExistingLinks } from './check/compare-rows.ts';
 import { forecast, retrieveUsage } from './check/forecast.ts';
+import { writeError } from './errors.ts';
 import type { Journal } from './journal/journal.ts';
 import { openJournal, peekJournal } from './journal/open-journal.ts';
 import { ownLink } from './map/result-columns.ts';
@@ -19,6 +20,7 @@ import { RejectsFile, removeStaleRejects } from './report/rejects.ts';
 import { createResultsFormat, refuseInPlace, reportRows } from './report/report-rows.ts';
 import { emptySummary, STOPPED_BY_USER, stoppedByRejects, whyStopped } from './report/summary.ts';
 import { sendNewRows } from './send/send-new-rows.ts';
+import { syncFolder } from './sync-folder.ts';
 import type { ImportDeps, ImportSettings, ImportSummary } from './types.ts';
 
 /**
@@ -40,7 +42,13 @@ export async function runImport(
   try {
     // The lock: from here on no other run imports under this journal.
     const open = settings.dryRun ? peekJournal : openJournal;
-    journal = open(await journalPath(settings, input), settings.baseUrl, settings.restart);
+    const path = await journalPath(settings, input);
+    journal = open(path, settings.baseUrl, settings.restart);
+    if (!settings.dryRun) {
+      await syncFolder(dirname(path)).catch((cause) => {
+        throw writeError(path, cause);
+      });
+    }
     const summary = await importInput(input, journal, settings, deps);
     return {
       ...summary,
@@ -126,6 +134,8 @@ async function importInput(
     stdout: deps.stdout,
     previous,
     unusedOption: settings.usualNames?.output ? '-o' : undefined,
+    // Once the results of standard input were read, its journal is removed.
+    awaitsReader: typeof settings.journal !== 'string',
   });
   try {
     const sent = await sendNewRows({ source, checked, found, existing, journal, settings, deps });

@@ -144,6 +144,7 @@ function untilClosed(stdout: OutputStream): ImportDeps['stdout'] {
         done(isClosedPipe(error) ? undefined : error);
       }),
     isClosed: () => isClosed,
+    isPipe: stdout.isPipe,
   };
 }
 

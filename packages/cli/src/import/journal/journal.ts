@@ -44,17 +44,25 @@ export class Journal {
   readonly #dispose: () => void;
   readonly #statements = new Map<string, StatementSync>();
 
-  /** @param dispose - closes `db`, and removes what was made for it */
+  /**
+   * @param db - closed where its content is not that of a journal
+   * @param dispose - closes `db`, and removes what was made for it
+   */
   constructor(path: string, db: DatabaseSync, baseUrl: string, dispose: () => void) {
     this.path = path;
     this.db = db;
     this.#dispose = dispose;
-    this.service = inTransaction(db, path, () => {
-      const url = serviceUrl(baseUrl);
-      db.prepare('INSERT INTO service (url) VALUES (?) ON CONFLICT DO NOTHING').run(url);
-      return Number(db.prepare('SELECT id FROM service WHERE url = ?').get(url)?.['id']);
-    });
-    this.unpackBatches();
+    try {
+      this.service = inTransaction(db, path, () => {
+        const url = serviceUrl(baseUrl);
+        db.prepare('INSERT INTO service (url) VALUES (?) ON CONFLICT DO NOTHING').run(url);
+        return Number(db.prepare('SELECT id FROM service WHERE url = ?').get(url)?.['id']);
+      });
+      this.unpackBatches();
+    } catch (error) {
+      db.close();
+      throw error;
+    }
   }
 
   /** Records a request before it is sent. */
