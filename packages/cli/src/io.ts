@@ -30,19 +30,21 @@ export interface Io {
    * Calls `listener` at each Ctrl-C, each SIGTERM, and when stdout can't be written any more (`| head`, a full disk). Without
    * listeners, a signal ends the process as usual. Returns a function that removes the listener.
    */
-  onInterrupt(listener: () => void): () => void;
+  onInterrupt(listener: Interrupt): () => void;
 }
+
+/** Stops what is running: a signal came, or stdout is closed. */
+export type Interrupt = (cause: 'signal' | 'closed') => void;
 
 /** The real process. Called once, by main.ts. */
 export function processIo(): Io {
-  const listeners = new Set<() => void>();
-  const interrupt = () => {
-    for (const listener of [...listeners]) {
-      listener();
-    }
+  const listeners = new Set<Interrupt>();
+  const interrupt: Interrupt = (cause) => {
+    for (const listener of [...listeners]) listener(cause);
   };
+  const onSignal = () => interrupt('signal');
   const hasListeners = () => listeners.size > 0;
-  followErrors(process.stdout, interrupt, hasListeners);
+  followErrors(process.stdout, () => interrupt('closed'), hasListeners);
   followErrors(process.stderr, () => {}, hasListeners);
   return {
     stdin: process.stdin,
@@ -54,7 +56,7 @@ export function processIo(): Io {
     onInterrupt(listener) {
       for (const signal of ['SIGINT', 'SIGTERM'] as const) {
         // Removed first: the listener of an earlier call may still wait for its removal below, and must not be called twice.
-        process.off(signal, interrupt).on(signal, interrupt);
+        process.off(signal, onSignal).on(signal, onSignal);
       }
       listeners.add(listener);
       return () => {
@@ -62,7 +64,7 @@ export function processIo(): Io {
         // Not in this turn: the spinner's own listener runs after this one, and ends the process if it is the only one left.
         setImmediate(() => {
           if (listeners.size === 0) {
-            process.off('SIGINT', interrupt).off('SIGTERM', interrupt);
+            process.off('SIGINT', onSignal).off('SIGTERM', onSignal);
           }
         });
       };

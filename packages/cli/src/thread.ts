@@ -4,7 +4,7 @@ import process from 'node:process';
 import { clearLine, cursorTo, moveCursor } from 'node:readline';
 import { Writable } from 'node:stream';
 import { parentPort, Worker, workerData } from 'node:worker_threads';
-import { followErrors, type Io, type OutputStream, printFatal } from './io.ts';
+import { followErrors, type Interrupt, type Io, type OutputStream, printFatal } from './io.ts';
 
 /**
  * Bounds of the heap, in megabytes. V8 lets the heap of a program that makes as much garbage as an import grow to a share of the machine's
@@ -150,12 +150,12 @@ export function threadIo(): Io {
   };
   const streams = { stdout: output('stdout'), stderr: output('stderr') };
 
-  const listeners = new Set<() => void>();
-  const interrupt = () => {
-    for (const listener of [...listeners]) listener();
+  const listeners = new Set<Interrupt>();
+  const interrupt: Interrupt = (cause) => {
+    for (const listener of [...listeners]) listener(cause);
   };
   port.on('message', (message: ToThread) => {
-    if (message.type === 'interrupt') interrupt();
+    if (message.type === 'interrupt') interrupt('signal');
     else if (message.type === 'resize') streams[message.name].columns = message.columns;
     else {
       const done = pending.get(message.id);
@@ -167,7 +167,7 @@ export function threadIo(): Io {
   });
   port.unref();
   const hasListeners = () => listeners.size > 0;
-  followErrors(streams.stdout, interrupt, hasListeners);
+  followErrors(streams.stdout, () => interrupt('closed'), hasListeners);
   followErrors(streams.stderr, () => {}, hasListeners);
 
   return {

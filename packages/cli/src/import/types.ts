@@ -14,6 +14,9 @@ export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
 export const ON_UNKNOWN = ['stop', 'retry', 'skip'] as const;
 export type OnUnknown = (typeof ON_UNKNOWN)[number];
 
+/** Address in a dry run without an account, which compares with the links of no service. */
+export const NO_SERVICE = 'http://localhost/';
+
 /** The settings of the import of one file, with every default filled in. */
 export interface ImportSettings {
   /** Path of the input, or `-` for standard input. */

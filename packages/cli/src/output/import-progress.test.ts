@@ -61,6 +61,11 @@ test('the job in flight moves the bar, and is named', () => {
   expect(line(2_000)).toBe('██████████░░░░░░░░░░  50%   1,000 / 2,000   500 rows/s   0:02 left');
 });
 
+test('standard input has a name', () => {
+  const options = { file: '-', requestsPerMinute: undefined, requestCount: () => 0 };
+  expect(new ImportProgress(options).status(0).plain).toEqual(['Checking standard input']);
+});
+
 test('a resumed import begins where the earlier run ended, and the speed is that of this run', () => {
   const { shown, line } = progress();
   const found = { existing: 900, changed: 0, changedLines: [], gone: 0 };

@@ -156,7 +156,7 @@ export class ImportProgress {
   #checkStatus(): Status {
     const { rows, fraction } = this.#checking;
     const parts = [
-      `Checking ${sanitize(this.#name)}`,
+      `Checking ${this.#name === '-' ? 'standard input' : sanitize(this.#name)}`,
       ...(rows === 0 ? [] : [plural(rows, 'row')]),
       ...(fraction === undefined ? [] : [formatPercent(fraction)]),
     ];

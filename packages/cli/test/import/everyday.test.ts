@@ -90,7 +90,12 @@ describe('the same command again', () => {
     world.writeRows(3);
     await world.import({ baseUrl: 'http://host' });
     expect(await world.import({ baseUrl: 'http://HOST:80/' })).toMatchObject({ existing: 3 });
+    const warnings = () => world.events.filter(({ type }) => type === 'warning');
+    expect(warnings()).toEqual([]);
     expect(await world.import({ baseUrl: 'http://other' })).toMatchObject({ created: 3 });
+    const message =
+      'The journal has links of http://host, and none of http://other: each row is new there.';
+    expect(warnings()).toEqual([{ type: 'warning', message }]);
     expect(await world.import({ baseUrl: 'http://host' })).toMatchObject({ existing: 3 });
   });
 

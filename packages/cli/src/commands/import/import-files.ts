@@ -3,14 +3,25 @@ import type { Shortlink } from '@shortlink/sdk';
 import { EXIT_CODES, type ExitCode, exitCodeOfImport } from '../../cli-error.ts';
 import type { Account, Context } from '../../context.ts';
 import { emptySummary } from '../../import/report/summary.ts';
-import type { ImportDeps, ImportSettings, ImportSummary } from '../../import/types.ts';
+import {
+  type ImportDeps,
+  type ImportSettings,
+  type ImportSummary,
+  NO_SERVICE,
+} from '../../import/types.ts';
 import { isClosedPipe, type OutputStream } from '../../io.ts';
 import { commandLine } from '../../output/command-line.ts';
 import { describeError } from '../../output/describe-error.ts';
 import { printImportSummary, progressOf } from '../../output/import-summary.ts';
 import { importJson } from '../../output/json-events.ts';
 import { type ImportInput, STANDARD_STREAM } from './parse-import.ts';
-import { type ImportWatch, type StopSignals, stopSignals, watchImports } from './watch-import.ts';
+import {
+  type FileWatch,
+  type ImportWatch,
+  type StopSignals,
+  stopSignals,
+  watchImports,
+} from './watch-import.ts';
 
 /**
  * Imports one file after the other. A file that ends early (bad rows, a limit, Ctrl-C) ends the run, since the same
@@ -52,8 +63,6 @@ export async function importFiles(input: ImportInput, context: Context): Promise
   }
   return exitCode;
 }
-
-const NO_SERVICE = 'http://localhost/';
 
 /** The account, for a dry run, which needs none. */
 async function accountIfAny(context: Context): Promise<Account | undefined> {
@@ -135,14 +144,17 @@ function noAccount(): never {
  * When the reader of the results has gone (`| head`), the import stops as after one Ctrl-C. The journal has the
  * results that could not be written.
  */
-function untilClosed(stdout: OutputStream): ImportDeps['stdout'] {
+function untilClosed(stdout: OutputStream, watch: FileWatch): ImportDeps['stdout'] {
   let isClosed = false;
   return {
-    write: (text, done) =>
+    write(text, done) {
+      // Results and the status line may be on the same terminal.
+      watch.end();
       stdout.write(text, (error) => {
         if (isClosedPipe(error)) isClosed = true;
         done(isClosedPipe(error) ? undefined : error);
-      }),
+      });
+    },
     isClosed: () => isClosed,
     isPipe: stdout.isPipe,
   };
@@ -159,7 +171,7 @@ async function importFile(settings: ImportSettings, run: Run): Promise<FileOutco
     const summary = await runImport(settings, {
       client: run.client ?? NO_CLIENT,
       stdin: settings.file === STANDARD_STREAM ? context.io.stdin : NO_INPUT,
-      stdout: untilClosed(context.io.stdout),
+      stdout: untilClosed(context.io.stdout, watch),
       onEvent: watch.onEvent,
       signal: stop.hard,
       stopSignal: stop.soft,

@@ -17,7 +17,7 @@ export interface ImportWatch {
 }
 
 /** Shows the import of one file. */
-interface FileWatch {
+export interface FileWatch {
   onEvent: (event: ImportEvent) => void;
   /** Requests made for this file so far, polls and retries included. */
   requestCount: () => number;
@@ -102,11 +102,13 @@ export interface StopSignals {
 export function stopSignals(context: Context): StopSignals {
   const soft = new AbortController();
   const hard = new AbortController();
-  const off = context.io.onInterrupt(() => {
+  const off = context.io.onInterrupt((cause) => {
     if (!soft.signal.aborted) {
       soft.abort(interruptedError());
       signals.onSoft?.();
-      context.printer.note('Stopping after the batches in flight. Ctrl-C again stops now.');
+      if (cause === 'signal') {
+        context.printer.note('Stopping after the batches in flight. Ctrl-C again stops now.');
+      }
       return;
     }
     // A third Ctrl-C finds no listener, so it ends the process even if something hangs.

@@ -214,6 +214,15 @@ export class Journal {
     return found !== undefined;
   }
 
+  /** Addresses of the other services whose links it knows. */
+  otherServices(): string[] {
+    return this.#prepare(
+      'SELECT url FROM service WHERE id <> ? AND id IN (SELECT service FROM link) ORDER BY url',
+    )
+      .all(this.service)
+      .map((row) => String(row['url']));
+  }
+
   /** Whether it holds anything, of any service. An empty one is removed when it is closed. */
   get isEmpty(): boolean {
     return isEmpty(this.db);
