@@ -106,10 +106,9 @@ export interface Plan {
   notes: string[];
 }
 
-/** Why a row can't be sent. */
+/** A row that can't be sent, and why. */
 export interface Reject {
   line: number;
-  cells: readonly string[];
   reason: string;
 }
 
@@ -162,14 +161,7 @@ export type ImportEvent =
   | { type: 'batch-accepted'; first: number; count: number; jobId: string }
   | { type: 'batch-resized'; from: number; reason: string }
   | { type: 'job-progress'; jobId: string; processed: number; total: number }
-  | {
-      type: 'rows-done';
-      done: number;
-      total: number;
-      created: number;
-      failed: number;
-      unknown: number;
-    }
+  | { type: 'rows-done'; done: number }
   | { type: 'warning'; message: string };
 
 /** Why an import ended before all rows were sent. */

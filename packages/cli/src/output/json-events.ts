@@ -1,4 +1,11 @@
-import type { Forecast, ImportEvent, ImportSummary, LinkField, Plan } from '../import/types.ts';
+import type {
+  Forecast,
+  ImportEvent,
+  ImportSummary,
+  LinkField,
+  Plan,
+  Reject,
+} from '../import/types.ts';
 import { TOTALS } from './import-summary.ts';
 
 /**
@@ -48,7 +55,7 @@ interface CheckedFields {
   rows: number;
   rejected: number;
   /** The first ten of the rejected rows. */
-  first_rejects: readonly { line: number; reason: string }[];
+  first_rejects: readonly Reject[];
 }
 
 /** The counts are of rows; `gone` counts links that no row asks for any more. */
@@ -104,7 +111,7 @@ function checkedFields(event: Extract<ImportEvent, { type: 'validated' }>): Chec
     notes,
     rows,
     rejected,
-    first_rejects: firstRejects.map(({ line, reason }) => ({ line, reason })),
+    first_rejects: firstRejects,
   };
 }
 

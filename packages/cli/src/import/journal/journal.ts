@@ -5,14 +5,11 @@ import { type PackedResults, unpackResult } from './packed-results.ts';
 /** A request of an earlier run, or of an earlier round of this run, that may have created links. */
 export interface OpenBatch {
   id: number;
-  /** `sent`: the process ended before the response came. */
-  state: 'sent' | 'accepted' | 'unknown';
   /** RFC 3339. */
   sentAt: string;
   idempotencyKey: string | undefined;
   /** The job, which a poll may still find. */
   job: string | undefined;
-  error: string | undefined;
   /** Links in it. */
   size: number;
   /** Default domain of the request. */
@@ -137,11 +134,9 @@ export class Journal {
     ).all(this.service);
     return rows.map((row) => ({
       id: Number(row['id']),
-      state: toState(row['state']),
       sentAt: String(row['sent_at']),
       idempotencyKey: text(row['idempotency_key']),
       job: text(row['job']),
-      error: text(row['error']),
       size: Number(row['size']),
       domain: text(row['domain']),
       body: text(row['body']),
@@ -294,8 +289,4 @@ function completedRows(links: readonly string[], results: PackedResults): (strin
 
 function text(value: unknown): string | undefined {
   return value === null ? undefined : String(value);
-}
-
-function toState(value: unknown): OpenBatch['state'] {
-  return value === 'accepted' || value === 'unknown' ? value : 'sent';
 }
