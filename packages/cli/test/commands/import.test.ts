@@ -1,8 +1,8 @@
-import { readFile, stat } from 'node:fs/promises';
+import { appendFile, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { GOOD, scene, urls } from '../import-scene.ts';
-import { stubService } from '../stub-service.ts';
+import { NEXT_KEY, stubService } from '../stub-service.ts';
 import { cli, testFolder } from '../test-io.ts';
 
 test('creates a link for each row, and says so to people on stderr', async () => {
@@ -45,6 +45,15 @@ test('the same command again sends nothing', async () => {
   expect(bodies()).toHaveLength(1);
   await run(['--restart']);
   expect(bodies()).toHaveLength(2);
+});
+
+test('another key and a file that grew: only the new row is sent', async () => {
+  const { input, run, bodies } = await scene(GOOD);
+  expect((await run()).exitCode).toBe(0);
+  await appendFile(input, 'https://example.com/c,C\n');
+  const again = await run(['--api-key', NEXT_KEY]);
+  expect(again.exitCode, again.stderr).toBe(0);
+  expect(bodies().map(({ links }) => links.length)).toEqual([2, 1]);
 });
 
 test('--json prints one object with the documented fields', async () => {

@@ -196,6 +196,15 @@ describe('what exists already', () => {
     expect(second).toBe('["not an object", 7]');
   });
 
+  test('results are written like their input: semicolons, CRLF and byte order mark', async () => {
+    world.write('input.csv', '\ufeffurl;title\r\nhttps://example.com/1;"a;ü"\r\n');
+    expect(await world.import()).toMatchObject({ created: 1 });
+    expect(world.read('input.csv.results.csv')).toBe(
+      '\ufeffurl;title;code;short_url;status;error\r\n' +
+        'https://example.com/1;"a;ü";0000001;https://s.example/0000001;created;\r\n',
+    );
+  });
+
   test('--in-place fills the columns in, and the file is its own memory', async () => {
     world.write('input.csv', file(row(1), row(2)));
     const inPlace = { inPlace: true, output: world.path('input.csv') };
