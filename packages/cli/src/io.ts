@@ -9,6 +9,8 @@ export type OutputStream = Writable & {
   isTTY?: boolean | undefined;
   /** Width of the terminal in characters; undefined where there is none. */
   columns?: number | undefined;
+  /** Whether another program reads it, which may end before it has read everything. */
+  isPipe?: boolean | undefined;
 };
 
 /**
@@ -28,19 +30,21 @@ export interface Io {
    * Calls `listener` at each Ctrl-C, each SIGTERM, and when stdout can't be written any more (`| head`, a full disk). Without
    * listeners, a signal ends the process as usual. Returns a function that removes the listener.
    */
-  onInterrupt(listener: () => void): () => void;
+  onInterrupt(listener: Interrupt): () => void;
 }
+
+/** Stops what is running: a signal came, or stdout is closed. */
+export type Interrupt = (cause: 'signal' | 'closed') => void;
 
 /** The real process. Called once, by main.ts. */
 export function processIo(): Io {
-  const listeners = new Set<() => void>();
-  const interrupt = () => {
-    for (const listener of [...listeners]) {
-      listener();
-    }
+  const listeners = new Set<Interrupt>();
+  const interrupt: Interrupt = (cause) => {
+    for (const listener of [...listeners]) listener(cause);
   };
+  const onSignal = () => interrupt('signal');
   const hasListeners = () => listeners.size > 0;
-  followErrors(process.stdout, interrupt, hasListeners);
+  followErrors(process.stdout, () => interrupt('closed'), hasListeners);
   followErrors(process.stderr, () => {}, hasListeners);
   return {
     stdin: process.stdin,
@@ -52,7 +56,7 @@ export function processIo(): Io {
     onInterrupt(listener) {
       for (const signal of ['SIGINT', 'SIGTERM'] as const) {
         // Removed first: the listener of an earlier call may still wait for its removal below, and must not be called twice.
-        process.off(signal, interrupt).on(signal, interrupt);
+        process.off(signal, onSignal).on(signal, onSignal);
       }
       listeners.add(listener);
       return () => {
@@ -60,7 +64,7 @@ export function processIo(): Io {
         // Not in this turn: the spinner's own listener runs after this one, and ends the process if it is the only one left.
         setImmediate(() => {
           if (listeners.size === 0) {
-            process.off('SIGINT', interrupt).off('SIGTERM', interrupt);
+            process.off('SIGINT', onSignal).off('SIGTERM', onSignal);
           }
         });
       };
@@ -82,7 +86,7 @@ export function followErrors(
   let isBroken = false;
   stream.on('error', (error) => {
     if (!isClosedPipe(error) && !hasListeners() && !isBroken) {
-      process.stderr.write(`error: Can't write the output: ${error.message}\n`);
+      printFatal(`Can't write the output: ${error.message}`);
       process.exit(1);
     }
     if (!isBroken) {
@@ -90,6 +94,13 @@ export function followErrors(
       onBroken();
     }
   });
+}
+
+/** Prints why the process ends, where there is no command that could. */
+export function printFatal(message: string): void {
+  const event = { event: 'error', version: 1, error: { code: 'system', message, exit_code: 1 } };
+  const isJson = process.argv.includes('--json');
+  process.stderr.write(isJson ? `${JSON.stringify(event)}\n` : `error: ${message}\n`);
 }
 
 /** Whether a write failed because the reader has closed the pipe. The first write fails with EPIPE, later ones with other codes. */

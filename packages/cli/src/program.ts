@@ -12,8 +12,12 @@ import type { Io } from './io.ts';
 import { wantsColor } from './output/style.ts';
 import { VERSION } from './version.ts';
 
-/** The whole command line: every command, option and help text. Completion scripts are made from it too. */
-export function buildProgram(io: Io, perform: Perform): Command {
+/**
+ * The whole command line: every command, option and help text. Completion scripts are made from it too.
+ *
+ * @param isJson - with `--json`, stderr holds events only, and no help
+ */
+export function buildProgram(io: Io, isJson: boolean, perform: Perform): Command {
   const program = new Command('shortlink')
     .description('Create short links, one at a time or from files of any size.')
     .version(VERSION, '-V, --version', 'print the version')
@@ -22,7 +26,7 @@ export function buildProgram(io: Io, perform: Perform): Command {
     .exitOverride()
     .configureOutput({
       writeOut: (text) => io.stdout.write(text),
-      writeErr: (text) => io.stderr.write(text),
+      writeErr: (text) => !isJson && io.stderr.write(text),
       // Errors are thrown. Only run-command.ts prints them.
       outputError: () => {},
       getOutHelpWidth: () => io.stdout.columns || DEFAULT_WIDTH,
@@ -38,7 +42,7 @@ export function buildProgram(io: Io, perform: Perform): Command {
     )
     .option('--base-url <url>', 'address of the service, without /api/v1 (or SHORTLINK_BASE_URL)')
     .option('--profile <name>', 'settings to use from the config file (or SHORTLINK_PROFILE)')
-    .option('--json', 'print JSON: results to stdout, errors to stderr')
+    .option('--json', 'print JSON: results to stdout, messages to stderr')
     .option('-q, --quiet', 'print no progress and no summary')
     .option('-v, --verbose', 'print each request and retry to stderr')
     .option('--no-color', 'print without colours')

@@ -8,7 +8,8 @@ export async function runCommand(argv: readonly string[], io: Io): Promise<ExitC
   // Before the command line is parsed, only the options that say how to print an error are known.
   let context = new Context(io, argv, unparsedGlobals(argv));
   let exitCode: ExitCode = EXIT_CODES.ok;
-  const program = buildProgram(io, async (command, act) => {
+  const isJson = context.printer.options.json;
+  const program = buildProgram(io, isJson, async (command, act) => {
     context = new Context(io, argv, command.optsWithGlobals<GlobalOptions>());
     exitCode = await act(context);
   });
@@ -29,10 +30,16 @@ function unparsedGlobals(argv: readonly string[]): GlobalOptions {
 }
 
 function failUsage(message: string, command: string, context: Context): ExitCode {
-  // A command without its subcommand prints its help, and has no message of its own.
-  if (message !== HELP_SHOWN) {
-    const hint = `See: ${command} --help`;
-    context.printer.error({ code: 'usage', message, hint, exitCode: EXIT_CODES.usage });
+  const isHelp = message === HELP_SHOWN;
+  const { json } = context.printer.options;
+  // A command without its subcommand has printed its help, but with --json.
+  if (!isHelp || json) {
+    context.printer.error({
+      code: 'usage',
+      message: isHelp ? `${command} needs a subcommand.` : message,
+      hint: `See: ${command} --help`,
+      exitCode: EXIT_CODES.usage,
+    });
   }
   return EXIT_CODES.usage;
 }
@@ -45,7 +52,7 @@ async function fail(error: unknown, context: Context): Promise<ExitCode> {
   const report = await describeError(error);
   context.printer.error(report);
   if (context.globals.verbose === true && error instanceof Error) {
-    context.printer.trace(error.stack ?? error.message);
+    context.printer.log('debug', error.stack ?? error.message);
   }
   return report.exitCode;
 }

@@ -1,9 +1,10 @@
+import { fstatSync } from 'node:fs';
 import { homedir } from 'node:os';
 import process from 'node:process';
 import { clearLine, cursorTo, moveCursor } from 'node:readline';
 import { Writable } from 'node:stream';
 import { parentPort, Worker, workerData } from 'node:worker_threads';
-import { followErrors, type Io, type OutputStream } from './io.ts';
+import { followErrors, type Interrupt, type Io, type OutputStream, printFatal } from './io.ts';
 
 /**
  * Bounds of the heap, in megabytes. V8 lets the heap of a program that makes as much garbage as an import grow to a share of the machine's
@@ -51,7 +52,7 @@ export function runInThread(argv: readonly string[], program: URL | string): Pro
     }
   });
   return new Promise((resolve) => {
-    worker.on('error', (error) => process.stderr.write(`${String(error)}\n`));
+    worker.on('error', (error) => printFatal(String(error)));
     worker.on('exit', (code) => {
       signals.listen(false);
       process.stdin.destroy();
@@ -65,8 +66,9 @@ function failureOf(error: NodeJS.ErrnoException | null | undefined): WriteFailur
   return error ? { message: error.message, code: error.code } : undefined;
 }
 
-function terminalOf({ isTTY, columns }: NodeJS.WriteStream): Terminal {
-  return { isTTY, columns };
+function terminalOf({ isTTY, columns, fd }: NodeJS.WriteStream & { fd: number }): Terminal {
+  const stats = fstatSync(fd);
+  return { isTTY, columns, isPipe: stats.isFIFO() || stats.isSocket() };
 }
 
 function relaySignals(interrupt: () => void) {
@@ -90,6 +92,7 @@ function relaySignals(interrupt: () => void) {
 interface Terminal {
   isTTY: boolean | undefined;
   columns: number | undefined;
+  isPipe: boolean;
 }
 
 interface ThreadData {
@@ -135,10 +138,11 @@ export function threadIo(): Io {
         send({ type: 'write', name, id: writes, chunk });
       },
     });
-    if (data[name].isTTY !== true) return stream;
+    const { isTTY, columns, isPipe } = data[name];
+    if (isTTY !== true) return Object.assign(stream, { isPipe });
     return Object.assign(stream, {
       isTTY: true,
-      columns: data[name].columns,
+      columns,
       clearLine: (direction: -1 | 0 | 1) => clearLine(stream, direction),
       cursorTo: (x: number, y?: number) => cursorTo(stream, x, y),
       moveCursor: (dx: number, dy: number) => moveCursor(stream, dx, dy),
@@ -146,12 +150,12 @@ export function threadIo(): Io {
   };
   const streams = { stdout: output('stdout'), stderr: output('stderr') };
 
-  const listeners = new Set<() => void>();
-  const interrupt = () => {
-    for (const listener of [...listeners]) listener();
+  const listeners = new Set<Interrupt>();
+  const interrupt: Interrupt = (cause) => {
+    for (const listener of [...listeners]) listener(cause);
   };
   port.on('message', (message: ToThread) => {
-    if (message.type === 'interrupt') interrupt();
+    if (message.type === 'interrupt') interrupt('signal');
     else if (message.type === 'resize') streams[message.name].columns = message.columns;
     else {
       const done = pending.get(message.id);
@@ -163,7 +167,7 @@ export function threadIo(): Io {
   });
   port.unref();
   const hasListeners = () => listeners.size > 0;
-  followErrors(streams.stdout, interrupt, hasListeners);
+  followErrors(streams.stdout, () => interrupt('closed'), hasListeners);
   followErrors(streams.stderr, () => {}, hasListeners);
 
   return {

@@ -8,7 +8,7 @@ import { run } from '../src/run.ts';
 import { KEY } from './stub-service.ts';
 import { cli, testIo } from './test-io.ts';
 
-const commands = describeCommands(buildProgram(testIo().io, async () => {}))
+const commands = describeCommands(buildProgram(testIo().io, false, async () => {}))
   .map(({ path }) => path.split(' ').slice(1))
   .filter((path) => path.at(-1) !== 'help');
 

@@ -24,6 +24,8 @@ export interface StubAnswer {
 
 /** The key that the stub takes. */
 export const KEY = 'sl_test_0123456789abcdef';
+/** Another key of the same account, as after a rotation. */
+export const NEXT_KEY = 'sl_test_fedcba9876543210';
 
 /** A service on a real socket: it creates links and jobs, and gives the responses that a test queued first. */
 export interface StubService {
@@ -95,7 +97,7 @@ function usualAnswer(
   stub: StubService,
   jobs: Map<string, unknown>,
 ): StubAnswer {
-  if (headers['x-api-key'] !== KEY) {
+  if (headers['x-api-key'] !== KEY && headers['x-api-key'] !== NEXT_KEY) {
     return { status: 401, body: { error: 'invalid API key' } };
   }
   const create = (target_url: string) => {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough, Writable } from 'node:stream';
 import { onTestFinished } from 'vitest';
-import type { Io, OutputStream } from '../src/io.ts';
+import type { Interrupt, Io, OutputStream } from '../src/io.ts';
 import { run } from '../src/run.ts';
 
 export interface CliOptions {
@@ -47,7 +47,7 @@ export function testIo(options: CliOptions = {}): TestIo {
   if (!stdin.isTTY) {
     stdin.end(options.input ?? '');
   }
-  const listeners = new Set<() => void>();
+  const listeners = new Set<Interrupt>();
   const io: Io = {
     stdin,
     stdout: stdout.stream,
@@ -63,7 +63,7 @@ export function testIo(options: CliOptions = {}): TestIo {
   const terminal: Terminal = {
     type: (text) => stdin.write(text),
     interrupt: () => {
-      for (const listener of [...listeners]) listener();
+      for (const listener of [...listeners]) listener('signal');
     },
     stderr: stderr.text,
   };

@@ -4,33 +4,35 @@ import { writeConfig } from '../config/config-file.ts';
 import { API_KEY_PATTERN, isBaseUrl, maskKey, type Settings } from '../config/settings.ts';
 import type { Account, Context } from '../context.ts';
 import { ask, askSecret, readFirstLine } from '../output/prompt.ts';
-import type { Perform } from './declare.ts';
-import { examples } from './help.ts';
+import { declareCommand, type Perform } from './declare.ts';
 
 export function declareAuth(program: Command, perform: Perform): void {
-  const auth = program
-    .command('auth')
-    .description('Store, check and remove an API key.')
-    .addHelpText('after', examples('shortlink auth login', 'shortlink auth status'));
-  declareAuthLogin(auth, perform);
-  declareAuthLogout(auth, perform);
-  declareAuthStatus(auth, perform);
-}
-
-function declareAuthLogin(auth: Command, perform: Perform): void {
-  auth
-    .command('login')
-    .description(
-      'Store an API key in the config file, once the server has accepted it. The key is asked for without echo, or read from standard input.',
-    )
-    .addHelpText(
-      'after',
-      examples(
-        'shortlink auth login --base-url https://sho.rt',
-        'shortlink auth login --profile staging < key.txt',
-      ),
-    )
-    .action((_options: object, command: Command) => perform(command, login));
+  const auth = declareCommand(program, 'auth', 'Store, check and remove an API key.', [
+    'shortlink auth login',
+    'shortlink auth status',
+  ]);
+  declareCommand(
+    auth,
+    'login',
+    'Store an API key in the config file, once the server has accepted it. The key is asked for without echo, or read from standard input.',
+    [
+      'shortlink auth login --base-url https://sho.rt',
+      'shortlink auth login --profile staging < key.txt',
+    ],
+  ).action((_options: object, command: Command) => perform(command, login));
+  declareCommand(auth, 'logout', 'Remove the stored API key of a profile. Its base URL stays.', [
+    'shortlink auth logout',
+    'shortlink auth logout --profile staging',
+  ]).action((_options: object, command: Command) => perform(command, logout));
+  declareCommand(
+    auth,
+    'status',
+    'Show which API key is used, where it comes from, and whether the server accepts it.',
+    [
+      'shortlink auth status',
+      'shortlink auth status --profile staging && shortlink import links.csv --profile staging',
+    ],
+  ).action((_options: object, command: Command) => perform(command, showStatus));
 }
 
 async function login(context: Context): Promise<ExitCode> {
@@ -94,7 +96,8 @@ async function askAccount(
   signal: AbortSignal,
 ): Promise<Account> {
   const { io, globals, printer } = context;
-  const interactive = io.stdin.isTTY === true;
+  // A question is no JSON.
+  const interactive = io.stdin.isTTY === true && globals.json !== true;
   let baseUrl = settings.baseUrl?.value;
   if (baseUrl === undefined && !interactive) {
     throw usageError('No server is set.', 'Pass --base-url URL or set SHORTLINK_BASE_URL.');
@@ -104,6 +107,12 @@ async function askAccount(
     const address = withScheme(typed, context);
     if (isBaseUrl(address)) baseUrl = address;
     else printer.note('That is no address of a service. It looks like this: https://sho.rt');
+  }
+  if (io.stdin.isTTY === true && !interactive && globals.apiKey === undefined) {
+    throw usageError(
+      'With --json, nothing is asked for.',
+      'Pipe the key in: shortlink auth login --json < key.txt',
+    );
   }
   const given =
     globals.apiKey ??
@@ -117,17 +126,6 @@ async function askAccount(
     );
   }
   return { baseUrl, apiKey };
-}
-
-function declareAuthLogout(auth: Command, perform: Perform): void {
-  auth
-    .command('logout')
-    .description('Remove the stored API key of a profile. Its base URL stays.')
-    .addHelpText(
-      'after',
-      examples('shortlink auth logout', 'shortlink auth logout --profile staging'),
-    )
-    .action((_options: object, command: Command) => perform(command, logout));
 }
 
 async function logout(context: Context): Promise<ExitCode> {
@@ -147,22 +145,6 @@ async function logout(context: Context): Promise<ExitCode> {
     `  The config file is ${context.configPath}\n  The key stays valid on the server until it is revoked there.`,
   );
   return EXIT_CODES.ok;
-}
-
-function declareAuthStatus(auth: Command, perform: Perform): void {
-  auth
-    .command('status')
-    .description(
-      'Show which API key is used, where it comes from, and whether the server accepts it.',
-    )
-    .addHelpText(
-      'after',
-      examples(
-        'shortlink auth status',
-        'shortlink auth status --profile staging && shortlink import links.csv --profile staging',
-      ),
-    )
-    .action((_options: object, command: Command) => perform(command, showStatus));
 }
 
 async function showStatus(context: Context): Promise<ExitCode> {

@@ -11,36 +11,45 @@ import {
 } from '../config/settings.ts';
 import type { Context } from '../context.ts';
 import { renderTable } from '../output/table.ts';
-import type { Perform } from './declare.ts';
-import { examples } from './help.ts';
+import { declareCommand, type Perform } from './declare.ts';
 
 export function declareConfig(program: Command, perform: Perform): void {
-  const config = program
-    .command('config')
-    .description(
-      'Read and change settings. A flag wins over an environment variable, and that over the config file.',
-    )
-    .addHelpText(
-      'after',
-      examples('shortlink config list', 'shortlink config set base_url https://sho.rt'),
-    );
-  declareConfigGet(config, perform);
-  declareConfigSet(config, perform);
-  declareConfigList(config, perform);
-}
-
-function declareConfigGet(config: Command, perform: Perform): void {
-  config
-    .command('get')
-    .description('Print the current value of a setting. An API key is masked.')
-    .addArgument(new Argument('<name>', 'name of the setting').choices(SETTING_NAMES))
-    .addHelpText(
-      'after',
-      examples('shortlink config get base_url', 'shortlink config get api_key --profile staging'),
-    )
+  const config = declareCommand(
+    program,
+    'config',
+    'Read and change settings. A flag wins over an environment variable, and that over the config file.',
+    ['shortlink config list', 'shortlink config set base_url https://sho.rt'],
+  );
+  const name = () => new Argument('<name>', 'name of the setting').choices(SETTING_NAMES);
+  declareCommand(config, 'get', 'Print the current value of a setting. An API key is masked.', [
+    'shortlink config get base_url',
+    'shortlink config get api_key --profile staging',
+  ])
+    .addArgument(name())
     .action((name: SettingName, _options: object, command: Command) =>
       perform(command, (context) => getSetting(name, context)),
     );
+  declareCommand(
+    config,
+    'set',
+    'Change a setting in the config file: base_url of a profile, or which profile is used by default. An API key is stored with: shortlink auth login',
+    [
+      'shortlink config set base_url https://sho.rt',
+      'shortlink config set base_url https://staging.sho.rt --profile staging',
+      'shortlink config set profile staging',
+    ],
+  )
+    .addArgument(name())
+    .argument('<value>', 'its new value')
+    .action((name: SettingName, value: string, _options: object, command: Command) =>
+      perform(command, (context) => changeSetting(name, value, context)),
+    );
+  declareCommand(
+    config,
+    'list',
+    'Show the current settings, where each comes from, and the profiles.',
+    ['shortlink config list', 'shortlink config list --profile staging --json'],
+  ).action((_options: object, command: Command) => perform(command, listSettings));
 }
 
 async function getSetting(name: SettingName, context: Context): Promise<ExitCode> {
@@ -54,27 +63,6 @@ async function getSetting(name: SettingName, context: Context): Promise<ExitCode
     context.printer.data(setting.value);
   }
   return EXIT_CODES.ok;
-}
-
-function declareConfigSet(config: Command, perform: Perform): void {
-  config
-    .command('set')
-    .description(
-      'Change a setting in the config file: base_url of a profile, or which profile is used by default. An API key is stored with: shortlink auth login',
-    )
-    .addArgument(new Argument('<name>', 'name of the setting').choices(SETTING_NAMES))
-    .argument('<value>', 'its new value')
-    .addHelpText(
-      'after',
-      examples(
-        'shortlink config set base_url https://sho.rt',
-        'shortlink config set base_url https://staging.sho.rt --profile staging',
-        'shortlink config set profile staging',
-      ),
-    )
-    .action((name: SettingName, value: string, _options: object, command: Command) =>
-      perform(command, (context) => changeSetting(name, value, context)),
-    );
 }
 
 async function changeSetting(
@@ -126,17 +114,6 @@ async function changed(
       return { ...config, profiles };
     }
   }
-}
-
-function declareConfigList(config: Command, perform: Perform): void {
-  config
-    .command('list')
-    .description('Show the current settings, where each comes from, and the profiles.')
-    .addHelpText(
-      'after',
-      examples('shortlink config list', 'shortlink config list --profile staging --json'),
-    )
-    .action((_options: object, command: Command) => perform(command, listSettings));
 }
 
 async function listSettings(context: Context): Promise<ExitCode> {

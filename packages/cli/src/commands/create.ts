@@ -7,8 +7,13 @@ import { inputError } from '../import/errors.ts';
 import { LineCounter, LineSplitter } from '../import/read/lines.ts';
 import type { InputStream } from '../io.ts';
 import { sanitize } from '../output/sanitize.ts';
-import { collect, type Perform, parseRedirectType, REDIRECT_TYPE_CHOICES } from './declare.ts';
-import { examples } from './help.ts';
+import {
+  collect,
+  declareCommand,
+  type Perform,
+  parseRedirectType,
+  REDIRECT_TYPE_CHOICES,
+} from './declare.ts';
 
 interface CreateOptions {
   title?: string | undefined;
@@ -29,11 +34,18 @@ interface CreateInput {
 const STANDARD_INPUT = '-';
 
 export function declareCreate(program: Command, perform: Perform): void {
-  program
-    .command('create')
-    .description(
-      'Create a short link for each URL and print the short URLs, one a line. A URL that gets no link prints an empty line, so that line N of the output belongs to URL N. For many links, and to run the same command again, use: shortlink import',
-    )
+  declareCommand(
+    program,
+    'create',
+    'Create a short link for each URL and print the short URLs, one a line. A URL that gets no link prints an empty line, so that line N of the output belongs to URL N. For many links, and to run the same command again, use: shortlink import',
+    [
+      'shortlink create https://example.com/docs',
+      'shortlink create https://example.com/docs --title Docs --tag docs --tag help',
+      'shortlink create https://example.com/moved --redirect-type 301 --json',
+      'shortlink create https://example.com/a https://example.com/b --tag spring',
+      "grep '^https' notes.txt | shortlink create -",
+    ],
+  )
     .usage('[options] <url...|->')
     .argument(
       '[url...]',
@@ -46,16 +58,6 @@ export function declareCreate(program: Command, perform: Perform): void {
       new Option('--redirect-type <status>', 'HTTP status of the redirect')
         .choices(REDIRECT_TYPE_CHOICES)
         .default(undefined, '302'),
-    )
-    .addHelpText(
-      'after',
-      examples(
-        'shortlink create https://example.com/docs',
-        'shortlink create https://example.com/docs --title Docs --tag docs --tag help',
-        'shortlink create https://example.com/moved --redirect-type 301 --json',
-        'shortlink create https://example.com/a https://example.com/b --tag spring',
-        "grep '^https' notes.txt | shortlink create -",
-      ),
     )
     .action((urls: string[], options: CreateOptions, command: Command) =>
       perform(command, (context) => {
@@ -141,35 +143,36 @@ async function createLinks({ urls, fields }: CreateInput, context: Context): Pro
     counts[outcome.status] += 1;
     printOutcome(outcome, context);
   };
-  // URLs that can't be sent wait until those before them are settled.
-  let waiting: Outcome[] = [];
-  let links = 0;
-  const waitingAfter = new Map<number, Outcome[]>();
+  // In the order of the URLs: the outcome of each that can't be sent, and nothing yet for one that was.
+  const order: (Outcome | undefined)[] = [];
   async function* source(): AsyncGenerator<BatchLinkInput> {
     for await (const url of urls ?? readLines(context.io.stdin)) {
       const error = targetProblem(url, MAX_TARGET_URL_LENGTH);
-      if (error === undefined) {
-        links += 1;
-        waiting = [];
-        yield { target_url: url, ...fields };
-        continue;
-      }
-      if (waiting.length === 0) waitingAfter.set(links, waiting);
-      waiting.push({ target_url: url, code: null, short_url: null, status: 'rejected', error });
+      const rejected = {
+        target_url: url,
+        code: null,
+        short_url: null,
+        status: 'rejected',
+      } as const;
+      order.push(error === undefined ? undefined : { ...rejected, error });
+      if (error === undefined) yield { target_url: url, ...fields };
     }
   }
-  const printWaiting = (after: number) => {
-    for (const outcome of waitingAfter.get(after) ?? []) print(outcome);
-    waitingAfter.delete(after);
+  const printRejected = () => {
+    for (let outcome = order[0]; outcome !== undefined; outcome = order[0]) {
+      print(outcome);
+      order.shift();
+    }
   };
   try {
     await context.interruptible(async (signal) => {
       for await (const item of shortlink.links.createMany(source(), { signal })) {
-        printWaiting(item.index);
+        printRejected();
         print(toOutcome(item));
+        order.shift();
       }
     });
-    printWaiting(links);
+    printRejected();
   } catch (error) {
     context.printer.note(`Created before the error: ${plural(counts.created, 'link')}`);
     throw error;

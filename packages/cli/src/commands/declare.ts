@@ -2,6 +2,7 @@ import type { RedirectType } from '@shortlink/sdk';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { ExitCode } from '../cli-error.ts';
 import type { Context } from '../context.ts';
+import { examples } from './help.ts';
 
 /**
  * Runs a command that was parsed. The file of a command declares its arguments and options; a function turns them into typed input,
@@ -11,6 +12,17 @@ export type Perform = (
   command: Command,
   act: (context: Context) => Promise<ExitCode>,
 ) => Promise<void>;
+
+/** Adds a command with its help: a sentence or more, and command lines to try. */
+export function declareCommand(
+  parent: Command,
+  name: string,
+  description: string,
+  tries: readonly string[],
+): Command {
+  const command = parent.command(name).description(description);
+  return command.addHelpText('after', examples(...tries));
+}
 
 const UNITS: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 

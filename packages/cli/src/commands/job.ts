@@ -8,22 +8,41 @@ import { openOutput } from '../import/report/output-file.ts';
 import { sanitize } from '../output/sanitize.ts';
 import { openStatusLine, type Status } from '../output/status-line.ts';
 import { renderTable } from '../output/table.ts';
-import { type Perform, parseDuration } from './declare.ts';
-import { examples } from './help.ts';
+import { declareCommand, type Perform, parseDuration } from './declare.ts';
+
+const JOB = '0193f5c2-7a10-7c41-9d2e-3f1b5a7c9e10';
 
 export function declareJob(program: Command, perform: Perform): void {
-  const job = program
-    .command('job')
-    .description('Show a batch job, or wait for it.')
-    .addHelpText(
-      'after',
-      examples(
-        'shortlink job get 0193f5c2-7a10-7c41-9d2e-3f1b5a7c9e10',
-        'shortlink job wait 0193f5c2-7a10-7c41-9d2e-3f1b5a7c9e10 -o results.csv',
-      ),
+  const job = declareCommand(program, 'job', 'Show a batch job, or wait for it.', [
+    `shortlink job get ${JOB}`,
+    `shortlink job wait ${JOB} -o results.csv`,
+  ]);
+  const withArguments = (command: Command) =>
+    command
+      .argument('<id>', 'id of the job, as the batch request or the import printed it')
+      .option(
+        '-o, --output <file>',
+        'write the results to a .csv or .json file; - is CSV to stdout',
+        parseOutput,
+      );
+  withArguments(
+    declareCommand(job, 'get', 'Show the progress of a batch job, and its results so far.', [
+      `shortlink job get ${JOB}`,
+      `shortlink job get ${JOB} -o results.csv`,
+    ]),
+  ).action((id: string, options: JobOptions, command: Command) =>
+    perform(command, (context) => getJob(id, options, context)),
+  );
+  withArguments(
+    declareCommand(job, 'wait', 'Wait until a batch job is complete, then show its results.', [
+      `shortlink job wait ${JOB}`,
+      `shortlink job wait ${JOB} -o results.csv --max-wait 10m`,
+    ]),
+  )
+    .option('--max-wait <duration>', 'give up after this long (default: 1h)', parseDuration)
+    .action((id: string, options: WaitOptions, command: Command) =>
+      perform(command, (context) => waitForJob(id, options, context)),
     );
-  declareJobGet(job, perform);
-  declareJobWait(job, perform);
 }
 
 interface JobOptions {
@@ -37,38 +56,11 @@ interface JobOutput {
   format: 'csv' | 'json';
 }
 
-/** The argument and options that both job commands take. */
-function declareJobArguments(command: Command): Command {
-  return command
-    .argument('<id>', 'id of the job, as the batch request or the import printed it')
-    .option(
-      '-o, --output <file>',
-      'write the results to a .csv or .json file; - is CSV to stdout',
-      parseOutput,
-    );
-}
-
 function parseOutput(path: string): JobOutput {
   const lower = path.toLowerCase();
   if (path === '-' || lower.endsWith('.csv')) return { path, format: 'csv' };
   if (lower.endsWith('.json')) return { path, format: 'json' };
   throw new InvalidArgumentError('The file must end in .csv or .json.');
-}
-
-function declareJobGet(job: Command, perform: Perform): void {
-  declareJobArguments(
-    job.command('get').description('Show the progress of a batch job, and its results so far.'),
-  )
-    .addHelpText(
-      'after',
-      examples(
-        'shortlink job get 0193f5c2-7a10-7c41-9d2e-3f1b5a7c9e10',
-        'shortlink job get 0193f5c2-7a10-7c41-9d2e-3f1b5a7c9e10 -o results.csv',
-      ),
-    )
-    .action((id: string, options: JobOptions, command: Command) =>
-      perform(command, (context) => getJob(id, options, context)),
-    );
 }
 
 async function getJob(id: string, { output }: JobOptions, context: Context): Promise<ExitCode> {
@@ -83,23 +75,6 @@ interface WaitOptions extends JobOptions {
   maxWait?: number | undefined;
 }
 
-function declareJobWait(job: Command, perform: Perform): void {
-  declareJobArguments(
-    job.command('wait').description('Wait until a batch job is complete, then show its results.'),
-  )
-    .option('--max-wait <duration>', 'give up after this long (default: 1h)', parseDuration)
-    .addHelpText(
-      'after',
-      examples(
-        'shortlink job wait 0193f5c2-7a10-7c41-9d2e-3f1b5a7c9e10',
-        'shortlink job wait 0193f5c2-7a10-7c41-9d2e-3f1b5a7c9e10 -o results.csv --max-wait 10m',
-      ),
-    )
-    .action((id: string, options: WaitOptions, command: Command) =>
-      perform(command, (context) => waitForJob(id, options, context)),
-    );
-}
-
 async function waitForJob(
   id: string,
   { output, maxWait }: WaitOptions,
@@ -107,14 +82,11 @@ async function waitForJob(
 ): Promise<ExitCode> {
   const shortlink = await context.client(await context.account());
   const status = await openStatusLine(context.io, context.printer);
-  const waiting = `Waiting for job ${sanitize(id)}`;
-  let latest: Status = { parts: [{ text: waiting, rank: 0 }], plain: [waiting] };
-  const onProgress = ({ processed, total }: Job) => {
-    const fraction = total === 0 ? 1 : processed / total;
-    const text = `${formatCount(processed)} of ${plural(total, 'link')} done`;
-    latest = { fraction, parts: [{ text, rank: 0 }], plain: [text] };
+  let latest: Job | undefined;
+  const onProgress = (job: Job) => {
+    latest = job;
   };
-  status.start(() => latest);
+  status.start(() => waitStatus(id, latest));
   try {
     const job = await context.interruptible((signal) =>
       shortlink.jobs.wait(id, { onProgress, signal, timeoutMs: maxWait }),
@@ -133,6 +105,20 @@ async function waitForJob(
     }
     throw error;
   }
+}
+
+function waitStatus(id: string, job: Job | undefined): Status {
+  const { processed = 0, total = null } = job ?? {};
+  const text =
+    total === null
+      ? `Waiting for job ${sanitize(id)}`
+      : `${formatCount(processed)} of ${plural(total, 'link')} done`;
+  return {
+    fraction: total === null ? undefined : total === 0 ? 1 : processed / total,
+    parts: [{ text, rank: 0 }],
+    plain: [text],
+    json: { task: 'job', name: id, done: processed, total, wait_ms: 0, left_ms: null },
+  };
 }
 
 /** Results in the table; for more, there is `--output`. */

@@ -7,18 +7,16 @@ import type { Printer } from '../output/printer.ts';
 import { sanitize } from '../output/sanitize.ts';
 import type { Paint, Style } from '../output/style.ts';
 import { flow } from '../output/wrap.ts';
-import type { Perform } from './declare.ts';
-import { examples } from './help.ts';
+import { declareCommand, type Perform } from './declare.ts';
 
 /** Largest batch the endpoint takes, whatever the plan. */
 const MAX_BATCH_LINKS = 10_000;
 
 export function declareUsage(program: Command, perform: Perform): void {
-  program
-    .command('usage')
-    .description('Show how much of its plan the account has used.')
-    .addHelpText('after', examples('shortlink usage', 'shortlink usage --json | jq .links.used'))
-    .action((_options: object, command: Command) => perform(command, showUsage));
+  declareCommand(program, 'usage', 'Show how much of its plan the account has used.', [
+    'shortlink usage',
+    'shortlink usage --json | jq .links.used',
+  ]).action((_options: object, command: Command) => perform(command, showUsage));
 }
 
 async function showUsage(context: Context): Promise<ExitCode> {

@@ -1,11 +1,13 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { checkInput } from './check/check-input.ts';
-import { compareRows, openExistingLinks } from './check/compare-rows.ts';
-import { forecast, retrieveUsage } from './check/forecast.ts';
+import { type Checked, checkInput, type Source } from './check/check-input.ts';
+import { compareRows, type Found, openExistingLinks } from './check/compare-rows.ts';
+import type { ExistingLinks } from './check/existing-links.ts';
+import { planSending } from './check/forecast.ts';
+import { writeError } from './errors.ts';
 import type { Journal } from './journal/journal.ts';
 import { openJournal, peekJournal } from './journal/open-journal.ts';
 import { ownLink } from './map/result-columns.ts';
@@ -14,11 +16,12 @@ import { detectLayout } from './read/layout.ts';
 import { type Input, inputGuard, openInput } from './read/open-input.ts';
 import { readRows } from './read/read-rows.ts';
 import { fingerprint } from './report/keep-changed.ts';
-import { openOutput, type Written } from './report/output-file.ts';
+import { type OutputFile, openOutput, type Written } from './report/output-file.ts';
 import { RejectsFile, removeStaleRejects } from './report/rejects.ts';
 import { createResultsFormat, refuseInPlace, reportRows } from './report/report-rows.ts';
 import { emptySummary, STOPPED_BY_USER, stoppedByRejects, whyStopped } from './report/summary.ts';
 import { sendNewRows } from './send/send-new-rows.ts';
+import { syncFolder } from './sync-folder.ts';
 import type { ImportDeps, ImportSettings, ImportSummary } from './types.ts';
 
 /**
@@ -40,7 +43,13 @@ export async function runImport(
   try {
     // The lock: from here on no other run imports under this journal.
     const open = settings.dryRun ? peekJournal : openJournal;
-    journal = open(await journalPath(settings, input), settings.baseUrl, settings.restart);
+    const path = await journalPath(settings, input);
+    journal = open(path, settings.baseUrl, settings.restart);
+    if (!settings.dryRun) {
+      await syncFolder(dirname(path)).catch((cause) => {
+        throw writeError(path, cause);
+      });
+    }
     const summary = await importInput(input, journal, settings, deps);
     return {
       ...summary,
@@ -60,126 +69,131 @@ async function importInput(
   settings: ImportSettings,
   deps: ImportDeps,
 ): Promise<ImportSummary> {
-  const { name } = input;
-  const { dryRun, maxRejects } = settings;
-  const wallClock = deps.wallClock ?? Date.now;
-
   // Check: read and validate everything, and find out which links exist.
   const guard = await inputGuard(input);
   const layout = await detectLayout(input, settings);
   if (settings.inPlace) refuseInPlace(input, layout, settings);
-  deps.onEvent({ type: 'planned', plan: layout.plan });
   const source = { input, layout, rules: createRowRules(layout, settings), guard };
   const existing = await openExistingLinks(journal, settings, deps);
-  const rejects = new RejectsFile(
-    layout,
-    dryRun
-      ? undefined
-      : () =>
-          openOutput(settings.rejects, {
-            stdout: deps.stdout,
-            unusedOption: settings.usualNames?.rejects ? '--rejects' : undefined,
-          }),
-  );
-  const checked = await checkInput(source, settings, existing, rejects, deps).catch(
-    async (error: unknown) => {
-      await rejects.discard();
-      throw error;
-    },
-  );
-  if (checked === undefined) {
-    await rejects.discard();
-    return { ...emptySummary(settings), stopped: STOPPED_BY_USER };
-  }
-  const found = await compareRows(source, checked, existing, settings, deps);
-  const summary: ImportSummary = {
-    ...emptySummary(settings),
-    rows: checked.rows,
-    rejected: checked.rejected,
-    rejectsFile: await rejects.finish((written) => announceKept(written, deps)),
-    existing: found.existing,
-    changed: found.changed,
-    gone: found.gone,
-    unknown: found.unknown,
-    unsent: found.new,
-  };
-  if (checked.rejected === 0 && !dryRun) await removeStaleRejects(settings.rejects);
-  if (checked.rows === 0) deps.onEvent({ type: 'warning', message: `${name} has no rows.` });
-  if (maxRejects !== 'all' && checked.rejected > maxRejects && !dryRun) {
-    const { rejectsFile } = summary;
-    return {
-      ...summary,
-      stopped: stoppedByRejects(name, checked.rejected, maxRejects, rejectsFile),
-    };
-  }
-  if (dryRun) {
+  const result = await check(source, existing, settings, deps);
+  if (result === undefined) return { ...emptySummary(settings), stopped: STOPPED_BY_USER };
+  const { checked, found, summary } = result;
+  if (settings.dryRun) {
     if (found.new === 0) return summary;
-    const usage = await retrieveUsage(deps.client, deps.signal);
-    const planned = forecast(found.new, settings, usage, wallClock());
-    deps.onEvent({ type: 'forecast', forecast: planned });
-    return { ...summary, forecast: planned };
+    return { ...summary, forecast: await planSending(found.new, settings, deps) };
   }
+  const stopped = stoppedByRejects(input.name, summary, settings.maxRejects);
+  if (stopped !== undefined) return { ...summary, stopped };
 
   // Send: feed the new rows to the service. The journal records each batch before and after its request.
-  // In place, what is replaced is the input as it was read.
-  const previous = settings.inPlace ? await fingerprint(input.path) : undefined;
-  const output = await openOutput(settings.output, {
-    stdout: deps.stdout,
-    previous,
-    unusedOption: settings.usualNames?.output ? '-o' : undefined,
-  });
+  const output = await openResults(input, settings, deps);
   try {
     const sent = await sendNewRows({ source, checked, found, existing, journal, settings, deps });
-    const counts = sent.counts;
     const isStopped = deps.signal.aborted || deps.stopSignal.aborted;
-    const stopped = whyStopped(sent, settings, isStopped, journal.linksInJobs());
-    const result: ImportSummary = {
+    const ended: ImportSummary = {
       ...summary,
-      ...counts,
+      ...sent.counts,
       forecast: sent.forecast,
-      stopped,
+      stopped: whyStopped(sent, settings, isStopped, journal.linksInJobs()),
       journal: journal.isEmpty ? undefined : journal.path,
     };
     // "Stop now": the journal has everything, and the next run writes the results.
-    if (deps.signal.aborted) {
-      await output.discard();
-      return result;
-    }
-
-    const isFutile = journal.isEmpty && counts.unsent + counts.failed > 0 && !settings.inPlace;
-    if (isFutile && (await holdsLinks(settings.output, deps))) {
-      await output.discard();
-      const message = `Nothing was created. ${settings.output} keeps the links of an earlier run.`;
-      deps.onEvent({ type: 'warning', message });
-      return result;
+    if (deps.signal.aborted || (await keepsEarlierResults(ended, journal, settings, deps))) {
+      return ended;
     }
 
     // Report: read the input once more, and write what the journal knows of each row.
+    // Where nothing has stopped the run, only `--limit` leaves rows.
+    const limit = ended.stopped === undefined ? settings.limit : undefined;
     try {
       const format = createResultsFormat(settings, layout);
-      // Where nothing has stopped the run, only `--limit` leaves rows.
-      const limit = stopped === undefined ? settings.limit : undefined;
       await reportRows({ ...sent, source, checked, journal, limit }, format, output);
-      await guard();
+      await source.guard();
       announceKept(await output.finish(), deps);
     } catch (error) {
-      await output.discard();
-      return {
-        ...result,
-        stopped: stopped ?? whyStopped({ ...sent, failure: { error } }, settings, false, 0),
-      };
+      const why = ended.stopped ?? whyStopped({ ...sent, failure: { error } }, settings, false, 0);
+      return { ...ended, stopped: why };
     }
-    const hasAll = stopped === undefined && counts.unsent + counts.unknown + counts.failed === 0;
-    // Standard input can't be imported again under the same name, so a journal of a complete import is of no use. Where
-    // the results were not read to their end, it is the only record of the links.
-    const isRead = deps.stdout.isClosed?.() !== true;
-    const isDone = hasAll && isRead && typeof settings.journal !== 'string';
+    const isDone = isOnRecord(ended, settings, deps);
     if (isDone) journal.forget();
-    return { ...result, output: settings.output, journal: isDone ? undefined : result.journal };
-  } catch (error) {
+    return { ...ended, output: settings.output, journal: isDone ? undefined : ended.journal };
+  } finally {
     await output.discard();
-    throw error;
   }
+}
+
+/** The first pass, and the rejects file that it writes. Undefined when the user stopped it. */
+async function check(
+  source: Source,
+  existing: ExistingLinks | undefined,
+  settings: ImportSettings,
+  deps: ImportDeps,
+): Promise<{ checked: Checked; found: Found; summary: ImportSummary } | undefined> {
+  const { dryRun, usualNames } = settings;
+  const open = () =>
+    openOutput(settings.rejects, {
+      stdout: deps.stdout,
+      unusedOption: usualNames?.rejects ? '--rejects' : undefined,
+    });
+  const rejects = new RejectsFile(source.layout, dryRun ? undefined : open);
+  try {
+    const checked = await checkInput(source, settings, existing, rejects, deps);
+    if (checked === undefined) return undefined;
+    const { rows, rejected } = checked;
+    const found = await compareRows(source, checked, existing, settings, deps);
+    const rejectsFile = await rejects.finish((written) => announceKept(written, deps));
+    if (rejected === 0 && !dryRun) await removeStaleRejects(settings.rejects);
+    if (rows === 0) {
+      deps.onEvent({ type: 'warning', message: `${source.input.name} has no rows.` });
+    }
+    const { new: unsent, existing: have, changed, gone, unknown } = found;
+    const counts = { rows, rejected, existing: have, changed, gone, unknown, unsent };
+    return { checked, found, summary: { ...emptySummary(settings), ...counts, rejectsFile } };
+  } finally {
+    await rejects.discard();
+  }
+}
+
+async function openResults(
+  { path }: Input,
+  { output, inPlace, usualNames, journal }: ImportSettings,
+  { stdout }: ImportDeps,
+): Promise<OutputFile> {
+  return await openOutput(output, {
+    stdout,
+    // In place, what is replaced is the input as it was read.
+    previous: inPlace ? await fingerprint(path) : undefined,
+    unusedOption: usualNames?.output ? '-o' : undefined,
+    // Once the results of standard input were read, its journal is removed.
+    awaitsReader: typeof journal !== 'string',
+  });
+}
+
+/**
+ * Whether the journal is of no more use. Standard input can't be imported again under the same name, so its journal goes once each
+ * row has its link. Where the results were not read to their end, it is the only record of the links.
+ */
+function isOnRecord(
+  { stopped, unsent, unknown, failed }: ImportSummary,
+  { journal }: ImportSettings,
+  { stdout }: ImportDeps,
+): boolean {
+  const hasAll = stopped === undefined && unsent + unknown + failed === 0;
+  return hasAll && stdout.isClosed?.() !== true && typeof journal !== 'string';
+}
+
+/** Whether nothing was created, and the results of an earlier run would be overwritten, which are all that is left of it. */
+async function keepsEarlierResults(
+  { unsent, failed }: ImportSummary,
+  journal: Journal,
+  { output, inPlace }: ImportSettings,
+  deps: ImportDeps,
+): Promise<boolean> {
+  const isFutile = journal.isEmpty && unsent + failed > 0 && !inPlace;
+  if (!isFutile || !(await holdsLinks(output, deps))) return false;
+  const message = `Nothing was created. ${output} keeps the links of an earlier run.`;
+  deps.onEvent({ type: 'warning', message });
+  return true;
 }
 
 /** Whether a file holds the results of a run that has created something. */

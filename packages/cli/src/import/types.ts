@@ -14,6 +14,9 @@ export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
 export const ON_UNKNOWN = ['stop', 'retry', 'skip'] as const;
 export type OnUnknown = (typeof ON_UNKNOWN)[number];
 
+/** Address in a dry run without an account, which compares with the links of no service. */
+export const NO_SERVICE = 'http://localhost/';
+
 /** The settings of the import of one file, with every default filled in. */
 export interface ImportSettings {
   /** Path of the input, or `-` for standard input. */
@@ -103,10 +106,9 @@ export interface Plan {
   notes: string[];
 }
 
-/** Why a row can't be sent. */
+/** A row that can't be sent, and why. */
 export interface Reject {
   line: number;
-  cells: readonly string[];
   reason: string;
 }
 
@@ -149,9 +151,8 @@ export interface Forecast {
 
 /** What happens while an import runs, for the progress display. */
 export type ImportEvent =
-  | { type: 'planned'; plan: Plan }
   | { type: 'validating'; rows: number; bytesRead: number; bytesTotal: number | undefined }
-  | { type: 'validated'; rows: number; rejected: number; firstRejects: Reject[] }
+  | { type: 'validated'; plan: Plan; rows: number; rejected: number; firstRejects: Reject[] }
   | ({ type: 'compared'; rows: number } & Existing)
   | { type: 'forecast'; forecast: Forecast }
   | { type: 'sending'; existing: number; links: number }
@@ -160,14 +161,7 @@ export type ImportEvent =
   | { type: 'batch-accepted'; first: number; count: number; jobId: string }
   | { type: 'batch-resized'; from: number; reason: string }
   | { type: 'job-progress'; jobId: string; processed: number; total: number }
-  | {
-      type: 'rows-done';
-      done: number;
-      total: number;
-      created: number;
-      failed: number;
-      unknown: number;
-    }
+  | { type: 'rows-done'; done: number }
   | { type: 'warning'; message: string };
 
 /** Why an import ended before all rows were sent. */

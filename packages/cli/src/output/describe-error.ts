@@ -1,4 +1,5 @@
-import { CliError, EXIT_CODES } from '../cli-error.ts';
+import type { ShortlinkError } from '@shortlink/sdk';
+import { CliError, EXIT_CODES, type ExitCode } from '../cli-error.ts';
 import { formatCount, formatDuration } from '../format.ts';
 import { systemReason } from '../import/errors.ts';
 import type { ErrorReport } from './printer.ts';
@@ -9,12 +10,20 @@ export async function describeError(error: unknown): Promise<ErrorReport> {
     const { code, message, hint, exitCode } = error;
     return { code, message, hint, exitCode };
   }
-  const service = describeServiceError(error, await import('@shortlink/sdk'));
-  if (service !== undefined) return service;
+  const sdk = await import('@shortlink/sdk');
+  for (const describe of clientErrors(sdk)) {
+    const report = describe(error);
+    if (report === undefined) continue;
+    if (!sdk.ApiError.isInstance(error)) return report;
+    return { ...report, status: error.status, requestId: error.requestId };
+  }
   if (isSystemError(error)) {
     return {
       code: 'system',
-      message: systemMessage(error),
+      message:
+        error.path === undefined
+          ? error.message
+          : `Can't use ${error.path}: ${systemReason(error)}.`,
       exitCode: error.code === 'ENOENT' ? EXIT_CODES.usage : EXIT_CODES.error,
     };
   }
@@ -30,133 +39,93 @@ function isSystemError(error: unknown): error is NodeJS.ErrnoException {
   return error instanceof Error && 'syscall' in error && 'code' in error;
 }
 
-function systemMessage(error: NodeJS.ErrnoException): string {
-  return error.path === undefined
-    ? error.message
-    : `Can't use ${error.path}: ${systemReason(error)}.`;
+/** A class of the client's errors. */
+type Kind<E> = (abstract new (
+  ...values: never[]
+) => E) &
+  Pick<typeof ShortlinkError, 'isInstance' | 'kind'>;
+
+/** Texts are the same for each error of a kind, or made from it. The message of the error itself is the usual one. */
+type Text<E> = string | ((error: E) => string);
+
+function kind<E extends ShortlinkError>(
+  type: Kind<E>,
+  code: string,
+  exitCode: ExitCode,
+  { message, hint }: { message?: Text<E>; hint?: Text<E> } = {},
+): (error: unknown) => ErrorReport | undefined {
+  const textOf = (error: E, text: Text<E> | undefined) =>
+    typeof text === 'function' ? text(error) : text;
+  return (error) => {
+    if (!type.isInstance<E>(error)) return undefined;
+    const words = textOf(error, message);
+    return {
+      code,
+      message: words === undefined ? error.message : words.replace('%s', () => error.message),
+      hint: textOf(error, hint),
+      exitCode,
+    };
+  };
 }
 
-type Sdk = typeof import('@shortlink/sdk');
-type Words = Pick<ErrorReport, 'code' | 'message' | 'hint' | 'exitCode'>;
-
 /**
- * The client's errors in words for people; undefined for an error of another kind.
+ * The client's errors in words for people. Subclasses come before their base.
  *
  * @param sdk - a parameter, because the SDK is loaded only where it may be needed
  */
-function describeServiceError(error: unknown, sdk: Sdk): ErrorReport | undefined {
-  const words = describeResponse(error, sdk) ?? describeFailure(error, sdk);
-  if (words === undefined || !sdk.ApiError.isInstance(error)) return words;
-  return { ...words, status: error.status, requestId: error.requestId };
-}
-
-/** The service responded with an error status. Subclasses come before `ApiError`. */
-function describeResponse(error: unknown, sdk: Sdk): Words | undefined {
-  if (sdk.AuthenticationError.isInstance(error)) {
-    return {
-      code: 'authentication',
-      message: `The server refused the API key: ${error.message}`,
+function clientErrors(sdk: typeof import('@shortlink/sdk')) {
+  const { error, usage, rowsFailed, authentication, planLimit, rateLimit } = EXIT_CODES;
+  return [
+    kind(sdk.AuthenticationError, 'authentication', authentication, {
+      message: 'The server refused the API key: %s',
       hint: 'See which key is used with: shortlink auth status\nStore another one with: shortlink auth login',
-      exitCode: EXIT_CODES.authentication,
-    };
-  }
-  if (sdk.PlanLimitError.isInstance(error)) {
-    const { used, allowed } = error;
-    const counts =
-      used !== undefined && allowed !== undefined
-        ? ` (${formatCount(used)} of ${formatCount(allowed)} used)`
-        : '';
-    return {
-      code: 'plan_limit',
-      message: `A limit of the plan is reached${counts}: ${error.message}`,
+    }),
+    kind(sdk.PlanLimitError, 'plan_limit', planLimit, {
+      message: ({ used, allowed }) => {
+        const isKnown = used !== undefined && allowed !== undefined;
+        const counts = isKnown ? ` (${formatCount(used)} of ${formatCount(allowed)} used)` : '';
+        return `A limit of the plan is reached${counts}: %s`;
+      },
       hint: 'Upgrade the plan, or send less.\nSee what is used with: shortlink usage',
-      exitCode: EXIT_CODES.planLimit,
-    };
-  }
-  if (sdk.PermissionError.isInstance(error)) {
-    return {
-      code: 'permission',
-      message: `The API key may not do this: ${error.message}`,
+    }),
+    kind(sdk.PermissionError, 'permission', authentication, {
+      message: 'The API key may not do this: %s',
       hint: 'Creating links needs a key with the permission shortlinks:write.',
-      exitCode: EXIT_CODES.authentication,
-    };
-  }
-  if (sdk.RateLimitError.isInstance(error)) {
-    const wait = error.retryAfterMs;
-    return {
-      code: 'rate_limit',
-      message: `Rate limited: ${error.message}`,
-      hint:
+    }),
+    kind(sdk.RateLimitError, 'rate_limit', rateLimit, {
+      message: 'Rate limited: %s',
+      hint: ({ retryAfterMs: wait }) =>
         wait === undefined
           ? 'Try again later.'
           : `The server allows the next request in ${formatDuration(wait)}.`,
-      exitCode: EXIT_CODES.rateLimit,
-    };
-  }
-  if (sdk.NotFoundError.isInstance(error)) {
-    return {
-      code: 'not_found',
-      message: `Not found: ${error.message}`,
+    }),
+    kind(sdk.NotFoundError, 'not_found', error, {
+      message: 'Not found: %s',
       hint: 'Check the id and the base URL, and that the key belongs to the same account.',
-      exitCode: EXIT_CODES.error,
-    };
-  }
-  if (sdk.BadRequestError.isInstance(error)) {
-    return {
-      code: 'invalid_request',
-      message: `The server refused the request: ${error.message}`,
-      exitCode: EXIT_CODES.usage,
-    };
-  }
-  if (sdk.ApiError.isInstance(error)) {
-    return {
-      code: sdk.ServerError.isInstance(error) ? 'server_error' : 'api_error',
-      message: `The server responded with ${error.status}: ${error.message}`,
-      exitCode: EXIT_CODES.error,
-    };
-  }
-  return undefined;
+    }),
+    kind(sdk.BadRequestError, 'invalid_request', usage, {
+      message: 'The server refused the request: %s',
+    }),
+    kind(sdk.ServerError, 'server_error', error, { message: responded }),
+    kind(sdk.ApiError, 'api_error', error, { message: responded }),
+    kind(sdk.ConnectionError, 'connection', error, {
+      hint: 'Check the network, the proxy settings and the base URL.\nSee the settings with: shortlink config list',
+    }),
+    kind(sdk.TimeoutError, 'timeout', error, {
+      hint: 'If the server is only slow, try a longer --timeout.',
+    }),
+    kind(sdk.JobTimeoutError, 'job_timeout', error, {
+      hint: ({ jobId }) =>
+        `The job is still running. Wait for it again with: shortlink job wait ${jobId}`,
+    }),
+    kind(sdk.JobFailedError, 'job_failed', rowsFailed, {
+      hint: ({ jobId }) => `See its results with: shortlink job get ${jobId}`,
+    }),
+    kind(sdk.InvalidOptionError, 'usage', usage),
+    kind(sdk.ShortlinkError, 'unexpected_answer', error),
+  ];
 }
 
-/** No response, a response that can't be read, or a job that failed. */
-function describeFailure(error: unknown, sdk: Sdk): Words | undefined {
-  if (sdk.ConnectionError.isInstance(error)) {
-    return {
-      code: 'connection',
-      message: error.message,
-      hint: 'Check the network, the proxy settings and the base URL.\nSee the settings with: shortlink config list',
-      exitCode: EXIT_CODES.error,
-    };
-  }
-  if (sdk.TimeoutError.isInstance(error)) {
-    return {
-      code: 'timeout',
-      message: error.message,
-      hint: 'If the server is only slow, try a longer --timeout.',
-      exitCode: EXIT_CODES.error,
-    };
-  }
-  if (sdk.JobTimeoutError.isInstance(error)) {
-    return {
-      code: 'job_timeout',
-      message: error.message,
-      hint: `The job is still running. Wait for it again with: shortlink job wait ${error.jobId}`,
-      exitCode: EXIT_CODES.error,
-    };
-  }
-  if (sdk.JobFailedError.isInstance(error)) {
-    return {
-      code: 'job_failed',
-      message: error.message,
-      hint: `See its results with: shortlink job get ${error.jobId}`,
-      exitCode: EXIT_CODES.rowsFailed,
-    };
-  }
-  if (sdk.InvalidOptionError.isInstance(error)) {
-    return { code: 'usage', message: error.message, exitCode: EXIT_CODES.usage };
-  }
-  if (sdk.ShortlinkError.isInstance(error)) {
-    return { code: 'unexpected_answer', message: error.message, exitCode: EXIT_CODES.error };
-  }
-  return undefined;
+function responded({ status }: { status: number }): string {
+  return `The server responded with ${status}: %s`;
 }

@@ -22,8 +22,7 @@ function progress(requestsPerMinute?: number) {
   };
 }
 
-const rowsDone = (done: number, total: number) =>
-  ({ type: 'rows-done', done, total, created: done, failed: 0, unknown: 0 }) as const;
+const rowsDone = (done: number) => ({ type: 'rows-done', done }) as const;
 
 const sending = (links: number, existing = 0) => ({ type: 'sending', existing, links }) as const;
 
@@ -39,10 +38,10 @@ test('sending: bar, rows, rate and time left', () => {
   const { shown, line, plain } = progress();
   shown.onEvent(sending(1_000), 0);
   expect(line(0)).toBe('░░░░░░░░░░░░░░░░░░░░   0%   0 / 1,000');
-  shown.onEvent(rowsDone(250, 1_000), 1_000);
+  shown.onEvent(rowsDone(250), 1_000);
   expect(line(1_000)).toBe('█████░░░░░░░░░░░░░░░  25%   250 / 1,000   250 rows/s   0:03 left');
   expect(plain(1_000)).toBe('250 of 1,000 rows (25%), about 3 s left');
-  shown.onEvent(rowsDone(1_000, 1_000), 4_000);
+  shown.onEvent(rowsDone(1_000), 4_000);
   expect(line(4_000)).toBe('████████████████████ 100%   1,000 / 1,000   250 rows/s');
 });
 
@@ -55,21 +54,31 @@ test('the job in flight moves the bar, and is named', () => {
     '█████░░░░░░░░░░░░░░░  25%   500 / 2,000   500 rows/s   job 500 / 1,000   0:03 left',
   );
   // Its rows are counted once.
-  shown.onEvent(rowsDone(400, 2_000), 1_000);
+  shown.onEvent(rowsDone(400), 1_000);
   expect(line(1_000)).toContain('500 / 2,000');
-  shown.onEvent(rowsDone(1_000, 2_000), 2_000);
+  shown.onEvent(rowsDone(1_000), 2_000);
   expect(line(2_000)).toBe('██████████░░░░░░░░░░  50%   1,000 / 2,000   500 rows/s   0:02 left');
+});
+
+test('standard input has a name', () => {
+  const options = { file: '-', requestsPerMinute: undefined, requestCount: () => 0 };
+  expect(new ImportProgress(options).status(0).plain).toEqual(['Checking standard input']);
 });
 
 test('a resumed import begins where the earlier run ended, and the speed is that of this run', () => {
   const { shown, line } = progress();
   const found = { existing: 900, changed: 0, changedLines: [], gone: 0 };
-  shown.onEvent({ type: 'validated', rows: 1_000, rejected: 0, firstRejects: [] }, 0);
+  const plan = { format: 'csv', encoding: 'utf-8', delimiter: ',' } as const;
+  const checked = { ...plan, columns: [], hasHeader: true, mapping: {}, notes: [] };
+  shown.onEvent(
+    { type: 'validated', plan: checked, rows: 1_000, rejected: 0, firstRejects: [] },
+    0,
+  );
   shown.onEvent({ type: 'compared', rows: 1_000, new: 100, ...found }, 0);
   expect(line(0)).toContain('90%   900 / 1,000');
   shown.onEvent(sending(100, 900), 0);
   expect(line(0)).toContain('90%   900 / 1,000');
-  shown.onEvent(rowsDone(10, 100), 1_000);
+  shown.onEvent(rowsDone(10), 1_000);
   expect(line(1_000)).toContain('91%   910 / 1,000   10 rows/s   0:09 left');
 });
 
@@ -78,7 +87,7 @@ test('the time left is never less than the requests take at the pace of --rpm', 
   shown.onEvent(sending(100_000), 0);
   request(2);
   // Two requests for 10,000 rows in half a second: the next 18 take 18 s at 60 a minute, whatever the rate says.
-  shown.onEvent(rowsDone(10_000, 100_000), 500);
+  shown.onEvent(rowsDone(10_000), 500);
   expect(line(500)).toContain('0:18 left');
 });
 
@@ -102,7 +111,7 @@ test('a narrow terminal loses what matters least, and never a part of a word', (
   const { shown, line, request, plain } = progress();
   shown.onEvent(sending(2_000), 0);
   request(5);
-  shown.onEvent(rowsDone(500, 2_000), 10_000);
+  shown.onEvent(rowsDone(500), 10_000);
   const minute = { name: 'minute', quota: 5, windowMs: 60_000, remaining: 0, resetMs: 37_000 };
   shown.onQuota([minute], 10_000);
   shown.onWait({ ms: 37_000 }, 10_000);
@@ -133,7 +142,7 @@ test('the time left is that of the windows of the quota, where it is what takes 
   const minute = { name: 'minute', quota: 60, windowMs: 60_000 };
   shown.onQuota([{ ...minute, remaining: 50, resetMs: 30_000 }], 1_000);
   shown.onQuota([], 1_000);
-  shown.onEvent(rowsDone(5_000, 100_000), 1_000);
+  shown.onEvent(rowsDone(5_000), 1_000);
   // 190 requests more: 50 now, 60 in each of the next two minutes, and the rest in the one after them.
   expect(line(1_000)).toContain('2:30 left');
   expect(line(11_000)).toContain('2:20 left');

@@ -29,7 +29,7 @@ export interface Wait {
  * What is known of a running import, and the one line that says it. Pure: events and the time come in, a status goes out.
  */
 export class ImportProgress {
-  readonly #file: string;
+  readonly #name: string;
   readonly #requestsPerMinute: number | undefined;
   readonly #requestCount: () => number;
   #checking = { rows: 0, fraction: undefined as number | undefined };
@@ -51,7 +51,7 @@ export class ImportProgress {
     requestsPerMinute: number | undefined;
     requestCount: () => number;
   }) {
-    this.#file = sanitize(options.file);
+    this.#name = options.file;
     this.#requestsPerMinute = options.requestsPerMinute;
     this.#requestCount = options.requestCount;
   }
@@ -142,17 +142,29 @@ export class ImportProgress {
         ...(waitMs > 0 && error !== undefined ? [error] : []),
         ...(left === undefined ? [] : [`about ${formatEstimate(left)} left`]),
       ],
+      json: {
+        task: 'import',
+        name: this.#name,
+        done,
+        total,
+        wait_ms: waitMs,
+        left_ms: left === undefined ? null : Math.round(left),
+      },
     };
   }
 
   #checkStatus(): Status {
     const { rows, fraction } = this.#checking;
     const parts = [
-      `Checking ${this.#file}`,
+      `Checking ${this.#name === '-' ? 'standard input' : sanitize(this.#name)}`,
       ...(rows === 0 ? [] : [plural(rows, 'row')]),
       ...(fraction === undefined ? [] : [formatPercent(fraction)]),
     ];
-    return { parts: parts.map((text, index) => ({ text, rank: 2 - index })), plain: parts };
+    return {
+      parts: parts.map((text, index) => ({ text, rank: 2 - index })),
+      plain: parts,
+      json: { task: 'check', name: this.#name, done: rows, total: null, wait_ms: 0, left_ms: null },
+    };
   }
 
   /** New rows done, and those that jobs in flight report as processed: a bar that moves within a batch of 10,000. */

@@ -10,71 +10,51 @@ const SHOWN_REJECTS = 5;
 /** Characters of a column's name or of a URL that are shown. */
 const MAX_NAME = 60;
 
-/** What stands above the progress of one file: what it is, how it is read, what the plan allows. */
-export class ImportScreen {
-  readonly #file: string;
-  readonly #style: Style;
-  #plan: Plan | undefined;
-
-  constructor(file: string, style: Style) {
-    this.#file = file;
-    this.#style = style;
+/**
+ * What an event of an import says to people, drawn for a terminal of `width` columns. Together these lines stand above the progress: what the
+ * file is, how it is read, what the plan allows. Undefined where an event is worth no line of its own.
+ */
+export function drawEvent(
+  event: ImportEvent,
+  file: string,
+  { style, width }: { style: Style; width: number | undefined },
+): string | undefined {
+  const indented = (text: string) => wrapWords(sanitize(text).replace(/^/, '  '), width);
+  switch (event.type) {
+    case 'validated':
+      return head(event, file, style, width);
+    case 'compared':
+      return comparison(event).map(indented).join('\n') || undefined;
+    case 'forecast':
+      return planLines(event.forecast).map(indented).join('\n');
+    default:
+      return undefined;
   }
+}
 
-  /** What an event says to people, drawn for a terminal of `width` columns; undefined where it is worth no line of its own. */
-  drawing(event: ImportEvent, width: number | undefined): string | undefined {
-    const indented = (text: string | undefined) =>
-      text && wrapWords(sanitize(text).replace(/^/, '  '), width);
-    switch (event.type) {
-      case 'planned':
-        // The first line of the block says how many rows there are, which is known after the check.
-        this.#plan = event.plan;
-        return undefined;
-      case 'validated':
-        return this.#plan && this.#head(this.#plan, event, width);
-      case 'compared':
-        return comparison(event).map(indented).join('\n') || undefined;
-      case 'forecast':
-        return planLines(event.forecast).map(indented).join('\n');
-      case 'resuming':
-        return indented(
-          `Looking up ${plural(event.batches, 'batch', 'batches')} of an earlier run (${plural(event.rows, 'link')})`,
-        );
-      case 'batch-resized':
-        return indented(
-          `A batch of ${plural(event.from, 'link')} was refused, the next ones are smaller: ${event.reason}`,
-        );
-      default:
-        return undefined;
-    }
-  }
-
-  #head(
-    plan: Plan,
-    { rows, rejected, firstRejects }: Extract<ImportEvent, { type: 'validated' }>,
-    width: number | undefined,
-  ): string {
-    const { bold, dim } = this.#style;
-    const shown = firstRejects.slice(0, SHOWN_REJECTS);
-    const more = rejected - shown.length;
-    const validity = rejected === 0 ? 'all valid' : `${formatCount(rejected)} can't be sent`;
-    const name = this.#file === '-' ? 'standard input' : sanitize(this.#file);
-    const top = [bold(name), ...(rows === 0 ? [] : [`${plural(rows, 'row')}, ${validity}`])];
-    const mapping = mappingOf(plan).map(
-      (pair, index) => (index === 0 ? '  ' : '') + sanitize(pair),
-    );
-    const notes = [
-      ...plan.notes,
-      ...shown.map(({ line, reason }) => `line ${line}: ${reason}`),
-      ...(more > 0 ? [`and ${formatCount(more)} more`] : []),
-    ];
-    const lines = [
-      flow([...top, dim(`(${sanitize(kindOf(plan))})`)], { width, gap: 3, indent: 2 }),
-      ...(mapping.length > 0 ? [flow(mapping, { width, gap: 4, indent: 2 })] : []),
-      ...notes.map((note) => `  ${sanitize(note)}`),
-    ];
-    return wrapWords(lines.join('\n'), width);
-  }
+function head(
+  { plan, rows, rejected, firstRejects }: Extract<ImportEvent, { type: 'validated' }>,
+  file: string,
+  { bold, dim }: Style,
+  width: number | undefined,
+): string {
+  const shown = firstRejects.slice(0, SHOWN_REJECTS);
+  const more = rejected - shown.length;
+  const validity = rejected === 0 ? 'all valid' : `${formatCount(rejected)} can't be sent`;
+  const name = file === '-' ? 'standard input' : sanitize(file);
+  const top = [bold(name), ...(rows === 0 ? [] : [`${plural(rows, 'row')}, ${validity}`])];
+  const mapping = mappingOf(plan).map((pair, index) => (index === 0 ? '  ' : '') + sanitize(pair));
+  const notes = [
+    ...plan.notes,
+    ...shown.map(({ line, reason }) => `line ${line}: ${reason}`),
+    ...(more > 0 ? [`and ${formatCount(more)} more`] : []),
+  ];
+  const lines = [
+    flow([...top, dim(`(${sanitize(kindOf(plan))})`)], { width, gap: 3, indent: 2 }),
+    ...(mapping.length > 0 ? [flow(mapping, { width, gap: 4, indent: 2 })] : []),
+    ...notes.map((note) => `  ${sanitize(note)}`),
+  ];
+  return wrapWords(lines.join('\n'), width);
 }
 
 const FORMAT_NAMES = {

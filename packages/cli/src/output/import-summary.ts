@@ -78,18 +78,8 @@ function table(summary: ImportSummary, style: Style): Promise<string> {
   return renderTable({ rows, right: [1], style });
 }
 
-/** How the import of one file ended, as far as its JSON form needs it. */
-interface ImportOutcome {
-  summary: ImportSummary;
-  exitCode: number;
-  stopped: { reason: string; message: string; hint: string | undefined } | undefined;
-}
-
-/** 2: `created` counts the links that this run created, and `existing` those of earlier ones. */
-const IMPORT_JSON_VERSION = 2;
-
 /** Counts that add up over files. */
-const TOTALS = [
+export const TOTALS = [
   'rows',
   'created',
   'existing',
@@ -102,51 +92,3 @@ const TOTALS = [
   'batches',
   'requests',
 ] as const satisfies (keyof ImportSummary)[];
-
-/**
- * The object of `import --json`, documented in `packages/docs/importing/ci.md`, "The summary". Fields may be added; a change of meaning or name is a new
- * `version`.
- */
-export function importJson(outcomes: readonly ImportOutcome[], exitCode: number): object {
-  const sum = (name: (typeof TOTALS)[number] | 'elapsedMs') =>
-    outcomes.reduce((total, { summary }) => total + summary[name], 0);
-  return {
-    version: IMPORT_JSON_VERSION,
-    command: 'import',
-    exit_code: exitCode,
-    ...Object.fromEntries(TOTALS.map((name) => [name, sum(name)])),
-    elapsed_ms: Math.round(sum('elapsedMs')),
-    files: outcomes.map(fileJson),
-  };
-}
-
-function fileJson({ summary, exitCode, stopped }: ImportOutcome): object {
-  return {
-    file: summary.file,
-    dry_run: summary.dryRun,
-    exit_code: exitCode,
-    ...Object.fromEntries(TOTALS.map((name) => [name, summary[name]])),
-    elapsed_ms: Math.round(summary.elapsedMs),
-    forecast: forecastJson(summary.forecast),
-    output: summary.output ?? null,
-    rejects: summary.rejectsFile ?? null,
-    journal: summary.journal ?? null,
-    stopped:
-      stopped === undefined
-        ? null
-        : { reason: stopped.reason, message: stopped.message, hint: stopped.hint ?? null },
-  };
-}
-
-function forecastJson(forecast: ImportSummary['forecast']): object | null {
-  if (forecast === undefined) return null;
-  const { links, left, batchSize, requests, room, durationMs } = forecast;
-  return {
-    links,
-    left,
-    batch_size: batchSize,
-    requests,
-    room: room ?? null,
-    duration_ms: durationMs === undefined ? null : Math.round(durationMs),
-  };
-}

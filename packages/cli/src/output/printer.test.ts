@@ -17,7 +17,7 @@ test('a secret is hidden in every kind of output, also as JSON writes it', () =>
   made.json({ SECRET });
   made.note(SECRET);
   made.warn(SECRET);
-  made.trace(SECRET);
+  made.log('debug', SECRET);
   made.drawing(SECRET);
   made.error({ code: 'x', message: SECRET, hint: SECRET, exitCode: 1 });
   const printed = stdout() + stderr();
@@ -29,6 +29,7 @@ test('and in errors as JSON', () => {
   const { made, stderr } = printer({ json: true });
   made.error({ code: 'x', message: SECRET, exitCode: 1 });
   expect(JSON.parse(stderr())).toEqual({
+    event: 'error',
     version: 1,
     error: { code: 'x', message: '****', exit_code: 1 },
   });

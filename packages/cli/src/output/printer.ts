@@ -1,6 +1,7 @@
 import type { Logger } from '@shortlink/sdk';
 import type { ExitCode } from '../cli-error.ts';
 import type { Io, OutputStream } from '../io.ts';
+import type { JsonEvent } from './json-events.ts';
 import { sanitizeLines, toSafeJson } from './sanitize.ts';
 import { createStyle, type Paint, type Style, wantsColor } from './style.ts';
 import { wrapWords } from './wrap.ts';
@@ -23,9 +24,6 @@ export interface ErrorReport {
   status?: number | undefined;
   requestId?: string | undefined;
 }
-
-/** Schema version of our own JSON objects; see the guide "In CI". */
-const JSON_VERSION = 1;
 
 /** Shorter values are no secrets, and hiding them would destroy ordinary words. */
 const MIN_SECRET_LENGTH = 8;
@@ -80,9 +78,8 @@ export class Printer {
   }
 
   /** A value as JSON: on one line into a pipe, indented on a terminal. */
-  json(value: unknown, to: 'stdout' | 'stderr' = 'stdout'): void {
-    const stream = this.#io[to];
-    stream.write(`${this.redact(toSafeJson(value, stream.isTTY === true ? 2 : undefined))}\n`);
+  json(value: unknown): void {
+    this.data(toSafeJson(value, this.#io.stdout.isTTY === true ? 2 : undefined));
   }
 
   /** A value as JSON on one line of stdout: one of many. */
@@ -90,43 +87,64 @@ export class Printer {
     this.data(toSafeJson(value));
   }
 
+  /** One line of stderr with `--json`. */
+  event(event: JsonEvent): void {
+    this.#line(toSafeJson(event));
+  }
+
   /** Information; `--quiet` leaves it out. */
   note(text: string): void {
-    if (!this.options.quiet) {
-      this.#line(this.#wrap(text));
-    }
+    if (this.options.quiet) return;
+    if (this.options.json) this.event({ event: 'note', message: text.replace(/^ +/gm, '') });
+    else this.#line(this.#wrap(text));
   }
 
   /** How something ended, after its mark; `--quiet` leaves it out. */
   ended(mark: Mark, text: string): void {
+    if (this.options.json) {
+      this.note(text);
+      return;
+    }
     const [sign, color] = MARKS[mark];
     const [first = '', ...more] = this.#wrap(`${sign} ${text}`).split('\n');
     this.drawing([this.errStyle[color](sign) + first.slice(sign.length), ...more].join('\n'));
   }
 
-  /** Text that was drawn by us and may hold colours, such as a table; `--quiet` leaves it out. */
+  /** Text that was drawn by us for people and may hold colours, such as a table; `--quiet` and `--json` leave it out. */
   drawing(text: string): void {
-    if (!this.options.quiet) {
-      this.#line(text);
-    }
+    if (!this.options.quiet && !this.options.json) this.#line(text);
   }
 
   /** A warning, which `--quiet` prints too. */
   warn(text: string): void {
-    this.#labelled('warning:', this.errStyle.yellow, text);
+    if (this.options.json) this.event({ event: 'warning', message: text });
+    else this.#labelled('warning:', this.errStyle.yellow, text);
   }
 
-  /** A debug line of `--verbose`. */
-  trace(text: string): void {
-    this.#line(this.errStyle.dim(sanitizeLines(text)));
+  /** A line of `--verbose`. */
+  log(level: string, message: string, fields: object = {}): void {
+    const shown = Object.entries(fields)
+      .filter(([, value]) => value !== undefined)
+      .map(([name, value]) => [
+        name,
+        value instanceof Error ? `${value.name}(${value.message})` : value,
+      ]);
+    if (this.options.json) {
+      this.event({ event: 'log', level, message, fields: Object.fromEntries(shown) });
+      return;
+    }
+    const words = shown.map(([name, value]) => {
+      return ` ${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`;
+    });
+    this.#line(this.errStyle.dim(sanitizeLines(`${level}: ${message}${words.join('')}`)));
   }
 
-  /** An error and its hint. With `--json`, one JSON object on one line of stderr. */
+  /** An error and its hint. */
   error(report: ErrorReport): void {
     if (this.options.json) {
       const { exitCode, requestId, ...rest } = report;
       const error = { ...rest, exit_code: exitCode, request_id: requestId };
-      this.#line(toSafeJson({ version: JSON_VERSION, error }));
+      this.event({ event: 'error', version: 1, error });
       return;
     }
     this.#labelled('error:', this.errStyle.red, report.message);
@@ -165,21 +183,7 @@ function widthOf({ isTTY, columns }: OutputStream): number | undefined {
 /** Where the client's log lines go: stderr with `--verbose`, nowhere without. */
 export function traceLogger(printer: Printer, verbose: boolean): Logger {
   const write = (level: string) => (message: string, fields?: object) => {
-    if (verbose) {
-      printer.trace(`${level}: ${message}${fields === undefined ? '' : formatFields(fields)}`);
-    }
+    if (verbose) printer.log(level, message, fields);
   };
   return { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') };
-}
-
-function formatFields(fields: object): string {
-  return Object.entries(fields)
-    .filter(([, value]) => value !== undefined)
-    .map(([name, value]) => ` ${name}=${formatValue(value)}`)
-    .join('');
-}
-
-function formatValue(value: unknown): string {
-  if (value instanceof Error) return `${value.name}(${value.message})`;
-  return typeof value === 'string' ? value : JSON.stringify(value);
 }

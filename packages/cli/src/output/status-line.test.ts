@@ -18,6 +18,7 @@ test('a log gets a line every few seconds, one a minute while nothing changes, a
     fraction: done / 10,
     parts: [],
     plain: [`${done} of 10`, `${Date.now() % 7} s left`],
+    json: { task: 'job', name: 'x', done, total: 10, wait_ms: 0, left_ms: null },
   });
   let done = 1;
   status.start(() => at(done));

@@ -1,5 +1,6 @@
 import { bar } from '../format.ts';
 import type { Io } from '../io.ts';
+import type { ProgressEvent } from './json-events.ts';
 import type { Printer } from './printer.ts';
 import { isInteractive } from './style.ts';
 import { textWidth } from './wrap.ts';
@@ -12,6 +13,8 @@ export interface Status {
   parts: readonly { text: string; rank: number }[];
   /** The same for a log: how far it is, then what else there is to say. */
   plain: readonly string[];
+  /** The same for `--json`. */
+  json: Omit<ProgressEvent, 'event'>;
 }
 
 /** One line on stderr that says how far something is. */
@@ -29,10 +32,11 @@ const REDRAW_MS = 120;
 const PLAIN_LINE_MS = 5_000;
 const UNCHANGED_LINES = 12;
 
-/** A spinner on a terminal; elsewhere a plain line every few seconds; nothing with `--quiet`. */
+/** A spinner on a terminal; elsewhere, and with `--json`, a line every few seconds; nothing with `--quiet`. */
 export async function openStatusLine(io: Io, printer: Printer): Promise<StatusLine> {
-  if (printer.options.quiet) return { start: () => {}, stop: () => {} };
-  if (!isInteractive(io.stderr, io.env)) return plainLines(printer);
+  const { quiet, json } = printer.options;
+  if (quiet) return { start: () => {}, stop: () => {} };
+  if (json || !isInteractive(io.stderr, io.env)) return plainLines(printer);
   const { default: ora } = await import('ora');
   const spinner = ora({
     stream: io.stderr,
@@ -102,10 +106,12 @@ function plainLines(printer: Printer): StatusLine {
       let unchanged = 0;
       clearInterval(timer);
       timer = setInterval(() => {
-        const { plain } = status();
+        const { plain, json } = status();
         unchanged = plain[0] === last ? unchanged + 1 : 0;
         last = plain[0];
-        if (unchanged % UNCHANGED_LINES === 0) printer.note(plain.join(', '));
+        if (unchanged % UNCHANGED_LINES !== 0) return;
+        if (printer.options.json) printer.event({ event: 'progress', ...json });
+        else printer.note(plain.join(', '));
       }, PLAIN_LINE_MS);
       timer.unref();
     },

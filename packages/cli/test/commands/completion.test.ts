@@ -7,7 +7,7 @@ import { describeCommands } from '../../src/commands/completion/model.ts';
 import { buildProgram } from '../../src/program.ts';
 import { cli, testFolder, testIo } from '../test-io.ts';
 
-const commands = () => describeCommands(buildProgram(testIo().io, async () => {}));
+const commands = () => describeCommands(buildProgram(testIo().io, false, async () => {}));
 
 test('the model holds every command and every option that help shows', () => {
   const paths = commands().map(({ path }) => path);
@@ -108,7 +108,7 @@ describe('bash, really sourced', () => {
 });
 
 test('a new option is offered without a change to the scripts', () => {
-  const program = buildProgram(testIo().io, async () => {});
+  const program = buildProgram(testIo().io, false, async () => {});
   program.commands.find((command) => command.name() === 'usage')?.option('--brand-new <file>', 'x');
   const script = bashScript(describeCommands(program));
   expect(script).toContain('--brand-new');

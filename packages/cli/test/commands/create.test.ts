@@ -153,6 +153,7 @@ test('--json prints errors as one object on stderr', async () => {
   service.answer(ROUTE, { status: 401, body: { error: 'no' }, headers: { 'X-Request-Id': 'r1' } });
   const result = await cli(['create', TARGET, '--json'], { env: service.env });
   expect(JSON.parse(result.stderr)).toEqual({
+    event: 'error',
     version: 1,
     error: {
       code: 'authentication',

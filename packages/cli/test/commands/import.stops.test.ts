@@ -73,11 +73,30 @@ test('results that nobody reads to their end: a quiet exit, and the journal stay
   });
   stdout.on('error', () => {});
   expect(await run(args, { ...io, stdout })).toBe(0);
-  expect(stderr()).not.toMatch(/EPIPE|error:/i);
+  expect(stderr()).not.toMatch(/EPIPE|error:|Ctrl-C/i);
   const again = await cli(args, options);
   expect(again.exitCode, again.stderr).toBe(0);
   expect(again.stdout).toContain('https://example.com/b,B,');
   expect(bodies()).toHaveLength(1);
+});
+
+test('results on a terminal begin where the status line was', async () => {
+  const { service, folder } = await scene(GOOD);
+  const args = ['import', '-', '--state-dir', folder];
+  const { io } = testIo({ env: service.env, input: GOOD, tty: { stderr: true } });
+  let screen = '';
+  const write = (chunk: unknown, _: unknown, done: () => void) => {
+    screen += String(chunk);
+    done();
+  };
+  const clearLine = () => {
+    screen += '<cleared>';
+    return true;
+  };
+  const stderr = Object.assign(io.stderr, { _write: write, clearLine });
+  expect(await run(args, { ...io, stderr, stdout: new Writable({ write }) })).toBe(0);
+  // The last frame is away, and no other one follows.
+  expect(screen).toMatch(/Checking standard input.*<cleared>[^⠀-⣿]*url,title,code[^⠀-⣿]*$/su);
 });
 
 test('a reader that stops early, though the pipe took all of a short list: the journal stays', async () => {

@@ -1,8 +1,8 @@
-import { readFile, stat } from 'node:fs/promises';
+import { appendFile, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { GOOD, scene, urls } from '../import-scene.ts';
-import { stubService } from '../stub-service.ts';
+import { NEXT_KEY, stubService } from '../stub-service.ts';
 import { cli, testFolder } from '../test-io.ts';
 
 test('creates a link for each row, and says so to people on stderr', async () => {
@@ -47,6 +47,15 @@ test('the same command again sends nothing', async () => {
   expect(bodies()).toHaveLength(2);
 });
 
+test('another key and a file that grew: only the new row is sent', async () => {
+  const { input, run, bodies } = await scene(GOOD);
+  expect((await run()).exitCode).toBe(0);
+  await appendFile(input, 'https://example.com/c,C\n');
+  const again = await run(['--api-key', NEXT_KEY]);
+  expect(again.exitCode, again.stderr).toBe(0);
+  expect(bodies().map(({ links }) => links.length)).toEqual([2, 1]);
+});
+
 test('--json prints one object with the documented fields', async () => {
   const { input, run } = await scene(GOOD);
   const result = await run(['--json']);
@@ -81,6 +90,8 @@ test('--json prints one object with the documented fields', async () => {
           batch_size: 100,
           requests: 1,
           room: null,
+          plan: 'pro',
+          requests_per_minute: 60,
           duration_ms: expect.any(Number),
         },
         output: `${input}.results.csv`,

@@ -90,7 +90,12 @@ describe('the same command again', () => {
     world.writeRows(3);
     await world.import({ baseUrl: 'http://host' });
     expect(await world.import({ baseUrl: 'http://HOST:80/' })).toMatchObject({ existing: 3 });
+    const warnings = () => world.events.filter(({ type }) => type === 'warning');
+    expect(warnings()).toEqual([]);
     expect(await world.import({ baseUrl: 'http://other' })).toMatchObject({ created: 3 });
+    const message =
+      'The journal has links of http://host, and none of http://other: each row is new there.';
+    expect(warnings()).toEqual([{ type: 'warning', message }]);
     expect(await world.import({ baseUrl: 'http://host' })).toMatchObject({ existing: 3 });
   });
 
@@ -189,6 +194,15 @@ describe('what exists already', () => {
     const [first, second] = world.read('input.jsonl').split('\n');
     expect(first).toContain(`"id":${id},"price":${price},"code":`);
     expect(second).toBe('["not an object", 7]');
+  });
+
+  test('results are written like their input: semicolons, CRLF and byte order mark', async () => {
+    world.write('input.csv', '\ufeffurl;title\r\nhttps://example.com/1;"a;ü"\r\n');
+    expect(await world.import()).toMatchObject({ created: 1 });
+    expect(world.read('input.csv.results.csv')).toBe(
+      '\ufeffurl;title;code;short_url;status;error\r\n' +
+        'https://example.com/1;"a;ü";0000001;https://s.example/0000001;created;\r\n',
+    );
   });
 
   test('--in-place fills the columns in, and the file is its own memory', async () => {

@@ -160,9 +160,9 @@ describe('stopped, and run again', () => {
   });
 
   test('by Ctrl-C while the file is still being checked: nothing was sent', async () => {
-    world.writeRows(50);
+    world.writeRows(60_000);
     world.onEvent = (event) => {
-      if (event.type === 'planned') world.stop.abort();
+      if (event.type === 'validating') world.stop.abort();
     };
     const stopped = await world.import();
     expect(stopped.stopped).toMatchObject({ reason: 'interrupted' });

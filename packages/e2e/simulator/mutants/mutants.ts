@@ -28,8 +28,8 @@ const DURABILITY: readonly Mutant[] = [
   mutant(
     'journal not locked',
     `${JOURNAL}/database.ts`,
-    '; PRAGMA locking_mode = EXCLUSIVE`);\n      db',
-    '`);\n      db',
+    "db.exec('PRAGMA locking_mode = EXCLUSIVE');",
+    '',
   ),
   mutant(
     'journal always removed',
@@ -37,26 +37,26 @@ const DURABILITY: readonly Mutant[] = [
     'if (isEmpty(db)) endEmpty',
     'if (path) endEmpty',
   ),
-  mutant('results not synced', `${REPORT}/output-file.ts`, '      await handle.sync();\n', ''),
+  mutant('results not synced', `${REPORT}/replacement.ts`, '      await handle.sync();\n', ''),
   mutant(
     'folder of results not synced',
-    `${REPORT}/output-file.ts`,
-    '      await syncDirectory(dirname(target));\n',
+    `${REPORT}/replacement.ts`,
+    '      await syncFolder(dirname(this.#target));\n',
     '',
   ),
   {
     name: 'results in place before they are synced',
     patches: [
       {
-        file: `${REPORT}/output-file.ts`,
+        file: `${REPORT}/replacement.ts`,
         find: '      await handle.sync();\n      await handle.close();\n      this.#handle = undefined;\n',
         replace: '',
       },
       {
-        file: `${REPORT}/output-file.ts`,
-        find: '      await syncDirectory(dirname(target));\n',
+        file: `${REPORT}/replacement.ts`,
+        find: '      await syncFolder(dirname(this.#target));\n',
         replace:
-          '      await handle.sync();\n      await handle.close();\n      this.#handle = undefined;\n      await syncDirectory(dirname(target));\n',
+          '      await handle.sync();\n      await handle.close();\n      this.#handle = undefined;\n      await syncFolder(dirname(this.#target));\n',
       },
     ],
   },

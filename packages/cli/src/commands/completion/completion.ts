@@ -1,25 +1,23 @@
 import { Argument, type Command } from 'commander';
 import { EXIT_CODES, type ExitCode } from '../../cli-error.ts';
 import type { Context } from '../../context.ts';
-import type { Perform } from '../declare.ts';
-import { examples } from '../help.ts';
+import { declareCommand, type Perform } from '../declare.ts';
 
 const SHELLS = ['bash', 'zsh', 'fish'] as const;
 type Shell = (typeof SHELLS)[number];
 
 export function declareCompletion(program: Command, perform: Perform): void {
-  program
-    .command('completion')
-    .description('Print a script that lets a shell complete commands, options and their values.')
+  declareCommand(
+    program,
+    'completion',
+    'Print a script that lets a shell complete commands, options and their values.',
+    [
+      "echo 'source <(shortlink completion bash)' >> ~/.bashrc",
+      `shortlink completion zsh > "\${fpath[1]}/_shortlink"`,
+      'shortlink completion fish > ~/.config/fish/completions/shortlink.fish',
+    ],
+  )
     .addArgument(new Argument('<shell>', 'the shell it is for').choices(SHELLS))
-    .addHelpText(
-      'after',
-      examples(
-        "echo 'source <(shortlink completion bash)' >> ~/.bashrc",
-        `shortlink completion zsh > "\${fpath[1]}/_shortlink"`,
-        'shortlink completion fish > ~/.config/fish/completions/shortlink.fish',
-      ),
-    )
     .action((shell: Shell, _options: object, command: Command) =>
       perform(command, (context) => printScript(shell, program, context)),
     );

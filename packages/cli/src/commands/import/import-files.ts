@@ -3,13 +3,25 @@ import type { Shortlink } from '@shortlink/sdk';
 import { EXIT_CODES, type ExitCode, exitCodeOfImport } from '../../cli-error.ts';
 import type { Account, Context } from '../../context.ts';
 import { emptySummary } from '../../import/report/summary.ts';
-import type { ImportDeps, ImportSettings, ImportSummary } from '../../import/types.ts';
+import {
+  type ImportDeps,
+  type ImportSettings,
+  type ImportSummary,
+  NO_SERVICE,
+} from '../../import/types.ts';
 import { isClosedPipe, type OutputStream } from '../../io.ts';
 import { commandLine } from '../../output/command-line.ts';
 import { describeError } from '../../output/describe-error.ts';
-import { importJson, printImportSummary, progressOf } from '../../output/import-summary.ts';
+import { printImportSummary, progressOf } from '../../output/import-summary.ts';
+import { importJson } from '../../output/json-events.ts';
 import { type ImportInput, STANDARD_STREAM } from './parse-import.ts';
-import { type ImportWatch, type StopSignals, stopSignals, watchImports } from './watch-import.ts';
+import {
+  type FileWatch,
+  type ImportWatch,
+  type StopSignals,
+  stopSignals,
+  watchImports,
+} from './watch-import.ts';
 
 /**
  * Imports one file after the other. A file that ends early (bad rows, a limit, Ctrl-C) ends the run, since the same
@@ -44,13 +56,13 @@ export async function importFiles(input: ImportInput, context: Context): Promise
   const exitCode = worstOf(outcomes.map((outcome) => outcome.exitCode));
   if (context.globals.json === true) {
     // Where results go to stdout, nothing else may go there.
-    const stdoutTaken = input.files.some(({ output }) => output === STANDARD_STREAM);
-    context.printer.json(importJson(outcomes, exitCode), stdoutTaken ? 'stderr' : 'stdout');
+    const isStdoutTaken = input.files.some(({ output }) => output === STANDARD_STREAM);
+    const summary = importJson(outcomes, exitCode);
+    if (isStdoutTaken) context.printer.event({ event: 'summary', ...summary });
+    else context.printer.json(summary);
   }
   return exitCode;
 }
-
-const NO_SERVICE = 'http://localhost/';
 
 /** The account, for a dry run, which needs none. */
 async function accountIfAny(context: Context): Promise<Account | undefined> {
@@ -63,9 +75,8 @@ async function report(
   context: Context,
 ): Promise<void> {
   const { printer, globals } = context;
-  if (globals.json === true) return;
   // Where bad rows stopped it, the error says all there is.
-  if (summary.rows > 0 && stopped?.reason !== 'rejects') {
+  if (globals.json !== true && summary.rows > 0 && stopped?.reason !== 'rejects') {
     await printImportSummary(summary, printer, globals.verbose === true);
   }
   if (stopped === undefined) return;
@@ -133,15 +144,19 @@ function noAccount(): never {
  * When the reader of the results has gone (`| head`), the import stops as after one Ctrl-C. The journal has the
  * results that could not be written.
  */
-function untilClosed(stdout: OutputStream): ImportDeps['stdout'] {
+function untilClosed(stdout: OutputStream, watch: FileWatch): ImportDeps['stdout'] {
   let isClosed = false;
   return {
-    write: (text, done) =>
+    write(text, done) {
+      // Results and the status line may be on the same terminal.
+      watch.end();
       stdout.write(text, (error) => {
         if (isClosedPipe(error)) isClosed = true;
         done(isClosedPipe(error) ? undefined : error);
-      }),
+      });
+    },
     isClosed: () => isClosed,
+    isPipe: stdout.isPipe,
   };
 }
 
@@ -156,7 +171,7 @@ async function importFile(settings: ImportSettings, run: Run): Promise<FileOutco
     const summary = await runImport(settings, {
       client: run.client ?? NO_CLIENT,
       stdin: settings.file === STANDARD_STREAM ? context.io.stdin : NO_INPUT,
-      stdout: untilClosed(context.io.stdout),
+      stdout: untilClosed(context.io.stdout, watch),
       onEvent: watch.onEvent,
       signal: stop.hard,
       stopSignal: stop.soft,

@@ -1,11 +1,10 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import {
+  type ImportSettings,
   INPUT_FORMATS,
-  type InputFormat,
   LINK_FIELDS,
   type LinkField,
   ON_UNKNOWN,
-  type OnUnknown,
   OUTPUT_FORMATS,
   type OutputFormat,
 } from '../../import/types.ts';
@@ -25,157 +24,174 @@ const MAX_CONCURRENCY = 64;
 
 type FieldMap = Partial<Record<LinkField, string>>;
 
+/** Settings that are options of the same name. */
+type SameName =
+  | 'inputFormat'
+  | 'delimiter'
+  | 'tagSeparator'
+  | 'encoding'
+  | 'sheet'
+  | 'skipLines'
+  | 'inPlace'
+  | 'known'
+  | 'batchSize'
+  | 'concurrency'
+  | 'limit'
+  | 'dryRun'
+  | 'maxRejects'
+  | 'onUnknown'
+  | 'idempotency'
+  | 'restart';
+
 /** Options of `shortlink import` as commander hands them over. */
-export interface ImportOptions {
-  map?: FieldMap | undefined;
-  inputFormat: InputFormat;
-  delimiter?: string | undefined;
-  tagSeparator?: string | undefined;
-  encoding?: string | undefined;
-  sheet?: string | undefined;
-  skipLines?: number | undefined;
-  output?: string | undefined;
-  outputFormat?: OutputFormat | undefined;
-  inPlace?: boolean | undefined;
-  known?: string | undefined;
-  rejects?: string | undefined;
-  tag?: string[] | undefined;
-  addTag?: string[] | undefined;
-  domain?: string | undefined;
-  redirectType?: string | undefined;
-  batchSize: number | 'auto';
-  concurrency: number;
-  rpm?: number | undefined;
+export interface ImportOptions extends Pick<ImportSettings, SameName> {
+  map?: FieldMap;
+  output?: string;
+  outputFormat?: OutputFormat;
+  rejects?: string;
+  tag?: string[];
+  addTag?: string[];
+  domain?: string;
+  redirectType?: string;
+  rpm?: number;
   maxWait: number;
-  limit?: number | undefined;
-  dryRun?: boolean | undefined;
-  maxRejects: number | 'all';
-  onUnknown: OnUnknown;
-  idempotency?: boolean | undefined;
-  journal?: string | undefined;
-  stateDir?: string | undefined;
-  restart?: boolean | undefined;
+  journal?: string;
+  stateDir?: string;
 }
 
 export function addImportOptions(command: Command): Command {
-  return command
-    .optionsGroup('Input:')
-    .option(
-      '--map <field=column>',
-      `fill a field (${LINK_FIELDS.join(', ')}) from a column; title= leaves a field out; may be given several times`,
-      parseMap,
-    )
-    .addOption(
-      new Option('--input-format <format>', 'format of the input')
-        .choices(INPUT_FORMATS)
-        .default('auto'),
-    )
-    .option(
-      '--delimiter <character>',
-      'between cells, such as ";" or tab (default: found by looking)',
-      parseDelimiter,
-    )
-    .option(
-      '--tag-separator <text>',
-      'between tags in a cell (default: any of , ; |)',
-      parseTagSeparator,
-    )
-    .option(
-      '--encoding <name>',
-      'such as windows-1252 (default: UTF-8, or UTF-16 by its BOM)',
-      parseEncoding,
-    )
-    .option('--sheet <name>', 'sheet of an .xlsx workbook (default: the first one)')
-    .option(
-      '--skip-lines <n>',
-      'lines above the header that are left out',
-      parseCount(0, 1_000_000),
-    )
-    .optionsGroup('Links:')
-    .option('--tag <tag>', 'tag of rows that have none; may be given several times', collect)
-    .option(
-      '--add-tag <tag>',
-      'tag of every row, besides its own; may be given several times',
-      collect,
-    )
-    .option('--domain <id>', 'custom domain of rows that name none')
-    .addOption(
-      new Option('--redirect-type <status>', 'redirect type of rows that name none')
-        .choices(REDIRECT_TYPE_CHOICES)
-        .default(undefined, '302'),
-    )
-    .optionsGroup('Output:')
-    .option(
-      '-o, --output <file>',
-      'results; - is stdout (default: <input>.results.csv, stdout if the input is -)',
-    )
-    .option(
-      '--in-place',
-      'write code, short_url, status and error into the input itself, as columns',
-    )
-    .addOption(
-      new Option('--output-format <format>', 'format of the results')
-        .choices(OUTPUT_FORMATS)
-        .default(undefined, 'by the name of the output, else csv'),
-    )
-    .option('--rejects <file>', "rows that can't be sent (default: <input>.rejects.csv)")
-    .option('--known <file>', 'results of an earlier import: its links are not created again')
-    .optionsGroup('Sending:')
-    .option(
-      '--batch-size <n>',
-      'links in a request, or auto',
-      parseCountOr('auto', 1, MAX_BATCH_LINKS),
-      'auto',
-    )
-    .option('--concurrency <n>', 'batches in flight at once', parseCount(1, MAX_CONCURRENCY), 4)
-    .option(
-      '--rpm <n>',
-      'requests per minute at most (default: the limit that the service reports)',
-      parseCount(1, 1_000_000),
-    )
-    .addOption(
-      new Option(
-        '--max-wait <duration>',
-        'longest wait for a rate limit; 26h waits for a new day of a daily quota',
-      )
-        .argParser(parseDuration)
-        .default(90_000, '90s'),
-    )
-    .option(
-      '--limit <n>',
-      'links to create at most in this run',
-      parseCount(1, Number.MAX_SAFE_INTEGER),
-    )
-    .option(
-      '--idempotency',
-      'send an Idempotency-Key, for servers that support it: a batch without a response can then be sent again safely',
-    )
-    .addOption(
-      new Option(
-        '--on-unknown <action>',
-        'what to do with links that may have been created in a request without a response',
-      )
-        .choices(ON_UNKNOWN)
-        .default('stop'),
-    )
-    .optionsGroup('Safety:')
-    .option(
-      '--dry-run',
-      'check the file, compare it with what exists, and forecast; create and write nothing',
-    )
-    .option(
-      '--max-rejects <n>',
-      'send nothing if more rows than this are invalid; all sends in any case',
-      parseCountOr('all', 0, Number.MAX_SAFE_INTEGER),
-      0,
-    )
-    .option(
-      '--journal <file>',
-      'record of the links that exist (default: <input>.shortlink-journal)',
-    )
-    .option('--state-dir <folder>', 'folder for journal, results and rejects')
-    .option('--restart', 'create every row again; the journal is kept as <journal>.old');
+  const groups = { Input: INPUT, Links: LINKS, Output: OUTPUT, Sending: SENDING, Safety: SAFETY };
+  for (const [name, declare] of Object.entries(groups)) {
+    command.optionsGroup(`${name}:`);
+    for (const option of declare()) command.addOption(option);
+  }
+  return command;
 }
+
+interface Details {
+  choices?: readonly string[];
+  parse?(value: string, previous: unknown): unknown;
+  fallback?: unknown;
+  /** The default as the help prints it. */
+  shown?: string;
+}
+
+function option(flags: string, description: string, details: Details = {}): Option {
+  const { choices, parse, fallback, shown } = details;
+  const made = new Option(flags, description);
+  if (choices !== undefined) made.choices(choices);
+  if (parse !== undefined) made.argParser(parse);
+  return made.default(fallback, shown);
+}
+
+const INPUT = () => [
+  option(
+    '--map <field=column>',
+    `fill a field (${LINK_FIELDS.join(', ')}) from a column; title= leaves a field out; may be given several times`,
+    { parse: parseMap },
+  ),
+  option('--input-format <format>', 'format of the input', {
+    choices: INPUT_FORMATS,
+    fallback: 'auto',
+  }),
+  option(
+    '--delimiter <character>',
+    'between cells, such as ";" or tab (default: found by looking)',
+    { parse: parseDelimiter },
+  ),
+  option('--tag-separator <text>', 'between tags in a cell (default: any of , ; |)', {
+    parse: parseTagSeparator,
+  }),
+  option('--encoding <name>', 'such as windows-1252 (default: UTF-8, or UTF-16 by its BOM)', {
+    parse: parseEncoding,
+  }),
+  option('--sheet <name>', 'sheet of an .xlsx workbook (default: the first one)'),
+  option('--skip-lines <n>', 'lines above the header that are left out', {
+    parse: parseCount(0, 1_000_000),
+  }),
+];
+
+const LINKS = () => [
+  option('--tag <tag>', 'tag of rows that have none; may be given several times', {
+    parse: collect,
+  }),
+  option('--add-tag <tag>', 'tag of every row, besides its own; may be given several times', {
+    parse: collect,
+  }),
+  option('--domain <id>', 'custom domain of rows that name none'),
+  option('--redirect-type <status>', 'redirect type of rows that name none', {
+    choices: REDIRECT_TYPE_CHOICES,
+    shown: '302',
+  }),
+];
+
+const OUTPUT = () => [
+  option(
+    '-o, --output <file>',
+    'results; - is stdout (default: <input>.results.csv, stdout if the input is -)',
+  ),
+  option(
+    '--in-place',
+    'write code, short_url, status and error into the input itself, as columns',
+    { fallback: false },
+  ),
+  option('--output-format <format>', 'format of the results', {
+    choices: OUTPUT_FORMATS,
+    shown: 'by the name of the output, else csv',
+  }),
+  option('--rejects <file>', "rows that can't be sent (default: <input>.rejects.csv)"),
+  option('--known <file>', 'results of an earlier import: its links are not created again'),
+];
+
+const SENDING = () => [
+  option('--batch-size <n>', 'links in a request, or auto', {
+    parse: parseCountOr('auto', 1, MAX_BATCH_LINKS),
+    fallback: 'auto',
+  }),
+  option('--concurrency <n>', 'batches in flight at once', {
+    parse: parseCount(1, MAX_CONCURRENCY),
+    fallback: 4,
+  }),
+  option('--rpm <n>', 'requests per minute at most (default: the limit that the service reports)', {
+    parse: parseCount(1, 1_000_000),
+  }),
+  option(
+    '--max-wait <duration>',
+    'longest wait for a rate limit; 26h waits for a new day of a daily quota',
+    { parse: parseDuration, fallback: 90_000, shown: '90s' },
+  ),
+  option('--limit <n>', 'links to create at most in this run', {
+    parse: parseCount(1, Number.MAX_SAFE_INTEGER),
+  }),
+  option(
+    '--idempotency',
+    'send an Idempotency-Key, for servers that support it: a batch without a response can then be sent again safely',
+    { fallback: false },
+  ),
+  option(
+    '--on-unknown <action>',
+    'what to do with links that may have been created in a request without a response',
+    { choices: ON_UNKNOWN, fallback: 'stop' },
+  ),
+];
+
+const SAFETY = () => [
+  option(
+    '--dry-run',
+    'check the file, compare it with what exists, and forecast; create and write nothing',
+    { fallback: false },
+  ),
+  option(
+    '--max-rejects <n>',
+    'send nothing if more rows than this are invalid; all sends in any case',
+    { parse: parseCountOr('all', 0, Number.MAX_SAFE_INTEGER), fallback: 0 },
+  ),
+  option('--journal <file>', 'record of the links that exist (default: <input>.shortlink-journal)'),
+  option('--state-dir <folder>', 'folder for journal, results and rejects'),
+  option('--restart', 'create every row again; the journal is kept as <journal>.old', {
+    fallback: false,
+  }),
+];
 
 function parseMap(value: string, previous: FieldMap | undefined): FieldMap {
   const at = value.indexOf('=');

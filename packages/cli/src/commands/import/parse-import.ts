@@ -30,8 +30,8 @@ export function parseImport(files: readonly string[], options: ImportOptions): I
   refuseOwnOutputs(settings);
   return {
     files: settings,
-    dryRun: options.dryRun === true,
-    idempotency: options.idempotency === true,
+    dryRun: options.dryRun,
+    idempotency: options.idempotency,
     requestsPerMinute: options.rpm,
     maxRetryAfterMs: options.maxWait,
     stateDir: options.stateDir,
@@ -42,41 +42,26 @@ function fileSettings(file: string, options: ImportOptions): FileSettings {
   const { output, format } = outputOf(file, options);
   const base = baseOf(file, options);
   return {
-    file,
+    ...options,
     map: options.map ?? {},
-    inputFormat: options.inputFormat,
-    delimiter: options.delimiter,
-    tagSeparator: options.tagSeparator,
-    encoding: options.encoding,
-    sheet: options.sheet,
-    skipLines: options.skipLines,
+    file,
     output,
     outputFormat: format,
-    inPlace: options.inPlace === true,
-    known: options.known,
     usualNames: {
-      output: options.inPlace !== true && options.output === undefined,
+      output: !options.inPlace && options.output === undefined,
       rejects: options.rejects === undefined,
     },
     rejects: options.rejects ?? `${base}.rejects.csv`,
     journal:
       options.journal ??
       (file === STANDARD_STREAM ? { folder: dirname(base) } : `${base}.shortlink-journal`),
-    restart: options.restart === true,
     defaults: {
       tags: options.tag,
       domain_id: options.domain,
       redirect_type: parseRedirectType(options.redirectType),
     },
     addTags: options.addTag,
-    batchSize: options.batchSize,
-    concurrency: options.concurrency,
     requestsPerMinute: options.rpm,
-    limit: options.limit,
-    dryRun: options.dryRun === true,
-    maxRejects: options.maxRejects,
-    onUnknown: options.onUnknown,
-    idempotency: options.idempotency === true,
   };
 }
 
@@ -87,8 +72,8 @@ function baseOf(file: string, { stateDir }: ImportOptions): string {
 }
 
 function outputOf(file: string, options: ImportOptions): { output: string; format: OutputFormat } {
-  const named = options.inPlace === true ? file : options.output;
-  if (options.inPlace === true) refuseBesideInPlace(file, options);
+  const named = options.inPlace ? file : options.output;
+  if (options.inPlace) refuseBesideInPlace(file, options);
   const byName = named !== undefined && /\.(jsonl|ndjson)$/i.test(named) ? 'jsonl' : 'csv';
   const format = options.outputFormat ?? byName;
   const usual =

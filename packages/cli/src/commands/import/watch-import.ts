@@ -1,9 +1,12 @@
 import type { ShortlinkHooks } from '@shortlink/sdk';
 import { interruptedError } from '../../cli-error.ts';
 import type { Context } from '../../context.ts';
+import { plural } from '../../format.ts';
 import type { ImportEvent } from '../../import/types.ts';
 import { ImportProgress } from '../../output/import-progress.ts';
-import { ImportScreen } from '../../output/import-screen.ts';
+import { drawEvent } from '../../output/import-screen.ts';
+import { importEvent } from '../../output/json-events.ts';
+import type { Printer } from '../../output/printer.ts';
 import { openStatusLine } from '../../output/status-line.ts';
 
 /** Shows imports while they run, from their own events and from the client's hooks. */
@@ -14,7 +17,7 @@ export interface ImportWatch {
 }
 
 /** Shows the import of one file. */
-interface FileWatch {
+export interface FileWatch {
   onEvent: (event: ImportEvent) => void;
   /** Requests made for this file so far, polls and retries included. */
   requestCount: () => number;
@@ -47,14 +50,11 @@ export async function watchImports(
       const requestCount = () => requests - before;
       const current = new ImportProgress({ file, requestsPerMinute, requestCount });
       progress = current;
-      const screen = new ImportScreen(file, printer.errStyle);
       status.start(() => current.status(Date.now()));
       return {
         onEvent(event) {
           current.onEvent(event, Date.now());
-          if (event.type === 'warning') printer.warn(event.message);
-          const drawing = screen.drawing(event, printer.width);
-          if (drawing !== undefined) printer.drawing(drawing);
+          show(event, file, printer);
         },
         requestCount,
         onStopping: () => current.onStopping(),
@@ -62,6 +62,30 @@ export async function watchImports(
       };
     },
   };
+}
+
+function show(event: ImportEvent, file: string, printer: Printer): void {
+  switch (event.type) {
+    case 'warning':
+      printer.warn(event.message);
+      break;
+    case 'resuming': {
+      const batches = plural(event.batches, 'batch', 'batches');
+      printer.note(`  Looking up ${batches} of an earlier run (${plural(event.rows, 'link')})`);
+      break;
+    }
+    case 'batch-resized':
+      printer.note(
+        `  A batch of ${plural(event.from, 'link')} was refused, the next ones are smaller: ${event.reason}`,
+      );
+      break;
+    default: {
+      const json = printer.options.json ? importEvent(event, file) : undefined;
+      if (json !== undefined && !printer.options.quiet) printer.event(json);
+      const drawing = drawEvent(event, file, { style: printer.errStyle, width: printer.width });
+      if (drawing !== undefined) printer.drawing(drawing);
+    }
+  }
 }
 
 /** How a user stops an import: the first Ctrl-C lets batches in flight finish, the second ends it now. */
@@ -78,11 +102,13 @@ export interface StopSignals {
 export function stopSignals(context: Context): StopSignals {
   const soft = new AbortController();
   const hard = new AbortController();
-  const off = context.io.onInterrupt(() => {
+  const off = context.io.onInterrupt((cause) => {
     if (!soft.signal.aborted) {
       soft.abort(interruptedError());
       signals.onSoft?.();
-      context.printer.note('Stopping after the batches in flight. Ctrl-C again stops now.');
+      if (cause === 'signal') {
+        context.printer.note('Stopping after the batches in flight. Ctrl-C again stops now.');
+      }
       return;
     }
     // A third Ctrl-C finds no listener, so it ends the process even if something hangs.

@@ -73,7 +73,7 @@ export async function checkInput(
       found.rows += 1;
     }
     for (const { row, reason } of bad.slice(0, FIRST_REJECTS - firstRejects.length)) {
-      firstRejects.push({ line: row.line, cells: row.cells, reason });
+      firstRejects.push({ line: row.line, reason });
     }
     found.rejected += bad.length;
     await rejects.add(bad);
@@ -82,6 +82,7 @@ export async function checkInput(
       deps.onEvent({ type: 'validating', rows: found.rows, bytesRead, bytesTotal: input.size });
     }
   }
-  deps.onEvent({ type: 'validated', rows: found.rows, rejected: found.rejected, firstRejects });
+  const { rows, rejected } = found;
+  deps.onEvent({ type: 'validated', plan: layout.plan, rows, rejected, firstRejects });
   return found;
 }

@@ -6,7 +6,7 @@ import { createRowRules } from '../map/row-rules.ts';
 import { detectLayout } from '../read/layout.ts';
 import { openInput } from '../read/open-input.ts';
 import { readRows } from '../read/read-rows.ts';
-import type { Existing, ImportDeps, ImportSettings } from '../types.ts';
+import { type Existing, type ImportDeps, type ImportSettings, NO_SERVICE } from '../types.ts';
 import type { Checked, Source } from './check-input.ts';
 import { type Comparison, ExistingLinks } from './existing-links.ts';
 
@@ -24,7 +24,13 @@ export async function openExistingLinks(
   deps: ImportDeps,
 ): Promise<ExistingLinks | undefined> {
   if (settings.known === undefined) {
-    return journal.hasLinks() ? new ExistingLinks(journal) : undefined;
+    if (journal.hasLinks()) return new ExistingLinks(journal);
+    const others = journal.otherServices();
+    if (others.length > 0 && settings.baseUrl !== NO_SERVICE) {
+      const message = `The journal has links of ${others.join(', ')}, and none of ${settings.baseUrl}: each row is new there.`;
+      deps.onEvent({ type: 'warning', message });
+    }
+    return undefined;
   }
   const existing = new ExistingLinks(journal);
   await addKnownLinks(settings.known, existing, settings, deps);

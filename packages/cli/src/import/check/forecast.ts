@@ -19,7 +19,7 @@ const MINUTE_MS = 60_000;
  *
  * @throws AuthenticationError when the key is not valid: then nothing could be sent either
  */
-export async function retrieveUsage(
+async function retrieveUsage(
   client: ImportDeps['client'],
   signal: AbortSignal,
 ): Promise<Usage | undefined> {
@@ -31,8 +31,19 @@ export async function retrieveUsage(
   }
 }
 
-/** What creating `links` links takes. */
-export function forecast(
+/** Finds out what creating `links` links takes, and announces it. */
+export async function planSending(
+  links: number,
+  settings: ImportSettings,
+  deps: Pick<ImportDeps, 'client' | 'signal' | 'wallClock' | 'onEvent'>,
+): Promise<Forecast> {
+  const usage = await retrieveUsage(deps.client, deps.signal);
+  const planned = forecast(links, settings, usage, (deps.wallClock ?? Date.now)());
+  deps.onEvent({ type: 'forecast', forecast: planned });
+  return planned;
+}
+
+function forecast(
   links: number,
   settings: Pick<ImportSettings, 'batchSize' | 'limit' | 'requestsPerMinute'>,
   usage: Usage | undefined,

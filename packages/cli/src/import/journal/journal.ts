@@ -5,14 +5,11 @@ import { type PackedResults, unpackResult } from './packed-results.ts';
 /** A request of an earlier run, or of an earlier round of this run, that may have created links. */
 export interface OpenBatch {
   id: number;
-  /** `sent`: the process ended before the response came. */
-  state: 'sent' | 'accepted' | 'unknown';
   /** RFC 3339. */
   sentAt: string;
   idempotencyKey: string | undefined;
   /** The job, which a poll may still find. */
   job: string | undefined;
-  error: string | undefined;
   /** Links in it. */
   size: number;
   /** Default domain of the request. */
@@ -44,17 +41,25 @@ export class Journal {
   readonly #dispose: () => void;
   readonly #statements = new Map<string, StatementSync>();
 
-  /** @param dispose - closes `db`, and removes what was made for it */
+  /**
+   * @param db - closed where its content is not that of a journal
+   * @param dispose - closes `db`, and removes what was made for it
+   */
   constructor(path: string, db: DatabaseSync, baseUrl: string, dispose: () => void) {
     this.path = path;
     this.db = db;
     this.#dispose = dispose;
-    this.service = inTransaction(db, path, () => {
-      const url = serviceUrl(baseUrl);
-      db.prepare('INSERT INTO service (url) VALUES (?) ON CONFLICT DO NOTHING').run(url);
-      return Number(db.prepare('SELECT id FROM service WHERE url = ?').get(url)?.['id']);
-    });
-    this.unpackBatches();
+    try {
+      this.service = inTransaction(db, path, () => {
+        const url = serviceUrl(baseUrl);
+        db.prepare('INSERT INTO service (url) VALUES (?) ON CONFLICT DO NOTHING').run(url);
+        return Number(db.prepare('SELECT id FROM service WHERE url = ?').get(url)?.['id']);
+      });
+      this.unpackBatches();
+    } catch (error) {
+      db.close();
+      throw error;
+    }
   }
 
   /** Records a request before it is sent. */
@@ -129,11 +134,9 @@ export class Journal {
     ).all(this.service);
     return rows.map((row) => ({
       id: Number(row['id']),
-      state: toState(row['state']),
       sentAt: String(row['sent_at']),
       idempotencyKey: text(row['idempotency_key']),
       job: text(row['job']),
-      error: text(row['error']),
       size: Number(row['size']),
       domain: text(row['domain']),
       body: text(row['body']),
@@ -204,6 +207,15 @@ export class Journal {
   hasLinks(): boolean {
     const found = this.#prepare('SELECT 1 FROM link WHERE service = ? LIMIT 1').get(this.service);
     return found !== undefined;
+  }
+
+  /** Addresses of the other services whose links it knows. */
+  otherServices(): string[] {
+    return this.#prepare(
+      'SELECT url FROM service WHERE id <> ? AND id IN (SELECT service FROM link) ORDER BY url',
+    )
+      .all(this.service)
+      .map((row) => String(row['url']));
   }
 
   /** Whether it holds anything, of any service. An empty one is removed when it is closed. */
@@ -277,8 +289,4 @@ function completedRows(links: readonly string[], results: PackedResults): (strin
 
 function text(value: unknown): string | undefined {
   return value === null ? undefined : String(value);
-}
-
-function toState(value: unknown): OpenBatch['state'] {
-  return value === 'accepted' || value === 'unknown' ? value : 'sent';
 }

@@ -16,7 +16,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { fingerprint } from './keep-changed.ts';
 import { type OutputOptions, openOutput } from './output-file.ts';
 
@@ -42,6 +42,50 @@ async function write(path: string, text: string, previous?: string) {
   await output.write(text);
   return await output.finish();
 }
+
+describe('standard output', () => {
+  /** A pipe whose reader leaves after so many milliseconds, and what it was given until then. */
+  async function readFor(ms: number, awaitsReader = true) {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    let isOpen = true;
+    setTimeout(() => {
+      isOpen = false;
+    }, ms);
+    let read = '';
+    const pipe: OutputOptions['stdout'] = {
+      isPipe: true,
+      write: (bytes, done) => {
+        if (isOpen) read += Buffer.from(bytes).toString();
+        done(isOpen ? null : Object.assign(new Error('EPIPE'), { code: 'EPIPE' }));
+      },
+    };
+    const output = await openOutput('-', { stdout: pipe, awaitsReader });
+    await output.write('a\nb\n');
+    const finished = output.finish();
+    finished.catch(() => {});
+    await vi.advanceTimersByTimeAsync(2_000);
+    return { finished, read: () => read };
+  }
+
+  test('a reader that ends late has not read all of it', async () => {
+    const { finished, read } = await readFor(900);
+    await expect(finished).rejects.toThrow('its reader has closed it');
+    expect(read()).toBe('a\nb');
+  });
+
+  test('a reader that reads to the end gets all of it', async () => {
+    const { finished, read } = await readFor(5_000);
+    await finished;
+    expect(read()).toBe('a\nb\n');
+  });
+
+  test('nobody waits where nothing depends on it', async () => {
+    const { finished, read } = await readFor(1, false);
+    await finished;
+    expect(read()).toBe('a\nb\n');
+  });
+});
 
 describe('a regular file', () => {
   test('is there once it is finished, and nothing else', async () => {

@@ -112,12 +112,13 @@ function stoppedByUnknown(unknown: number, areJobs: boolean): Stopped {
   };
 }
 
+/** Undefined where no more rows are rejected than are allowed. */
 export function stoppedByRejects(
   name: string,
-  rejected: number,
-  allowed: number,
-  rejectsFile: string | undefined,
-): Stopped {
+  { rejected, rejectsFile }: Pick<ImportSummary, 'rejected' | 'rejectsFile'>,
+  allowed: ImportSettings['maxRejects'],
+): Stopped | undefined {
+  if (allowed === 'all' || rejected <= allowed) return undefined;
   const [they, reasons, them] =
     rejected === 1 ? ['It is', 'its reason', 'it'] : ['They are', 'their reasons', 'them'];
   const where = rejectsFile === undefined ? '' : ` ${they} in ${rejectsFile} with ${reasons}.`;

@@ -23,8 +23,6 @@ interface BatchRecorderOptions {
   journal: Journal;
   source: LinkSource;
   deps: Pick<ImportDeps, 'onEvent'>;
-  /** New rows that will be sent. */
-  total: number;
   /** Default domain of the requests. */
   domain: string | undefined;
   idempotency: boolean;
@@ -174,15 +172,8 @@ export class BatchRecorder {
     counts.created += added.created;
     counts.failed += added.failed;
     counts.unknown += added.unknown;
-    const { created, failed, unknown } = counts;
-    this.#options.deps.onEvent({
-      type: 'rows-done',
-      done: created + failed + unknown,
-      total: this.#options.total,
-      created,
-      failed,
-      unknown,
-    });
+    const done = counts.created + counts.failed + counts.unknown;
+    this.#options.deps.onEvent({ type: 'rows-done', done });
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Checked, Source } from '../check/check-input.ts';
 import { type Found, foundOf } from '../check/compare-rows.ts';
 import { type Comparison, ExistingLinks } from '../check/existing-links.ts';
-import { forecast, retrieveUsage } from '../check/forecast.ts';
+import { planSending } from '../check/forecast.ts';
 import type { Journal } from '../journal/journal.ts';
 import { linkIdentity } from '../journal/link-text.ts';
 import { ownLink } from '../map/result-columns.ts';
@@ -116,17 +116,6 @@ export async function sendNewRows(input: SendNewRows): Promise<Sent> {
     forecast: planned,
     failure,
   };
-}
-
-async function planSending(
-  links: number,
-  settings: ImportSettings,
-  deps: ImportDeps,
-): Promise<Forecast> {
-  const usage = await retrieveUsage(deps.client, deps.signal);
-  const planned = forecast(links, settings, usage, (deps.wallClock ?? Date.now)());
-  deps.onEvent({ type: 'forecast', forecast: planned });
-  return planned;
 }
 
 /** Every row has exactly one of these outcomes; rejected ones are counted already. */

@@ -45,7 +45,6 @@ export async function sendRows(send: SendInput): Promise<SendResult> {
     journal,
     source: links,
     deps,
-    total: send.links,
     domain: defaults.domain_id,
     idempotency,
     keySeed: keySeed(send),

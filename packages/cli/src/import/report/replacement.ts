@@ -1,0 +1,154 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { Stats } from 'node:fs';
+import {
+  copyFile,
+  type FileHandle,
+  lstat,
+  open,
+  readdir,
+  rename,
+  rm,
+  utimes,
+} from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { writeError } from '../errors.ts';
+import { syncFolder } from '../sync-folder.ts';
+import { hasCode, keepChanged, ownTime } from './keep-changed.ts';
+import type { OutputFile, Written } from './output-file.ts';
+import { TextBuffer } from './text-buffer.ts';
+
+/**
+ * Opens a new file that will replace `target`.
+ *
+ * @param path - as the user named it
+ * @param stats - of the file that is there
+ * @param previous - fingerprint of what is there, where it may be replaced without being kept
+ */
+export async function openReplacement(
+  path: string,
+  target: string,
+  stats: Stats | undefined,
+  previous: string | undefined,
+): Promise<OutputFile> {
+  await removeLeftovers(target);
+  const replacement = new Replacement(path, target, stats, previous);
+  // That the file can be created is known now. It is created with the first text, so that a run that is killed while it waits for
+  // the service leaves nothing behind.
+  await replacement.open();
+  await replacement.discard();
+  return replacement;
+}
+
+/** A new file beside the one that it replaces. */
+class Replacement implements OutputFile {
+  readonly path: string;
+  readonly #target: string;
+  readonly #temporary: string;
+  readonly #stats: Stats | undefined;
+  readonly #previous: string | undefined;
+  readonly #buffer = new TextBuffer((bytes) => this.#append(bytes));
+  readonly #hash = createHash('sha256');
+  #handle: FileHandle | undefined;
+
+  constructor(path: string, target: string, stats: Stats | undefined, previous?: string) {
+    this.path = path;
+    this.#target = target;
+    this.#temporary = temporaryName(target);
+    this.#stats = stats;
+    this.#previous = previous;
+  }
+
+  /** `wx` follows no symbolic link, and the name can't be guessed. */
+  async open(): Promise<FileHandle> {
+    const mode = this.#stats === undefined ? 0o666 : 0o600;
+    this.#handle ??= await open(this.#temporary, 'wx', mode);
+    return this.#handle;
+  }
+
+  write(text: string): Promise<void> | undefined {
+    return this.#buffer.write(text);
+  }
+
+  async finish(): Promise<Written> {
+    await this.#buffer.flush();
+    const content = this.#hash.digest('hex');
+    try {
+      const handle = await this.open();
+      if (this.#stats !== undefined) await keepRights(handle, this.#stats);
+      await handle.utimes(Date.now() / 1000, ownTime(content));
+      await handle.sync();
+      await handle.close();
+      this.#handle = undefined;
+      const kept = await keepChanged(this.#target, content, this.#previous);
+      await putInPlace(this.#temporary, this.#target, ownTime(content));
+      await syncFolder(dirname(this.#target));
+      return { fingerprint: content, kept };
+    } catch (cause) {
+      await this.discard();
+      throw writeError(this.path, cause);
+    }
+  }
+
+  async discard(): Promise<void> {
+    await this.#handle?.close().catch(() => {});
+    this.#handle = undefined;
+    await rm(this.#temporary, { force: true });
+  }
+
+  async #append(bytes: Uint8Array): Promise<void> {
+    this.#hash.update(bytes);
+    try {
+      const handle = await this.open();
+      await handle.writeFile(bytes);
+    } catch (cause) {
+      throw writeError(this.path, cause);
+    }
+  }
+}
+
+/** Mode and, where we may, owner of the file that is replaced. */
+async function keepRights(handle: FileHandle, { mode, uid, gid }: Stats): Promise<void> {
+  await handle.chown(uid, gid).catch(() => {});
+  await handle.chmod(mode & 0o777);
+}
+
+/** A file that is mounted by itself (into a container) can't be replaced: it gets the new content. */
+async function putInPlace(temporary: string, target: string, time: number): Promise<void> {
+  try {
+    await rename(temporary, target);
+  } catch (error) {
+    if (!hasCode(error, 'EBUSY') && !hasCode(error, 'EXDEV')) throw error;
+    await copyFile(temporary, target);
+    await utimes(target, time, time);
+    await rm(temporary, { force: true });
+  }
+}
+
+/** A killed run leaves its file behind. One that is older than a day belongs to no run that still writes. */
+const LEFTOVER_MS = 24 * 60 * 60 * 1000;
+
+const TEMPORARY_END = '.partial';
+
+function temporaryName(target: string): string {
+  const random = randomBytes(12).toString('hex');
+  return join(dirname(target), `${temporaryPrefix(target)}${random}${TEMPORARY_END}`);
+}
+
+/** File names have at most 255 bytes. */
+function temporaryPrefix(target: string): string {
+  return `.${basename(target).slice(0, 60)}.`;
+}
+
+async function removeLeftovers(target: string): Promise<void> {
+  const directory = dirname(target);
+  const prefix = temporaryPrefix(target);
+  for (const name of await readdir(directory)) {
+    const middle = name.slice(prefix.length, -TEMPORARY_END.length);
+    const isTemporary = name.startsWith(prefix) && name.endsWith(TEMPORARY_END);
+    if (!isTemporary || !/^[0-9a-f]{24}$/.test(middle)) continue;
+    const stats = await lstat(join(directory, name)).catch(() => undefined);
+    if (stats?.isFile() && Date.now() - stats.mtimeMs > LEFTOVER_MS) {
+      await rm(join(directory, name), { force: true });
+    }
+  }
+}

@@ -1,0 +1,175 @@
+import type {
+  Forecast,
+  ImportEvent,
+  ImportSummary,
+  LinkField,
+  Plan,
+  Reject,
+} from '../import/types.ts';
+import { TOTALS } from './import-summary.ts';
+
+/**
+ * What stderr holds with `--json`: one object a line, and `event` says which it is. Every field is there, with `null` where it says nothing,
+ * unless its comment says otherwise. Fields and events may be added.
+ */
+export type JsonEvent =
+  /** Something worth knowing, in words. */
+  | { event: 'note' | 'warning'; message: string }
+  /** A request, a response or a retry, with `--verbose`. The fields depend on the message. */
+  | { event: 'log'; level: string; message: string; fields: object }
+  | ProgressEvent
+  /** An input file was read and checked. Nothing was sent. */
+  | ({ event: 'checked'; file: string } & CheckedFields)
+  /** How its rows compare with the links that exist. */
+  | ({ event: 'compared'; file: string } & ComparedFields)
+  /** What creating the missing links will take. */
+  | ({ event: 'forecast'; file: string } & ForecastFields)
+  /** The summary of an import, where stdout holds the results. */
+  | { event: 'summary' }
+  /** `hint`, `status` and `request_id` are left out where there is none. */
+  | { event: 'error'; version: 1; error: ErrorFields };
+
+/** Printed every few seconds while something happens. */
+export interface ProgressEvent {
+  event: 'progress';
+  task: 'check' | 'import' | 'job';
+  /** The input file, or the id of the job. */
+  name: string;
+  /** Rows or links that are done; of `total`, where that is known. */
+  done: number;
+  total: number | null;
+  /** Until the next request, for a rate limit or after an error. */
+  wait_ms: number;
+  /** An estimate. */
+  left_ms: number | null;
+}
+
+interface CheckedFields {
+  format: Plan['format'];
+  encoding: string;
+  delimiter: string | null;
+  /** Which column fills which field: its name, or its number from 1 where no header names it. */
+  mapping: Partial<Record<LinkField, string | number>>;
+  /** What was guessed. */
+  notes: readonly string[];
+  rows: number;
+  rejected: number;
+  /** The first ten of the rejected rows. */
+  first_rejects: readonly Reject[];
+}
+
+/** The counts are of rows; `gone` counts links that no row asks for any more. */
+interface ComparedFields {
+  new: number;
+  existing: number;
+  changed: number;
+  /** Lines of the first five changed rows. */
+  changed_lines: readonly number[];
+  gone: number;
+}
+
+type ForecastFields = ReturnType<typeof forecastFields>;
+
+interface ErrorFields {
+  code: string;
+  message: string;
+  hint?: string | undefined;
+  exit_code: number;
+  status?: number | undefined;
+  request_id?: string | undefined;
+}
+
+/** The JSON form of an event of an import; undefined for those that only move the progress. */
+export function importEvent(event: ImportEvent, file: string): JsonEvent | undefined {
+  switch (event.type) {
+    case 'validated':
+      return { event: 'checked', file, ...checkedFields(event) };
+    case 'compared': {
+      const { existing, changed, changedLines, gone } = event;
+      const fields = { new: event.new, existing, changed, changed_lines: changedLines, gone };
+      return { event: 'compared', file, ...fields };
+    }
+    case 'forecast':
+      return { event: 'forecast', file, ...forecastFields(event.forecast) };
+    default:
+      return undefined;
+  }
+}
+
+function checkedFields(event: Extract<ImportEvent, { type: 'validated' }>): CheckedFields {
+  const { plan, rows, rejected, firstRejects } = event;
+  const { format, encoding, delimiter = null, columns, hasHeader, notes } = plan;
+  const mapping = Object.entries(plan.mapping).map(([field, index]) => [
+    field,
+    hasHeader ? columns[index] : index + 1,
+  ]);
+  return {
+    format,
+    encoding,
+    delimiter,
+    mapping: Object.fromEntries(mapping),
+    notes,
+    rows,
+    rejected,
+    first_rejects: firstRejects,
+  };
+}
+
+function forecastFields(forecast: Forecast) {
+  const { links, left, batchSize, requests, room, durationMs, plan, requestsPerMinute } = forecast;
+  return {
+    links,
+    left,
+    batch_size: batchSize,
+    requests,
+    room: room ?? null,
+    duration_ms: durationMs === undefined ? null : Math.round(durationMs),
+    plan: plan ?? null,
+    requests_per_minute: requestsPerMinute ?? null,
+  };
+}
+
+/** How the import of one file ended, as far as its JSON form needs it. */
+interface ImportOutcome {
+  summary: ImportSummary;
+  exitCode: number;
+  stopped: { reason: string; message: string; hint: string | undefined } | undefined;
+}
+
+/** 2: `created` counts the links that this run created, and `existing` those of earlier ones. */
+const IMPORT_JSON_VERSION = 2;
+
+/**
+ * The object of `import --json`, documented in `packages/docs/importing/ci.md`, "The summary". Fields may be added; a change of meaning or name is a new
+ * `version`.
+ */
+export function importJson(outcomes: readonly ImportOutcome[], exitCode: number): object {
+  const sum = (name: (typeof TOTALS)[number] | 'elapsedMs') =>
+    outcomes.reduce((total, { summary }) => total + summary[name], 0);
+  return {
+    version: IMPORT_JSON_VERSION,
+    command: 'import',
+    exit_code: exitCode,
+    ...Object.fromEntries(TOTALS.map((name) => [name, sum(name)])),
+    elapsed_ms: Math.round(sum('elapsedMs')),
+    files: outcomes.map(fileJson),
+  };
+}
+
+function fileJson({ summary, exitCode, stopped }: ImportOutcome): object {
+  return {
+    file: summary.file,
+    dry_run: summary.dryRun,
+    exit_code: exitCode,
+    ...Object.fromEntries(TOTALS.map((name) => [name, summary[name]])),
+    elapsed_ms: Math.round(summary.elapsedMs),
+    forecast: summary.forecast === undefined ? null : forecastFields(summary.forecast),
+    output: summary.output ?? null,
+    rejects: summary.rejectsFile ?? null,
+    journal: summary.journal ?? null,
+    stopped:
+      stopped === undefined
+        ? null
+        : { reason: stopped.reason, message: stopped.message, hint: stopped.hint ?? null },
+  };
+}
