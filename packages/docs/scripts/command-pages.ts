@@ -7,7 +7,7 @@ import { code, shown, table } from './markdown.ts';
 
 /** The page of `shortlink`, from what it declares to commander. */
 export function cliPage(): string {
-  const program = buildCli({ ...processIo(), env: { NO_COLOR: '1' } }, async () => {});
+  const program = buildCli({ ...processIo(), env: { NO_COLOR: '1' } }, false, async () => {});
   return commandPage(program, 'The `shortlink` command');
 }
 
