@@ -33,6 +33,7 @@ export function reportCommands(): { cli: string; server: string } {
       home: '/',
       onInterrupt: nothing,
     },
+    false,
     nothing,
   );
   const server = buildServer(
