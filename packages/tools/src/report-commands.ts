@@ -63,7 +63,10 @@ function describe(command: Declared, parent: string): string[] {
       [
         `  ${flags}`,
         argChoices && `one of ${argChoices.join(', ')}`,
-        defaultValue !== undefined && `default ${JSON.stringify(defaultValue)}`,
+        // That a switch is off where it isn't given needs no saying.
+        defaultValue !== undefined &&
+          defaultValue !== false &&
+          `default ${JSON.stringify(defaultValue)}`,
         envVar && `or ${envVar}`,
       ]
         .filter(Boolean)
