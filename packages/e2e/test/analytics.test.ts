@@ -202,6 +202,11 @@ test('reads the figures of a day with pointer, finger and keyboard', async () =>
   await page.keyboard.press('ArrowLeft');
   expect(await chart.getAttribute('aria-valuenow')).toBe('29');
   expect(await chart.getAttribute('aria-valuetext')).toBe(await readout.textContent());
+  // A pointer that leaves takes back what it chose, not what a key has chosen since.
+  await chart.hover();
+  await page.keyboard.press('Home');
+  await page.mouse.move(0, 0);
+  expect(await chart.getAttribute('aria-valuenow')).toBe('1');
   await page.keyboard.press('Escape');
   expect(await readout.textContent()).toMatch(/^30 days/);
 });

@@ -22,7 +22,7 @@ test('--rpm: as fast as the limit allows, with no 429, and at most two polls a b
       ...[...options, '-o', 'results.csv', '--json'],
     ]);
     expect(run.exitCode, run.stderr).toBe(0);
-    const statuses = [...run.stderr.matchAll(/response .*status=(\d+)/g)].map(
+    const statuses = [...run.stderr.matchAll(/"message":"response".*"status":(\d+)/g)].map(
       ([, status]) => status,
     );
     return { statuses, seconds: JSON.parse(run.stdout).elapsed_ms / 1000 };

@@ -59,7 +59,8 @@ class UsageChart extends HTMLElement {
   #plot;
   #readout;
   #selected = null;
-  #isTouched = false;
+  /** A finger or a key has chosen the day: it stays until something else does. */
+  #isHeld = false;
 
   connectedCallback() {
     this.#observer.observe(this);
@@ -152,8 +153,7 @@ class UsageChart extends HTMLElement {
         })),
       ],
       hooks: {
-        // A finger that was lifted leaves its day chosen until something else is touched.
-        setCursor: [(plot) => this.#isTouched || this.#select(plot.cursor.idx ?? null)],
+        setCursor: [(plot) => this.#isHeld || this.#select(plot.cursor.idx ?? null)],
       },
     };
   }
@@ -183,18 +183,16 @@ class UsageChart extends HTMLElement {
         to = Math.min(last, Math.max(0, from + steps[event.key]));
       else return;
       event.preventDefault();
+      this.#isHeld = to !== null;
       this.#point(to);
     });
     frame.addEventListener('blur', () => {
-      this.#isTouched = false;
+      this.#isHeld = false;
       this.#point(null);
     });
-    frame.addEventListener('keydown', () => {
-      this.#isTouched = false;
-    });
     const follow = ({ pointerType, clientX }) => {
-      this.#isTouched = pointerType === 'touch';
-      if (!this.#isTouched) return;
+      this.#isHeld = pointerType === 'touch';
+      if (!this.#isHeld) return;
       const left = clientX - this.#plot.over.getBoundingClientRect().left;
       const day = Math.round(this.#plot.posToVal(left, 'x'));
       this.#point(Math.min(days.length - 1, Math.max(0, day)));
