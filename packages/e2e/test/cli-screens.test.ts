@@ -99,7 +99,7 @@ function steady(screen: string): string {
 /**
  * Runs a command in a new folder at each width and compares the screens with the file.
  *
- * @param act - what the person does meanwhile; resolves when the screen is to be recorded
+ * @param act - what the person does meanwhile; resolves to the screen to record, or when it is there
  */
 async function expectScreens(
   name: string,
@@ -121,8 +121,9 @@ async function expectScreens(
       }
       const all = { ...env, HOME: folder, ...options.env };
       const terminal = cliTerminal(args, folder, all, columns);
-      await (options.act?.(terminal, columns) ?? terminal.exitCode);
-      screens.push(`${'━'.repeat(columns)} ${columns}\n${steady(await terminal.screen())}\n`);
+      const shown = await (options.act?.(terminal, columns) ?? terminal.exitCode);
+      const screen = typeof shown === 'string' ? shown : await terminal.screen();
+      screens.push(`${'━'.repeat(columns)} ${columns}\n${steady(screen)}\n`);
       if (options.act !== undefined) {
         terminal.type(CTRL_C);
         terminal.type(CTRL_C);
@@ -140,8 +141,16 @@ const rows = (count: number) =>
 const LINKS = { 'links.csv': `URL,Title,Labels\n${rows(2_000)}` };
 
 /** The time left appears a moment later, and only where there is room for it. */
-const waitForLimit = (terminal: Terminal, columns: number) =>
-  terminal.until(columns < 80 ? /25%.*rate limit/ : /25%.*rate limit.*left/);
+const waitForLimit = async (terminal: Terminal, columns: number): Promise<string> => {
+  const pattern = columns < 80 ? /25%.*rate limit/ : /25%.*rate limit.*left/;
+  await terminal.until(pattern);
+  // The line is drawn again and again, and what has arrived of it may end in its middle.
+  for (;;) {
+    const screen = await terminal.screen();
+    if (pattern.test(screen)) return screen;
+    await terminal.until(pattern, terminal.text.length);
+  }
+};
 
 test('an import that waits for the rate limit', () =>
   expectScreens('import-waiting', ['import', 'links.csv', '--map', 'tags=Labels'], {
