@@ -1,6 +1,6 @@
 import { ServerError, Shortlink } from '@shortlink/sdk';
 import { Client } from 'pg';
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { type PostgresProcess, startPostgres } from '../../server/test/start-postgres.ts';
 import { type Cluster, startCluster } from '../src/cluster.ts';
 import { type DatabaseProxy, startDatabaseProxy } from '../src/database-proxy.ts';
@@ -24,6 +24,12 @@ afterAll(async () => {
   await cluster.stop();
   await proxy.close();
   await postgres.remove();
+});
+
+// What one test did to the database is over for every instance before the next begins.
+beforeEach(async () => {
+  const { key } = await newAccount();
+  await expect.poll(() => works(key), { timeout: 60_000 }).toBe(true);
 });
 
 afterEach(() => {
