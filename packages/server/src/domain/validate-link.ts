@@ -14,14 +14,14 @@ import {
 import * as z from 'zod';
 import { checkTarget, type TargetRules } from './targets.ts';
 
+/** Half of a surrogate pair: it can't be written as UTF-8, so it could not be returned as it was sent. */
+const LONE_SURROGATE = /\p{Surrogate}/u;
+
 const text = (what = 'must be a string') =>
   z
     .string({ error: (issue) => (issue.input === undefined ? 'is required' : what) })
-    // Half of a surrogate pair can't be written as UTF-8, so it could not be returned as it was sent.
-    .refine((value) => value.isWellFormed() && !value.includes('\0'), {
-      error: ({ input }) =>
-        String(input).isWellFormed() ? 'must not contain NUL' : 'must be valid Unicode',
-    });
+    .refine((value) => !LONE_SURROGATE.test(value), 'must be valid Unicode')
+    .refine((value) => !value.includes('\0'), 'must not contain NUL');
 
 /** Longest `domain_id`. The service's own ids have 16 characters. */
 const MAX_DOMAIN_ID_LENGTH = 64;
