@@ -19,8 +19,8 @@ export type WriterThreadAnswer = WriteReply[] | 'ready';
 
 /**
  * How long the chunks of a job may share a transaction, in milliseconds. A write that arrives meanwhile ends the sharing and waits for
- * the commit, which takes a fraction of the time of its chunks. So clicks, which are collected for 100 ms, are on disk within the 500 ms
- * that a crash may cost, also on a slow machine. Whole jobs fit on most machines: then they need one commit, and one poll.
+ * the commit, and a larger transaction takes longer to commit. On a slow machine a whole job would delay clicks, which are collected for
+ * 100 ms, for more than the 500 ms that a crash may cost. A shorter time cuts jobs into commits that write the same pages again.
  */
 const MOST_SHARING_MS = 250;
 
