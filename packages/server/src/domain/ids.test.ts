@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import {
   CODE_ALPHABET,
   generateCode,
@@ -34,6 +34,16 @@ test('links and jobs have UUIDs of version 7, sorted by time', () => {
   expect(ids[0]).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
   expect(ids).toEqual(ids.toSorted());
   expect(new Set(ids).size).toBe(1_000);
+});
+
+test('ids of one millisecond count up, however many there are', () => {
+  vi.useFakeTimers({ toFake: ['Date'] });
+  const ids = Array.from({ length: 10_000 }, newUuid);
+  vi.useRealTimers();
+  ids.push(newUuid());
+  expect(ids).toEqual(ids.toSorted());
+  expect(new Set(ids).size).toBe(10_001);
+  expect(new Set(ids.map((id) => id.slice(20))).size).toBe(10_001);
 });
 
 test('other ids say what they name', () => {

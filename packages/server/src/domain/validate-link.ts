@@ -167,7 +167,8 @@ export async function validateEntries(
   if (batch.domain_id !== undefined && !rules.ownedDomains.has(batch.domain_id)) {
     return refuse('domain_id', 'is not a domain of this account');
   }
-  const entryRules = { ...rules, defaultDomainId: batch.domain_id ?? null };
+  const defaultDomainId = batch.domain_id ?? null;
+  const entryRules = { ...rules, defaultDomainId, fineOrigins: new Set<string>() };
   const links: ValidLink[] = [];
   const details: ErrorDetail[] = [];
   for (const [index, entry] of batch.links.entries()) {

@@ -18,10 +18,11 @@ export type WriterThreadMessage = WriteRequest[] | 'close';
 export type WriterThreadAnswer = WriteReply[] | 'ready';
 
 /**
- * How long the chunks of a job may share a transaction, in milliseconds. Writes that arrive meanwhile wait for its commit, and a larger
- * transaction takes longer to commit. On a slow machine a whole job would delay clicks for more than the 500 ms that a crash may cost.
+ * How long the chunks of a job may share a transaction, in milliseconds. A write that arrives meanwhile ends the sharing and waits for
+ * the commit, and a larger transaction takes longer to commit. On a slow machine a whole job would delay clicks, which are collected for
+ * 100 ms, for more than the 500 ms that a crash may cost. A shorter time cuts jobs into commits that write the same pages again.
  */
-const MOST_SHARING_MS = 100;
+const MOST_SHARING_MS = 250;
 
 /**
  * The thread that holds the one writing connection, so that neither commits nor job chunks hold up the event loop that answers
