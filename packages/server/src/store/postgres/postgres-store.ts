@@ -106,8 +106,9 @@ export function postgresStore({ db, maker }: PostgresStoreParts): Store {
     readJobResults: (jobId, chunk) => read(() => readJobResults(jobId, chunk)),
 
     findRedirect: (code) => read(() => findRedirect(code)),
-    addClicks: async (clicks) => {
-      if (clicks.size > 0) await write(CLICKS, (session) => addClicks(session, clicks, clickSlot));
+    addClicks: async (clicks, repeatable) => {
+      if (clicks.size === 0) return;
+      await write(CLICKS, (session) => addClicks(session, clicks, clickSlot, repeatable));
     },
     rankLinks: async (codes) => {
       if (codes.length > 0) await write(RANKS, (session) => rankLinks(session, codes));

@@ -61,7 +61,7 @@ export function sqliteStore({ reader, writer, shortUrl, file }: SqliteStoreParts
 
     findRedirect: (code) => read(findRedirect(code)),
     linkChanges: (since) => read(linkChanges(since)),
-    addClicks: (clicks) => writer.submit('addClicks', clicks),
+    addClicks: (clicks, write) => writer.submit('addClicks', clicks, write),
     rankLinks: (codes) => writer.submit('rankLinks', codes),
     findLink: (code) => read(findLink(shortUrl, code)),
     setLinkActive: (code, active) => writer.submit('setLinkActive', code, active),

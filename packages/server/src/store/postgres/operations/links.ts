@@ -1,12 +1,13 @@
 import type { Link } from '@shortlink/sdk/wire';
 import { MAX_CODE_DRAWS, newUuid } from '../../../domain/ids.ts';
+import { recordClickWrite } from '../../click-writes.ts';
 import { createdLink } from '../../links.ts';
 import { findLink } from '../../queries/links.ts';
 import { readAsync } from '../../queries/reading.ts';
 import { TOP_LINKS_KEPT } from '../../retention.ts';
-import type { NewLink } from '../../store.ts';
+import type { ClickWrite, NewLink } from '../../store.ts';
 import { StoreError } from '../../store-error.ts';
-import { readingOn, type Session } from '../session.ts';
+import { readingOn, type Session, writingOn } from '../session.ts';
 
 /** What links are made with. */
 export interface LinkMaker {
@@ -133,8 +134,8 @@ export const CLICK_SLOTS = 16;
 const HOT_CLICKS = 10;
 
 /**
- * Adds clicks in one statement. Codes are in order, so that two instances lock rows in the same order; unknown ones are left
- * out.
+ * Adds clicks in one statement, unless `write` was carried out before. Codes are in order, so that two instances lock rows in the
+ * same order; unknown ones are left out.
  *
  * @param slot - The instance's own, from 0 to {@link CLICK_SLOTS}, exclusive.
  */
@@ -142,7 +143,11 @@ export async function addClicks(
   session: Session,
   clicks: ReadonlyMap<string, number>,
   slot: number,
+  write?: ClickWrite,
 ): Promise<void> {
+  const isNew =
+    write === undefined || (await readAsync(recordClickWrite(write), writingOn(session)));
+  if (!isNew) return;
   const codes = [...clicks.keys()].toSorted();
   const counts = codes.map((code) => clicks.get(code) ?? 0);
   await session.run(

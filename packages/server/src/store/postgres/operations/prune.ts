@@ -1,5 +1,6 @@
 import { startOfDay, startOfMonth } from '../../../domain/limits.ts';
 import {
+  CLICK_WRITE_RETENTION_MS,
   COUNTER_RETENTION_MS,
   IDEMPOTENCY_RETENTION_MS,
   JOB_RETENTION_MS,
@@ -28,6 +29,8 @@ export const PRUNE_STEPS: readonly PruneStep[] = [
   (session, now) => deleteSome(session, 'key_requests', 'day', oldestDay(now)),
   (session, now) => deleteSome(session, 'key_links', 'day', oldestDay(now)),
   (session, now) => deleteSome(session, 'key_refusals', 'minute', now - REFUSAL_RETENTION_MS),
+  (session, now) =>
+    deleteSome(session, 'click_writes', 'written_at', now - CLICK_WRITE_RETENTION_MS),
 ];
 
 function oldestDay(now: number): number {
@@ -36,8 +39,8 @@ function oldestDay(now: number): number {
 
 async function deleteSome(
   session: Session,
-  table: 'idempotency_records' | 'key_requests' | 'key_links' | 'key_refusals',
-  column: 'created_at' | 'day' | 'minute',
+  table: 'idempotency_records' | 'key_requests' | 'key_links' | 'key_refusals' | 'click_writes',
+  column: 'created_at' | 'day' | 'minute' | 'written_at',
   before: number,
 ): Promise<boolean> {
   const deleted = await session.run(

@@ -1,5 +1,6 @@
 import { startOfDay, startOfMonth } from '../../../domain/limits.ts';
 import {
+  CLICK_WRITE_RETENTION_MS,
   COUNTER_RETENTION_MS,
   IDEMPOTENCY_RETENTION_MS,
   JOB_RETENTION_MS,
@@ -53,8 +54,15 @@ export const pruneSome: Operation<'pruneSome'> = ({ db }, now) => {
     now - REFUSAL_RETENTION_MS,
   );
 
+  const clickWrites = db.run(
+    `DELETE FROM click_writes WHERE writer IN
+       (SELECT writer FROM click_writes WHERE written_at < ? LIMIT ${STEP_ROWS})`,
+    now - CLICK_WRITE_RETENTION_MS,
+  );
+
   const more =
-    [records, counters, days, refusals].includes(STEP_ROWS) || expiredJobs.length === STEP_JOBS;
+    [records, counters, days, refusals, clickWrites].includes(STEP_ROWS) ||
+    expiredJobs.length === STEP_JOBS;
   return { done: !more };
 };
 

@@ -1,5 +1,6 @@
 import type { BatchResultItem, Link } from '@shortlink/sdk/wire';
 import { MAX_CODE_DRAWS, newUuid } from '../../../domain/ids.ts';
+import { recordClickWrite } from '../../click-writes.ts';
 import { createdLink } from '../../links.ts';
 import { findLink } from '../../queries/links.ts';
 import { TOP_LINKS_KEPT } from '../../retention.ts';
@@ -89,7 +90,8 @@ function hostnameLookup(db: Database): (domainId: string | null) => string | nul
 }
 
 /** Nearly always the link was clicked before, so its row is looked for first. */
-export const addClicks: Operation<'addClicks'> = ({ db }, clicks) => {
+export const addClicks: Operation<'addClicks'> = ({ db }, clicks, write) => {
+  if (write !== undefined && !db.read(recordClickWrite(write))) return;
   for (const [code, count] of clicks) {
     const added = db.run('UPDATE link_clicks SET clicks = clicks + ? WHERE code = ?', count, code);
     if (added === 0) {
