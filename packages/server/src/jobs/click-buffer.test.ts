@@ -194,7 +194,7 @@ test('stop gives up when the store stays broken, and says what is lost', async (
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('while nothing can be written, no more codes are kept than the bound, and what is dropped is told', async () => {
+test('while nothing can be written, codes are kept up to a bound, and dropped clicks are counted', async () => {
   let dropped = 0;
   let broken = true;
   const written = new Map<string, number>();

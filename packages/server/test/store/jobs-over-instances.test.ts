@@ -56,7 +56,7 @@ test('runners of three instances do every job once, whoever accepted it', async 
   expect(row).toEqual({ links: 12 * 1_100 });
 });
 
-test('a job whose instance stopped is continued by another one that nobody told', async () => {
+test('a job whose instance stopped is continued by another instance without a notification', async () => {
   const jobId = await newJob(stores[0], caller, 2_000);
   await stores[0].runJobChunk(jobId, NOW);
   const runner = new JobRunner({ store: stores[1] });

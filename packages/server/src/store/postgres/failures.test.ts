@@ -94,7 +94,7 @@ test('clicks whose commit is in doubt for longer than can be waited for are coun
   await hasty.close();
 });
 
-test('a commit whose fate can not be learnt is told apart from a database that is away', async () => {
+test('a commit whose outcome stays unknown is another error than a database that is away', async () => {
   const directUrl = await newDatabase();
   const proxy = await newProxy(directUrl);
   const db = new Database({ url: proxy.url, fateWaitMs: 300 });
@@ -137,7 +137,7 @@ test('that the database is back shows in the reads of an instance that writes no
   await db.close();
 });
 
-test('while the database is away everything rejects as unavailable; then it goes on', async () => {
+test('while the database is away everything rejects as unavailable; then everything works again', async () => {
   const { store, proxy, count } = await setUp();
   const caller = await newCaller(store);
   proxy.block(true);

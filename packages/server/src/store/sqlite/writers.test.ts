@@ -66,7 +66,7 @@ test('a thread that can not open the database rejects what waits for it, and the
   await writer.close();
 });
 
-test('when the thread dies, the fate of what was posted to it is unknown, and the next write is done', async () => {
+test('when the thread dies, the outcome of what was posted to it is unknown, and the next write succeeds', async () => {
   const threads: Worker[] = [];
   const onWorker = (worker: Worker) => threads.push(worker);
   process.on('worker', onWorker);
