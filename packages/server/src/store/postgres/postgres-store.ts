@@ -75,7 +75,7 @@ export function postgresStore({ db, maker }: PostgresStoreParts): Store {
   };
 
   return {
-    ...operatorStore({ maker, reader: db.reader, read, write }),
+    ...operatorStore({ maker, read, write }),
 
     findKeyByHash: (hash) => read(() => accounts.findKeyByHash(hash)),
     admit: (caller, now) =>

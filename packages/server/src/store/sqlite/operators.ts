@@ -1,6 +1,4 @@
-import type { LinkSearch } from '../operator-store.ts';
 import * as operators from '../operators.ts';
-import type { Database } from './database.ts';
 import type { Operation } from './operations/operations.ts';
 
 export const operatorOperations: {
@@ -16,22 +14,3 @@ export const operatorOperations: {
   addDomain: ({ db }, input) => db.read(operators.addDomain(input)),
   removeDomain: ({ db }, input) => db.read(operators.removeDomain(input)),
 };
-
-/** Codes of an account's links, newest first: ids of links sort by their time. */
-export function findCodes(db: Database, { accountId, query, limit, cursor }: LinkSearch): string[] {
-  const text = query ?? '';
-  return db
-    .all<{ code: string }>(
-      `SELECT code FROM links WHERE account_id = ? AND (? = '' OR id < ?)
-         AND (instr(lower(target_url), lower(?)) OR instr(lower(title), lower(?)) OR instr(lower(code), lower(?)))
-       ORDER BY id DESC LIMIT ?`,
-      accountId,
-      cursor ?? '',
-      cursor ?? '',
-      text,
-      text,
-      text,
-      limit,
-    )
-    .map((row) => row.code);
-}
