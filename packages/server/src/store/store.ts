@@ -90,10 +90,6 @@ export interface Store extends OperatorStore {
   /** Puts links whose clicks were counted into the list of their account's most clicked links. Unknown codes are ignored. */
   rankLinks(codes: readonly string[]): Promise<void>;
 
-  findLink(code: string): Promise<Link | undefined>;
-  /** `undefined` for an unknown code. */
-  setLinkActive(code: string, active: boolean): Promise<Link | undefined>;
-
   // --- usage and housekeeping ---
 
   /**

@@ -1,14 +1,14 @@
 import type { OperatorStore } from '../operator-store.ts';
 import * as operators from '../operators.ts';
 import * as accounts from '../queries/accounts.ts';
-import { listLinks } from '../queries/links.ts';
+import { findLink, listLinks } from '../queries/links.ts';
 import { type Reading, readAsync, type Writing } from '../queries/reading.ts';
 import type { Lane } from './database.ts';
 import type { LinkMaker } from './operations/links.ts';
 import { type Session, writingOn } from './session.ts';
 
 /** Changes by commands of the operator. */
-export const OPERATOR: Lane = { key: 'operator', places: 2 };
+const OPERATOR: Lane = { key: 'operator', places: 2 };
 const KEY_USES: Lane = { key: 'key uses' };
 
 export interface OperatorStoreParts {
@@ -40,6 +40,9 @@ export function operatorStore({ maker, read, write }: OperatorStoreParts): Opera
     addDomain: (input) => run(() => operators.addDomain(input)),
     listDomains: () => read(accounts.listDomains),
     removeDomain: (input) => run(() => operators.removeDomain(input)),
+    findLink: (code) => read(() => findLink(maker.shortUrl, code)),
+    setLinkActive: (code, active) =>
+      run(() => operators.setLinkActive(maker.shortUrl, code, active)),
     listLinks: (search) => read(() => listLinks(maker.shortUrl, search)),
   };
 }

@@ -3,7 +3,7 @@ import { startOfDay } from '../../domain/limits.ts';
 import { toJobChunks } from '../links.ts';
 import * as accounts from '../queries/accounts.ts';
 import { findJob, pendingJobs, readJobResults } from '../queries/jobs.ts';
-import { findLink, findRedirect, linkChanges } from '../queries/links.ts';
+import { findRedirect, linkChanges } from '../queries/links.ts';
 import { type Reading, readAsync } from '../queries/reading.ts';
 import { usage } from '../queries/usage.ts';
 import type { Caller, CreateOutcome, CreateRequest, NewLink, Store } from '../store.ts';
@@ -13,16 +13,10 @@ import type { Database, Lane } from './database.ts';
 import { OpenCalls } from './gate.ts';
 import { admissionGroup, admit, refund } from './operations/admit.ts';
 import { createBatch, createJob, createLinks } from './operations/create.ts';
-import {
-  addClicks,
-  CLICK_SLOTS,
-  type LinkMaker,
-  rankLinks,
-  setLinkActive,
-} from './operations/links.ts';
+import { addClicks, CLICK_SLOTS, type LinkMaker, rankLinks } from './operations/links.ts';
 import { PRUNE_STEPS } from './operations/prune.ts';
 import { runJobChunk } from './operations/run-job-chunk.ts';
-import { OPERATOR, operatorStore } from './operators.ts';
+import { operatorStore } from './operators.ts';
 import { readingOn, type Session } from './session.ts';
 
 /** Requests of one account that are counted or created together, at most. */
@@ -113,9 +107,6 @@ export function postgresStore({ db, maker }: PostgresStoreParts): Store {
     rankLinks: async (codes) => {
       if (codes.length > 0) await write(RANKS, (session) => rankLinks(session, codes));
     },
-    findLink: (code) => read(() => findLink(maker.shortUrl, code)),
-    setLinkActive: (code, active) =>
-      write(OPERATOR, (session) => setLinkActive(session, maker.shortUrl, code, active)),
     // Asked a few times a second, so it also shows whether the database is there.
     linkChanges: (since) => read(() => linkChanges(since)),
 

@@ -1,4 +1,5 @@
 import type { Link, RedirectType, TopLink } from '@shortlink/sdk/wire';
+import type { ShortUrl } from '../links.ts';
 import type { LinkSearch } from '../operator-store.ts';
 import { TOP_LINKS } from '../retention.ts';
 import type { LinkChanges, Redirect } from '../store.ts';
@@ -39,8 +40,6 @@ export function* linkChanges(since: number): Reading<LinkChanges> {
   const isWhole = known?.number === since && codes.length === changes.length;
   return { latest, changed: isWhole ? codes : 'all' };
 }
-
-type ShortUrl = (code: string, hostname: string | null) => string;
 
 interface LinkRow {
   code: string;

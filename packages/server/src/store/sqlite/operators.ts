@@ -13,4 +13,6 @@ export const operatorOperations: {
   recordKeyUse: ({ db }, keyId, now) => db.read(operators.recordKeyUse(keyId, now)),
   addDomain: ({ db }, input) => db.read(operators.addDomain(input)),
   removeDomain: ({ db }, input) => db.read(operators.removeDomain(input)),
+  setLinkActive: ({ db, shortUrl }, code, active) =>
+    db.read(operators.setLinkActive(shortUrl, code, active)),
 };

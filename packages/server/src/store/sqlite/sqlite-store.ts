@@ -1,4 +1,4 @@
-import { toJobChunks } from '../links.ts';
+import { type ShortUrl, toJobChunks } from '../links.ts';
 import * as accounts from '../queries/accounts.ts';
 import { findJob, pendingJobs, readJobResults } from '../queries/jobs.ts';
 import { findLink, findRedirect, linkChanges, listLinks } from '../queries/links.ts';
@@ -13,7 +13,7 @@ export interface SqliteStoreParts {
   /** Connection for reads, on the thread that asks: they take microseconds. */
   reader: Database;
   writer: WatchedWriter;
-  shortUrl: (code: string, hostname: string | null) => string;
+  shortUrl: ShortUrl;
   /** The file of the database; `undefined` for one in memory. */
   file?: OpenedFile | undefined;
 }

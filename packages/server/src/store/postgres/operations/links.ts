@@ -1,8 +1,7 @@
 import type { Link } from '@shortlink/sdk/wire';
 import { MAX_CODE_DRAWS, newUuid } from '../../../domain/ids.ts';
-import { recordClickWrite } from '../../click-writes.ts';
-import { createdLink } from '../../links.ts';
-import { findLink } from '../../queries/links.ts';
+import { createdLink, recordClickWrite, type ShortUrl } from '../../links.ts';
+import { hostnameOf } from '../../queries/accounts.ts';
 import { readAsync } from '../../queries/reading.ts';
 import { TOP_LINKS_KEPT } from '../../retention.ts';
 import type { ClickWrite, NewLink } from '../../store.ts';
@@ -12,7 +11,7 @@ import { readingOn, type Session, writingOn } from '../session.ts';
 /** What links are made with. */
 export interface LinkMaker {
   generateCode: () => string;
-  shortUrl: (code: string, hostname: string | null) => string;
+  shortUrl: ShortUrl;
   /** Hostname of a custom domain; `null` for the default one. */
   hostnameOf: (session: Session, domainId: string | null) => Promise<string | null>;
 }
@@ -93,35 +92,15 @@ async function insert(
 }
 
 /** Looks hostnames of custom domains up, each once: a domain keeps its hostname and is never deleted. */
-export function hostnameLookup(): (
-  session: Session,
-  domainId: string | null,
-) => Promise<string | null> {
+export function hostnameLookup(): LinkMaker['hostnameOf'] {
   const known = new Map<string, string>();
   return async (session, domainId) => {
     if (domainId === null) return null;
-    let hostname = known.get(domainId);
-    if (hostname === undefined) {
-      const row = await session.get<{ hostname: string }>(
-        'SELECT hostname FROM domains WHERE id = $1',
-        domainId,
-      );
-      if (row === undefined) throw new StoreError('internal', `There is no domain ${domainId}.`);
-      hostname = row.hostname;
-      known.set(domainId, hostname);
-    }
+    const hostname =
+      known.get(domainId) ?? (await readAsync(hostnameOf(domainId), readingOn(session)));
+    known.set(domainId, hostname);
     return hostname;
   };
-}
-
-export async function setLinkActive(
-  session: Session,
-  shortUrl: (code: string, hostname: string | null) => string,
-  code: string,
-  active: boolean,
-): Promise<Link | undefined> {
-  await session.run('UPDATE links SET is_active = $2 WHERE code = $1', code, active);
-  return readAsync(findLink(shortUrl, code), readingOn(session));
 }
 
 /**
