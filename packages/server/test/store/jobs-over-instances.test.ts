@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { JobRunner } from '../../src/jobs/runner.ts';
 import {
@@ -108,5 +109,11 @@ test('two idle instances keep few connections and ask little', async () => {
   await expect
     .poll(async () => (await sample()).connections, { timeout: 20_000, interval: 1_000 })
     .toBeLessThanOrEqual(4);
+  const startedAt = performance.now();
+  const before = await sample();
+  await sleep(4_000);
+  const asked = (await sample()).commits - before.commits;
+  // Each looks for jobs once a second; the two samples are a few statements.
+  expect(asked).toBeLessThan(3 * ((performance.now() - startedAt) / 1_000) + 10);
   await Promise.all(runners.map((runner) => runner.stop()));
 });
