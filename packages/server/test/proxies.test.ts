@@ -261,7 +261,7 @@ describe.each(Object.entries(PROXIES))('the shipped configuration of %s', (name,
       const [file, away] = [join(folder, 'x.db'), join(folder, 'away.db')];
       await rename(file, away);
       const ready = await fetch(`${instances[0]?.url}/readyz`);
-      expect([ready.status, (await ready.json()).database]).toEqual([200, 'down']);
+      expect([ready.status, JSON.parse(await ready.text()).database]).toEqual([200, 'down']);
       const statuses = new Set<number | undefined>();
       // Three times the interval in which the proxies ask.
       for (const end = Date.now() + 3_000; Date.now() < end; await sleep(100)) {
