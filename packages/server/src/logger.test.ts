@@ -24,7 +24,7 @@ function stalledStream() {
   return { stream, lines, readOn };
 }
 
-test('while nobody reads, lines are kept up to a bound; then the rest is counted, and the log goes on', async () => {
+test('while nobody reads, lines are kept up to a bound; the others are counted, and the log continues', async () => {
   const { stream, lines, readOn } = stalledStream();
   const write = boundedWriter(stream);
   const line = `${'x'.repeat(1_023)}\n`;

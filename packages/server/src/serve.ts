@@ -20,6 +20,9 @@ const DRAIN_TIMEOUT_MS = 10_000;
 const HEADERS_TIMEOUT_MS = 20_000;
 const REQUEST_TIMEOUT_MS = 120_000;
 
+/** How often node looks for requests that are too slow. Its own 30 s would more than double the time for headers. */
+const CHECK_TIMEOUTS_MS = 5_000;
+
 /** Longer than the idle timeout of common proxies, so that they never reuse a connection we are closing. */
 const KEEP_ALIVE_TIMEOUT_MS = 75_000;
 
@@ -43,6 +46,10 @@ export interface ListenOptions {
   overrideGlobalObjects?: boolean | undefined;
   /** How long a connection with a request in flight may do nothing before it is closed, in milliseconds. @default 60_000 */
   stalledTimeoutMs?: number | undefined;
+  /** How long the headers of a request may take to arrive, in milliseconds. @default 20_000 */
+  headersTimeoutMs?: number | undefined;
+  /** How long all of a request may take to arrive, in milliseconds. @default 120_000 */
+  requestTimeoutMs?: number | undefined;
 }
 
 export interface Listener {
@@ -71,7 +78,12 @@ export interface Listener {
 export async function listen(
   host: string,
   port: number,
-  { overrideGlobalObjects = true, stalledTimeoutMs = STALLED_TIMEOUT_MS }: ListenOptions = {},
+  {
+    overrideGlobalObjects = true,
+    stalledTimeoutMs = STALLED_TIMEOUT_MS,
+    headersTimeoutMs = HEADERS_TIMEOUT_MS,
+    requestTimeoutMs = REQUEST_TIMEOUT_MS,
+  }: ListenOptions = {},
 ): Promise<Listener> {
   let provide: (fetch: Fetch) => void = () => undefined;
   const provided = new Promise<Fetch>((resolve) => {
@@ -80,8 +92,9 @@ export async function listen(
   let redirectNow: RedirectNow = () => false;
   let fetch: Fetch = async (request, node) => (await provided)(request, node);
   const server = createServer({
-    headersTimeout: HEADERS_TIMEOUT_MS,
-    requestTimeout: REQUEST_TIMEOUT_MS,
+    headersTimeout: headersTimeoutMs,
+    connectionsCheckingInterval: Math.min(headersTimeoutMs, CHECK_TIMEOUTS_MS),
+    requestTimeout: requestTimeoutMs,
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
     // Checked here, because node's own response has neither a body nor a request id.
     requireHostHeader: false,

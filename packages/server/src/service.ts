@@ -51,7 +51,7 @@ export function createService(options: ServiceOptions): Service {
   const onDropped = (dropped: number) => metrics.countDroppedClicks(dropped);
   const ranker = new LinkRanker({ store, logger });
   const onCounted = (codes: Iterable<string>) => ranker.add(codes);
-  const clicks = new ClickBuffer({ store, logger, onDropped, onCounted });
+  const clicks = new ClickBuffer({ store, logger, onDropped, onCounted, now });
   const housekeeping = new Housekeeping({ store, logger, now });
   const redirects = new RedirectCache({ store });
   const follower = new LinkFollower({ store, cache: redirects, publicUrl, logger });

@@ -332,7 +332,7 @@ async function createLink({ id: accountId, plan, limits }: Account, fields: Part
 }
 
 describe('links', () => {
-  test('list prints links, newest first, and says how to go on', async () => {
+  test('list prints links, newest first, and says how to list the next ones', async () => {
     const account = await createAccount();
     const links = [];
     for (let n = 0; n < 3; n += 1) links.unshift(await createLink(account, { title: `n ${n}` }));
@@ -380,7 +380,7 @@ test('migrate prints the versions of the schema before and after', async () => {
   expect(await json('migrate')).toEqual({ from: 0, to: 1 });
 });
 
-test('start hands on its settings', async () => {
+test('start gets its settings', async () => {
   expect(await run('start', '--port', '0', '--database', 'sqlite::memory:', '--dev')).toBe(0);
   const [settings, options] = started[0] ?? [];
   expect(settings).toMatchObject({ port: 0, database: { path: ':memory:' } });
@@ -399,7 +399,7 @@ test('--dev makes an account without limits on an empty database only', async ()
   expect(await store.listAccounts()).toHaveLength(1);
 });
 
-test('backup hands the database and the file on, and prints the file', async () => {
+test('backup gets the database and the file, and prints the file', async () => {
   expect(await json('backup', '/backups/today.db', '--database', 'sqlite:x.db')).toEqual({
     file: '/backups/today.db',
   });

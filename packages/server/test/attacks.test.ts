@@ -90,7 +90,7 @@ describe('with any key', () => {
     expect((await peakMemory(server)) - before).toBeLessThan(300);
   });
 
-  test('15 of the largest bodies at once are created or told to come later, and end nothing', async () => {
+  test('15 of the largest bodies at once are created or rejected with 503, and the server continues', async () => {
     const server = await start([], SMALL_HEAP);
     const filler = Buffer.alloc(64 * 1024, 0x78);
     const opening = Buffer.from('{"links":[{"target_url":"https://example.com/"}],"x":"');

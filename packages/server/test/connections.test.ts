@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { type Fetch, type Listener, listen } from '../src/serve.ts';
+import { type Fetch, type Listener, type ListenOptions, listen } from '../src/serve.ts';
 
 vi.setConfig({ testTimeout: 60_000 });
 
@@ -14,7 +14,7 @@ afterEach(async () => {
   await listener.close({ drainTimeoutMs: 0 });
 });
 
-async function serve(answer: Fetch, options: { stalledTimeoutMs?: number } = {}): Promise<void> {
+async function serve(answer: Fetch, options: ListenOptions = {}): Promise<void> {
   listener = await listen('127.0.0.1', 0, { overrideGlobalObjects: false, ...options });
   listener.answerWith(answer);
 }
@@ -237,6 +237,25 @@ describe('what node rejects before the service sees it', () => {
       expect(head).toMatch(/^connection: close$/im);
       expect(JSON.parse(body)).toEqual({ error: expect.any(String), code: 'invalid_request' });
       expect(Number(/^content-length: (\d+)$/im.exec(head)?.[1])).toBe(body.length);
+    },
+  );
+
+  test.each([
+    ['headers that never end', 'GET / HTTP/1.1\r\nHost: x\r\n'],
+    ['a body that never ends', 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{'],
+  ])(
+    '%s: 408 with a JSON body and a request id, and the connection is closed',
+    async (_name, text) => {
+      const reached = async (incoming: Request) => {
+        await incoming.text().catch(() => undefined);
+        return new Response('reached');
+      };
+      await serve(reached, { headersTimeoutMs: 200, requestTimeoutMs: 300 });
+      const [head = '', body = ''] = (await request(text)).split('\r\n\r\n');
+      expect(head).toMatch(/^HTTP\/1\.1 408 /);
+      expect(head).toMatch(/^x-request-id: [0-9a-f-]{36}$/im);
+      expect(head).toMatch(/^connection: close$/im);
+      expect(JSON.parse(body)).toEqual({ error: expect.any(String), code: 'invalid_request' });
     },
   );
 

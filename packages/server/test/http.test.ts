@@ -207,7 +207,7 @@ describe('failures on our side', () => {
     expect(told()[1]).toContain('works again');
   });
 
-  test('that leave the fate of a create open are 500 without Retry-After, so that nobody sends it again', async () => {
+  test('that leave the outcome of a create unknown are 500 without Retry-After, so that no client sends it again', async () => {
     const fail = () => Promise.reject(new StoreError('outcome_unknown', 'the thread died'));
     Object.assign(store, { createLink: fail, createBatch: fail, createJob: fail });
     const answers = [

@@ -87,6 +87,9 @@ describe('polls of one account at the same time', () => {
     });
     const other = await app.caller();
     expect((await app.get(other, path)).status).toBe(404);
+    // The length needs no turn.
+    const head = await app.send(path, { method: 'HEAD', headers: { 'X-Api-Key': key } });
+    expect(head.status).toBe(200);
     expect(isAnswered).toBe(false);
     await held.text();
     expect((await second).status).toBe(200);

@@ -132,7 +132,7 @@ test('a backup taken while it serves can be served in its place', async () => {
   });
 });
 
-test('a log reader that stalls stops nothing, and is told what it missed', async () => {
+test('a log reader that stalls stops nothing, and a line says how many lines it missed', async () => {
   const server = await start();
   server.child.stderr?.pause();
   // The path is logged; together they are more than the pipe and the waiting lines take.

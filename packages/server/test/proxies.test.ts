@@ -1,12 +1,13 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { accessSync, constants } from 'node:fs';
-import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { request } from 'node:https';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import process from 'node:process';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { createLogger, type RunningServer, readSettings, startServer } from '../src/index.ts';
@@ -250,6 +251,24 @@ describe.each(Object.entries(PROXIES))('the shipped configuration of %s', (name,
         const larger = await send('sho.rt', BATCH, { body: body(16 * MIB + 1) });
         expect([larger.status, larger.text]).toEqual([413, expect.stringContaining('too_large')]);
       }, 30_000);
+    });
+
+    test('while the database is away, known links redirect, however often the proxy asks for the health of the service', {
+      timeout: 60_000,
+    }, async () => {
+      const follow = async () => (await send('sho.rt', `/${links.own}`)).status;
+      await vi.waitFor(async () => expect(await follow()).toBe(302), 30_000);
+      const [file, away] = [join(folder, 'x.db'), join(folder, 'away.db')];
+      await rename(file, away);
+      const ready = await fetch(`${instances[0]?.url}/readyz`);
+      expect([ready.status, JSON.parse(await ready.text()).database]).toEqual([200, 'down']);
+      const statuses = new Set<number | undefined>();
+      // Three times the interval in which the proxies ask.
+      for (const end = Date.now() + 3_000; Date.now() < end; await sleep(100)) {
+        statuses.add(await follow());
+      }
+      await rename(away, file);
+      expect([...statuses]).toEqual([302]);
     });
 
     test('while an instance is gone, the other serves everything', {

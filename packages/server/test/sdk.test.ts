@@ -72,7 +72,7 @@ describe('the client understands the service', () => {
   });
 });
 
-describe('a create of an unknown fate is sent once, one that was refused is sent again', () => {
+describe('a create whose outcome is unknown is sent once, a rejected one is sent again', () => {
   const failTimes = (reason: 'outcome_unknown' | 'full') => {
     const createLink = app.store.createLink.bind(app.store);
     let calls = 0;

@@ -48,7 +48,7 @@ describe('a person in a browser', () => {
     }
   });
 
-  test('is told to come back while the database is away', async () => {
+  test('reads that the service is back in a moment while the database is away', async () => {
     app.store.findRedirect = () => Promise.reject(new StoreError('unavailable', 'gone'));
     const { status, text, headers } = await app.send('/abcdefg', BROWSER);
     expect(status).toBe(503);

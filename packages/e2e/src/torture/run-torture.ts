@@ -20,7 +20,7 @@ export interface TortureReport {
   /** Redirects that were sent and not counted as clicks: in total, and in the worst round. */
   lostClicks: number;
   mostLostInARound: number;
-  /** The longest delay of a timer on this machine: the window of lost clicks is longer by as much. */
+  /** The longest delay of a small write on this machine: the window of lost clicks is longer by twice as much. */
   latestMs: number;
 }
 
@@ -54,6 +54,7 @@ export async function runTorture(
       const gentle = round % GENTLE_EVERY === 0;
       const result = await playRound({
         database,
+        folder,
         start: backend.start,
         key,
         ledger,

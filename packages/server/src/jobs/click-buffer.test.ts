@@ -1,5 +1,11 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { CLICK_FLUSH_MS, ClickBuffer, MAX_BUFFERED_CODES } from './click-buffer.ts';
+import type { ClickWrite } from '../store/store.ts';
+import {
+  CLICK_FLUSH_MS,
+  ClickBuffer,
+  type ClickBufferOptions,
+  MAX_BUFFERED_CODES,
+} from './click-buffer.ts';
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -12,8 +18,8 @@ function setUp() {
   const written = new Map<string, number>();
   const writes: number[] = [];
   const logged: object[] = [];
-  const store = {
-    addClicks: async (clicks: ReadonlyMap<string, number>) => {
+  const store: ClickBufferOptions['store'] = {
+    addClicks: async (clicks) => {
       writes.push(clicks.size);
       for (const [code, count] of clicks) written.set(code, (written.get(code) ?? 0) + count);
     },
@@ -60,9 +66,9 @@ test('clicks of a failed write are kept, and none is counted twice', async () =>
   const { buffer, written, store, logged } = setUp();
   const { addClicks } = store;
   let calls = 0;
-  store.addClicks = (clicks) => {
+  store.addClicks = (clicks, write) => {
     calls += 1;
-    return calls === 2 ? Promise.reject(new Error('full')) : addClicks(clicks);
+    return calls === 2 ? Promise.reject(new Error('full')) : addClicks(clicks, write);
   };
   for (let n = 0; n < 4_200; n += 1) buffer.add(`code ${n}`);
   expect(await buffer.flush()).toBe(false);
@@ -79,9 +85,9 @@ test('clicks of a failed write are kept, and none is counted twice', async () =>
 test('a click during a write is in the next one', async () => {
   const { buffer, written, store } = setUp();
   const { addClicks } = store;
-  store.addClicks = async (clicks) => {
+  store.addClicks = async (clicks, write) => {
     if (!written.has('late')) buffer.add('late');
-    await addClicks(clicks);
+    await addClicks(clicks, write);
   };
   buffer.add('a');
   await buffer.flush();
@@ -91,12 +97,58 @@ test('a click during a write is in the next one', async () => {
   await buffer.stop();
 });
 
+test('clicks do not wait for a write that takes long, nor is more than a few writes under way', async () => {
+  const { buffer, store } = setUp();
+  const started: string[][] = [];
+  const numbers: string[] = [];
+  let end = () => {};
+  const slow = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  store.addClicks = (clicks, { writer, number }) => {
+    started.push([...clicks.keys()]);
+    numbers.push(`${writer} ${number}`);
+    return slow;
+  };
+  for (const code of ['a', 'b', 'c', 'd', 'e', 'f']) {
+    buffer.add(code);
+    await vi.advanceTimersByTimeAsync(CLICK_FLUSH_MS);
+  }
+  expect(started).toEqual([['a'], ['b'], ['c'], ['d']]);
+  end();
+  await buffer.stop();
+  expect(started.slice(4).flat()).toEqual(['e', 'f']);
+  // Each series counts for itself.
+  expect(new Set(numbers).size).toBe(started.length);
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test('a write that failed is repeated as it was, before others of its series', async () => {
+  const { buffer, store } = setUp();
+  const calls: [clicks: [string, number][], write: ClickWrite][] = [];
+  store.addClicks = async (clicks, write) => {
+    calls.push([[...clicks], write]);
+    if (calls.length === 1) throw new Error('the outcome is not known');
+  };
+  buffer.add('a');
+  expect(await buffer.flush()).toBe(false);
+  buffer.add('a');
+  expect(await buffer.flush()).toBe(true);
+  const [first, ...later] = calls;
+  const repeated = later.find(([, { writer }]) => writer === first?.[1].writer);
+  expect(repeated).toEqual(first);
+  expect(later.map(([clicks]) => clicks)).toEqual([[['a', 1]], [['a', 1]]]);
+  buffer.add('b');
+  await buffer.stop();
+  expect(calls.at(-1)?.[1]).toMatchObject({ writer: first?.[1].writer, number: 2 });
+});
+
 test('stop writes the last clicks, also those that wait for a write that runs', async () => {
   const { buffer, written, store } = setUp();
   const { addClicks } = store;
-  store.addClicks = async (clicks) => {
+  store.addClicks = async (clicks, write) => {
     await new Promise((resolve) => setTimeout(resolve, 50));
-    await addClicks(clicks);
+    await addClicks(clicks, write);
   };
   buffer.add('a');
   const running = buffer.flush();
@@ -142,7 +194,7 @@ test('stop gives up when the store stays broken, and says what is lost', async (
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('while nothing can be written, no more codes are kept than the bound, and what is dropped is told', async () => {
+test('while nothing can be written, codes are kept up to a bound, and dropped clicks are counted', async () => {
   let dropped = 0;
   let broken = true;
   const written = new Map<string, number>();

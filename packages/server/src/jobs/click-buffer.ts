@@ -1,5 +1,6 @@
+import { newUuid } from '../domain/ids.ts';
 import { type Logger, OutageLog } from '../logger.ts';
-import type { Store } from '../store/store.ts';
+import type { ClickWrite } from '../store/store.ts';
 
 /**
  * How long a click waits before it is written, in milliseconds. A `kill -9` may cost the clicks of 500 ms: the rest of that is for the
@@ -16,11 +17,20 @@ const FLUSH_CODES = 2_000;
  */
 export const MAX_BUFFERED_CODES = 100_000;
 
+/**
+ * Flushes that may run at a time. On a slow disk, clicks would otherwise wait for the write before theirs and then for their own, which
+ * together can take longer than the 500 ms.
+ */
+const FLUSHES_AT_A_TIME = 4;
+
 /** Tries of the last flush before its clicks are given up, so that a broken disk doesn't stop the process from ending. */
 const STOP_TRIES = 3;
 
 export interface ClickBufferOptions {
-  store: Pick<Store, 'addClicks'>;
+  store: {
+    /** As `Store.addClicks` says. */
+    addClicks: (clicks: ReadonlyMap<string, number>, write: ClickWrite) => Promise<void>;
+  };
   /** @default nothing is logged */
   logger?: Pick<Logger, 'error' | 'info'> | undefined;
   /** Receives the number of clicks that were given up. @default nothing happens */
@@ -29,46 +39,69 @@ export interface ClickBufferOptions {
   onCounted?: ((codes: Iterable<string>) => void) | undefined;
   /** @default CLICK_FLUSH_MS */
   flushMs?: number | undefined;
+  /** Milliseconds since the epoch. @default Date.now */
+  now?: (() => number) | undefined;
+}
+
+/** Writes that follow each other. A write that failed is repeated unchanged, under its number, before the next one. */
+interface Series {
+  writer: string;
+  /** The number of the next write. */
+  number: number;
+  /** The clicks of the next writes. */
+  writes: ReadonlyMap<string, number>[];
+  /** Resolves to false when a write failed. */
+  running: Promise<boolean> | undefined;
 }
 
 /**
  * Counts clicks in memory and adds them to the store in one write per {@link CLICK_FLUSH_MS}, since a redirect must not wait
- * for the disk. Clicks of a write that failed are kept for the next.
+ * for the disk. A write that failed is repeated as it was: it may have been carried out nevertheless, and then the store recognises it.
  */
 export class ClickBuffer {
   readonly #store: ClickBufferOptions['store'];
   readonly #logger: ClickBufferOptions['logger'];
   readonly #outage: OutageLog;
   readonly #flushMs: number;
+  readonly #now: () => number;
   readonly #onDropped: (clicks: number) => void;
   readonly #onCounted: (codes: Iterable<string>) => void;
+  readonly #series: readonly Series[];
   #clicks = new Map<string, number>();
+  /** Codes in writes that are not done. */
+  #codesInWrites = 0;
   #timer: NodeJS.Timeout | undefined;
-  #flushing: Promise<boolean> | undefined;
 
   constructor(options: ClickBufferOptions) {
     this.#store = options.store;
     this.#logger = options.logger;
     this.#outage = new OutageLog({ logger: options.logger, what: 'writing clicks' });
     this.#flushMs = options.flushMs ?? CLICK_FLUSH_MS;
+    this.#now = options.now ?? Date.now;
     this.#onDropped = options.onDropped ?? (() => undefined);
     this.#onCounted = options.onCounted ?? (() => undefined);
+    this.#series = Array.from({ length: FLUSHES_AT_A_TIME }, () => {
+      return { writer: newUuid(), number: 1, writes: [], running: undefined };
+    });
   }
 
   /** Counts one click. */
   add(code: string): void {
-    this.#count(code, 1);
+    const before = this.#clicks.get(code);
+    if (before === undefined && this.#isFull()) this.#onDropped(1);
+    else this.#clicks.set(code, (before ?? 0) + 1);
     this.#flushLater();
   }
 
-  /** Writes what was counted until now. Resolves to false when some of it could not be written; that is kept. */
+  /** Writes what was counted until now. Resolves to false when some of it is still unwritten; that is kept. */
   async flush(): Promise<boolean> {
-    // A flush that is running does not contain the clicks that were counted since it began.
-    await this.#flushing;
-    this.#flushing ??= this.#write().finally(() => {
-      this.#flushing = undefined;
-    });
-    return this.#flushing;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const free = this.#series.find(({ writes }) => writes.length === 0);
+    if (free !== undefined) free.writes = this.#takeClicks();
+    const done = await Promise.all(this.#series.map((series) => this.#run(series)));
+    if (this.#clicks.size > 0 || done.includes(false)) this.#flushLater();
+    return free !== undefined && !done.includes(false);
   }
 
   /** Writes the last clicks. Call it when no redirect can come any more. */
@@ -77,47 +110,56 @@ export class ClickBuffer {
       if (await this.flush()) break;
     }
     clearTimeout(this.#timer);
-    if (this.#clicks.size > 0) {
-      const lost = [...this.#clicks.values()].reduce((sum, count) => sum + count, 0);
+    const unwritten = [this.#clicks, ...this.#series.flatMap(({ writes }) => writes)];
+    const lost = unwritten.flatMap((clicks) => [...clicks.values()]).reduce((sum, n) => sum + n, 0);
+    if (lost > 0) {
       this.#onDropped(lost);
       this.#logger?.error({ lost }, 'clicks lost: they could not be written before the end');
     }
+  }
+
+  #isFull(): boolean {
+    return this.#clicks.size + this.#codesInWrites >= MAX_BUFFERED_CODES;
   }
 
   #flushLater(): void {
     this.#timer ??= setTimeout(() => this.flush(), this.#flushMs);
   }
 
-  async #write(): Promise<boolean> {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
+  /** All clicks that no write contains yet, in writes of {@link FLUSH_CODES}. */
+  #takeClicks(): Series['writes'] {
     const clicks = [...this.#clicks];
     this.#clicks = new Map();
+    this.#codesInWrites += clicks.length;
+    const writes: Series['writes'] = [];
     for (let start = 0; start < clicks.length; start += FLUSH_CODES) {
-      try {
-        const written = new Map(clicks.slice(start, start + FLUSH_CODES));
-        await this.#store.addClicks(written);
-        this.#onCounted(written.keys());
-      } catch (error) {
-        this.#outage.failed(error);
-        this.#putBack(clicks.slice(start));
-        return false;
+      writes.push(new Map(clicks.slice(start, start + FLUSH_CODES)));
+    }
+    return writes;
+  }
+
+  async #run(series: Series): Promise<boolean> {
+    if (series.writes.length > 0) series.running ??= this.#write(series);
+    return series.running ?? true;
+  }
+
+  async #write(series: Series): Promise<boolean> {
+    const { writer } = series;
+    try {
+      for (let clicks = series.writes[0]; clicks !== undefined; clicks = series.writes[0]) {
+        await this.#store.addClicks(clicks, { writer, number: series.number, now: this.#now() });
+        series.number += 1;
+        series.writes.shift();
+        this.#codesInWrites -= clicks.size;
+        this.#outage.succeeded();
+        this.#onCounted(clicks.keys());
       }
-      this.#outage.succeeded();
+      return true;
+    } catch (error) {
+      this.#outage.failed(error);
+      return false;
+    } finally {
+      series.running = undefined;
     }
-    return true;
-  }
-
-  #putBack(clicks: readonly [string, number][]): void {
-    for (const [code, count] of clicks) {
-      this.#count(code, count);
-    }
-    this.#flushLater();
-  }
-
-  #count(code: string, clicks: number): void {
-    const before = this.#clicks.get(code);
-    if (before === undefined && this.#clicks.size >= MAX_BUFFERED_CODES) this.#onDropped(clicks);
-    else this.#clicks.set(code, (before ?? 0) + clicks);
   }
 }

@@ -167,7 +167,7 @@ test('stop waits for the chunks that run and starts no other', async () => {
   expect(ran).toEqual(['job', 'job']);
 });
 
-test('a job that nobody told it of is found within a second', async () => {
+test('a job that it was not notified of is found within a second', async () => {
   const { runner, ran, left, store, logged } = setUp({});
   await runner.start();
   left.set('lost', 1);

@@ -1,15 +1,17 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { BatchResultItem, Link } from '@shortlink/sdk/wire';
-import type { NewLink } from './store.ts';
+import { rowsOf, type Writing } from './queries/reading.ts';
+import type { ClickWrite, NewLink } from './store.ts';
+
+/** The short URL of a code; `null` is the default domain. */
+export type ShortUrl = (code: string, hostname: string | null) => string;
 
 /**
  * Makes short URLs: on the public URL, or on a link's custom domain with the public URL's scheme.
  *
  * @param publicUrl - Absolute URL under which the service is reached; a slash at its end makes no difference.
  */
-export function shortUrlMaker(
-  publicUrl: string,
-): (code: string, hostname: string | null) => string {
+export function shortUrlMaker(publicUrl: string): ShortUrl {
   const base = publicUrl.replace(/\/+$/, '');
   const { protocol } = new URL(base);
   return (code, hostname) =>
@@ -54,4 +56,21 @@ export function createdLink(
 /** What the response to a batch says of a link. */
 export function toResultItem({ target_url, code, short_url }: Link): BatchResultItem {
   return { target_url, code, short_url };
+}
+
+/**
+ * Records a write of clicks, in the transaction that adds them. `false`: it was carried out before. A transaction whose outcome is still
+ * open holds the row, and the repeated write waits for it.
+ */
+export function* recordClickWrite({ writer, number, now }: ClickWrite): Writing<boolean> {
+  const recorded = yield* rowsOf(
+    `INSERT INTO click_writes (writer, number, written_at) VALUES (?, ?, ?)
+     ON CONFLICT (writer) DO UPDATE SET number = excluded.number, written_at = excluded.written_at
+       WHERE click_writes.number < excluded.number
+     RETURNING number`,
+    writer,
+    number,
+    now,
+  );
+  return recorded.length > 0;
 }

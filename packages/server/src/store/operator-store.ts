@@ -64,6 +64,9 @@ export interface OperatorStore {
    */
   removeDomain(input: { hostname: string; force: boolean; now: number }): Promise<DomainRemoval>;
 
+  findLink(code: string): Promise<Link | undefined>;
+  /** `undefined` for an unknown code. */
+  setLinkActive(code: string, active: boolean): Promise<Link | undefined>;
   /** Links of an account, newest first, after the one with the id `cursor`. It may read every link of the service. */
   listLinks(input: LinkSearch): Promise<Link[]>;
 }

@@ -1,6 +1,7 @@
-import type { PlanLimits } from '@shortlink/sdk/wire';
+import type { Link, PlanLimits } from '@shortlink/sdk/wire';
 import { newAccountId, newDomainId, newKeyId } from '../domain/ids.ts';
 import { exceeds } from '../domain/limits.ts';
+import type { ShortUrl } from './links.ts';
 import {
   changedAccount,
   type DomainRemoval,
@@ -11,6 +12,7 @@ import {
   type RotationOutcome,
 } from './operator-store.ts';
 import { findAccount } from './queries/accounts.ts';
+import { findLink } from './queries/links.ts';
 import { rowOf, rowsOf, type Writing } from './queries/reading.ts';
 import type { Account, ApiKey, Domain, Outcome } from './store.ts';
 import { StoreError } from './store-error.ts';
@@ -186,6 +188,16 @@ export function* removeDomain(input: Input<'removeDomain'>): Writing<DomainRemov
     hostname,
   );
   return { ok: false, reason: kept === undefined ? 'unknown' : 'has_links' };
+}
+
+export function* setLinkActive(
+  shortUrl: ShortUrl,
+  code: string,
+  active: boolean,
+): Writing<Link | undefined> {
+  // SQLite has no booleans.
+  yield* rowsOf('UPDATE links SET is_active = (? = 1) WHERE code = ?', active ? 1 : 0, code);
+  return yield* findLink(shortUrl, code);
 }
 
 /** The limits of an account, whose row is locked until the transaction ends, on both engines. */

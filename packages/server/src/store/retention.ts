@@ -19,6 +19,9 @@ export const KEY_HISTORY_RETENTION_MS = 400 * DAY_MS;
 /** Refusals are remembered minute by minute for a week, to look into what just went wrong; the daily history keeps their number. */
 export const REFUSAL_RETENTION_MS = 7 * DAY_MS;
 
+/** A write of clicks can be repeated this long (see `Store.addClicks`): longer than a database stays away from a process that waits for it. */
+export const CLICK_WRITE_RETENTION_MS = 7 * DAY_MS;
+
 /** Most clicked links that a usage response shows (see `Usage.top_links`). */
 export const TOP_LINKS = 10;
 

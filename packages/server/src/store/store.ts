@@ -82,14 +82,13 @@ export interface Store extends OperatorStore {
 
   /** What a code leads to. Reads only. */
   findRedirect(code: string): Promise<Redirect | undefined>;
-  /** Adds buffered clicks, by code. Unknown codes are ignored. */
-  addClicks(clicks: ReadonlyMap<string, number>): Promise<void>;
+  /**
+   * Adds buffered clicks, by code. Unknown codes are ignored. With `write`, nothing is added when a write of this writer with this number,
+   * or a higher one, was carried out before: a write whose outcome is unknown can be repeated.
+   */
+  addClicks(clicks: ReadonlyMap<string, number>, write?: ClickWrite): Promise<void>;
   /** Puts links whose clicks were counted into the list of their account's most clicked links. Unknown codes are ignored. */
   rankLinks(codes: readonly string[]): Promise<void>;
-
-  findLink(code: string): Promise<Link | undefined>;
-  /** `undefined` for an unknown code. */
-  setLinkActive(code: string, active: boolean): Promise<Link | undefined>;
 
   // --- usage and housekeeping ---
 
@@ -118,6 +117,16 @@ export interface Store extends OperatorStore {
   isHealthy(): boolean;
   /** Finishes what was started, then closes. */
   close(): Promise<void>;
+}
+
+/** What a write of clicks is recognised by when it is repeated. */
+export interface ClickWrite {
+  /** A unique name of those writes that follow each other. */
+  writer: string;
+  /** Higher than that of the writer's last write. */
+  number: number;
+  /** When it is written, in milliseconds since the epoch. */
+  now: number;
 }
 
 /** Changes of what redirects depend on: links, and the custom domains. */

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { JobRunner } from '../../src/jobs/runner.ts';
 import {
@@ -56,7 +57,7 @@ test('runners of three instances do every job once, whoever accepted it', async 
   expect(row).toEqual({ links: 12 * 1_100 });
 });
 
-test('a job whose instance stopped is continued by another one that nobody told', async () => {
+test('a job whose instance stopped is continued by another instance without a notification', async () => {
   const jobId = await newJob(stores[0], caller, 2_000);
   await stores[0].runJobChunk(jobId, NOW);
   const runner = new JobRunner({ store: stores[1] });
@@ -108,5 +109,11 @@ test('two idle instances keep few connections and ask little', async () => {
   await expect
     .poll(async () => (await sample()).connections, { timeout: 20_000, interval: 1_000 })
     .toBeLessThanOrEqual(4);
+  const startedAt = performance.now();
+  const before = await sample();
+  await sleep(4_000);
+  const asked = (await sample()).commits - before.commits;
+  // Each looks for jobs once a second; the two samples are a few statements.
+  expect(asked).toBeLessThan(3 * ((performance.now() - startedAt) / 1_000) + 10);
   await Promise.all(runners.map((runner) => runner.stop()));
 });

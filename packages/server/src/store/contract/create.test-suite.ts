@@ -8,7 +8,7 @@ const CODE = /^[2-9A-HJ-NP-Za-km-z]{7}$/;
 export function testCreate(useStore: UseStore): void {
   const store = useStore();
 
-  test('a link is created with every field of the spec', async () => {
+  test('a link is created with every field of the protocol', async () => {
     const caller = await newCaller(store());
     const input = newLink(1, { title: 'Docs', tags: ['a', 'b'], redirect_type: 307 });
     const outcome = await store().createLink({ caller, input, now: NOW });

@@ -160,6 +160,14 @@ export function testOperators(useStore: UseStore): void {
       expect(during.keys[1]).toMatchObject({ id: old, replaced_by: id });
       const after = await store().usage(accountId, NOW + HOUR_MS);
       expect([after.api_keys.used, after.keys.length]).toEqual([2, 2]);
+
+      // During the grace, the old key takes no quota slot from a third one either.
+      expect(await store().revokeKey(keyId, NOW)).toBe(true);
+      const next = { accountId, name: '', permissions: [], now: NOW + HOUR_MS - 1 };
+      const third = store().createKey({ ...next, hash: sha256('third') });
+      expect(await third).toMatchObject({ ok: true });
+      const fourth = store().createKey({ ...next, hash: sha256('fourth') });
+      expect(await fourth).toMatchObject({ ok: false, used: 2 });
     });
 
     test('a key is rotated once, also by many at the same time', async () => {

@@ -104,6 +104,28 @@ export function testRedirects(useStore: UseStore): void {
     expect(await store().findLink(second.code)).toMatchObject({ click_count: 20 });
   });
 
+  test('a write of clicks that is repeated counts once; the next one of its writer counts, and those of others', async () => {
+    const { code } = await createLink(store());
+    const add = (writer: string, number: number, clicks: number, now = NOW) =>
+      store().addClicks(new Map([[code, clicks]]), { writer, number, now });
+    await add('a', 1, 1);
+    await add('a', 1, 1);
+    await add('b', 1, 10);
+    await add('a', 2, 100);
+    await add('a', 1, 1);
+    await Promise.all([add('b', 2, 1_000), add('b', 2, 1_000)]);
+    expect(await store().findLink(code)).toMatchObject({ click_count: 1_111 });
+
+    // What it is recognised by is kept for a week.
+    const WEEK_MS = 7 * 86_400_000;
+    await store().prune(NOW + WEEK_MS);
+    await add('a', 2, 100);
+    expect(await store().findLink(code)).toMatchObject({ click_count: 1_111 });
+    await store().prune(NOW + WEEK_MS + 1);
+    await add('a', 2, 100);
+    expect(await store().findLink(code)).toMatchObject({ click_count: 1_211 });
+  });
+
   test('the most clicked links of an account, from the most clicked one on, with their clicks of this moment', async () => {
     const caller = await newCaller(store());
     const other = await newCaller(store());

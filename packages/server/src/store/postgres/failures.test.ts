@@ -1,8 +1,13 @@
 import { expect, test } from 'vitest';
+import { generateCode } from '../../domain/ids.ts';
+import { ClickBuffer } from '../../jobs/click-buffer.ts';
 import { linksUsed, NOW, newCaller, newLink, newLinks, PUBLIC_URL } from '../contract/fixtures.ts';
+import { shortUrlMaker } from '../links.ts';
 import { useCuttingProxy } from './cutting-proxy.test-suite.ts';
 import { Database } from './database.ts';
 import { openPostgresStore } from './index.ts';
+import { hostnameLookup } from './operations/links.ts';
+import { postgresStore } from './postgres-store.ts';
 import { execute, usePostgres } from './test-postgres.test-suite.ts';
 
 const { newDatabase } = usePostgres();
@@ -14,6 +19,11 @@ async function setUp(options: { generateCode?: () => string } = {}) {
   const proxy = await newProxy(directUrl);
   const store = await openPostgresStore({ url: proxy.url, publicUrl: PUBLIC_URL, ...options });
   return { store, proxy, directUrl, count: () => countLinks(directUrl) };
+}
+
+function storeOn(db: Database) {
+  const shortUrl = shortUrlMaker(PUBLIC_URL);
+  return postgresStore({ db, maker: { generateCode, shortUrl, hostnameOf: hostnameLookup() } });
 }
 
 async function countLinks(url: string): Promise<number> {
@@ -63,7 +73,28 @@ for (const cut of ['before COMMIT', 'after COMMIT'] as const) {
   });
 }
 
-test('a commit whose fate can not be learnt is told apart from a database that is away', async () => {
+test('clicks whose commit is in doubt for longer than can be waited for are counted once', async () => {
+  const { store, proxy, directUrl } = await setUp();
+  const caller = await newCaller(store);
+  const outcome = await store.createLink({ caller, input: newLink(), now: NOW });
+  if (!outcome.ok) throw new Error(outcome.reason);
+  const { code } = outcome.value;
+  await store.close();
+  const hasty = storeOn(new Database({ url: proxy.url, fateWaitMs: 300 }));
+  const buffer = new ClickBuffer({ store: hasty, flushMs: 60_000 });
+  for (const click of [code, code, 'unknown']) buffer.add(click);
+  proxy.cuts.push('after COMMIT, for good');
+  expect(await buffer.flush()).toBe(false);
+  const [counted] = await execute(directUrl, 'SELECT clicks::int AS clicks FROM link_clicks');
+  expect(counted).toEqual({ clicks: 2 });
+  buffer.add(code);
+  proxy.block(false);
+  await buffer.stop();
+  expect(await hasty.findLink(code)).toMatchObject({ click_count: 3 });
+  await hasty.close();
+});
+
+test('a commit whose outcome stays unknown is another error than a database that is away', async () => {
   const directUrl = await newDatabase();
   const proxy = await newProxy(directUrl);
   const db = new Database({ url: proxy.url, fateWaitMs: 300 });
@@ -106,7 +137,7 @@ test('that the database is back shows in the reads of an instance that writes no
   await db.close();
 });
 
-test('while the database is away everything rejects as unavailable; then it goes on', async () => {
+test('while the database is away everything rejects as unavailable; then everything works again', async () => {
   const { store, proxy, count } = await setUp();
   const caller = await newCaller(store);
   proxy.block(true);

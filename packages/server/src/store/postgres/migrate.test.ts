@@ -21,7 +21,7 @@ test('ten instances that start at once migrate once, and all work', async () => 
   await Promise.all(stores.map((store) => store.close()));
 });
 
-test('migrating tells what was done', async () => {
+test('migrating returns what was done', async () => {
   const url = await newDatabase();
   expect(await migratePostgres(url)).toEqual({ from: 0, to: newest });
   expect(await migratePostgres(url)).toEqual({ from: newest, to: newest });

@@ -8,6 +8,7 @@ import { sharedReads } from './migrations/003-shared-reads.ts';
 import { linkChanges } from './migrations/004-link-changes.ts';
 import { operators } from './migrations/005-operators.ts';
 import { topLinks } from './migrations/006-top-links.ts';
+import { clickWrites } from './migrations/007-click-writes.ts';
 
 /** Every step of the schema, in order. A released step is never edited: a change is a new step. */
 export const migrations: readonly Migration[] = [
@@ -17,6 +18,7 @@ export const migrations: readonly Migration[] = [
   linkChanges,
   operators,
   topLinks,
+  clickWrites,
 ];
 
 /** Held while the schema is changed. Any number that isn't used elsewhere in this database. */

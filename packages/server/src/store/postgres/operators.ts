@@ -1,26 +1,24 @@
-import type { Link } from '@shortlink/sdk/wire';
-import type { LinkSearch, OperatorStore } from '../operator-store.ts';
+import type { OperatorStore } from '../operator-store.ts';
 import * as operators from '../operators.ts';
 import * as accounts from '../queries/accounts.ts';
-import { findLink } from '../queries/links.ts';
+import { findLink, listLinks } from '../queries/links.ts';
 import { type Reading, readAsync, type Writing } from '../queries/reading.ts';
 import type { Lane } from './database.ts';
 import type { LinkMaker } from './operations/links.ts';
 import { type Session, writingOn } from './session.ts';
 
 /** Changes by commands of the operator. */
-export const OPERATOR: Lane = { key: 'operator', places: 2 };
+const OPERATOR: Lane = { key: 'operator', places: 2 };
 const KEY_USES: Lane = { key: 'key uses' };
 
 export interface OperatorStoreParts {
   maker: LinkMaker;
-  reader: Session;
   read: <T>(reading: () => Reading<T>) => Promise<T>;
   write: <T>(lane: Lane, act: (session: Session) => Promise<T>) => Promise<T>;
 }
 
 /** What only the operator's commands do. */
-export function operatorStore({ maker, reader, read, write }: OperatorStoreParts): OperatorStore {
+export function operatorStore({ maker, read, write }: OperatorStoreParts): OperatorStore {
   const run = <T>(writing: () => Writing<T>, lane = OPERATOR) =>
     write(lane, (session) => readAsync(writing(), writingOn(session)));
   return {
@@ -42,35 +40,9 @@ export function operatorStore({ maker, reader, read, write }: OperatorStoreParts
     addDomain: (input) => run(() => operators.addDomain(input)),
     listDomains: () => read(accounts.listDomains),
     removeDomain: (input) => run(() => operators.removeDomain(input)),
-    listLinks: async (search) => {
-      const codes = await findCodes(reader, search);
-      const links: Link[] = [];
-      for (const code of codes) {
-        const link = await read(() => findLink(maker.shortUrl, code));
-        if (link !== undefined) links.push(link);
-      }
-      return links;
-    },
+    findLink: (code) => read(() => findLink(maker.shortUrl, code)),
+    setLinkActive: (code, active) =>
+      run(() => operators.setLinkActive(maker.shortUrl, code, active)),
+    listLinks: (search) => read(() => listLinks(maker.shortUrl, search)),
   };
-}
-
-/** Codes of an account's links, newest first: ids of links sort by their time. */
-async function findCodes(
-  session: Session,
-  { accountId, query, limit, cursor }: LinkSearch,
-): Promise<string[]> {
-  const text = query ?? '';
-  const rows = await session.all<{ code: string }>(
-    `SELECT code FROM links WHERE account_id = $1 AND ($2::uuid IS NULL OR id < $2)
-       AND (strpos(lower(target_url), lower($3)) > 0 OR strpos(lower(title), lower($4)) > 0
-         OR strpos(lower(code), lower($3)) > 0)
-     ORDER BY id DESC LIMIT $5`,
-    accountId,
-    cursor ?? null,
-    text,
-    // Titles are stored as JSON.
-    JSON.stringify(text).slice(1, -1),
-    limit,
-  );
-  return rows.map((row) => row.code);
 }

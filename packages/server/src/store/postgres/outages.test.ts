@@ -85,6 +85,8 @@ test('after a failover, connections to the node that only reads are replaced as 
     await expect(create).rejects.toMatchObject(readOnly);
     await expect(store.admit(caller, NOW)).rejects.toMatchObject(readOnly);
     await expect(store.addClicks(new Map([[code, 1]]))).rejects.toMatchObject(readOnly);
+    // The node may lag behind, so what must be up to date is not read there.
+    await expect(store.pendingJobs()).rejects.toMatchObject(readOnly);
     // What only reads goes on meanwhile.
     expect(await store.findRedirect(code)).toBeDefined();
   }
@@ -114,9 +116,20 @@ test('a connection whose node turns read-only under it is replaced', async () =>
   };
   const create = () =>
     store.createLink({ caller, input: newLink(), now: NOW }).then(isOk, ({ reason }) => reason);
+  const sessions = async (condition: string) => {
+    const found = await execute(
+      directUrl,
+      `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND ${condition}`,
+    );
+    return found.map((row) => Number(row['pid']));
+  };
+  const writing = await sessions("query = 'COMMIT'");
+  expect(writing).not.toEqual([]);
   try {
     await settings('SET default_transaction_read_only = on');
     await expect.poll(create, { timeout: 10_000 }).toBe('read_only');
+    // A connection that stays leads to the old node for ever, even when the address leads to a new one.
+    await expect.poll(() => sessions(`pid IN (${writing.join(',')})`)).toEqual([]);
   } finally {
     await settings('RESET default_transaction_read_only');
   }

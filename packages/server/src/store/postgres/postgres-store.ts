@@ -3,7 +3,7 @@ import { startOfDay } from '../../domain/limits.ts';
 import { toJobChunks } from '../links.ts';
 import * as accounts from '../queries/accounts.ts';
 import { findJob, pendingJobs, readJobResults } from '../queries/jobs.ts';
-import { findLink, findRedirect, linkChanges } from '../queries/links.ts';
+import { findRedirect, linkChanges } from '../queries/links.ts';
 import { type Reading, readAsync } from '../queries/reading.ts';
 import { usage } from '../queries/usage.ts';
 import type { Caller, CreateOutcome, CreateRequest, NewLink, Store } from '../store.ts';
@@ -13,16 +13,10 @@ import type { Database, Lane } from './database.ts';
 import { OpenCalls } from './gate.ts';
 import { admissionGroup, admit, refund } from './operations/admit.ts';
 import { createBatch, createJob, createLinks } from './operations/create.ts';
-import {
-  addClicks,
-  CLICK_SLOTS,
-  type LinkMaker,
-  rankLinks,
-  setLinkActive,
-} from './operations/links.ts';
+import { addClicks, CLICK_SLOTS, type LinkMaker, rankLinks } from './operations/links.ts';
 import { PRUNE_STEPS } from './operations/prune.ts';
 import { runJobChunk } from './operations/run-job-chunk.ts';
-import { OPERATOR, operatorStore } from './operators.ts';
+import { operatorStore } from './operators.ts';
 import { readingOn, type Session } from './session.ts';
 
 /** Requests of one account that are counted or created together, at most. */
@@ -75,7 +69,7 @@ export function postgresStore({ db, maker }: PostgresStoreParts): Store {
   };
 
   return {
-    ...operatorStore({ maker, reader: db.reader, read, write }),
+    ...operatorStore({ maker, read, write }),
 
     findKeyByHash: (hash) => read(() => accounts.findKeyByHash(hash)),
     admit: (caller, now) =>
@@ -106,15 +100,13 @@ export function postgresStore({ db, maker }: PostgresStoreParts): Store {
     readJobResults: (jobId, chunk) => read(() => readJobResults(jobId, chunk)),
 
     findRedirect: (code) => read(() => findRedirect(code)),
-    addClicks: async (clicks) => {
-      if (clicks.size > 0) await write(CLICKS, (session) => addClicks(session, clicks, clickSlot));
+    addClicks: async (clicks, repeatable) => {
+      if (clicks.size === 0) return;
+      await write(CLICKS, (session) => addClicks(session, clicks, clickSlot, repeatable));
     },
     rankLinks: async (codes) => {
       if (codes.length > 0) await write(RANKS, (session) => rankLinks(session, codes));
     },
-    findLink: (code) => read(() => findLink(maker.shortUrl, code)),
-    setLinkActive: (code, active) =>
-      write(OPERATOR, (session) => setLinkActive(session, maker.shortUrl, code, active)),
     // Asked a few times a second, so it also shows whether the database is there.
     linkChanges: (since) => read(() => linkChanges(since)),
 

@@ -2,6 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 import type { Permission, Plan } from '@shortlink/sdk/wire';
 import { isoTime } from '../operator-store.ts';
 import type { Account, ApiKey, Caller, Domain } from '../store.ts';
+import { StoreError } from '../store-error.ts';
 import { type Reading, rowOf, rowsOf } from './reading.ts';
 
 interface AccountRow {
@@ -98,4 +99,14 @@ export function* ownedDomains(accountId: string, ids: readonly string[]): Readin
   );
   const wanted = new Set(ids);
   return new Set(owned.map((row) => row.id).filter((id) => wanted.has(id)));
+}
+
+/** The hostname of a domain that is known to exist. */
+export function* hostnameOf(domainId: string): Reading<string> {
+  const row = yield* rowOf<{ hostname: string }>(
+    'SELECT hostname FROM domains WHERE id = ?',
+    domainId,
+  );
+  if (row === undefined) throw new StoreError('internal', `There is no domain ${domainId}.`);
+  return row.hostname;
 }

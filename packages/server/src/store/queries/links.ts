@@ -1,4 +1,6 @@
 import type { Link, RedirectType, TopLink } from '@shortlink/sdk/wire';
+import type { ShortUrl } from '../links.ts';
+import type { LinkSearch } from '../operator-store.ts';
 import { TOP_LINKS } from '../retention.ts';
 import type { LinkChanges, Redirect } from '../store.ts';
 import { type Reading, rowOf, rowsOf } from './reading.ts';
@@ -39,35 +41,63 @@ export function* linkChanges(since: number): Reading<LinkChanges> {
   return { latest, changed: isWhole ? codes : 'all' };
 }
 
-/** The link as a person sees it: its account and domain switch it off as well. */
-export function* findLink(
-  shortUrl: (code: string, hostname: string | null) => string,
-  code: string,
-): Reading<Link | undefined> {
-  const row = yield* rowOf<{
-    id: string;
-    hostname: string | null;
-    target_url: string;
-    title: string | null;
-    redirect_type: number;
-    is_active: boolean | number;
-    click_count: number;
-    tags: string | null;
-    created_at: number;
-    disabled_at: number | null;
-    removed_at: number | null;
-  }>(
-    `SELECT link_details.id, hostname, target_url, title, redirect_type, is_active, click_count, tags, link_details.created_at,
-       disabled_at, removed_at
-     FROM link_details JOIN accounts ON accounts.id = link_details.account_id
-       LEFT JOIN domains ON domains.id = domain_id WHERE code = ?`,
-    code,
+interface LinkRow {
+  code: string;
+  id: string;
+  hostname: string | null;
+  target_url: string;
+  title: string | null;
+  redirect_type: number;
+  is_active: boolean | number;
+  click_count: number;
+  tags: string | null;
+  created_at: number;
+  disabled_at: number | null;
+  removed_at: number | null;
+}
+
+const SELECT_LINK = `
+  SELECT code, link_details.id, hostname, target_url, title, redirect_type, is_active, click_count, tags, link_details.created_at,
+    disabled_at, removed_at
+  FROM link_details JOIN accounts ON accounts.id = link_details.account_id LEFT JOIN domains ON domains.id = domain_id`;
+
+export function* findLink(shortUrl: ShortUrl, code: string): Reading<Link | undefined> {
+  const row = yield* rowOf<LinkRow>(`${SELECT_LINK} WHERE code = ?`, code);
+  return row && toLink(shortUrl, row);
+}
+
+/** Links of an account, newest first: ids of links sort by their time. */
+export function* listLinks(
+  shortUrl: ShortUrl,
+  { accountId, query = '', limit, cursor = '' }: LinkSearch,
+): Reading<Link[]> {
+  const contains = (text: string) => `%${text.replace(/[\\%_]/g, '\\$&')}%`;
+  const pattern = contains(query);
+  const rows = yield* rowsOf<LinkRow>(
+    `${SELECT_LINK} WHERE code IN (
+       SELECT code FROM link_details WHERE account_id = ? AND (? = '' OR CAST(id AS text) < ?)
+         AND (lower(target_url) LIKE lower(?) ESCAPE '\\' OR lower(title) LIKE lower(?) ESCAPE '\\'
+           OR lower(code) LIKE lower(?) ESCAPE '\\')
+       ORDER BY id DESC LIMIT ?)
+     ORDER BY link_details.id DESC`,
+    accountId,
+    cursor,
+    cursor,
+    pattern,
+    // Titles are read as JSON strings.
+    contains(JSON.stringify(query).slice(1, -1)),
+    pattern,
+    limit,
   );
-  if (row === undefined) return undefined;
+  return rows.map((row) => toLink(shortUrl, row));
+}
+
+/** The link as a person sees it: its account and domain switch it off as well. */
+function toLink(shortUrl: ShortUrl, row: LinkRow): Link {
   return {
     id: row.id,
-    code,
-    short_url: shortUrl(code, ownName(row.hostname)),
+    code: row.code,
+    short_url: shortUrl(row.code, ownName(row.hostname)),
     target_url: row.target_url,
     title: row.title === null ? '' : JSON.parse(row.title),
     redirect_type: row.redirect_type,
@@ -79,17 +109,10 @@ export function* findLink(
 }
 
 /** The most clicked links of an account, the most clicked one first. A few rows are read, however many links there are. */
-export function* mostClicked(
-  shortUrl: (code: string, hostname: string | null) => string,
-  accountId: string,
-): Reading<TopLink[]> {
-  const rows = yield* rowsOf<{
-    code: string;
-    hostname: string | null;
-    target_url: string;
-    title: string | null;
-    click_count: number;
-  }>(
+export function* mostClicked(shortUrl: ShortUrl, accountId: string): Reading<TopLink[]> {
+  const rows = yield* rowsOf<
+    Pick<LinkRow, 'code' | 'hostname' | 'target_url' | 'title' | 'click_count'>
+  >(
     `SELECT link_details.code, hostname, target_url, title, click_count
      FROM top_links JOIN link_details ON link_details.code = top_links.code LEFT JOIN domains ON domains.id = domain_id
      WHERE top_links.account_id = ? ORDER BY click_count DESC, link_details.code LIMIT ${TOP_LINKS}`,

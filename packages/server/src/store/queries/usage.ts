@@ -1,5 +1,6 @@
 import type { KeyDay, KeyRefusal, KeyUsage, Usage, WindowUsage } from '@shortlink/sdk/wire';
 import { dateOf, requestLimit, type WindowName, windowsAt } from '../../domain/limits.ts';
+import type { ShortUrl } from '../links.ts';
 import { isoTime } from '../operator-store.ts';
 import {
   ACCOUNT_HISTORY_DAYS,
@@ -13,11 +14,7 @@ import { mostClicked } from './links.ts';
 import { type Reading, rowOf, rowsOf } from './reading.ts';
 
 /** Run it in a snapshot: the parts are of the same moment. */
-export function* usage(
-  shortUrl: (code: string, hostname: string | null) => string,
-  accountId: string,
-  now: number,
-): Reading<Usage> {
+export function* usage(shortUrl: ShortUrl, accountId: string, now: number): Reading<Usage> {
   const account = yield* findAccount(accountId);
   if (account === undefined) throw new StoreError('internal', `There is no account ${accountId}.`);
   const { plan, limits } = account;

@@ -61,7 +61,7 @@ test('damaged pages are reported, never served', async () => {
   await damaged.close();
 });
 
-test('while another process holds the database, writes fail in time and reads go on; then all goes on', async () => {
+test('while another process holds the database, writes fail in time and reads work; then everything works again', async () => {
   const store = await openStore();
   const caller = await newCaller(store);
   const create = () => store.createLink({ caller, input: newLink(), now: NOW });

@@ -45,6 +45,8 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     migrate(reader, migrations, Date.now());
     reader.exec('PRAGMA query_only = ON');
     const writer = new ThreadWriter({ path, publicUrl, busyTimeoutMs });
+    // On a busy machine a thread may need a second to start, which is longer than clicks may wait.
+    await writer.started;
     const file = new OpenedFile(path);
     return sqliteStore({ reader, writer: new WatchedWriter(writer), shortUrl, file });
   } catch (error) {

@@ -1,6 +1,4 @@
-import type { LinkSearch } from '../operator-store.ts';
 import * as operators from '../operators.ts';
-import type { Database } from './database.ts';
 import type { Operation } from './operations/operations.ts';
 
 export const operatorOperations: {
@@ -15,23 +13,6 @@ export const operatorOperations: {
   recordKeyUse: ({ db }, keyId, now) => db.read(operators.recordKeyUse(keyId, now)),
   addDomain: ({ db }, input) => db.read(operators.addDomain(input)),
   removeDomain: ({ db }, input) => db.read(operators.removeDomain(input)),
+  setLinkActive: ({ db, shortUrl }, code, active) =>
+    db.read(operators.setLinkActive(shortUrl, code, active)),
 };
-
-/** Codes of an account's links, newest first: ids of links sort by their time. */
-export function findCodes(db: Database, { accountId, query, limit, cursor }: LinkSearch): string[] {
-  const text = query ?? '';
-  return db
-    .all<{ code: string }>(
-      `SELECT code FROM links WHERE account_id = ? AND (? = '' OR id < ?)
-         AND (instr(lower(target_url), lower(?)) OR instr(lower(title), lower(?)) OR instr(lower(code), lower(?)))
-       ORDER BY id DESC LIMIT ?`,
-      accountId,
-      cursor ?? '',
-      cursor ?? '',
-      text,
-      text,
-      text,
-      limit,
-    )
-    .map((row) => row.code);
-}

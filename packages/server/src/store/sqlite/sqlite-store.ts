@@ -1,20 +1,19 @@
-import { toJobChunks } from '../links.ts';
+import { type ShortUrl, toJobChunks } from '../links.ts';
 import * as accounts from '../queries/accounts.ts';
 import { findJob, pendingJobs, readJobResults } from '../queries/jobs.ts';
-import { findLink, findRedirect, linkChanges } from '../queries/links.ts';
+import { findLink, findRedirect, linkChanges, listLinks } from '../queries/links.ts';
 import type { Reading } from '../queries/reading.ts';
 import { usage } from '../queries/usage.ts';
 import type { Store } from '../store.ts';
 import type { Database } from './database.ts';
 import type { OpenedFile } from './open-file.ts';
-import { findCodes } from './operators.ts';
 import type { WatchedWriter } from './writers.ts';
 
 export interface SqliteStoreParts {
   /** Connection for reads, on the thread that asks: they take microseconds. */
   reader: Database;
   writer: WatchedWriter;
-  shortUrl: (code: string, hostname: string | null) => string;
+  shortUrl: ShortUrl;
   /** The file of the database; `undefined` for one in memory. */
   file?: OpenedFile | undefined;
 }
@@ -37,10 +36,7 @@ export function sqliteStore({ reader, writer, shortUrl, file }: SqliteStoreParts
     addDomain: (input) => writer.submit('addDomain', input),
     listDomains: () => read(accounts.listDomains()),
     removeDomain: (input) => writer.submit('removeDomain', input),
-    listLinks: async (search) =>
-      findCodes(reader, search)
-        .map((code) => reader.read(findLink(shortUrl, code)))
-        .filter((link) => link !== undefined),
+    listLinks: (search) => read(listLinks(shortUrl, search)),
 
     findKeyByHash: (hash) => read(accounts.findKeyByHash(hash)),
     admit: (caller, now) => writer.submit('admit', caller, now),
@@ -61,7 +57,7 @@ export function sqliteStore({ reader, writer, shortUrl, file }: SqliteStoreParts
 
     findRedirect: (code) => read(findRedirect(code)),
     linkChanges: (since) => read(linkChanges(since)),
-    addClicks: (clicks) => writer.submit('addClicks', clicks),
+    addClicks: (clicks, write) => writer.submit('addClicks', clicks, write),
     rankLinks: (codes) => writer.submit('rankLinks', codes),
     findLink: (code) => read(findLink(shortUrl, code)),
     setLinkActive: (code, active) => writer.submit('setLinkActive', code, active),

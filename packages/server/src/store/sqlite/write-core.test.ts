@@ -285,7 +285,7 @@ test('a full disk fails the writes with words, loses nothing, and is survived', 
   await store.close();
 });
 
-test('when the disk fails in mid-commit, the fate of the writes is unknown', async () => {
+test('when the disk fails in mid-commit, the outcome of the writes is unknown', async () => {
   const { db, core, store, caller } = await openParts();
   const exec = db.exec.bind(db);
   vi.spyOn(db, 'exec').mockImplementation((sql) => {

@@ -40,6 +40,19 @@ test('each promise gets the reply of its own write, in whatever order they come'
 
 const path = useDatabasePath();
 
+test('a store that was opened takes writes at once: its thread has started', async () => {
+  let isReady = false;
+  const onWorker = (worker: Worker) =>
+    worker.on('message', (message) => {
+      isReady ||= message === 'ready';
+    });
+  process.on('worker', onWorker);
+  const store = await openSqliteStore({ path: path(), publicUrl: PUBLIC_URL });
+  process.off('worker', onWorker);
+  expect(isReady).toBe(true);
+  await store.close();
+});
+
 test('a thread that can not open the database rejects what waits for it, and the next write tries again', async () => {
   const file = `${path()}/not-a-directory/x.db`;
   const writer = new ThreadWriter({ path: file, publicUrl: PUBLIC_URL, busyTimeoutMs: 50 });
@@ -53,7 +66,7 @@ test('a thread that can not open the database rejects what waits for it, and the
   await writer.close();
 });
 
-test('when the thread dies, the fate of what was posted to it is unknown, and the next write is done', async () => {
+test('when the thread dies, the outcome of what was posted to it is unknown, and the next write succeeds', async () => {
   const threads: Worker[] = [];
   const onWorker = (worker: Worker) => threads.push(worker);
   process.on('worker', onWorker);

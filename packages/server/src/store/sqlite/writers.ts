@@ -117,9 +117,17 @@ export class ThreadWriter implements Writer {
   #worker: Worker | undefined;
   #closed = false;
 
+  /** Resolves once the thread takes writes, or has ended: then the next write says why. */
+  readonly started: Promise<void>;
+
   constructor(data: WriterThreadData) {
     this.#data = data;
-    this.#worker = this.#start();
+    const worker = this.#start();
+    this.#worker = worker;
+    this.started = new Promise((resolve) => {
+      worker.once('message', () => resolve());
+      worker.once('exit', () => resolve());
+    });
   }
 
   async submit<N extends OperationName>(name: N, ...args: Args<N>): Promise<Output<N>> {
@@ -149,7 +157,6 @@ export class ThreadWriter implements Writer {
   #start(): Worker {
     keepWorkingDirectory(dirname(this.#data.path));
     const worker = new Worker(THREAD_FILE, { workerData: this.#data, name: 'shortlink-writer' });
-    worker.unref();
     let cause: unknown;
     let ready = false;
     worker.on('message', (answer: WriterThreadAnswer) => {

@@ -1,17 +1,17 @@
 import type { Link } from '@shortlink/sdk/wire';
 import { MAX_CODE_DRAWS, newUuid } from '../../../domain/ids.ts';
-import { createdLink } from '../../links.ts';
-import { findLink } from '../../queries/links.ts';
+import { createdLink, recordClickWrite, type ShortUrl } from '../../links.ts';
+import { hostnameOf } from '../../queries/accounts.ts';
 import { readAsync } from '../../queries/reading.ts';
 import { TOP_LINKS_KEPT } from '../../retention.ts';
-import type { NewLink } from '../../store.ts';
+import type { ClickWrite, NewLink } from '../../store.ts';
 import { StoreError } from '../../store-error.ts';
-import { readingOn, type Session } from '../session.ts';
+import { readingOn, type Session, writingOn } from '../session.ts';
 
 /** What links are made with. */
 export interface LinkMaker {
   generateCode: () => string;
-  shortUrl: (code: string, hostname: string | null) => string;
+  shortUrl: ShortUrl;
   /** Hostname of a custom domain; `null` for the default one. */
   hostnameOf: (session: Session, domainId: string | null) => Promise<string | null>;
 }
@@ -92,35 +92,15 @@ async function insert(
 }
 
 /** Looks hostnames of custom domains up, each once: a domain keeps its hostname and is never deleted. */
-export function hostnameLookup(): (
-  session: Session,
-  domainId: string | null,
-) => Promise<string | null> {
+export function hostnameLookup(): LinkMaker['hostnameOf'] {
   const known = new Map<string, string>();
   return async (session, domainId) => {
     if (domainId === null) return null;
-    let hostname = known.get(domainId);
-    if (hostname === undefined) {
-      const row = await session.get<{ hostname: string }>(
-        'SELECT hostname FROM domains WHERE id = $1',
-        domainId,
-      );
-      if (row === undefined) throw new StoreError('internal', `There is no domain ${domainId}.`);
-      hostname = row.hostname;
-      known.set(domainId, hostname);
-    }
+    const hostname =
+      known.get(domainId) ?? (await readAsync(hostnameOf(domainId), readingOn(session)));
+    known.set(domainId, hostname);
     return hostname;
   };
-}
-
-export async function setLinkActive(
-  session: Session,
-  shortUrl: (code: string, hostname: string | null) => string,
-  code: string,
-  active: boolean,
-): Promise<Link | undefined> {
-  await session.run('UPDATE links SET is_active = $2 WHERE code = $1', code, active);
-  return readAsync(findLink(shortUrl, code), readingOn(session));
 }
 
 /**
@@ -133,8 +113,8 @@ export const CLICK_SLOTS = 16;
 const HOT_CLICKS = 10;
 
 /**
- * Adds clicks in one statement. Codes are in order, so that two instances lock rows in the same order; unknown ones are left
- * out.
+ * Adds clicks in one statement, unless `write` was carried out before. Codes are in order, so that two instances lock rows in the
+ * same order; unknown ones are left out.
  *
  * @param slot - The instance's own, from 0 to {@link CLICK_SLOTS}, exclusive.
  */
@@ -142,7 +122,11 @@ export async function addClicks(
   session: Session,
   clicks: ReadonlyMap<string, number>,
   slot: number,
+  write?: ClickWrite,
 ): Promise<void> {
+  const isNew =
+    write === undefined || (await readAsync(recordClickWrite(write), writingOn(session)));
+  if (!isNew) return;
   const codes = [...clicks.keys()].toSorted();
   const counts = codes.map((code) => clicks.get(code) ?? 0);
   await session.run(

@@ -1,5 +1,6 @@
 import { startOfDay, startOfMonth } from '../../../domain/limits.ts';
 import {
+  CLICK_WRITE_RETENTION_MS,
   COUNTER_RETENTION_MS,
   IDEMPOTENCY_RETENTION_MS,
   JOB_RETENTION_MS,
@@ -19,44 +20,38 @@ export type PruneStep = (session: Session, now: number) => Promise<boolean>;
 
 /** Each table has its own step: run it until it answers false. */
 export const PRUNE_STEPS: readonly PruneStep[] = [
-  (session, now) =>
-    deleteSome(session, 'idempotency_records', 'created_at', now - IDEMPOTENCY_RETENTION_MS + 1),
+  rowsWhere('idempotency_records', 'created_at <= $1', (now) => now - IDEMPOTENCY_RETENTION_MS),
   deleteJobs,
-  (session, now) => deleteCounters(session, 'minute', now - COUNTER_RETENTION_MS),
-  (session, now) => deleteCounters(session, 'day', startOfDay(now - COUNTER_RETENTION_MS)),
-  (session, now) => deleteCounters(session, 'month', startOfMonth(now - COUNTER_RETENTION_MS)),
-  (session, now) => deleteSome(session, 'key_requests', 'day', oldestDay(now)),
-  (session, now) => deleteSome(session, 'key_links', 'day', oldestDay(now)),
-  (session, now) => deleteSome(session, 'key_refusals', 'minute', now - REFUSAL_RETENTION_MS),
+  rowsWhere(
+    'request_counters',
+    "period = 'minute' AND starts_at < $1",
+    (now) => now - COUNTER_RETENTION_MS,
+  ),
+  rowsWhere('request_counters', "period = 'day' AND starts_at < $1", (now) =>
+    startOfDay(now - COUNTER_RETENTION_MS),
+  ),
+  rowsWhere('request_counters', "period = 'month' AND starts_at < $1", (now) =>
+    startOfMonth(now - COUNTER_RETENTION_MS),
+  ),
+  rowsWhere('key_requests', 'day < $1', oldestDay),
+  rowsWhere('key_links', 'day < $1', oldestDay),
+  rowsWhere('key_refusals', 'minute < $1', (now) => now - REFUSAL_RETENTION_MS),
+  rowsWhere('click_writes', 'written_at < $1', (now) => now - CLICK_WRITE_RETENTION_MS),
 ];
 
 function oldestDay(now: number): number {
   return startOfDay(now - KEY_HISTORY_RETENTION_MS);
 }
 
-async function deleteSome(
-  session: Session,
-  table: 'idempotency_records' | 'key_requests' | 'key_links' | 'key_refusals',
-  column: 'created_at' | 'day' | 'minute',
-  before: number,
-): Promise<boolean> {
-  const deleted = await session.run(
-    `DELETE FROM ${table} WHERE ctid = ANY (ARRAY(
-       SELECT ctid FROM ${table} WHERE ${column} < $1 LIMIT ${STEP_ROWS} FOR UPDATE SKIP LOCKED))`,
-    before,
-  );
-  return deleted === STEP_ROWS;
-}
-
-async function deleteCounters(session: Session, period: string, before: number): Promise<boolean> {
-  const deleted = await session.run(
-    `DELETE FROM request_counters WHERE ctid = ANY (ARRAY(
-       SELECT ctid FROM request_counters WHERE period = $1 AND starts_at < $2
-       LIMIT ${STEP_ROWS} FOR UPDATE SKIP LOCKED))`,
-    period,
-    before,
-  );
-  return deleted === STEP_ROWS;
+function rowsWhere(table: string, condition: string, before: (now: number) => number): PruneStep {
+  return async (session, now) => {
+    const deleted = await session.run(
+      `DELETE FROM ${table} WHERE ctid = ANY (ARRAY(
+         SELECT ctid FROM ${table} WHERE ${condition} LIMIT ${STEP_ROWS} FOR UPDATE SKIP LOCKED))`,
+      before(now),
+    );
+    return deleted === STEP_ROWS;
+  };
 }
 
 async function deleteJobs(session: Session, now: number): Promise<boolean> {

@@ -1,5 +1,6 @@
 import { startOfDay, startOfMonth } from '../../../domain/limits.ts';
 import {
+  CLICK_WRITE_RETENTION_MS,
   COUNTER_RETENTION_MS,
   IDEMPOTENCY_RETENTION_MS,
   JOB_RETENTION_MS,
@@ -14,12 +15,11 @@ const STEP_ROWS = 1_000;
 const STEP_JOBS = 20;
 
 export const pruneSome: Operation<'pruneSome'> = ({ db }, now) => {
-  const records = db.run(
-    `DELETE FROM idempotency_records WHERE rowid IN
-       (SELECT rowid FROM idempotency_records WHERE created_at <= ? LIMIT ${STEP_ROWS})`,
-    now - IDEMPOTENCY_RETENTION_MS,
-  );
-
+  const deleteWhere = (table: string, key: string, condition: string, ...values: number[]) =>
+    db.run(
+      `DELETE FROM ${table} WHERE (${key}) IN (SELECT ${key} FROM ${table} WHERE ${condition} LIMIT ${STEP_ROWS})`,
+      ...values,
+    );
   const expiredJobs = db.all<{ id: string }>(
     `SELECT id FROM jobs WHERE completed_at <= ? LIMIT ${STEP_JOBS}`,
     now - JOB_RETENTION_MS,
@@ -28,34 +28,22 @@ export const pruneSome: Operation<'pruneSome'> = ({ db }, now) => {
     db.run('DELETE FROM job_chunks WHERE job_id = ?', id);
     db.run('DELETE FROM jobs WHERE id = ?', id);
   }
-
   const aged = now - COUNTER_RETENTION_MS;
-  const counters = db.run(
-    `DELETE FROM request_counters WHERE (account_id, window, starts_at) IN
-       (SELECT account_id, window, starts_at FROM request_counters
-        WHERE (window = 'minute' AND starts_at < ?) OR (window = 'day' AND starts_at < ?)
-          OR (window = 'month' AND starts_at < ?)
-        LIMIT ${STEP_ROWS})`,
-    aged,
-    startOfDay(aged),
-    startOfMonth(aged),
-  );
-
-  const days = db.run(
-    `DELETE FROM key_days WHERE (key_id, day) IN
-       (SELECT key_id, day FROM key_days WHERE day < ? LIMIT ${STEP_ROWS})`,
-    startOfDay(now - KEY_HISTORY_RETENTION_MS),
-  );
-
-  const refusals = db.run(
-    `DELETE FROM key_refusals WHERE (key_id, minute, reason) IN
-       (SELECT key_id, minute, reason FROM key_refusals WHERE minute < ? LIMIT ${STEP_ROWS})`,
-    now - REFUSAL_RETENTION_MS,
-  );
-
-  const more =
-    [records, counters, days, refusals].includes(STEP_ROWS) || expiredJobs.length === STEP_JOBS;
-  return { done: !more };
+  const deleted = [
+    deleteWhere('idempotency_records', 'rowid', 'created_at <= ?', now - IDEMPOTENCY_RETENTION_MS),
+    deleteWhere(
+      'request_counters',
+      'account_id, window, starts_at',
+      `(window = 'minute' AND starts_at < ?) OR (window = 'day' AND starts_at < ?) OR (window = 'month' AND starts_at < ?)`,
+      aged,
+      startOfDay(aged),
+      startOfMonth(aged),
+    ),
+    deleteWhere('key_days', 'key_id, day', 'day < ?', startOfDay(now - KEY_HISTORY_RETENTION_MS)),
+    deleteWhere('key_refusals', 'key_id, minute, reason', 'minute < ?', now - REFUSAL_RETENTION_MS),
+    deleteWhere('click_writes', 'writer', 'written_at < ?', now - CLICK_WRITE_RETENTION_MS),
+  ];
+  return { done: !deleted.includes(STEP_ROWS) && expiredJobs.length < STEP_JOBS };
 };
 
 export const probe: Operation<'probe'> = ({ db }) => {

@@ -1,7 +1,7 @@
 import type { BatchResultItem, Link } from '@shortlink/sdk/wire';
 import { MAX_CODE_DRAWS, newUuid } from '../../../domain/ids.ts';
-import { createdLink } from '../../links.ts';
-import { findLink } from '../../queries/links.ts';
+import { createdLink, recordClickWrite } from '../../links.ts';
+import { hostnameOf } from '../../queries/accounts.ts';
 import { TOP_LINKS_KEPT } from '../../retention.ts';
 import type { NewLink } from '../../store.ts';
 import { StoreError } from '../../store-error.ts';
@@ -83,22 +83,15 @@ function hostnameLookup(db: Database): (domainId: string | null) => string | nul
   const known = new Map<string, string>();
   return (domainId) => {
     if (domainId === null) return null;
-    let hostname = known.get(domainId);
-    if (hostname === undefined) {
-      const row = db.get<{ hostname: string }>(
-        'SELECT hostname FROM domains WHERE id = ?',
-        domainId,
-      );
-      if (row === undefined) throw new StoreError('internal', `There is no domain ${domainId}.`);
-      hostname = row.hostname;
-      known.set(domainId, hostname);
-    }
+    const hostname = known.get(domainId) ?? db.read(hostnameOf(domainId));
+    known.set(domainId, hostname);
     return hostname;
   };
 }
 
 /** Nearly always the link was clicked before, so its row is looked for first. */
-export const addClicks: Operation<'addClicks'> = ({ db }, clicks) => {
+export const addClicks: Operation<'addClicks'> = ({ db }, clicks, write) => {
+  if (write !== undefined && !db.read(recordClickWrite(write))) return;
   for (const [code, count] of clicks) {
     const added = db.run('UPDATE link_clicks SET clicks = clicks + ? WHERE code = ?', count, code);
     if (added === 0) {
@@ -149,8 +142,3 @@ function leastRanked(db: Database, accountId: string): number {
   );
   return last?.clicks ?? 0;
 }
-
-export const setLinkActive: Operation<'setLinkActive'> = ({ db, shortUrl }, code, active) => {
-  db.run('UPDATE links SET is_active = ? WHERE code = ?', active ? 1 : 0, code);
-  return db.read(findLink(shortUrl, code));
-};

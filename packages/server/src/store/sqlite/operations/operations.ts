@@ -1,3 +1,4 @@
+import type { ShortUrl } from '../../links.ts';
 import type { OperatorStore } from '../../operator-store.ts';
 import type * as operators from '../../operators.ts';
 import type { AcceptedJob, CreateJobRequest, CreateOutcome, Store } from '../../store.ts';
@@ -6,21 +7,14 @@ import { operatorOperations } from '../operators.ts';
 import { admit, type Counters, refund } from './counters.ts';
 import { createBatch, createJob, createLink } from './create.ts';
 import { probe, pruneSome } from './housekeeping.ts';
-import { addClicks, rankLinks, setLinkActive } from './links.ts';
+import { addClicks, rankLinks } from './links.ts';
 import { runJobChunk } from './run-job-chunk.ts';
 
 /** Methods of the store that the writer carries out as they are called. */
 type DirectWrites = Pick<OperatorStore, keyof typeof operators> &
   Pick<
     Store,
-    | 'admit'
-    | 'refund'
-    | 'createLink'
-    | 'createBatch'
-    | 'runJobChunk'
-    | 'addClicks'
-    | 'rankLinks'
-    | 'setLinkActive'
+    'admit' | 'refund' | 'createLink' | 'createBatch' | 'runJobChunk' | 'addClicks' | 'rankLinks'
   >;
 
 /** Every write there is. Arguments and results can be posted between threads. */
@@ -50,7 +44,7 @@ export interface JobInput {
 /** What operations work with. */
 export interface OperationContext {
   db: Database;
-  shortUrl: (code: string, hostname: string | null) => string;
+  shortUrl: ShortUrl;
   generateCode: () => string;
   /** Whether this transaction has no other write, and none waits but further chunks of this job: then chunks may share it. */
   isIdle: (jobId: string) => boolean;
@@ -74,7 +68,6 @@ const operations: { readonly [N in OperationName]: Operation<N> } = {
   runJobChunk,
   addClicks,
   rankLinks,
-  setLinkActive,
   pruneSome,
   probe,
 };
