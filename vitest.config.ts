@@ -17,7 +17,7 @@ const REAL_THINGS =
 const LONG = ['test/import/histories.property.test.ts', 'src/bulk/create-many.property.test.ts'];
 
 /** What `pnpm test:fast` leaves out of a package. It follows from what the files import, so that no list can become outdated. */
-const slowTestsOf = (root: string) =>
+export const slowTestsOf = (root: string) =>
   globSync('{src,test}/**/*.test.ts', { cwd: root })
     .filter((file) => REAL_THINGS.test(readFileSync(join(root, file), 'utf8')))
     .concat(LONG);

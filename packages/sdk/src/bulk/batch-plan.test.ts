@@ -29,6 +29,17 @@ describe('BatchPlan', () => {
     expect(() => plan.end()).not.toThrow();
   });
 
+  it.each([
+    [-1, 1],
+    [0.5, 1],
+    [0, 0],
+    [0, 1.5],
+  ])('refuses first %d with count %d, which is no range', (first, count) => {
+    expect(() => new BatchPlan([planned(first, count)])).toThrow(
+      `one has first ${first} and count ${count}`,
+    );
+  });
+
   it('follows a batch size that changes', () => {
     const plan = new BatchPlan([]);
     plan.advance(plan.next(10), 10);

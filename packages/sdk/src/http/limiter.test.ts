@@ -1,63 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { FakeClock } from '../../test/fake-clock.ts';
-import { Limiter, type Turn } from './limiter.ts';
+import { MAX_WAIT_MS, minute, setUp } from '../../test/stopped-limiter.ts';
+import type { Turn } from './limiter.ts';
 import type { QuotaWindow } from './response-headers.ts';
-import type { CooldownEvent } from './watching.ts';
-
-const MAX_WAIT_MS = 90_000;
-
-/** A clock that stands still: a wait ends at once and is kept, so that a turn is either there or says how long it takes. */
-class StoppedClock extends FakeClock {
-  time = 1_000_000;
-
-  override now(): number {
-    return this.time;
-  }
-
-  override delay(ms: number): Promise<void> {
-    throw new Held(ms);
-  }
-}
-
-class Held extends Error {
-  readonly ms: number;
-
-  constructor(ms: number) {
-    super(`held for ${ms} ms`);
-    this.ms = ms;
-  }
-}
-
-function setUp(requestsPerMinute = Number.POSITIVE_INFINITY) {
-  const clock = new StoppedClock();
-  const pauses: CooldownEvent[] = [];
-  const limits = { requestsPerMinute, maxRetryAfterMs: MAX_WAIT_MS };
-  const limiter = new Limiter(limits, clock, (event) => pauses.push(event));
-  /** A turn, or how long the next request has to wait for one, in milliseconds. */
-  const ask = async (): Promise<Turn | number> => {
-    try {
-      return await limiter.turn({ failsAtLimit: false });
-    } catch (error) {
-      if (error instanceof Held) return error.ms;
-      throw error;
-    }
-  };
-  const take = async (): Promise<Turn> => {
-    const turn = await ask();
-    if (typeof turn === 'number') throw new Error(`held for ${turn} ms`);
-    return turn;
-  };
-  const send = async (...windows: QuotaWindow[]) => limiter.finish(await take(), windows);
-  return { clock, limiter, ask, take, send, pauses };
-}
-
-const minute = (remaining: number, resetMs: number, quota?: number): QuotaWindow => ({
-  name: 'minute',
-  remaining,
-  resetMs,
-  ...(quota !== undefined && { quota, windowMs: 60_000 }),
-});
 
 describe('the pause after a 429', () => {
   it('lasts as long as it was asked to', async () => {

@@ -23,6 +23,32 @@ const error = (body: unknown, status = 400, headers: Record<string, string> = {}
 const link = (text: string, status = 201) => readData(response(text, status), readLink, redact);
 
 describe('readData', () => {
+  it.each([
+    [100, 0],
+    [1_000, 1_000 - 256],
+    [100_000, 65_536],
+  ])(
+    'keeps of %i characters that were cut off %i, so that no part of the key is among them',
+    (length, kept) => {
+      const cut = { ...response('x'.repeat(length)), isTooLarge: true };
+      expect(() => readData(cut, readLink, redact)).toThrow(
+        expect.objectContaining({
+          message: expect.stringContaining('is larger than maxResponseBytes'),
+          body: 'x'.repeat(kept),
+        }),
+      );
+    },
+  );
+
+  it('says of a response without fields that it is no object', () => {
+    expect(() => link('[]')).toThrow("The service's 201 response is not an object");
+  });
+
+  it('keeps the whole text of a response that is not cut off', () => {
+    const text = JSON.stringify({ title: 'x'.repeat(70_000) });
+    expect(() => link(text)).toThrow(expect.objectContaining({ body: text }));
+  });
+
   it('lets unknown fields pass', () => {
     const newer = { ...LINK, qr_code: 'https://go.example.com/qr' };
     expect(link(JSON.stringify(newer))).toEqual(newer);

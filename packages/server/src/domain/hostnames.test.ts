@@ -1,6 +1,12 @@
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
-import { normalizeHost, parseDomainHostname, unwrapIpv4 } from './hostnames.ts';
+import { describe, expect, test } from 'vitest';
+import {
+  normalizeHost,
+  ownHostMatcher,
+  ownHostsOf,
+  parseDomainHostname,
+  unwrapIpv4,
+} from './hostnames.ts';
 
 test.each([
   ['go.example', 'go.example'],
@@ -39,6 +45,48 @@ test.each(['a..b', `${'a'.repeat(60)}.`.repeat(5)])('%j is no domain', (host) =>
   expect(parseDomainHostname(host)).toBeUndefined();
 });
 
+const LONGEST = ['a', 'b', 'c', 'd', 'e']
+  .map((letter) => letter.repeat(49))
+  .concat('abc')
+  .join('.');
+
+test('a domain has at most 253 characters, its port not counted', () => {
+  expect(LONGEST).toHaveLength(253);
+  expect(parseDomainHostname(LONGEST)).toBe(LONGEST);
+  expect(parseDomainHostname(`${LONGEST}:8443`)).toBe(`${LONGEST}:8443`);
+  expect(parseDomainHostname(`${LONGEST}d`)).toBeUndefined();
+});
+
+describe('the own hosts', () => {
+  const own = ownHostsOf('https://Go.Example:8443/base', [
+    { hostname: 'links.example' },
+    { hostname: 'go.example:8443' },
+  ]);
+  const isOwn = (url: string) => own.isOwnHost(new URL(url));
+
+  test('are that of the public URL and the custom domains', () => {
+    expect(isOwn('https://go.example:8443/x')).toBe(true);
+    expect(isOwn('https://links.example/x')).toBe(true);
+    expect(isOwn('https://go.example/x')).toBe(false);
+    expect(isOwn('https://other.example/x')).toBe(false);
+  });
+
+  test('have the public one among the custom domains only by mistake', () => {
+    expect(own.isCustomDomain('links.example')).toBe(true);
+    expect(own.isCustomDomain('go.example:8443')).toBe(false);
+    expect(own.isCustomDomain('other.example')).toBe(false);
+  });
+
+  test('with a port are own on that port only, without one on all of them', () => {
+    const isOwnHost = ownHostMatcher(['a.example', 'b.example:8080']);
+    const owns = (url: string) => isOwnHost(new URL(url));
+    expect(['http://a.example/', 'http://a.example:1/', 'http://b.example:8080/'].every(owns)).toBe(
+      true,
+    );
+    expect(['http://b.example/', 'http://b.example:1/'].some(owns)).toBe(false);
+  });
+});
+
 const unwrap = (host: string) => unwrapIpv4(new URL(`http://${host}/`).hostname);
 
 test.each([
@@ -60,6 +108,12 @@ test.each(['[::1]', '[::]', '[2001:db8::7f00:1]', '[64:ff9b:1::7f00:1]', '[fe80:
     expect(unwrap(host)).toBe(host);
   },
 );
+
+test('an IPv6 address may end with a zero group', () => {
+  expect(unwrap('[::ffff:7f00:0]')).toBe('127.0.0.0');
+  expect(unwrap('[64:ff9b:0:0:0:0:7f00:0]')).toBe('127.0.0.0');
+  expect(unwrap('[1:2:3:4:5:6:7::]')).toBe('[1:2:3:4:5:6:7:0]');
+});
 
 test('names and IPv4 addresses stay what they are', () => {
   expect(unwrap('example.com')).toBe('example.com');

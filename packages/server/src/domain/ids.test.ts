@@ -36,6 +36,18 @@ test('links and jobs have UUIDs of version 7, sorted by time', () => {
   expect(new Set(ids).size).toBe(1_000);
 });
 
+test('the id of a link or a job tells when it was made, and nothing of the ids around it', () => {
+  const before = Date.now();
+  const ids = Array.from({ length: 1_000 }, newUuid);
+  for (const id of ids) {
+    const madeAt = Number.parseInt(id.replace('-', '').slice(0, 12), 16);
+    expect(madeAt).toBeGreaterThanOrEqual(before);
+    expect(madeAt).toBeLessThanOrEqual(Date.now());
+  }
+  // 512 ids are made of bytes that were drawn at once.
+  expect(new Set(ids.map((id) => id.slice(-8))).size).toBeGreaterThan(990);
+});
+
 test('ids of one millisecond count up, however many there are', () => {
   vi.useFakeTimers({ toFake: ['Date'] });
   const ids = Array.from({ length: 10_000 }, newUuid);

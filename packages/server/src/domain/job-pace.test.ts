@@ -27,6 +27,12 @@ describe('seconds until a poll of a job is worth it', () => {
     expect(pace.secondsUntilPoll({ ...fresh, total: 20_000 })).toBe(0);
   });
 
+  test('are not changed by links that were made in no time', () => {
+    const pace = new JobPace();
+    pace.made(10_000, 1_000, 1_000);
+    expect(pace.secondsUntilPoll({ ...fresh, total: 90_000 })).toBe(3);
+  });
+
   test('count the time of two runs side by side once', () => {
     const pace = new JobPace();
     for (let at = 0; at < 20_000; at += 500) {

@@ -86,6 +86,17 @@ test.each([
   expect(refusingWindow(states([...used]))?.name).toBe(name);
 });
 
+test('of all that are full the window that ends last refuses, in whatever order they are given', () => {
+  expect(refusingWindow(states([15, 100, 2_000]).toReversed())?.name).toBe('month');
+  expect(refusingWindow(states([15, 100, 0]).toReversed())?.name).toBe('day');
+});
+
+test('of two that end at the same time the shorter one refuses', () => {
+  const lastMinute = windowsAt(Date.UTC(2026, 2, 31, 23, 59, 30));
+  const full = lastMinute.map((window) => windowState(window, PLAN_LIMITS.community, 2_000));
+  expect(refusingWindow(full)?.name).toBe('minute');
+});
+
 test('an unlimited window never refuses', () => {
   const windows = windowsAt(NOW).map((window) => windowState(window, PLAN_LIMITS.custom, 1e9));
   expect(refusingWindow(windows)).toBeUndefined();

@@ -209,6 +209,12 @@ test('with an allow list only its hosts pass, and a denied one of them does not'
   expect(allows(lists, 'https://com/')).toBe(false);
 });
 
+test('a target on a host that the operator does not allow is refused', () => {
+  const rules = { isOwnHost, isAllowedHost: targetHostMatcher({ allow: [], deny: ['a.example'] }) };
+  expect(checkTarget('https://a.example/', rules)).toMatch(/does not allow/);
+  expect(checkTarget('https://b.example/', rules)).toBeUndefined();
+});
+
 test('without lists every host passes', () => {
   expect(targetHostMatcher(EVERY_TARGET_HOST)(new URL('https://any.example/'))).toBe(true);
 });

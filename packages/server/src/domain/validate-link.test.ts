@@ -1,11 +1,19 @@
-import { expect, test } from 'vitest';
-import { validateEntries } from './validate-link.ts';
+import { describe, expect, test } from 'vitest';
+import {
+  domainIdsOf,
+  isDomainId,
+  validateBatchOutline,
+  validateEntries,
+  validateLink,
+} from './validate-link.ts';
 
 const rules = {
   ownedDomains: new Set<string>(),
   isOwnHost: () => false,
   isAllowedHost: () => true,
 };
+
+const TARGET = 'https://example.com/';
 
 test('others get their turn while a large batch is checked', async () => {
   const links = Array.from({ length: 10_000 }, (_, n) => ({
@@ -24,8 +32,163 @@ test('others get their turn while a large batch is checked', async () => {
   expect(turns).toBeGreaterThanOrEqual(10);
 });
 
+test('a batch of a hundred entries takes one turn', async () => {
+  const links = Array.from({ length: 100 }, () => ({ target_url: TARGET }));
+  let hasTurned = false;
+  setImmediate(() => {
+    hasTurned = true;
+  });
+  await validateEntries({ domain_id: undefined, links }, rules);
+  expect(hasTurned).toBe(false);
+});
+
 test('a hopeless batch is given up at the hundredth finding', async () => {
   const links = Array.from({ length: 10_000 }, () => ({ target_url: 'x' }));
   const checked = await validateEntries({ domain_id: undefined, links }, rules);
   expect(checked).toMatchObject({ ok: false, details: { length: 100 } });
+});
+
+test('of a batch, the hundredth finding may come with others of the same entry', async () => {
+  const links = Array.from({ length: 100 }, () => ({ target_url: 'x', domain_id: 'dom_other' }));
+  let read = 0;
+  const counted = {
+    *entries() {
+      for (const entry of links.entries()) {
+        read += 1;
+        yield entry;
+      }
+    },
+  } as unknown as unknown[];
+  const checked = await validateEntries({ domain_id: undefined, links: counted }, rules);
+  expect(checked).toMatchObject({ ok: false, details: { length: 100 } });
+  expect(read).toBe(50);
+  const [three] = [{ target_url: 'x', title: 1, tags: 1 }];
+  const many = await validateEntries({ domain_id: undefined, links: Array(99).fill(three) }, rules);
+  expect(many).toMatchObject({ ok: false, details: { length: 100 } });
+});
+
+/** The messages about a link, by field. */
+function problemsOf(input: unknown, changes = {}): Record<string, string> {
+  const checked = validateLink(input, { ...rules, defaultDomainId: null, ...changes });
+  if (checked.ok) return {};
+  return Object.fromEntries(checked.details.map(({ field, message }) => [field, message]));
+}
+
+describe('a link', () => {
+  test('gets every default', () => {
+    const owned = { ownedDomains: new Set(['dom_a']), defaultDomainId: 'dom_a' };
+    const input = { target_url: TARGET, unknown: 1 };
+    expect(validateLink(input, { ...rules, ...owned })).toEqual({
+      ok: true,
+      value: { target_url: TARGET, title: '', redirect_type: 302, tags: [], domain_id: 'dom_a' },
+    });
+  });
+
+  test('keeps what it names', () => {
+    const link = {
+      target_url: TARGET,
+      title: 'T',
+      redirect_type: 301,
+      tags: ['a'],
+      domain_id: 'b',
+    };
+    const owned = { ownedDomains: new Set(['b']), defaultDomainId: null };
+    expect(validateLink(link, { ...rules, ...owned })).toEqual({ ok: true, value: link });
+  });
+
+  test.each([null, [], 'https://example.com/', 7, undefined])('is an object, not %j', (input) => {
+    expect(problemsOf(input)).toEqual({ '': 'must be a JSON object' });
+  });
+
+  test('needs a target URL, which the rules for targets allow', () => {
+    expect(problemsOf({})).toEqual({ target_url: 'target_url is required' });
+    expect(problemsOf({ target_url: 1 })).toEqual({ target_url: 'target_url must be a string' });
+    expect(problemsOf({ target_url: TARGET }, { isOwnHost: () => true })['target_url']).toMatch(
+      /own domains/,
+    );
+  });
+
+  test('is told each bad field once', () => {
+    const bad = {
+      target_url: 'x\0\ud800',
+      title: 't'.repeat(1_000),
+      tags: ['ok', ''],
+      redirect_type: 303,
+    };
+    expect(problemsOf(bad)).toEqual({
+      target_url: 'target_url must be valid Unicode',
+      title: expect.stringMatching(/^title must be at most \d+ characters$/),
+      'tags[1]': 'tags[1] must not be empty',
+      redirect_type: 'redirect_type must be 301, 302, 307',
+    });
+    const link = { target_url: 'x', domain_id: 'dom_other' };
+    expect(problemsOf(link)).toEqual({
+      target_url: expect.stringMatching(/absolute http or https URL/),
+      domain_id: 'domain_id is not a domain of this account',
+    });
+  });
+});
+
+describe('the outline of a batch', () => {
+  const problem = (body: Record<string, unknown>) => {
+    const checked = validateBatchOutline(body);
+    return checked.ok ? undefined : checked.details.map(({ message }) => message).join();
+  };
+  const links = (count: number) => Array.from({ length: count }, () => ({}));
+
+  test.each([
+    [{}, 'links is required'],
+    [{ links: {} }, 'links must be an array'],
+    [{ links: [] }, 'links must not be empty'],
+    [{ links: links(10_001) }, 'links must have at most 10000 entries, not 10001'],
+    [{ links: links(1), domain_id: 1 }, 'domain_id must be a string'],
+    [{ links: links(1), domain_id: null }, 'domain_id must be a string'],
+    [{ links: links(1) }, undefined],
+    [{ links: links(10_000), domain_id: 'dom_a' }, undefined],
+  ])('%o: %s', (body, message) => {
+    expect(problem(body)).toBe(message);
+  });
+
+  test('is what the entries are checked with', () => {
+    const body = { links: links(1), domain_id: 'dom_a' };
+    expect(validateBatchOutline(body)).toEqual({ ok: true, value: body });
+  });
+});
+
+describe('the domains of a batch', () => {
+  test('are named by letters, digits, - and _, 64 of them at most', () => {
+    expect(['dom_a-B', 'x'.repeat(64)].every(isDomainId)).toBe(true);
+    expect(['', 'x'.repeat(65), 'a b', 'ä', 7, undefined].some(isDomainId)).toBe(false);
+  });
+
+  test('are looked up once, and only those that can exist', () => {
+    const entries = ['dom_b', 'dom_b', 'a b', 7].map((domain_id) => ({ domain_id }));
+    const outline = { domain_id: 'dom_a', links: [...entries, null, 'dom_c'] };
+    expect(domainIdsOf(outline)).toEqual(['dom_a', 'dom_b']);
+    expect(domainIdsOf({ domain_id: undefined, links: [] })).toEqual([]);
+    expect(domainIdsOf({ domain_id: 'a b', links: [] })).toEqual([]);
+  });
+
+  test('hold for the entries that name none, if they are the account’s', async () => {
+    const owned = { ...rules, ownedDomains: new Set(['dom_a', 'dom_b']) };
+    const links = [{ target_url: TARGET }, { target_url: TARGET, domain_id: 'dom_b' }];
+    expect(await validateEntries({ domain_id: 'dom_a', links }, owned)).toMatchObject({
+      ok: true,
+      value: [{ domain_id: 'dom_a' }, { domain_id: 'dom_b' }],
+    });
+    expect(await validateEntries({ domain_id: 'dom_c', links }, owned)).toEqual({
+      ok: false,
+      details: [{ field: 'domain_id', message: 'domain_id is not a domain of this account' }],
+    });
+  });
+
+  test('an entry with a bad one is named by its position', async () => {
+    const links = [{ target_url: TARGET }, { target_url: TARGET, domain_id: 'dom_c' }];
+    expect(await validateEntries({ domain_id: undefined, links }, rules)).toEqual({
+      ok: false,
+      details: [
+        { index: 1, field: 'domain_id', message: 'domain_id is not a domain of this account' },
+      ],
+    });
+  });
 });

@@ -1,8 +1,10 @@
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { testFolder } from '../../../test/test-io.ts';
+import type { Journal } from './journal.ts';
 import { openJournal, peekJournal } from './open-journal.ts';
 
 const URL = 'https://api.example';
@@ -20,9 +22,160 @@ test('a journal that can not be used is not left locked', async () => {
   const path = await emptyJournal();
   expect(() => openJournal(path, URL, false)).toThrow(/no such table/);
   expect(() => openJournal(path, URL, false)).toThrow(/no such table/);
+  const copies = () =>
+    readdirSync(tmpdir()).filter((name) => name.startsWith('shortlink-journal-'));
+  const earlier = new Set(copies());
   expect(() => peekJournal(path, URL, false)).toThrow(/no such table/);
+  expect(copies().filter((name) => !earlier.has(name))).toEqual([]);
   const db = new DatabaseSync(path);
   db.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT');
   db.close();
   expect(readdirSync(join(path, '..'))).toEqual(['journal']);
+});
+
+/** The names in the folder of a journal. */
+const namesBeside = (path: string) => readdirSync(join(path, '..')).sort();
+
+/** Opens the journal, records a request where `target` is given, and closes it. */
+function run(path: string, target?: string, restart = false): void {
+  const journal = openJournal(path, URL, restart);
+  if (target !== undefined) record(journal, target);
+  journal.close();
+}
+
+function record(journal: Journal, target: string): void {
+  const links = JSON.stringify([`0000000${target}`]);
+  const none = { idempotencyKey: undefined, domain: undefined, body: undefined };
+  journal.begin({ links, size: 1, sentAt: new Date(0).toISOString(), ...none });
+}
+
+/** What a dry run finds in the journal. */
+function peek(path: string, restart = false): string[] {
+  const journal = peekJournal(path, URL, restart);
+  const found = journal.openBatches().flatMap((batch) => journal.pairsOf(batch));
+  journal.close();
+  return found;
+}
+
+test('a journal that remembers nothing is removed when it is closed', async () => {
+  const path = join(await testFolder(), 'journal');
+  run(path);
+  expect(namesBeside(path)).toEqual([]);
+  run(path, 'a');
+  run(path);
+  expect(namesBeside(path)).toEqual(['journal']);
+  expect(peek(path)).toEqual(['a']);
+});
+
+describe('a restart', () => {
+  test('keeps the old journal beside the new one, each under a name of its own', async () => {
+    const path = join(await testFolder(), 'journal');
+    run(path, 'a');
+    run(path, 'b', true);
+    run(path, 'c', true);
+    expect(namesBeside(path)).toEqual(['journal', 'journal.old', 'journal.old2']);
+    expect([path, `${path}.old`, `${path}.old2`].map((name) => peek(name))).toEqual([
+      ['c'],
+      ['a'],
+      ['b'],
+    ]);
+  });
+
+  test('that records nothing leaves everything as it was', async () => {
+    const path = join(await testFolder(), 'journal');
+    run(path, undefined, true);
+    expect(namesBeside(path)).toEqual([]);
+    run(path, 'a');
+    run(path, undefined, true);
+    expect(namesBeside(path)).toEqual(['journal']);
+    expect(peek(path)).toEqual(['a']);
+  });
+
+  test('has nothing to keep of an empty journal', async () => {
+    const path = join(await testFolder(), 'journal');
+    new DatabaseSync(path).close();
+    run(path, 'a', true);
+    expect(namesBeside(path)).toEqual(['journal']);
+  });
+
+  test('keeps a journal of version 0.1 as it is', async () => {
+    const path = join(await testFolder(), 'journal');
+    const text = '{"t":"header"}\n';
+    writeFileSync(path, text);
+    expect(() => run(path)).toThrow('is a journal of shortlink 0.1');
+    run(path, 'a', true);
+    expect(readFileSync(`${path}.old`, 'utf8')).toBe(text);
+    expect(peek(path)).toEqual(['a']);
+  });
+
+  test('removes an empty journal, even if the old one is gone in the meantime', async () => {
+    const path = join(await testFolder(), 'journal');
+    run(path, 'a');
+    const journal = openJournal(path, URL, true);
+    rmSync(`${path}.old`);
+    journal.close();
+    expect(namesBeside(path)).toEqual([]);
+  });
+
+  test('is refused where the journal is a link, even to one of version 0.1', async () => {
+    const path = join(await testFolder(), 'journal');
+    writeFileSync(`${path}-text`, '{"t":"header"}\n');
+    symlinkSync(`${path}-text`, path);
+    expect(() => openJournal(path, URL, true)).toThrow('it is a symbolic link');
+    expect(() => peekJournal(path, URL, true)).toThrow('it is a symbolic link');
+    expect(namesBeside(path)).toEqual(['journal', 'journal-text']);
+  });
+
+  test('is refused while another run has the journal', async () => {
+    const path = join(await testFolder(), 'journal');
+    const other = openJournal(path, URL, false);
+    record(other, 'a');
+    expect(() => openJournal(path, URL, true)).toThrow('in use by another run');
+    other.close();
+    expect(namesBeside(path)).toEqual(['journal']);
+  });
+});
+
+describe('a dry run', () => {
+  test('changes nothing, and leaves no copy behind', async () => {
+    const path = join(await testFolder(), 'journal');
+    expect(peek(path)).toEqual([]);
+    expect(namesBeside(path)).toEqual([]);
+    run(path, 'a');
+    const before = readFileSync(path);
+    const copies = () =>
+      readdirSync(tmpdir()).filter((name) => name.startsWith('shortlink-journal-'));
+    const earlier = new Set(copies());
+    expect(peek(path)).toEqual(['a']);
+    const journal = peekJournal(path, URL, false);
+    record(journal, 'b');
+    expect(copies().some((name) => !earlier.has(name))).toBe(true);
+    journal.close();
+    expect(readFileSync(path)).toEqual(before);
+    expect(namesBeside(path)).toEqual(['journal']);
+    expect(copies().filter((name) => !earlier.has(name))).toEqual([]);
+  });
+
+  test('of a restart sees nothing of the journal', async () => {
+    const path = join(await testFolder(), 'journal');
+    run(path, 'a');
+    expect(peek(path, true)).toEqual([]);
+    expect(peek(path)).toEqual(['a']);
+  });
+
+  test('sees what a killed run has written', async () => {
+    const path = join(await testFolder(), 'journal');
+    const killed = openJournal(path, URL, false);
+    record(killed, 'a');
+    expect(namesBeside(path)).toContain('journal-wal');
+    expect(peek(path)).toEqual(['a']);
+    killed.close();
+  });
+
+  test('refuses a journal of version 0.1', async () => {
+    const path = join(await testFolder(), 'journal');
+    writeFileSync(path, '{"t":"header"}\n');
+    expect(() => peekJournal(path, URL, false)).toThrow('is a journal of shortlink 0.1');
+    expect(peek(path, true)).toEqual([]);
+  });
 });

@@ -92,6 +92,8 @@ export class BatchRecorder {
     switch (event.type) {
       case 'planned':
         this.#keys.delete(first);
+        // Before anything is awaited: equal batches are numbered in the order of their rows, whichever of them is ready first.
+        if (this.#options.idempotency) this.idempotencyKey({ first, count });
         await this.#options.checkInput();
         break;
       case 'sent':

@@ -1,0 +1,272 @@
+import { mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
+import { testFolder } from '../../../test/test-io.ts';
+import {
+  beginningOf,
+  inTransaction,
+  isEmpty,
+  openLocked,
+  openPrivate,
+  refuseIrregular,
+  removeJournal,
+} from './database.ts';
+
+let path: string;
+beforeEach(async () => {
+  path = join(await testFolder(), 'journal');
+});
+
+/** What a user reads: the message, what to do about it, and exit code 2. */
+const userError = (message: string, hint: string) =>
+  expect.objectContaining({
+    exitCode: 2,
+    message: expect.stringContaining(message),
+    hint: expect.stringContaining(hint),
+  });
+
+function expectError(work: () => unknown, message: string, hint = '--journal'): void {
+  let thrown: unknown;
+  try {
+    work();
+  } catch (error) {
+    thrown = error;
+  }
+  expect(thrown).toEqual(userError(message, hint));
+}
+
+/** A database that some program has written. */
+function database(sql: string): void {
+  const db = new DatabaseSync(path);
+  db.exec(sql);
+  db.close();
+}
+
+const rows = (db: DatabaseSync, sql: string) => db.prepare(sql).all();
+
+describe('the database of a journal', () => {
+  test('is made where there is none, for its owner only, and opened again', () => {
+    openLocked(path).close();
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    const db = openLocked(path);
+    expect(isEmpty(db)).toBe(true);
+    db.exec("INSERT INTO service (url) VALUES ('u')");
+    db.exec("INSERT INTO link (service, pair, content) VALUES (1, 'p', 'c')");
+    expect(isEmpty(db)).toBe(false);
+    db.close();
+  });
+
+  test('has every step on disk, and takes little memory', () => {
+    const db = openLocked(path);
+    const setting = (name: string) => Object.values(rows(db, `PRAGMA ${name}`)[0] ?? {})[0];
+    expect(setting('journal_mode')).toBe('wal');
+    expect(setting('synchronous')).toBe(2);
+    expect(setting('locking_mode')).toBe('exclusive');
+    expect(setting('cache_size')).toBe(-8000);
+    expect(setting('temp_store')).toBe(1);
+    expect(setting('page_size')).toBe(8192);
+    db.close();
+  });
+
+  test('is locked against another run until it is closed', () => {
+    const db = openLocked(path);
+    expectError(() => openLocked(path), 'in use by another run', 'Wait until it ends');
+    db.close();
+    openLocked(path).close();
+  });
+
+  test('is opened once more where a run that ended removed it in between', () => {
+    const ending = openLocked(path);
+    const exec = vi.spyOn(DatabaseSync.prototype, 'exec');
+    try {
+      exec.mockImplementationOnce(function (this: DatabaseSync, sql: string) {
+        exec.mockRestore();
+        removeJournal(path, ending);
+        ending.close();
+        this.exec(sql);
+      });
+      const db = openLocked(path);
+      db.exec("INSERT INTO service (url) VALUES ('kept')");
+      db.close();
+    } finally {
+      exec.mockRestore();
+    }
+    const again = openLocked(path);
+    expect(rows(again, 'SELECT url FROM service')).toEqual([{ url: 'kept' }]);
+    again.close();
+  });
+
+  test('is opened five times at most where another run removes it each time', () => {
+    const { exec: real } = DatabaseSync.prototype;
+    const exec = vi.spyOn(DatabaseSync.prototype, 'exec');
+    const opens = () =>
+      exec.mock.calls.filter(([sql]) => sql.startsWith('PRAGMA page_size')).length;
+    try {
+      openLocked(path).close();
+      expect(opens()).toBe(1);
+      exec.mockImplementation(function (this: DatabaseSync, sql: string) {
+        real.call(this, sql);
+        if (sql.startsWith('BEGIN EXCLUSIVE')) rmSync(path);
+      });
+      expect(() => openLocked(path)).toThrow('the disk reports an error');
+      expect(opens()).toBe(6);
+    } finally {
+      exec.mockRestore();
+    }
+  });
+
+  test('of a copy, or of no file at all, needs no lock', () => {
+    const db = openPrivate('');
+    expect(isEmpty(db)).toBe(true);
+    db.close();
+    openLocked(path).close();
+    openPrivate(path).close();
+  });
+});
+
+describe('a file is refused that', () => {
+  test.each([
+    ['is of another program', 'CREATE TABLE a (b)', 'is not an import journal', '--journal'],
+    [
+      'a newer release has written',
+      'CREATE TABLE a (b); PRAGMA application_id = 0x534c4a31; PRAGMA user_version = 2',
+      'was written by a newer release',
+      'Update shortlink',
+    ],
+  ])('%s', (_, sql, message, hint) => {
+    database(sql);
+    for (const open of [openLocked, openPrivate]) expectError(() => open(path), message, hint);
+    // It is not left locked.
+    database('CREATE TABLE c (d)');
+  });
+
+  test('is damaged', () => {
+    openLocked(path).close();
+    const bytes = readFileSync(path);
+    bytes.fill(0xff, 100);
+    writeFileSync(path, bytes);
+    expectError(() => openLocked(path), 'is damaged', '--known');
+  });
+
+  test('is text', () => {
+    writeFileSync(path, 'url\nhttps://a.example/\n');
+    expectError(() => openLocked(path), 'is not an import journal');
+  });
+
+  test('version 0.1 has written', () => {
+    writeFileSync(path, '{"t":"header","version":1}\n');
+    expectError(() => openLocked(path), 'is a journal of shortlink 0.1', '--known');
+  });
+
+  test('is a directory, or a link, itself or what belongs to it', () => {
+    for (const part of ['', '-wal', '-shm', '-journal']) refuseIrregular(`${path}${part}`);
+    mkdirSync(path);
+    expectError(() => openLocked(path), 'it is a directory');
+    for (const part of ['-wal', '-shm', '-journal']) {
+      rmSync(`${path}2-wal`, { force: true });
+      rmSync(`${path}2-shm`, { force: true });
+      symlinkSync('nowhere', `${path}2${part}`);
+      expectError(
+        () => refuseIrregular(`${path}2`),
+        `journal2${part} can't be the journal: it is a symbolic link`,
+      );
+      expectError(() => openLocked(`${path}2`), 'it is a symbolic link');
+    }
+  });
+
+  test('lies where nothing can be written', () => {
+    writeFileSync(path, '');
+    expectError(() => openLocked(join(path, 'below')), 'a part of its path is not a folder');
+    expectError(() => openLocked(join(`${path}-none`, 'below')), 'no such file or folder');
+    expectError(() => refuseIrregular(join(path, 'x'.repeat(300))), "can't be written");
+  });
+});
+
+test('a file is known by its first bytes', () => {
+  writeFileSync(path, '');
+  expect(beginningOf(path)).toBe('empty');
+  database('CREATE TABLE a (b)');
+  expect(beginningOf(path)).toBe('database');
+  writeFileSync(path, '{"t":"header","version":1}');
+  expect(beginningOf(path)).toBe('text');
+  writeFileSync(path, 'url');
+  expect(() => beginningOf(path)).toThrow('is not an import journal');
+});
+
+describe('errors of the database', () => {
+  const failing = (errcode: number) => () =>
+    inTransaction(openPrivate(''), path, () => {
+      throw Object.assign(new Error('the words of SQLite'), { errcode });
+    });
+
+  test.each([
+    [5, 'in use by another run'],
+    [11, 'is damaged: the words of SQLite'],
+    [26, 'is damaged: the words of SQLite'],
+    [5 | (2 << 8), 'in use by another run'],
+  ])('%i is for the user to solve', (errcode, message) => {
+    expect(failing(errcode)).toThrow(message);
+  });
+
+  test.each([
+    [13, 'the disk is full'],
+    [10, 'the disk reports an error'],
+    [10 | (3 << 8), 'the disk reports an error'],
+  ])('%i ends the run, and the same command continues', (errcode, reason) => {
+    expect(failing(errcode)).toThrow(expect.objectContaining({ exitCode: 1 }));
+    expect(failing(errcode)).toThrow(reason);
+  });
+
+  test.each([
+    ['of the database', Object.assign(new Error('the words of SQLite'), { errcode: 1 })],
+    ['of the program', new TypeError('a defect')],
+    ['a text', 'no error at all'],
+  ])('others are thrown as they are: %s', (_, other) => {
+    let thrown: unknown;
+    try {
+      inTransaction(openPrivate(''), path, () => {
+        throw other;
+      });
+    } catch (error) {
+      thrown = error;
+    }
+    expect(thrown).toBe(other);
+  });
+});
+
+test('what a transaction returns is kept, and one that fails can be followed by another', () => {
+  const db = openPrivate('');
+  const add = (url: string) => db.prepare('INSERT INTO service (url) VALUES (?)').run(url);
+  const failing = () => {
+    add('b');
+    throw new Error('failed');
+  };
+  expect(inTransaction(db, path, () => add('a').changes)).toBe(1);
+  expect(() => inTransaction(db, path, failing)).toThrow('failed');
+  inTransaction(db, path, () => add('c'));
+  expect(rows(db, 'SELECT url FROM service')).toEqual([{ url: 'a' }, { url: 'c' }]);
+  db.close();
+});
+
+test('the warning that node:sqlite is new is not for users, but every other one is', () => {
+  const emitWarning = vi.spyOn(process, 'emitWarning').mockReturnValue(undefined);
+  const builtin = vi.spyOn(process, 'getBuiltinModule');
+  const { emitWarning: before } = process;
+  try {
+    builtin.mockImplementationOnce(() => {
+      process.emitWarning('SQLite is an experimental feature', 'ExperimentalWarning');
+      process.emitWarning('SQLite is old', 'DeprecationWarning');
+      process.emitWarning('Other is an experimental feature', 'ExperimentalWarning');
+      return { DatabaseSync } as never;
+    });
+    openPrivate('').close();
+    expect(emitWarning.mock.calls).toEqual([
+      ['SQLite is old', 'DeprecationWarning'],
+      ['Other is an experimental feature', 'ExperimentalWarning'],
+    ]);
+    expect(process.emitWarning).toBe(before);
+  } finally {
+    vi.restoreAllMocks();
+  }
+});

@@ -1,0 +1,259 @@
+import { join } from 'node:path';
+import { type BatchEvent, ConnectionError, JobFailedError, NotFoundError } from '@shortlink/sdk';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { testFolder } from '../../../test/test-io.ts';
+import type { Journal } from '../journal/journal.ts';
+import { openJournal } from '../journal/open-journal.ts';
+import type { ImportEvent } from '../types.ts';
+import { BatchRecorder, failedResults } from './batch-recorder.ts';
+import { LinkSource } from './link-source.ts';
+
+let journal: Journal;
+let events: ImportEvent[];
+/** How often a batch became unknown. */
+let unknowns: number;
+
+beforeEach(async () => {
+  journal = openJournal(join(await testFolder(), 'journal'), 'https://api.example', false);
+  events = [];
+  unknowns = 0;
+});
+
+afterEach(() => journal.close());
+
+/** A recorder of a run whose links lead to these targets. */
+async function recorderOf(
+  urls: readonly string[],
+  changes: Partial<ConstructorParameters<typeof BatchRecorder>[0]> = {},
+): Promise<BatchRecorder> {
+  async function* rows() {
+    yield urls.map((url, index) => ({ line: index + 1, cells: [url] }));
+  }
+  const source = new LinkSource(rows(), {
+    rules: {
+      problem: () => undefined,
+      targetUrl: ({ cells }) => cells[0] ?? '',
+      link: ({ cells }) => ({ target_url: cells[0] ?? '' }),
+    },
+    skips: () => false,
+    limit: urls.length,
+  });
+  for (const _ of urls) await source.next();
+  return new BatchRecorder({
+    journal,
+    source,
+    deps: { onEvent: (event) => events.push(event) },
+    domain: undefined,
+    idempotency: true,
+    keySeed: 'seed',
+    wallClock: () => 0,
+    checkInput: async () => undefined,
+    onUnknown: () => {
+      unknowns += 1;
+    },
+    ...changes,
+  });
+}
+
+const TWINS = Array.from({ length: 4 }, () => 'https://a.example/');
+const one = (first: number) => ({ first, count: 1 });
+const created = (code: string, target_url = 'https://a.example/') => ({
+  target_url,
+  code,
+  short_url: `https://s.example/${code}`,
+});
+
+describe('an idempotency key', () => {
+  test('follows from the links, the domain and what it is made from', async () => {
+    const key = async (url: string, changes = {}) =>
+      (await recorderOf([url], changes)).idempotencyKey(one(0));
+    const usual = await key('https://a.example/');
+    expect(usual).toMatch(/^[\da-f]{64}-0$/);
+    expect(await key('https://a.example/')).toBe(usual);
+    const others = await Promise.all([
+      key('https://b.example/'),
+      key('https://a.example/', { domain: 'dom_a' }),
+      key('https://a.example/', { keySeed: 'other' }),
+    ]);
+    expect(new Set([usual, ...others]).size).toBe(4);
+  });
+
+  test('of each batch with the same links is its own, and stays it', async () => {
+    const recorder = await recorderOf(TWINS);
+    const keys = [0, 1, 2].map((first) => recorder.idempotencyKey(one(first)));
+    expect(new Set(keys).size).toBe(3);
+    expect([0, 1, 2].map((first) => recorder.idempotencyKey(one(first)))).toEqual(keys);
+  });
+
+  test('does not depend on which batch was ready first, so that a run without a journal finds its links', async () => {
+    const keysOf = async (order: readonly number[]) => {
+      const waits = new Map<number, () => void>();
+      let asked = 0;
+      const checkInput = () =>
+        new Promise<void>((resolve) => {
+          waits.set(asked, resolve);
+          asked += 1;
+        });
+      const recorder = await recorderOf(TWINS, { checkInput });
+      const keys: string[] = [];
+      const lives = [0, 1, 2].map(async (first) => {
+        await recorder.onBatch({ ...one(first), type: 'planned' });
+        keys[first] = recorder.idempotencyKey(one(first));
+      });
+      for (const first of order) {
+        waits.get(first)?.();
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      await Promise.all(lives);
+      return keys;
+    };
+    expect(await keysOf([2, 0, 1])).toEqual(await keysOf([0, 1, 2]));
+  });
+
+  test('is another one when the batch is planned again with other links', async () => {
+    const recorder = await recorderOf(['https://a.example/', 'https://b.example/']);
+    await recorder.onBatch({ first: 0, count: 2, type: 'planned' });
+    const both = recorder.idempotencyKey({ first: 0, count: 2 });
+    await recorder.onBatch({ ...one(0), type: 'planned' });
+    expect(recorder.idempotencyKey(one(0))).not.toBe(both);
+  });
+});
+
+describe('a batch', () => {
+  /** Records the life of one batch with two links, and what it leads to. */
+  async function live(...steps: Array<Record<string, unknown>>) {
+    const recorder = await recorderOf(['https://a.example/', 'https://b.example/']);
+    for (const step of [{ type: 'planned' }, { type: 'sent' }, ...steps]) {
+      await recorder.onBatch({ first: 0, count: 2, ...step } as BatchEvent);
+    }
+    journal.unpackBatches();
+    const links = journal.db.prepare('SELECT code, error FROM link ORDER BY id').all();
+    const open = journal.openBatches();
+    return { recorder, counts: recorder.finalCounts(), links, open };
+  }
+
+  test('is in the journal with its body before the request is sent', async () => {
+    const { recorder, open, counts } = await live();
+    expect(open).toMatchObject([
+      {
+        size: 2,
+        sentAt: '1970-01-01T00:00:00.000Z',
+        idempotencyKey: recorder.idempotencyKey({ first: 0, count: 2 }),
+        body: '[{"target_url":"https://a.example/"},{"target_url":"https://b.example/"}]',
+      },
+    ]);
+    expect(open.flatMap((batch) => journal.pairsOf(batch))).toEqual([
+      'https://a.example/',
+      'https://b.example/',
+    ]);
+    expect(events).toEqual([{ type: 'batch-sent', first: 0, count: 2, batch: 1 }]);
+    // Its outcome was never recorded.
+    expect(counts).toEqual({ batches: 0, created: 0, failed: 0, unknown: 2 });
+  });
+
+  test('without keys is recorded without what only a repeat needs', async () => {
+    const recorder = await recorderOf(['https://a.example/'], { idempotency: false });
+    await recorder.onBatch({ ...one(0), type: 'sent' });
+    journal.unpackBatches();
+    expect(journal.openBatches()).toMatchObject([{ idempotencyKey: undefined, body: undefined }]);
+  });
+
+  test('with results has links that exist', async () => {
+    const results = [created('x'), { target_url: 'https://b.example/', error: 'refused' }];
+    const { recorder, counts, links, open } = await live({ type: 'completed', results });
+    expect(counts).toEqual({ batches: 1, created: 1, failed: 1, unknown: 0 });
+    expect(links).toEqual([{ code: 'x', error: null }]);
+    expect(open).toEqual([]);
+    expect(events.at(-1)).toEqual({ type: 'rows-done', done: 2 });
+    expect(recorder.batches.get(0)).toMatchObject({ first: 0, count: 2, unknown: undefined });
+  });
+
+  test('that became a job can be polled by a later run', async () => {
+    const { open } = await live({ type: 'accepted', job_id: 'job-1' });
+    expect(open).toMatchObject([{ job: 'job-1' }]);
+    expect(events.at(-1)).toEqual({ type: 'batch-accepted', first: 0, count: 2, jobId: 'job-1' });
+  });
+
+  test('that was refused whole has failed, each link with its own reason if there is one', async () => {
+    const error = new ConnectionError('refused', { outcome: 'not-sent' });
+    const { counts, links } = await live({ type: 'failed', error, results: [] });
+    expect(counts).toEqual({ batches: 1, created: 0, failed: 2, unknown: 0 });
+    expect(links).toEqual([]);
+    expect(failedResults(error, 2).items).toEqual([{ error: 'refused' }, { error: 'refused' }]);
+  });
+
+  test('whose outcome is unknown may have created links, and that may end the run', async () => {
+    const error = new ConnectionError('lost', { outcome: 'unknown' });
+    const step = { type: 'unknown', error, results: [], job_id: 'job-1' };
+    const { recorder, counts, open } = await live({ type: 'accepted', job_id: 'job-1' }, step);
+    expect(counts).toEqual({ batches: 1, created: 0, failed: 0, unknown: 2 });
+    expect(open).toMatchObject([{ job: 'job-1' }]);
+    expect(recorder.batches.get(0)).toMatchObject({ unknown: 'lost' });
+    expect(events.at(-1)).toEqual({ type: 'rows-done', done: 2 });
+    expect(unknowns).toBe(1);
+  });
+
+  test('whose job is gone is not polled again', async () => {
+    const headers = new Headers();
+    const error = new NotFoundError({ message: 'no such job', status: 404, headers });
+    const { open } = await live({ type: 'unknown', error, results: [], job_id: 'job-1' });
+    expect(open).toMatchObject([{ job: undefined }]);
+  });
+
+  test.each(['resized', 'unsent'])(
+    'that is %s has created nothing, and is forgotten',
+    async (type) => {
+      const error = new ConnectionError('too large', { outcome: 'not-sent' });
+      const { recorder, open, counts } = await live({ type, error });
+      expect(open).toEqual([]);
+      expect(counts.unknown).toBe(0);
+      expect(recorder.batches.size).toBe(0);
+      expect(events.some((event) => event.type === 'batch-resized')).toBe(type === 'resized');
+    },
+  );
+
+  test('that was never sent is recorded nowhere', async () => {
+    const recorder = await recorderOf(['https://a.example/']);
+    const error = new ConnectionError('stopped', { outcome: 'not-sent' });
+    const results = [created('x')];
+    for (const step of [
+      { type: 'planned' },
+      { type: 'accepted', job_id: 'job-1' },
+      { type: 'completed', results },
+      { type: 'unknown', error, results: [] },
+      { type: 'unsent', error },
+    ] as const) {
+      await recorder.onBatch({ ...one(0), ...step });
+    }
+    expect(recorder.finalCounts()).toEqual({ batches: 0, created: 0, failed: 0, unknown: 0 });
+    expect(journal.isEmpty).toBe(true);
+  });
+});
+
+test('the rows that are done are counted over all batches', async () => {
+  const recorder = await recorderOf(TWINS);
+  const error = new ConnectionError('lost', { outcome: 'unknown' });
+  for (const first of [0, 1, 2]) await recorder.onBatch({ ...one(first), type: 'sent' });
+  await recorder.onBatch({ ...one(1), type: 'completed', results: [created('x')] });
+  await recorder.onBatch({ ...one(2), type: 'failed', error, results: [] });
+  await recorder.onBatch({ ...one(0), type: 'unknown', error, results: [] });
+  expect(events.flatMap((event) => (event.type === 'rows-done' ? event.done : []))).toEqual([
+    1, 2, 3,
+  ]);
+  expect(events.flatMap((event) => (event.type === 'batch-sent' ? event.batch : []))).toEqual([
+    1, 2, 3,
+  ]);
+  expect(recorder.finalCounts()).toEqual({ batches: 3, created: 1, failed: 1, unknown: 1 });
+});
+
+test('a job that has failed has made the links that it names', async () => {
+  const recorder = await recorderOf(['https://a.example/', 'https://b.example/']);
+  const range = { first: 0, count: 2 };
+  await recorder.onBatch({ ...range, type: 'sent' });
+  const results = [created('x', 'https://b.example/')];
+  const job = { id: 'job-1', status: 'failed', total: 2, processed: 1, results };
+  const error = new JobFailedError('the job has failed', { jobId: 'job-1', job });
+  await recorder.onBatch({ ...range, type: 'unknown', error, results: [], job_id: 'job-1' });
+  expect(recorder.finalCounts()).toEqual({ batches: 1, created: 1, failed: 0, unknown: 1 });
+  expect(unknowns).toBe(0);
+});

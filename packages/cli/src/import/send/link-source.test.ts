@@ -1,0 +1,123 @@
+import { expect, test } from 'vitest';
+import { contentHash } from '../journal/link-text.ts';
+import type { RowRules } from '../map/row-rules.ts';
+import type { Row } from '../types.ts';
+import { LinkSource, type LinkSourceOptions } from './link-source.ts';
+
+/** Rows whose cells are the target URL and the domain. */
+const rowsOf = (...urls: string[]): Row[] =>
+  urls.map((url, index) => ({ line: index + 1, cells: url.split(' ') }));
+
+const rules: RowRules = {
+  problem: () => undefined,
+  targetUrl: ({ cells }) => cells[0] ?? '',
+  link: ({ cells: [target_url = '', domain_id] }) => ({
+    target_url,
+    ...(domain_id !== undefined && { domain_id }),
+  }),
+};
+
+let ended = 0;
+function sourceOf(batches: Row[][], options: Partial<LinkSourceOptions> = {}): LinkSource {
+  ended = 0;
+  async function* read() {
+    try {
+      yield* batches;
+    } finally {
+      ended += 1;
+    }
+  }
+  return new LinkSource(read(), { rules, skips: () => false, limit: 1_000_000, ...options });
+}
+
+async function targetsOf(source: LinkSource): Promise<string[]> {
+  const targets: string[] = [];
+  for (;;) {
+    const step = await source.next();
+    if (step.done) return targets;
+    targets.push(step.value.target_url);
+  }
+}
+
+test('gives the rows of all pieces of the input in order, over pieces without any', async () => {
+  const source = sourceOf([rowsOf('a', 'b'), [], rowsOf('c')]);
+  expect(await targetsOf(source)).toEqual(['a', 'b', 'c']);
+});
+
+test('leaves out the rows to skip, which count all the same', async () => {
+  const seen: string[] = [];
+  const skips = (row: Row, number: number) => {
+    seen.push(`${number}${rules.targetUrl(row)}`);
+    return number !== 1 && number !== 4;
+  };
+  const source = sourceOf([rowsOf('a', 'b'), rowsOf('c'), rowsOf('d', 'e')], { skips });
+  expect(await targetsOf(source)).toEqual(['b', 'e']);
+  expect(seen).toEqual(['0a', '1b', '2c', '3d', '4e']);
+});
+
+test('ends after so many links, also where earlier ones are forgotten', async () => {
+  expect(await targetsOf(sourceOf([rowsOf('a', 'b', 'c')], { limit: 2 }))).toEqual(['a', 'b']);
+  const source = sourceOf([rowsOf('a', 'b', 'c')], { limit: 2 });
+  await source.next();
+  source.forget(1);
+  await source.next();
+  source.forget(2);
+  expect(await source.next()).toEqual({ done: true, value: undefined });
+});
+
+test('closes the input where it is left early', async () => {
+  const source = sourceOf([rowsOf('a', 'b')]);
+  await source.next();
+  await source.return();
+  expect(ended).toBe(1);
+});
+
+test('has the links of a batch in flight, wherever the first of them is', async () => {
+  const source = sourceOf([rowsOf('a', 'b', 'c', 'd')]);
+  for (let count = 0; count < 4; count += 1) await source.next();
+  const targets = (first: number, count: number) =>
+    source.linksOf({ first, count }).map(({ target_url }) => target_url);
+  expect(targets(1, 2)).toEqual(['b', 'c']);
+  source.forget(1);
+  expect(targets(1, 2)).toEqual(['b', 'c']);
+  source.forget(4);
+  expect(targets(3, 1)).toEqual([]);
+});
+
+test('forgets in large steps, so that the links in flight are seldom copied', async () => {
+  const urls = Array.from({ length: 5_000 }, (_, index) => `u${index}`);
+  const source = sourceOf([rowsOf(...urls)]);
+  for (let count = 0; count < 5_000; count += 1) await source.next();
+  source.forget(4_095);
+  expect(source.linksOf({ first: 0, count: 1 })).toHaveLength(1);
+  source.forget(4_096);
+  expect(source.linksOf({ first: 4_096, count: 904 })).toHaveLength(904);
+  expect(source.linksOf({ first: 4_096, count: 1 })[0]?.target_url).toBe('u4096');
+});
+
+test('the journal has the content, the target URL and the domain of a link', async () => {
+  const source = sourceOf([rowsOf('https://a.example/', 'https://b.example/ dom_b')]);
+  for (let count = 0; count < 2; count += 1) await source.next();
+  const [a, b] = source.linksOf({ first: 0, count: 2 });
+  const content = contentHash({ target_url: '' });
+  expect(a?.text(undefined)).toBe(`${content}https://a.example/`);
+  expect(a?.text('dom_a')).toBe(`${content}https://a.example/\ndom_a`);
+  expect(b?.text('dom_a')).toBe(`${content}https://b.example/\ndom_b`);
+  expect(JSON.stringify(b)).toBe('{"target_url":"https://b.example/","domain_id":"dom_b"}');
+  expect(b?.text('dom_a')).toBe(`${content}https://b.example/\ndom_b`);
+});
+
+test('a row is read once for the request and the journal', async () => {
+  let reads = 0;
+  const link = (row: Row) => {
+    reads += 1;
+    return rules.link(row);
+  };
+  const counting = { ...rules, link };
+  const source = sourceOf([rowsOf('https://a.example/')], { rules: counting });
+  await source.next();
+  const [first] = source.linksOf({ first: 0, count: 1 });
+  JSON.stringify(first);
+  first?.text(undefined);
+  expect(reads).toBe(1);
+});

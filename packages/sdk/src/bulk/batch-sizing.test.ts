@@ -1,0 +1,139 @@
+import { describe, expect, it } from 'vitest';
+import { ConnectionError } from '../errors/call-errors.ts';
+import { BatchSizing } from './batch-sizing.ts';
+
+const range = (first: number, count: number) => ({ first, count });
+const refusal = (message = 'refused') => new ConnectionError(message, { outcome: 'not-sent' });
+
+describe('a batch goes alone', () => {
+  it('while it is larger than any that the service took, refused entries included', () => {
+    const sizing = new BatchSizing(1_000);
+    expect(sizing.goesAlone(1)).toBe(true);
+    sizing.taken(range(0, 100), 90);
+    expect(sizing.goesAlone(100)).toBe(false);
+    expect(sizing.goesAlone(101)).toBe(true);
+    sizing.taken(range(100, 10), 10);
+    expect(sizing.goesAlone(100)).toBe(false);
+    expect(sizing.largestTaken).toBe(90);
+  });
+
+  it('when it fills what is left of the plan', () => {
+    const sizing = new BatchSizing(1_000);
+    sizing.taken(range(0, 100), 100);
+    expect(sizing.isFilling).toBe(false);
+    sizing.filled(7);
+    expect(sizing.goesAlone(1)).toBe(true);
+  });
+});
+
+describe('the next batch', () => {
+  it('is as large as the plan takes, and never larger again', () => {
+    const sizing = new BatchSizing(10_000);
+    sizing.resized(100);
+    sizing.resized(5_000);
+    expect(sizing).toMatchObject({ size: 100, next: 100 });
+  });
+
+  it('is as large as the room in the plan, once', () => {
+    const sizing = new BatchSizing(100);
+    sizing.filled(7);
+    expect(sizing).toMatchObject({ size: 100, next: 7 });
+    sizing.started();
+    expect(sizing.next).toBe(100);
+    sizing.filled(700);
+    expect(sizing.next).toBe(100);
+  });
+
+  it('may fill the plan five times in a row, and again after one that was taken', () => {
+    const sizing = new BatchSizing(100);
+    // The first one finds the room; each of the others is an attempt to fill it.
+    for (let attempt = 0; attempt < 5; attempt += 1) sizing.filled(7);
+    expect(sizing.mayFillAgain).toBe(true);
+    sizing.filled(7);
+    expect(sizing.mayFillAgain).toBe(false);
+    sizing.taken(range(0, 7), 7);
+    expect(sizing.mayFillAgain).toBe(true);
+  });
+});
+
+describe('a run is hopeless', () => {
+  it('when 1,000 links were refused before any was taken, for the last of the reasons', () => {
+    const sizing = new BatchSizing(100);
+    const last = refusal('last');
+    sizing.allRefused(range(0, 999), refusal('first'));
+    expect(sizing.hopeless).toBeUndefined();
+    sizing.allRefused(range(999, 1), last);
+    expect(sizing.hopeless).toBe(last);
+  });
+
+  it('never, when a link was taken', () => {
+    const sizing = new BatchSizing(100);
+    sizing.taken(range(0, 1), 1);
+    sizing.allRefused(range(1, 5_000), refusal());
+    expect(sizing.hopeless).toBeUndefined();
+  });
+});
+
+describe('a batch that was refused without a reason and sent again in parts', () => {
+  /** A run that has taken 10 links at most, and cuts the batch of 40 links at position 100 into halves. */
+  function halved() {
+    const sizing = new BatchSizing(40);
+    sizing.taken(range(0, 10), 10);
+    sizing.split(range(100, 40));
+    return sizing;
+  }
+
+  it('was too large, when all parts are taken', () => {
+    const sizing = halved();
+    sizing.taken(range(120, 20), 20);
+    expect(sizing.size).toBe(40);
+    sizing.taken(range(100, 20), 20);
+    expect(sizing.size).toBe(20);
+    // It is settled: what comes later has nothing to do with it.
+    sizing.taken(range(100, 5), 5);
+    expect(sizing.size).toBe(20);
+  });
+
+  it.each<[string, (sizing: BatchSizing) => void]>([
+    ['an entry of a part is refused', (sizing) => sizing.taken(range(100, 20), 19)],
+    ['a part has no certain outcome', (sizing) => sizing.notTaken(range(100, 20))],
+    ['all entries of a part are refused', (sizing) => sizing.allRefused(range(100, 20), refusal())],
+  ])('need not have been too large, when %s', (_, settle) => {
+    const sizing = halved();
+    settle(sizing);
+    sizing.taken(range(120, 20), 20);
+    expect(sizing.size).toBe(40);
+  });
+
+  it('is not judged by batches beside it', () => {
+    const sizing = halved();
+    sizing.taken(range(80, 20), 20);
+    sizing.notTaken(range(140, 20));
+    sizing.taken(range(100, 20), 20);
+    expect(sizing.size).toBe(40);
+    sizing.taken(range(120, 19), 19);
+    expect(sizing.size).toBe(40);
+    sizing.taken(range(139, 1), 1);
+    expect(sizing.size).toBe(20);
+  });
+
+  it('was not too large, when as many links were taken before', () => {
+    const sizing = new BatchSizing(40);
+    sizing.taken(range(0, 40), 40);
+    sizing.split(range(100, 40));
+    sizing.taken(range(100, 20), 20);
+    sizing.taken(range(120, 20), 20);
+    expect(sizing.size).toBe(40);
+  });
+
+  it('is judged apart from others that are cut at the same time', () => {
+    const sizing = halved();
+    sizing.split(range(200, 30));
+    sizing.notTaken(range(200, 15));
+    sizing.taken(range(100, 20), 20);
+    sizing.taken(range(120, 20), 20);
+    expect(sizing.size).toBe(20);
+    sizing.taken(range(215, 15), 15);
+    expect(sizing.size).toBe(20);
+  });
+});

@@ -1,0 +1,131 @@
+import { describe, expect, it } from 'vitest';
+import { MAX_WAIT_MS, minute, setUp } from '../../test/stopped-limiter.ts';
+
+/** How many requests go out before one has to wait, and how long that one waits; no wait within the first hundred. */
+async function burst({ ask }: ReturnType<typeof setUp>) {
+  for (let sent = 0; sent < 100; sent += 1) {
+    const turn = await ask();
+    if (typeof turn === 'number') return { sent, waitMs: turn };
+  }
+  return { sent: 100, waitMs: 0 };
+}
+
+describe('a quota that grows', () => {
+  it('is believed when the request was alone, such as after an upgrade of the plan', async () => {
+    const limiter = setUp();
+    await limiter.send(minute(3, 30_000));
+    await limiter.send(minute(2, 30_000));
+    await limiter.send(minute(20, 30_000));
+    expect(await burst(limiter)).toEqual({ sent: 20, waitMs: 30_000 });
+  });
+
+  it('is not believed when another request was under way', async () => {
+    const scene = setUp();
+    await scene.send(minute(5, 30_000));
+    const [first, second] = [await scene.take(), await scene.take()];
+    scene.limiter.finish(first, [minute(4, 30_000)]);
+    scene.limiter.finish(second, [minute(20, 30_000)]);
+    expect(await burst(scene)).toEqual({ sent: 3, waitMs: 30_000 });
+  });
+
+  it('is not believed when another request was sent before the response', async () => {
+    const scene = setUp();
+    await scene.send(minute(5, 30_000));
+    const [alone, next] = [await scene.take(), await scene.take()];
+    scene.limiter.finish(next, [minute(3, 30_000)]);
+    scene.limiter.finish(alone, [minute(20, 30_000)]);
+    expect(await burst(scene)).toEqual({ sent: 3, waitMs: 30_000 });
+  });
+});
+
+describe('the end of a window', () => {
+  it('is as late as any response says: each rounds up to a second', async () => {
+    const scene = setUp();
+    await scene.send(minute(5, 30_000));
+    scene.clock.time += 400;
+    await scene.send(minute(1, 30_000));
+    // The first response says: within 30 s. The second one would allow 30.4 s.
+    expect(await burst(scene)).toEqual({ sent: 1, waitMs: 29_600 });
+  });
+
+  it('takes off the next window what was sent when it may have begun', async () => {
+    const scene = setUp();
+    await scene.send(minute(5, 30_000, 10));
+    // The service rounds up to seconds, so that the window may end from 29 s on.
+    scene.clock.time += 29_500;
+    await scene.take();
+    await scene.take();
+    scene.clock.time += 500;
+    expect(await burst(scene)).toEqual({ sent: 8, waitMs: 60_000 });
+  });
+
+  it('takes nothing off the next window when it can not have begun', async () => {
+    const scene = setUp();
+    await scene.send(minute(5, 30_000, 10));
+    scene.clock.time += 29_000;
+    await scene.take();
+    scene.clock.time += 1_000;
+    expect(await burst(scene)).toEqual({ sent: 10, waitMs: 60_000 });
+  });
+
+  it.each([
+    [undefined, 60_000],
+    [10, undefined],
+  ])(
+    'is the end of all that is known where the size is %s and the length %s',
+    async (quota, windowMs) => {
+      const scene = setUp();
+      await scene.send({ name: 'minute', remaining: 0, resetMs: 30_000, quota, windowMs });
+      scene.clock.time += 30_000;
+      expect(await burst(scene)).toEqual({ sent: 100, waitMs: 0 });
+    },
+  );
+
+  it('is not the next one when a whole window has passed', async () => {
+    const scene = setUp();
+    await scene.send(minute(0, 30_000, 10));
+    scene.clock.time += 89_999;
+    expect((await burst(scene)).sent).toBe(10);
+    const other = setUp();
+    await other.send(minute(0, 30_000, 10));
+    other.clock.time += 90_000;
+    expect((await burst(other)).sent).toBe(100);
+  });
+
+  it('a window that was forgotten starts anew with the next response', async () => {
+    const scene = setUp();
+    await scene.send(minute(0, 10_000));
+    scene.clock.time += 10_000;
+    const [first] = [await scene.take(), await scene.take()];
+    scene.limiter.finish(first, [minute(4, 60_000)]);
+    expect(await burst(scene)).toEqual({ sent: 3, waitMs: 60_000 });
+  });
+});
+
+describe('a wait for a quota', () => {
+  it('of just the longest time is waited for and reported', async () => {
+    const { ask, pauses, send } = setUp();
+    await send(minute(0, MAX_WAIT_MS));
+    expect(await ask()).toBe(MAX_WAIT_MS);
+    expect(pauses).toEqual([{ waitMs: MAX_WAIT_MS, retryAfterMs: undefined }]);
+  });
+
+  it('is reported once, though its end may be known a little later', async () => {
+    const { ask, clock, limiter, pauses, send } = setUp();
+    await send(minute(0, 10_000));
+    await ask();
+    clock.time += 0.5;
+    limiter.pause(10_000, 10_000);
+    expect(pauses).toHaveLength(1);
+    limiter.pause(10_002, 10_002);
+    expect(pauses).toHaveLength(2);
+  });
+
+  it('that is trusted no more is not made for a window that ends soon either', async () => {
+    const { clock, ask, send } = setUp();
+    await send(minute(0, MAX_WAIT_MS + 30_000));
+    // Known for longer than the longest wait, and soon over: that is worth the rest of the wait.
+    clock.time += MAX_WAIT_MS + 10_000;
+    expect(await ask()).toBe(20_000);
+  });
+});
