@@ -197,8 +197,6 @@ export interface ImportSummary {
   /** Batches that got a response, and requests made in this run (polls and retries included). */
   batches: number;
   requests: number;
-  /** Rows of those batches: what this run did, whatever earlier ones had done. */
-  answered: number;
   elapsedMs: number;
   /** Undefined when every row was sent. */
   stopped?:
@@ -223,7 +221,6 @@ export interface ImportSummary {
 export interface ImportDeps {
   client: {
     links: Pick<Shortlink['links'], 'createMany'>;
-    jobs: Pick<Shortlink['jobs'], 'wait'>;
     usage: Pick<Shortlink['usage'], 'retrieve'>;
   };
   /** Read when the input is `-`. */

@@ -130,7 +130,6 @@ interface Stopped {
 /** For a dry run without an account, in which no service is asked. */
 const NO_CLIENT: ImportDeps['client'] = {
   links: { createMany: () => noAccount() },
-  jobs: { wait: async () => noAccount() },
   usage: { retrieve: async () => noAccount() },
 };
 

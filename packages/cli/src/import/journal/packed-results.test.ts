@@ -1,42 +1,26 @@
-import { describe, expect, it } from 'vitest';
-import { alignResults } from './packed-results.ts';
+import type { RecordedResult } from '@shortlink/sdk';
+import { expect, it } from 'vitest';
+import { packResults, unpackResult } from './packed-results.ts';
 
-const TARGETS = ['https://a.example/', 'https://b.example/', 'https://a.example/'];
+const unpacked = (results: readonly RecordedResult[], missing?: string) => {
+  const packed = packResults(results, missing);
+  return results.map((_, index) => unpackResult(JSON.parse(JSON.stringify(packed)), index));
+};
 
-const codesOf = (results: Parameters<typeof alignResults>[1]) =>
-  alignResults(TARGETS, results).map((result) => result?.code);
+it('keeps codes, short URLs that do not begin like the others, and errors', () => {
+  const created = { code: 'a1', short_url: 'https://s.example/a1' };
+  const elsewhere = { code: 'b2', short_url: 'https://other.example/go/b2' };
+  const refused = { error: 'title is refused' };
+  expect(unpacked([created, elsewhere, refused])).toEqual([
+    { status: 'created', ...created },
+    { status: 'created', ...elsewhere },
+    { status: 'failed', ...refused },
+  ]);
+});
 
-describe('alignResults', () => {
-  it('takes results in the order of the links', () => {
-    const results = TARGETS.map((target_url, index) => ({ target_url, code: `c${index}` }));
-    expect(codesOf(results)).toEqual(['c0', 'c1', 'c2']);
-  });
-
-  it('goes by the target URL where results are mixed up or missing', () => {
-    expect(codesOf([{ target_url: 'https://b.example', code: 'c1' }])).toEqual([
-      undefined,
-      'c1',
-      undefined,
-    ]);
-  });
-
-  // The client gives an empty text where a service does not repeat the target URL.
-  it.each([{}, { target_url: '' }])(
-    'goes by the order where all results are there and name %j',
-    (named) => {
-      const results = TARGETS.map((_, index) => ({ ...named, code: `c${index}` }));
-      expect(codesOf(results)).toEqual(['c0', 'c1', 'c2']);
-    },
-  );
-
-  it.each([{}, { target_url: '' }])(
-    'gives no link to a guessed row where one is missing, and they name %j',
-    (named) => {
-      const results = [
-        { ...named, code: 'c1' },
-        { ...named, code: 'c2' },
-      ];
-      expect(codesOf(results)).toEqual([undefined, undefined, undefined]);
-    },
-  );
+it('a link without a result is unknown, for the reason that its batch has', () => {
+  expect(unpacked([{}], 'lost')).toEqual([{ status: 'unknown', error: 'lost' }]);
+  expect(unpacked([{ error: '' }])).toEqual([
+    { status: 'unknown', error: 'the response of the service does not hold this link' },
+  ]);
 });
