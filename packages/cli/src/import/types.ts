@@ -75,8 +75,6 @@ export interface Row {
    * again at each access.
    */
   readonly cells: readonly string[];
-  /** One of {@link Row.cells}, where it can be read without the others. */
-  cell?(index: number): string | undefined;
   /**
    * The row as CSV of so many cells, where it stands in the input just as it would be written with that delimiter (default: a
    * comma).

@@ -58,14 +58,11 @@ export async function checkInput(
     const bad: Array<{ row: Row; reason: string }> = [];
     for (const row of batch) {
       const own = ownLink(row, layout);
-      const reason = own === undefined ? rules.problem(row) : undefined;
+      const { link, problem: reason } = rules.check(row);
       if (own !== undefined) found.own += 1;
-      if (reason === undefined) {
-        existing?.addRow(
-          found.rows,
-          linkIdentity(rules.link(row), settings.defaults.domain_id),
-          own?.short_url,
-        );
+      if (own !== undefined || reason === undefined) {
+        const identity = existing && linkIdentity(link, settings.defaults.domain_id);
+        if (identity !== undefined) existing?.addRow(found.rows, identity, own?.short_url);
       } else {
         bad.push({ row, reason });
         found.rejectedRows.add(found.rows);

@@ -58,6 +58,13 @@ const matchBy = (columns: string) => `
     FROM free_link WHERE id NOT IN (SELECT link FROM temp.match)
   ) USING (${columns}, n)`;
 
+/** The same for those that are the only ones of their kind, as nearly all are: numbering them would cost three times as much. */
+const MATCH_SINGLE = `
+  INSERT INTO temp.match SELECT max(number), max(id) FROM (
+    SELECT pair, content, number, NULL AS id FROM temp.row WHERE own IS NULL
+    UNION ALL SELECT pair, content, NULL, id FROM free_link
+  ) GROUP BY pair, content HAVING count(number) = 1 AND count(id) = 1`;
+
 const COUNTS = `
   SELECT count(*) FILTER (WHERE link < 0 OR short_url IS NOT NULL) AS existing,
     count(*) FILTER (WHERE link > 0 AND short_url IS NULL) AS unknown,
@@ -119,6 +126,7 @@ export class ExistingLinks {
     return this.#journal.write(() => {
       this.#flush();
       this.#db.exec('DELETE FROM temp.match');
+      this.#db.exec(MATCH_SINGLE);
       this.#db.exec(matchBy('pair, content'));
       this.#db.exec(matchBy('pair'));
       const counts = this.#db.prepare(COUNTS).get() ?? {};

@@ -43,7 +43,7 @@ export async function reportRows(
     const own = ownLink(row, source.layout);
     if (own !== undefined) return { status: 'created', ...own };
     if (checked.rejectedRows.has(number)) {
-      return { status: 'rejected', error: source.rules.problem(row) ?? '' };
+      return { status: 'rejected', error: source.rules.check(row).problem ?? '' };
     }
     if (comparison?.matched.has(number)) return matches?.next().value ?? left;
     return sent.next().value ?? left;
