@@ -76,10 +76,9 @@ export interface Row {
    */
   readonly cells: readonly string[];
   /**
-   * The row as CSV of so many cells, where it stands in the input just as it would be written with that delimiter (default: a
-   * comma).
+   * The row as CSV of so many cells, where it stands in the input just as it would be written with that delimiter.
    */
-  asCsv?(width: number, delimiter?: string): string | undefined;
+  asCsv?(width: number, delimiter: string): string | undefined;
   /** JSONL: the object itself, so that JSONL results can echo it with its types. */
   readonly object?: Readonly<Record<string, unknown>> | undefined;
   /** JSONL: a line that is no object, as it stands in the input. */

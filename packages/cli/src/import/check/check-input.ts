@@ -43,7 +43,7 @@ export async function checkInput(
   { input, layout, rules }: Source,
   settings: Pick<ImportSettings, 'defaults'>,
   existing: ExistingLinks | undefined,
-  rejects: RejectsFile,
+  rejects: RejectsFile | undefined,
   deps: Pick<ImportDeps, 'onEvent' | 'signal' | 'stopSignal'>,
 ): Promise<Checked | undefined> {
   const firstRejects: Reject[] = [];
@@ -62,7 +62,8 @@ export async function checkInput(
       if (own !== undefined) found.own += 1;
       if (own !== undefined || reason === undefined) {
         const identity = existing && linkIdentity(link, settings.defaults.domain_id);
-        if (identity !== undefined) existing?.addRow(found.rows, identity, own?.short_url);
+        if (identity !== undefined)
+          existing?.addRow(found.rows, row.line, identity, own?.short_url);
       } else {
         bad.push({ row, reason });
         found.rejectedRows.add(found.rows);
@@ -73,7 +74,7 @@ export async function checkInput(
       firstRejects.push({ line: row.line, reason });
     }
     found.rejected += bad.length;
-    await rejects.add(bad);
+    await rejects?.add(bad);
     if (found.rows - announced >= EVENT_STEP) {
       announced = found.rows;
       deps.onEvent({ type: 'validating', rows: found.rows, bytesRead, bytesTotal: input.size });

@@ -23,8 +23,8 @@ export interface Comparison {
    * whose target URL was edited.
    */
   changed: number;
-  /** Numbers of the first of these rows. */
-  firstChanged: number[];
+  /** Lines of the first of these rows. */
+  changedLines: number[];
   /** Existing links that no row asks for any more. */
   gone: number;
   /** Whether any row asks for a link of the known file. */
@@ -36,7 +36,7 @@ export interface Comparison {
  * are not free for others with the same target URL, and one that both the journal and the known file name is there once.
  */
 const tables = (service: number) => `
-  CREATE TEMP TABLE row (number INTEGER PRIMARY KEY, pair TEXT, content TEXT, own TEXT);
+  CREATE TEMP TABLE row (number INTEGER PRIMARY KEY, line INTEGER, pair TEXT, content TEXT, own TEXT);
   CREATE TEMP TABLE known (id INTEGER PRIMARY KEY, pair TEXT, code TEXT, short_url TEXT);
   CREATE TEMP TABLE match (number INTEGER PRIMARY KEY, link INTEGER);
   CREATE TEMP VIEW own_link AS SELECT pair, own FROM temp.row WHERE own IS NOT NULL;
@@ -76,12 +76,12 @@ const COUNTS = `
   FROM temp.match LEFT JOIN our_link ON our_link.id = match.link`;
 
 const CHANGED = `
-  SELECT number, count(*) OVER () AS changed FROM (
-    SELECT number FROM temp.match JOIN temp.row USING (number) JOIN our_link ON our_link.id = match.link
+  SELECT line, count(*) OVER () AS changed FROM (
+    SELECT line FROM temp.match JOIN temp.row USING (number) JOIN our_link ON our_link.id = match.link
     WHERE our_link.content <> row.content
-    UNION ALL SELECT number FROM temp.row JOIN our_link ON our_link.short_url = row.own
+    UNION ALL SELECT line FROM temp.row JOIN our_link ON our_link.short_url = row.own
     WHERE our_link.pair <> row.pair OR our_link.content <> row.content
-  ) ORDER BY number LIMIT ${FIRST_CHANGED}`;
+  ) ORDER BY line LIMIT ${FIRST_CHANGED}`;
 
 /**
  * Finds out which rows ask for links that exist. The database sorts rows and links by target URL and domain, on disk where memory does
@@ -93,7 +93,7 @@ const CHANGED = `
 export class ExistingLinks {
   readonly #db: DatabaseSync;
   readonly #journal: Journal;
-  #rows: Array<readonly [number, string, string, string | null]> = [];
+  #rows: Array<readonly [number, number, string, string, string | null]> = [];
   #known: Array<readonly [string, string, string]> = [];
 
   constructor(journal: Journal) {
@@ -102,9 +102,14 @@ export class ExistingLinks {
     this.#db.exec(tables(journal.service));
   }
 
-  /** Adds a row of the input; `own` is the short URL that stands in it, if any. */
-  addRow(number: number, { pair, content }: LinkIdentity, own: string | undefined): void {
-    this.#rows.push([number, pair, content, own ?? null]);
+  /** Adds a row of the input by its number, and its line; `own` is the short URL that stands in it, if any. */
+  addRow(
+    number: number,
+    line: number,
+    { pair, content }: LinkIdentity,
+    own: string | undefined,
+  ): void {
+    this.#rows.push([number, line, pair, content, own ?? null]);
     if (this.#rows.length === CHUNK_ROWS) this.#flush();
   }
 
@@ -138,7 +143,7 @@ export class ExistingLinks {
         existing: Number(counts['existing']),
         unknown: Number(counts['unknown']),
         changed: Number(changed[0]?.['changed'] ?? 0),
-        firstChanged: changed.map(({ number }) => Number(number)),
+        changedLines: changed.map(({ line }) => Number(line)),
         gone: Number(counts['gone']),
         usesKnown: counts['uses_known'] === 1,
       };
@@ -175,7 +180,7 @@ export class ExistingLinks {
   }
 
   #flush(): void {
-    this.#insert('temp.row (number, pair, content, own)', this.#rows);
+    this.#insert('temp.row (number, line, pair, content, own)', this.#rows);
     this.#insert('temp.known (pair, code, short_url)', this.#known);
     this.#rows = [];
     this.#known = [];

@@ -114,7 +114,7 @@ export class PlainRow implements Row {
     return this.#text.split(this.#piece.delimiter);
   }
 
-  asCsv(width: number, delimiter = ','): string | undefined {
+  asCsv(width: number, delimiter: string): string | undefined {
     const text = this.#text;
     if (this.#piece.delimiter !== delimiter || guardPattern(delimiter).test(text)) return undefined;
     let cells = 1;

@@ -141,7 +141,7 @@ async function addRows(
     for (const row of rows) {
       if (!checked.rejectedRows.has(number)) {
         const identity = linkIdentity(source.rules.link(row), settings.defaults.domain_id);
-        existing.addRow(number, identity, ownLink(row, source.layout)?.short_url);
+        existing.addRow(number, row.line, identity, ownLink(row, source.layout)?.short_url);
       }
       number += 1;
     }
