@@ -233,6 +233,6 @@ export interface ImportDeps {
   requestCount: () => number;
   /** A clock for durations, in milliseconds. */
   now: () => number;
-  /** The time, as `Date.now()` counts. @default Date.now */
-  wallClock?: (() => number) | undefined;
+  /** The time, as `Date.now()` counts. */
+  wallClock: () => number;
 }

@@ -176,6 +176,7 @@ async function importFile(settings: ImportSettings, run: Run): Promise<FileOutco
       stopSignal: stop.soft,
       requestCount: watch.requestCount,
       now: () => performance.now(),
+      wallClock: Date.now,
     });
     return await ended(summary, context);
   } catch (error) {

@@ -2,22 +2,20 @@ import { createHash } from 'node:crypto';
 import { type BatchEvent, type BatchRange, JobFailedError, NotFoundError } from '@shortlink/sdk';
 import type { Journal } from '../journal/journal.ts';
 import { type PackedResults, packResults, unpackResult } from '../journal/packed-results.ts';
-import type { ImportDeps } from '../types.ts';
+import type { ImportDeps, ImportSettings } from '../types.ts';
 import type { LinkSource } from './link-source.ts';
 
 interface BatchRecorderOptions {
   journal: Journal;
   source: LinkSource;
-  deps: Pick<ImportDeps, 'onEvent'>;
-  /** Default domain of the requests. */
-  domain: string | undefined;
-  idempotency: boolean;
+  settings: ImportSettings;
+  deps: Pick<ImportDeps, 'onEvent' | 'wallClock'>;
   /** What an idempotency key is made from, besides the links of its batch. */
   keySeed: string;
-  wallClock: () => number;
   /** Throws when the input is no longer the file that was checked. Awaited before a batch is sent. */
-  checkInput: () => Promise<void>;
-  onUnknown: () => void;
+  guard: () => Promise<void>;
+  /** Called for each batch of which it may still be found out what it has created. */
+  onOpen: () => void;
 }
 
 /** A batch of this run, by the positions of its links among the new ones. */
@@ -51,7 +49,8 @@ export class BatchRecorder {
   idempotencyKey(range: BatchRange): string {
     const known = this.#keys.get(range.first);
     if (known !== undefined) return known;
-    const { source, domain = '', keySeed } = this.#options;
+    const { source, settings, keySeed } = this.#options;
+    const domain = settings.defaults.domain_id ?? '';
     const text = JSON.stringify([keySeed, domain, source.linksOf(range)]);
     const hash = createHash('sha256').update(text).digest('hex');
     const same = this.#firstsByHash.get(hash) ?? [];
@@ -76,7 +75,7 @@ export class BatchRecorder {
     switch (event.type) {
       case 'planned':
         this.#keys.delete(first);
-        await this.#options.checkInput();
+        await this.#options.guard();
         break;
       case 'sent':
         this.#begin({ first, count });
@@ -102,12 +101,14 @@ export class BatchRecorder {
   }
 
   #begin(range: BatchRange): void {
-    const { journal, source, domain, idempotency, wallClock, deps } = this.#options;
+    const { journal, source, settings, deps } = this.#options;
+    const { idempotency } = settings;
+    const domain = settings.defaults.domain_id;
     const links = source.linksOf(range);
     const id = journal.begin({
       links: JSON.stringify(links.map((link) => link.text(domain))),
       size: range.count,
-      sentAt: new Date(wallClock()).toISOString(),
+      sentAt: new Date(deps.wallClock()).toISOString(),
       idempotencyKey: idempotency ? this.idempotencyKey(range) : undefined,
       domain,
       body: idempotency ? JSON.stringify(links) : undefined,
@@ -118,7 +119,7 @@ export class BatchRecorder {
   }
 
   #settled(batch: SentBatch, event: SettledEvent): void {
-    const { journal, deps, onUnknown } = this.#options;
+    const { journal, deps, onOpen } = this.#options;
     const { isFinal, results, job } = outcomeOf(event);
     if (isFinal) journal.completed(batch.id, results);
     else journal.unknown(batch.id, results, job);
@@ -129,7 +130,7 @@ export class BatchRecorder {
     }
     counts.batches += 1;
     deps.onEvent({ type: 'rows-done', done: counts.created + counts.failed + counts.unknown });
-    if (!isFinal) onUnknown();
+    if (!isFinal) onOpen();
   }
 }
 

@@ -62,7 +62,7 @@ function mayBeSentAgain(batch: OpenBatch, { settings, deps, existing }: SettleIn
   if (!settings.idempotency || batch.idempotencyKey === undefined || batch.body === undefined) {
     return false;
   }
-  const age = (deps.wallClock ?? Date.now)() - Date.parse(batch.sentAt);
+  const age = deps.wallClock() - Date.parse(batch.sentAt);
   // A clock that was set back says nothing of the age. Links of rows that were removed from the input are not sent again.
   return age > -CLOCK_SKEW_MS && age < KEY_LIFETIME_MS && existing.asksFor(batch);
 }
