@@ -1,7 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { inTransaction, isEmpty, removeJournal } from './database.ts';
 import { targetOf } from './link-text.ts';
-import { NO_RESPONSE, type PackedResults, unpackResult } from './packed-results.ts';
+import { completedRows, NO_RESPONSE, type PackedResults, unpackResult } from './packed-results.ts';
 
 /** A request of an earlier run, or of an earlier round of this run, that may have created links. */
 export interface OpenBatch {
@@ -101,12 +101,7 @@ export class Journal {
    *
    * @param ids - of the links in the table `link`, in the order of the results, where they are there already
    */
-  unknown(
-    id: number,
-    results: PackedResults,
-    job: string | undefined,
-    ids: readonly number[] = [],
-  ): void {
+  unknown(id: number, results: PackedResults, job?: string, ids: readonly number[] = []): void {
     this.write(() => {
       this.#prepare(
         "UPDATE batch SET state = 'unknown', error = ?, job = ?, results = ? WHERE id = ?",
@@ -293,15 +288,6 @@ export class Journal {
 function serviceUrl(baseUrl: string): string {
   const { origin, pathname } = new URL(baseUrl);
   return origin + pathname.replace(/\/+$/, '');
-}
-
-/** Link text, code, short URL and error of the links that exist or may exist; failed ones are sent again, so nothing is kept of them. */
-function completedRows(links: readonly string[], results: PackedResults): (string | null)[][] {
-  return links.flatMap((link, index) => {
-    const result = unpackResult(results, index);
-    if (result.status === 'created') return [[link, result.code, result.short_url, null]];
-    return result.status === 'unknown' ? [[link, null, null, result.error]] : [];
-  });
 }
 
 function text(value: unknown): string | undefined {

@@ -50,6 +50,18 @@ export function unpackResult(
     : { status: 'unknown', error: missing };
 }
 
+/** Link text, code, short URL and error of the links that exist or may exist; failed ones are sent again, so nothing is kept of them. */
+export function completedRows(
+  links: readonly string[],
+  results: PackedResults,
+): (string | null)[][] {
+  return links.flatMap((link, index) => {
+    const result = unpackResult(results, index);
+    if (result.status === 'created') return [[link, result.code, result.short_url, null]];
+    return result.status === 'unknown' ? [[link, null, null, result.error]] : [];
+  });
+}
+
 function prefixOf(result: RecordedResult | undefined): string {
   const { code = '', short_url = '' } = result ?? {};
   return short_url.endsWith(code) ? short_url.slice(0, short_url.length - code.length) : '';
