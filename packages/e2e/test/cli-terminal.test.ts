@@ -99,8 +99,9 @@ test('Ctrl-C twice: ends at once, and what was in flight is followed by the next
 });
 
 test('| head: the import ends quietly, without a stack, and the journal has what it did', async () => {
-  await writeUrls(20_000);
-  const command = `"${commandOf(CLI_PROGRAM).join(`" "`)}" import urls.csv --batch-size 500 -o - | head -n 2 > first.csv; echo "ended with \${PIPESTATUS[0]}"`;
+  // The results are larger than the pipe and what is written at once, so that `head` ends while the import still writes.
+  await writeUrls(5_000);
+  const command = `"${commandOf(CLI_PROGRAM).join(`" "`)}" import urls.csv -o - | head -n 2 > first.csv; echo "ended with \${PIPESTATUS[0]}"`;
   const shell = new Terminal('bash', ['-c', command], world.folder, env);
   await shell.until(/ended with \d+/);
   // Not from the screen, where both programs write at the same time.
@@ -111,7 +112,7 @@ test('| head: the import ends quietly, without a stack, and the journal has what
   await shell.exitCode;
   const again = shortlink(['import', 'urls.csv', '-o', 'urls.csv.results.csv']);
   expect(await again.exitCode).toBe(0);
-  expect(await linksUsed()).toBe(20_000);
+  expect(await linksUsed()).toBe(5_000);
 });
 
 test('auth login: the key is not echoed, is checked, and is stored for its owner only', async () => {

@@ -41,7 +41,7 @@ async function login(context: Context): Promise<ExitCode> {
   const settings = await context.settings(true);
   const account = await context.interruptible((signal) => askAccount(settings, context, signal));
   printer.hide(account.apiKey);
-  if ((await context.interruptible((signal) => checkKey(account, context, signal))) === 'refused') {
+  if (!(await isAccepted(account, context))) {
     throw authenticationError(
       `${account.baseUrl} refused the API key, so nothing was stored.`,
       'Check that the key is complete, and that it belongs to this server.',
@@ -150,8 +150,7 @@ async function logout(context: Context): Promise<ExitCode> {
 async function showStatus(context: Context): Promise<ExitCode> {
   const account = await context.account();
   const settings = await context.settings();
-  const valid =
-    (await context.interruptible((signal) => checkKey(account, context, signal))) === 'valid';
+  const valid = await isAccepted(account, context);
   const key = maskKey(account.apiKey);
   const source = settings.apiKey?.source;
   const profile = settings.profile.value;
@@ -167,37 +166,29 @@ async function showStatus(context: Context): Promise<ExitCode> {
   return valid ? EXIT_CODES.ok : EXIT_CODES.authentication;
 }
 
-/** Whether the server accepts a key. A key that may not read usage is valid too. */
-type KeyCheck = 'valid' | 'refused';
-
 /**
- * Asks the server whether the key is valid, without changing anything there: usage first, which costs no quota; where
- * the service has no such endpoint, a poll of a job that can't exist, which is 404 for a valid key and 401 otherwise.
+ * Asks the server whether it accepts the key, without changing anything there: usage first, which costs no quota; where the service has
+ * no such endpoint, a poll of a job that can't exist, which is 404 for a valid key and 401 otherwise. A key that may not do either is
+ * accepted too.
  *
  * @throws the client's errors when the server can't be asked
  */
-async function checkKey(
-  account: Account,
-  context: Context,
-  signal: AbortSignal,
-): Promise<KeyCheck> {
+async function isAccepted(account: Account, context: Context): Promise<boolean> {
   const [shortlink, { AuthenticationError, NotFoundError, PermissionError }] = await Promise.all([
     context.client(account),
     import('@shortlink/sdk'),
   ]);
-  const ask = async (request: Promise<unknown>): Promise<KeyCheck | 'not found'> => {
+  return await context.interruptible(async (signal) => {
     try {
-      await request;
-      return 'valid';
+      await shortlink.usage.retrieve({ signal }).catch(async (error: unknown) => {
+        if (!NotFoundError.isInstance(error)) throw error;
+        await shortlink.jobs.retrieve(crypto.randomUUID(), { signal });
+      });
+      return true;
     } catch (error) {
-      if (AuthenticationError.isInstance(error)) return 'refused';
-      if (PermissionError.isInstance(error)) return 'valid';
-      if (NotFoundError.isInstance(error)) return 'not found';
+      if (AuthenticationError.isInstance(error)) return false;
+      if (PermissionError.isInstance(error) || NotFoundError.isInstance(error)) return true;
       throw error;
     }
-  };
-  const byUsage = await ask(shortlink.usage.retrieve({ signal }));
-  if (byUsage !== 'not found') return byUsage;
-  const byJob = await ask(shortlink.jobs.retrieve(crypto.randomUUID(), { signal }));
-  return byJob === 'not found' ? 'valid' : byJob;
+  });
 }

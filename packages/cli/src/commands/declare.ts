@@ -67,6 +67,9 @@ export function collect(value: string, previous: readonly string[] | undefined):
   return [...(previous ?? []), value];
 }
 
+/** Largest batch the endpoint takes, whatever the plan. Not the client's constant, because the client is loaded later. */
+export const MAX_BATCH_LINKS = 10_000;
+
 export const REDIRECT_TYPE_CHOICES = ['301', '302', '307'] as const satisfies `${RedirectType}`[];
 
 /** A value that commander has checked against {@link REDIRECT_TYPE_CHOICES}. */

@@ -147,7 +147,7 @@ async function writeResults(
   }
   const file = await openOutput(output.path, { stdout: context.io.stdout });
   await file.write(text);
-  const { kept } = await file.finish();
+  const kept = await file.finish();
   context.printer.note(`Wrote ${plural(results.length, 'result')} to ${output.path}.`);
   if (kept !== undefined) context.printer.note(`What was in it before is in ${kept}.`);
 }

@@ -7,10 +7,7 @@ import type { Printer } from '../output/printer.ts';
 import { sanitize } from '../output/sanitize.ts';
 import type { Paint, Style } from '../output/style.ts';
 import { flow } from '../output/wrap.ts';
-import { declareCommand, type Perform } from './declare.ts';
-
-/** Largest batch the endpoint takes, whatever the plan. */
-const MAX_BATCH_LINKS = 10_000;
+import { declareCommand, MAX_BATCH_LINKS, type Perform } from './declare.ts';
 
 export function declareUsage(program: Command, perform: Perform): void {
   declareCommand(program, 'usage', 'Show how much of its plan the account has used.', [

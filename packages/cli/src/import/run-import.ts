@@ -16,7 +16,7 @@ import { detectLayout } from './read/layout.ts';
 import { type Input, inputGuard, openInput } from './read/open-input.ts';
 import { readRows } from './read/read-rows.ts';
 import { fingerprint } from './report/keep-changed.ts';
-import { type OutputFile, openOutput, type Written } from './report/output-file.ts';
+import { type OutputFile, openOutput } from './report/output-file.ts';
 import { RejectsFile, removeStaleRejects } from './report/rejects.ts';
 import { createResultsFormat, refuseInPlace, reportRows } from './report/report-rows.ts';
 import { emptySummary, STOPPED_BY_USER, stoppedByRejects, whyStopped } from './report/summary.ts';
@@ -135,22 +135,27 @@ async function check(
       stdout: deps.stdout,
       unusedOption: usualNames?.rejects ? '--rejects' : undefined,
     });
-  const rejects = new RejectsFile(source.layout, dryRun ? undefined : open);
+  // A dry run writes nothing.
+  const rejects = dryRun ? undefined : new RejectsFile(source.layout, open);
   try {
     const checked = await checkInput(source, settings, existing, rejects, deps);
     if (checked === undefined) return undefined;
     const { rows, rejected } = checked;
-    const found = await compareRows(source, checked, existing, settings, deps);
-    const rejectsFile = await rejects.finish((written) => announceKept(written, deps));
+    const found = compareRows(checked, existing, settings, deps);
+    announceKept(await rejects?.finish(), deps);
     if (rejected === 0 && !dryRun) await removeStaleRejects(settings.rejects);
     if (rows === 0) {
       deps.onEvent({ type: 'warning', message: `${source.input.name} has no rows.` });
     }
     const { new: unsent, existing: have, changed, gone, unknown } = found;
     const counts = { rows, rejected, existing: have, changed, gone, unknown, unsent };
-    return { checked, found, summary: { ...emptySummary(settings), ...counts, rejectsFile } };
+    return {
+      checked,
+      found,
+      summary: { ...emptySummary(settings), ...counts, rejectsFile: rejects?.path },
+    };
   } finally {
-    await rejects.discard();
+    await rejects?.discard();
   }
 }
 
@@ -218,7 +223,7 @@ async function holdsLinks(path: string, deps: ImportDeps): Promise<boolean> {
 }
 
 /** Warns where a file that a person had changed was kept under another name. */
-function announceKept({ kept }: Written, deps: Pick<ImportDeps, 'onEvent'>): void {
+function announceKept(kept: string | undefined, deps: Pick<ImportDeps, 'onEvent'>): void {
   if (kept === undefined) return;
   deps.onEvent({ type: 'warning', message: `A file that was changed by hand is kept as ${kept}.` });
 }

@@ -75,13 +75,10 @@ export interface Row {
    * again at each access.
    */
   readonly cells: readonly string[];
-  /** One of {@link Row.cells}, where it can be read without the others. */
-  cell?(index: number): string | undefined;
   /**
-   * The row as CSV of so many cells, where it stands in the input just as it would be written with that delimiter (default: a
-   * comma).
+   * The row as CSV of so many cells, where it stands in the input just as it would be written with that delimiter.
    */
-  asCsv?(width: number, delimiter?: string): string | undefined;
+  asCsv?(width: number, delimiter: string): string | undefined;
   /** JSONL: the object itself, so that JSONL results can echo it with its types. */
   readonly object?: Readonly<Record<string, unknown>> | undefined;
   /** JSONL: a line that is no object, as it stands in the input. */
@@ -197,8 +194,6 @@ export interface ImportSummary {
   /** Batches that got a response, and requests made in this run (polls and retries included). */
   batches: number;
   requests: number;
-  /** Rows of those batches: what this run did, whatever earlier ones had done. */
-  answered: number;
   elapsedMs: number;
   /** Undefined when every row was sent. */
   stopped?:
@@ -223,7 +218,6 @@ export interface ImportSummary {
 export interface ImportDeps {
   client: {
     links: Pick<Shortlink['links'], 'createMany'>;
-    jobs: Pick<Shortlink['jobs'], 'wait'>;
     usage: Pick<Shortlink['usage'], 'retrieve'>;
   };
   /** Read when the input is `-`. */
@@ -239,6 +233,6 @@ export interface ImportDeps {
   requestCount: () => number;
   /** A clock for durations, in milliseconds. */
   now: () => number;
-  /** The time, as `Date.now()` counts. @default Date.now */
-  wallClock?: (() => number) | undefined;
+  /** The time, as `Date.now()` counts. */
+  wallClock: () => number;
 }

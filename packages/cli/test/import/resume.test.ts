@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { writeError } from '../../src/import/errors.ts';
 import { Journal } from '../../src/import/journal/journal.ts';
+import type { Fault, Link } from './fake-service.ts';
 import { ImportHarness } from './import-harness.ts';
 
 const JOURNAL = 'input.csv.shortlink-journal';
@@ -167,6 +168,68 @@ describe('stopped, and run again', () => {
     const stopped = await world.import();
     expect(stopped.stopped).toMatchObject({ reason: 'interrupted' });
     expect(world.service.requests).toBe(0);
+  });
+});
+
+/** Refuses requests that hold the row with this number, and names it. */
+function refuseRow(row: number): (n: number, links: readonly Link[]) => Fault | undefined {
+  return (_, links) => {
+    const index = links.findIndex(({ target_url }) => target_url.endsWith(`/${row}`));
+    const details = [{ index, field: 'title', message: 'is no good' }];
+    const body = { error: 'not valid', details };
+    return index === -1 ? undefined : { type: 'answer', status: 400, body };
+  };
+}
+
+describe('a row that the service refused in a batch whose rest was lost', () => {
+  test('has failed with its own reason, and is sent again without a decision about the rest', async () => {
+    world.writeRows(3);
+    const refuse = refuseRow(1);
+    world.service.fault = (n, links) =>
+      refuse(n, links) ?? (n === 1 ? { type: 'lost', created: true } : undefined);
+    const summary = await world.import();
+    expect(summary).toMatchObject({ created: 0, failed: 1, unknown: 2 });
+    expect(world.statuses()).toEqual(['unknown', 'failed', 'unknown']);
+    expect(world.table()[2]?.at(-1)).toBe('title: is no good');
+    world.service.fault = () => undefined;
+    const again = await world.import({ onUnknown: 'skip' });
+    expect(again).toMatchObject({ created: 1, failed: 0, unknown: 2 });
+    expect(world.service.asked.at(-1)).toHaveLength(1);
+    expect(world.created()).toEqual({ links: 3, duplicates: 0 });
+  });
+
+  test('is sent again when the job of the rest is found', async () => {
+    world.writeRows(3);
+    world.service.syncLinks = 1;
+    world.service.fault = refuseRow(0);
+    world.service.onPoll = () => ({ type: 'answer', status: 501, body: { error: 'no' } });
+    expect(await world.import()).toMatchObject({ created: 0, failed: 1, unknown: 2 });
+    world.service.fault = () => undefined;
+    world.service.onPoll = () => undefined;
+    expect(await world.import()).toMatchObject({ created: 3, failed: 0, unknown: 0 });
+    expect(world.statuses()).toEqual(['created', 'created', 'created']);
+    const targets = world
+      .table()
+      .slice(1)
+      .map(([, , code = '']) => world.service.targets.get(code));
+    expect(targets).toEqual(
+      world
+        .table()
+        .slice(1)
+        .map(([, url]) => url),
+    );
+    expect(world.created()).toEqual({ links: 3, duplicates: 0 });
+  });
+
+  test('is one of the rows whose request is sent again under its key', async () => {
+    world.writeRows(3);
+    const refuse = refuseRow(1);
+    world.service.fault = (n, links) =>
+      refuse(n, links) ?? (n === 1 ? { type: 'lost', created: true } : undefined);
+    const summary = await world.import({ idempotency: true });
+    expect(summary).toMatchObject({ created: 2, failed: 1, unknown: 0 });
+    expect(world.statuses()).toEqual(['created', 'failed', 'created']);
+    expect(world.created()).toEqual({ links: 2, duplicates: 0 });
   });
 });
 

@@ -44,7 +44,7 @@ test('the id of a link or a job tells when it was made, and nothing of the ids a
     expect(madeAt).toBeGreaterThanOrEqual(before);
     expect(madeAt).toBeLessThanOrEqual(Date.now());
   }
-  // 512 ids are made of bytes that were drawn at once.
+  // The random digits of several hundred ids are drawn at once.
   expect(new Set(ids.map((id) => id.slice(-8))).size).toBeGreaterThan(990);
 });
 

@@ -27,23 +27,23 @@ import {
  * Imports one file after the other. A file that ends early (bad rows, a limit, Ctrl-C) ends the run, since the same
  * reason would stop the next one too, or needs a decision of the user.
  */
-export async function importFiles(input: ImportInput, context: Context): Promise<ExitCode> {
-  const account = input.dryRun ? await accountIfAny(context) : await context.account();
+export async function importFiles(
+  { files, options }: ImportInput,
+  context: Context,
+): Promise<ExitCode> {
+  const { dryRun, stateDir, rpm: requestsPerMinute, maxWait, idempotency } = options;
+  const account = dryRun ? await accountIfAny(context) : await context.account();
   // Without an account, a dry run compares with the links of no service.
   const baseUrl = account?.baseUrl ?? NO_SERVICE;
-  if (input.stateDir !== undefined && !input.dryRun) {
-    await mkdir(input.stateDir, { recursive: true });
-  }
-  const watch = await watchImports(input.requestsPerMinute, context);
-  const { requestsPerMinute, maxRetryAfterMs, idempotency } = input;
+  if (stateDir !== undefined && !dryRun) await mkdir(stateDir, { recursive: true });
+  const watch = await watchImports(requestsPerMinute, context);
   const { hooks } = watch;
-  const client =
-    account &&
-    (await context.client(account, { requestsPerMinute, maxRetryAfterMs, idempotency, hooks }));
+  const limits = { requestsPerMinute, maxRetryAfterMs: maxWait };
+  const client = account && (await context.client(account, { ...limits, idempotency, hooks }));
   const stop = stopSignals(context);
   const outcomes: FileOutcome[] = [];
   try {
-    for (const settings of input.files) {
+    for (const settings of files) {
       if (outcomes.length > 0) context.printer.drawing('');
       const outcome = await importFile({ ...settings, baseUrl }, { client, watch, stop, context });
       outcomes.push(outcome);
@@ -56,7 +56,7 @@ export async function importFiles(input: ImportInput, context: Context): Promise
   const exitCode = worstOf(outcomes.map((outcome) => outcome.exitCode));
   if (context.globals.json === true) {
     // Where results go to stdout, nothing else may go there.
-    const isStdoutTaken = input.files.some(({ output }) => output === STANDARD_STREAM);
+    const isStdoutTaken = files.some(({ output }) => output === STANDARD_STREAM);
     const summary = importJson(outcomes, exitCode);
     if (isStdoutTaken) context.printer.event({ event: 'summary', ...summary });
     else context.printer.json(summary);
@@ -130,7 +130,6 @@ interface Stopped {
 /** For a dry run without an account, in which no service is asked. */
 const NO_CLIENT: ImportDeps['client'] = {
   links: { createMany: () => noAccount() },
-  jobs: { wait: async () => noAccount() },
   usage: { retrieve: async () => noAccount() },
 };
 
@@ -177,6 +176,7 @@ async function importFile(settings: ImportSettings, run: Run): Promise<FileOutco
       stopSignal: stop.soft,
       requestCount: watch.requestCount,
       now: () => performance.now(),
+      wallClock: Date.now,
     });
     return await ended(summary, context);
   } catch (error) {

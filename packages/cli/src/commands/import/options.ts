@@ -10,14 +10,12 @@ import {
 } from '../../import/types.ts';
 import {
   collect,
+  MAX_BATCH_LINKS,
   parseCount,
   parseCountOr,
   parseDuration,
   REDIRECT_TYPE_CHOICES,
 } from '../declare.ts';
-
-/** Largest batch the endpoint takes, whatever the plan. */
-const MAX_BATCH_LINKS = 10_000;
 
 /** Each batch in flight is held in memory. */
 const MAX_CONCURRENCY = 64;

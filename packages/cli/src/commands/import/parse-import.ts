@@ -10,11 +10,7 @@ type FileSettings = Omit<ImportSettings, 'baseUrl'>;
 /** Input of `shortlink import`. */
 export interface ImportInput {
   files: FileSettings[];
-  dryRun: boolean;
-  idempotency: boolean;
-  requestsPerMinute: number | undefined;
-  maxRetryAfterMs: number;
-  stateDir: string | undefined;
+  options: ImportOptions;
 }
 
 /** Standard input, and standard output. */
@@ -28,14 +24,7 @@ export function parseImport(files: readonly string[], options: ImportOptions): I
     refuseOverwriting(one);
   }
   refuseOwnOutputs(settings);
-  return {
-    files: settings,
-    dryRun: options.dryRun,
-    idempotency: options.idempotency,
-    requestsPerMinute: options.rpm,
-    maxRetryAfterMs: options.maxWait,
-    stateDir: options.stateDir,
-  };
+  return { files: settings, options };
 }
 
 function fileSettings(file: string, options: ImportOptions): FileSettings {

@@ -1,4 +1,4 @@
-import type { ShortlinkHooks } from '@shortlink/sdk';
+import { RateLimitError, type ShortlinkHooks } from '@shortlink/sdk';
 import { interruptedError } from '../../cli-error.ts';
 import type { Context } from '../../context.ts';
 import { plural } from '../../format.ts';
@@ -42,8 +42,11 @@ export async function watchImports(
       },
       onResponse: ({ quota }) => progress?.onQuota(quota, Date.now()),
       onCooldown: ({ waitMs }) => progress?.onWait({ ms: waitMs }, Date.now()),
-      onRetry: ({ waitMs, error }) =>
-        progress?.onWait({ ms: waitMs, error: error.message }, Date.now()),
+      onRetry: ({ waitMs, error }) => {
+        // That a limit was met is announced as a cooldown too, perhaps a millisecond earlier.
+        const isLimit = RateLimitError.isInstance(error);
+        progress?.onWait({ ms: waitMs, error: isLimit ? undefined : error.message }, Date.now());
+      },
     },
     begin(file) {
       const before = requests;

@@ -43,7 +43,7 @@ export async function checkInput(
   { input, layout, rules }: Source,
   settings: Pick<ImportSettings, 'defaults'>,
   existing: ExistingLinks | undefined,
-  rejects: RejectsFile,
+  rejects: RejectsFile | undefined,
   deps: Pick<ImportDeps, 'onEvent' | 'signal' | 'stopSignal'>,
 ): Promise<Checked | undefined> {
   const firstRejects: Reject[] = [];
@@ -58,14 +58,12 @@ export async function checkInput(
     const bad: Array<{ row: Row; reason: string }> = [];
     for (const row of batch) {
       const own = ownLink(row, layout);
-      const reason = own === undefined ? rules.problem(row) : undefined;
+      const { link, problem: reason } = rules.check(row);
       if (own !== undefined) found.own += 1;
-      if (reason === undefined) {
-        existing?.addRow(
-          found.rows,
-          linkIdentity(rules.link(row), settings.defaults.domain_id),
-          own?.short_url,
-        );
+      if (own !== undefined || reason === undefined) {
+        const identity = existing && linkIdentity(link, settings.defaults.domain_id);
+        if (identity !== undefined)
+          existing?.addRow(found.rows, row.line, identity, own?.short_url);
       } else {
         bad.push({ row, reason });
         found.rejectedRows.add(found.rows);
@@ -76,7 +74,7 @@ export async function checkInput(
       firstRejects.push({ line: row.line, reason });
     }
     found.rejected += bad.length;
-    await rejects.add(bad);
+    await rejects?.add(bad);
     if (found.rows - announced >= EVENT_STEP) {
       announced = found.rows;
       deps.onEvent({ type: 'validating', rows: found.rows, bytesRead, bytesTotal: input.size });

@@ -7,7 +7,7 @@ import { detectLayout } from '../read/layout.ts';
 import { openInput } from '../read/open-input.ts';
 import { readRows } from '../read/read-rows.ts';
 import { type Existing, type ImportDeps, type ImportSettings, NO_SERVICE } from '../types.ts';
-import type { Checked, Source } from './check-input.ts';
+import type { Checked } from './check-input.ts';
 import { type Comparison, ExistingLinks } from './existing-links.ts';
 
 /** How the rows compare with what exists. */
@@ -77,13 +77,12 @@ async function addKnownLinks(
 }
 
 /** Compares the rows that were checked with the links that exist, and announces the result. */
-export async function compareRows(
-  source: Source,
+export function compareRows(
   checked: Checked,
   existing: ExistingLinks | undefined,
   settings: Pick<ImportSettings, 'known'>,
   deps: Pick<ImportDeps, 'onEvent'>,
-): Promise<Found> {
+): Found {
   const comparison = existing?.compare();
   if (settings.known !== undefined && checked.rows > 0 && comparison?.usesKnown === false) {
     deps.onEvent({
@@ -92,46 +91,21 @@ export async function compareRows(
     });
   }
   const found = foundOf(checked, comparison);
-  const changedLines = comparison ? await linesOf(source, comparison.firstChanged) : [];
-  const { new: fresh, existing: rows, changed, gone } = found;
-  deps.onEvent({
-    type: 'compared',
-    rows: checked.rows,
-    new: fresh,
-    existing: rows,
-    changed,
-    changedLines,
-    gone,
-  });
-  return { ...found, changedLines };
+  const { comparison: _, unknown: __, ...counts } = found;
+  deps.onEvent({ type: 'compared', rows: checked.rows, ...counts });
+  return found;
 }
 
 export function foundOf(checked: Checked, comparison: Comparison | undefined): Found {
-  const { existing = 0, unknown = 0, changed = 0, gone = 0 } = comparison ?? {};
+  const { existing = 0, unknown = 0, changed = 0, changedLines = [], gone = 0 } = comparison ?? {};
   const have = checked.own + existing;
   return {
     new: checked.rows - checked.rejected - have - unknown,
     existing: have,
     changed,
-    changedLines: [],
+    changedLines,
     gone,
     unknown,
     comparison,
   };
-}
-
-/** Lines of the input on which the rows with these numbers begin. */
-async function linesOf({ input, layout }: Source, numbers: readonly number[]): Promise<number[]> {
-  const wanted = new Set(numbers);
-  const lines: number[] = [];
-  let number = 0;
-  if (wanted.size === 0) return lines;
-  for await (const rows of readRows(input, layout)) {
-    for (const row of rows) {
-      if (wanted.has(number)) lines.push(row.line);
-      number += 1;
-    }
-    if (lines.length === wanted.size) break;
-  }
-  return lines;
 }

@@ -38,7 +38,7 @@ export async function planSending(
   deps: Pick<ImportDeps, 'client' | 'signal' | 'wallClock' | 'onEvent'>,
 ): Promise<Forecast> {
   const usage = await retrieveUsage(deps.client, deps.signal);
-  const planned = forecast(links, settings, usage, (deps.wallClock ?? Date.now)());
+  const planned = forecast(links, settings, usage, deps.wallClock());
   deps.onEvent({ type: 'forecast', forecast: planned });
   return planned;
 }

@@ -58,7 +58,10 @@ describe('a request that got no response', () => {
         domain: 'dom_a',
         body: '["a","b"]',
       });
-      expect(batch && journal.pairsOf(batch)).toEqual(['a', 'b']);
+      expect(batch && journal.linksOf(batch).map(({ target_url }) => target_url)).toEqual([
+        'a',
+        'b',
+      ]);
       expect(links(journal)).toMatchObject([{ pair: 'a', short_url: null }, { pair: 'b' }]);
     });
   });
@@ -128,10 +131,10 @@ describe('a job', () => {
 
   test('whose outcome is unknown may be polled again, or not', () => {
     inRun((journal) => {
-      journal.unknown(begin(journal, ['a']), 'lost', 'job-1');
+      journal.unknown(begin(journal, ['a']), packResults([{}], 'lost'), 'job-1');
       const id = begin(journal, ['b']);
       journal.accepted(id, 'job-2');
-      journal.unknown(id, 'gone', undefined);
+      journal.unknown(id, packResults([{}], 'gone'));
     });
     expect(inRun((journal) => journal.openBatches().map(({ job }) => job))).toEqual([
       'job-1',
@@ -150,7 +153,7 @@ describe('a job', () => {
 });
 
 describe('results', () => {
-  const results = packResults([created('x'), { error: 'refused' }, undefined]);
+  const results = packResults([created('x'), { error: 'refused' }, {}]);
 
   test('are what was recorded', () => {
     inRun((journal) => {
@@ -179,7 +182,9 @@ describe('results', () => {
     });
     inRun((journal) => {
       const batch = journal.openBatches()[1];
-      if (batch !== undefined) journal.settle(batch, results, 'the job has failed');
+      const ids = batch === undefined ? [] : journal.linksOf(batch).map(({ id }) => id);
+      const ended = { ...results, missing: 'the job has failed' };
+      if (batch !== undefined) journal.settle(batch, ended, ids);
       expect(links(journal)).toEqual([
         { pair: 'first', code: null, short_url: null, error: null },
         { pair: 'a', ...created('x'), error: null },

@@ -1,6 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { inTransaction, isEmpty, removeJournal } from './database.ts';
-import { type PackedResults, unpackResult } from './packed-results.ts';
+import { targetOf } from './link-text.ts';
+import { completedRows, NO_RESPONSE, type PackedResults, unpackResult } from './packed-results.ts';
 
 /** A request of an earlier run, or of an earlier round of this run, that may have created links. */
 export interface OpenBatch {
@@ -95,15 +96,18 @@ export class Journal {
     );
   }
 
-  /** It can't be known what the request created. */
-  unknown(id: number, error: string, job: string | undefined): void {
-    this.write(() =>
-      this.#prepare("UPDATE batch SET state = 'unknown', error = ?, job = ? WHERE id = ?").run(
-        error,
-        job ?? null,
-        id,
-      ),
-    );
+  /**
+   * Records that it can't be known what the request created, except for the links that it refused.
+   *
+   * @param ids - of the links in the table `link`, in the order of the results, where they are there already
+   */
+  unknown(id: number, results: PackedResults, job?: string, ids: readonly number[] = []): void {
+    this.write(() => {
+      this.#prepare(
+        "UPDATE batch SET state = 'unknown', error = ?, job = ?, results = ? WHERE id = ?",
+      ).run(results.missing ?? null, job ?? null, JSON.stringify(results), id);
+      this.#removeRefused(results, ids);
+    });
   }
 
   /** Nothing was created by a request of this run. */
@@ -120,10 +124,11 @@ export class Journal {
     });
   }
 
-  /** The results of a batch that this run recorded as completed. */
+  /** What this run has recorded of a batch. */
   results(id: number): PackedResults {
-    const row = this.#prepare('SELECT results FROM batch WHERE id = ?').get(id);
-    return JSON.parse(String(row?.['results']));
+    const results = this.#prepare('SELECT results FROM batch WHERE id = ?').get(id)?.['results'];
+    const nothing = { prefix: '', items: [], missing: NO_RESPONSE };
+    return results === null ? nothing : JSON.parse(String(results));
   }
 
   /** The batches of this service that may have created links, oldest first. Their links are in the table `link`. */
@@ -144,27 +149,25 @@ export class Journal {
     }));
   }
 
-  /** Pairs of the links of an open batch, in the order of the request. */
-  pairsOf(batch: OpenBatch): string[] {
-    return this.#prepare('SELECT pair FROM link WHERE id >= ? AND id < ? ORDER BY id')
+  /** The links of an open batch, in the order of the request, without those that it refused. */
+  linksOf(batch: OpenBatch): { id: number; target_url: string }[] {
+    return this.#prepare('SELECT id, pair FROM link WHERE id >= ? AND id < ? ORDER BY id')
       .all(batch.firstLink, batch.firstLink + batch.size)
-      .map((row) => String(row['pair']));
+      .map((row) => ({ id: Number(row['id']), target_url: targetOf(String(row['pair'])) }));
   }
 
-  /** Records the outcome of an open batch: its links exist, or don't, or it stays unknown (`missing` says why). */
-  settle(batch: OpenBatch, results: PackedResults, missing?: string): void {
+  /** Records the outcome of an open batch, whose links have these ids: they exist, or don't, or it stays unknown. */
+  settle(batch: OpenBatch, results: PackedResults, ids: readonly number[]): void {
     this.write(() => {
       const update = this.#prepare(
         'UPDATE link SET batch = NULL, code = ?, short_url = ?, error = ? WHERE id = ?',
       );
-      const remove = this.#prepare('DELETE FROM link WHERE id = ?');
-      for (let index = 0; index < batch.size; index += 1) {
-        const result = unpackResult(results, index, missing);
-        const id = batch.firstLink + index;
+      ids.forEach((id, index) => {
+        const result = unpackResult(results, index);
         if (result.status === 'created') update.run(result.code, result.short_url, null, id);
         else if (result.status === 'unknown') update.run(null, null, result.error, id);
-        else remove.run(id);
-      }
+      });
+      this.#removeRefused(results, ids);
       this.#forgetBatch(batch.id);
     });
   }
@@ -198,6 +201,8 @@ export class Journal {
         else {
           this.#prepare('UPDATE batch SET first_link = ? WHERE id = ?').run(firstLink, id);
           this.#prepare("UPDATE request SET links = '[]' WHERE batch = ?").run(id);
+          const ids = links.map((_, index) => firstLink + index);
+          if (row['results'] !== null) this.#removeRefused(JSON.parse(String(row['results'])), ids);
         }
       }
     });
@@ -226,7 +231,7 @@ export class Journal {
   /** Links of this service in jobs that no run has seen completed: the next one can still poll them. */
   linksInJobs(): number {
     const row = this.#prepare(
-      'SELECT coalesce(sum(size), 0) AS links FROM batch WHERE service = ? AND job IS NOT NULL AND results IS NULL',
+      "SELECT coalesce(sum(size), 0) AS links FROM batch WHERE service = ? AND job IS NOT NULL AND state <> 'completed'",
     ).get(this.service);
     return Number(row?.['links']);
   }
@@ -253,6 +258,13 @@ export class Journal {
     this.#dispose();
   }
 
+  #removeRefused(results: PackedResults, ids: readonly number[]): void {
+    const remove = this.#prepare('DELETE FROM link WHERE id = ?');
+    ids.forEach((id, index) => {
+      if (unpackResult(results, index).status === 'failed') remove.run(id);
+    });
+  }
+
   #forgetBatch(id: number): void {
     this.#prepare('DELETE FROM request WHERE batch = ?').run(id);
     this.#prepare('DELETE FROM batch WHERE id = ?').run(id);
@@ -276,15 +288,6 @@ export class Journal {
 function serviceUrl(baseUrl: string): string {
   const { origin, pathname } = new URL(baseUrl);
   return origin + pathname.replace(/\/+$/, '');
-}
-
-/** Link text, code, short URL and error of the links that exist or may exist; failed ones are sent again, so nothing is kept of them. */
-function completedRows(links: readonly string[], results: PackedResults): (string | null)[][] {
-  return links.flatMap((link, index) => {
-    const result = unpackResult(results, index);
-    if (result.status === 'created') return [[link, result.code, result.short_url, null]];
-    return result.status === 'unknown' ? [[link, null, null, result.error]] : [];
-  });
 }
 
 function text(value: unknown): string | undefined {

@@ -21,6 +21,10 @@ export function pairOf(target: string, domain: string | undefined): string {
   return domain === undefined || domain === '' ? target : `${target}\n${domain}`;
 }
 
+export function targetOf(pair: string): string {
+  return pair.split('\n', 1)[0] ?? '';
+}
+
 /** Both in one text, which is how the journal takes them. */
 export function linkText({ pair, content }: LinkIdentity): string {
   return content + pair;

@@ -52,7 +52,10 @@ function record(journal: Journal, target: string): void {
 /** What a dry run finds in the journal. */
 function peek(path: string, restart = false): string[] {
   const journal = peekJournal(path, URL, restart);
-  const found = journal.openBatches().flatMap((batch) => journal.pairsOf(batch));
+  const found = journal
+    .openBatches()
+    .flatMap((batch) => journal.linksOf(batch))
+    .map(({ target_url }) => target_url);
   journal.close();
   return found;
 }

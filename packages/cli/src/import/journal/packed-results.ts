@@ -7,6 +7,8 @@ import type { RecordedResult } from '@shortlink/sdk';
 export interface PackedResults {
   prefix: string;
   items: readonly PackedItem[];
+  /** Why a link without a code and an error is unknown. @default the response left it out */
+  missing?: string | undefined;
 }
 
 type PackedItem = string | readonly [code: string, short_url: string] | { error: string };
@@ -21,22 +23,20 @@ export const NO_RESPONSE = 'sent, and the import ended before the response came'
 
 const NO_RESULT = 'the response of the service does not hold this link';
 
-export function packResults(results: readonly (RecordedResult | undefined)[]): PackedResults {
-  const prefix = prefixOf(results.find((result) => result?.code !== undefined));
-  const items = results.map((result): PackedItem => {
-    const { code, short_url, error } = result ?? {};
+export function packResults(results: readonly RecordedResult[], missing?: string): PackedResults {
+  const prefix = prefixOf(results.find(({ code }) => code !== undefined));
+  const items = results.map(({ code, short_url, error }): PackedItem => {
     if (error) return { error };
     if (code === undefined || short_url === undefined) return { error: '' };
     return short_url === prefix + code ? code : [code, short_url];
   });
-  return { prefix, items };
+  return { prefix, items, missing };
 }
 
-/** The result of the link at `index`; `missing` says why there is none. */
+/** The result of the link at `index`. */
 export function unpackResult(
-  { prefix, items }: PackedResults,
+  { prefix, items, missing = NO_RESULT }: PackedResults,
   index: number,
-  missing = NO_RESULT,
 ): LinkResult {
   const item = items[index];
   if (typeof item === 'string') return { status: 'created', code: item, short_url: prefix + item };
@@ -50,44 +50,19 @@ export function unpackResult(
     : { status: 'unknown', error: missing };
 }
 
+/** Link text, code, short URL and error of the links that exist or may exist; failed ones are sent again, so nothing is kept of them. */
+export function completedRows(
+  links: readonly string[],
+  results: PackedResults,
+): (string | null)[][] {
+  return links.flatMap((link, index) => {
+    const result = unpackResult(results, index);
+    if (result.status === 'created') return [[link, result.code, result.short_url, null]];
+    return result.status === 'unknown' ? [[link, null, null, result.error]] : [];
+  });
+}
+
 function prefixOf(result: RecordedResult | undefined): string {
   const { code = '', short_url = '' } = result ?? {};
   return short_url.endsWith(code) ? short_url.slice(0, short_url.length - code.length) : '';
-}
-
-/**
- * One result per link of a job. The service gives them in the order of the links; where they are mixed up or some are missing, a result
- * belongs to the link whose target URL it names, since another link's code would be worse than none. Results that
- * name no target URL are in the order of the links, but only where there are as many of them: a job may leave out links, such as those
- * that were refused before.
- *
- * @param targets - target URLs in the order of the request
- */
-export function alignResults(
-  targets: readonly string[],
-  results: readonly RecordedResult[],
-): Array<RecordedResult | undefined> {
-  const isWhole = results.length === targets.length;
-  const isInPlace = (result: RecordedResult | undefined, index: number) =>
-    result !== undefined &&
-    (result.target_url ? isSame(result.target_url, targets[index]) : isWhole);
-  const misplaced = new Map<string, RecordedResult[]>();
-  results.forEach((result, index) => {
-    if (!result.target_url || isInPlace(result, index)) return;
-    const target = canonical(result.target_url);
-    misplaced.set(target, [...(misplaced.get(target) ?? []), result]);
-  });
-  return targets.map((target, index) => {
-    const result = results[index];
-    return isInPlace(result, index) ? result : misplaced.get(canonical(target))?.shift();
-  });
-}
-
-/** Some services give a URL back as a parser writes it, such as with a slash after the host. */
-function isSame(returned: string, sent: string | undefined): boolean {
-  return returned === sent || (sent !== undefined && canonical(returned) === canonical(sent));
-}
-
-function canonical(url: string): string {
-  return URL.parse(url)?.href ?? url;
 }

@@ -12,9 +12,6 @@ const USER_INFO = /^(?:[^:@]+@)?[^@]*$/;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: finding them is the point
 const CONTROL_CHARACTERS = /[\u0000-\u001f\u007f-\u009f]/;
 
-/** Half of a surrogate pair, which JSON can spell: it can't be sent as UTF-8. */
-const LONE_SURROGATE = /\p{Surrogate}/u;
-
 /** Longest `Location` of a redirect: each character that is not ASCII becomes several bytes of it. */
 const MAX_LOCATION_BYTES = 8_192;
 
@@ -43,7 +40,8 @@ export function targetProblem(cell: string, maxLength: number): string | undefin
   if (!USER_INFO.test(match[1] ?? '')) {
     return `the target URL holds a password: ${shown(hideCredentials(cell))}`;
   }
-  const url = LONE_SURROGATE.test(cell) ? null : URL.parse(cell);
+  // Half of a surrogate pair, which JSON can spell, can't be sent as UTF-8.
+  const url = cell.isWellFormed() ? URL.parse(cell) : null;
   if (url === null) return `not a valid URL: ${shown(cell)}`;
   if (url.href.length > MAX_LOCATION_BYTES) {
     return `the target URL has ${url.href.length} bytes once it is percent-encoded, at most ${MAX_LOCATION_BYTES} are allowed`;

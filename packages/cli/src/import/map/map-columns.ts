@@ -1,4 +1,5 @@
 import { inputError } from '../errors.ts';
+import { looksLikeUrl } from '../read/detect-format.ts';
 import { LINK_FIELDS, type LinkField, type Plan, type Row } from '../types.ts';
 import type { ResultColumns } from './result-columns.ts';
 
@@ -41,7 +42,8 @@ function automaticColumn(input: MapColumnsInput, field: LinkField): number | und
   if (input.urlColumn !== undefined) return field === 'target_url' ? input.urlColumn : undefined;
   // A domain id or a redirect of another service means nothing here.
   const isOurs = field !== 'domain_id' && field !== 'redirect_type';
-  if (!isOurs && isForeignExport(ownColumns(input))) return undefined;
+  const isForeign = (name: string) => SHORT_LINK_COLUMNS.has(columnKey(name));
+  if (!isOurs && indexesWhere(input, isForeign).length > 0) return undefined;
   for (const key of ALIASES[field]) {
     const found = indexesWhere(input, (name) => columnKey(name) === key);
     if (found.length > 1) throw ambiguous(input, field, found);
@@ -55,9 +57,7 @@ function onlyUrlColumn(input: MapColumnsInput): number {
   const { columns, samples } = input;
   const found = indexesWhere(
     input,
-    (_, index) =>
-      samples.length > 0 &&
-      samples.every(({ cells }) => /^\s*https?:\/\//i.test(cells[index] ?? '')),
+    (_, index) => samples.length > 0 && samples.every(({ cells }) => looksLikeUrl(cells[index])),
   );
   const [index] = found;
   if (index !== undefined && found.length === 1) {
@@ -103,12 +103,7 @@ function findColumn(input: MapColumnsInput, field: LinkField, wanted: string): n
   );
 }
 
-/** Columns that an earlier import did not add. */
-function ownColumns({ columns, resultColumns }: MapColumnsInput): string[] {
-  const results = new Set(Object.values(resultColumns));
-  return columns.filter((_, index) => !results.has(index));
-}
-
+/** Columns that an earlier import did not add, and that match. */
 function indexesWhere(
   { columns, resultColumns }: MapColumnsInput,
   matches: (name: string, index: number) => boolean,
@@ -179,11 +174,6 @@ const SHORT_LINK_COLUMNS: ReadonlySet<string> = new Set([
   'keyword',
   'idstring',
 ]);
-
-/** Whether the header is that of an export of another service. */
-function isForeignExport(columns: readonly string[]): boolean {
-  return columns.some((name) => SHORT_LINK_COLUMNS.has(columnKey(name)));
-}
 
 /** The columns there are, for messages: `"URL", "Title" and 3 more`. */
 function listColumns(columns: readonly string[]): string {

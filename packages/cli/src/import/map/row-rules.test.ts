@@ -24,7 +24,8 @@ function check(cells: string[], options: { isOwnFile?: boolean } = {}) {
   };
   const row: Row = { line: 2, cells };
   const rules = createRowRules(layout, { defaults: {} });
-  return rules.problem(row) ?? rules.link(row);
+  const { link, problem } = rules.check(row);
+  return problem ?? link;
 }
 
 const URL = 'https://example.com/';

@@ -15,12 +15,10 @@ import type { ResultColumns } from './result-columns.ts';
 
 /** What the input's rows mean, and which of them can be sent. */
 export interface RowRules {
-  /** Why a row can't be sent, in words that follow "line 7:"; undefined for one that can. */
-  problem(row: Row): string | undefined;
+  /** The link that a row stands for, and why it can't be sent, in words that follow "line 7:"; undefined for one that can. */
+  check(row: Row): { link: BatchLinkInput; problem: string | undefined };
   /** The link that a row without a problem stands for. */
   link(row: Row): BatchLinkInput;
-  /** The target URL of that link. */
-  targetUrl(row: Row): string;
 }
 
 /** The service's rules, since there one bad entry refuses a whole batch. */
@@ -56,22 +54,22 @@ export function createRowRules(
     return link;
   };
 
+  const cellsProblem = (cells: readonly string[]): string | undefined => {
+    if (!hasSurplus(cells, columns.length, isOneColumn)) return undefined;
+    const than = hasHeader ? 'the header' : 'the first row';
+    return `${cells.length} cells, ${than} has ${columns.length}: is a cell with a delimiter not quoted?`;
+  };
+
   return {
-    problem(row) {
-      if (row.problem !== undefined) return row.problem;
-      const { cells } = row;
-      if (hasSurplus(cells, columns.length, isOneColumn)) {
-        const than = hasHeader ? 'the header' : 'the first row';
-        return `${cells.length} cells, ${than} has ${columns.length}: is a cell with a delimiter not quoted?`;
-      }
+    check({ cells, problem }) {
+      const link = linkOf(cells);
       const redirect = read(cells, mapping.redirect_type);
-      return linkProblem(linkOf(cells)) ?? redirectProblem(redirect);
+      return {
+        link,
+        problem: problem ?? cellsProblem(cells) ?? linkProblem(link) ?? redirectProblem(redirect),
+      };
     },
     link: (row) => linkOf(row.cells),
-    targetUrl: (row) => {
-      const index = mapping.target_url ?? 0;
-      return clean(row.cell === undefined ? row.cells[index] : row.cell(index));
-    },
   };
 }
 
@@ -128,9 +126,7 @@ function tagsProblem(tags: readonly string[]): string | undefined {
   return undefined;
 }
 
-/** What the service can't store and give back: NUL, and half of a surrogate pair. */
-const BROKEN_TEXT = /\0|\p{Surrogate}/u;
-
+/** The service can't store NUL or half of a surrogate pair and give it back. */
 function isCleanText(text: string): boolean {
-  return !BROKEN_TEXT.test(text);
+  return text.isWellFormed() && !text.includes('\0');
 }

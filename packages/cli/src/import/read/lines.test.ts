@@ -7,17 +7,6 @@ const text = fc.string({
   unit: fc.constantFrom('a', ',', ';', '|', '=', '-', '7', ' ', '\t', '＝', 'é'),
 });
 
-test('cells one by one are the cells of the row', () => {
-  fc.assert(
-    fc.property(text, fc.constantFrom(',', ';'), (line, delimiter) => {
-      const row = new PlainRow(1, { text: `x${line}\n${line}`, delimiter }, 1, 1 + line.length);
-      expect(row.cells).toEqual(line.split(delimiter));
-      const each = Array.from({ length: row.cells.length + 2 }, (_, index) => row.cell(index));
-      expect(each).toEqual([...row.cells, undefined, undefined]);
-    }),
-  );
-});
-
 test('a row that is taken as it is would be written just so', () => {
   let taken = 0;
   fc.assert(

@@ -114,19 +114,7 @@ export class PlainRow implements Row {
     return this.#text.split(this.#piece.delimiter);
   }
 
-  cell(index: number): string | undefined {
-    const text = this.#text;
-    const { delimiter } = this.#piece;
-    let start = 0;
-    for (let skipped = 0; skipped < index; skipped += 1) {
-      start = text.indexOf(delimiter, start) + 1;
-      if (start === 0) return undefined;
-    }
-    const end = text.indexOf(delimiter, start);
-    return end === -1 ? text.slice(start) : text.slice(start, end);
-  }
-
-  asCsv(width: number, delimiter = ','): string | undefined {
+  asCsv(width: number, delimiter: string): string | undefined {
     const text = this.#text;
     if (this.#piece.delimiter !== delimiter || guardPattern(delimiter).test(text)) return undefined;
     let cells = 1;

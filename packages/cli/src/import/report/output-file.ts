@@ -12,18 +12,14 @@ export interface OutputFile {
   readonly path: string;
   /** Adds text. Where a promise is returned, it is awaited before more is written. */
   write(text: string): Promise<void> | undefined;
-  /** Writes what is left, and puts a regular file in place. */
-  finish(): Promise<Written>;
+  /**
+   * Writes what is left, and puts a regular file in place.
+   *
+   * @returns where the file went that was there before, when a person had changed it
+   */
+  finish(): Promise<string | undefined>;
   /** Discards what was written, as far as that is possible. Does nothing after {@link finish}. */
   discard(): Promise<void>;
-}
-
-/** What {@link OutputFile.finish} did. */
-export interface Written {
-  /** Of the content, for `previous` of the next {@link openOutput}; undefined for a device, a pipe and standard output. */
-  fingerprint: string | undefined;
-  /** Where the file went that was there before, when a person had changed it. */
-  kept: string | undefined;
 }
 
 export interface OutputOptions {

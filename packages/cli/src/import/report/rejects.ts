@@ -2,7 +2,7 @@ import { open, rm } from 'node:fs/promises';
 import type { Layout } from '../read/layout.ts';
 import type { Row } from '../types.ts';
 import { isUntouched } from './keep-changed.ts';
-import type { OutputFile, Written } from './output-file.ts';
+import type { OutputFile } from './output-file.ts';
 import { cellWriter } from './report-rows.ts';
 
 /**
@@ -16,10 +16,14 @@ export class RejectsFile {
   #width = 0;
   #file: OutputFile | undefined;
 
-  /** @param open - opens the file; undefined for a dry run, which writes nothing */
-  constructor(layout: Layout, open: (() => Promise<OutputFile>) | undefined) {
+  constructor(layout: Layout, open: () => Promise<OutputFile>) {
     this.#layout = layout;
-    this.#open = open ?? openNothing;
+    this.#open = open;
+  }
+
+  /** Undefined where there is nothing to reject. */
+  get path(): string | undefined {
+    return this.#file?.path;
   }
 
   async add(rejects: ReadonlyArray<{ row: Row; reason: string }>): Promise<void> {
@@ -38,11 +42,9 @@ export class RejectsFile {
     await this.#file.write(text);
   }
 
-  /** Puts the file in place; undefined where there was nothing to reject. */
-  async finish(onWritten: (written: Written) => void): Promise<string | undefined> {
-    if (this.#file !== undefined) onWritten(await this.#file.finish());
-    // A dry run writes nothing.
-    return this.#file?.path || undefined;
+  /** Puts the file in place. */
+  async finish(): Promise<string | undefined> {
+    return await this.#file?.finish();
   }
 
   async discard(): Promise<void> {
@@ -80,9 +82,4 @@ export async function removeStaleRejects(path: string): Promise<void> {
   } catch {
     // What can't be read or removed stays: no row depends on it.
   }
-}
-
-async function openNothing(): Promise<OutputFile> {
-  const nothing = { fingerprint: undefined, kept: undefined };
-  return { path: '', write: () => undefined, finish: async () => nothing, discard: async () => {} };
 }

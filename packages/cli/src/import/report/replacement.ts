@@ -14,7 +14,7 @@ import { basename, dirname, join } from 'node:path';
 import { writeError } from '../errors.ts';
 import { syncFolder } from '../sync-folder.ts';
 import { hasCode, keepChanged, ownTime } from './keep-changed.ts';
-import type { OutputFile, Written } from './output-file.ts';
+import type { OutputFile } from './output-file.ts';
 import { TextBuffer } from './text-buffer.ts';
 
 /**
@@ -69,7 +69,7 @@ class Replacement implements OutputFile {
     return this.#buffer.write(text);
   }
 
-  async finish(): Promise<Written> {
+  async finish(): Promise<string | undefined> {
     await this.#buffer.flush();
     const content = this.#hash.digest('hex');
     try {
@@ -82,7 +82,7 @@ class Replacement implements OutputFile {
       const kept = await keepChanged(this.#target, content, this.#previous);
       await putInPlace(this.#temporary, this.#target, ownTime(content));
       await syncFolder(dirname(this.#target));
-      return { fingerprint: content, kept };
+      return kept;
     } catch (cause) {
       await this.discard();
       throw writeError(this.path, cause);

@@ -2,7 +2,7 @@ import type { Checked, Source } from '../check/check-input.ts';
 import type { Comparison, ExistingLinks } from '../check/existing-links.ts';
 import { inputError } from '../errors.ts';
 import type { Journal } from '../journal/journal.ts';
-import { type LinkResult, type PackedResults, unpackResult } from '../journal/packed-results.ts';
+import { type LinkResult, unpackResult } from '../journal/packed-results.ts';
 import { ownLink, RESULT_COLUMNS } from '../map/result-columns.ts';
 import type { Layout } from '../read/layout.ts';
 import type { Input } from '../read/open-input.ts';
@@ -43,7 +43,7 @@ export async function reportRows(
     const own = ownLink(row, source.layout);
     if (own !== undefined) return { status: 'created', ...own };
     if (checked.rejectedRows.has(number)) {
-      return { status: 'rejected', error: source.rules.problem(row) ?? '' };
+      return { status: 'rejected', error: source.rules.check(row).problem ?? '' };
     }
     if (comparison?.matched.has(number)) return matches?.next().value ?? left;
     return sent.next().value ?? left;
@@ -71,15 +71,10 @@ function unsent(limit: number | undefined): Outcome {
 /** The outcomes of the new rows, one after the other; undefined for those that were not sent. */
 function* sentOutcomes({ journal, batches }: ReportInput): Generator<LinkResult | undefined> {
   let position = 0;
-  for (const { first, count, id, unknown } of batches) {
+  for (const { first, count, id } of batches) {
     for (; position < first; position += 1) yield undefined;
-    const results: PackedResults | undefined =
-      unknown === undefined ? journal.results(id) : undefined;
-    for (let index = 0; index < count; index += 1) {
-      yield results === undefined
-        ? { status: 'unknown', error: unknown ?? '' }
-        : unpackResult(results, index);
-    }
+    const results = journal.results(id);
+    for (let index = 0; index < count; index += 1) yield unpackResult(results, index);
     position += count;
   }
 }

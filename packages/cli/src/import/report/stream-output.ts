@@ -1,5 +1,5 @@
 import { writeError } from '../errors.ts';
-import type { OutputFile, TextWritable, Written } from './output-file.ts';
+import type { OutputFile, TextWritable } from './output-file.ts';
 import { TextBuffer } from './text-buffer.ts';
 
 /** Time for a reader of standard output to end, once it has read what it wants. */
@@ -49,13 +49,12 @@ export class StreamOutput implements OutputFile {
    * A pipe accepts output that its reader never reads. A reader that reads to the end still waits for the last character. One that
    * stops early (`| head`) has closed the pipe by now, so that this write fails.
    */
-  async finish(): Promise<Written> {
+  async finish(): Promise<undefined> {
     await this.#buffer.flush();
     if (this.#waitMs > 0) await new Promise((resolve) => setTimeout(resolve, this.#waitMs));
     await this.#buffer.write(this.#last);
     await this.#buffer.flush();
     await this.#close();
-    return { fingerprint: undefined, kept: undefined };
   }
 
   async discard(): Promise<void> {

@@ -25,7 +25,6 @@ export function emptySummary(settings: Pick<ImportSettings, 'file' | 'dryRun'>):
     forecast: undefined,
     batches: 0,
     requests: 0,
-    answered: 0,
     elapsedMs: 0,
     stopped: undefined,
     output: undefined,

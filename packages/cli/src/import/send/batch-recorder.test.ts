@@ -4,8 +4,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { testFolder } from '../../../test/test-io.ts';
 import type { Journal } from '../journal/journal.ts';
 import { openJournal } from '../journal/open-journal.ts';
-import type { ImportEvent } from '../types.ts';
-import { BatchRecorder, failedResults } from './batch-recorder.ts';
+import type { ImportEvent, ImportSettings } from '../types.ts';
+import { BatchRecorder, outcomeOf } from './batch-recorder.ts';
 import { LinkSource } from './link-source.ts';
 
 let journal: Journal;
@@ -21,6 +21,10 @@ beforeEach(async () => {
 
 afterEach(() => journal.close());
 
+/** What a recorder reads of an import's settings. */
+const settingsOf = (changes: Partial<ImportSettings>) =>
+  ({ idempotency: true, defaults: {}, ...changes }) as ImportSettings;
+
 /** A recorder of a run whose links lead to these targets. */
 async function recorderOf(
   urls: readonly string[],
@@ -31,8 +35,7 @@ async function recorderOf(
   }
   const source = new LinkSource(rows(), {
     rules: {
-      problem: () => undefined,
-      targetUrl: ({ cells }) => cells[0] ?? '',
+      check: ({ cells }) => ({ link: { target_url: cells[0] ?? '' }, problem: undefined }),
       link: ({ cells }) => ({ target_url: cells[0] ?? '' }),
     },
     skips: () => false,
@@ -42,19 +45,18 @@ async function recorderOf(
   return new BatchRecorder({
     journal,
     source,
-    deps: { onEvent: (event) => events.push(event) },
-    domain: undefined,
-    idempotency: true,
+    deps: { onEvent: (event) => events.push(event), wallClock: () => 0 },
+    settings: settingsOf({}),
     keySeed: 'seed',
-    wallClock: () => 0,
-    checkInput: async () => undefined,
-    onUnknown: () => {
+    guard: async () => undefined,
+    onOpen: () => {
       unknowns += 1;
     },
     ...changes,
   });
 }
 
+const TWIN = { target_url: 'https://a.example/' };
 const TWINS = Array.from({ length: 4 }, () => 'https://a.example/');
 const one = (first: number) => ({ first, count: 1 });
 const created = (code: string, target_url = 'https://a.example/') => ({
@@ -72,7 +74,7 @@ describe('an idempotency key', () => {
     expect(await key('https://a.example/')).toBe(usual);
     const others = await Promise.all([
       key('https://b.example/'),
-      key('https://a.example/', { domain: 'dom_a' }),
+      key('https://a.example/', { settings: settingsOf({ defaults: { domain_id: 'dom_a' } }) }),
       key('https://a.example/', { keySeed: 'other' }),
     ]);
     expect(new Set([usual, ...others]).size).toBe(4);
@@ -89,12 +91,12 @@ describe('an idempotency key', () => {
     const keysOf = async (order: readonly number[]) => {
       const waits = new Map<number, () => void>();
       let asked = 0;
-      const checkInput = () =>
+      const guard = () =>
         new Promise<void>((resolve) => {
           waits.set(asked, resolve);
           asked += 1;
         });
-      const recorder = await recorderOf(TWINS, { checkInput });
+      const recorder = await recorderOf(TWINS, { guard });
       const keys: string[] = [];
       const lives = [0, 1, 2].map(async (first) => {
         await recorder.onBatch({ ...one(first), type: 'planned' });
@@ -142,17 +144,18 @@ describe('a batch', () => {
         body: '[{"target_url":"https://a.example/"},{"target_url":"https://b.example/"}]',
       },
     ]);
-    expect(open.flatMap((batch) => journal.pairsOf(batch))).toEqual([
-      'https://a.example/',
-      'https://b.example/',
-    ]);
+    expect(
+      open.flatMap((batch) => journal.linksOf(batch)).map(({ target_url }) => target_url),
+    ).toEqual(['https://a.example/', 'https://b.example/']);
     expect(events).toEqual([{ type: 'batch-sent', first: 0, count: 2, batch: 1 }]);
     // Its outcome was never recorded.
     expect(counts).toEqual({ batches: 0, created: 0, failed: 0, unknown: 2 });
   });
 
   test('without keys is recorded without what only a repeat needs', async () => {
-    const recorder = await recorderOf(['https://a.example/'], { idempotency: false });
+    const recorder = await recorderOf(['https://a.example/'], {
+      settings: settingsOf({ idempotency: false }),
+    });
     await recorder.onBatch({ ...one(0), type: 'sent' });
     journal.unpackBatches();
     expect(journal.openBatches()).toMatchObject([{ idempotencyKey: undefined, body: undefined }]);
@@ -165,7 +168,7 @@ describe('a batch', () => {
     expect(links).toEqual([{ code: 'x', error: null }]);
     expect(open).toEqual([]);
     expect(events.at(-1)).toEqual({ type: 'rows-done', done: 2 });
-    expect(recorder.batches.get(0)).toMatchObject({ first: 0, count: 2, unknown: undefined });
+    expect(recorder.batches.get(0)).toMatchObject({ first: 0, count: 2, isOpen: false });
   });
 
   test('that became a job can be polled by a later run', async () => {
@@ -176,19 +179,21 @@ describe('a batch', () => {
 
   test('that was refused whole has failed, each link with its own reason if there is one', async () => {
     const error = new ConnectionError('refused', { outcome: 'not-sent' });
-    const { counts, links } = await live({ type: 'failed', error, results: [] });
+    const { counts, links } = await live({ type: 'failed', error, results: [TWIN, TWIN] });
     expect(counts).toEqual({ batches: 1, created: 0, failed: 2, unknown: 0 });
     expect(links).toEqual([]);
-    expect(failedResults(error, 2).items).toEqual([{ error: 'refused' }, { error: 'refused' }]);
+    const named = [{ target_url: 'https://a.example/', error: 'no title' }, TWIN];
+    const outcome = outcomeOf({ type: 'failed', first: 0, count: 2, error, results: named });
+    expect(outcome.results.items).toEqual([{ error: 'no title' }, { error: 'refused' }]);
   });
 
   test('whose outcome is unknown may have created links, and that may end the run', async () => {
     const error = new ConnectionError('lost', { outcome: 'unknown' });
-    const step = { type: 'unknown', error, results: [], job_id: 'job-1' };
+    const step = { type: 'unknown', error, results: [TWIN, TWIN], job_id: 'job-1' };
     const { recorder, counts, open } = await live({ type: 'accepted', job_id: 'job-1' }, step);
     expect(counts).toEqual({ batches: 1, created: 0, failed: 0, unknown: 2 });
     expect(open).toMatchObject([{ job: 'job-1' }]);
-    expect(recorder.batches.get(0)).toMatchObject({ unknown: 'lost' });
+    expect(recorder.batches.get(0)).toMatchObject({ isOpen: true });
     expect(events.at(-1)).toEqual({ type: 'rows-done', done: 2 });
     expect(unknowns).toBe(1);
   });
@@ -235,8 +240,8 @@ test('the rows that are done are counted over all batches', async () => {
   const error = new ConnectionError('lost', { outcome: 'unknown' });
   for (const first of [0, 1, 2]) await recorder.onBatch({ ...one(first), type: 'sent' });
   await recorder.onBatch({ ...one(1), type: 'completed', results: [created('x')] });
-  await recorder.onBatch({ ...one(2), type: 'failed', error, results: [] });
-  await recorder.onBatch({ ...one(0), type: 'unknown', error, results: [] });
+  await recorder.onBatch({ ...one(2), type: 'failed', error, results: [TWIN] });
+  await recorder.onBatch({ ...one(0), type: 'unknown', error, results: [TWIN] });
   expect(events.flatMap((event) => (event.type === 'rows-done' ? event.done : []))).toEqual([
     1, 2, 3,
   ]);
@@ -250,10 +255,10 @@ test('a job that has failed has made the links that it names', async () => {
   const recorder = await recorderOf(['https://a.example/', 'https://b.example/']);
   const range = { first: 0, count: 2 };
   await recorder.onBatch({ ...range, type: 'sent' });
-  const results = [created('x', 'https://b.example/')];
+  const results = [TWIN, created('x', 'https://b.example/')];
   const job = { id: 'job-1', status: 'failed', total: 2, processed: 1, results };
   const error = new JobFailedError('the job has failed', { jobId: 'job-1', job });
-  await recorder.onBatch({ ...range, type: 'unknown', error, results: [], job_id: 'job-1' });
+  await recorder.onBatch({ ...range, type: 'unknown', error, results, job_id: 'job-1' });
   expect(recorder.finalCounts()).toEqual({ batches: 1, created: 1, failed: 0, unknown: 1 });
   expect(unknowns).toBe(0);
 });

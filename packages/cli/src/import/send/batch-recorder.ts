@@ -1,45 +1,29 @@
 import { createHash } from 'node:crypto';
-import {
-  ApiError,
-  type BatchEvent,
-  type BatchRange,
-  JobFailedError,
-  NotFoundError,
-  type RecordedResult,
-  type ShortlinkError,
-} from '@shortlink/sdk';
+import { type BatchEvent, type BatchRange, JobFailedError, NotFoundError } from '@shortlink/sdk';
 import type { Journal } from '../journal/journal.ts';
-import {
-  alignResults,
-  NO_RESPONSE,
-  type PackedResults,
-  packResults,
-  unpackResult,
-} from '../journal/packed-results.ts';
-import type { ImportDeps } from '../types.ts';
+import { type PackedResults, packResults, unpackResult } from '../journal/packed-results.ts';
+import type { ImportDeps, ImportSettings } from '../types.ts';
 import type { LinkSource } from './link-source.ts';
 
 interface BatchRecorderOptions {
   journal: Journal;
   source: LinkSource;
-  deps: Pick<ImportDeps, 'onEvent'>;
-  /** Default domain of the requests. */
-  domain: string | undefined;
-  idempotency: boolean;
+  settings: ImportSettings;
+  deps: Pick<ImportDeps, 'onEvent' | 'wallClock'>;
   /** What an idempotency key is made from, besides the links of its batch. */
   keySeed: string;
-  wallClock: () => number;
   /** Throws when the input is no longer the file that was checked. Awaited before a batch is sent. */
-  checkInput: () => Promise<void>;
-  onUnknown: () => void;
+  guard: () => Promise<void>;
+  /** Called for each batch of which it may still be found out what it has created. */
+  onOpen: () => void;
 }
 
 /** A batch of this run, by the positions of its links among the new ones. */
 export interface SentBatch extends BatchRange {
   /** Its number in the journal. */
   id: number;
-  /** Why its links are unknown; undefined for one whose results are in the journal. */
-  unknown: string | undefined;
+  /** Whether it may still be found out what it has created. */
+  isOpen: boolean;
 }
 
 /** Follows the life of each batch: writes it to the journal before the next step, and notifies the user interface. */
@@ -65,7 +49,8 @@ export class BatchRecorder {
   idempotencyKey(range: BatchRange): string {
     const known = this.#keys.get(range.first);
     if (known !== undefined) return known;
-    const { source, domain = '', keySeed } = this.#options;
+    const { source, settings, keySeed } = this.#options;
+    const domain = settings.defaults.domain_id ?? '';
     const text = JSON.stringify([keySeed, domain, source.linksOf(range)]);
     const hash = createHash('sha256').update(text).digest('hex');
     const same = this.#firstsByHash.get(hash) ?? [];
@@ -78,11 +63,9 @@ export class BatchRecorder {
 
   /** A batch that was sent and whose outcome could not be recorded, such as on a full disk, is unknown as well. */
   finalCounts(): Readonly<Record<'batches' | 'created' | 'failed' | 'unknown', number>> {
-    let { unknown } = this.#counts;
-    for (const batch of this.batches.values()) {
-      if (batch.unknown === NO_RESPONSE) unknown += batch.count;
-    }
-    return { ...this.#counts, unknown };
+    const { created, failed } = this.#counts;
+    const links = [...this.batches.values()].reduce((sum, { count }) => sum + count, 0);
+    return { ...this.#counts, unknown: links - created - failed };
   }
 
   async onBatch(event: BatchEvent): Promise<void> {
@@ -93,8 +76,8 @@ export class BatchRecorder {
       case 'planned':
         this.#keys.delete(first);
         // Before anything is awaited: equal batches are numbered in the order of their rows, whichever of them is ready first.
-        if (this.#options.idempotency) this.idempotencyKey({ first, count });
-        await this.#options.checkInput();
+        if (this.#options.settings.idempotency) this.idempotencyKey({ first, count });
+        await this.#options.guard();
         break;
       case 'sent':
         this.#begin({ first, count });
@@ -104,13 +87,9 @@ export class BatchRecorder {
         deps.onEvent({ type: 'batch-accepted', first, count, jobId: event.job_id });
         break;
       case 'completed':
-        this.#completed(event, packResults(event.results));
-        break;
       case 'failed':
-        this.#completed(event, failedResults(event.error, count));
-        break;
       case 'unknown':
-        this.#unknown(event);
+        if (batch !== undefined) this.#settled(batch, event);
         break;
       case 'resized':
       case 'unsent':
@@ -124,70 +103,68 @@ export class BatchRecorder {
   }
 
   #begin(range: BatchRange): void {
-    const { journal, source, domain, idempotency, wallClock, deps } = this.#options;
+    const { journal, source, settings, deps } = this.#options;
+    const { idempotency } = settings;
+    const domain = settings.defaults.domain_id;
     const links = source.linksOf(range);
     const id = journal.begin({
       links: JSON.stringify(links.map((link) => link.text(domain))),
       size: range.count,
-      sentAt: new Date(wallClock()).toISOString(),
+      sentAt: new Date(deps.wallClock()).toISOString(),
       idempotencyKey: idempotency ? this.idempotencyKey(range) : undefined,
       domain,
       body: idempotency ? JSON.stringify(links) : undefined,
     });
-    this.batches.set(range.first, { ...range, id, unknown: NO_RESPONSE });
+    this.batches.set(range.first, { ...range, id, isOpen: true });
     this.#sent += 1;
     deps.onEvent({ type: 'batch-sent', ...range, batch: this.#sent });
   }
 
-  #completed({ first, count }: BatchRange, results: PackedResults): void {
-    const batch = this.batches.get(first);
-    if (batch === undefined) return;
-    this.#options.journal.completed(batch.id, results);
-    batch.unknown = undefined;
-    const counts = { created: 0, failed: 0, unknown: 0 };
-    for (let index = 0; index < count; index += 1) {
+  #settled(batch: SentBatch, event: SettledEvent): void {
+    const { journal, deps, onOpen } = this.#options;
+    const { isFinal, results, job } = outcomeOf(event);
+    if (isFinal) journal.completed(batch.id, results);
+    else journal.unknown(batch.id, results, job);
+    batch.isOpen = !isFinal;
+    const counts = this.#counts;
+    for (let index = 0; index < batch.count; index += 1) {
       counts[unpackResult(results, index).status] += 1;
     }
-    this.#settled(counts);
-  }
-
-  #unknown(event: Extract<BatchEvent, { type: 'unknown' }>): void {
-    const { error, job_id } = event;
-    const batch = this.batches.get(event.first);
-    if (batch === undefined) return;
-    if (JobFailedError.isInstance(error)) {
-      // The job has ended, so its results so far are final.
-      const targets = this.#options.source.linksOf(event).map((link) => link.target_url);
-      this.#completed(event, packResults(alignResults(targets, error.job.results)));
-      return;
-    }
-    const job = NotFoundError.isInstance(error) ? undefined : job_id;
-    this.#options.journal.unknown(batch.id, error.message, job);
-    batch.unknown = error.message;
-    this.#settled({ created: 0, failed: 0, unknown: event.count });
-    this.#options.onUnknown();
-  }
-
-  #settled(added: Record<'created' | 'failed' | 'unknown', number>): void {
-    const counts = this.#counts;
     counts.batches += 1;
-    counts.created += added.created;
-    counts.failed += added.failed;
-    counts.unknown += added.unknown;
-    const done = counts.created + counts.failed + counts.unknown;
-    this.#options.deps.onEvent({ type: 'rows-done', done });
+    deps.onEvent({ type: 'rows-done', done: counts.created + counts.failed + counts.unknown });
+    if (!isFinal) onOpen();
   }
 }
 
-/** A batch that was refused as a whole: each link gets its own reason where the response names one. */
-export function failedResults(error: ShortlinkError, count: number): PackedResults {
-  const details = (ApiError.isInstance(error) && error.body?.details) || [];
-  const reasons = new Map(
-    details.map(({ index, field, message }) => [index, `${field}: ${message}`]),
-  );
-  const results = Array.from(
-    { length: count },
-    (_, index): RecordedResult => ({ error: reasons.get(index) ?? error.message }),
-  );
-  return packResults(results);
+/** An event after which the run that sent a batch learns nothing more about it. */
+export type SettledEvent = Extract<BatchEvent, { type: 'completed' | 'failed' | 'unknown' }>;
+
+interface BatchOutcome {
+  results: PackedResults;
+  /** Whether links without a result will never get one. */
+  isFinal: boolean;
+  /** The job that a later run can poll. */
+  job?: string | undefined;
+}
+
+export function outcomeOf(event: SettledEvent): BatchOutcome {
+  switch (event.type) {
+    case 'completed':
+      return { isFinal: true, results: packResults(event.results) };
+    case 'failed': {
+      const { message } = event.error;
+      const results = event.results.map(({ error }) => ({ error: error || message }));
+      return { isFinal: true, results: packResults(results) };
+    }
+    case 'unknown': {
+      const { error, job_id } = event;
+      return {
+        // A job that has ended creates nothing more.
+        isFinal: JobFailedError.isInstance(error),
+        results: packResults(event.results, error.message),
+        // The service has deleted a job that is not found, or it belongs to another key's account.
+        job: NotFoundError.isInstance(error) ? undefined : job_id,
+      };
+    }
+  }
 }

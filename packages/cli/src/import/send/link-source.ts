@@ -9,14 +9,15 @@ type LinkStep = IteratorResult<RowLink, undefined>;
 const FORGET_STEP = 4096;
 
 /**
- * The link of a new row, for `createMany`. It is made in the request's JSON, and nothing but a hash of it is kept until the batch is
- * settled: its target URL, which is compared with that of the response, is cut out once more.
+ * The link of a new row, for `createMany`. It is made in the request's JSON, and only what the journal and the response need of it is
+ * kept until the batch is settled.
  */
 class RowLink implements BatchLinkInput {
   readonly #row: Row;
   readonly #rules: RowRules;
-  #content: string | undefined;
+  #target: string | undefined;
   #domain: string | undefined;
+  #content = '';
 
   constructor(row: Row, rules: RowRules) {
     this.#row = row;
@@ -24,21 +25,21 @@ class RowLink implements BatchLinkInput {
   }
 
   get target_url(): string {
-    return this.#rules.targetUrl(this.#row);
+    return this.#target ?? this.toJSON().target_url;
   }
 
   toJSON(): BatchLinkInput {
     const link = this.#rules.link(this.#row);
-    this.#content = contentHash(link);
+    this.#target = link.target_url;
     this.#domain = link.domain_id;
+    this.#content = contentHash(link);
     return link;
   }
 
   /** The link as the journal stores it. */
   text(defaultDomain: string | undefined): string {
-    if (this.#content === undefined) this.toJSON();
     const pair = pairOf(this.target_url, this.#domain ?? defaultDomain);
-    return linkText({ content: this.#content ?? '', pair });
+    return linkText({ content: this.#content, pair });
   }
 }
 

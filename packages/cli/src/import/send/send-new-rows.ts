@@ -34,9 +34,8 @@ export interface Sent {
     unsent: number;
     changed: number;
     gone: number;
-    /** Batches that got a response, and their rows. */
+    /** Batches that got a response. */
     batches: number;
-    answered: number;
   };
   existing: ExistingLinks | undefined;
   comparison: Comparison | undefined;
@@ -58,7 +57,7 @@ export async function sendNewRows(input: SendNewRows): Promise<Sent> {
   let result: SendResult | undefined;
   let failure: Sent['failure'];
   let needsNewKeys = settings.restart;
-  const answered = { batches: 0, rows: 0 };
+  let batches = 0;
   for (let repeats = 0; ; repeats += 1) {
     if (existing !== undefined) {
       const settled = await settleOpenBatches({ journal, existing, settings, deps });
@@ -67,7 +66,8 @@ export async function sendNewRows(input: SendNewRows): Promise<Sent> {
       if (settled.isChanged) found = foundOf(checked, existing.compare());
     }
     result = undefined;
-    const mustDecide = settings.onUnknown === 'stop' && found.unknown > 0;
+    // What this run itself has left open is no reason to keep the other rows: it could be sent again under its key.
+    const mustDecide = repeats === 0 && settings.onUnknown === 'stop' && found.unknown > 0;
     const isStopped = () => failure !== undefined || deps.signal.aborted || deps.stopSignal.aborted;
     if (found.new === 0 || mustDecide || isStopped()) break;
     try {
@@ -95,21 +95,18 @@ export async function sendNewRows(input: SendNewRows): Promise<Sent> {
         ownLink(row, source.layout) !== undefined,
     });
     failure = result.failure;
-    answered.batches += result.counts.batches;
-    answered.rows += result.counts.created + result.counts.failed + result.counts.unknown;
-    const isOpen = result.batches.some(({ unknown }) => unknown !== undefined);
+    batches += result.counts.batches;
+    const isOpen = result.batches.some((batch) => batch.isOpen);
     if (!isOpen || !mayRepeat || repeats === MAX_REPEATS || isStopped()) break;
     journal.unpackBatches();
-    existing ??= new ExistingLinks(journal);
-    if (!existing.hasRows) await addRows(input, existing);
+    if (existing === undefined) {
+      existing = new ExistingLinks(journal);
+      await addRows(input, existing);
+    }
     found = foundOf(checked, existing.compare());
   }
   return {
-    counts: {
-      ...countsOf(input, found, result),
-      batches: answered.batches,
-      answered: answered.rows,
-    },
+    counts: { ...countsOf(input, found, result), batches },
     existing,
     comparison: found.comparison,
     batches: result?.batches ?? [],
@@ -144,7 +141,7 @@ async function addRows(
     for (const row of rows) {
       if (!checked.rejectedRows.has(number)) {
         const identity = linkIdentity(source.rules.link(row), settings.defaults.domain_id);
-        existing.addRow(number, identity, ownLink(row, source.layout)?.short_url);
+        existing.addRow(number, row.line, identity, ownLink(row, source.layout)?.short_url);
       }
       number += 1;
     }

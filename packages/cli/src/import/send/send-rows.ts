@@ -44,13 +44,11 @@ export async function sendRows(send: SendInput): Promise<SendResult> {
   const recorder = new BatchRecorder({
     journal,
     source: links,
+    settings,
     deps,
-    domain: defaults.domain_id,
-    idempotency,
     keySeed: keySeed(send),
-    wallClock: deps.wallClock ?? Date.now,
-    checkInput: source.guard,
-    onUnknown: () => {
+    guard: source.guard,
+    onOpen: () => {
       // With its key a batch can be sent again without harm: that is no reason to stop.
       if (onUnknown === 'stop' && !idempotency) stop.abort();
     },

@@ -1,15 +1,8 @@
-import {
-  ApiError,
-  JobFailedError,
-  NotFoundError,
-  type RecordedResult,
-  type ShortlinkError,
-} from '@shortlink/sdk';
+import { ApiError, type BatchEvent, type ShortlinkError } from '@shortlink/sdk';
 import type { ExistingLinks } from '../check/existing-links.ts';
 import type { Journal, OpenBatch } from '../journal/journal.ts';
-import { alignResults, packResults } from '../journal/packed-results.ts';
 import type { ImportDeps, ImportSettings } from '../types.ts';
-import { failedResults } from './batch-recorder.ts';
+import { outcomeOf } from './batch-recorder.ts';
 
 /** Services keep idempotency keys for 24 hours; an hour of it is left for clocks and waits. */
 const KEY_LIFETIME_MS = 23 * 60 * 60 * 1000;
@@ -23,9 +16,6 @@ interface SettleInput {
   settings: ImportSettings;
   deps: ImportDeps;
 }
-
-/** A refused key, a missing permission, a rate limit: the next request would fail for the same reason. */
-const ENDING_STATUSES = [401, 403, 429];
 
 /** How settling the open batches ended. */
 interface Settled {
@@ -53,12 +43,12 @@ export async function settleOpenBatches(input: SettleInput): Promise<Settled> {
   const jobs = open.filter(({ job }) => job !== undefined);
   for (let first = 0; first < jobs.length; first += settings.concurrency) {
     const some = jobs.slice(first, first + settings.concurrency);
-    await Promise.all(some.map((batch) => pollJob(batch, input, settled)));
+    await Promise.all(some.map((batch) => followBatch(batch, input, settled)));
   }
   for (const batch of journal.openBatches()) {
     if (settled.failure !== undefined || deps.stopSignal.aborted) break;
     if (batch.job !== undefined) continue;
-    if (mayBeSentAgain(batch, input)) await sendAgain(batch, input, settled);
+    if (mayBeSentAgain(batch, input)) await followBatch(batch, input, settled);
     else if (settings.onUnknown === 'retry') {
       journal.release(batch);
       settled.isChanged = true;
@@ -67,102 +57,86 @@ export async function settleOpenBatches(input: SettleInput): Promise<Settled> {
   return settled;
 }
 
-async function pollJob(batch: OpenBatch, input: SettleInput, settled: Settled): Promise<void> {
-  const { journal, deps } = input;
-  const { id, job: jobId = '', size } = batch;
-  deps.onEvent({ type: 'batch-accepted', first: 0, count: size, jobId });
-  const waiting = deps.client.jobs.wait(jobId, {
-    signal: deps.signal,
-    onProgress: ({ processed, total }) =>
-      deps.onEvent({ type: 'job-progress', jobId, processed, total }),
-  });
-  const outcome = await waiting.then(
-    ({ results }) => ({ results }),
-    (error: unknown) => ({ error }),
-  );
-  if ('results' in outcome) settleJob(journal, batch, outcome.results);
-  else if (JobFailedError.isInstance(outcome.error)) {
-    settleJob(journal, batch, outcome.error.job.results, outcome.error.message);
-  } else if (NotFoundError.isInstance(outcome.error)) {
-    // The service has deleted the job, or it belongs to another key's account: its outcome stays unknown.
-    journal.unknown(id, outcome.error.message, undefined);
-  } else {
-    // Most errors say nothing about the job: a later run polls it again.
-    if (ApiError.isInstance(outcome.error) && ENDING_STATUSES.includes(outcome.error.status)) {
-      settled.failure ??= outcome;
-    }
-    return;
-  }
-  settled.isChanged = true;
-}
-
-/** The job of a batch has ended: its results are final. */
-function settleJob(
-  journal: Journal,
-  batch: OpenBatch,
-  results: readonly RecordedResult[],
-  missing?: string,
-): void {
-  const targets = journal.pairsOf(batch).map((pair) => pair.replace(/\n.*$/s, ''));
-  journal.settle(batch, packResults(alignResults(targets, results)), missing);
-}
-
 /** With its key, within the key's life, the service responds to a second request with the links of the first one. */
 function mayBeSentAgain(batch: OpenBatch, { settings, deps, existing }: SettleInput): boolean {
   if (!settings.idempotency || batch.idempotencyKey === undefined || batch.body === undefined) {
     return false;
   }
-  const age = (deps.wallClock ?? Date.now)() - Date.parse(batch.sentAt);
+  const age = deps.wallClock() - Date.parse(batch.sentAt);
   // A clock that was set back says nothing of the age. Links of rows that were removed from the input are not sent again.
   return age > -CLOCK_SKEW_MS && age < KEY_LIFETIME_MS && existing.asksFor(batch);
 }
 
-async function sendAgain(batch: OpenBatch, input: SettleInput, settled: Settled): Promise<void> {
-  const { journal, deps } = input;
-  const { id, size, body = '[]', idempotencyKey = '', domain } = batch;
+/** Polls the job of a batch; or sends the batch again under its key, as it was. */
+async function followBatch(
+  batch: OpenBatch,
+  { journal, deps }: SettleInput,
+  settled: Settled,
+): Promise<void> {
+  const { id, job, size, body = '[]', idempotencyKey = '', domain, firstLink } = batch;
   const refused = new AbortController();
-  try {
-    const items = deps.client.links.createMany(JSON.parse(body), {
+  const links = journal.linksOf(batch);
+  const onBatch = (event: BatchEvent, ids: readonly number[]) => {
+    switch (event.type) {
+      case 'accepted':
+        journal.accepted(id, event.job_id);
+        break;
+      case 'completed':
+      case 'failed':
+      case 'unknown': {
+        const outcome = outcomeOf(event);
+        if (outcome.isFinal) journal.settle(batch, outcome.results, ids);
+        else {
+          journal.unknown(id, outcome.results, outcome.job, ids);
+          const isAnyRefused = event.results.some(({ error }) => error);
+          if (!isAnyRefused) return;
+        }
+        break;
+      }
+      case 'resized':
+        refused.abort();
+        // Details that were lost may have named the entries without which the batch was created, under a key of its own.
+        if (hasLostDetails(event.error)) return;
+        // The key was never used, or its links would have come back: the rows are sent like any others.
+        journal.release(batch);
+        break;
+      default:
+        return;
+    }
+    settled.isChanged = true;
+  };
+  const poll = (jobId: string) => {
+    deps.onEvent({ type: 'batch-accepted', first: 0, count: size, jobId });
+    return deps.client.links.createMany(links, {
+      resume: [{ state: 'accepted', first: 0, count: links.length, job_id: jobId }],
+      signal: deps.signal,
+      onJobProgress: (_, { processed, total }) =>
+        deps.onEvent({ type: 'job-progress', jobId, processed, total }),
+      onBatch: (event) =>
+        onBatch(
+          event,
+          links.map((link) => link.id),
+        ),
+    });
+  };
+  const sendAgain = () =>
+    deps.client.links.createMany(JSON.parse(body), {
       domain_id: domain,
       batchSize: size,
       concurrency: 1,
       idempotencyKey: () => idempotencyKey,
       signal: AbortSignal.any([deps.signal, refused.signal]),
       stopSignal: deps.stopSignal,
-      onBatch: (event) => {
-        switch (event.type) {
-          case 'accepted':
-            journal.accepted(id, event.job_id);
-            break;
-          case 'completed':
-            journal.settle(batch, packResults(event.results));
-            break;
-          case 'failed':
-            journal.settle(batch, failedResults(event.error, size));
-            break;
-          case 'unknown':
-            if (!JobFailedError.isInstance(event.error)) {
-              journal.unknown(id, event.error.message, event.job_id);
-              return;
-            }
-            settleJob(journal, batch, event.error.job.results, event.error.message);
-            break;
-          case 'resized':
-            refused.abort();
-            // Details that were lost may have named the entries without which the batch was created, under a key of its own.
-            if (hasLostDetails(event.error)) return;
-            // The key was never used, or its links would have come back: the rows are sent like any others.
-            journal.release(batch);
-            break;
-          default:
-            return;
-        }
-        settled.isChanged = true;
-      },
+      onBatch: (event) =>
+        onBatch(
+          event,
+          Array.from({ length: size }, (_, index) => firstLink + index),
+        ),
     });
-    for await (const _ of items);
+  try {
+    for await (const _ of job === undefined ? sendAgain() : poll(job));
   } catch (error) {
-    if (!refused.signal.aborted) settled.failure ??= { error };
+    if (!refused.signal.aborted && !deps.signal.aborted) settled.failure ??= { error };
   }
 }
 
