@@ -1,4 +1,4 @@
-import type { Patch } from '../stubs/hooks.ts';
+import type { Patch } from '../patches.ts';
 
 /** A bug that the simulator must find. It exists while its worker runs, and nowhere else. */
 export interface Mutant {
