@@ -10,11 +10,11 @@ import { addRecorded, checkCodes, checkJobs, isJournal, journalOf } from './jour
 import {
   Counts,
   isCreate,
+  linksOf,
   mayHaveWorked,
   type Pair,
   pairOf,
   pairOfLink,
-  pairsOf,
   toldCodes,
 } from './ledger.ts';
 import { checkApart, checkRequests } from './request-rules.ts';
@@ -221,7 +221,9 @@ export class Oracle {
     const sent = new Counts();
     for (const exchange of this.#exchanges()) {
       if (!isCreate(exchange) || !mayHaveWorked(exchange)) continue;
-      for (const pair of pairsOf(exchange, (title) => title !== REFUSED_TITLE)) sent.add(pair);
+      for (const { pair, title } of linksOf(exchange)) {
+        if (title !== REFUSED_TITLE) sent.add(pair);
+      }
     }
     for (const [pair, count] of sent.entries()) {
       if (count > this.#wanted.of(pair)) {
@@ -236,10 +238,10 @@ export class Oracle {
     for (const exchange of this.#all.network.exchanges) {
       if (!isCreate(exchange)) continue;
       // An entry that was refused by name shares the fate of its batch, which is sent again without it.
-      const isWanted = mayHaveWorked(exchange)
-        ? undefined
-        : (title?: string) => title === REFUSED_TITLE;
-      for (const sent of pairsOf(exchange, isWanted)) if (sent === pair) count += 1;
+      const isOpen = mayHaveWorked(exchange);
+      for (const sent of linksOf(exchange)) {
+        if (sent.pair === pair && (isOpen || sent.title === REFUSED_TITLE)) count += 1;
+      }
     }
     for (const link of this.#all.service.made) {
       if (this.#told.has(link.code) && pairOfLink(link) === pair) count -= 1;
