@@ -77,6 +77,14 @@ describe('the same command again', () => {
     expect(world.service.asked).toHaveLength(1);
   });
 
+  test('an edited row whose link may not exist is unknown, and not a changed one', async () => {
+    world.write('input.csv', file(row(1), row(2)));
+    world.service.fault = () => ({ type: 'lost', created: false });
+    expect(await world.import()).toMatchObject({ unknown: 2 });
+    world.write('input.csv', file(row(1, 'edited'), row(2)));
+    expect(await world.import()).toMatchObject({ existing: 0, unknown: 2, changed: 0 });
+  });
+
   test('another domain is another link, by a column or by --domain', async () => {
     world.write('input.csv', 'url,domain_id\nhttps://a.example,\nhttps://a.example,d2\n');
     expect(await world.import()).toMatchObject({ created: 2 });
