@@ -12,6 +12,7 @@ import { loadFromSource } from './stubs/hooks.ts';
 export async function loadPrograms(patches: readonly Patch[] = []): Promise<Programs> {
   const used = loadFromSource(patches);
   const { runImport } = await import('../../cli/src/import/run-import.ts');
+  const { exitCodeOfImport } = await import('../../cli/src/cli-error.ts');
   const { Shortlink } = await import('../../sdk/src/index.ts');
   const server: OwnServer = {
     ...(await import('../../server/src/app.ts')),
@@ -26,5 +27,10 @@ export async function loadPrograms(patches: readonly Patch[] = []): Promise<Prog
   };
   used.checkUsed();
   replaceGlobals();
-  return { runImport, createClient: (options) => new Shortlink(options), server };
+  return {
+    runImport,
+    createClient: (options) => new Shortlink(options),
+    exitCodeOf: exitCodeOfImport,
+    server,
+  };
 }

@@ -21,6 +21,7 @@ import { EPOCH_MS, enterWorld, Process, World } from './world/world.ts';
 export interface Programs {
   runImport: (settings: ImportSettings, deps: ImportDeps) => Promise<ImportSummary>;
   createClient: (options: object) => ImportDeps['client'];
+  exitCodeOf: (summary: ImportSummary) => number;
   server: OwnServer;
 }
 
@@ -90,7 +91,13 @@ class Stage {
     this.#world = world;
     this.#service = serviceOf(scenario, programs, world);
     this.#network = new Network(world, this.#service, scenario.seed);
-    this.#oracle = new Oracle({ scenario, world, service: this.#service, network: this.#network });
+    this.#oracle = new Oracle({
+      scenario,
+      world,
+      service: this.#service,
+      network: this.#network,
+      exitCodeOf: programs.exitCodeOf,
+    });
   }
 
   close(): void {

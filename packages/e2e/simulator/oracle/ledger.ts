@@ -27,6 +27,13 @@ export class Counts {
     }
   }
 
+  /** How many things are in both. */
+  shared(other: Counts): number {
+    let count = 0;
+    for (const [pair, own] of this.#counts) count += Math.min(own, other.of(pair));
+    return count;
+  }
+
   entries(): Iterable<[Pair, number]> {
     return this.#counts;
   }

@@ -1,9 +1,9 @@
-import type { ImportSettings } from '../../../cli/src/import/types.ts';
+import type { ImportSettings, ImportSummary } from '../../../cli/src/import/types.ts';
 import type { Ended } from '../play.ts';
-import { inputPath, parseResults, targetOf } from '../scenario/files.ts';
+import { inputPath, parseResults, targetOf, titleOf } from '../scenario/files.ts';
 import type { RowPlan, RunPlan, Scenario } from '../scenario/scenario.ts';
 import { REFUSED_TITLE } from '../services/scripted.ts';
-import type { Service } from '../services/service.ts';
+import type { MadeLink, Service } from '../services/service.ts';
 import type { Exchange, Network } from '../world/network.ts';
 import type { Process, World } from '../world/world.ts';
 import { addRecorded, checkCodes, checkJobs, isJournal, journalOf } from './journal-rules.ts';
@@ -17,14 +17,16 @@ import {
   pairOfLink,
   toldCodes,
 } from './ledger.ts';
-import { checkApart, checkRequests } from './request-rules.ts';
+import { checkApart, checkAsked, checkRequests } from './request-rules.ts';
 import { checkIsWhole, checkRejects, checkResults, outputFormat } from './result-rules.ts';
+import { checkAgreement, checkSummary } from './summary-rules.ts';
 
 interface Witness {
   scenario: Scenario;
   world: World;
   service: Service;
   network: Network;
+  exitCodeOf: (summary: ImportSummary) => number;
 }
 
 /**
@@ -43,6 +45,12 @@ export class Oracle {
   /** Whether rows of unknown outcome may have been sent again. */
   #mayRepeat = false;
   readonly #told = new Set<string>();
+  /** Codes that were in the journal when the run began. */
+  #known: ReadonlySet<string> = new Set();
+  /** Rows as they were in any run, with their titles. */
+  readonly #asked = new Counts();
+  /** Whether links have the titles of the rows with which they are compared. */
+  readonly #areTitlesCertain: boolean;
   readonly #hasRefusedRows: boolean;
   /** Links of requests that were recorded, and may not have been sent because the program was killed. */
   readonly #recorded = new Counts();
@@ -51,7 +59,10 @@ export class Oracle {
 
   constructor(witness: Witness) {
     this.#all = witness;
-    const rows = witness.scenario.runs.flatMap((run) => run.rows);
+    const { runs, service } = witness.scenario;
+    const rows = runs.flatMap((run) => run.rows);
+    const texts = new Set(runs.map((run) => JSON.stringify(run.rows)));
+    this.#areTitlesCertain = texts.size === 1 && service.shape !== 3;
     this.#hasRefusedRows = rows.some(({ kind }) => kind === 'refused');
   }
 
@@ -61,10 +72,15 @@ export class Oracle {
     this.rows = plan.rows;
     this.#settings = settings;
     if (plan.restart && !plan.dryRun) this.#beginAgain();
-    const wanted = new Counts();
+    this.#known = new Set(this.#told);
+    const [wanted, asked] = [new Counts(), new Counts()];
     for (const row of plan.rows) {
-      if (row.kind !== 'invalid') wanted.add(pairOf(targetOf(row), scenario.user.domain));
+      if (row.kind === 'invalid') continue;
+      const pair = pairOf(targetOf(row), scenario.user.domain);
+      wanted.add(pair);
+      asked.add(`${pair}\n${titleOf(row, scenario.user)}`);
     }
+    this.#asked.raise(asked);
     if (!plan.dryRun) this.#wanted.raise(wanted);
     if (settings.onUnknown === 'retry' && !plan.dryRun) this.#mayRepeat = true;
     this.#outputBefore = world.disk.get(settings.output)?.bytes;
@@ -89,6 +105,7 @@ export class Oracle {
       throw new Error(`the import throws ${error instanceof Error ? error.stack : String(error)}`);
     }
     checkRequests(own, scenario.user, settings);
+    checkAsked(ofRun, this.#asked);
     if (hasSecond) checkApart(ofRun);
     if (plan.dryRun) {
       const losesPower = plan.losesPowerAfter || plan.killAt?.isPowerCut === true;
@@ -99,21 +116,28 @@ export class Oracle {
     this.#checkSent();
     if (hasSecond) return;
     const text = this.#outputText(settings.output);
+    const { user } = scenario;
+    const { made } = this.#all.service;
+    const results = { text, plan, user, made, areTitlesCertain: this.#areTitlesCertain };
     if (summary?.output === undefined) {
-      checkIsWhole(text, this.#outputBefore?.toString(), this.rows.length, scenario.user);
+      checkIsWhole(results, this.#outputBefore?.toString());
     } else {
       const counted = this.#countedLinks();
-      checkResults({
-        text,
-        plan,
-        user: scenario.user,
-        summary,
-        settings,
-        made: this.#all.service.made,
+      const reported = checkResults({
+        ...results,
         mayExist: (pair) => this.#mayExist(pair),
         counted: (pair) => counted.of(pair),
       });
-      checkRejects(summary, this.#outputText(summary.rejectsFile ?? ''));
+      checkAgreement(reported, summary, settings, {
+        wasKnown: ({ code }) => this.#known.has(code),
+        isNew: (link) => this.#runOf(link) === this.#run,
+      });
+    }
+    if (summary !== undefined) {
+      this.#checkSummary(summary, plan, ended);
+      const writesRejects = summary.output !== undefined || summary.stopped?.reason === 'rejects';
+      if (writesRejects)
+        checkRejects(summary, plan, user, this.#outputText(summary.rejectsFile ?? ''));
     }
     if (scenario.user.fromStdin && this.#isForgotten(ended, text)) {
       this.#beginAgain();
@@ -133,6 +157,50 @@ export class Oracle {
     if (process.killedAt === undefined || hasJournal || text === undefined) return false;
     const rows = parseResults(text, outputFormat(scenario.user));
     return rows?.every(({ status }) => status === 'created' || status === 'rejected') === true;
+  }
+
+  #checkSummary(summary: ImportSummary, plan: RunPlan, { process, events }: Ended): void {
+    const { scenario, network, service, exitCodeOf } = this.#all;
+    const settings = this.#settings;
+    if (settings === undefined) return;
+    const earlier = service.made.filter((link) => {
+      const run = this.#runOf(link);
+      return run >= this.#firstRun && run < this.#run;
+    });
+    checkSummary({
+      summary,
+      settings,
+      plan,
+      user: scenario.user,
+      events,
+      own: network.exchanges.filter((exchange) => exchange.process === process),
+      exitCode: exitCodeOf(summary),
+      before: this.#isCertain(earlier, plan) ? earlier : undefined,
+      madeNow: service.made.filter((link) => this.#runOf(link) === this.#run).length,
+      mayRepeat: this.#mayRepeat || scenario.user.idempotency,
+    });
+  }
+
+  /**
+   * Whether the journal has known these links, and no others, since before the run. After `--restart`, it may be the old one again,
+   * where the new one remembers nothing.
+   */
+  #isCertain(earlier: readonly MadeLink[], { restart }: RunPlan): boolean {
+    if (restart || this.#mayRepeat || this.#firstRun > 1) return false;
+    let sent = 0;
+    for (const exchange of this.#exchanges()) {
+      const isEarlier = exchange.run < this.#run && isCreate(exchange);
+      if (isEarlier && mayHaveWorked(exchange)) sent += linksOf(exchange).length;
+    }
+    const isRecorded = [...this.#recorded.entries()].length > 0;
+    return (
+      !isRecorded && sent === earlier.length && earlier.every(({ code }) => this.#known.has(code))
+    );
+  }
+
+  /** The run whose request has made a link. */
+  #runOf({ request }: MadeLink): number {
+    return this.#all.network.exchanges[request - 1]?.run ?? 0;
   }
 
   #outputText(path: string): string | undefined {

@@ -1,7 +1,7 @@
 import type { ImportSettings } from '../../../cli/src/import/types.ts';
 import type { UserTraits } from '../scenario/scenario.ts';
 import type { Exchange } from '../world/network.ts';
-import { isCreate, linksOf } from './ledger.ts';
+import { Counts, isCreate, linksOf } from './ledger.ts';
 
 const MINUTE_MS = 60_000;
 
@@ -114,6 +114,19 @@ function checkUsage({ path, received, receivedTurn }: Exchange, all: readonly Ex
   );
   if (large !== undefined)
     throw new Error(`#${large.number} has more links than the plan's batch size ${size}`);
+}
+
+/** Only rows are sent, each as it is in the file, or was when its request was first sent. */
+export function checkAsked(exchanges: readonly Exchange[], rows: Counts): void {
+  for (const exchange of exchanges) {
+    if (!isCreate(exchange)) continue;
+    const sent = new Counts();
+    for (const { pair, title } of linksOf(exchange)) sent.add(`${pair}\n${title ?? ''}`);
+    for (const [link, count] of sent.entries()) {
+      if (count > rows.of(link))
+        throw new Error(`#${exchange.number} asks ${count} times for ${JSON.stringify(link)}`);
+    }
+  }
 }
 
 /** Two programs at once: the second is kept out, so that their requests are never mixed. */
