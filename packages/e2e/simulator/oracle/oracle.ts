@@ -6,6 +6,7 @@ import { REFUSED_TITLE } from '../services/scripted.ts';
 import type { MadeLink, Service } from '../services/service.ts';
 import type { Exchange, Network } from '../world/network.ts';
 import type { Process, World } from '../world/world.ts';
+import { isUnderstood } from './end-rules.ts';
 import { addRecorded, checkCodes, checkJobs, isJournal, journalOf } from './journal-rules.ts';
 import {
   Counts,
@@ -316,45 +317,4 @@ export class Oracle {
     }
     return count;
   }
-
-  /** Whether nothing is left to do, as the run says; then it must be so. */
-  isFinished({ summary }: Ended): boolean {
-    const { scenario } = this.#all;
-    const { user } = scenario;
-    if (summary === undefined) throw new Error('a quiet run does not end');
-    const invalid = this.rows.filter(({ kind }) => kind === 'invalid').length;
-    if (summary.stopped?.reason === 'rejects' && invalid > 0 && user.maxRejects === 0) return true;
-    if (summary.stopped !== undefined) return false;
-    const policy = this.#settings?.onUnknown;
-    const refused = this.rows.filter(({ kind }) => kind === 'refused').length;
-    const { rows, rejected, failed, unknown, unsent } = summary;
-    if (unsent > 0 || rows !== this.rows.length || rejected !== invalid || failed > refused) {
-      throw new Error(`a run that says it is done leaves rows: ${JSON.stringify(summary)}`);
-    }
-    if (policy !== 'skip' && unknown > 0)
-      throw new Error('a run that says it is done leaves unknown rows');
-    return true;
-  }
-
-  /**
-   * The same command again sends nothing but perhaps a look at the usage. Rows that failed before are sent again: then one of them may
-   * also take the link of another row of its target, which gets a new one.
-   */
-  checkNothingToDo(before: Ended, { summary }: Ended, exchanges: readonly Exchange[]): void {
-    if (this.#all.scenario.user.fromStdin || summary === undefined) return;
-    const { failed = 0, unknown = 0 } = before.summary ?? {};
-    if (summary.created > failed)
-      throw new Error('links are created although every row has its link');
-    if (failed > 0 || unknown > 0) return;
-    const sent = exchanges.find(({ path }) => !path.endsWith('/usage'));
-    if (sent !== undefined)
-      throw new Error(`#${sent.number} is sent although every row has its link`);
-  }
-}
-
-/** An error that the CLI has words for: its own, or what the system says of a disk that fails. */
-function isUnderstood(error: unknown, { diskFault, dryRun }: RunPlan): boolean {
-  if (!(error instanceof Error)) return false;
-  if (dryRun && error.name === 'AuthenticationError') return true;
-  return error.name === 'CliError' || ('code' in error && error.code === diskFault?.code);
 }

@@ -228,12 +228,9 @@ const FIRST_CHANGED = 5;
 
 function count(found: Comparison, { number, content }: ComparedRow, link: ExistingLink): void {
   found.matched.add(number);
-  if (link.shortUrl === undefined) {
-    found.unknown += 1;
-    return;
-  }
-  found.existing += 1;
-  if (link.content !== '' && link.content !== content) countChanged(found, number);
+  if (link.shortUrl === undefined) found.unknown += 1;
+  else found.existing += 1;
+  if (link.shortUrl && link.content !== '' && link.content !== content) countChanged(found, number);
 }
 
 function countChanged(found: Comparison, number: number): void {
