@@ -56,6 +56,8 @@ export class Oracle {
   /** Links of requests that were recorded, and may not have been sent because the program was killed. */
   readonly #recorded = new Counts();
   #outputBefore: Buffer | undefined;
+  /** Not where the folder of earlier results could not be synced: then a power cut may take them away later. */
+  #isOutputDurable = true;
   #filesBefore = new Map<string, Buffer>();
 
   constructor(witness: Witness) {
@@ -63,8 +65,9 @@ export class Oracle {
     const { runs, service } = witness.scenario;
     const rows = runs.flatMap((run) => run.rows);
     const texts = new Set(runs.map((run) => JSON.stringify(run.rows)));
-    this.#areTitlesCertain = texts.size === 1 && service.shape !== 3;
     this.#hasRefusedRows = rows.some(({ kind }) => kind === 'refused');
+    // In a job of an earlier run, a row that was refused may stand for another one of its target.
+    this.#areTitlesCertain = texts.size === 1 && service.shape !== 3 && !this.#hasRefusedRows;
   }
 
   beginRun(plan: RunPlan, settings: ImportSettings, _process: Process): void {
@@ -85,6 +88,7 @@ export class Oracle {
     if (!plan.dryRun) this.#wanted.raise(wanted);
     if (settings.onUnknown === 'retry' && !plan.dryRun) this.#mayRepeat = true;
     this.#outputBefore = world.disk.get(settings.output)?.bytes;
+    this.#isOutputDurable = world.disk.isDurable(settings.output);
     this.#filesBefore = this.#files();
   }
 
@@ -121,7 +125,7 @@ export class Oracle {
     const { made } = this.#all.service;
     const results = { text, plan, user, made, areTitlesCertain: this.#areTitlesCertain };
     if (summary?.output === undefined) {
-      checkIsWhole(results, this.#outputBefore?.toString());
+      if (this.#isOutputDurable) checkIsWhole(results, this.#outputBefore?.toString());
     } else {
       const counted = this.#countedLinks();
       const reported = checkResults({
@@ -136,8 +140,7 @@ export class Oracle {
     }
     if (summary !== undefined) {
       this.#checkSummary(summary, plan, ended);
-      const writesRejects = summary.output !== undefined || summary.stopped?.reason === 'rejects';
-      if (writesRejects)
+      if (summary.output !== undefined || summary.stopped?.reason === 'rejects')
         checkRejects(summary, plan, user, this.#outputText(summary.rejectsFile ?? ''));
     }
     if (scenario.user.fromStdin && this.#isForgotten(ended, text)) {
@@ -187,7 +190,7 @@ export class Oracle {
    * where the new one remembers nothing.
    */
   #isCertain(earlier: readonly MadeLink[], { restart }: RunPlan): boolean {
-    if (restart || this.#mayRepeat || this.#firstRun > 1) return false;
+    if (restart || this.#mayRepeat || this.#hasRefusedRows || this.#firstRun > 1) return false;
     let sent = 0;
     for (const exchange of this.#exchanges()) {
       const isEarlier = exchange.run < this.#run && isCreate(exchange);

@@ -61,8 +61,7 @@ function readReported(check: RowsToCheck): ReportedRow[] | undefined {
     if (used.has(code)) throw new Error(`${what} has the link of another row`);
     if (short_url !== SHORT + code) throw new Error(`${what}: wrong short URL`);
     if (error !== '') throw new Error(`${what} has an error`);
-    // A row that is refused again and again may stand for another one of its target.
-    if (areTitlesCertain && row.kind === 'good' && link.title !== title)
+    if (areTitlesCertain && link.title !== title)
       throw new Error(`${what} has the link of ${link.title}`);
     used.add(code);
     return { status, link };
