@@ -1,12 +1,18 @@
+import type { Patch } from './patches.ts';
 import type { Programs } from './play.ts';
 import type { OwnServer } from './services/own.ts';
 import { replaceGlobals } from './stubs/globals.ts';
-import { loadFromSource, type Patch } from './stubs/hooks.ts';
+import { loadFromSource } from './stubs/hooks.ts';
 
-/** Loads the programs under test into this thread, with planted bugs if there are any, and gives the thread virtual time. */
+/**
+ * Loads the programs under test into this thread, with planted bugs if there are any, and gives the thread virtual time.
+ *
+ * @throws Error when a patch no longer fits the sources
+ */
 export async function loadPrograms(patches: readonly Patch[] = []): Promise<Programs> {
-  loadFromSource(patches);
+  const used = loadFromSource(patches);
   const { runImport } = await import('../../cli/src/import/run-import.ts');
+  const { exitCodeOfImport } = await import('../../cli/src/cli-error.ts');
   const { Shortlink } = await import('../../sdk/src/index.ts');
   const server: OwnServer = {
     ...(await import('../../server/src/app.ts')),
@@ -19,7 +25,12 @@ export async function loadPrograms(patches: readonly Patch[] = []): Promise<Prog
     ...(await import('../../server/src/store/sqlite/write-core.ts')),
     ...(await import('../../server/src/store/sqlite/writers.ts')),
   };
-  // What is loaded on first use, so that it is not loaded in the middle of a scenario.
+  used.checkUsed();
   replaceGlobals();
-  return { runImport, createClient: (options) => new Shortlink(options), server };
+  return {
+    runImport,
+    createClient: (options) => new Shortlink(options),
+    exitCodeOf: exitCodeOfImport,
+    server,
+  };
 }

@@ -4,6 +4,7 @@ import type {
   ImportSettings,
   ImportSummary,
 } from '../../cli/src/import/types.ts';
+import { checkNothingToDo, isFinished } from './oracle/end-rules.ts';
 import { Oracle } from './oracle/oracle.ts';
 import { Random } from './random.ts';
 import { inputPath, inputText, parseResults } from './scenario/files.ts';
@@ -21,6 +22,7 @@ import { EPOCH_MS, enterWorld, Process, World } from './world/world.ts';
 export interface Programs {
   runImport: (settings: ImportSettings, deps: ImportDeps) => Promise<ImportSummary>;
   createClient: (options: object) => ImportDeps['client'];
+  exitCodeOf: (summary: ImportSummary) => number;
   server: OwnServer;
 }
 
@@ -90,7 +92,13 @@ class Stage {
     this.#world = world;
     this.#service = serviceOf(scenario, programs, world);
     this.#network = new Network(world, this.#service, scenario.seed);
-    this.#oracle = new Oracle({ scenario, world, service: this.#service, network: this.#network });
+    this.#oracle = new Oracle({
+      scenario,
+      world,
+      service: this.#service,
+      network: this.#network,
+      exitCodeOf: programs.exitCodeOf,
+    });
   }
 
   close(): void {
@@ -109,14 +117,15 @@ class Stage {
       const { onUnknown } = user;
       // A user who was stopped looks at the rows, and decides.
       const isDecided = round > 0 && onUnknown === 'stop';
-      ended = await this.#playRun(quiet, isDecided ? user.decides : onUnknown);
-      if (this.#oracle.isFinished(ended)) break;
+      const policy = isDecided ? user.decides : onUnknown;
+      ended = await this.#playRun(quiet, policy);
+      if (isFinished(ended, quiet.rows, user, policy)) break;
       if (round === MAX_QUIET_RUNS) throw new Error('quiet runs do not come to an end');
     }
     const before = this.#network.exchanges.length;
     const policy = user.onUnknown === 'stop' ? user.decides : user.onUnknown;
     const again = await this.#playRun(quiet, policy);
-    this.#oracle.checkNothingToDo(ended, again, this.#network.exchanges.slice(before));
+    checkNothingToDo(ended, again, this.#network.exchanges.slice(before), user);
   }
 
   async #playRun(plan: RunPlan, onUnknown: ImportSettings['onUnknown']): Promise<Ended> {

@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import type { Patch } from './stubs/hooks.ts';
+import type { Patch } from './patches.ts';
 import type { Chunk, ChunkReport } from './worker.ts';
 
 /** Room for young objects: a scenario's own are mostly gone before a collection then. */

@@ -1,9 +1,9 @@
 /** Plays the seeds that it is given, on a thread of its own, with planted bugs if there are any. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { loadPrograms } from './load-programs.ts';
+import type { Patch } from './patches.ts';
 import { play } from './play.ts';
 import { generate } from './scenario/generate.ts';
-import type { Patch } from './stubs/hooks.ts';
 
 /** A number of seeds, one after the other. */
 export interface Chunk {

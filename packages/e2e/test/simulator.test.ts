@@ -1,6 +1,5 @@
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { loadFromSource } from '../simulator/stubs/hooks.ts';
 import { runProgram } from '../src/run-program.ts';
 
 const main = fileURLToPath(new URL('../simulator/main.ts', import.meta.url));
@@ -20,12 +19,6 @@ test('10,000 simulated imports on other services and our own, and each row has i
   const [, imports] = /^2500 seeds, 0 failures, (\d+) simulated imports /m.exec(stdout) ?? [];
   expect(Number(imports), stdout).toBeGreaterThanOrEqual(10_000);
   expect(exitCode).toBe(0);
-});
-
-test('a planted bug that no longer fits the source is noticed', () => {
-  expect(() =>
-    loadFromSource([{ file: 'sdk/src/index.ts', find: 'never there', replace: '' }]),
-  ).toThrow('not once in sdk/src/index.ts: never there');
 });
 
 test('bugs that are planted are found', { timeout: LIMIT_MS }, async () => {

@@ -77,6 +77,26 @@ describe('the same command again', () => {
     expect(world.service.asked).toHaveLength(1);
   });
 
+  test('an edited row whose link may not exist is unknown, and not a changed one', async () => {
+    world.write('input.csv', file(row(1), row(2)));
+    world.service.fault = () => ({ type: 'lost', created: false });
+    expect(await world.import()).toMatchObject({ unknown: 2 });
+    world.write('input.csv', file(row(1, 'edited'), row(2)));
+    expect(await world.import()).toMatchObject({ existing: 0, unknown: 2, changed: 0 });
+  });
+
+  test('a row that gets an older link, because its own is forgotten, is not counted as created', async () => {
+    world.write('input.csv', file(row(1, 'older')));
+    await world.import();
+    world.write('input.csv', file(row(1, 'older'), row(1, 'newer')));
+    world.service.fault = () => ({ type: 'lost', created: false });
+    expect(await world.import()).toMatchObject({ existing: 1, unknown: 1 });
+    world.write('input.csv', file(row(1, 'newer')));
+    const summary = await world.import({ onUnknown: 'retry' });
+    expect(summary).toMatchObject({ created: 0, existing: 1, changed: 1, unknown: 0 });
+    expect(world.service.asked).toHaveLength(2);
+  });
+
   test('another domain is another link, by a column or by --domain', async () => {
     world.write('input.csv', 'url,domain_id\nhttps://a.example,\nhttps://a.example,d2\n');
     expect(await world.import()).toMatchObject({ created: 2 });

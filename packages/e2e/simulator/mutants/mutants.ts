@@ -1,21 +1,5 @@
-import type { Patch } from '../stubs/hooks.ts';
-
-/** A bug that the simulator must find. It exists while its worker runs, and nowhere else. */
-export interface Mutant {
-  name: string;
-  patches: readonly Patch[];
-}
-
-const mutant = (name: string, file: string, find: string, replace: string): Mutant => ({
-  name,
-  patches: [{ file, find, replace }],
-});
-
-const JOURNAL = 'cli/src/import/journal';
-const SEND = 'cli/src/import/send';
-const REPORT = 'cli/src/import/report';
-const HTTP = 'sdk/src/http';
-const BULK = 'sdk/src/bulk';
+import { FALSE_WORDS } from './false-words.ts';
+import { BULK, HTTP, JOURNAL, type Mutant, mutant, REPORT, SEND } from './mutant.ts';
 
 /** What a crash or a power cut must not be able to take away. */
 const DURABILITY: readonly Mutant[] = [
@@ -279,4 +263,10 @@ const SERVER: readonly Mutant[] = [
   ),
 ];
 
-export const MUTANTS: readonly Mutant[] = [...DURABILITY, ...REQUESTS, ...ROWS, ...SERVER];
+export const MUTANTS: readonly Mutant[] = [
+  ...DURABILITY,
+  ...REQUESTS,
+  ...ROWS,
+  ...FALSE_WORDS,
+  ...SERVER,
+];

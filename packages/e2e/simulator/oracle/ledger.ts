@@ -27,6 +27,13 @@ export class Counts {
     }
   }
 
+  /** How many things are in both. */
+  shared(other: Counts): number {
+    let count = 0;
+    for (const [pair, own] of this.#counts) count += Math.min(own, other.of(pair));
+    return count;
+  }
+
   entries(): Iterable<[Pair, number]> {
     return this.#counts;
   }
@@ -36,14 +43,29 @@ export function isCreate({ method }: Exchange): boolean {
   return method === 'POST';
 }
 
-/** Pairs of the links that a request asks for, of those whose title is wanted. */
-export function pairsOf(exchange: Exchange, isWanted = (_title?: string) => true): Pair[] {
+interface Asked {
+  pair: Pair;
+  title: string | undefined;
+}
+
+/** Requests don't change, and are looked at after each run. */
+const asked = new WeakMap<Exchange, readonly Asked[]>();
+
+/** The links that a request asks for. */
+export function linksOf(exchange: Exchange): readonly Asked[] {
+  const known = asked.get(exchange) ?? parseLinks(exchange);
+  asked.set(exchange, known);
+  return known;
+}
+
+function parseLinks(exchange: Exchange): Asked[] {
   const body = JSON.parse(exchange.body ?? '{}') as {
     domain_id?: string;
     links?: { target_url: string; title?: string; domain_id?: string }[];
   };
-  const links = (body.links ?? []).filter(({ title }) => isWanted(title));
-  return links.map((link) => pairOf(link.target_url, link.domain_id ?? body.domain_id));
+  return (body.links ?? []).map(({ target_url, domain_id, title }) => {
+    return { pair: pairOf(target_url, domain_id ?? body.domain_id), title };
+  });
 }
 
 /** Whether links may have come of a request, by all that its program was told. */
@@ -68,7 +90,7 @@ export function toldCodes(exchange: Exchange, hasRefusedRows: boolean): string[]
   const answer = parse(received.body);
   if (!Array.isArray(answer?.results)) return [];
   // Without target URLs, results belong to links by their order, and only where none is missing.
-  const isWhole = answer.results.length >= Number(answer.total ?? pairsOf(exchange).length);
+  const isWhole = answer.results.length >= Number(answer.total ?? linksOf(exchange).length);
   const isNamed = answer.results.every(({ target_url }) => target_url !== undefined);
   if (!isNamed && (!isWhole || (hasRefusedRows && method === 'GET'))) return [];
   const codes = answer.results.flatMap(({ code, short_url }) => (code && short_url ? [code] : []));

@@ -1,30 +1,33 @@
-import type { ImportSettings } from '../../../cli/src/import/types.ts';
+import type { ImportSettings, ImportSummary } from '../../../cli/src/import/types.ts';
 import type { Ended } from '../play.ts';
-import { inputPath, parseResults, targetOf } from '../scenario/files.ts';
+import { inputPath, parseResults, targetOf, titleOf } from '../scenario/files.ts';
 import type { RowPlan, RunPlan, Scenario } from '../scenario/scenario.ts';
 import { REFUSED_TITLE } from '../services/scripted.ts';
-import type { Service } from '../services/service.ts';
+import type { MadeLink, Service } from '../services/service.ts';
 import type { Exchange, Network } from '../world/network.ts';
 import type { Process, World } from '../world/world.ts';
+import { isUnderstood } from './end-rules.ts';
 import { addRecorded, checkCodes, checkJobs, isJournal, journalOf } from './journal-rules.ts';
 import {
   Counts,
   isCreate,
+  linksOf,
   mayHaveWorked,
   type Pair,
   pairOf,
   pairOfLink,
-  pairsOf,
   toldCodes,
 } from './ledger.ts';
-import { checkApart, checkRequests } from './request-rules.ts';
+import { checkApart, checkAsked, checkRequests } from './request-rules.ts';
 import { checkIsWhole, checkRejects, checkResults, outputFormat } from './result-rules.ts';
+import { checkAgreement, checkSummary } from './summary-rules.ts';
 
 interface Witness {
   scenario: Scenario;
   world: World;
   service: Service;
   network: Network;
+  exitCodeOf: (summary: ImportSummary) => number;
 }
 
 /**
@@ -43,16 +46,28 @@ export class Oracle {
   /** Whether rows of unknown outcome may have been sent again. */
   #mayRepeat = false;
   readonly #told = new Set<string>();
+  /** Codes that were in the journal when the run began. */
+  #known: ReadonlySet<string> = new Set();
+  /** Rows as they were in any run, with their titles. */
+  readonly #asked = new Counts();
+  /** Whether links have the titles of the rows with which they are compared. */
+  readonly #areTitlesCertain: boolean;
   readonly #hasRefusedRows: boolean;
   /** Links of requests that were recorded, and may not have been sent because the program was killed. */
   readonly #recorded = new Counts();
   #outputBefore: Buffer | undefined;
+  /** Not where the folder of earlier results could not be synced: then a power cut may take them away later. */
+  #isOutputDurable = true;
   #filesBefore = new Map<string, Buffer>();
 
   constructor(witness: Witness) {
     this.#all = witness;
-    const rows = witness.scenario.runs.flatMap((run) => run.rows);
+    const { runs, service } = witness.scenario;
+    const rows = runs.flatMap((run) => run.rows);
+    const texts = new Set(runs.map((run) => JSON.stringify(run.rows)));
     this.#hasRefusedRows = rows.some(({ kind }) => kind === 'refused');
+    // In a job of an earlier run, a row that was refused may stand for another one of its target.
+    this.#areTitlesCertain = texts.size === 1 && service.shape !== 3 && !this.#hasRefusedRows;
   }
 
   beginRun(plan: RunPlan, settings: ImportSettings, _process: Process): void {
@@ -61,13 +76,19 @@ export class Oracle {
     this.rows = plan.rows;
     this.#settings = settings;
     if (plan.restart && !plan.dryRun) this.#beginAgain();
-    const wanted = new Counts();
+    this.#known = new Set(this.#told);
+    const [wanted, asked] = [new Counts(), new Counts()];
     for (const row of plan.rows) {
-      if (row.kind !== 'invalid') wanted.add(pairOf(targetOf(row), scenario.user.domain));
+      if (row.kind === 'invalid') continue;
+      const pair = pairOf(targetOf(row), scenario.user.domain);
+      wanted.add(pair);
+      asked.add(`${pair}\n${titleOf(row, scenario.user)}`);
     }
+    this.#asked.raise(asked);
     if (!plan.dryRun) this.#wanted.raise(wanted);
     if (settings.onUnknown === 'retry' && !plan.dryRun) this.#mayRepeat = true;
     this.#outputBefore = world.disk.get(settings.output)?.bytes;
+    this.#isOutputDurable = world.disk.isDurable(settings.output);
     this.#filesBefore = this.#files();
   }
 
@@ -89,6 +110,7 @@ export class Oracle {
       throw new Error(`the import throws ${error instanceof Error ? error.stack : String(error)}`);
     }
     checkRequests(own, scenario.user, settings);
+    checkAsked(ofRun, this.#asked);
     if (hasSecond) checkApart(ofRun);
     if (plan.dryRun) {
       const losesPower = plan.losesPowerAfter || plan.killAt?.isPowerCut === true;
@@ -99,21 +121,27 @@ export class Oracle {
     this.#checkSent();
     if (hasSecond) return;
     const text = this.#outputText(settings.output);
+    const { user } = scenario;
+    const { made } = this.#all.service;
+    const results = { text, plan, user, made, areTitlesCertain: this.#areTitlesCertain };
     if (summary?.output === undefined) {
-      checkIsWhole(text, this.#outputBefore?.toString(), this.rows.length, scenario.user);
+      if (this.#isOutputDurable) checkIsWhole(results, this.#outputBefore?.toString());
     } else {
       const counted = this.#countedLinks();
-      checkResults({
-        text,
-        plan,
-        user: scenario.user,
-        summary,
-        settings,
-        made: this.#all.service.made,
+      const reported = checkResults({
+        ...results,
         mayExist: (pair) => this.#mayExist(pair),
         counted: (pair) => counted.of(pair),
       });
-      checkRejects(summary, this.#outputText(summary.rejectsFile ?? ''));
+      checkAgreement(reported, summary, settings, {
+        wasKnown: ({ code }) => this.#known.has(code),
+        isNew: (link) => this.#runOf(link) === this.#run,
+      });
+    }
+    if (summary !== undefined) {
+      this.#checkSummary(summary, plan, ended);
+      if (summary.output !== undefined || summary.stopped?.reason === 'rejects')
+        checkRejects(summary, plan, user, this.#outputText(summary.rejectsFile ?? ''));
     }
     if (scenario.user.fromStdin && this.#isForgotten(ended, text)) {
       this.#beginAgain();
@@ -133,6 +161,50 @@ export class Oracle {
     if (process.killedAt === undefined || hasJournal || text === undefined) return false;
     const rows = parseResults(text, outputFormat(scenario.user));
     return rows?.every(({ status }) => status === 'created' || status === 'rejected') === true;
+  }
+
+  #checkSummary(summary: ImportSummary, plan: RunPlan, { process, events }: Ended): void {
+    const { scenario, network, service, exitCodeOf } = this.#all;
+    const settings = this.#settings;
+    if (settings === undefined) return;
+    const earlier = service.made.filter((link) => {
+      const run = this.#runOf(link);
+      return run >= this.#firstRun && run < this.#run;
+    });
+    checkSummary({
+      summary,
+      settings,
+      plan,
+      user: scenario.user,
+      events,
+      own: network.exchanges.filter((exchange) => exchange.process === process),
+      exitCode: exitCodeOf(summary),
+      before: this.#isCertain(earlier, plan) ? earlier : undefined,
+      madeNow: service.made.filter((link) => this.#runOf(link) === this.#run).length,
+      mayRepeat: this.#mayRepeat || scenario.user.idempotency,
+    });
+  }
+
+  /**
+   * Whether the journal has known these links, and no others, since before the run. After `--restart`, it may be the old one again,
+   * where the new one remembers nothing.
+   */
+  #isCertain(earlier: readonly MadeLink[], { restart }: RunPlan): boolean {
+    if (restart || this.#mayRepeat || this.#hasRefusedRows || this.#firstRun > 1) return false;
+    let sent = 0;
+    for (const exchange of this.#exchanges()) {
+      const isEarlier = exchange.run < this.#run && isCreate(exchange);
+      if (isEarlier && mayHaveWorked(exchange)) sent += linksOf(exchange).length;
+    }
+    const isRecorded = [...this.#recorded.entries()].length > 0;
+    return (
+      !isRecorded && sent === earlier.length && earlier.every(({ code }) => this.#known.has(code))
+    );
+  }
+
+  /** The run whose request has made a link. */
+  #runOf({ request }: MadeLink): number {
+    return this.#all.network.exchanges[request - 1]?.run ?? 0;
   }
 
   #outputText(path: string): string | undefined {
@@ -221,7 +293,9 @@ export class Oracle {
     const sent = new Counts();
     for (const exchange of this.#exchanges()) {
       if (!isCreate(exchange) || !mayHaveWorked(exchange)) continue;
-      for (const pair of pairsOf(exchange, (title) => title !== REFUSED_TITLE)) sent.add(pair);
+      for (const { pair, title } of linksOf(exchange)) {
+        if (title !== REFUSED_TITLE) sent.add(pair);
+      }
     }
     for (const [pair, count] of sent.entries()) {
       if (count > this.#wanted.of(pair)) {
@@ -236,55 +310,14 @@ export class Oracle {
     for (const exchange of this.#all.network.exchanges) {
       if (!isCreate(exchange)) continue;
       // An entry that was refused by name shares the fate of its batch, which is sent again without it.
-      const isWanted = mayHaveWorked(exchange)
-        ? undefined
-        : (title?: string) => title === REFUSED_TITLE;
-      for (const sent of pairsOf(exchange, isWanted)) if (sent === pair) count += 1;
+      const isOpen = mayHaveWorked(exchange);
+      for (const sent of linksOf(exchange)) {
+        if (sent.pair === pair && (isOpen || sent.title === REFUSED_TITLE)) count += 1;
+      }
     }
     for (const link of this.#all.service.made) {
       if (this.#told.has(link.code) && pairOfLink(link) === pair) count -= 1;
     }
     return count;
   }
-
-  /** Whether nothing is left to do, as the run says; then it must be so. */
-  isFinished({ summary }: Ended): boolean {
-    const { scenario } = this.#all;
-    const { user } = scenario;
-    if (summary === undefined) throw new Error('a quiet run does not end');
-    const invalid = this.rows.filter(({ kind }) => kind === 'invalid').length;
-    if (summary.stopped?.reason === 'rejects' && invalid > 0 && user.maxRejects === 0) return true;
-    if (summary.stopped !== undefined) return false;
-    const policy = this.#settings?.onUnknown;
-    const refused = this.rows.filter(({ kind }) => kind === 'refused').length;
-    const { rows, rejected, failed, unknown, unsent } = summary;
-    if (unsent > 0 || rows !== this.rows.length || rejected !== invalid || failed > refused) {
-      throw new Error(`a run that says it is done leaves rows: ${JSON.stringify(summary)}`);
-    }
-    if (policy !== 'skip' && unknown > 0)
-      throw new Error('a run that says it is done leaves unknown rows');
-    return true;
-  }
-
-  /**
-   * The same command again sends nothing but perhaps a look at the usage. Rows that failed before are sent again: then one of them may
-   * also take the link of another row of its target, which gets a new one.
-   */
-  checkNothingToDo(before: Ended, { summary }: Ended, exchanges: readonly Exchange[]): void {
-    if (this.#all.scenario.user.fromStdin || summary === undefined) return;
-    const { failed = 0, unknown = 0 } = before.summary ?? {};
-    if (summary.created > failed)
-      throw new Error('links are created although every row has its link');
-    if (failed > 0 || unknown > 0) return;
-    const sent = exchanges.find(({ path }) => !path.endsWith('/usage'));
-    if (sent !== undefined)
-      throw new Error(`#${sent.number} is sent although every row has its link`);
-  }
-}
-
-/** An error that the CLI has words for: its own, or what the system says of a disk that fails. */
-function isUnderstood(error: unknown, { diskFault, dryRun }: RunPlan): boolean {
-  if (!(error instanceof Error)) return false;
-  if (dryRun && error.name === 'AuthenticationError') return true;
-  return error.name === 'CliError' || ('code' in error && error.code === diskFault?.code);
 }

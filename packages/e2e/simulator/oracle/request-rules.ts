@@ -1,7 +1,7 @@
 import type { ImportSettings } from '../../../cli/src/import/types.ts';
 import type { UserTraits } from '../scenario/scenario.ts';
 import type { Exchange } from '../world/network.ts';
-import { isCreate } from './ledger.ts';
+import { Counts, isCreate, linksOf } from './ledger.ts';
 
 const MINUTE_MS = 60_000;
 
@@ -21,7 +21,7 @@ export function checkRequests(
   }
   const size = settings.batchSize;
   for (const exchange of exchanges) {
-    if (size !== 'auto' && isCreate(exchange) && countOf(exchange) > size) {
+    if (size !== 'auto' && isCreate(exchange) && linksOf(exchange).length > size) {
       throw new Error(`#${exchange.number} has more links than --batch-size ${size}`);
     }
   }
@@ -109,14 +109,24 @@ function checkUsage({ path, received, receivedTurn }: Exchange, all: readonly Ex
   const size = /"batch_size":(\d+)/.exec(received.body)?.[1];
   if (size === undefined) return;
   const large = all.find(
-    (other) => isCreate(other) && other.sentTurn > receivedTurn && countOf(other) > Number(size),
+    (other) =>
+      isCreate(other) && other.sentTurn > receivedTurn && linksOf(other).length > Number(size),
   );
   if (large !== undefined)
     throw new Error(`#${large.number} has more links than the plan's batch size ${size}`);
 }
 
-function countOf({ body = '' }: Exchange): number {
-  return (JSON.parse(body) as { links: unknown[] }).links.length;
+/** Only rows are sent, each as it is in the file, or was when its request was first sent. */
+export function checkAsked(exchanges: readonly Exchange[], rows: Counts): void {
+  for (const exchange of exchanges) {
+    if (!isCreate(exchange)) continue;
+    const sent = new Counts();
+    for (const { pair, title } of linksOf(exchange)) sent.add(`${pair}\n${title ?? ''}`);
+    for (const [link, count] of sent.entries()) {
+      if (count > rows.of(link))
+        throw new Error(`#${exchange.number} asks ${count} times for ${JSON.stringify(link)}`);
+    }
+  }
 }
 
 /** Two programs at once: the second is kept out, so that their requests are never mixed. */

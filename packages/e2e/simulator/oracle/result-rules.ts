@@ -1,4 +1,4 @@
-import type { ImportSettings, ImportSummary } from '../../../cli/src/import/types.ts';
+import type { ImportSummary } from '../../../cli/src/import/types.ts';
 import { parseResults, targetOf, titleOf } from '../scenario/files.ts';
 import type { RunPlan, UserTraits } from '../scenario/scenario.ts';
 import type { MadeLink } from '../services/service.ts';
@@ -8,69 +8,92 @@ interface ResultsToCheck {
   text: string | undefined;
   plan: RunPlan;
   user: UserTraits;
-  summary: ImportSummary;
-  settings: ImportSettings;
   made: readonly MadeLink[];
+  /** Whether each link has the title of its row: nothing was edited, and no response was in another order. */
+  areTitlesCertain: boolean;
   /** Links of a pair that may exist without anybody knowing. */
   mayExist: (pair: Pair) => number;
   /** Links of a pair that a row must not be sent again for. */
   counted: (pair: Pair) => number;
 }
 
-/** Checks what the results say of each row against what the service has made. */
-export function checkResults(check: ResultsToCheck): void {
-  const { text, plan, user, summary, made } = check;
+/** What the results say of a row. */
+export interface ReportedRow {
+  status: 'created' | 'rejected' | 'failed' | 'unknown' | 'unsent';
+  link: MadeLink | undefined;
+}
+
+type RowsToCheck = Pick<ResultsToCheck, 'text' | 'plan' | 'user' | 'made' | 'areTitlesCertain'>;
+
+const SHORT = 'https://sho.rt/';
+
+/**
+ * Checks that each line is the one of its row, and that what it says of a link is true.
+ *
+ * @returns undefined where there are no results of so many rows
+ */
+function readReported(check: RowsToCheck): ReportedRow[] | undefined {
+  const { text, plan, user, made, areTitlesCertain } = check;
   const rows = text === undefined ? undefined : parseResults(text, outputFormat(user));
-  if (rows === undefined || rows.length !== plan.rows.length) {
-    throw new Error(`results of ${rows?.length} rows, not ${plan.rows.length}`);
-  }
+  if (rows?.length !== plan.rows.length) return undefined;
   const byCode = new Map(made.map((link) => [link.code, link]));
   const used = new Set<string>();
-  const tally = { created: 0, rejected: 0, failed: 0, unknown: 0, unsent: 0 };
-  const [have, unknown, doubted, left] = [new Counts(), new Counts(), new Counts(), new Counts()];
-  rows.forEach((result, index) => {
+  return rows.map((result, index) => {
     const row = plan.rows[index];
-    if (row === undefined) return;
     const what = `row ${index} ${JSON.stringify(result)}`;
+    const { status, code, short_url, error } = result;
+    if (row === undefined || !isStatus(status)) throw new Error(`${what} has no status`);
     const target = targetOf(row);
-    if (result.target !== target || result.title !== titleOf(row, user)) {
+    const title = titleOf(row, user);
+    if (result.target !== target || result.title !== title) {
       throw new Error(`${what} is not ${target}`);
     }
-    const pair = pairOf(target, user.domain);
-    switch (result.status) {
-      case 'created': {
-        const link = byCode.get(result.code);
-        if (link === undefined || pairOfLink(link) !== pair)
-          throw new Error(`${what} has no such link`);
-        if (used.has(result.code)) throw new Error(`${what} has the link of another row`);
-        if (!result.short_url.endsWith(`/${result.code}`))
-          throw new Error(`${what}: wrong short URL`);
-        used.add(result.code);
-        have.add(pair);
-        break;
-      }
-      case 'unknown':
-        // A link belongs to its target, so that a row which will be refused may stand for that of another row.
-        unknown.add(pair);
-        // An entry that was refused by name, in a batch whose others became a job that could not be followed.
-        if (row.kind !== 'refused') doubted.add(pair);
-        break;
-      case 'failed':
-        if (row.kind !== 'refused') throw new Error(`${what} was never refused`);
-        left.add(pair);
-        break;
-      case 'rejected':
-        if (row.kind !== 'invalid') throw new Error(`${what} is valid`);
-        break;
-      case 'unsent':
-        left.add(pair);
-        break;
-      default:
-        throw new Error(`${what} has no status`);
+    if ((row.kind === 'invalid') !== (status === 'rejected'))
+      throw new Error(`${what} is ${row.kind}`);
+    if (status !== 'created') {
+      if (code !== '' || short_url !== '') throw new Error(`${what} has a link`);
+      if (error === '') throw new Error(`${what} does not say why`);
+      return { status, link: undefined };
     }
-    if (row.kind === 'invalid' && result.status !== 'rejected')
-      throw new Error(`${what} is invalid`);
-    tally[result.status] += 1;
+    const link = byCode.get(code);
+    if (link === undefined || pairOfLink(link) !== pairOf(target, user.domain))
+      throw new Error(`${what} has no such link`);
+    if (used.has(code)) throw new Error(`${what} has the link of another row`);
+    if (short_url !== SHORT + code) throw new Error(`${what}: wrong short URL`);
+    if (error !== '') throw new Error(`${what} has an error`);
+    if (areTitlesCertain && link.title !== title)
+      throw new Error(`${what} has the link of ${link.title}`);
+    used.add(code);
+    return { status, link };
+  });
+}
+
+function isStatus(text: string): text is ReportedRow['status'] {
+  return ['created', 'rejected', 'failed', 'unknown', 'unsent'].includes(text);
+}
+
+/** Checks what the results say of each row against what the service has made. */
+export function checkResults(check: ResultsToCheck): readonly ReportedRow[] {
+  const { text, plan, user } = check;
+  const reported = readReported(check);
+  if (reported === undefined) {
+    throw new Error(`results are not ${plan.rows.length} rows: ${JSON.stringify(text)}`);
+  }
+  const [have, unknown, doubted, left] = [new Counts(), new Counts(), new Counts(), new Counts()];
+  reported.forEach(({ status }, index) => {
+    const row = plan.rows[index];
+    if (row === undefined) return;
+    const pair = pairOf(targetOf(row), user.domain);
+    if (status === 'created') have.add(pair);
+    if (status === 'unknown') {
+      // A link belongs to its target, so that a row which will be refused may stand for that of another row.
+      unknown.add(pair);
+      // An entry that was refused by name, in a batch whose others became a job that could not be followed.
+      if (row.kind !== 'refused') doubted.add(pair);
+    }
+    if (status === 'failed' && row.kind !== 'refused')
+      throw new Error(`row ${index} was never refused`);
+    if (status === 'failed' || status === 'unsent') left.add(pair);
   });
   for (const [pair, count] of doubted.entries()) {
     if (count > check.mayExist(pair)) throw new Error(`${pair} is unknown, and there is no doubt`);
@@ -83,37 +106,13 @@ export function checkResults(check: ResultsToCheck): void {
       );
     }
   }
-  checkSummary(tally, summary, check.settings);
+  return reported;
 }
 
-function checkSummary(
-  tally: Record<'created' | 'rejected' | 'failed' | 'unknown' | 'unsent', number>,
-  summary: ImportSummary,
-  { onUnknown, limit }: ImportSettings,
-): void {
-  const { created, existing, rejected, failed, unknown, unsent, stopped } = summary;
-  const said = { created: created + existing, rejected, failed, unknown, unsent };
-  if (JSON.stringify(said) !== JSON.stringify(tally)) {
-    throw new Error(
-      `the summary says ${JSON.stringify(said)}, the results ${JSON.stringify(tally)}`,
-    );
-  }
-  if (stopped !== undefined) return;
-  if (unsent > 0 && limit === undefined)
-    throw new Error('rows are left although nothing stopped the run');
-  if (unknown > 0 && onUnknown !== 'skip') throw new Error('unknown rows do not stop the run');
-}
-
-/** What a run that was stopped leaves is the old file, or the new one. */
-export function checkIsWhole(
-  text: string | undefined,
-  before: string | undefined,
-  count: number,
-  user: UserTraits,
-): void {
-  if (text === before) return;
-  const rows = text === undefined ? undefined : parseResults(text, outputFormat(user));
-  if (rows?.length === count) return;
+/** What a run that was stopped leaves is the old file, or the new one: that says the truth of each row, too. */
+export function checkIsWhole(check: RowsToCheck, before: string | undefined): void {
+  const { text } = check;
+  if (text === before || readReported(check) !== undefined) return;
   throw new Error(
     `the results are neither the old ones nor whole: ${JSON.stringify(text?.slice(0, 300))}`,
   );
@@ -122,14 +121,24 @@ export function checkIsWhole(
 /** @param text - of the rejects file; undefined where there is none */
 export function checkRejects(
   { rejected, rejectsFile }: ImportSummary,
+  { rows }: RunPlan,
+  user: UserTraits,
   text: string | undefined,
 ): void {
   if (rejectsFile === undefined) {
     if (rejected > 0) throw new Error('rows are rejected, and there is no rejects file');
     return;
   }
-  const lines = text?.split('\n').length ?? 0;
-  if (lines !== rejected + 2) throw new Error(`${rejected} rejects, and a file of ${lines} lines`);
+  const [, ...lines] = text?.split('\n') ?? [];
+  if (lines.length !== rejected + 1)
+    throw new Error(`${rejected} rejects, and a file of ${lines.length} lines`);
+  const header = user.format === 'csv' ? 1 : 0;
+  for (const [index, row] of rows.entries()) {
+    if (row.kind !== 'invalid') continue;
+    const line = lines.shift() ?? '';
+    const isTold = line.startsWith(`${targetOf(row)},`) && line.includes(`,${index + 1 + header},`);
+    if (!isTold) throw new Error(`row ${index} is rejected as ${line}`);
+  }
 }
 
 /** Results of a list of URLs are a table. */

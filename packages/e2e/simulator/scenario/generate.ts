@@ -26,7 +26,7 @@ const OWN_SERVICE = {
   refusesSingly: false,
   saysWhenToPoll: true,
   shape: 0,
-  failsJobs: false,
+  failsJobs: undefined,
   losesJobs: false,
 } as const satisfies Partial<ServiceTraits>;
 
@@ -90,7 +90,9 @@ function serviceOf(random: Random, size: number): ServiceTraits {
     ] as const),
     saysWhenToPoll: random.chance(0.5),
     shape,
-    failsJobs: random.chance(0.1),
+    failsJobs: random.chance(0.15)
+      ? random.pick(['half-way', 'half-way', 'at once'] as const)
+      : undefined,
     // With idempotency it would answer with a job that it no longer has.
     losesJobs: !hasIdempotency && random.chance(0.3),
   };

@@ -35,8 +35,8 @@ export interface ServiceTraits {
   saysWhenToPoll: boolean;
   /** How answers look: 0 is as documented. */
   shape: 0 | 1 | 2 | 3;
-  /** Every third job ends half-way, as `failed`. */
-  failsJobs: boolean;
+  /** Where every third job ends as `failed`: half-way, or before its first link. */
+  failsJobs: 'half-way' | 'at once' | undefined;
   /** Forgets its jobs when it is restarted; else they continue. */
   losesJobs: boolean;
 }

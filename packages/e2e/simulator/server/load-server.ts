@@ -1,33 +1,26 @@
 import { registerHooks } from 'node:module';
-import { mutants } from './mutants.ts';
+import { PACKAGES, type Patch, Patches } from '../patches.ts';
 
-/** A change of one source file of the server, as text. */
-export interface Patch {
-  /** Path below `packages/server/src`. */
-  file: string;
-  /** What is replaced; it must stand in the file exactly once. */
-  from: string;
-  to: string;
-}
-
-const SOURCES = new URL('../../../server/src/', import.meta.url).href;
+const SOURCES = `${PACKAGES}server/src/`;
 
 /** Chunks of 40 links instead of 500, so that a job of the smallest size takes several turns. Applied to every simulated server. */
 const SMALL_CHUNKS: Patch = {
-  file: 'store/links.ts',
-  from: 'JOB_CHUNK_LINKS = 500',
-  to: 'JOB_CHUNK_LINKS = 40',
+  file: 'server/src/store/links.ts',
+  find: 'JOB_CHUNK_LINKS = 500',
+  replace: 'JOB_CHUNK_LINKS = 40',
 };
 
 /**
  * The server's own source, as it is but for the size of chunks, or with a planted bug. Each variant is a set of modules of its
  * own, so that many can be used in one process.
  *
- * @param mutant - name of a planted bug
+ * @param planted - patches of a planted bug
+ * @throws Error when a patch no longer fits the sources
  */
-export async function loadServer(mutant?: string) {
+export async function loadServer(planted: readonly Patch[] = []) {
+  const patches = new Patches([SMALL_CHUNKS, ...planted]);
   registerOnce();
-  const variant = `?simulated=${mutant ?? ''}`;
+  const variant = `${VARIANT}${variants.push(patches) - 1}`;
   const load = async <T>(path: string): Promise<T> => import(`${SOURCES}${path}${variant}`);
   type Source = typeof import('../../../server/src/service.ts') &
     typeof import('../../../server/src/store/sqlite/database.ts') &
@@ -53,10 +46,16 @@ export async function loadServer(mutant?: string) {
       'admin/keys.ts',
     ].map((path) => load<Partial<Source>>(path)),
   );
+  patches.checkUsed();
   return Object.assign({}, ...parts) as Source;
 }
 
 export type Server = Awaited<ReturnType<typeof loadServer>>;
+
+/** The query of a module's URL that says which variant it belongs to. */
+const VARIANT = '?simulated=';
+
+const variants: Patches[] = [];
 
 let isRegistered = false;
 
@@ -74,22 +73,10 @@ function registerOnce(): void {
       return { ...resolved, url: `${resolved.url}${variant}` };
     },
     load: (url, context, nextLoad) => {
-      const loaded = nextLoad(url, context);
-      if (!url.startsWith(SOURCES) || !url.includes('?simulated=')) return loaded;
-      const [file = '', name = ''] = url.slice(SOURCES.length).split('?simulated=');
-      const patches = [SMALL_CHUNKS, ...(mutants[name]?.patches ?? [])];
-      const source = patches
-        .filter((patch) => patch.file === file)
-        .reduce(apply, Buffer.from(loaded.source as Uint8Array).toString());
-      return { ...loaded, source };
+      const [file = '', variant] = url.split(VARIANT);
+      const source = variants[Number(variant)]?.sourceOf(file);
+      if (source === undefined) return nextLoad(url, context);
+      return { format: 'module-typescript', source, shortCircuit: true };
     },
   });
-}
-
-/** @throws Error when the text to replace is not there: the planted bug no longer fits the code, and must be brought up to date */
-function apply(source: string, { file, from, to }: Patch): string {
-  if (source.split(from).length !== 2) {
-    throw new Error(`${JSON.stringify(from)} is not exactly once in ${file}`);
-  }
-  return source.replace(from, () => to);
 }

@@ -91,7 +91,7 @@ async function findMutants(
   for (const name of names.length > 0 ? names : Object.keys(mutants)) {
     const mutant = mutants[name];
     if (mutant === undefined) throw new Error(`There is no planted bug ${name}.`);
-    const server = await loadServer(name);
+    const server = await loadServer(mutant.patches);
     let found: string | undefined;
     let played = 0;
     while (found === undefined && played < seeds) {

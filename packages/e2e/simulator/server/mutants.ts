@@ -1,4 +1,4 @@
-import type { Patch } from './load-server.ts';
+import type { Patch } from '../patches.ts';
 
 /** A bug that is planted on purpose, to see that the simulator finds it. */
 export interface Mutant {
@@ -7,9 +7,10 @@ export interface Mutant {
   patches: readonly Patch[];
 }
 
-const one = (bug: string, file: string, from: string, to: string): Mutant => ({
+/** @param file - below the server's sources */
+const one = (bug: string, file: string, find: string, replace: string): Mutant => ({
   bug,
-  patches: [{ file, from, to }],
+  patches: [{ file: `server/src/${file}`, find, replace }],
 });
 
 const COUNTERS = 'store/sqlite/operations/counters.ts';

@@ -17,8 +17,8 @@ interface Job {
   /** When its first link was begun. */
   startAt: number;
   results: object[];
-  /** It ends half-way. */
-  fails: boolean;
+  /** Links after which it fails; undefined where it does not. */
+  failsAfter: number | undefined;
   hasFailed: boolean;
 }
 
@@ -145,8 +145,8 @@ export class ScriptedService implements Service {
     this.#lastJob += 1;
     const id = `job-${this.#lastJob}`;
     const startAt = this.#clock.now;
-    const fails = this.#traits.failsJobs && this.#lastJob % 3 === 0;
-    const job = { id, request: number, entries, domain, startAt, results: [], fails };
+    const failsAfter = this.#failsAfter(count);
+    const job = { id, request: number, entries, domain, startAt, results: [], failsAfter };
     this.#jobs.set(id, { ...job, hasFailed: false });
     const status = this.#traits.shape === 0 ? 'processing' : this.#traits.jobWords[0];
     return json(202, { job_id: id, status, total: count }, this.#pollHeaders(count));
@@ -163,16 +163,22 @@ export class ScriptedService implements Service {
     return { target_url, code, short_url: SHORT + code };
   }
 
+  #failsAfter(count: number): number | undefined {
+    const { failsJobs } = this.#traits;
+    if (failsJobs === undefined || this.#lastJob % 3 !== 0) return undefined;
+    return failsJobs === 'half-way' ? Math.ceil(count / 2) : 0;
+  }
+
   /** Jobs make their links one after the other, whether or not somebody looks. */
   #advance(job: Job): void {
-    const { entries, results, startAt } = job;
+    const { entries, results, startAt, failsAfter } = job;
     if (job.hasFailed) return;
     const done = Math.floor((this.#clock.now - startAt) / this.#traits.msPerLink);
-    const most = job.fails ? Math.ceil(entries.length / 2) : entries.length;
+    const most = failsAfter ?? entries.length;
     for (const entry of entries.slice(results.length, Math.min(done, most))) {
       results.push(this.#make(entry, job.domain, job.request));
     }
-    if (!job.fails || done < most) return;
+    if (failsAfter === undefined || done < most) return;
     job.hasFailed = true;
     this.#used -= entries.length - results.length;
   }

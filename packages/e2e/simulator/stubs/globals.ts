@@ -37,6 +37,17 @@ function reuseLargeBuffers(): void {
   };
 }
 
+/** What ky reads of a request that it makes. The SDK gives `fetch` an address and headers of its own. */
+class NamedRequest {
+  readonly url: string;
+  readonly method: string | undefined;
+
+  constructor(input: string | URL | NamedRequest, init: RequestInit = {}) {
+    this.url = input instanceof NamedRequest ? input.url : String(input);
+    this.method = init.method ?? (input instanceof NamedRequest ? input.method : 'GET');
+  }
+}
+
 export function replaceGlobals(): void {
   reuseLargeBuffers();
   const setTimer = (callback: (...given: unknown[]) => void, delayMs = 0, ...given: unknown[]) => {
@@ -66,6 +77,7 @@ export function replaceGlobals(): void {
     setInterval: setRepeating,
     clearTimeout: clear,
     clearInterval: clear,
+    Request: NamedRequest,
   });
   Date.now = () => theWorld().wallClock();
   Object.defineProperty(performance, 'now', { value: () => theWorld().clock.now });

@@ -2,19 +2,8 @@
  * Loads the CLI's core, the SDK and the server's app from their sources, with stand-ins for the disk, time, chance and the journal's
  * database driver. Nothing of the first two is changed, but for a planted bug where one is asked for.
  */
-import { readFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
-import { fileURLToPath } from 'node:url';
-
-/** A bug: in one file of the packages, text is replaced. */
-export interface Patch {
-  /** Below `packages/`. */
-  file: string;
-  find: string;
-  replace: string;
-}
-
-const PACKAGES = new URL('../../../', import.meta.url).href;
+import { PACKAGES, type Patch, Patches } from '../patches.ts';
 
 /** By the folder whose modules get them. */
 const STAND_INS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
@@ -56,13 +45,9 @@ const SOURCES: Readonly<Record<string, string>> = {
   '@shortlink/sdk/wire': 'sdk/src/wire/index.ts',
 };
 
-/** @throws Error when the file of a patch is gone, or its text is not there exactly once, as after a change of that file */
-export function loadFromSource(planted: readonly Patch[]): void {
-  const patches = [...SERVER_PATCHES, ...planted];
-  for (const { file, find } of patches) {
-    const text = readFileSync(new URL(file, PACKAGES), 'utf8');
-    if (text.split(find).length !== 2) throw new Error(`not once in ${file}: ${find}`);
-  }
+/** @returns the patches, to see whether all of them are used */
+export function loadFromSource(planted: readonly Patch[]): Patches {
+  const patches = new Patches([...SERVER_PATCHES, ...planted]);
   registerHooks({
     resolve(specifier, context, next) {
       const parent = context.parentURL ?? '';
@@ -76,11 +61,10 @@ export function loadFromSource(planted: readonly Patch[]): void {
       return next(specifier, context);
     },
     load(url, context, next) {
-      const own = patches.filter(({ file }) => url === PACKAGES + file);
-      if (own.length === 0) return next(url, context);
-      let text = readFileSync(fileURLToPath(url), 'utf8');
-      for (const { find, replace } of own) text = text.replace(find, () => replace);
-      return { format: 'module-typescript', source: text, shortCircuit: true };
+      const source = patches.sourceOf(url);
+      if (source === undefined) return next(url, context);
+      return { format: 'module-typescript', source, shortCircuit: true };
     },
   });
+  return patches;
 }

@@ -20,6 +20,11 @@ type Rows = Record<string, SQLInputValue>[];
 class Content implements DatabaseContent {
   readonly db = new DatabaseSync(':memory:', { enableForeignKeyConstraints: false });
   readonly #statements = new Map<string, StatementSync>();
+
+  constructor() {
+    this.db.exec('PRAGMA temp_store = MEMORY');
+  }
+
   /** Whether the file has its tables. */
   isCreated = false;
   /** Whether the tables are there, of this file or one before it. */
@@ -101,7 +106,7 @@ class Content implements DatabaseContent {
   }
 
   release(): void {
-    if (this.db.isTransaction) this.db.exec('ROLLBACK');
+    if (this.db.isTransaction) this.prepare('ROLLBACK').run();
     this.#clear();
     this.clearTempTables();
     this.isCreated = false;
@@ -150,7 +155,7 @@ export class SimulatedDatabase {
   }
 
   exec(sql: string): void {
-    const { db } = this.#content;
+    const content = this.#content;
     theWorld().step(sql, this.#path, () => {
       if (sql.startsWith('PRAGMA')) {
         for (const [, name = '', value = ''] of sql.matchAll(/PRAGMA (\w+) = (\w+)/g)) {
@@ -161,16 +166,16 @@ export class SimulatedDatabase {
         this.#unlock();
       } else if (sql.startsWith('BEGIN')) {
         this.#lock();
-        if (!this.#isSyncing) this.#content.keepImage();
-        db.exec('BEGIN');
+        if (!this.#isSyncing) content.keepImage();
+        content.prepare('BEGIN').run();
       } else if (sql === 'COMMIT') this.#commit();
       else if (sql === 'ROLLBACK') {
         this.#createsTables = false;
-        db.exec('ROLLBACK');
+        content.prepare('ROLLBACK').run();
         this.#unlock();
       } else if (sql.includes('CREATE TABLE service')) this.#createTables(sql);
       else if (sql.includes('CREATE TEMP TABLE')) this.#createTempTables(sql);
-      else db.exec(sql);
+      else content.prepare(sql).run();
     });
   }
 
@@ -193,7 +198,7 @@ export class SimulatedDatabase {
     this.#isClosed = true;
     const content = this.#content;
     const isOwner = content.lockedBy === this || this.#path === '';
-    if (isOwner && content.db.isTransaction) content.db.exec('ROLLBACK');
+    if (isOwner && content.db.isTransaction) content.prepare('ROLLBACK').run();
     if (isOwner) content.clearTempTables();
     if (content.lockedBy === this) content.lockedBy = undefined;
     if (this.#path === '') content.release();
@@ -227,14 +232,14 @@ export class SimulatedDatabase {
       theWorld().diskStep('commit', this.#path, true);
     } catch (error) {
       this.#process.journalFailedAt ??= theWorld().clock.turn;
-      content.db.exec('ROLLBACK');
+      content.prepare('ROLLBACK').run();
       this.#createsTables = false;
       const isFull = error instanceof Error && error.message.startsWith('ENOSPC');
       throw isFull
         ? sqliteError(SQLITE_FULL, 'database or disk is full')
         : sqliteError(SQLITE_IOERR, 'disk I/O error');
     }
-    content.db.exec('COMMIT');
+    content.prepare('COMMIT').run();
     if (this.#createsTables) content.isCreated = true;
     this.#createsTables = false;
     if (this.#isSyncing) this.#synced();

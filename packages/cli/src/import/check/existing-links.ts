@@ -27,6 +27,8 @@ export interface Comparison {
   changedLines: number[];
   /** Existing links that no row asks for any more. */
   gone: number;
+  /** All links that exist, whether a row asks for them or not, without those of the known file. */
+  links: number;
   /** Whether any row asks for a link of the known file. */
   usesKnown: boolean;
 }
@@ -69,6 +71,7 @@ const COUNTS = `
   SELECT count(*) FILTER (WHERE link < 0 OR short_url IS NOT NULL) AS existing,
     count(*) FILTER (WHERE link > 0 AND short_url IS NULL) AS unknown,
     EXISTS (SELECT 1 FROM temp.row JOIN temp.known USING (pair)) AS uses_known,
+    (SELECT count(*) FROM our_link WHERE short_url IS NOT NULL) AS links,
     (
       SELECT count(*) FROM our_link WHERE short_url NOT IN (SELECT own FROM own_link)
         AND id NOT IN (SELECT link FROM temp.match)
@@ -78,7 +81,7 @@ const COUNTS = `
 const CHANGED = `
   SELECT line, count(*) OVER () AS changed FROM (
     SELECT line FROM temp.match JOIN temp.row USING (number) JOIN our_link ON our_link.id = match.link
-    WHERE our_link.content <> row.content
+    WHERE our_link.content <> row.content AND our_link.short_url IS NOT NULL
     UNION ALL SELECT line FROM temp.row JOIN our_link ON our_link.short_url = row.own
     WHERE our_link.pair <> row.pair OR our_link.content <> row.content
   ) ORDER BY line LIMIT ${FIRST_CHANGED}`;
@@ -145,6 +148,7 @@ export class ExistingLinks {
         changed: Number(changed[0]?.['changed'] ?? 0),
         changedLines: changed.map(({ line }) => Number(line)),
         gone: Number(counts['gone']),
+        links: Number(counts['links']),
         usesKnown: counts['uses_known'] === 1,
       };
     });

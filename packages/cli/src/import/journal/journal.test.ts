@@ -207,6 +207,26 @@ describe('results', () => {
   });
 });
 
+test('the links of open batches are told apart, also where a batch was refused in part', () => {
+  const targetsOf = (journal: Journal) =>
+    journal
+      .openBatches()
+      .map((batch) => journal.linksOf(batch).map(({ target_url }) => target_url));
+  const partly = packResults([{}, { error: 'refused' }], 'lost');
+  inRun((journal) => {
+    journal.unknown(begin(journal, ['a', 'b']), partly);
+    begin(journal, ['c', 'd']);
+  });
+  inRun((journal) => {
+    expect(targetsOf(journal)).toEqual([['a'], ['c', 'd']]);
+    const [, batch] = journal.openBatches();
+    const ids = batch === undefined ? [] : journal.linksOf(batch).map(({ id }) => id);
+    journal.unknown(batch?.id ?? 0, partly, undefined, ids);
+    begin(journal, ['e']);
+  });
+  expect(inRun(targetsOf)).toEqual([['a'], ['c'], ['e']]);
+});
+
 describe('another service', () => {
   const OTHER = 'https://other.example/base';
 

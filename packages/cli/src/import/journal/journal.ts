@@ -183,8 +183,8 @@ export class Journal {
          WHERE first_link IS NULL ORDER BY id LIMIT 1`,
       );
       const insert = this.#prepare(
-        `INSERT INTO link (service, batch, content, pair, code, short_url, error)
-         SELECT ?, ?, substr(value ->> 0, 1, 7), substr(value ->> 0, 8), value ->> 1, value ->> 2, value ->> 3
+        `INSERT INTO link (id, service, batch, content, pair, code, short_url, error)
+         SELECT ? + key, ?, ?, substr(value ->> 0, 1, 7), substr(value ->> 0, 8), value ->> 1, value ->> 2, value ->> 3
          FROM json_each(?)`,
       );
       // One at a time: the requests of a large import don't fit into memory together.
@@ -196,7 +196,8 @@ export class Journal {
           ? completedRows(links, JSON.parse(String(row['results'])))
           : links.map((link) => [link]);
         const firstLink = this.#nextLink();
-        insert.run(Number(row['service']), isCompleted ? null : id, JSON.stringify(rows));
+        const batch = isCompleted ? null : id;
+        insert.run(firstLink, Number(row['service']), batch, JSON.stringify(rows));
         if (isCompleted) this.#forgetBatch(id);
         else {
           this.#prepare('UPDATE batch SET first_link = ? WHERE id = ?').run(firstLink, id);
@@ -270,8 +271,14 @@ export class Journal {
     this.#prepare('DELETE FROM batch WHERE id = ?').run(id);
   }
 
+  /** An id after those of all links, also of those that were refused and removed from a batch that is still open. */
   #nextLink(): number {
-    return Number(this.#prepare('SELECT coalesce(max(id), 0) + 1 AS id FROM link').get()?.['id']);
+    const row = this.#prepare(
+      `SELECT max(id) + 1 AS id FROM (
+         SELECT 0 AS id UNION ALL SELECT max(id) FROM link UNION ALL SELECT max(first_link + size - 1) FROM batch
+       )`,
+    ).get();
+    return Number(row?.['id']);
   }
 
   #prepare(sql: string): StatementSync {

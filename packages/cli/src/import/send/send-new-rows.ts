@@ -117,12 +117,15 @@ export async function sendNewRows(input: SendNewRows): Promise<Sent> {
 
 /** Every row has exactly one of these outcomes; rejected ones are counted already. */
 function countsOf({ checked, found: before }: SendNewRows, found: Found, result?: SendResult) {
-  const { created = 0, failed = 0, unknown = 0 } = result?.counts ?? {};
-  const have = found.existing + created;
+  const { created: sent = 0, failed = 0, unknown = 0 } = result?.counts ?? {};
+  const have = found.existing + sent;
+  const linksMade = (found.comparison?.links ?? 0) - (before.comparison?.links ?? 0) + sent;
+  // A row whose unknown link was forgotten may have got an older link of the same target URL.
+  const created = Math.min(have - before.existing, linksMade);
   const doubtful = found.unknown + unknown;
   return {
-    created: have - before.existing,
-    existing: before.existing,
+    created,
+    existing: have - created,
     failed,
     unknown: doubtful,
     unsent: checked.rows - checked.rejected - have - doubtful - failed,

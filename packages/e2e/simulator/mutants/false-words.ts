@@ -1,0 +1,126 @@
+import { BULK, type Mutant, mutant, REPORT, SEND } from './mutant.ts';
+
+/** What the import says of its work. */
+export const FALSE_WORDS: readonly Mutant[] = [
+  mutant(
+    'titles not sent',
+    `${SEND}/link-source.ts`,
+    'const link = this.#rules.link(this.#row);',
+    'const { title: _, ...link } = this.#rules.link(this.#row);',
+  ),
+  mutant(
+    'links of equal targets exchanged',
+    `${BULK}/results.ts`,
+    'if (areAllInPlace(links, results)) return results;',
+    `if (areAllInPlace(links, results)) {
+    const left = results.toReversed();
+    return links.map(({ target_url }) => {
+      const index = left.findIndex((result) => result.target_url === target_url);
+      return left.splice(index, 1)[0] as BatchResultItem;
+    });
+  }`,
+  ),
+  mutant(
+    'results in another order',
+    `${REPORT}/report-rows.ts`,
+    'text += format.line(row, outcomeOf(row, number));',
+    'text = format.line(row, outcomeOf(row, number)) + text;',
+  ),
+  mutant(
+    'short URL of another address',
+    `${REPORT}/report-rows.ts`,
+    '{cell(outcome.short_url)}',
+    "{cell(outcome.short_url.replace('sho.rt', 'other.example'))}",
+  ),
+  mutant(
+    'code of a row that has no link',
+    `${REPORT}/report-rows.ts`,
+    ": ['', '', outcome.status, outcome.error]",
+    ": ['c0', '', outcome.status, outcome.error]",
+  ),
+  mutant('results without the reason', `${REPORT}/report-rows.ts`, 'cell(outcome.error)', "''"),
+  mutant(
+    'one link for two equal rows',
+    'cli/src/import/check/existing-links.ts',
+    'byContent.get(row.content)?.pop()',
+    'byContent.get(row.content)?.at(-1)',
+  ),
+  mutant(
+    'rows of unknown outcome taken for existing ones',
+    'cli/src/import/check/existing-links.ts',
+    "if (short_url !== null) yield { status: 'created', code: code ?? '', short_url };",
+    "if (number >= 0) yield { status: 'created', code: code ?? '', short_url: short_url ?? '' };",
+  ),
+  mutant(
+    'existing rows counted as created',
+    `${SEND}/send-new-rows.ts`,
+    'created: have - before.existing,\n    existing: before.existing,',
+    'created: have,\n    existing: 0,',
+  ),
+  mutant(
+    'edited rows not counted',
+    'cli/src/import/check/existing-links.ts',
+    "link.content !== '' && link.content !== content",
+    "link.content === ''",
+  ),
+  mutant(
+    'links without a row not counted',
+    'cli/src/import/check/existing-links.ts',
+    'found.gone += gone;',
+    '',
+  ),
+  mutant(
+    'requests of earlier runs counted',
+    'cli/src/import/run-import.ts',
+    'deps.requestCount() - requestsBefore',
+    'deps.requestCount() + settings.concurrency - 1',
+  ),
+  mutant(
+    'one link more than --limit',
+    `${SEND}/link-source.ts`,
+    '>= this.#options.limit',
+    '> this.#options.limit',
+  ),
+  mutant(
+    'rejected rows do not stop the run',
+    'cli/src/import/run-import.ts',
+    'if (stopped !== undefined) return { ...summary, stopped };',
+    '',
+  ),
+  mutant(
+    'rejects with the line before',
+    `${REPORT}/rejects.ts`,
+    'String(row.line)',
+    'String(row.line - 1)',
+  ),
+  mutant(
+    'plan without room does not stop the run',
+    `${REPORT}/summary.ts`,
+    'if (room !== undefined && forecast?.isShort && counts.unsent > 0) return stoppedByPlan(room);',
+    '',
+  ),
+  mutant(
+    "forecast without the plan's room",
+    'cli/src/import/check/forecast.ts',
+    'Math.min(links, settings.limit ?? links, room ?? links)',
+    'Math.min(links, settings.limit ?? links)',
+  ),
+  mutant(
+    'exit code 0 although rows failed',
+    'cli/src/cli-error.ts',
+    'summary.rejected + summary.failed > 0',
+    'summary.rejected > 0',
+  ),
+  mutant(
+    'exit code of a stopped run by its rows',
+    'cli/src/cli-error.ts',
+    'if (summary.stopped !== undefined) return',
+    "if (summary.stopped?.reason === 'rejects') return",
+  ),
+  mutant(
+    'results copied into place',
+    `${REPORT}/replacement.ts`,
+    '    await rename(temporary, target);\n',
+    '    await rm(target, { force: true });\n    await copyFile(temporary, target);\n',
+  ),
+];

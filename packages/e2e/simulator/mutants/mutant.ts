@@ -1,0 +1,18 @@
+import type { Patch } from '../patches.ts';
+
+/** A bug that the simulator must find. It exists while its worker runs, and nowhere else. */
+export interface Mutant {
+  name: string;
+  patches: readonly Patch[];
+}
+
+export const mutant = (name: string, file: string, find: string, replace: string): Mutant => ({
+  name,
+  patches: [{ file, find, replace }],
+});
+
+export const JOURNAL = 'cli/src/import/journal';
+export const SEND = 'cli/src/import/send';
+export const REPORT = 'cli/src/import/report';
+export const HTTP = 'sdk/src/http';
+export const BULK = 'sdk/src/bulk';

@@ -1,0 +1,52 @@
+import type { ImportSettings } from '../../../cli/src/import/types.ts';
+import type { Ended } from '../play.ts';
+import type { RowPlan, RunPlan, UserTraits } from '../scenario/scenario.ts';
+import type { Exchange } from '../world/network.ts';
+
+/** Whether nothing is left to do, as the run says; then it must be so. */
+export function isFinished(
+  { summary }: Ended,
+  all: readonly RowPlan[],
+  { maxRejects }: UserTraits,
+  policy: ImportSettings['onUnknown'],
+): boolean {
+  if (summary === undefined) throw new Error('a quiet run does not end');
+  const invalid = all.filter(({ kind }) => kind === 'invalid').length;
+  if (summary.stopped?.reason === 'rejects' && invalid > 0 && maxRejects === 0) return true;
+  if (summary.stopped !== undefined) return false;
+  const refused = all.filter(({ kind }) => kind === 'refused').length;
+  const { rows, rejected, failed, unknown, unsent } = summary;
+  if (unsent > 0 || rows !== all.length || rejected !== invalid || failed > refused) {
+    throw new Error(`a run that says it is done leaves rows: ${JSON.stringify(summary)}`);
+  }
+  if (policy !== 'skip' && unknown > 0)
+    throw new Error('a run that says it is done leaves unknown rows');
+  return true;
+}
+
+/**
+ * The same command again sends nothing but perhaps a look at the usage. Rows that failed before are sent again: then one of them may
+ * also take the link of another row of its target, which gets a new one.
+ */
+export function checkNothingToDo(
+  before: Ended,
+  { summary }: Ended,
+  exchanges: readonly Exchange[],
+  { fromStdin }: UserTraits,
+): void {
+  if (fromStdin || summary === undefined) return;
+  const { failed = 0, unknown = 0 } = before.summary ?? {};
+  if (summary.created > failed)
+    throw new Error('links are created although every row has its link');
+  if (failed > 0 || unknown > 0) return;
+  const sent = exchanges.find(({ path }) => !path.endsWith('/usage'));
+  if (sent !== undefined)
+    throw new Error(`#${sent.number} is sent although every row has its link`);
+}
+
+/** An error that the CLI has words for: its own, or what the system says of a disk that fails. */
+export function isUnderstood(error: unknown, { diskFault, dryRun }: RunPlan): boolean {
+  if (!(error instanceof Error)) return false;
+  if (dryRun && error.name === 'AuthenticationError') return true;
+  return error.name === 'CliError' || ('code' in error && error.code === diskFault?.code);
+}

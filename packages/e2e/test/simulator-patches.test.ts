@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest';
+import { MUTANTS } from '../simulator/mutants/mutants.ts';
+import { PACKAGES, type Patch, Patches } from '../simulator/patches.ts';
+import { loadServer } from '../simulator/server/load-server.ts';
+import { mutants } from '../simulator/server/mutants.ts';
+import { loadFromSource } from '../simulator/stubs/hooks.ts';
+
+test.each(MUTANTS)('the planted bug "$name" of the import fits the source', ({ patches }) => {
+  expect(() => new Patches(patches)).not.toThrow();
+});
+
+test.each(Object.entries(mutants))('the planted bug %s of the server fits the source', (_, bug) => {
+  expect(() => new Patches(bug.patches)).not.toThrow();
+});
+
+const GONE: Patch = { file: 'server/src/moved-away.ts', find: 'a', replace: 'b' };
+const CHANGED: Patch = { file: 'server/src/service.ts', find: 'never there', replace: '' };
+const UNUSED: Patch = { file: 'server/src/main.ts', find: '#!/usr/bin/env node', replace: '' };
+
+test.each([
+  ['the server', async (patch: Patch) => void (await loadServer([patch]))],
+  ['the import', async (patch: Patch) => void loadFromSource([patch])],
+])('%s is not simulated with a planted bug that no longer fits the source', async (_, load) => {
+  await expect(load(GONE)).rejects.toThrow(
+    'server/src/moved-away.ts is gone, and a patch replaces in it: a',
+  );
+  await expect(load(CHANGED)).rejects.toThrow(
+    'not once in server/src/service.ts, but 0 times: never there',
+  );
+});
+
+test('a planted bug in a file that the simulator never loads is noticed', () => {
+  const patches = new Patches([UNUSED]);
+  expect(() => patches.checkUsed()).toThrow(
+    'server/src/main.ts is never loaded, and a patch changes it',
+  );
+  expect(patches.sourceOf(`${PACKAGES}server/src/main.ts`)).toMatch(/^\nimport /);
+  expect(() => patches.checkUsed()).not.toThrow();
+});
