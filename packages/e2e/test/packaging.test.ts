@@ -95,19 +95,22 @@ describe('the packed SDK', () => {
     ]);
   });
 
-  it.each(COMPILERS)('compiles with TypeScript $version to both forms, and runs', async ({ tsc }) => {
-    await node('.', tsc, '-p', 'tsconfig.json');
-    for (const form of ['esm', 'cjs']) {
-      expect(JSON.parse(await node(`${form}-typescript`, 'main.js')), form).toEqual({
-        link: true,
-        refused: '400 target_url',
-        small: 1,
-        job: 101,
-        created: 1,
-        wire: ['X-Api-Key', '/api/v1/links', 60],
-      });
-    }
-  });
+  it.each(COMPILERS)(
+    'compiles with TypeScript $version to both forms, and runs',
+    async ({ tsc }) => {
+      await node('.', tsc, '-p', 'tsconfig.json');
+      for (const form of ['esm', 'cjs']) {
+        expect(JSON.parse(await node(`${form}-typescript`, 'main.js')), form).toEqual({
+          link: true,
+          refused: '400 target_url',
+          small: 1,
+          job: 101,
+          created: 1,
+          wire: ['X-Api-Key', '/api/v1/links', 60],
+        });
+      }
+    },
+  );
 
   it('has types that Deno reads', async () => {
     const deno = fileURLToPath(import.meta.resolve('deno/deno'));

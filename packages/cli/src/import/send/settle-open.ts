@@ -76,7 +76,7 @@ async function followBatch(
   const { id, job, size, body = '[]', idempotencyKey = '', domain, firstLink } = batch;
   const refused = new AbortController();
   const links = journal.linksOf(batch);
-  const onBatch = (event: BatchEvent, ids: readonly number[]) => {
+  const onBatch = (ids: readonly number[]) => (event: BatchEvent) => {
     switch (event.type) {
       case 'accepted':
         journal.accepted(id, event.job_id);
@@ -112,11 +112,7 @@ async function followBatch(
       signal: deps.signal,
       onJobProgress: (_, { processed, total }) =>
         deps.onEvent({ type: 'job-progress', jobId, processed, total }),
-      onBatch: (event) =>
-        onBatch(
-          event,
-          links.map((link) => link.id),
-        ),
+      onBatch: onBatch(links.map((link) => link.id)),
     });
   };
   const sendAgain = () =>
@@ -127,11 +123,7 @@ async function followBatch(
       idempotencyKey: () => idempotencyKey,
       signal: AbortSignal.any([deps.signal, refused.signal]),
       stopSignal: deps.stopSignal,
-      onBatch: (event) =>
-        onBatch(
-          event,
-          Array.from({ length: size }, (_, index) => firstLink + index),
-        ),
+      onBatch: onBatch(Array.from({ length: size }, (_, index) => firstLink + index)),
     });
   try {
     for await (const _ of job === undefined ? sendAgain() : poll(job));
