@@ -20,8 +20,10 @@ const commits = env.INPUT_COMMIT === 'true';
 const options = (env.INPUT_OPTIONS ?? '').split('\n').map((line) => line.trim());
 const temporary = mkdtempSync(join(tmpdir(), 'links-'));
 const rejects = join(temporary, 'rejects.csv');
-/** The words that start the command: the package of the same version, unless the environment names another program. */
-const cli = env.SHORTLINK?.split(' ') ?? ['npx', '--yes', `@shortlink/cli@${version()}`];
+/** The words that start the command: the package of the same version, unless the environment names another program, as a JSON array. */
+const cli = env.SHORTLINK
+  ? JSON.parse(env.SHORTLINK)
+  : ['npx', '--yes', `@shortlink/cli@${version()}`];
 
 function version() {
   const manifest = new URL('../cli/package.json', import.meta.url);

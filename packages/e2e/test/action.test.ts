@@ -28,7 +28,7 @@ class Repository {
     this.folder = folder;
     this.key = key;
     this.env = {
-      SHORTLINK: commandOf(CLI_PROGRAM).join(' '),
+      SHORTLINK: JSON.stringify(commandOf(CLI_PROGRAM)),
       HOME: folder,
       GIT_CONFIG_GLOBAL: join(folder, 'gitconfig'),
       GIT_CONFIG_NOSYSTEM: '1',

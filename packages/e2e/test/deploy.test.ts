@@ -7,12 +7,16 @@ import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 
+import { mayBeEnteredByAll } from '../../server/test/start-postgres.ts';
 import { ROOT } from '../../tools/src/manifests.ts';
 import { readPage } from '../src/documented-code.ts';
 import { SERVER_PROGRAM } from '../src/programs.ts';
 
-/** The user `nobody`, where this runs as root. */
-const USER = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
+/** The user `nobody`, where this runs as root, and not in a folder that only root may enter. */
+const USER =
+  process.getuid?.() === 0 && (await mayBeEnteredByAll(dirname(SERVER_PROGRAM)))
+    ? { uid: 65_534, gid: 65_534 }
+    : {};
 
 describe('the systemd unit', () => {
   const path = 'packages/server/deploy/shortlink-server.service';

@@ -120,8 +120,10 @@ describe('the packed SDK', () => {
 
   it('compiles where only Node has declared fetch and the like', async () => {
     const types = fileURLToPath(new URL('..', import.meta.resolve('@types/node/package.json')));
-    const options = ['--lib', 'es2023', '--types', 'node', '--typeRoots', types];
-    await node('.', compiler('7'), '--noEmit', ...options);
+    const compilerOptions = { lib: ['es2023'], types: ['node'], typeRoots: [types], noEmit: true };
+    const config = JSON.stringify({ extends: './tsconfig.json', compilerOptions });
+    await writeFile(join(consumer.folder, 'tsconfig.node.json'), config);
+    await node('.', compiler('7'), '-p', 'tsconfig.node.json');
   });
 
   it('compiles the way TypeScript looked modules up before it knew exports', async () => {

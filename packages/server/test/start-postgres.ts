@@ -121,7 +121,8 @@ async function reachableBinaries(
   return { initdb: join(copied, 'initdb'), postgres: join(copied, 'postgres') };
 }
 
-async function mayBeEnteredByAll(path: string): Promise<boolean> {
+/** Whether every user may enter this folder. */
+export async function mayBeEnteredByAll(path: string): Promise<boolean> {
   const { mode } = await stat(path);
   if ((mode & 0o001) === 0) return false;
   return dirname(path) === path || mayBeEnteredByAll(dirname(path));

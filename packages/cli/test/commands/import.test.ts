@@ -211,6 +211,9 @@ test('a terminal gets a bar; a pipe gets plain lines', async () => {
   const id = '00000000-0000-4000-8000-000000000000';
   const withoutUsage = { status: 404, body: { error: 'not found' } };
   service.answer('GET /api/v1/usage', withoutUsage, withoutUsage);
+  // The bar is drawn at the next frame, which must come before the job is complete.
+  const processing = { id, status: 'processing', total: 150, processed: 0, results: [] };
+  service.answer(`GET /api/v1/jobs/${id}`, { status: 200, body: processing, afterMs: 500 });
   const result = await run([], {
     env: { TERM: 'xterm-256color' },
     tty: { stderr: true },

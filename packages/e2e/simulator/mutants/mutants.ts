@@ -53,8 +53,8 @@ const DURABILITY: readonly Mutant[] = [
   mutant(
     'results not recorded',
     `${SEND}/batch-recorder.ts`,
-    'this.#options.journal.completed(batch.id, results);',
-    '',
+    'if (isFinal) journal.completed(batch.id, results);',
+    'if (isFinal);',
   ),
   mutant(
     'job not recorded',
@@ -193,21 +193,21 @@ const REQUESTS: readonly Mutant[] = [
 const ROWS: readonly Mutant[] = [
   mutant(
     'off by one when a job is resumed',
-    `${JOURNAL}/journal.ts`,
-    'const id = batch.firstLink + index;',
-    'const id = batch.firstLink + index + 1;',
+    `${SEND}/settle-open.ts`,
+    'onBatch(links.map((link) => link.id))',
+    'onBatch(links.map((link) => link.id + 1))',
   ),
   mutant(
     'off by one when results are unpacked',
     `${JOURNAL}/journal.ts`,
-    '    const result = unpackResult(results, index);\n    if',
-    '    const result = unpackResult(results, index + 1);\n    if',
+    'const result = unpackResult(results, index);\n        if',
+    'const result = unpackResult(results, index + 1);\n        if',
   ),
   mutant(
-    'last edited row not matched',
+    'first edited row not matched',
     'cli/src/import/check/existing-links.ts',
-    'others.slice(0, left.length)',
-    'others.slice(0, left.length - 1)',
+    "this.#db.exec(matchBy('pair'));",
+    "this.#db.exec(`${matchBy('pair')} WHERE n > 1`);",
   ),
   mutant(
     'known links forgotten with the unknown',
@@ -228,10 +228,10 @@ const ROWS: readonly Mutant[] = [
     '',
   ),
   mutant(
-    'results of a job taken by position',
-    `${JOURNAL}/packed-results.ts`,
-    'isSame(result.target_url, targets[index]) : isWhole',
-    'isSame(result.target_url, targets[index]) : true',
+    'results taken by position although some are missing',
+    `${BULK}/results.ts`,
+    'if (links.length === results.length) matcher.matchRest();',
+    'matcher.matchRest();',
   ),
   mutant(
     'results taken in any order',
