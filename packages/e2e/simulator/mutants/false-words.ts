@@ -49,8 +49,8 @@ export const FALSE_WORDS: readonly Mutant[] = [
       },
       {
         file: 'cli/src/import/check/existing-links.ts',
-        find: 'USING (${columns}, n)`',
-        replace: 'USING (${columns})`',
+        find: ', n)`;',
+        replace: ')`;',
       },
     ],
   },

@@ -207,7 +207,7 @@ const ROWS: readonly Mutant[] = [
     'first edited row not matched',
     'cli/src/import/check/existing-links.ts',
     "this.#db.exec(matchBy('pair'));",
-    "this.#db.exec(`${matchBy('pair')} WHERE n > 1`);",
+    "this.#db.exec(matchBy('pair') + ' WHERE n > 1');",
   ),
   mutant(
     'known links forgotten with the unknown',
