@@ -244,7 +244,7 @@ function resultsOf(
   const isSent = (_: unknown, offset: number) => !refused.has(first + offset);
   const sent = refused.size === 0 ? inputs : inputs.filter(isSent);
   let results = alignResults(sent, answered);
-  if (missing !== undefined && results.length > answered.length) {
+  if (missing !== undefined) {
     const isMissing = ({ code, error }: BatchResultItem) => code === undefined && !error;
     // When some results match no link, a link without a result may be one that the service spells otherwise.
     if (results.filter(isMissing).length === results.length - answered.length) {

@@ -85,6 +85,16 @@ describe('createMany: bad entries that the response names', () => {
     expect(service.asked).toHaveLength(20);
   });
 
+  it('end a batch as completed although the service names no entry of the last one', async () => {
+    const service = new FakeService();
+    service.onBatch = (n) => {
+      throw badRequest(n === 0 ? [{ index: 0, field: 'title', message: 'too long' }] : undefined);
+    };
+    const { items, events } = await runCreateMany(service, links(2));
+    expect(lives(events)).toEqual(['0+2 planned', '0+2 sent', '0+2 completed']);
+    expect(items).toMatchObject([{ error: 'title: too long' }, { error: 'links[1]: bad' }]);
+  });
+
   it('stay failed when the other entries are lost, or the run ends before they are sent', async () => {
     const service = pickyService({ isBad: (position) => position === 1 });
     service.afterBatch = () => {
@@ -416,6 +426,23 @@ describe('createMany: batches that can not be written', () => {
     const source = Array<BatchLinkInput>(2_000).fill(unwritable);
     const { error } = await runCreateMany(service, source, { batchSize: 1_000 });
     expect(error).toMatchObject({ name: 'InvalidOptionError', message: /source\[0\]/ });
+    expect(service.asked).toEqual([]);
+  });
+
+  it('end the run when a link changes while it is written', async () => {
+    const service = new FakeService();
+    let reads = 0;
+    const changing = {
+      target_url: 'https://example.com/',
+      get title() {
+        reads += 1;
+        if (reads === 1) throw new Error('not yet');
+        return 'ready';
+      },
+    };
+    const { items, error } = await runCreateMany(service, [changing]);
+    expect(error).toMatchObject({ name: 'InvalidOptionError', option: 'source' });
+    expect(items).toEqual([]);
     expect(service.asked).toEqual([]);
   });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { deferred, FakeService, links, planLimit } from '../../test/fake-service.ts';
+import { apiError, deferred, FakeService, links, planLimit } from '../../test/fake-service.ts';
 import { lives, outcomes, runCreateMany, settle } from '../../test/run-create-many.ts';
 import { createMany } from './create-many.ts';
 import type { BatchEvent } from './types.ts';
@@ -109,6 +109,60 @@ describe('createMany: ending early', () => {
     expect(service.posting).toBe(0);
   });
 
+  it('throws what the source throws when it is closed', async () => {
+    const stop = new AbortController();
+    const error = new Error('can not be closed');
+    const source = {
+      [Symbol.asyncIterator]: () => ({
+        next: async () => ({ done: false as const, value: { target_url: 'https://example.com/' } }),
+        return: () => Promise.reject(error),
+      }),
+    };
+    const options = { batchSize: 1, stopSignal: stop.signal, onBatch: () => stop.abort() };
+    expect((await runCreateMany(new FakeService(), source, options)).error).toBe(error);
+  });
+
+  it('keeps what the service said in the moment of an abort', async () => {
+    const service = new FakeService();
+    const abort = new AbortController();
+    const reason = new Error('enough');
+    const refusal = apiError(404, { error: 'wrong address' });
+    service.onBatch = () => {
+      abort.abort(reason);
+      throw refusal;
+    };
+    const { items, events, error } = await runCreateMany(service, links(1), {
+      signal: abort.signal,
+    });
+    expect(error).toBe(reason);
+    expect(items).toEqual([]);
+    expect(events.at(-1)).toMatchObject({ type: 'unsent', error: refusal });
+  });
+
+  it('throws what is known before a batch is sent, although the run was stopped in that moment', async () => {
+    const service = new FakeService();
+    const stop = new AbortController();
+    const refusal = apiError(429, { error: 'quota' });
+    service.onWait = () => {
+      stop.abort();
+      throw refusal;
+    };
+    const { events, error } = await runCreateMany(service, links(1), { stopSignal: stop.signal });
+    expect(error).toBe(refusal);
+    expect(events.at(-1)).toMatchObject({ type: 'unsent', error: refusal });
+  });
+
+  it('reports nothing as sent when idempotencyKey stops the run', async () => {
+    const stop = new AbortController();
+    const idempotencyKey = () => {
+      stop.abort();
+      return 'k';
+    };
+    const options = { stopSignal: stop.signal, idempotencyKey };
+    const { events } = await runCreateMany(new FakeService(), links(1), options);
+    expect(lives(events)).toEqual(['0+1 planned', '0+1 unsent']);
+  });
+
   it('throws what the source throws, after what was in flight', async () => {
     const service = new FakeService();
     const error = new Error('unreadable');
@@ -189,6 +243,30 @@ describe('createMany: ending early', () => {
     const result = await runCreateMany(service, links(1));
     expect(result.error).toBe(error);
     expect(outcomes(result.items)).toBe('u');
+  });
+
+  it('ends the run with such an error before a batch is sent, and knows that nothing was done', async () => {
+    const service = new FakeService();
+    const defect = new TypeError('defect');
+    service.onWait = () => {
+      throw defect;
+    };
+    const { items, events, error } = await runCreateMany(service, links(1));
+    expect(error).toBe(defect);
+    expect(items).toEqual([]);
+    const last = { type: 'unsent', error: { outcome: 'not-sent', cause: defect } };
+    expect(events.at(-1)).toMatchObject(last);
+  });
+
+  it('reports what refused a batch before it was sent', async () => {
+    const service = new FakeService();
+    const refusal = apiError(429, { error: 'quota' });
+    service.onWait = () => {
+      throw refusal;
+    };
+    const { events, error } = await runCreateMany(service, links(1));
+    expect(error).toBe(refusal);
+    expect(events.at(-1)).toMatchObject({ type: 'unsent', error: refusal });
   });
 });
 

@@ -140,6 +140,32 @@ describe('createMany: jobs that fail', () => {
     });
   });
 
+  it.each([
+    ['a deadline before the first poll', new JobTimeoutError('late', { jobId: 'x', timeoutMs: 1 })],
+    ['a lost connection', lost()],
+  ])('reports no results of a single link after %s', async (_, error) => {
+    const { events } = await runCreateMany(failing(error), links(1));
+    expect(events.at(-1)).toMatchObject({ type: 'unknown' });
+    expect(events.at(-1)).toHaveProperty('results', links(1));
+  });
+
+  it('leaves a link unknown that is not in the results of its job', async () => {
+    const service = new FakeService();
+    service.syncLinks = 0;
+    service.onJob = (jobId) => void service.jobs.get(jobId)?.pop();
+    const { items } = await runCreateMany(service, links(2));
+    expect(outcomes(items)).toBe('cu');
+  });
+
+  it('needs no onJobProgress', async () => {
+    const service = new FakeService();
+    service.syncLinks = 0;
+    service.onJob = (jobId, options) => options.onProgress?.(service.job(jobId));
+    const { items, error } = await runCreateMany(service, links(2));
+    expect(error).toBeUndefined();
+    expect(outcomes(items)).toBe('cc');
+  });
+
   it('keeps what a failed job had done', async () => {
     const job = {
       id: 'job-0',

@@ -71,4 +71,15 @@ describe('ItemIterator', () => {
     expect(ended).toBe(true);
     expect(await items.next()).toEqual({ done: true, value: undefined });
   });
+
+  it.each(['return', 'throw'] as const)('says on %s that it is done', async (leave) => {
+    async function* batches() {
+      try {
+        yield batch(0, 5);
+      } catch {}
+    }
+    const items = new ItemIterator(batches());
+    await items.next();
+    expect(await items[leave](new Error('mine'))).toEqual({ done: true, value: undefined });
+  });
 });

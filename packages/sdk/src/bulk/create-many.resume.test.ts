@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { codeOf, FakeService, links } from '../../test/fake-service.ts';
-import { lives, outcomes, runCreateMany } from '../../test/run-create-many.ts';
+import { codeOf, deferred, FakeService, links } from '../../test/fake-service.ts';
+import { lives, outcomes, runCreateMany, settle } from '../../test/run-create-many.ts';
 import { InvalidOptionError } from '../errors/call-errors.ts';
 
 describe('createMany: resume', () => {
@@ -50,6 +50,64 @@ describe('createMany: resume', () => {
       },
     });
     expect(keys).toEqual(['0-7', '7-3']);
+  });
+
+  it('sends the first of several planned batches alone', async () => {
+    const service = new FakeService();
+    const first = deferred();
+    service.onBatch = (n) => (n === 0 ? first.promise : undefined);
+    const done = runCreateMany(service, links(4), {
+      batchSize: 2,
+      resume: [
+        { first: 0, count: 2, state: 'planned' },
+        { first: 2, count: 2, state: 'planned' },
+      ],
+    });
+    await settle();
+    expect(service.asked).toEqual([2]);
+    first.resolve();
+    expect(outcomes((await done).items)).toBe('cccc');
+  });
+
+  it('holds no more links than a run may, and still comes to the end of its records', async () => {
+    const { items } = await runCreateMany(new FakeService(), links(4), {
+      batchSize: 2,
+      concurrency: 1,
+      resume: [
+        { first: 0, count: 2, state: 'completed', results: () => recorded(2, 0) },
+        { first: 2, count: 2, state: 'completed', results: () => recorded(2, 2) },
+      ],
+    });
+    expect(outcomes(items)).toBe('cccc');
+  }, 10_000);
+
+  const created = (target_url: string) => ({ target_url, code: 'c', short_url: 's/c' });
+
+  it('leaves a link unknown that is not in the results of a completed record', async () => {
+    const results = () => [created('https://example.com/0')];
+    const { items } = await runCreateMany(new FakeService(), links(2), {
+      resume: [{ first: 0, count: 2, state: 'completed', results }],
+    });
+    expect(outcomes(items)).toBe('cu');
+    expect(items[1]).toMatchObject({ error: expect.stringContaining('no result') });
+  });
+
+  it.each([
+    ['has no links', 0, [], 'uuu'],
+    ['says that more were sent', 3, [created('https://example.com/0')], 'cuu'],
+    [
+      'has a link that nobody sent',
+      2,
+      [created('https://example.com/0'), created('https://else.example/')],
+      'cuu',
+    ],
+  ])('leaves links unknown that are not in a job that %s', async (_, total, results, expected) => {
+    const service = new FakeService();
+    service.job = (id) => ({ id, status: 'completed', total, processed: total, results });
+    const { items } = await runCreateMany(service, links(3), {
+      resume: [{ first: 0, count: 3, state: 'accepted', job_id: 'job-a' }],
+    });
+    expect(outcomes(items)).toBe(expected);
   });
 
   it('refuses a source that ends before its records do', async () => {

@@ -141,7 +141,9 @@ describe('createMany', () => {
     for (const options of bad) {
       expect(() => createMany(service, links(1), options)).toThrow(InvalidOptionError);
     }
-    const notIterable: unknown = 5;
-    expect(() => createMany(service, notIterable as BatchLinkInput[])).toThrow(/source/);
+    for (const notIterable of [5, null, {}] as unknown[]) {
+      const make = () => createMany(service, notIterable as BatchLinkInput[]);
+      expect(make).toThrow('source must be iterable or async iterable');
+    }
   });
 });

@@ -104,6 +104,8 @@ describe('createMany: batches that wait to be sent', () => {
         stop.abort();
         expect(signal?.aborted).toBe(false);
         watch.nothingDone();
+        // The wait for the next attempt is given up.
+        expect(signal?.aborted).toBe(true);
         signal?.throwIfAborted();
         return postBatch(...args);
       },

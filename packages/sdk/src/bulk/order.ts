@@ -28,7 +28,7 @@ export class OrderBuffer<B extends Placed> {
 
   /** The batch whose turn it is, or undefined when it is not there yet or, after {@link close}, nothing is left. */
   take(): B | undefined {
-    if (this.#isClosed && this.#waiting.size > 0 && !this.#waiting.has(this.#next)) {
+    if (this.#isClosed && !this.#waiting.has(this.#next)) {
       this.#next = Math.min(...this.#waiting.keys());
     }
     const batch = this.#waiting.get(this.#next);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { apiError, badRequest, planLimit } from '../../test/fake-service.ts';
-import { createApiError } from '../errors/api-errors.ts';
+import { ApiError, createApiError } from '../errors/api-errors.ts';
 import {
   ConnectionError,
   InvalidOptionError,
@@ -11,6 +11,7 @@ import type { ShortlinkError } from '../errors/shortlink-error.ts';
 import type { ErrorBody } from '../wire/error-body.ts';
 import {
   endsRun,
+  isEntryRefusal,
   judgeRefusal,
   type Refusal,
   type RefusedRequest,
@@ -50,6 +51,15 @@ describe('judgeRefusal', () => {
     const entry = badRequest([{ index: 4, field: 'domain_id', message: 'x' }]);
     expect(judge(entry, { hasDomain: true })).toEqual({ type: 'split' });
     expect(judge(badRequest([]), { hasDomain: true })).toEqual({ type: 'split' });
+    const both = badRequest([
+      { field: 'domain_id', message: 'x' },
+      { index: 0, field: 'title', message: 'x' },
+    ]);
+    expect(judge(both, { hasDomain: true })).toEqual({ type: 'split' });
+    const size = badRequest([{ field: 'links', message: 'too many' }]);
+    expect(judge(size, { hasDomain: true })).toEqual({ type: 'split' });
+    const page = createApiError({ message: 'too large', status: 413, headers: new Headers() });
+    expect(judge(page, { hasDomain: true })).toEqual({ type: 'split' });
   });
 
   it.each([
@@ -162,6 +172,11 @@ describe('judgeRefusal of the total of links', () => {
       size: 100,
     });
   });
+
+  it('is what an unnamed limit must be where no plan has a smaller batch size', () => {
+    const unnamed = planLimit({ used: 5, allowed: 9 });
+    expect(judge(unnamed, { count: 10, largestTaken: 0 })).toEqual({ type: 'filled', room: 4 });
+  });
 });
 
 describe('refusedEntries', () => {
@@ -176,6 +191,25 @@ describe('refusedEntries', () => {
       [1, 'target_url: not a URL; title: too long'],
     ]);
     expect(refusedEntries(badRequest(), 3).size).toBe(0);
+  });
+
+  it('has the words that there are: of the field, of the message, or of the response', () => {
+    const details = [
+      { index: 0, field: '', message: 'not a URL' },
+      { index: 1, field: 'title', message: '' },
+      { index: 2, field: '', message: '' },
+    ];
+    const reasons = [...refusedEntries(badRequest(details), 3).values()];
+    expect(reasons).toEqual(['not a URL', 'title', 'links[1]: bad']);
+  });
+});
+
+describe('isEntryRefusal', () => {
+  it.each([400, 422])('is false for a %i about an idempotency key', (status) => {
+    const body = { error: 'x', code: 'idempotency_conflict' };
+    const error = new ApiError({ message: 'x', status, headers: new Headers(), body });
+    expect(isEntryRefusal(error, { hasOwnKey: true })).toBe(false);
+    expect(isEntryRefusal(error, { hasOwnKey: false })).toBe(false);
   });
 });
 

@@ -102,7 +102,6 @@ function judgePlanLimit(error: PlanLimitError, request: RefusedRequest): Refusal
     const named = limit === undefined ? undefined : within(allowed, count);
     const size = named ?? nextSize;
     if (size !== undefined) return { type: 'resized', size };
-    if (limit !== undefined) return { type: 'unsent' };
   }
   if (limit !== undefined && limit !== 'links') return { type: 'unsent' };
   const room = roomOf(used, allowed, count);

@@ -108,6 +108,20 @@ describe('alignResults', () => {
     ]);
   });
 
+  it('gives no link a result by its position where another result belongs to a link elsewhere', () => {
+    const links = ['https://c.example/', 'https://b.example/', 'https://a.example/'].map(link);
+    const results = ['x://1', 'https://A.example', 'https://a.example/'].map((url, index) =>
+      result(url, String(index)),
+    );
+    const codes = alignResults(links, results).map(({ code }) => code);
+    expect(codes).toEqual([undefined, undefined, '2']);
+  });
+
+  it('finds the result of a link among more results than links', () => {
+    const results = [result('https://b.example/', 'b'), result('https://a.example/', 'a')];
+    expect(alignResults([link('https://a.example/')], results)).toEqual([results[1]]);
+  });
+
   it('prefers the exact spelling where links differ in their fragment only', () => {
     const links = [link('https://a.example/#1'), link('https://a.example/#2')];
     const results = [result('https://a.example/#2', '2'), result('https://a.example/#1', '1')];
@@ -209,6 +223,16 @@ describe('outcomeOfResult', () => {
       domain_id: 'd1',
     }));
     expect(codes(inPage, [result('https://a.io/', '2')])).toEqual([undefined, undefined]);
+  });
+
+  it('gives links that differ in their domain only what they have, where the result of another link is missing', () => {
+    const links = [
+      { target_url: 'https://a.io/', domain_id: 'd1' },
+      { target_url: 'https://a.io/', domain_id: 'd2' },
+      { target_url: 'https://b.io/' },
+    ];
+    const results = [result('https://a.io/', '1'), result('https://a.io/', '2')];
+    expect(alignResults(links, results).map(({ code }) => code)).toEqual(['1', '2', undefined]);
   });
 
   it('reports a link that has its code as created, whatever error stands beside it', () => {

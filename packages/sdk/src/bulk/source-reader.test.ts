@@ -1,4 +1,6 @@
-import { describe, expect, it } from 'vitest';
+import process from 'node:process';
+import { describe, expect, it, vi } from 'vitest';
+import { settle } from '../../test/fake-clock.ts';
 import { SourceReader } from './source-reader.ts';
 
 /** Counts what was taken, and whether it was closed. */
@@ -103,6 +105,43 @@ describe('SourceReader', () => {
     void reader.read(1);
     await reader.close();
     expect(returned).toBe(true);
+  });
+
+  const closing = (close: () => Promise<IteratorResult<number>>, isHanging: boolean) =>
+    new SourceReader<number>({
+      [Symbol.asyncIterator]: () => ({
+        next: () =>
+          isHanging ? new Promise<never>(() => undefined) : Promise.resolve({ value: 1 }),
+        return: close,
+      }),
+    });
+
+  it('waits until a source has closed, and rejects with what it throws then', async () => {
+    let isClosed = false;
+    const slow = closing(async () => {
+      await settle();
+      isClosed = true;
+      return { done: true, value: undefined };
+    }, false);
+    await slow.read(1);
+    await slow.close();
+    expect(isClosed).toBe(true);
+
+    const error = new Error('can not be closed');
+    const failing = closing(() => Promise.reject(error), false);
+    await failing.read(1);
+    await expect(failing.close()).rejects.toBe(error);
+  });
+
+  it('leaves no unhandled rejection when a source that hangs can not be closed', async () => {
+    const unhandled = vi.fn();
+    process.on('unhandledRejection', unhandled);
+    const reader = closing(() => Promise.reject(new Error('busy')), true);
+    void reader.read(1);
+    await reader.close();
+    await settle();
+    process.off('unhandledRejection', unhandled);
+    expect(unhandled).not.toHaveBeenCalled();
   });
 
   it('ends a read under way when it is closed', async () => {

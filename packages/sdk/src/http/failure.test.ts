@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { createRedact, judgeFailure, scrubCause } from './failure.ts';
+import { connectionError, createRedact, judgeFailure, scrubCause } from './failure.ts';
 
 const redact = createRedact('sk_12345');
 
@@ -10,6 +10,7 @@ describe('scrubCause', () => {
     const copy = scrubCause(new TypeError('fetch failed', { cause: inner }), redact);
     expect(copy).toMatchObject({ name: 'TypeError', message: 'fetch failed' });
     expect(copy?.cause).toMatchObject({ message: 'connect ECONNREFUSED', code: 'ECONNREFUSED' });
+    expect(copy).not.toHaveProperty('code');
   });
 
   it('keeps nothing else', () => {
@@ -29,9 +30,22 @@ describe('scrubCause', () => {
     expect(scrubCause(error, redact)).toHaveProperty('cause.message', 'first');
   });
 
+  it('has no stack, which would only show where the copy was made', () => {
+    expect(scrubCause(new TypeError('fetch failed'), redact)?.stack).toBe(
+      'TypeError: fetch failed',
+    );
+  });
+
   it('reads what is no error', () => {
     expect(scrubCause('sk_12345 thrown', redact)).toHaveProperty('message', '[API key] thrown');
     expect(scrubCause(undefined, redact)).toBeUndefined();
+    expect(scrubCause(null, redact)).toBeUndefined();
+  });
+
+  it('leaves out a name, message or code that is no text, such as the number of a DOMException', () => {
+    const copy = scrubCause({ name: 7, message: {}, code: 20 }, redact);
+    expect(copy).toMatchObject({ name: 'Error', message: '' });
+    expect(copy).not.toHaveProperty('code');
   });
 
   it('ends on a chain of causes that is a loop', () => {
@@ -126,6 +140,25 @@ describe('what will fail again until someone changes something', () => {
     ['reset', fetchFailed(withCode('ECONNRESET', { syscall: 'read' })), false],
   ])('%s', (_, error, isPermanent) => {
     expect(judgeFailure(error)).toMatchObject({ isPermanent });
+  });
+});
+
+describe('connectionError', () => {
+  const failed = (thrown: unknown, started = true) =>
+    connectionError(thrown, { url: 'https://go.example.com/api/v1/links', started, redact });
+
+  it('says of a request that was lost that it may have been carried out', () => {
+    const error = failed(fetchFailed(withCode('ECONNRESET')));
+    expect(error).toMatchObject({ outcome: 'unknown', code: 'ECONNRESET' });
+    expect(error.message).toBe(
+      'Connection to https://go.example.com lost: ECONNRESET; the request may have been carried out',
+    );
+  });
+
+  it('says of a request that was never sent that there was no connection', () => {
+    const message = 'No connection to https://go.example.com: ECONNREFUSED';
+    expect(failed(withCode('ECONNREFUSED'))).toMatchObject({ outcome: 'not-sent', message });
+    expect(failed(withCode('ECONNRESET'), false)).toMatchObject({ outcome: 'not-sent' });
   });
 });
 

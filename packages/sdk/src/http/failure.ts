@@ -67,7 +67,7 @@ export function scrubCause(thrown: unknown, redact: Redact): Error | undefined {
     const copy = new Error(redact(message), cause && { cause });
     // The stack would be ours, which says nothing about where it happened.
     const stack = { value: `${name}: ${copy.message}` };
-    Object.defineProperties(copy, { name: { value: name, configurable: true }, stack });
+    Object.defineProperties(copy, { name: { value: name }, stack });
     cause = code === undefined ? copy : Object.assign(copy, { code });
   }
   return cause;

@@ -39,6 +39,17 @@ describe('a quota that grows', () => {
 });
 
 describe('the end of a window', () => {
+  it('holds nothing back where the service says how large windows are, but not how long', async () => {
+    const scene = setUp();
+    await scene.send({ name: 'minute', remaining: 5, resetMs: 30_000, quota: 2 });
+    // Sent when the window may have ended, and so perhaps in the next one.
+    scene.clock.time += 29_500;
+    await scene.take();
+    await scene.take();
+    scene.clock.time += 500;
+    expect(await burst(scene)).toEqual({ sent: 100, waitMs: 0 });
+  });
+
   it('is as late as any response says: each rounds up to a second', async () => {
     const scene = setUp();
     await scene.send(minute(5, 30_000));

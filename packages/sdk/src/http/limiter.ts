@@ -172,7 +172,7 @@ export class Limiter {
     const now = this.#clock.now();
     let longest = 0;
     for (const [name, known] of this.#windows) {
-      const window = known.endsAt > now ? known : nextWindow(known, now);
+      const window = known.endsAt > now ? known : nextWindow(known);
       if (window === undefined) this.#windows.delete(name);
       else this.#windows.set(name, window);
       if (window === undefined || window.remaining > 0) continue;
@@ -228,10 +228,9 @@ export class Limiter {
  * The window after one that has ended, as it should be; undefined where the service doesn't say how large its windows
  * are. Only one window ahead is assumed: where no response speaks of it, the service has stopped stating its quota.
  */
-function nextWindow(ended: KnownWindow, now: number): KnownWindow | undefined {
+function nextWindow(ended: KnownWindow): KnownWindow | undefined {
   const { quota, windowMs, sentLate } = ended;
   if (ended.isAssumed || quota === undefined || windowMs === undefined) return undefined;
-  if (now >= ended.endsAt + windowMs) return undefined;
   return {
     ...ended,
     remaining: quota - sentLate,

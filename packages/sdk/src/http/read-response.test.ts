@@ -146,6 +146,7 @@ describe('readError', () => {
       'The service responded with 502: <html> <h1>Bad Gateway</h1>',
     ],
     ['nothing', '', 'The service responded with 502'],
+    ['blank lines', '\n \n', 'The service responded with 502'],
     [
       'JSON of another kind',
       { message: 'down' },
@@ -167,6 +168,15 @@ describe('readError', () => {
     expect(message).toContain('redirects to https://www.example.com/');
     expect(message).toContain('baseUrl');
     expect(error('', 0).message).toContain('redirects. Redirects are not followed');
+  });
+
+  it.each([
+    [199, false],
+    [300, true],
+    [399, true],
+    [400, false],
+  ])('calls %i a redirect: %s', (status, isRedirect) => {
+    expect(error('', status).message.includes('redirects')).toBe(isRedirect);
   });
 
   it('removes the API key from body, message and headers', () => {

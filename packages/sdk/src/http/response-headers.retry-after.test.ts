@@ -1,6 +1,8 @@
 import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { parseHttpDate, parseRetryAfter } from './response-headers.ts';
+
+afterEach(() => vi.unstubAllEnvs());
 
 const NOW = Date.UTC(2026, 10, 20, 12, 0, 0);
 const inSeconds = (seconds: number, from = NOW) => new Date(from + seconds * 1000).toUTCString();
@@ -60,6 +62,15 @@ describe('parseRetryAfter', () => {
     expect(parse(inSeconds(90), 'yesterday')).toBe(90_000);
   });
 
+  it("reads headers of the caller's own `fetch`, which may keep the spaces around a value", () => {
+    const date = ` ${inSeconds(-3600)} `;
+    const values: Record<string, string> = {
+      'retry-after': ` ${inSeconds(90, NOW - 3_600_000)} `,
+      date,
+    };
+    expect(parseRetryAfter({ get: (name) => values[name] ?? null }, NOW)).toBe(90_000);
+  });
+
   it('reads every whole number of seconds exactly', () => {
     fc.assert(
       fc.property(fc.nat(), (seconds) => {
@@ -110,7 +121,10 @@ describe('parseHttpDate', () => {
     ['asctime, which is UTC whatever the local zone', 'Sun Nov  6 08:49:37 1994'],
     ['lower case', 'sun, 06 nov 1994 08:49:37 gmt'],
   ])('reads %s', (_, text) => {
-    expect(parseHttpDate(text)).toBe(BIRTHDAY);
+    for (const zone of ['UTC', 'America/New_York']) {
+      vi.stubEnv('TZ', zone);
+      expect(parseHttpDate(text)).toBe(BIRTHDAY);
+    }
   });
 
   it('reads 29 February of a leap year', () => {

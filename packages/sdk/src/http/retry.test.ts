@@ -2,7 +2,14 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createApiError } from '../errors/api-errors.ts';
 import { ConnectionError, ResponseShapeError, TimeoutError } from '../errors/call-errors.ts';
-import { backoffMs, isRetryable, type RetrySubject, retryWaitMs } from './retry.ts';
+import {
+  backoffMs,
+  finalError,
+  isKeyForgotten,
+  isRetryable,
+  type RetrySubject,
+  retryWaitMs,
+} from './retry.ts';
 
 const GET: RetrySubject = { method: 'GET', hasIdempotencyKey: false };
 const POST: RetrySubject = { method: 'POST', hasIdempotencyKey: false };
@@ -107,5 +114,34 @@ describe('backoffMs', () => {
         expect(ms).toBeLessThanOrEqual(30_000);
       }),
     );
+  });
+});
+
+describe('isKeyForgotten', () => {
+  const HOUR_MS = 3_600_000;
+
+  it('is true from 23 hours after the first attempt of a POST that was lost', () => {
+    const lostAt = 5 * HOUR_MS;
+    const isForgotten = (now: number) => isKeyForgotten({ ...KEYED, lostAt }, now);
+    expect(isForgotten(lostAt + 23 * HOUR_MS)).toBe(false);
+    expect(isForgotten(lostAt + 23 * HOUR_MS + 1)).toBe(true);
+  });
+
+  it('is false where no attempt was lost, and for a GET', () => {
+    expect(isKeyForgotten({ ...KEYED, lostAt: undefined }, 100 * HOUR_MS)).toBe(false);
+    expect(isKeyForgotten({ ...GET, lostAt: 0 }, 100 * HOUR_MS)).toBe(false);
+  });
+});
+
+describe('finalError', () => {
+  it('is unknown for a POST that was lost before the key was refused', () => {
+    const last = api(401);
+    const error = finalError({ ...KEYED, lostAt: 0 }, last);
+    expect(error).toMatchObject({ name: 'ConnectionError', outcome: 'unknown', cause: last });
+  });
+
+  it('is the last one for a GET, which creates nothing', () => {
+    const last = api(401);
+    expect(finalError({ ...GET, lostAt: 0 }, last)).toBe(last);
   });
 });

@@ -110,6 +110,11 @@ describe('the body of a response', () => {
     }
   });
 
+  test('has its bound where the runtime has no navigator, such as Node 20', async () => {
+    vi.stubGlobal('navigator', undefined);
+    expect(await read(new Response('123456'), 5)).toMatchObject({ isTooLarge: true });
+  });
+
   test('is read whole where the runtime reads it in pieces badly, or can not at all', async () => {
     vi.stubGlobal('navigator', { userAgent: 'Cloudflare-Workers' });
     expect(await read(new Response('123456'), 5)).toMatchObject({

@@ -85,7 +85,7 @@ function initOf({ method, headers, body, fetchOptions }: Attempt, signal: AbortS
  * the same with any body: there only an idempotency key helps.
  */
 function onceOnlyBody(json: string): { body?: Blob } {
-  return 'Deno' in globalThis ? { body: new Blob([json], { type: 'application/json' }) } : {};
+  return 'Deno' in globalThis ? { body: new Blob([json]) } : {};
 }
 
 /**

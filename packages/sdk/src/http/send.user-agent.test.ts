@@ -1,6 +1,10 @@
 import { readFile } from 'node:fs/promises';
-import { expect, it } from 'vitest';
+import { afterEach, expect, it, vi } from 'vitest';
+import { JOB, json } from '../../test/answers.ts';
+import { makeClient } from '../../test/make-client.ts';
 import { userAgent, VERSION } from './send.ts';
+
+afterEach(() => vi.unstubAllGlobals());
 
 it('names the version of the package', async () => {
   const json = await readFile(new URL('../../package.json', import.meta.url), 'utf8');
@@ -22,4 +26,17 @@ it.each([
   ["a page's worker", { navigator: { userAgent: 'Mozilla/5.0' } }],
 ])('leaves the header to the browser in %s', (_, scope) => {
   expect(userAgent(scope)).toBeUndefined();
+});
+
+it('is no header of a request in a page', async () => {
+  vi.stubGlobal('document', {});
+  const fetch = vi.fn(async (_url: string, _init: { headers: object }) => json(JOB));
+  await makeClient({ fetch }).jobs.retrieve(JOB.id);
+  const { headers } = fetch.mock.calls[0]?.[1] ?? {};
+  expect(headers).toHaveProperty('accept');
+  expect(headers).not.toHaveProperty('user-agent');
+});
+
+it('is made where something else calls itself Deno', () => {
+  expect(() => userAgent({ Deno: {} })).not.toThrow();
 });

@@ -1,3 +1,4 @@
+import process from 'node:process';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { JOB, json, LINK } from '../../test/answers.ts';
 import { settle } from '../../test/fake-clock.ts';
@@ -64,6 +65,15 @@ describe('hooks', () => {
     ]);
   });
 
+  it('may be some of them only', async () => {
+    const error = vi.fn();
+    const logger = { debug() {}, info() {}, warn() {}, error };
+    const onRequest = vi.fn();
+    await create(makeClient({ hooks: { onRequest }, logger, fetch: answers(tooMany()) }));
+    expect(onRequest).toHaveBeenCalledTimes(2);
+    expect(error).not.toHaveBeenCalled();
+  });
+
   it('are methods of their object, which keeps its own state', async () => {
     class Counter {
       requests = 0;
@@ -96,6 +106,27 @@ describe('the logger', () => {
       'debug: request',
       'debug: response',
     ]);
+  });
+
+  it('gets the reason and the wait of a retry', async () => {
+    const info = vi.fn();
+    const logger = { debug() {}, info, warn() {}, error() {} };
+    await create(makeClient({ logger, fetch: answers(tooMany()) }));
+    const fields = { attempt: 1, waitMs: 3000, reason: 'RateLimitError: no' };
+    expect(info).toHaveBeenCalledExactlyOnceWith('retry', expect.objectContaining(fields));
+  });
+
+  it('that rejects leaves no unhandled rejection', async () => {
+    const unhandled = vi.fn();
+    process.on('unhandledRejection', unhandled);
+    const fail = async () => {
+      throw new Error('disk full');
+    };
+    const logger = { debug: fail, info: fail, warn: fail, error: fail };
+    await expect(create(makeClient({ logger, fetch: answers() }))).resolves.toEqual(LINK);
+    await settle();
+    process.off('unhandledRejection', unhandled);
+    expect(unhandled).not.toHaveBeenCalled();
   });
 
   it('that throws breaks nothing', async () => {

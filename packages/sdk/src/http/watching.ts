@@ -74,7 +74,7 @@ export function makeLogger(
   for (const name of LOG_LEVELS.slice(LOG_LEVELS.indexOf(level))) {
     if (name === 'silent') continue;
     filtered[name] =
-      logger === undefined ? toConsole(name) : (message, fields) => logger[name]?.(message, fields);
+      logger === undefined ? toConsole(name) : (message, fields) => logger[name](message, fields);
   }
   return filtered;
 }

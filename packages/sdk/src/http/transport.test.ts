@@ -1,0 +1,120 @@
+import { describe, expect, it, vi } from 'vitest';
+import { json, LINK } from '../../test/answers.ts';
+import { FakeClock, settle } from '../../test/fake-clock.ts';
+import { API_KEY, makeClient } from '../../test/make-client.ts';
+import { createApiError } from '../errors/api-errors.ts';
+import { readLink } from '../wire/link.ts';
+
+const created = async () => json(LINK, 201);
+const never = () => new Promise<never>(() => {});
+const body = { target_url: LINK.target_url };
+
+describe('a call', () => {
+  it('is unknown when no response comes within timeoutMs', async () => {
+    const { links } = makeClient({ fetch: never, timeoutMs: 10, maxRetries: 0 });
+    const late = { name: 'TimeoutError', outcome: 'unknown', timeoutMs: 10 };
+    await expect(links.create(body)).rejects.toMatchObject(late);
+  });
+
+  it('is not sent when totalTimeoutMs ends while it waits for its turn', async () => {
+    const options = { fetch: never, requestsPerMinute: 1 };
+    const { links } = makeClient(options, { clock: new FakeClock() });
+    links.create(body).catch(() => {});
+    await settle();
+    const waiting = links.create(body, { totalTimeoutMs: 10 });
+    await expect(waiting).rejects.toMatchObject({ name: 'TimeoutError', outcome: 'not-sent' });
+  });
+
+  it("sends its own idempotency key, whatever the caller's headers say", async () => {
+    const fetch = vi.fn(async (_url: string, _init: { headers: Record<string, string> }) =>
+      json(LINK, 201),
+    );
+    const { links } = makeClient({ fetch });
+    const headers = { 'Idempotency-Key': 'of a header' };
+    await links.create(body, { headers, idempotency: 'of-the-call' });
+    const sent = new Headers(fetch.mock.calls[0]?.[1].headers);
+    expect(sent.get('idempotency-key')).toBe('of-the-call');
+  });
+});
+
+describe('a caller that keeps a journal', () => {
+  const post = (beforeSend: () => Promise<void>, options: Parameters<typeof makeClient>[0]) => {
+    const controller = new AbortController();
+    const call = makeClient(options).transport.request({
+      method: 'POST',
+      path: '/api/v1/links',
+      body: JSON.stringify(body),
+      read: readLink,
+      options: { signal: controller.signal },
+      watch: { beforeSend, nothingDone() {} },
+    });
+    return { call, controller };
+  };
+
+  it('writes to it before the request is sent', async () => {
+    const steps: string[] = [];
+    const beforeSend = async () => {
+      await settle();
+      steps.push('journal');
+    };
+    const fetch = () => {
+      steps.push('request');
+      return created();
+    };
+    await post(beforeSend, { fetch }).call;
+    expect(steps).toEqual(['journal', 'request']);
+  });
+
+  it('may abort there, and then nothing is sent or reported as sent', async () => {
+    const fetch = vi.fn(created);
+    const onRequest = vi.fn();
+    const reason = new Error('disk full');
+    const { call, controller } = post(async () => controller.abort(reason), {
+      fetch,
+      hooks: { onRequest },
+    });
+    await expect(call).rejects.toBe(reason);
+    await settle();
+    expect(onRequest).not.toHaveBeenCalled();
+    expect(fetch).not.toHaveBeenCalled();
+  });
+});
+
+describe('the wait after a GET that failed', () => {
+  const DAY_MS = 86_400_000;
+  const { transport } = makeClient({ maxRetryAfterMs: 60_000 });
+  const waitAfter = (status: number, retryAfterMs?: number, mayPass = false) => {
+    const error = createApiError({ message: 'no', status, headers: new Headers(), retryAfterMs });
+    return transport.waitAfterFailedGet(error, 1, mayPass);
+  };
+
+  it('is a backoff after a failure that may pass, and none after others', () => {
+    expect(waitAfter(500)).toBe(500);
+    expect(waitAfter(404)).toBeUndefined();
+    expect(waitAfter(404, undefined, true)).toBe(500);
+    // Only a POST has an idempotency key, whose request may still be running.
+    expect(waitAfter(409, 1_000)).toBeUndefined();
+  });
+
+  it('is what a 429 asks for, unless that is longer than maxRetryAfterMs', () => {
+    expect(waitAfter(429, 60_000)).toBe(60_000);
+    expect(waitAfter(429, 60_001)).toBeUndefined();
+    expect(waitAfter(503, DAY_MS)).toBe(DAY_MS);
+  });
+});
+
+describe('data for an error', () => {
+  const { transport } = makeClient();
+
+  it('is copied without the API key', () => {
+    const data = { results: [{ error: `the key ${API_KEY}` }] };
+    expect(transport.redactData(data)).toEqual({ results: [{ error: 'the key [API key]' }] });
+    expect(data.results[0]?.error).toContain(API_KEY);
+  });
+
+  it('is the same object where the key is not in it, and may be missing', () => {
+    const data = { results: [] };
+    expect(transport.redactData(data)).toBe(data);
+    expect(transport.redactData(undefined)).toBeUndefined();
+  });
+});
