@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { JOB, json, LINK } from '../../test/answers.ts';
 import { settle } from '../../test/fake-clock.ts';
 import { makeClient } from '../../test/make-client.ts';
-import { makeLogger } from './watching.ts';
+import { type Logger, makeLogger } from './watching.ts';
 
 afterEach(() => {
   vi.unstubAllEnvs();
@@ -213,6 +213,14 @@ describe('logLevel', () => {
     expect(lines).toEqual(['rate limited, the client pauses', 'retry']);
     lines.length = 0;
     await create(makeClient({ logger, logLevel: 'silent', fetch: answers(tooMany()) }));
+    expect(lines).toEqual([]);
+  });
+
+  it('leaves out the lines that a logger of plain JavaScript has no method for', async () => {
+    const lines: string[] = [];
+    const logger = { error: (message: string) => void lines.push(message) } as unknown as Logger;
+    const client = makeClient({ logger, logLevel: 'debug', fetch: answers(tooMany()) });
+    await expect(create(client)).resolves.toBeDefined();
     expect(lines).toEqual([]);
   });
 
