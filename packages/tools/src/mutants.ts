@@ -46,7 +46,7 @@ const FOLDERS: Record<string, { code: string; tests: readonly string[] }> = {
     code: 'packages/cli/src/import/send',
     tests: [
       'packages/cli/src/import/send/*.test.ts',
-      'packages/cli/test/import/{resume,lost-journal,idempotency-key,unrecorded-response}.test.ts',
+      'packages/cli/test/import/{everyday,idempotency-key,lost-journal,resume,run-import,unrecorded-response}.test.ts',
     ],
   },
   'server/domain': {
