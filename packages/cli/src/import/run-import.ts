@@ -78,11 +78,17 @@ async function importInput(
   const result = await check(source, existing, settings, deps);
   if (result === undefined) return { ...emptySummary(settings), stopped: STOPPED_BY_USER };
   const { checked, found, summary } = result;
+  const stopped = stoppedByRejects(input.name, summary, settings.maxRejects);
   if (settings.dryRun) {
+    if (stopped !== undefined) {
+      const what =
+        summary.rejected === 1 ? "A row can't be sent: it" : "Some rows can't be sent: they";
+      const message = `${what} would stop the import before anything is sent, unless --max-rejects allows it.`;
+      deps.onEvent({ type: 'warning', message });
+    }
     if (found.new === 0) return summary;
     return { ...summary, forecast: await planSending(found.new, settings, deps) };
   }
-  const stopped = stoppedByRejects(input.name, summary, settings.maxRejects);
   if (stopped !== undefined) return { ...summary, stopped };
 
   // Send: feed the new rows to the service. The journal records each batch before and after its request.

@@ -31,13 +31,14 @@ function outcomeOf(summary: ImportSummary): string {
   const { rows, created, existing, rejected, failed, unknown, unsent, elapsedMs, dryRun } = summary;
   if (dryRun) {
     const parts = [
-      `${plural(unsent, 'link')} would be created`,
-      ...(existing > 0 ? [`${formatCount(existing)} exist already`] : []),
+      `${unsent === 0 ? 'No link' : plural(unsent, 'link')} would be created`,
+      ...(existing > 0 ? [`${plural(existing, 'exists', 'exist')} already`] : []),
       ...(rejected > 0 ? [`${plural(rejected, 'row')} can't be sent`] : []),
     ];
     return `${parts.join(', ')}. This was a dry run: nothing was sent.`;
   }
-  if (existing === rows) return `Already imported: all ${plural(rows, 'row')}`;
+  if (existing === rows)
+    return `Already imported: ${rows === 1 ? '' : 'all '}${plural(rows, 'row')}`;
   const others = [
     [existing, 'already imported'],
     [rejected, 'rejected'],

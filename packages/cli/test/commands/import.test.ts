@@ -185,6 +185,24 @@ test('--dry-run needs no account and sends nothing', async () => {
   expect(service.requests).toEqual([]);
 });
 
+test('--dry-run says of bad rows that they would stop the import', async () => {
+  const { run } = await scene(`${GOOD}nope,C\n`);
+  await run(['--max-rejects', 'all']);
+  const stopped = await run(['--dry-run']);
+  expect(stopped.exitCode).toBe(3);
+  expect(stopped.stderr).toContain('! No link would be created, 2 exist already, 1 row can');
+  expect(stopped.stderr).toContain('it would stop the import before anything is sent');
+  const allowed = await run(['--dry-run', '--max-rejects', '1']);
+  expect(allowed.stderr).not.toContain('would stop');
+});
+
+test('one row is counted as one', async () => {
+  const { run } = await scene('url\nhttps://example.com/a\n');
+  await run();
+  expect((await run()).stderr).toContain('✓ Already imported: 1 row\n');
+  expect((await run(['--dry-run'])).stderr).toContain('created, 1 exists already.');
+});
+
 test('an input that is not there exits 2; with --json the object says why', async () => {
   const service = await stubService();
   const folder = await testFolder();
