@@ -122,7 +122,9 @@ async function askAccount(
   }
   const given =
     globals.apiKey ??
-    (interactive ? await askSecret('API key: ', io, signal) : await readFirstLine(io.stdin));
+    (interactive
+      ? await askSecret('API key: ', io, signal)
+      : await readFirstLine(io.stdin, signal));
   const apiKey = given.trim();
   if (!API_KEY_PATTERN.test(apiKey)) {
     throw usageError(

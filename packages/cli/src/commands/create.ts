@@ -6,6 +6,7 @@ import { formatCount, plural } from '../format.ts';
 import { inputError } from '../import/errors.ts';
 import { LineCounter, LineSplitter } from '../import/read/lines.ts';
 import type { InputStream } from '../io.ts';
+import { endOnAbort } from '../output/prompt.ts';
 import { sanitize } from '../output/sanitize.ts';
 import {
   collect,
@@ -166,6 +167,7 @@ async function createLinks({ urls, fields }: CreateInput, context: Context): Pro
   };
   try {
     await context.interruptible(async (signal) => {
+      if (urls === undefined) endOnAbort(context.io.stdin, signal);
       for await (const item of shortlink.links.createMany(source(), { signal })) {
         printRejected();
         print(toOutcome(item));

@@ -1,8 +1,5 @@
-import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { pipeline } from 'node:stream/promises';
 import { type Checked, checkInput, type Source } from './check/check-input.ts';
 import { compareRows, type Found, openExistingLinks } from './check/compare-rows.ts';
 import type { ExistingLinks } from './check/existing-links.ts';
@@ -38,7 +35,12 @@ export async function runImport(
 ): Promise<ImportSummary> {
   const startedAt = deps.now();
   const requestsBefore = deps.requestCount();
-  const input = await openInput(settings.file, deps.stdin, deps.signal);
+  // Nothing is in flight while standard input is read: the first Ctrl-C ends it.
+  const stop = AbortSignal.any([deps.signal, deps.stopSignal]);
+  const input = await openInput(settings.file, deps.stdin, stop).catch((error: unknown) => {
+    if (!stop.aborted) throw error;
+  });
+  if (input === undefined) return { ...emptySummary(settings), stopped: STOPPED_BY_USER };
   let journal: Journal | undefined;
   try {
     // The lock: from here on no other run imports under this journal.
@@ -237,7 +239,6 @@ function announceKept(kept: string | undefined, deps: Pick<ImportDeps, 'onEvent'
 /** Standard input has no name, so its journal has that of its content: the same rows find it again. */
 async function journalPath({ journal }: ImportSettings, input: Input): Promise<string> {
   if (typeof journal === 'string') return journal;
-  const hash = createHash('sha256');
-  await pipeline(createReadStream(input.path), hash);
-  return join(journal.folder, `stdin-${hash.digest('hex').slice(0, 16)}.shortlink-journal`);
+  const content = await fingerprint(input.path);
+  return join(journal.folder, `stdin-${content.slice(0, 16)}.shortlink-journal`);
 }

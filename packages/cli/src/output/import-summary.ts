@@ -55,8 +55,9 @@ function outcomeOf(summary: ImportSummary): string {
   return `${parts.join(', ')} in ${formatDuration(elapsedMs)}`;
 }
 
-/** How far an import that was stopped has come, where nothing else says it. */
+/** How far an import that was stopped has come, where nothing else says it; empty where it has read nothing. */
 export function progressOf({ file, rows, created, existing, unsent }: ImportSummary): string {
+  if (rows === 0) return '';
   const name = file === '-' ? 'standard input' : file;
   const have = `${formatCount(existing + created)} of ${plural(rows, 'row')} of ${name} have their link`;
   return unsent === 0 ? `${have}.` : `${have}, ${formatCount(unsent)} are left.`;
