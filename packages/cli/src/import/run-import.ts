@@ -195,14 +195,15 @@ function isOnRecord(
   return hasAll && stdout.isClosed?.() !== true && typeof journal !== 'string';
 }
 
-/** Whether nothing was created, and the results of an earlier run would be overwritten, which are all that is left of it. */
+/** Whether there are no links at this service, and the results of an earlier run would be overwritten, which may be all that is left of it. */
 async function keepsEarlierResults(
-  { unsent, failed }: ImportSummary,
+  { created, unknown, unsent, failed }: ImportSummary,
   journal: Journal,
   { output, inPlace }: ImportSettings,
   deps: ImportDeps,
 ): Promise<boolean> {
-  const isFutile = journal.isEmpty && unsent + failed > 0 && !inPlace;
+  const hasNone = created + unknown === 0 && !journal.hasLinks();
+  const isFutile = hasNone && unsent + failed > 0 && !inPlace;
   if (!isFutile || !(await holdsLinks(output, deps))) return false;
   const message = `Nothing was created. ${output} keeps the links of an earlier run.`;
   deps.onEvent({ type: 'warning', message });

@@ -30,8 +30,10 @@ export async function printImportSummary(
 function outcomeOf(summary: ImportSummary): string {
   const { rows, created, existing, rejected, failed, unknown, unsent, elapsedMs, dryRun } = summary;
   if (dryRun) {
+    const { links, left } = summary.forecast ?? { links: unsent, left: 0 };
     const parts = [
-      `${unsent === 0 ? 'No link' : plural(unsent, 'link')} would be created`,
+      `${links === 0 ? 'No link' : plural(links, 'link')} would be created`,
+      ...(left > 0 ? [`${formatCount(left)} left for another run`] : []),
       ...(existing > 0 ? [`${plural(existing, 'exists', 'exist')} already`] : []),
       ...(rejected > 0 ? [`${plural(rejected, 'row')} can't be sent`] : []),
     ];

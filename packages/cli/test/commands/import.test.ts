@@ -2,7 +2,7 @@ import { appendFile, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { GOOD, scene, urls } from '../import-scene.ts';
-import { NEXT_KEY, stubService } from '../stub-service.ts';
+import { NEXT_KEY, stubService, USAGE } from '../stub-service.ts';
 import { cli, testFolder } from '../test-io.ts';
 
 test('creates a link for each row, and says so to people on stderr', async () => {
@@ -194,6 +194,21 @@ test('--dry-run says of bad rows that they would stop the import', async () => {
   expect(stopped.stderr).toContain('it would stop the import before anything is sent');
   const allowed = await run(['--dry-run', '--max-rejects', '1']);
   expect(allowed.stderr).not.toContain('would stop');
+});
+
+test('--dry-run counts what the plan and --limit leave', async () => {
+  const { run, service } = await scene(GOOD);
+  const usage = (used: number) => ({
+    status: 200,
+    body: { ...USAGE, links: { used, limit: 15 }, batch_size: 5 },
+  });
+  const limited = await run(['--dry-run', '--limit', '1']);
+  expect(limited.stderr).toContain('✓ 1 link would be created, 1 left for another run. This was');
+  service.answer('GET /api/v1/usage', usage(14), usage(15));
+  expect((await run(['--dry-run'])).stderr).toContain('✓ 1 link would be created, 1 left for');
+  const full = await run(['--dry-run']);
+  expect(full.stderr).toContain(', no room for more links\n  2 rows left for another');
+  expect(full.stderr).toContain('No link would be created, 2 left for another run.');
 });
 
 test('one row is counted as one', async () => {
