@@ -35,6 +35,7 @@ function outcomeOf(summary: ImportSummary): string {
       `${links === 0 ? 'No link' : plural(links, 'link')} would be created`,
       ...(left > 0 ? [`${formatCount(left)} left for another run`] : []),
       ...(existing > 0 ? [`${plural(existing, 'exists', 'exist')} already`] : []),
+      ...(unknown > 0 ? [`${plural(unknown, 'row')} unknown since an earlier run`] : []),
       ...(rejected > 0 ? [`${plural(rejected, 'row')} can't be sent`] : []),
     ];
     return `${parts.join(', ')}. This was a dry run: nothing was sent.`;

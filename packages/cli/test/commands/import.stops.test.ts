@@ -46,6 +46,9 @@ describe('what the service says ends the run with its exit code', () => {
     const lost = await run();
     expect(lost.exitCode).toBe(7);
     expect(lost.stderr).toMatch(/--on-unknown/);
+    const dry = await run(['--dry-run']);
+    expect(dry.exitCode).toBe(7);
+    expect(dry.stderr).toContain('No link would be created, 2 rows unknown since an earlier run');
     expect((await run()).exitCode).toBe(7);
     expect((await run(['--on-unknown', 'skip'])).exitCode).toBe(7);
     expect(bodies()).toHaveLength(1);
