@@ -13,6 +13,7 @@ import {
   declareCommand,
   type Perform,
   parseRedirectType,
+  parseText,
   REDIRECT_TYPE_CHOICES,
 } from './declare.ts';
 
@@ -54,7 +55,11 @@ export function declareCreate(program: Command, perform: Perform): void {
     )
     .option('--title <text>', 'title of each link')
     .option('--tag <tag>', 'label of each link; may be given several times', collect)
-    .option('--domain <id>', 'custom domain of the account (default: that of the service)')
+    .option(
+      '--domain <id>',
+      'custom domain of the account (default: that of the service)',
+      parseText,
+    )
     .addOption(
       new Option('--redirect-type <status>', 'HTTP status of the redirect')
         .choices(REDIRECT_TYPE_CHOICES)

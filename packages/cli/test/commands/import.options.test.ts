@@ -181,6 +181,16 @@ test('the input is never overwritten', async () => {
   expect(await readFile(input, 'utf8')).toBe(GOOD);
 });
 
+test.each(['--tag', '--add-tag', '--domain'])('an empty %s is refused at once', async (option) => {
+  const { run, bodies } = await scene(GOOD);
+  const result = await run([option, ' ']);
+  expect(result.exitCode).toBe(2);
+  expect(result.stderr).toContain('It must not be empty.');
+  const create = option === '--add-tag' ? '--tag' : option;
+  expect((await cli(['create', 'https://example.com/a', create, ''])).exitCode).toBe(2);
+  expect(bodies()).toEqual([]);
+});
+
 test('nor is it under another name of the same file', async () => {
   const { run, input, folder, bodies } = await scene(GOOD);
   await symlink(input, join(folder, 'linked.csv'));

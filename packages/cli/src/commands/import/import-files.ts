@@ -198,7 +198,8 @@ async function ended(summary: ImportSummary, { argv }: Context): Promise<FileOut
   if (stopped === undefined) return { summary, exitCode, stopped: undefined };
   const cause = stopped.error === undefined ? undefined : await describeError(stopped.error);
   const { reason, message, hint, waitMs, mustDecide } = stopped;
-  const canContinue = CONTINUABLE.includes(reason) && mustDecide !== true;
+  const isRefused = cause?.exitCode === EXIT_CODES.usage;
+  const canContinue = CONTINUABLE.includes(reason) && mustDecide !== true && !isRefused;
   const how =
     summary.file === STANDARD_STREAM ? 'To continue, pipe the same input into' : 'To continue';
   return {
