@@ -185,6 +185,15 @@ test('--dry-run needs no account and sends nothing', async () => {
   expect(service.requests).toEqual([]);
 });
 
+test('--dry-run without a key compares with the links of the address', async () => {
+  const { run, input, service } = await scene(GOOD);
+  await run();
+  const sent = service.requests.length;
+  const result = await cli(['import', input, '--dry-run', '--base-url', service.url]);
+  expect(result.stderr).toContain('No link would be created, 2 exist already.');
+  expect(service.requests).toHaveLength(sent);
+});
+
 test('--dry-run says of bad rows that they would stop the import', async () => {
   const { run } = await scene(`${GOOD}nope,C\n`);
   await run(['--max-rejects', 'all']);

@@ -33,8 +33,8 @@ export async function importFiles(
 ): Promise<ExitCode> {
   const { dryRun, stateDir, rpm: requestsPerMinute, maxWait, idempotency } = options;
   const account = dryRun ? await accountIfAny(context) : await context.account();
-  // Without an account, a dry run compares with the links of no service.
-  const baseUrl = account?.baseUrl ?? NO_SERVICE;
+  // Without an address, a dry run compares with the links of no service.
+  const baseUrl = (await context.settings()).baseUrl?.value ?? NO_SERVICE;
   if (stateDir !== undefined && !dryRun) await mkdir(stateDir, { recursive: true });
   const watch = await watchImports(requestsPerMinute, context);
   const { hooks } = watch;
