@@ -154,13 +154,7 @@ async function createLinks({ urls, fields }: CreateInput, context: Context): Pro
   async function* source(): AsyncGenerator<BatchLinkInput> {
     for await (const url of urls ?? readLines(context.io.stdin)) {
       const error = targetProblem(url, MAX_TARGET_URL_LENGTH);
-      const rejected = {
-        target_url: url,
-        code: null,
-        short_url: null,
-        status: 'rejected',
-      } as const;
-      order.push(error === undefined ? undefined : { ...rejected, error });
+      order.push(error === undefined ? undefined : notCreated(url, 'rejected', error));
       if (error === undefined) yield { target_url: url, ...fields };
     }
   }
@@ -214,7 +208,11 @@ function toOutcome(item: BulkItem): Outcome {
     const { code, short_url } = item;
     return { target_url, code, short_url, status: 'created', error: null };
   }
-  return { target_url, code: null, short_url: null, status: item.outcome, error: item.error };
+  return notCreated(target_url, item.outcome, item.error);
+}
+
+function notCreated(target_url: string, status: Outcome['status'], error: string): Outcome {
+  return { target_url, code: null, short_url: null, status, error };
 }
 
 function printOutcome(outcome: Outcome, { printer, globals }: Context): void {
