@@ -2,7 +2,7 @@ import type { Shortlink, ShortlinkHooks } from '@shortlink/sdk';
 import { authenticationError, interruptedError, usageError } from './cli-error.ts';
 import { configPath, readConfig } from './config/config-file.ts';
 import type { Config } from './config/config-schema.ts';
-import { resolveSettings, type Settings } from './config/settings.ts';
+import { profileFlag, resolveSettings, type Settings } from './config/settings.ts';
 import type { Io } from './io.ts';
 import { Printer, traceLogger } from './output/printer.ts';
 
@@ -73,11 +73,17 @@ export class Context {
 
   /** The account, or an error that says how to name one. */
   async account(): Promise<Account> {
-    const { apiKey, baseUrl } = await this.settings();
+    const { apiKey, baseUrl, otherAddress, profile } = await this.settings();
     if (baseUrl === undefined) {
       throw usageError(
         'No server is set.',
         'Pass --base-url URL, or set SHORTLINK_BASE_URL.\nOr store both address and key with: shortlink auth login',
+      );
+    }
+    if (otherAddress !== undefined) {
+      throw authenticationError(
+        `No API key is set for ${baseUrl.value}. The stored key is for ${otherAddress} only.`,
+        `Set SHORTLINK_API_KEY, or store a key with: shortlink auth login --base-url ${baseUrl.value}${profileFlag(profile)}`,
       );
     }
     if (apiKey === undefined) {

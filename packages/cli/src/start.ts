@@ -12,8 +12,10 @@ export async function start(program: URL | (() => string)): Promise<void> {
   const argv = process.argv.slice(2);
   // `exitCode`, not `exit()`: what was written to a pipe must drain before the process ends.
   if (!isMainThread) {
-    const { threadIo } = await import('./thread.ts');
-    process.exitCode = await run(argv, threadIo());
+    const { endThread, threadIo } = await import('./thread.ts');
+    const io = threadIo();
+    process.exitCode = await run(argv, io);
+    await endThread(io);
   } else if (argv.includes('import')) {
     const { runInThread } = await import('./thread.ts');
     process.exitCode = await runInThread(argv, program instanceof URL ? program : program());

@@ -191,3 +191,12 @@ export function threadIo(): Io {
     },
   };
 }
+
+/** Ends the thread once its output is written. It would live on for standard input that was not read to its end. */
+export async function endThread({ stdout, stderr }: Io): Promise<void> {
+  for (const stream of [stdout, stderr]) {
+    await new Promise<void>((resolve) => stream.write('', () => resolve()));
+  }
+  // Not in this turn: the error of a last write is handled in it.
+  setImmediate(() => process.exit());
+}

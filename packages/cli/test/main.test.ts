@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { writeFile } from 'node:fs/promises';
+import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import packageJson from '../package.json' with { type: 'json' };
@@ -135,6 +135,44 @@ test('in a terminal: Ctrl-C once finishes the batch in flight, twice ends now', 
   expect(twice.stdout()).toMatch(/unknown.*│\s+1 │/);
 }, 30_000);
 
+test('in a terminal: Ctrl-C ends the reading of standard input', async () => {
+  const service = await stubService();
+  const folder = await testFolder();
+  const running = startInTerminal(['import', '-'], { env: service.env, cwd: folder });
+  await running.printed('Checking standard input');
+  running.child.stdin.write('https://example.com/1\n\u0003');
+  expect((await running.ended).exitCode, running.stdout()).toBe(130);
+  expect(running.stdout()).toContain('Interrupted.');
+  expect(await readdir(folder)).toEqual([]);
+}, 30_000);
+
+test.each([
+  ['create', '-'],
+  ['auth', 'login', '--base-url', 'http://127.0.0.1:9'],
+])(
+  'SIGINT ends the reading of standard input: %s',
+  async (...argv) => {
+    const service = await stubService();
+    // Prints a line once it listens for signals.
+    const running = startReal(argv, { env: service.env, nodeArgs: ['--import', SHOW_SIGNALS] });
+    await running.printed('listens');
+    running.child.kill('SIGINT');
+    expect((await running.ended).exitCode).toBe(130);
+    expect(running.stderr()).toContain('Interrupted.');
+  },
+  30_000,
+);
+
+test('an import that fails before it has read standard input ends', async () => {
+  const service = await stubService();
+  const env = { ...service.env, TMPDIR: '/nonexistent' };
+  const running = startReal(['import', '-'], { env });
+  running.child.stdin.write('https://example.com/1\n');
+  // Standard input stays open.
+  expect((await running.ended).exitCode).toBe(2);
+  expect(running.stderr()).toMatch(/^error: Can't use \/nonexistent/);
+}, 30_000);
+
 test('in a terminal: Ctrl-C ends a wait with its spinner, and says so', async () => {
   const service = await stubService();
   service.answer('GET /api/v1/jobs/x', { status: 200, afterMs: 30_000 });
@@ -166,6 +204,11 @@ test('an output that can not be written ends with one line', async () => {
   expect((await running.ended).exitCode).toBe(1);
   expect(running.stderr()).toBe("error: Can't write the output: no space left\n");
 });
+
+/** Says when the process listens for SIGINT. */
+const SHOW_SIGNALS = `data:text/javascript,${encodeURIComponent(`
+  process.on('newListener', (name) => name === 'SIGINT' && process.stderr.write('listens\\n'));
+`)}`;
 
 /** Standard output that fails like a full disk. */
 const FULL_DISK = `data:text/javascript,${encodeURIComponent(`

@@ -1,7 +1,13 @@
 import type { Command } from 'commander';
 import { authenticationError, EXIT_CODES, type ExitCode, usageError } from '../cli-error.ts';
 import { writeConfig } from '../config/config-file.ts';
-import { API_KEY_PATTERN, isBaseUrl, maskKey, type Settings } from '../config/settings.ts';
+import {
+  API_KEY_PATTERN,
+  isBaseUrl,
+  maskKey,
+  profileFlag,
+  type Settings,
+} from '../config/settings.ts';
 import type { Account, Context } from '../context.ts';
 import { ask, askSecret, readFirstLine } from '../output/prompt.ts';
 import { declareCommand, type Perform } from './declare.ts';
@@ -60,7 +66,7 @@ async function login(context: Context): Promise<ExitCode> {
     'success',
     `Logged in to ${account.baseUrl} with the key ${maskKey(account.apiKey)}`,
   );
-  const flag = settings.profile.source === 'flag' ? ` --profile ${profile}` : '';
+  const flag = profileFlag(settings.profile);
   printer.note(
     [
       `  Stored as profile ${profile} in ${context.configPath.replace(`${io.home}/`, '~/')}`,
@@ -116,7 +122,9 @@ async function askAccount(
   }
   const given =
     globals.apiKey ??
-    (interactive ? await askSecret('API key: ', io, signal) : await readFirstLine(io.stdin));
+    (interactive
+      ? await askSecret('API key: ', io, signal)
+      : await readFirstLine(io.stdin, signal));
   const apiKey = given.trim();
   if (!API_KEY_PATTERN.test(apiKey)) {
     throw usageError(

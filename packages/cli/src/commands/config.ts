@@ -4,8 +4,10 @@ import { writeConfig } from '../config/config-file.ts';
 import type { Config } from '../config/config-schema.ts';
 import {
   isBaseUrl,
+  isSameService,
   maskKey,
   PROFILE_PATTERN,
+  profileFlag,
   type Setting,
   type Settings,
 } from '../config/settings.ts';
@@ -107,6 +109,13 @@ async function changed(
       }
       const { profile } = await context.settings(true);
       const stored = config.profiles[profile.value];
+      const { api_key: key, base_url: address } = stored ?? {};
+      if (key !== undefined && address !== undefined && !isSameService(address, value)) {
+        throw usageError(
+          `Profile ${profile.value} has an API key for ${address}, which is sent to no other address.`,
+          `Store the address with its own key: shortlink auth login --base-url ${value}${profileFlag(profile)}`,
+        );
+      }
       const profiles = {
         ...config.profiles,
         [profile.value]: { ...stored, base_url: value },

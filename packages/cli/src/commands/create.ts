@@ -6,12 +6,14 @@ import { formatCount, plural } from '../format.ts';
 import { inputError } from '../import/errors.ts';
 import { LineCounter, LineSplitter } from '../import/read/lines.ts';
 import type { InputStream } from '../io.ts';
+import { endOnAbort } from '../output/prompt.ts';
 import { sanitize } from '../output/sanitize.ts';
 import {
   collect,
   declareCommand,
   type Perform,
   parseRedirectType,
+  parseText,
   REDIRECT_TYPE_CHOICES,
 } from './declare.ts';
 
@@ -53,7 +55,11 @@ export function declareCreate(program: Command, perform: Perform): void {
     )
     .option('--title <text>', 'title of each link')
     .option('--tag <tag>', 'label of each link; may be given several times', collect)
-    .option('--domain <id>', 'custom domain of the account (default: that of the service)')
+    .option(
+      '--domain <id>',
+      'custom domain of the account (default: that of the service)',
+      parseText,
+    )
     .addOption(
       new Option('--redirect-type <status>', 'HTTP status of the redirect')
         .choices(REDIRECT_TYPE_CHOICES)
@@ -148,13 +154,7 @@ async function createLinks({ urls, fields }: CreateInput, context: Context): Pro
   async function* source(): AsyncGenerator<BatchLinkInput> {
     for await (const url of urls ?? readLines(context.io.stdin)) {
       const error = targetProblem(url, MAX_TARGET_URL_LENGTH);
-      const rejected = {
-        target_url: url,
-        code: null,
-        short_url: null,
-        status: 'rejected',
-      } as const;
-      order.push(error === undefined ? undefined : { ...rejected, error });
+      order.push(error === undefined ? undefined : notCreated(url, 'rejected', error));
       if (error === undefined) yield { target_url: url, ...fields };
     }
   }
@@ -166,6 +166,7 @@ async function createLinks({ urls, fields }: CreateInput, context: Context): Pro
   };
   try {
     await context.interruptible(async (signal) => {
+      if (urls === undefined) endOnAbort(context.io.stdin, signal);
       for await (const item of shortlink.links.createMany(source(), { signal })) {
         printRejected();
         print(toOutcome(item));
@@ -207,7 +208,11 @@ function toOutcome(item: BulkItem): Outcome {
     const { code, short_url } = item;
     return { target_url, code, short_url, status: 'created', error: null };
   }
-  return { target_url, code: null, short_url: null, status: item.outcome, error: item.error };
+  return notCreated(target_url, item.outcome, item.error);
+}
+
+function notCreated(target_url: string, status: Outcome['status'], error: string): Outcome {
+  return { target_url, code: null, short_url: null, status, error };
 }
 
 function printOutcome(outcome: Outcome, { printer, globals }: Context): void {

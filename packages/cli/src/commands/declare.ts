@@ -62,9 +62,16 @@ export function parseCountOr<W extends string>(
   return (value) => (value === word ? word : parse(value));
 }
 
-/** For options that may be given several times. */
+/** A text without the spaces around it. An empty one is probably a variable that is not set. */
+export function parseText(value: string): string {
+  const text = value.trim();
+  if (text === '') throw new InvalidArgumentError('It must not be empty.');
+  return text;
+}
+
+/** The same, for options that may be given several times. */
 export function collect(value: string, previous: readonly string[] | undefined): string[] {
-  return [...(previous ?? []), value];
+  return [...(previous ?? []), parseText(value)];
 }
 
 /** Largest batch the endpoint takes, whatever the plan. Not the client's constant, because the client is loaded later. */

@@ -13,6 +13,8 @@ export interface Settings {
   profile: Setting;
   apiKey: Setting | undefined;
   baseUrl: Setting | undefined;
+  /** The address that the stored key is for, where that is why it is not used. */
+  otherAddress: string | undefined;
 }
 
 interface SettingFlags {
@@ -31,24 +33,27 @@ interface SettingsInput {
   newProfile?: boolean | undefined;
 }
 
-/** Flag, then environment, then config file. Empty environment variables count as not set. */
+/**
+ * Flag, then environment, then config file. Empty environment variables count as not set. A stored key is used for the address that it
+ * was stored with, and for no other one.
+ */
 export function resolveSettings(input: SettingsInput): Settings {
   const profile = resolveProfile(input);
-  const stored = input.config.profiles[profile.value];
-  return {
-    profile,
-    apiKey: check(
-      first(input.flags.apiKey, input.env['SHORTLINK_API_KEY'], stored?.api_key),
-      (value) => API_KEY_PATTERN.test(value),
-      (source) => `The API key (${source}) must be printable ASCII without spaces.`,
-    ),
-    baseUrl: check(
-      first(input.flags.baseUrl, input.env['SHORTLINK_BASE_URL'], stored?.base_url),
-      isBaseUrl,
-      (source, value) =>
-        `The base URL (${source}) must be an absolute http: or https: URL without query or credentials, such as https://sho.rt; got ${JSON.stringify(withoutCredentials(value))}.`,
-    ),
-  };
+  const { api_key: key, base_url: address } = input.config.profiles[profile.value] ?? {};
+  const baseUrl = check(
+    first(input.flags.baseUrl, input.env['SHORTLINK_BASE_URL'], address),
+    isBaseUrl,
+    (source, value) =>
+      `The base URL (${source}) must be an absolute http: or https: URL without query or credentials, such as https://sho.rt; got ${JSON.stringify(withoutCredentials(value))}.`,
+  );
+  const isOther = address !== undefined && !isSameService(address, baseUrl?.value ?? address);
+  const apiKey = check(
+    first(input.flags.apiKey, input.env['SHORTLINK_API_KEY'], isOther ? undefined : key),
+    (value) => API_KEY_PATTERN.test(value),
+    (source) => `The API key (${source}) must be printable ASCII without spaces.`,
+  );
+  const otherAddress = isOther && apiKey === undefined && key !== undefined ? address : undefined;
+  return { profile, apiKey, baseUrl, otherAddress };
 }
 
 function resolveProfile({ flags, env, config, newProfile }: SettingsInput): Setting {
@@ -121,6 +126,21 @@ export function isBaseUrl(value: string): boolean {
     url.search === '' &&
     url.hash === ''
   );
+}
+
+/** One spelling of a service's address: `http://host` and `http://host/` are the same service. */
+export function serviceUrl(baseUrl: string): string {
+  const { origin, pathname } = new URL(baseUrl);
+  return origin + pathname.replace(/\/+$/, '');
+}
+
+export function isSameService(one: string, other: string): boolean {
+  return serviceUrl(one) === serviceUrl(other);
+}
+
+/** What a suggested command needs so that it is about the same profile. */
+export function profileFlag({ value, source }: Setting): string {
+  return source === 'flag' ? ` --profile ${value}` : '';
 }
 
 /** The last four characters of a long key: enough to recognize it, too few to use it. */

@@ -1,8 +1,5 @@
-import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { pipeline } from 'node:stream/promises';
 import { type Checked, checkInput, type Source } from './check/check-input.ts';
 import { compareRows, type Found, openExistingLinks } from './check/compare-rows.ts';
 import type { ExistingLinks } from './check/existing-links.ts';
@@ -38,7 +35,12 @@ export async function runImport(
 ): Promise<ImportSummary> {
   const startedAt = deps.now();
   const requestsBefore = deps.requestCount();
-  const input = await openInput(settings.file, deps.stdin, deps.signal);
+  // Nothing is in flight while standard input is read: the first Ctrl-C ends it.
+  const stop = AbortSignal.any([deps.signal, deps.stopSignal]);
+  const input = await openInput(settings.file, deps.stdin, stop).catch((error: unknown) => {
+    if (!stop.aborted) throw error;
+  });
+  if (input === undefined) return { ...emptySummary(settings), stopped: STOPPED_BY_USER };
   let journal: Journal | undefined;
   try {
     // The lock: from here on no other run imports under this journal.
@@ -78,11 +80,17 @@ async function importInput(
   const result = await check(source, existing, settings, deps);
   if (result === undefined) return { ...emptySummary(settings), stopped: STOPPED_BY_USER };
   const { checked, found, summary } = result;
+  const stopped = stoppedByRejects(input.name, summary, settings.maxRejects);
   if (settings.dryRun) {
+    if (stopped !== undefined) {
+      const what =
+        summary.rejected === 1 ? "A row can't be sent: it" : "Some rows can't be sent: they";
+      const message = `${what} would stop the import before anything is sent, unless --max-rejects allows it.`;
+      deps.onEvent({ type: 'warning', message });
+    }
     if (found.new === 0) return summary;
     return { ...summary, forecast: await planSending(found.new, settings, deps) };
   }
-  const stopped = stoppedByRejects(input.name, summary, settings.maxRejects);
   if (stopped !== undefined) return { ...summary, stopped };
 
   // Send: feed the new rows to the service. The journal records each batch before and after its request.
@@ -187,14 +195,15 @@ function isOnRecord(
   return hasAll && stdout.isClosed?.() !== true && typeof journal !== 'string';
 }
 
-/** Whether nothing was created, and the results of an earlier run would be overwritten, which are all that is left of it. */
+/** Whether there are no links at this service, and the results of an earlier run would be overwritten, which may be all that is left of it. */
 async function keepsEarlierResults(
-  { unsent, failed }: ImportSummary,
+  { created, unknown, unsent, failed }: ImportSummary,
   journal: Journal,
   { output, inPlace }: ImportSettings,
   deps: ImportDeps,
 ): Promise<boolean> {
-  const isFutile = journal.isEmpty && unsent + failed > 0 && !inPlace;
+  const hasNone = created + unknown === 0 && !journal.hasLinks();
+  const isFutile = hasNone && unsent + failed > 0 && !inPlace;
   if (!isFutile || !(await holdsLinks(output, deps))) return false;
   const message = `Nothing was created. ${output} keeps the links of an earlier run.`;
   deps.onEvent({ type: 'warning', message });
@@ -231,7 +240,6 @@ function announceKept(kept: string | undefined, deps: Pick<ImportDeps, 'onEvent'
 /** Standard input has no name, so its journal has that of its content: the same rows find it again. */
 async function journalPath({ journal }: ImportSettings, input: Input): Promise<string> {
   if (typeof journal === 'string') return journal;
-  const hash = createHash('sha256');
-  await pipeline(createReadStream(input.path), hash);
-  return join(journal.folder, `stdin-${hash.digest('hex').slice(0, 16)}.shortlink-journal`);
+  const content = await fingerprint(input.path);
+  return join(journal.folder, `stdin-${content.slice(0, 16)}.shortlink-journal`);
 }

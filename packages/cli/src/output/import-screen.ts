@@ -128,10 +128,14 @@ function planLines(forecast: Forecast): string[] {
     ...(requestsPerMinute === undefined
       ? []
       : [`${plural(requestsPerMinute, 'request')} a minute`]),
-    ...(room === undefined ? [] : [`room for ${plural(room, 'more link')}`]),
+    ...(room === undefined
+      ? []
+      : [room === 0 ? 'no room for more links' : `room for ${plural(room, 'more link')}`]),
   ].join(', ');
   const work = [
-    `${plural(links, 'link')} to create in about ${plural(requests, 'request')}`,
+    ...(links === 0
+      ? []
+      : [`${plural(links, 'link')} to create in about ${plural(requests, 'request')}`]),
     ...(durationMs < 1000 ? [] : [`about ${formatEstimate(durationMs)}`]),
     ...(left === 0 ? [] : [`${plural(left, 'row')} left for another run`]),
   ].join(', ');

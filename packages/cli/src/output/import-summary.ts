@@ -30,14 +30,18 @@ export async function printImportSummary(
 function outcomeOf(summary: ImportSummary): string {
   const { rows, created, existing, rejected, failed, unknown, unsent, elapsedMs, dryRun } = summary;
   if (dryRun) {
+    const { links, left } = summary.forecast ?? { links: unsent, left: 0 };
     const parts = [
-      `${plural(unsent, 'link')} would be created`,
-      ...(existing > 0 ? [`${formatCount(existing)} exist already`] : []),
+      `${links === 0 ? 'No link' : plural(links, 'link')} would be created`,
+      ...(left > 0 ? [`${formatCount(left)} left for another run`] : []),
+      ...(existing > 0 ? [`${plural(existing, 'exists', 'exist')} already`] : []),
+      ...(unknown > 0 ? [`${plural(unknown, 'row')} unknown since an earlier run`] : []),
       ...(rejected > 0 ? [`${plural(rejected, 'row')} can't be sent`] : []),
     ];
     return `${parts.join(', ')}. This was a dry run: nothing was sent.`;
   }
-  if (existing === rows) return `Already imported: all ${plural(rows, 'row')}`;
+  if (existing === rows)
+    return `Already imported: ${rows === 1 ? '' : 'all '}${plural(rows, 'row')}`;
   const others = [
     [existing, 'already imported'],
     [rejected, 'rejected'],
@@ -54,8 +58,9 @@ function outcomeOf(summary: ImportSummary): string {
   return `${parts.join(', ')} in ${formatDuration(elapsedMs)}`;
 }
 
-/** How far an import that was stopped has come, where nothing else says it. */
+/** How far an import that was stopped has come, where nothing else says it; empty where it has read nothing. */
 export function progressOf({ file, rows, created, existing, unsent }: ImportSummary): string {
+  if (rows === 0) return '';
   const name = file === '-' ? 'standard input' : file;
   const have = `${formatCount(existing + created)} of ${plural(rows, 'row')} of ${name} have their link`;
   return unsent === 0 ? `${have}.` : `${have}, ${formatCount(unsent)} are left.`;

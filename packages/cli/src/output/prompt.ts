@@ -45,8 +45,14 @@ async function readLine(
   }
 }
 
-/** First line of a stream that is piped in. */
-export async function readFirstLine(input: InputStream): Promise<string> {
+/** Ends the reading of a stream that may never end: it throws the signal's reason. */
+export function endOnAbort(input: InputStream, signal: AbortSignal): void {
+  signal.addEventListener('abort', () => input.destroy(signal.reason));
+}
+
+/** First line of a stream that is piped in. @throws the signal's reason */
+export async function readFirstLine(input: InputStream, signal: AbortSignal): Promise<string> {
+  endOnAbort(input, signal);
   let text = '';
   for await (const chunk of input) {
     text += String(chunk);

@@ -1,7 +1,7 @@
 import { chmod, mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { expect, test } from 'vitest';
-import { KEY } from '../stub-service.ts';
+import { describe, expect, test } from 'vitest';
+import { KEY, stubService } from '../stub-service.ts';
 import { cli, testFolder } from '../test-io.ts';
 
 async function homeWith(config: unknown, mode = 0o600): Promise<{ home: string; file: string }> {
@@ -143,6 +143,52 @@ test('a bad value in the environment is named by where it stands', async () => {
   expect(key.exitCode).toBe(2);
   expect(key.stderr).toContain('flag');
   expect(key.stderr).not.toContain('a b c');
+});
+
+describe('a stored key is sent only to the address that it was stored with', () => {
+  const login = async (home: string, url: string) =>
+    await cli(['auth', 'login', '--base-url', url], { home, input: KEY });
+
+  test.each([
+    ['--base-url', ['--base-url'], ''],
+    ['SHORTLINK_BASE_URL', [], 'SHORTLINK_BASE_URL'],
+  ])('%s with another address needs a key of its own', async (_, flag, variable) => {
+    const [own, other] = [await stubService(), await stubService()];
+    const home = await testFolder();
+    await login(home, own.url);
+    const args = ['usage', ...flag.flatMap((name) => [name, other.url])];
+    const env = variable === '' ? {} : { [variable]: other.url };
+    const refused = await cli(args, { home, env });
+    expect(refused.exitCode).toBe(4);
+    expect(refused.stderr).toContain(`No API key is set for ${other.url}`);
+    expect(refused.stderr).toContain(`The stored key is for ${own.url} only.`);
+    expect(refused.stderr).toContain(`shortlink auth login --base-url ${other.url}`);
+    expect(other.requests).toEqual([]);
+    const given = await cli(args, { home, env: { ...env, SHORTLINK_API_KEY: KEY } });
+    expect(given.exitCode, given.stderr).toBe(0);
+    expect(other.requests).toHaveLength(1);
+  });
+
+  test('the spelling of its address is no matter', async () => {
+    const service = await stubService();
+    const home = await testFolder();
+    await login(home, service.url);
+    const spelled = `${service.url.replace('http:', 'HTTP:')}//`;
+    const result = await cli(['usage', '--base-url', spelled], { home });
+    expect(result.exitCode, result.stderr).toBe(0);
+  });
+
+  test('the address of a profile that has a key is changed with the key only', async () => {
+    const { home, file } = await homeWith(CONFIG);
+    const set = (url: string) => cli(['config', 'set', 'base_url', url], { home });
+    const refused = await set('https://other.example');
+    expect(refused.exitCode).toBe(2);
+    expect(refused.stderr).toContain('shortlink auth login --base-url https://other.example');
+    expect(JSON.parse(await readFile(file, 'utf8'))).toEqual(CONFIG);
+    expect((await set('https://live.example/')).exitCode).toBe(0);
+    await cli(['auth', 'logout'], { home });
+    expect((await set('https://other.example')).exitCode).toBe(0);
+  });
 });
 
 test('XDG_CONFIG_HOME moves the file', async () => {

@@ -1,4 +1,4 @@
-import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { link, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { GOOD, scene, urls } from '../import-scene.ts';
@@ -179,6 +179,33 @@ test('the input is never overwritten', async () => {
   const result = await run(['-o', input]);
   expect(result.exitCode).toBe(2);
   expect(await readFile(input, 'utf8')).toBe(GOOD);
+});
+
+test.each(['--tag', '--add-tag', '--domain'])('an empty %s is refused at once', async (option) => {
+  const { run, bodies } = await scene(GOOD);
+  const result = await run([option, ' ']);
+  expect(result.exitCode).toBe(2);
+  expect(result.stderr).toContain('It must not be empty.');
+  const create = option === '--add-tag' ? '--tag' : option;
+  expect((await cli(['create', 'https://example.com/a', create, ''])).exitCode).toBe(2);
+  expect(bodies()).toEqual([]);
+});
+
+test('nor is it under another name of the same file', async () => {
+  const { run, input, folder, bodies } = await scene(GOOD);
+  await symlink(input, join(folder, 'linked.csv'));
+  await link(input, join(folder, 'hard.csv'));
+  for (const other of ['linked.csv', 'hard.csv']) {
+    for (const option of ['-o', '--rejects']) {
+      const result = await run([option, join(folder, other)]);
+      expect(result.exitCode).toBe(2);
+      expect(result.stderr).toContain('and the input are the same file');
+    }
+    const twice = await run([join(folder, other)]);
+    expect(twice.stderr).toContain('is given twice');
+  }
+  expect(await readFile(input, 'utf8')).toBe(GOOD);
+  expect(bodies()).toEqual([]);
 });
 
 test('--in-place writes the results into the input, which needs no other memory', async () => {

@@ -40,12 +40,26 @@ describe('what the service says ends the run with its exit code', () => {
     expect(next.exitCode, next.stderr).toBe(0);
   });
 
+  test('a request that would be refused again is not recommended', async () => {
+    const { run, service } = await scene(GOOD);
+    const error = 'domain_id is not a domain of this account';
+    const details = [{ field: 'domain_id', message: error }];
+    service.answer(BATCH, { status: 400, body: { error, details } });
+    const refused = await run(['--domain', 'other']);
+    expect(refused.exitCode).toBe(2);
+    expect(refused.stderr).toContain(`error: ${error}.\n`);
+    expect(refused.stderr).not.toContain('To continue');
+  });
+
   test('a lost connection: exit 7, nothing sent twice; --on-unknown skip leaves it, retry sends it', async () => {
     const { run, service, bodies } = await scene(GOOD);
     service.answer(BATCH, { status: 0, drop: true });
     const lost = await run();
     expect(lost.exitCode).toBe(7);
     expect(lost.stderr).toMatch(/--on-unknown/);
+    const dry = await run(['--dry-run']);
+    expect(dry.exitCode).toBe(7);
+    expect(dry.stderr).toContain('No link would be created, 2 rows unknown since an earlier run');
     expect((await run()).exitCode).toBe(7);
     expect((await run(['--on-unknown', 'skip'])).exitCode).toBe(7);
     expect(bodies()).toHaveLength(1);

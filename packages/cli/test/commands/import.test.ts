@@ -2,7 +2,7 @@ import { appendFile, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { GOOD, scene, urls } from '../import-scene.ts';
-import { NEXT_KEY, stubService } from '../stub-service.ts';
+import { NEXT_KEY, stubService, USAGE } from '../stub-service.ts';
 import { cli, testFolder } from '../test-io.ts';
 
 test('creates a link for each row, and says so to people on stderr', async () => {
@@ -183,6 +183,48 @@ test('--dry-run needs no account and sends nothing', async () => {
     files: [{ dry_run: true }],
   });
   expect(service.requests).toEqual([]);
+});
+
+test('--dry-run without a key compares with the links of the address', async () => {
+  const { run, input, service } = await scene(GOOD);
+  await run();
+  const sent = service.requests.length;
+  const result = await cli(['import', input, '--dry-run', '--base-url', service.url]);
+  expect(result.stderr).toContain('No link would be created, 2 exist already.');
+  expect(service.requests).toHaveLength(sent);
+});
+
+test('--dry-run says of bad rows that they would stop the import', async () => {
+  const { run } = await scene(`${GOOD}nope,C\n`);
+  await run(['--max-rejects', 'all']);
+  const stopped = await run(['--dry-run']);
+  expect(stopped.exitCode).toBe(3);
+  expect(stopped.stderr).toContain('! No link would be created, 2 exist already, 1 row can');
+  expect(stopped.stderr).toContain('it would stop the import before anything is sent');
+  const allowed = await run(['--dry-run', '--max-rejects', '1']);
+  expect(allowed.stderr).not.toContain('would stop');
+});
+
+test('--dry-run counts what the plan and --limit leave', async () => {
+  const { run, service } = await scene(GOOD);
+  const usage = (used: number) => ({
+    status: 200,
+    body: { ...USAGE, links: { used, limit: 15 }, batch_size: 5 },
+  });
+  const limited = await run(['--dry-run', '--limit', '1']);
+  expect(limited.stderr).toContain('✓ 1 link would be created, 1 left for another run. This was');
+  service.answer('GET /api/v1/usage', usage(14), usage(15));
+  expect((await run(['--dry-run'])).stderr).toContain('✓ 1 link would be created, 1 left for');
+  const full = await run(['--dry-run']);
+  expect(full.stderr).toContain(', no room for more links\n  2 rows left for another');
+  expect(full.stderr).toContain('No link would be created, 2 left for another run.');
+});
+
+test('one row is counted as one', async () => {
+  const { run } = await scene('url\nhttps://example.com/a\n');
+  await run();
+  expect((await run()).stderr).toContain('✓ Already imported: 1 row\n');
+  expect((await run(['--dry-run'])).stderr).toContain('created, 1 exists already.');
 });
 
 test('an input that is not there exits 2; with --json the object says why', async () => {

@@ -144,6 +144,16 @@ describe('a run that created nothing', () => {
   });
 });
 
+test('a run at another address that creates nothing leaves the results', async () => {
+  world.writeRows(3);
+  await world.import();
+  const results = world.read('input.csv.results.csv');
+  world.service.fault = () => ({ type: 'answer', status: 401, body: { error: 'no' } });
+  const refused = await world.import({ baseUrl: 'https://other.example' });
+  expect(refused).toMatchObject({ stopped: { reason: 'authentication' }, output: undefined });
+  expect(world.read('input.csv.results.csv')).toBe(results);
+});
+
 describe('a rejects file of an earlier run', () => {
   test('goes when no row is rejected any more, unless a person has changed it', async () => {
     const rejects = 'input.csv.rejects.csv';

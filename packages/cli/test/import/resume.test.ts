@@ -262,10 +262,16 @@ describe('jobs', () => {
   test('while other rows are undecided, accepted jobs are seen to their end and nothing is sent', async () => {
     world.writeRows(40);
     world.service.syncLinks = 1;
-    world.service.onPoll = () => ({ type: 'answer', status: 501, body: { error: 'no' } });
+    // The polls fail once both batches are sent: on a busy machine, the first would else end the run before the second.
+    world.service.pollsBeforeDone = Number.POSITIVE_INFINITY;
+    world.service.onPoll = () =>
+      world.service.asked.length < 2
+        ? undefined
+        : { type: 'answer', status: 501, body: { error: 'no' } };
     world.service.fault = (n) => (n === 1 ? { type: 'lost', created: true } : undefined);
     const first = await world.import({ batchSize: 10, concurrency: 2 });
     expect(first).toMatchObject({ created: 0, unknown: 20, unsent: 20 });
+    world.service.pollsBeforeDone = 0;
     world.service.onPoll = () => undefined;
     const asked = world.service.asked.length;
     const summary = await world.import({ batchSize: 10 });

@@ -33,8 +33,8 @@ export async function importFiles(
 ): Promise<ExitCode> {
   const { dryRun, stateDir, rpm: requestsPerMinute, maxWait, idempotency } = options;
   const account = dryRun ? await accountIfAny(context) : await context.account();
-  // Without an account, a dry run compares with the links of no service.
-  const baseUrl = account?.baseUrl ?? NO_SERVICE;
+  // Without an address, a dry run compares with the links of no service.
+  const baseUrl = (await context.settings()).baseUrl?.value ?? NO_SERVICE;
   if (stateDir !== undefined && !dryRun) await mkdir(stateDir, { recursive: true });
   const watch = await watchImports(requestsPerMinute, context);
   const { hooks } = watch;
@@ -198,7 +198,8 @@ async function ended(summary: ImportSummary, { argv }: Context): Promise<FileOut
   if (stopped === undefined) return { summary, exitCode, stopped: undefined };
   const cause = stopped.error === undefined ? undefined : await describeError(stopped.error);
   const { reason, message, hint, waitMs, mustDecide } = stopped;
-  const canContinue = CONTINUABLE.includes(reason) && mustDecide !== true;
+  const isRefused = cause?.exitCode === EXIT_CODES.usage;
+  const canContinue = CONTINUABLE.includes(reason) && mustDecide !== true && !isRefused;
   const how =
     summary.file === STANDARD_STREAM ? 'To continue, pipe the same input into' : 'To continue';
   return {

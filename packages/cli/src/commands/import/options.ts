@@ -14,6 +14,7 @@ import {
   parseCount,
   parseCountOr,
   parseDuration,
+  parseText,
   REDIRECT_TYPE_CHOICES,
 } from '../declare.ts';
 
@@ -116,7 +117,7 @@ const LINKS = () => [
   option('--add-tag <tag>', 'tag of every row, besides its own; may be given several times', {
     parse: collect,
   }),
-  option('--domain <id>', 'custom domain of rows that name none'),
+  option('--domain <id>', 'custom domain of rows that name none', { parse: parseText }),
   option('--redirect-type <status>', 'redirect type of rows that name none', {
     choices: REDIRECT_TYPE_CHOICES,
     shown: '302',

@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { usageError } from '../../cli-error.ts';
 import type { ImportSettings, OutputFormat } from '../../import/types.ts';
@@ -78,6 +79,17 @@ function refuseBesideInPlace(file: string, options: ImportOptions): void {
   }
 }
 
+/** What two paths have in common that lead to the same file, also through links. */
+function identityOf(path: string): string {
+  try {
+    const stats = statSync(path);
+    if (stats.isFile()) return `${stats.dev} ${stats.ino}`;
+  } catch {
+    // What is not there yet, or can't be reached, has its path alone.
+  }
+  return resolve(path);
+}
+
 /** Several inputs would write over each other's files. */
 function refuseSharedFiles(files: readonly string[], options: ImportOptions): void {
   if (files.length < 2) return;
@@ -92,15 +104,13 @@ function refuseSharedFiles(files: readonly string[], options: ImportOptions): vo
   if (files.includes(STANDARD_STREAM)) throw usageError('Standard input (-) is imported alone.');
   const seen = new Map<string, string>();
   for (const file of files) {
+    if (seen.has(identityOf(file))) throw usageError(`${file} is given twice.`);
     const base = resolve(baseOf(file, options));
     const other = seen.get(base);
-    if (other !== undefined && resolve(other) === resolve(file)) {
-      throw usageError(`${file} is given twice.`);
-    }
     if (other !== undefined) {
       throw usageError(`${other} and ${file} would share their files in --state-dir.`);
     }
-    seen.set(base, file);
+    seen.set(identityOf(file), file).set(base, file);
   }
 }
 
@@ -120,18 +130,19 @@ function refuseOverwriting(settings: FileSettings): void {
       }
       continue;
     }
-    const other = used.get(resolve(path));
+    const file = identityOf(path);
+    const other = used.get(file);
     if (other !== undefined) throw usageError(`${role} and ${other} are the same file: ${path}`);
-    used.set(resolve(path), role);
+    used.set(file, role);
   }
 }
 
 /** `import *.csv` a second time would also import the results of the first. */
 function refuseOwnOutputs(all: readonly FileSettings[]): void {
-  const inputs = new Set(all.map(({ file }) => resolve(file)));
+  const inputs = new Set(all.map(({ file }) => identityOf(file)));
   for (const { file, output, rejects, inPlace } of all) {
     for (const path of inPlace ? [rejects] : [output, rejects]) {
-      if (path !== STANDARD_STREAM && inputs.has(resolve(path))) {
+      if (path !== STANDARD_STREAM && inputs.has(identityOf(path))) {
         throw usageError(
           `${path} was written by the import of ${file}, and is given as an input too.`,
         );

@@ -168,7 +168,7 @@ function prepareFile(path: string): void {
 function notWritable(path: string, cause: unknown) {
   return inputError(
     `${path} can't be written: ${systemReason(cause)}`,
-    'Name another file: --journal FILE',
+    'Name another file: --journal FILE. Or put all that an import writes into another folder: --state-dir FOLDER',
   );
 }
 

@@ -1,4 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { serviceUrl } from '../../config/settings.ts';
 import { inTransaction, isEmpty, removeJournal } from './database.ts';
 import { targetOf } from './link-text.ts';
 import { completedRows, NO_RESPONSE, type PackedResults, unpackResult } from './packed-results.ts';
@@ -289,12 +290,6 @@ export class Journal {
     }
     return statement;
   }
-}
-
-/** One spelling of a service's address: `http://host` and `http://host/` are the same service. */
-function serviceUrl(baseUrl: string): string {
-  const { origin, pathname } = new URL(baseUrl);
-  return origin + pathname.replace(/\/+$/, '');
 }
 
 function text(value: unknown): string | undefined {

@@ -70,9 +70,13 @@ function onlyUrlColumn(input: MapColumnsInput): number {
     found.length > 1
       ? `URLs are in ${listColumns(found.map((at) => columns[at] ?? ''))}.`
       : `Its columns are ${listColumns(columns)}.`;
+  const isTitle = samples.some(({ cells }) => cells.length > columns.length);
+  const below = isTitle
+    ? '\nIf the header is on a line below, leave out those above it: --skip-lines 1'
+    : '';
   throw inputError(
     `${input.name}: no column could be recognized as the target URL`,
-    `${several} Name the right one: --map target_url=NAME`,
+    `${several} Name the right one: --map target_url=NAME${below}`,
   );
 }
 

@@ -220,6 +220,6 @@ async function invalidBytesError(
   );
   return inputError(
     `${name}, line ${lines.line}, byte ${careful + good}: ${bad.join(' ')} is not ${encoding.toUpperCase()}`,
-    'Save the file as UTF-8, or name its encoding: --encoding windows-1252',
+    `Save the file as UTF-8, or name its encoding: --encoding ${bytes.includes(0) ? 'utf-16le' : 'windows-1252'}`,
   );
 }

@@ -71,10 +71,36 @@ describe('format and delimiter', () => {
     ['blank lines alone', '\n \n', 'x is empty'],
     ['a page', '<!DOCTYPE html>\n<title>Log in</title>', 'HTML'],
     ['empty cells alone', ',,\n,,\n', 'all of its cells are empty'],
-    ['UTF-16 without a BOM', Buffer.from('url\nhttps://a.example', 'utf16le'), 'NUL characters'],
+    [
+      'UTF-16 without a BOM',
+      Buffer.from('url\nhttps://a.example', 'utf16le'),
+      'full of NUL characters',
+    ],
     ['a JSON array', '[\n {"url":"https://a.example"}]', 'one JSON array'],
+    ['one object on several lines', '{\n  "url": "https://a.example"\n}\n', 'x is not JSON Lines'],
   ])('%s is refused with words', async (_, content, message) => {
     await expect(detect(content)).rejects.toThrow(message);
+  });
+});
+
+test('UTF-16 without a BOM that is no UTF-8: its encoding is suggested', async () => {
+  const hint = expect.stringContaining('--encoding utf-16le');
+  const content = Buffer.from('url;title\nhttps://a.example;Müller\n', 'utf16le');
+  await expect(detect(content)).rejects.toMatchObject({
+    message: expect.stringContaining('is not UTF-8'),
+    hint,
+  });
+});
+
+test('a NUL in a line of text concerns this line alone', async () => {
+  const content = 'url,title\nhttps://a.example,A\0\nhttps://b.example,B\n';
+  expect((await detect(content)).plan.columns).toEqual(['url', 'title']);
+});
+
+test('a title above the header: --skip-lines is suggested', async () => {
+  const content = 'Export of May\nWhere,What\nhttps://a.example,A\n';
+  await expect(detect(content)).rejects.toMatchObject({
+    hint: expect.stringContaining('--skip-lines'),
   });
 });
 

@@ -93,6 +93,13 @@ function findColumns(name: string, head: Head, wanted: string | undefined): Colu
     const samples = reader.push(text);
     if (isWhole) samples.push(...reader.end());
     const columns = [...reader.columns];
+    const [first] = samples;
+    if (first !== undefined && columns.length === 0) {
+      throw inputError(
+        `${name} is not JSON Lines: line ${first.line} is ${first.problem ?? 'an object without keys'}`,
+        'Write one object a line, for example with: jq -c .',
+      );
+    }
     return { columns, hasHeader: true, urlColumn: undefined, samples, notes: [] };
   }
   const reader = createReader(name, { ...head, columns: [] }, firstLine);

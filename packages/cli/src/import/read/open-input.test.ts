@@ -83,6 +83,18 @@ describe('gzip', () => {
     expect(layout.dialect).toEqual({ delimiter: ';', lineEnd: '\r\n', bom: true });
   });
 
+  test.each<[string, string | Uint8Array]>([
+    ['packed with gzip again', gzipSync(TABLE)],
+    ['a tar archive', `links.csv${'\0'.repeat(248)}ustar\0`],
+    ['a spreadsheet or a zip archive', zip({ 'xl/workbook.xml': '<x/>' })],
+    ['a PDF document', '%PDF-1.7\n'],
+  ])('%s is named', async (kind, content) => {
+    await expect(read(gzipSync(content), 'x.gz')).rejects.toMatchObject({
+      message: `x.gz is packed with gzip, and what is in it is ${kind}`,
+      exitCode: 2,
+    });
+  });
+
   const large = gzipSync(
     `url\n${Array.from({ length: 50_000 }, (_, index) => `https://a.example/${index}/${Math.sin(index)}\n`).join('')}`,
   );
@@ -229,6 +241,7 @@ describe('other binary files are named for what they are', () => {
     ['a JPEG image', Buffer.from('ffd8ffe000104a464946', 'hex')],
     ['a SQLite database', Buffer.from('SQLite format 3\0rest')],
     ['a Parquet file', Buffer.from('PAR1rest')],
+    ['a tar archive', Buffer.from(`links.csv${'\0'.repeat(248)}ustar\0`)],
     ['packed with bzip2', Buffer.from('BZh91AY&SY')],
     ['packed with xz', Buffer.from('fd377a585a0000', 'hex')],
     ['packed with zstd', Buffer.from('28b52ffd2400', 'hex')],

@@ -1,11 +1,12 @@
 import { type FileHandle, open } from 'node:fs/promises';
+import { constants, gunzipSync } from 'node:zlib';
 import { inputError, systemReason } from '../errors.ts';
 
 /** Kinds of file that text is unpacked from. */
 export type Packing = 'gzip' | 'xlsx';
 
-/** Binary files by the bytes that they begin with. */
-const KINDS: ReadonlyArray<{ magic: string; kind: string; hint: string }> = [
+/** Binary files by the bytes that they begin with, or have at a position. */
+const KINDS: ReadonlyArray<{ magic: string; at?: number; kind: string; hint: string }> = [
   {
     magic: '\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1',
     kind: 'an old Excel file (.xls) or another Office 97 document',
@@ -34,6 +35,12 @@ const KINDS: ReadonlyArray<{ magic: string; kind: string; hint: string }> = [
     kind: 'packed with zstd',
     hint: 'Unpack it: zstd -dc FILE | shortlink import -',
   },
+  {
+    magic: 'ustar',
+    at: 257,
+    kind: 'a tar archive',
+    hint: 'Unpack it, and import the file that is in it.',
+  },
   { magic: '7z\xbc\xaf\x27\x1c', kind: 'a 7-Zip archive', hint: 'Unpack it first.' },
   { magic: 'Rar!\x1a\x07', kind: 'a RAR archive', hint: 'Unpack it first.' },
   { magic: '\x89PNG', kind: 'a PNG image', hint: 'Name a file with one link per row.' },
@@ -42,7 +49,19 @@ const KINDS: ReadonlyArray<{ magic: string; kind: string; hint: string }> = [
   { magic: '\x7fELF', kind: 'a program', hint: 'Name a file with one link per row.' },
 ];
 
-const LONGEST_MAGIC = 16;
+const GZIP = '\x1f\x8b';
+
+/** Text is unpacked once. */
+const PACKED_KINDS: typeof KINDS = [
+  { magic: GZIP, kind: 'packed with gzip again', hint: 'Unpack it once, with: gunzip FILE' },
+  { magic: 'PK\x03\x04', kind: 'a spreadsheet or a zip archive', hint: 'Unpack it first.' },
+  ...KINDS,
+];
+
+const LAST_MAGIC = 262;
+
+/** Bytes of a packed file that are unpacked for a look at what is in it. */
+const PACKED_BYTES = 4_096;
 
 /**
  * What the file is packed in, by its first bytes: a name may say anything. Undefined for text.
@@ -57,17 +76,36 @@ export async function sniffPacking(input: {
     throw inputError(`${input.name} can't be read: ${systemReason(cause)}`);
   });
   try {
-    const start = (await readAt(file, 0, LONGEST_MAGIC)).toString('latin1');
-    if (start.startsWith('\x1f\x8b')) return 'gzip';
+    const start = (await readAt(file, 0, LAST_MAGIC)).toString('latin1');
+    if (start.startsWith(GZIP)) {
+      const found = kindOf(beginningOf(await readAt(file, 0, PACKED_BYTES)), PACKED_KINDS);
+      if (found === undefined) return 'gzip';
+      const what = `packed with gzip, and what is in it is ${found.kind}`;
+      throw inputError(`${input.name} is ${what}`, found.hint);
+    }
     if (start.startsWith('PK\x03\x04') || start.startsWith('PK\x05\x06')) {
       await checkWorkbook(file, input.name);
       return 'xlsx';
     }
-    const found = KINDS.find(({ magic }) => start.startsWith(magic));
+    const found = kindOf(start, KINDS);
     if (found !== undefined) throw inputError(`${input.name} is ${found.kind}`, found.hint);
     return undefined;
   } finally {
     await file.close();
+  }
+}
+
+function kindOf(start: string, kinds: typeof KINDS) {
+  return kinds.find(({ magic, at = 0 }) => start.startsWith(magic, at));
+}
+
+/** What the beginning of a gzip file unpacks to; what can't be unpacked is reported with its line when it is read. */
+function beginningOf(packed: Buffer): string {
+  try {
+    // A file that is cut off here is no error.
+    return gunzipSync(packed, { finishFlush: constants.Z_SYNC_FLUSH }).toString('latin1');
+  } catch {
+    return '';
   }
 }
 

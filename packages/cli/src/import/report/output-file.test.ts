@@ -15,7 +15,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { fingerprint } from './keep-changed.ts';
 import { type OutputOptions, openOutput } from './output-file.ts';
@@ -160,6 +160,12 @@ describe('a file that a person changed', () => {
     }
     expect(read('rejects.csv.old')).toBe('corrected\n');
     expect(read('rejects.csv.old2')).toBe('corrected again\n');
+  });
+
+  test('is named as the user has named it', async () => {
+    writeFileSync(at('out.csv'), 'edited\n');
+    const path = relative(process.cwd(), at('out.csv'));
+    expect(await write(path, 'new\n')).toBe(`${path}.old`);
   });
 
   test('is distinguished from one that we wrote, again and again', async () => {

@@ -10,7 +10,7 @@ import {
   rm,
   utimes,
 } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { writeError } from '../errors.ts';
 import { syncFolder } from '../sync-folder.ts';
 import { hasCode, keepChanged, ownTime } from './keep-changed.ts';
@@ -82,7 +82,8 @@ class Replacement implements OutputFile {
       const kept = await keepChanged(this.#target, content, this.#previous);
       await putInPlace(this.#temporary, this.#target, ownTime(content));
       await syncFolder(dirname(this.#target));
-      return kept;
+      const isNamed = resolve(this.path) === this.#target;
+      return isNamed ? kept?.replace(this.#target, () => this.path) : kept;
     } catch (cause) {
       await this.discard();
       throw writeError(this.path, cause);
