@@ -38,8 +38,10 @@ const SUITES: Readonly<Record<string, () => Promise<Suite>>> = {
   },
   server: async () => {
     const { measureJobs, measureSyncBatches } = await import('./server/batches.ts');
+    const { measureRedirects, measureRedirectsOnPostgres } = await import('./server/redirects.ts');
     return {
-      redirects: (await import('./server/redirects.ts')).measureRedirects,
+      redirects: measureRedirects,
+      'redirects-postgres': measureRedirectsOnPostgres,
       creates: (await import('./server/creates.ts')).measureCreates,
       'batches-sync': measureSyncBatches,
       'batches-jobs': measureJobs,

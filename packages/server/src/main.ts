@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { createRequire } from 'node:module';
+import { setFlagsFromString } from 'node:v8';
 import { EXIT } from './admin/command.ts';
 import { runProgram } from './admin/program.ts';
 import { devScreen, readableLogLine, wantsColors } from './dev-screen.ts';
@@ -39,6 +40,9 @@ function sayWait(message: string): void {
 /** Serves until the first SIGTERM or SIGINT has been carried out; a second one ends the process at once. */
 async function start(settings: Settings, { dev }: { dev: boolean }): Promise<void> {
   const signal = firstSignal();
+  // Once many connections have been opened, V8 takes the objects of requests for long-lived ones as well. They are then freed only by a
+  // full garbage collection, and each of the small ones before it copies megabytes of them: pauses of 20 ms and more.
+  setFlagsFromString('--no-allocation-site-pretenuring');
   // Two thirds of all code: the other commands start three times as fast without it.
   const { startServer } = await import('./start-server.ts');
   const { boundedWriter, createLogger } = await import('./logger.ts');

@@ -34,14 +34,14 @@ export async function measureGrowth(context: SectionContext): Promise<Section> {
 async function grownServer(context: SectionContext, links: number): Promise<Contender> {
   const { children, directory } = context;
   const file = join(directory, `links-${links}.db`);
-  const maker = await startOurs(context, file);
+  const maker = await startOurs(context, `sqlite:${file}`);
   await maker.stop();
   const seeder = await children.start(new URL('./seed-process.ts', import.meta.url), [file]);
   const codes = await seeder.ask<string[]>(links);
   await seeder.stop();
 
   const load = await startLoad(children);
-  const target = { ...(await startOurs(context, file)), apiKey: maker.apiKey };
+  const target = { ...(await startOurs(context, `sqlite:${file}`)), apiKey: maker.apiKey };
   const { url, pid } = target;
   const batch = batchBody(BATCH);
   const common = { url, connections: CONNECTIONS };

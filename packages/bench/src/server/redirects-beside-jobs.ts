@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { interleave, type Sample } from '../frame/rounds.ts';
 import { medianOf, type Section, type SectionContext, scaled } from '../frame/section.ts';
 import { measureLoad, rawRequest, startLoad } from '../load/load.ts';
@@ -19,7 +18,7 @@ const BUSY = 'while batches run';
 /** How long a visitor waits while another account imports. */
 export async function measureRedirectsBesideJobs(context: SectionContext): Promise<Section> {
   const load = await startLoad(context.children);
-  const target = await startOurs(context, join(context.directory, 'shortlink.db'));
+  const target = await startOurs(context);
   const codes = await makeLinks(target, LINKS);
   const body = batchBody(BATCH);
   const run = {

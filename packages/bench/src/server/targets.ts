@@ -26,11 +26,11 @@ export const OURS = 'shortlink-server';
 
 /** The two floors and the built server on a fresh database. */
 export async function startTargets(context: SectionContext): Promise<Target[]> {
-  return [
-    await startFloor(context, 'node:http'),
-    await startFloor(context, 'Hono'),
-    await startOurs(context, join(context.directory, 'shortlink.db')),
-  ];
+  return [...(await startFloors(context)), await startOurs(context)];
+}
+
+export async function startFloors(context: SectionContext): Promise<Target[]> {
+  return [await startFloor(context, 'node:http'), await startFloor(context, 'Hono')];
 }
 
 /** A server that commits once per request, as most servers do. */
@@ -50,11 +50,11 @@ async function startFloor(
 /** The built program with its own defaults, as `shortlink-server start` runs; its log goes nowhere. */
 export async function startOurs(
   context: SectionContext,
-  databaseFile: string,
+  database = `sqlite:${join(context.directory, 'shortlink.db')}`,
 ): Promise<Target & { stop: () => Promise<void> }> {
   const { pid, output, stop } = await context.children.startUntil(
     SERVER_PROGRAM,
-    ['start', '--port', '0', '--database', `sqlite:${databaseFile}`, '--dev'],
+    ['start', '--port', '0', '--database', database, '--dev'],
     /^listening on /,
   );
   const url = /^listening on (\S+)$/m.exec(output)?.[1];
