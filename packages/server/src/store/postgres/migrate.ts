@@ -2,24 +2,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Client } from 'pg';
 import type { Migration, MigrationReport } from '../migration.ts';
 import { StoreError } from '../store-error.ts';
-import { initial } from './migrations/001-initial.ts';
-import { admission } from './migrations/002-admission.ts';
-import { sharedReads } from './migrations/003-shared-reads.ts';
-import { linkChanges } from './migrations/004-link-changes.ts';
-import { operators } from './migrations/005-operators.ts';
-import { topLinks } from './migrations/006-top-links.ts';
-import { clickWrites } from './migrations/007-click-writes.ts';
+import { changes } from './migrations/changes.ts';
+import { initial } from './migrations/initial.ts';
 
 /** Every step of the schema, in order. A released step is never edited: a change is a new step. */
-export const migrations: readonly Migration[] = [
-  initial,
-  admission,
-  sharedReads,
-  linkChanges,
-  operators,
-  topLinks,
-  clickWrites,
-];
+export const migrations: readonly Migration[] = [initial, ...changes];
 
 /** Held while the schema is changed. Any number that isn't used elsewhere in this database. */
 export const MIGRATION_LOCK = 7_305_812_447;

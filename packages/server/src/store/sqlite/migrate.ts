@@ -1,24 +1,11 @@
 import type { Migration, MigrationReport } from '../migration.ts';
 import { StoreError } from '../store-error.ts';
 import type { Database } from './database.ts';
-import { initial } from './migrations/001-initial.ts';
-import { keyRefusals } from './migrations/002-key-refusals.ts';
-import { sharedReads } from './migrations/003-shared-reads.ts';
-import { linkChanges } from './migrations/004-link-changes.ts';
-import { operators } from './migrations/005-operators.ts';
-import { topLinks } from './migrations/006-top-links.ts';
-import { clickWrites } from './migrations/007-click-writes.ts';
+import { changes } from './migrations/changes.ts';
+import { initial } from './migrations/initial.ts';
 
 /** Every step of the schema, in order. A released step is never edited: a change is a new step. */
-export const migrations: readonly Migration[] = [
-  initial,
-  keyRefusals,
-  sharedReads,
-  linkChanges,
-  operators,
-  topLinks,
-  clickWrites,
-];
+export const migrations: readonly Migration[] = [initial, ...changes];
 
 const VERSION_TABLE = `
   CREATE TABLE IF NOT EXISTS schema_migrations (
