@@ -2,6 +2,7 @@ import type { BatchResultItem, Link } from '@shortlink/sdk/wire';
 import { newUuid } from '../../../domain/ids.ts';
 import { exceedsBatchSize, startOfDay, windowsAt } from '../../../domain/limits.ts';
 import { toResultItem } from '../../links.ts';
+import { sql } from '../../queries/reading.ts';
 import type {
   AcceptedJob,
   Caller,
@@ -71,19 +72,12 @@ export function createJob(
     const refusal = await refuse(session, request, input.total);
     if (refusal !== undefined) return refusal;
     const jobId = newUuid();
-    await session.run(
-      'INSERT INTO jobs (id, account_id, total, created_at) VALUES ($1, $2, $3, $4)',
-      jobId,
-      caller.accountId,
-      input.total,
-      now,
-    );
-    await session.run(
-      `INSERT INTO job_chunks (job_id, chunk, inputs)
-       SELECT $1, chunk - 1, inputs FROM unnest($2::text[]) WITH ORDINALITY AS new (inputs, chunk)`,
-      jobId,
-      input.chunks,
-    );
+    await session.run(sql`
+      INSERT INTO jobs (id, account_id, total, created_at)
+      VALUES (${jobId}, ${caller.accountId}, ${input.total}, ${now})`);
+    await session.run(sql`
+      INSERT INTO job_chunks (job_id, chunk, inputs)
+      SELECT ${jobId}, chunk - 1, inputs FROM unnest(${input.chunks}::text[]) WITH ORDINALITY AS new (inputs, chunk)`);
     return { ok: true, value: { job_id: jobId, total: input.total } };
   });
 }
@@ -134,15 +128,11 @@ async function takePlaces(
   now: number,
 ): Promise<PlacesTaken> {
   const [minute] = windowsAt(now);
-  const row = await session.get<{ granted: number; used_now: number }>(
-    'SELECT granted, used_now FROM take_places($1, $2, $3, $4, $5, $6)',
-    accountId,
-    limits.links,
-    startOfDay(now),
-    minute.startsAt,
-    wanted.map(({ keyId }) => keyId),
-    wanted.map(({ links }) => links),
-  );
+  const keys = wanted.map(({ keyId }) => keyId);
+  const counts = wanted.map(({ links }) => links);
+  const row = await session.get<{ granted: number; used_now: number }>(sql`
+    SELECT granted, used_now
+    FROM take_places(${accountId}, ${limits.links}, ${startOfDay(now)}, ${minute.startsAt}, ${keys}, ${counts})`);
   if (row === undefined) throw new StoreError('internal', `There is no account ${accountId}.`);
   const { granted, used_now: used } = row;
   const allowed = limits.links ?? used;
@@ -166,15 +156,12 @@ async function refuseLargeBatch(
   const allowed = limits.batch_size;
   if (allowed === null || !exceedsBatchSize(limits, count)) return undefined;
   const [minute] = windowsAt(now);
-  await session.run(
-    `WITH history AS (
-       INSERT INTO key_links AS history (key_id, day, links, refused) VALUES ($1, $2, 0, 1)
-       ON CONFLICT (key_id, day) DO UPDATE SET refused = history.refused + 1)
-     INSERT INTO key_refusals AS refusals (key_id, minute, reason, count) VALUES ($1, $3, 'batch_size', 1)
-     ON CONFLICT (key_id, minute, reason) DO UPDATE SET count = refusals.count + 1`,
-    keyId,
-    startOfDay(now),
-    minute.startsAt,
-  );
+  await session.run(sql`
+    WITH history AS (
+      INSERT INTO key_links AS history (key_id, day, links, refused) VALUES (${keyId}, ${startOfDay(now)}, 0, 1)
+      ON CONFLICT (key_id, day) DO UPDATE SET refused = history.refused + 1)
+    INSERT INTO key_refusals AS refusals (key_id, minute, reason, count)
+    VALUES (${keyId}, ${minute.startsAt}, 'batch_size', 1)
+    ON CONFLICT (key_id, minute, reason) DO UPDATE SET count = refusals.count + 1`);
   return { ok: false, reason: 'plan_limit', limit: 'batch_size', used: count, allowed };
 }

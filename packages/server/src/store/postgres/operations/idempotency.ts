@@ -1,3 +1,4 @@
+import { sql } from '../../queries/reading.ts';
 import { IDEMPOTENCY_RETENTION_MS } from '../../retention.ts';
 import type { CreateOutcome, CreateRequest, Outcome } from '../../store.ts';
 import { StoreError } from '../../store-error.ts';
@@ -76,28 +77,23 @@ async function claim(
   const { caller, now } = first;
   let open = claims.map(({ idempotency }) => idempotency);
   for (let tries = 0; tries < CLAIM_TRIES; tries += 1) {
-    const claimed = await session.all<{ key: string }>(
-      `INSERT INTO idempotency_records AS record (account_id, key, fingerprint, created_at)
-         SELECT $1, key, fingerprint, $2 FROM unnest($4::text[], $5::text[]) WITH ORDINALITY AS new (key, fingerprint, place)
-         ORDER BY place
-       ON CONFLICT (account_id, key) DO UPDATE SET
-         fingerprint = excluded.fingerprint, answer = NULL, created_at = excluded.created_at
-         WHERE record.created_at <= $3
-       RETURNING key`,
-      caller.accountId,
-      now,
-      now - IDEMPOTENCY_RETENTION_MS,
-      open.map(({ key }) => key),
-      open.map(({ fingerprint }) => fingerprint),
-    );
+    const keys = open.map(({ key }) => key);
+    const fingerprints = open.map(({ fingerprint }) => fingerprint);
+    const claimed = await session.all<{ key: string }>(sql`
+      INSERT INTO idempotency_records AS record (account_id, key, fingerprint, created_at)
+        SELECT ${caller.accountId}, key, fingerprint, ${now}
+        FROM unnest(${keys}::text[], ${fingerprints}::text[]) WITH ORDINALITY AS new (key, fingerprint, place)
+        ORDER BY place
+      ON CONFLICT (account_id, key) DO UPDATE SET
+        fingerprint = excluded.fingerprint, answer = NULL, created_at = excluded.created_at
+        WHERE record.created_at <= ${now - IDEMPOTENCY_RETENTION_MS}
+      RETURNING key`);
     const ours = new Set(claimed.map(({ key }) => key));
     open = open.filter(({ key }) => !ours.has(key));
     if (open.length === 0) return earlier;
-    const answers = await session.all<StoredAnswer & Record<string, string>>(
-      'SELECT key, fingerprint, answer FROM idempotency_records WHERE account_id = $1 AND key = ANY($2::text[])',
-      caller.accountId,
-      open.map(({ key }) => key),
-    );
+    const answers = await session.all<StoredAnswer & Record<string, string>>(sql`
+      SELECT key, fingerprint, answer FROM idempotency_records
+      WHERE account_id = ${caller.accountId} AND key = ANY(${open.map(({ key }) => key)}::text[])`);
     for (const answer of answers) earlier.set(answer.key, answer);
     open = open.filter(({ key }) => !earlier.has(key));
     if (open.length === 0) return earlier;
@@ -120,21 +116,16 @@ async function keep(
     else dropped.push(request.idempotency.key);
   }
   if (kept.length > 0) {
-    await session.run(
-      `UPDATE idempotency_records AS record SET answer = new.answer
-       FROM unnest($2::text[], $3::text[]) AS new (key, answer)
-       WHERE record.account_id = $1 AND record.key = new.key`,
-      accountId,
-      kept.map(([key]) => key),
-      kept.map(([, answer]) => answer),
-    );
+    const keys = kept.map(([key]) => key);
+    const answers = kept.map(([, answer]) => answer);
+    await session.run(sql`
+      UPDATE idempotency_records AS record SET answer = new.answer
+      FROM unnest(${keys}::text[], ${answers}::text[]) AS new (key, answer)
+      WHERE record.account_id = ${accountId} AND record.key = new.key`);
   }
   if (dropped.length > 0) {
-    await session.run(
-      'DELETE FROM idempotency_records WHERE account_id = $1 AND key = ANY($2::text[])',
-      accountId,
-      dropped,
-    );
+    await session.run(sql`
+      DELETE FROM idempotency_records WHERE account_id = ${accountId} AND key = ANY(${dropped}::text[])`);
   }
 }
 
