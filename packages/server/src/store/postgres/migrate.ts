@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Client } from 'pg';
-import type { Migration, MigrationReport } from '../migration.ts';
+import { checkVersion, hasSchema, type Migration, type MigrationReport } from '../migration.ts';
 import { StoreError } from '../store-error.ts';
 import { changes } from './migrations/changes.ts';
 import { initial } from './migrations/initial.ts';
@@ -51,7 +51,7 @@ export async function migrate(
   await lock(client, options);
   try {
     const from = await schemaVersion(client, options.name);
-    if (from > newest) throw tooNew(options.name, from, newest);
+    checkVersion(options.name, from, newest);
     for (const migration of migrations) {
       if (migration.version > from) await apply(client, migration, options.now);
     }
@@ -120,26 +120,12 @@ async function apply(client: Client, migration: Migration, now: number): Promise
 
 /** Version of the last migration; 0 for a database without tables in the schema we work in. */
 async function schemaVersion(client: Client, name: string): Promise<number> {
-  const { rows: tables } = await client.query<{ tablename: string }>(
-    'SELECT tablename FROM pg_tables WHERE schemaname = current_schema()',
+  const { rows: tables } = await client.query<{ name: string }>(
+    'SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema()',
   );
-  if (!tables.some((table) => table.tablename === 'schema_migrations')) {
-    if (tables.length === 0) return 0;
-    throw new StoreError(
-      'corrupt',
-      `The database ${name} holds other tables; it isn't one of shortlink-server.`,
-    );
-  }
+  if (!hasSchema(name, tables)) return 0;
   const { rows } = await client.query<{ version: number | null }>(
     'SELECT max(version) AS version FROM schema_migrations',
   );
   return rows[0]?.version ?? 0;
-}
-
-function tooNew(name: string, from: number, newest: number): StoreError {
-  return new StoreError(
-    'too_new',
-    `The database ${name} has schema version ${from}; this program knows versions up to ${newest}. ` +
-      'Use the newer version of shortlink-server that migrated it.',
-  );
 }

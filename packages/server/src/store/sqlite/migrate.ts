@@ -1,5 +1,4 @@
-import type { Migration, MigrationReport } from '../migration.ts';
-import { StoreError } from '../store-error.ts';
+import { checkVersion, hasSchema, type Migration, type MigrationReport } from '../migration.ts';
 import type { Database } from './database.ts';
 import { changes } from './migrations/changes.ts';
 import { initial } from './migrations/initial.ts';
@@ -32,13 +31,7 @@ export function migrate(
   db.exec('BEGIN IMMEDIATE');
   try {
     const from = schemaVersion(db);
-    if (from > newest) {
-      throw new StoreError(
-        'too_new',
-        `The database ${db.path} has schema version ${from}; this program knows versions up to ${newest}. ` +
-          'Use the newer version of shortlink-server that migrated it.',
-      );
-    }
+    checkVersion(db.path, from, newest);
     db.exec(VERSION_TABLE);
     const missing = migrations.filter((migration) => migration.version > from);
     for (const migration of missing) {
@@ -63,15 +56,7 @@ function schemaVersion(db: Database): number {
   const tables = db.all<{ name: string }>(
     `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'`,
   );
-  if (!tables.some((table) => table.name === 'schema_migrations')) {
-    if (tables.length > 0) {
-      throw new StoreError(
-        'corrupt',
-        `The database ${db.path} holds other tables; it isn't one of shortlink-server.`,
-      );
-    }
-    return 0;
-  }
+  if (!hasSchema(db.path, tables)) return 0;
   const row = db.get<{ version: number | null }>(
     'SELECT max(version) AS version FROM schema_migrations',
   );
