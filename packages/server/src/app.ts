@@ -102,16 +102,8 @@ export function createApp(options: AppOptions): Hono<AppEnv> {
   app.get('/openapi.json', secured, openApi(options.publicUrl));
   app.get('/healthz', secured, health);
   app.get('/readyz', secured, readiness(deps));
-  app.get(
-    '/metrics',
-    secured,
-    metricsRoute({ metrics: deps.metrics, token: options.metricsToken }),
-  );
-  app.get(
-    TLS_ASK_PATH,
-    secured,
-    tlsAsk(deps, { publicUrl: options.publicUrl, token: options.tlsAskToken }),
-  );
+  app.get('/metrics', secured, metricsRoute(deps.metrics, options.metricsToken));
+  app.get(TLS_ASK_PATH, secured, tlsAsk(deps, options.publicUrl, options.tlsAskToken));
   app.get('/', secured, root(options));
   app.get(REDIRECT_ROUTE, redirect(deps));
   return app;

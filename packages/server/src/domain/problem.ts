@@ -8,22 +8,6 @@ import {
 } from '@shortlink/sdk/wire';
 import type { WindowState } from './limits.ts';
 
-/** Statuses of a problem. */
-export type ProblemStatus =
-  | 400
-  | 401
-  | 403
-  | 404
-  | 405
-  | 409
-  | 410
-  | 413
-  | 415
-  | 422
-  | 429
-  | 500
-  | 503;
-
 type Extras = Omit<ErrorBody, 'error' | 'code'>;
 
 /**
@@ -32,13 +16,13 @@ type Extras = Omit<ErrorBody, 'error' | 'code'>;
  */
 export class Problem extends Error {
   override readonly name = 'Problem';
-  readonly status: ProblemStatus;
+  readonly status: number;
   readonly code: ErrorCode;
   readonly body: ErrorBody;
   readonly headers: Readonly<Record<string, string>>;
 
   constructor(
-    status: ProblemStatus,
+    status: number,
     code: ErrorCode,
     message: string,
     extras: Extras = {},
@@ -183,8 +167,7 @@ export function idempotencyInProgress(): Problem {
 
 /** The database can't be used just now; nothing was stored, so trying again is safe. */
 export function unavailable(): Problem {
-  const message = 'The service can not reach its database; try again in a moment.';
-  return new Problem(503, 'unavailable', message, {}, { [HEADERS.retryAfter]: '1' });
+  return overloaded('The service can not reach its database; try again in a moment.');
 }
 
 /** A fault of the service. The message names the request, so that its cause can be found in the log. */
