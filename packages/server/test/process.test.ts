@@ -5,6 +5,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, test, vi } from 'vitest';
+import { startTestServer } from '../src/testing/index.ts';
 import { post, raw, useProcesses } from './server-process.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
@@ -211,7 +212,7 @@ test('a relative path of a database is the same file for a writer that starts wh
 
 describe('a start that fails', () => {
   test('on a taken port: who has it and what to do, exit 1, and no database is made', async () => {
-    const server = await start();
+    await using server = await startTestServer();
     const port = new URL(server.url).port;
     const database = join(folder(), 'other.db');
     const second = run(['start', '--port', port, '--database', `sqlite:${database}`]);
