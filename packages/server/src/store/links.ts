@@ -24,7 +24,14 @@ export function shortUrlMaker(publicUrl: string): ShortUrl {
  */
 export const JOB_CHUNK_LINKS = 500;
 
-/** Cuts the links of a job into the JSON arrays that are stored until their turn comes. Between two, other requests get their turn. */
+/** The links of a job, cut into chunks where they arrived: texts are cheap to post to a thread, to store and to keep. */
+export interface JobInput {
+  total: number;
+  /** JSON arrays of `NewLink`, in order. */
+  chunks: readonly string[];
+}
+
+/** Cuts the links of a job into chunks. Other requests are served between two chunks. */
 export async function toJobChunks(links: readonly NewLink[]): Promise<string[]> {
   const chunks: string[] = [];
   for (let start = 0; start < links.length; start += JOB_CHUNK_LINKS) {

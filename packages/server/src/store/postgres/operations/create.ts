@@ -1,7 +1,7 @@
 import type { BatchResultItem, Link } from '@shortlink/sdk/wire';
 import { newUuid } from '../../../domain/ids.ts';
 import { exceedsBatchSize, startOfDay, windowsAt } from '../../../domain/limits.ts';
-import { toResultItem } from '../../links.ts';
+import { type JobInput, toResultItem } from '../../links.ts';
 import { sql } from '../../queries/reading.ts';
 import type {
   AcceptedJob,
@@ -32,7 +32,7 @@ export async function createLinks(
   const { caller, now } = first;
   return createIdempotently(session, group, async (requests) => {
     const wanted = requests.map((request) => ({ keyId: request.caller.keyId, links: 1 }));
-    const { granted, refusal } = await takePlaces(session, caller, wanted, now);
+    const { granted, refusal } = await takeSlots(session, caller, wanted, now);
     const inputs = requests.slice(0, granted).map((request) => request.input);
     const links = await insertLinks(maker, session, caller.accountId, inputs, now);
     return requests.map((_, index): Outcome<Link> => {
@@ -54,12 +54,6 @@ export function createBatch(
     const links = await insertLinks(maker, session, caller.accountId, input, now);
     return { ok: true, value: links.map(toResultItem) };
   });
-}
-
-/** The links of a job, cut into the JSON arrays that are stored until their turn comes. */
-export interface JobInput {
-  total: number;
-  chunks: readonly string[];
 }
 
 /** The job's row is its entry in the queue: an accepted job is a queued one. */
@@ -100,17 +94,11 @@ async function refuse(
   const tooLarge = await refuseLargeBatch(session, caller, links, now);
   if (tooLarge !== undefined) return tooLarge;
   const wanted = [{ keyId: caller.keyId, links }];
-  const { granted, refusal } = await takePlaces(session, caller, wanted, now);
+  const { granted, refusal } = await takeSlots(session, caller, wanted, now);
   return granted === 1 ? undefined : refusal();
 }
 
-/** What one request wants of the account's total of links: all of it or nothing. */
-export interface PlacesWanted {
-  keyId: string;
-  links: number;
-}
-
-export interface PlacesTaken {
+interface SlotsTaken {
   /** So many of the requests, from the first on, have their quota slots. */
   granted: number;
   /** The outcome of the other requests. */
@@ -118,15 +106,15 @@ export interface PlacesTaken {
 }
 
 /**
- * Takes quota slots for requests of one account, in order, until the plan is full: the check, the increase and the counts in the
- * history of each key are one step (see `take_places` in the schema).
+ * Takes quota slots for requests of one account, in order, until the plan is full; a request gets all that it wants, or none. The check, the
+ * increase and the counts in the history of each key are one step (see `take_places` in the schema).
  */
-async function takePlaces(
+async function takeSlots(
   session: Session,
   { accountId, limits }: Caller,
-  wanted: readonly PlacesWanted[],
+  wanted: readonly { keyId: string; links: number }[],
   now: number,
-): Promise<PlacesTaken> {
+): Promise<SlotsTaken> {
   const [minute] = windowsAt(now);
   const keys = wanted.map(({ keyId }) => keyId);
   const counts = wanted.map(({ links }) => links);

@@ -1,4 +1,4 @@
-import type { ShortUrl } from '../../links.ts';
+import type { JobInput, ShortUrl } from '../../links.ts';
 import type { OperatorStore } from '../../operator-store.ts';
 import type * as operators from '../../operators.ts';
 import type { AcceptedJob, CreateJobRequest, CreateOutcome, Store } from '../../store.ts';
@@ -33,13 +33,6 @@ type Writes = {
 export type OperationName = keyof Writes;
 export type Args<N extends OperationName> = Parameters<Writes[N]>;
 export type Output<N extends OperationName> = ReturnType<Writes[N]>;
-
-/** The links of a job, cut into chunks where they arrived: texts are cheap to post, to store and to keep. */
-export interface JobInput {
-  total: number;
-  /** JSON arrays of `NewLink`, in order. */
-  chunks: readonly string[];
-}
 
 /** What operations work with. */
 export interface OperationContext {
