@@ -11,7 +11,7 @@ import type { WindowState } from './limits.ts';
 type Extras = Omit<ErrorBody, 'error' | 'code'>;
 
 /**
- * A request that is rejected, with its response. It is thrown where it is found, and one place makes the response. Everything in it
+ * A request that is rejected, with its response. Whoever finds the problem throws it, and `respondToError` makes the response. Everything in it
  * is meant for the client; anything else that is thrown is a 500.
  */
 export class Problem extends Error {
@@ -111,13 +111,13 @@ export function rateLimited(
   return new Problem(429, 'rate_limited', message, {}, { [HEADERS.retryAfter]: String(seconds) });
 }
 
-/** 429 for one poll too many at the same time. */
+/** 429 for too many polls at the same time. */
 export function tooManyPolls(): Problem {
   const message = 'Too many polls at once: poll one job at a time. Try again in 1 s.';
   return new Problem(429, 'rate_limited', message, {}, { [HEADERS.retryAfter]: '1' });
 }
 
-/** 429 for one look at the usage too many. Such requests count against no quota, so they have a limit of their own. */
+/** 429 for reading the usage too often. Such requests count against no quota, so they have a limit of their own. */
 export function tooManyUsageRequests(allowed: number, seconds: number): Problem {
   const message = `Usage can be read ${allowed} times per minute. Try again in ${seconds} s.`;
   return new Problem(429, 'rate_limited', message, {}, { [HEADERS.retryAfter]: String(seconds) });

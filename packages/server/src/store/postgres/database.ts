@@ -64,7 +64,7 @@ export class Database {
   readonly #lanes = new Lanes();
   readonly #fateWaitMs: number;
   readonly #prepared = preparedStatements();
-  /** What fails, and why. */
+  /** The kinds of calls that fail at present, and why. */
   readonly #failing = new Map<'reads' | 'writes', StoreErrorReason>();
   #wasReadOnly = false;
 

@@ -34,7 +34,7 @@ export type Execute = <R extends QueryResultRow>(
   statement: PostgresStatement,
 ) => Promise<{ rows: R[]; rowCount: number | null }>;
 
-/** Dresses a function that runs statements as a {@link Session}. */
+/** Makes a {@link Session} of a function that runs statements. */
 export function sessionOn(execute: Execute): Session {
   const all = async <R extends QueryResultRow>(statement: PostgresStatement) =>
     (await execute<R>(statement)).rows;

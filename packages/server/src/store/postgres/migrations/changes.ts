@@ -94,7 +94,7 @@ const admission: Migration = {
 
 /**
  * Names under which both engines read the same rows (see `store/queries/`), and the function that takes quota slots for links.
- * Everything is new beside the old, so instances of the version before this one go on working.
+ * Everything is new beside the old, so instances of the version before this one continue to work.
  *
  * `take_places` takes slots of an account's total of links for requests that came together, in the order of their arrival: one
  * element of `keys` and `counts` for each. The first `granted` get theirs, all the links of a request or none; the others are
@@ -205,7 +205,7 @@ const linkChanges: Migration = {
 
 /**
  * Disabled accounts, keys that end, are replaced and tell when they were used last, and removed domains. Everything is added,
- * without a default that would rewrite a table: instances of the version before go on working on this schema, and see none of it.
+ * without a default that would rewrite a table: instances of the version before continue to work on this schema, and see none of it.
  */
 const operators: Migration = {
   version: 5,
@@ -244,7 +244,7 @@ const topLinks: Migration = {
 
 /**
  * The last write of clicks of each writer, so that one whose commit was in doubt is not counted again when it is repeated. Instances of the
- * version before go on working on this schema.
+ * version before continue to work on this schema.
  */
 const clickWrites: Migration = {
   version: 7,

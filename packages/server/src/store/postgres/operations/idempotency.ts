@@ -4,7 +4,7 @@ import type { CreateOutcome, CreateRequest, Outcome } from '../../store.ts';
 import { StoreError } from '../../store-error.ts';
 import type { Session } from '../session.ts';
 
-/** Tries to claim keys, or to read their answers, when other requests come in between each time. */
+/** How often keys are claimed, or else their answers read, while other requests with these keys come in between. */
 const CLAIM_TRIES = 5;
 
 type KeyedRequest = CreateRequest<unknown> & { idempotency: { key: string; fingerprint: string } };
@@ -16,9 +16,9 @@ interface StoredAnswer {
 }
 
 /**
- * Gives each request of an account the answer that its idempotency key has from within its retention; `create` makes the others,
- * and their answers are kept in the same transaction. A refusal is not kept: nothing was created, so the same request may pass
- * later. `create` is called with the requests in order, and gives an outcome for each.
+ * A request of an account whose idempotency key was answered within the retention gets that answer. The others are passed to `create`, in
+ * order, which gives an outcome for each; their answers are kept in the same transaction. A refusal is not kept: nothing was created, so
+ * the same request may pass later.
  *
  * A key is claimed by inserting its record first: a duplicate, on any instance, waits in the index until this transaction
  * has ended. Then it finds the answer, or creates the link itself when there is none.
@@ -53,7 +53,7 @@ function hasKey(request: CreateRequest<unknown>): request is KeyedRequest {
   return request.idempotency !== undefined;
 }
 
-/** In the order of their keys, in which every instance claims them: two that claim the same ones never wait for each other. */
+/** The first request of each key, in the order of the keys. Every instance claims them in this order, so that no two wait for each other. */
 function firstOfEachKey(requests: readonly CreateRequest<unknown>[]): KeyedRequest[] {
   const first = new Map<string, KeyedRequest>();
   for (const request of requests) {
@@ -66,7 +66,7 @@ function firstOfEachKey(requests: readonly CreateRequest<unknown>[]): KeyedReque
     .map(([, request]) => request);
 }
 
-/** Answers of those keys that were not claimed. A record past its retention is taken over. */
+/** Claims keys, and returns the answers of those that were claimed before. A record past its retention is taken over. */
 async function claim(
   session: Session,
   claims: readonly KeyedRequest[],
@@ -98,7 +98,10 @@ async function claim(
     open = open.filter(({ key }) => !earlier.has(key));
     if (open.length === 0) return earlier;
   }
-  throw new StoreError('busy', 'The idempotency key is claimed and dropped all the time.');
+  throw new StoreError(
+    'busy',
+    'Other requests with this idempotency key come in between each time.',
+  );
 }
 
 /** Keeps the answers of what was created, and drops the claims of what was refused. */

@@ -18,7 +18,7 @@ const keyRefusals: Migration = {
 
 /**
  * Names under which both engines read the same rows (see `store/queries/`). Views only: processes of the version before this one
- * go on working.
+ * continue to work.
  */
 const sharedReads: Migration = {
   version: 3,
@@ -83,7 +83,7 @@ const linkChanges: Migration = {
 
 /**
  * Disabled accounts, keys that end, are replaced and tell when they were used last, and removed domains. Everything is added:
- * a server of the version before goes on working on this schema, and sees none of it.
+ * a server of the version before continues to work on this schema, and sees none of it.
  */
 const operators: Migration = {
   version: 5,
@@ -124,7 +124,7 @@ const topLinks: Migration = {
 
 /**
  * The last write of clicks of each writer, so that one whose commit was in doubt is not counted again when it is repeated. A server of the
- * version before goes on working on this schema.
+ * version before continues to work on this schema.
  */
 const clickWrites: Migration = {
   version: 7,
