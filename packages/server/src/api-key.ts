@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { PERMISSIONS, type Permission } from '@shortlink/sdk/wire';
+import type { Permission } from '@shortlink/sdk/wire';
 import { customAlphabet } from 'nanoid';
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
@@ -21,8 +21,3 @@ export function hashApiKey(key: string): Uint8Array {
 
 /** What a new key may do when nothing is asked for. */
 export const DEFAULT_PERMISSIONS: readonly Permission[] = ['shortlinks:write'];
-
-/** `undefined` when it is no permission of the service. */
-export function parsePermission(text: string): Permission | undefined {
-  return PERMISSIONS.find((permission) => permission === text);
-}

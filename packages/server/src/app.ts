@@ -102,16 +102,8 @@ export function createApp(options: AppOptions): Hono<AppEnv> {
   app.get('/openapi.json', secured, openApi(options.publicUrl));
   app.get('/healthz', secured, health);
   app.get('/readyz', secured, readiness(deps));
-  app.get(
-    '/metrics',
-    secured,
-    metricsRoute({ metrics: deps.metrics, token: options.metricsToken }),
-  );
-  app.get(
-    TLS_ASK_PATH,
-    secured,
-    tlsAsk(deps, { publicUrl: options.publicUrl, token: options.tlsAskToken }),
-  );
+  app.get('/metrics', secured, metricsRoute(deps.metrics, options.metricsToken));
+  app.get(TLS_ASK_PATH, secured, tlsAsk(deps, options.publicUrl, options.tlsAskToken));
   app.get('/', secured, root(options));
   app.get(REDIRECT_ROUTE, redirect(deps));
   return app;
@@ -119,8 +111,7 @@ export function createApp(options: AppOptions): Hono<AppEnv> {
 
 function toDeps(options: AppOptions): RouteDeps {
   const { store, publicUrl, logger, now = Date.now, metrics = new Metrics() } = options;
-  const countPendingJobs = async () => (await store.pendingJobs()).length;
-  const pendingJobs = inBackground(countPendingJobs, { initial: 0, maxAgeMs: 1_000 });
+  const pendingJobs = pendingJobsOf(store);
   metrics.watchStore(store, pendingJobs);
   return {
     store,
@@ -150,32 +141,26 @@ function countAtOnce(store: Store, logger: Logger | undefined): (code: string) =
   };
 }
 
+/** How long the number of unfinished jobs counts as new, in milliseconds. */
+const PENDING_JOBS_MAX_AGE_MS = 1_000;
+
 /**
- * A figure that is read in the background, so that no request waits for it: what was last read, and `initial` before that.
- * Asking for one that is older than `maxAgeMs` starts another reading; while one is going on, no second one is started.
+ * The number of unfinished jobs as it was last read, and 0 before that. It is read in the background, so that no request waits for it: asking
+ * for a number that is old starts another reading, unless one is under way.
  */
-function inBackground<T>(
-  read: () => Promise<T>,
-  { initial, maxAgeMs }: { initial: T; maxAgeMs: number },
-): () => T {
-  let current = initial;
+function pendingJobsOf(store: Pick<Store, 'pendingJobs'>): () => number {
+  let current = 0;
   let readAt = Number.NEGATIVE_INFINITY;
   let isReading = false;
+  const read = async () => {
+    isReading = true;
+    const jobs = await store.pendingJobs().catch(() => undefined);
+    current = jobs?.length ?? current;
+    isReading = false;
+    readAt = performance.now();
+  };
   return () => {
-    if (!isReading && performance.now() - readAt >= maxAgeMs) {
-      isReading = true;
-      read()
-        .then(
-          (value) => {
-            current = value;
-          },
-          () => undefined,
-        )
-        .finally(() => {
-          isReading = false;
-          readAt = performance.now();
-        });
-    }
+    if (!isReading && performance.now() - readAt >= PENDING_JOBS_MAX_AGE_MS) void read();
     return current;
   };
 }

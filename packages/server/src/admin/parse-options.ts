@@ -6,7 +6,6 @@ import {
   type PlanLimits,
 } from '@shortlink/sdk/wire';
 import { InvalidArgumentError } from 'commander';
-import { parsePermission } from '../api-key.ts';
 import { parseDomainHostname } from '../domain/hostnames.ts';
 
 // Parsers of options, for commander: each makes a value of a text, or says what is accepted.
@@ -62,7 +61,7 @@ export function collectLimit(text: string, before: Partial<PlanLimits> = {}): Pa
 }
 
 export function collectPermission(text: string, before: Permission[] = []): Permission[] {
-  const permission = parsePermission(text);
+  const permission = PERMISSIONS.find((name) => name === text);
   if (permission === undefined) {
     throw new InvalidArgumentError(`Expected one of ${PERMISSIONS.join(', ')}.`);
   }

@@ -19,7 +19,7 @@ import { terminalSafe, terminalSafeLines, wrapWords } from './output.ts';
 import { registerStart } from './start.ts';
 
 /** How long a program on a taken port may take to say that it is a Shortlink server, in milliseconds. */
-const PROBE_TIMEOUT_MS = 500;
+const PROBE_TIMEOUT_MS = 3_000;
 
 /** Runs one command line, without the program's own name, and resolves to its exit code. */
 export async function runProgram(

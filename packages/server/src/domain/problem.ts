@@ -8,37 +8,21 @@ import {
 } from '@shortlink/sdk/wire';
 import type { WindowState } from './limits.ts';
 
-/** Statuses of a problem. */
-export type ProblemStatus =
-  | 400
-  | 401
-  | 403
-  | 404
-  | 405
-  | 409
-  | 410
-  | 413
-  | 415
-  | 422
-  | 429
-  | 500
-  | 503;
-
 type Extras = Omit<ErrorBody, 'error' | 'code'>;
 
 /**
- * A request that is rejected, with its response. It is thrown where it is found, and one place makes the response. Everything in it
+ * A request that is rejected, with its response. Whoever finds the problem throws it, and `respondToError` makes the response. Everything in it
  * is meant for the client; anything else that is thrown is a 500.
  */
 export class Problem extends Error {
   override readonly name = 'Problem';
-  readonly status: ProblemStatus;
+  readonly status: number;
   readonly code: ErrorCode;
   readonly body: ErrorBody;
   readonly headers: Readonly<Record<string, string>>;
 
   constructor(
-    status: ProblemStatus,
+    status: number,
     code: ErrorCode,
     message: string,
     extras: Extras = {},
@@ -127,13 +111,13 @@ export function rateLimited(
   return new Problem(429, 'rate_limited', message, {}, { [HEADERS.retryAfter]: String(seconds) });
 }
 
-/** 429 for one poll too many at the same time. */
+/** 429 for too many polls at the same time. */
 export function tooManyPolls(): Problem {
   const message = 'Too many polls at once: poll one job at a time. Try again in 1 s.';
   return new Problem(429, 'rate_limited', message, {}, { [HEADERS.retryAfter]: '1' });
 }
 
-/** 429 for one look at the usage too many. Such requests count against no quota, so they have a limit of their own. */
+/** 429 for reading the usage too often. Such requests count against no quota, so they have a limit of their own. */
 export function tooManyUsageRequests(allowed: number, seconds: number): Problem {
   const message = `Usage can be read ${allowed} times per minute. Try again in ${seconds} s.`;
   return new Problem(429, 'rate_limited', message, {}, { [HEADERS.retryAfter]: String(seconds) });
@@ -183,8 +167,7 @@ export function idempotencyInProgress(): Problem {
 
 /** The database can't be used just now; nothing was stored, so trying again is safe. */
 export function unavailable(): Problem {
-  const message = 'The service can not reach its database; try again in a moment.';
-  return new Problem(503, 'unavailable', message, {}, { [HEADERS.retryAfter]: '1' });
+  return overloaded('The service can not reach its database; try again in a moment.');
 }
 
 /** A fault of the service. The message names the request, so that its cause can be found in the log. */

@@ -63,7 +63,7 @@ function useRecorder(store: Pick<Store, 'recordKeyUse'>): (keyId: string, now: n
   const recordedAt = new Map<string, number>();
   return (keyId, now) => {
     const last = recordedAt.get(keyId);
-    if (last !== undefined && Math.abs(now - last) < RECORD_USE_EVERY_MS) return;
+    if (last !== undefined && now - last < RECORD_USE_EVERY_MS) return;
     if (recordedAt.size >= MAX_REMEMBERED_KEYS) recordedAt.clear();
     recordedAt.set(keyId, now);
     store.recordKeyUse(keyId, now).catch(() => undefined);

@@ -26,9 +26,9 @@ export function openApi(publicUrl: string) {
  * `GET /analytics` and the files of that page. It is the same for everyone: what it shows comes with the visitor's key.
  */
 export function analytics() {
-  let page: Page | undefined;
+  let page: ReturnType<typeof readPage> | undefined;
   return (c: Context<AppEnv>): Response => {
-    page ??= buildPage();
+    page ??= readPage();
     const file = page.files.get(c.req.param('file') ?? 'analytics.html');
     if (file === undefined) throw notFound('Path');
     return respond(c, file.body, 200, {
@@ -55,21 +55,8 @@ const TYPES: Readonly<Record<string, string>> = {
   js: 'text/javascript; charset=UTF-8',
 };
 
-/** One of the files that the page is made of. */
-export interface PageFile {
-  type: string;
-  /** Bytes, because responses that wait for their clients share bytes, but each would make its own copy of a text. */
-  body: Uint8Array<ArrayBuffer>;
-}
-
-/** The files of the usage page by name, and the policy that all of them are served with. */
-export interface Page {
-  files: ReadonlyMap<string, PageFile>;
-  contentSecurityPolicy: string;
-}
-
-/** Reads the page. Its policy lets it load its own files and ask this service, and nothing else. */
-function buildPage(): Page {
+/** The files of the usage page by name, as bytes. Their policy lets the page load its own files and ask this service, and nothing else. */
+function readPage() {
   const own = [
     'analytics.html',
     'analytics.css',
@@ -84,7 +71,7 @@ function buildPage(): Page {
     ['uplot.js', uPlot],
     ['uplot.css', uPlot.replace('.iife.min.js', '.min.css')],
   ]);
-  const files = new Map<string, PageFile>();
+  const files = new Map<string, { type: string; body: Uint8Array<ArrayBuffer> }>();
   for (const [name, path] of paths) {
     const type = TYPES[name.split('.')[1] ?? ''] ?? '';
     files.set(name, { type, body: new Uint8Array(readFileSync(path)) });

@@ -43,12 +43,12 @@ export function createLink(deps: RouteDeps) {
         input: await validateOne(deps, value, ownedDomains),
       }),
       respond: async ({ idempotency, input }) => {
-        const outcome = await deps.runUnlessRunning(caller.accountId, idempotency, () =>
-          deps.store.createLink({ caller, input, now: deps.now(), idempotency }),
+        const request = { caller, input, now: deps.now(), idempotency };
+        const { value, replayed } = await create(deps, request, () =>
+          deps.store.createLink(request),
         );
-        const link = createdBy(outcome);
-        if (!isReplay(outcome)) deps.metrics.countLinks('single', 1);
-        return respondJson(c, link, 201);
+        if (!replayed) deps.metrics.countLinks('single', 1);
+        return respondJson(c, value, 201);
       },
     });
   };
@@ -114,12 +114,10 @@ async function createAtOnce(
   c: Context<CallerEnv>,
   request: BatchRequest,
 ): Promise<Response> {
-  const { caller, idempotency } = request;
-  const outcome = await deps.runUnlessRunning(caller.accountId, idempotency, () =>
+  const { value: results, replayed } = await create(deps, request, () =>
     deps.store.createBatch(request),
   );
-  const results = createdBy(outcome);
-  if (!isReplay(outcome)) deps.metrics.countLinks('batch', results.length);
+  if (!replayed) deps.metrics.countLinks('batch', results.length);
   const completed: CompletedBatch = { status: 'completed', total: results.length, results };
   return respondJson(c, completed);
 }
@@ -129,13 +127,12 @@ async function acceptJob(
   c: Context<CallerEnv>,
   request: BatchRequest,
 ): Promise<Response> {
-  const { caller, idempotency } = request;
   const startedAt = performance.now();
-  const outcome = await deps.runUnlessRunning(caller.accountId, idempotency, () =>
+  const { value, replayed } = await create(deps, request, () =>
     deps.store.createJob({ ...request, runNow: true }),
   );
-  const { job_id, total, processed = 0 } = createdBy(outcome);
-  if (processed > 0 && !isReplay(outcome)) {
+  const { job_id, total, processed = 0 } = value;
+  if (processed > 0 && !replayed) {
     deps.metrics.countLinks('job', processed);
     deps.jobPace.made(processed, startedAt, performance.now());
   }
@@ -149,18 +146,21 @@ async function acceptJob(
   });
 }
 
-/** The value that a create returned. Throws a problem when the create was refused. A replayed response is the same as the first one. */
-export function createdBy<T>(outcome: CreateOutcome<T>): T {
-  if (outcome.ok) return outcome.value;
+/**
+ * Carries a create out, or finds what an earlier request with the same idempotency key created: then it is `replayed`. Throws a problem when
+ * the create was refused.
+ */
+async function create<T>(
+  { runUnlessRunning }: RouteDeps,
+  { caller, idempotency }: CreateRequest<unknown>,
+  act: () => Promise<CreateOutcome<T>>,
+): Promise<{ value: T; replayed: boolean }> {
+  const outcome = await runUnlessRunning(caller.accountId, idempotency, act);
+  if (outcome.ok) return outcome;
   switch (outcome.reason) {
     case 'plan_limit':
       throw planLimitReached(outcome);
     case 'idempotency_conflict':
       throw idempotencyConflict();
   }
-}
-
-/** `true` when an earlier request created what is in the response. */
-export function isReplay(outcome: CreateOutcome<unknown>): boolean {
-  return outcome.ok && outcome.replayed;
 }

@@ -31,26 +31,27 @@ export function readiness(deps: Pick<RouteDeps, 'store' | 'isDraining'>) {
 /** Headers by which a proxy says that it forwards somebody else's request. */
 const FORWARDING_HEADERS = ['Forwarded', 'X-Forwarded-For', 'X-Real-IP', 'Via'];
 
-export interface MetricsRouteOptions {
-  metrics: Metrics;
-  /** @default metrics are served to the machine itself only */
-  token: string | undefined;
-}
-
 /**
  * `GET /metrics` in the Prometheus text format. For the operator: with a token when there is one; else for a
  * direct connection from the machine itself, because a proxy there forwards requests of everyone.
  */
-export function metricsRoute({ metrics, token }: MetricsRouteOptions) {
+export function metricsRoute(metrics: Metrics, token: string | undefined) {
   return async (c: Context<AppEnv>): Promise<Response> => {
-    const allowed = token === undefined ? isFromThisMachine(c) : hasToken(c, token);
-    if (!allowed)
+    const given = /^Bearer (.+)$/i.exec(c.req.header('Authorization') ?? '')?.[1];
+    if (!isAllowed(c, token, given)) {
       throw new Problem(403, 'forbidden', 'Metrics are for the operator of the service.');
+    }
     return respond(c, await metrics.text(), 200, {
       'Cache-Control': 'no-store',
       'Content-Type': metrics.contentType,
     });
   };
+}
+
+/** Whether the request has the token; where there is none, whether it came from this machine. */
+function isAllowed(c: Context<AppEnv>, token: string | undefined, given: string | undefined) {
+  if (token === undefined) return isFromThisMachine(c);
+  return given !== undefined && timingSafeEqual(sha256(given), sha256(token));
 }
 
 /** Whether the request came over a direct connection from this machine. */
@@ -60,11 +61,6 @@ function isFromThisMachine(c: Context<AppEnv>): boolean {
   return FORWARDING_HEADERS.every((name) => c.req.header(name) === undefined);
 }
 
-function hasToken(c: Context<AppEnv>, token: string): boolean {
-  const given = /^Bearer (.+)$/i.exec(c.req.header('Authorization') ?? '')?.[1];
-  return given !== undefined && timingSafeEqual(sha256(given), sha256(token));
-}
-
 export function sha256(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }
@@ -72,23 +68,20 @@ export function sha256(text: string): Buffer {
 /** Path of the question, for proxies that get certificates on demand. */
 export const TLS_ASK_PATH = '/internal/tls-check';
 
-export interface TlsAskOptions {
-  /** Origin of the default short domain. */
-  publicUrl: string;
-  /** @default only direct connections from the same machine are answered */
-  token: string | undefined;
-}
-
 /**
  * `GET /internal/tls-check?domain=<host>`: 200 when the service serves this host, 404 when it doesn't. It is what Caddy's
  * `on_demand_tls` asks before it gets a certificate, so that a visitor can't make it get one for another name. With a token
  * (`&token=`, since Caddy can't send a header) from anywhere; else from this machine only, so that strangers can't find out which
  * customers the service has. The list of domains is the one in memory, so that an answer costs no query.
  */
-export function tlsAsk(deps: Pick<RouteDeps, 'ownHosts'>, { publicUrl, token }: TlsAskOptions) {
+export function tlsAsk(
+  deps: Pick<RouteDeps, 'ownHosts'>,
+  publicUrl: string,
+  token: string | undefined,
+) {
   const { hostname: publicHostname } = new URL(publicUrl);
   return async (c: Context<AppEnv>): Promise<Response> => {
-    if (!(token === undefined ? isFromThisMachine(c) : isSecret(token, c.req.query('token')))) {
+    if (!isAllowed(c, token, c.req.query('token'))) {
       throw new Problem(403, 'forbidden', 'This is for the proxy in front of the service.');
     }
     const host = normalizeHost(c.req.query('domain') ?? '');
@@ -98,8 +91,4 @@ export function tlsAsk(deps: Pick<RouteDeps, 'ownHosts'>, { publicUrl, token }: 
     if (!isServed) throw notFound('Domain');
     return respondJson(c, { status: 'ok' }, 200, { 'Cache-Control': 'no-store' });
   };
-}
-
-function isSecret(secret: string, given: string | undefined): boolean {
-  return given !== undefined && timingSafeEqual(sha256(given), sha256(secret));
 }

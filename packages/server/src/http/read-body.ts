@@ -33,7 +33,7 @@ export interface BodySteps<T> {
   maxBytes: number;
   /** Ids of custom domains that the body names. */
   domainIds: (value: JsonBody['value']) => readonly string[];
-  /** Which of them belong to the caller. Other bodies don't wait for this step. */
+  /** Which of them belong to the caller. A body that names no domain skips this step. */
   findDomains: (ids: readonly string[]) => Promise<ReadonlySet<string>>;
   /** Reads what is needed from the body. Large bodies take this step one after the other, so it must not wait for a database. */
   check: (body: JsonBody, ownedDomains: ReadonlySet<string>) => Promise<T>;

@@ -11,7 +11,7 @@ export const RANKED_TOGETHER = 200;
 /** Links that may wait at a time, some 10 MB. A link beyond that is ranked after one of its later clicks. */
 const MAX_WAITING = 100_000;
 
-/** Rankings of the last links, when the process ends. */
+/** How often waiting links are ranked when the process ends, at most. */
 const STOP_RANKINGS = 10;
 
 export interface LinkRankerOptions {

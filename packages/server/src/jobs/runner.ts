@@ -113,7 +113,7 @@ export class JobRunner {
     while (!this.#stopped && this.#running.size < CHUNKS_AT_A_TIME) {
       const [jobId] = this.#queue;
       if (jobId === undefined) return;
-      // It goes to the end of the line.
+      // The other jobs have their turns before its next one.
       this.#queue.delete(jobId);
       this.#queue.add(jobId);
       const chunk = this.#runChunk(jobId).then(() => {

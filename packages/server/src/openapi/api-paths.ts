@@ -4,13 +4,14 @@ import {
   LIMITED_HEADERS,
   type OpenApiObject,
   plainResponse,
+  ref,
   refusals,
   textResponse,
 } from './components.ts';
 
 const jsonBody = (schema: string): OpenApiObject => ({
   required: true,
-  content: { 'application/json': { schema: { $ref: `#/components/schemas/${schema}` } } },
+  content: { 'application/json': { schema: ref(schema) } },
 });
 
 /** 403 has two causes: a plan limit, with `upgrade` in the body, or a missing permission. */
@@ -22,12 +23,7 @@ const CREATE_REFUSALS: Record<string, OpenApiObject> = {
   ),
   403: jsonResponse(
     'The key lacks the permission shortlinks:write, the account is disabled, or a limit of the plan is reached; nothing was created.',
-    {
-      oneOf: [
-        { $ref: '#/components/schemas/PermissionError' },
-        { $ref: '#/components/schemas/PlanLimitError' },
-      ],
-    },
+    { oneOf: [ref('PermissionError'), ref('PlanLimitError')] },
     LIMITED_HEADERS,
   ),
   ...refusals(401, 409, 413, 415, 422, 429, 500, 503),

@@ -21,23 +21,24 @@ import * as z from 'zod';
 import { CODE_ALPHABET, CODE_LENGTH } from '../domain/ids.ts';
 import { linkInputSchema } from '../domain/validate-link.ts';
 
-/** A JSON Schema of the dialect that OpenAPI 3.1 uses (2020-12). */
-export type JsonSchema = { readonly [keyword: string]: unknown };
+/** An OpenAPI object that is written out as it stands, or a JSON Schema of the dialect that OpenAPI 3.1 uses (2020-12). */
+export type OpenApiObject = { readonly [field: string]: unknown };
 
-const ref = (name: string): JsonSchema => ({ $ref: `#/components/schemas/${name}` });
+/** A reference to one of the {@link componentSchemas}. */
+export const ref = (name: string): OpenApiObject => ({ $ref: `#/components/schemas/${name}` });
 
-const COUNT: JsonSchema = { type: 'integer', minimum: 0 };
-const UUID: JsonSchema = { type: 'string', format: 'uuid' };
-const TIME: JsonSchema = { type: 'string', format: 'date-time' };
-const CODE: JsonSchema = { type: 'string', pattern: `^[${CODE_ALPHABET}]{${CODE_LENGTH}}$` };
-const REDIRECT_TYPE: JsonSchema = { type: 'integer', enum: REDIRECT_TYPES };
+const COUNT: OpenApiObject = { type: 'integer', minimum: 0 };
+const UUID: OpenApiObject = { type: 'string', format: 'uuid' };
+const TIME: OpenApiObject = { type: 'string', format: 'date-time' };
+const CODE: OpenApiObject = { type: 'string', pattern: `^[${CODE_ALPHABET}]{${CODE_LENGTH}}$` };
+const REDIRECT_TYPE: OpenApiObject = { type: 'integer', enum: REDIRECT_TYPES };
 
 /**
  * Component schemas of the API description, made from the schemas that validate: what the server checks of a body, and what
  * the client checks of a response. The client is tolerant; where this server promises more than the client asks for (a
  * UUID rather than any string), the field is described by that.
  */
-export function componentSchemas(): Record<string, JsonSchema> {
+export function componentSchemas(): Record<string, OpenApiObject> {
   const resultItem = describe(batchResultItemSchema, {
     code: CODE,
     short_url: { type: 'string', format: 'uri' },
@@ -110,48 +111,36 @@ export function componentSchemas(): Record<string, JsonSchema> {
 }
 
 /** The JSON Schema of a validating schema, with some of its fields described more closely. */
-function describe(schema: z.core.$ZodType, fields: Record<string, JsonSchema>): JsonSchema {
+function describe(schema: z.core.$ZodType, fields: Record<string, OpenApiObject>): OpenApiObject {
   const { $schema: _, ...json } = z.toJSONSchema(schema, { io: 'input' });
   return { ...json, properties: { ...json.properties, ...fields } };
 }
 
-/** An OpenAPI object that is written out as it stands. */
-export type OpenApiObject = { readonly [field: string]: unknown };
-
-const header = (description: string, schema: JsonSchema): OpenApiObject => ({
+const textHeader = (description: string, pattern: OpenApiObject = {}): OpenApiObject => ({
   description,
-  schema,
+  schema: { type: 'string', ...pattern },
 });
-const useHeader = (name: string): OpenApiObject => ({ $ref: `#/components/headers/${name}` });
-const schemaRef = (name: string): OpenApiObject => ({ $ref: `#/components/schemas/${name}` });
 
 export const componentHeaders: Record<string, OpenApiObject> = {
-  [HEADERS.requestId]: header('Names this response in logs and bug reports.', {
-    type: 'string',
+  [HEADERS.requestId]: textHeader('Names this response in logs and bug reports.', {
     pattern: '^[\\w=-]{1,128}$',
   }),
-  [HEADERS.rateLimitPolicy]: header(
+  [HEADERS.rateLimitPolicy]: textHeader(
     'The request windows of the plan (IETF draft-ietf-httpapi-ratelimit-headers-11); absent when all are unlimited.',
-    { type: 'string' },
   ),
-  [HEADERS.rateLimit]: header('What is left of each window, and when it ends (same draft).', {
-    type: 'string',
-  }),
-  [HEADERS.retryAfter]: header('Whole seconds to wait before trying again; 0 is less than one.', {
-    type: 'integer',
-    minimum: 0,
-  }),
-  Location: header('Where it leads.', { type: 'string' }),
-  'WWW-Authenticate': header('The challenge of a 401.', { type: 'string', const: 'ApiKey' }),
+  [HEADERS.rateLimit]: textHeader('What is left of each window, and when it ends (same draft).'),
+  [HEADERS.retryAfter]: {
+    description: 'Whole seconds to wait before trying again; 0 is less than one.',
+    schema: COUNT,
+  },
+  Location: textHeader('Where it leads.'),
+  'WWW-Authenticate': textHeader('The challenge of a 401.', { const: 'ApiKey' }),
 };
 
 /** Headers that a response has only if they say what was wrong. */
 const hintHeaders: Record<string, OpenApiObject> = {
-  Accept: header('The content type that is taken.', { type: 'string', const: 'application/json' }),
-  'Accept-Encoding': header('The content encoding that is taken.', {
-    type: 'string',
-    const: 'identity',
-  }),
+  Accept: textHeader('The content type that is taken.', { const: 'application/json' }),
+  'Accept-Encoding': textHeader('The content encoding that is taken.', { const: 'identity' }),
 };
 
 /** Headers of every response of an endpoint that takes a key, once the key is known. */
@@ -160,21 +149,22 @@ export const LIMITED_HEADERS = [HEADERS.rateLimitPolicy, HEADERS.rateLimit];
 /** A JSON response. Every response also has its request id. */
 export function jsonResponse(
   description: string,
-  schema: string | JsonSchema,
+  schema: string | OpenApiObject,
   headers: readonly string[] = [],
   optionalHeaders: readonly string[] = [],
 ): OpenApiObject {
   return {
     ...plainResponse(description, headers, optionalHeaders),
     content: {
-      'application/json': { schema: typeof schema === 'string' ? schemaRef(schema) : schema },
+      'application/json': { schema: typeof schema === 'string' ? ref(schema) : schema },
     },
   };
 }
 
-/** A response with a text of this media type. */
-export function textResponse(description: string, type: string): OpenApiObject {
-  return { ...plainResponse(description), content: { [type]: { schema: { type: 'string' } } } };
+/** A response with a text of one of these media types. */
+export function textResponse(description: string, ...types: string[]): OpenApiObject {
+  const content = types.map((type) => [type, { schema: { type: 'string' } }]);
+  return { ...plainResponse(description), content: Object.fromEntries(content) };
 }
 
 /** A response without a body, or with one that the caller describes. */
@@ -191,11 +181,15 @@ export function plainResponse(
   return {
     description,
     headers: {
-      ...Object.fromEntries(names.map((name) => [name, useHeader(name)])),
+      ...Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }])),
       ...Object.fromEntries(optionalHeaders.map(optional)),
     },
   };
 }
+
+/** An error of an endpoint that takes a key, once the key is known. */
+const limitedError = (description: string, headers: string[] = [], optional: string[] = []) =>
+  jsonResponse(description, 'Error', [...LIMITED_HEADERS, ...headers], optional);
 
 /** Errors that several endpoints share, by status. */
 const SHARED = {
@@ -206,38 +200,22 @@ const SHARED = {
     'The operator has disabled the account. Counts against no limit.',
     'PermissionError',
   ),
-  404: jsonResponse('There is nothing here.', 'Error', LIMITED_HEADERS),
-  409: jsonResponse('The first request with this Idempotency-Key is still running.', 'Error', [
-    ...LIMITED_HEADERS,
+  404: limitedError('There is nothing here.'),
+  409: limitedError('The first request with this Idempotency-Key is still running.', [
     HEADERS.retryAfter,
   ]),
-  413: jsonResponse(
-    'The body is larger than 256 KiB for one link, or 16 MiB for a batch.',
-    'Error',
-    LIMITED_HEADERS,
+  413: limitedError('The body is larger than 256 KiB for one link, or 16 MiB for a batch.'),
+  415: limitedError(
+    'The body is not JSON, or it is compressed.',
+    [],
+    ['Accept', 'Accept-Encoding'],
   ),
-  415: jsonResponse('The body is not JSON, or it is compressed.', 'Error', LIMITED_HEADERS, [
-    'Accept',
-    'Accept-Encoding',
-  ]),
-  422: jsonResponse(
-    'This Idempotency-Key was used before, for another request.',
-    'Error',
-    LIMITED_HEADERS,
-  ),
-  429: jsonResponse('A rate limit is exceeded; the message names it.', 'Error', [
-    ...LIMITED_HEADERS,
-    HEADERS.retryAfter,
-  ]),
-  500: jsonResponse(
-    'A fault of the service. Whether a create was carried out is unknown.',
-    'Error',
-    LIMITED_HEADERS,
-  ),
-  503: jsonResponse(
+  422: limitedError('This Idempotency-Key was used before, for another request.'),
+  429: limitedError('A rate limit is exceeded; the message names it.', [HEADERS.retryAfter]),
+  500: limitedError('A fault of the service. Whether a create was carried out is unknown.'),
+  503: limitedError(
     'The database can not be used for the moment, or the service is busy; nothing was stored.',
-    'Error',
-    [...LIMITED_HEADERS, HEADERS.retryAfter],
+    [HEADERS.retryAfter],
   ),
 } as const;
 

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { BatchResultItem, Link } from '@shortlink/sdk/wire';
-import { rowsOf, type Writing } from './queries/reading.ts';
+import { rowsOf, sql, type Writing } from './queries/reading.ts';
 import type { ClickWrite, NewLink } from './store.ts';
 
 /** The short URL of a code; `null` is the default domain. */
@@ -24,7 +24,14 @@ export function shortUrlMaker(publicUrl: string): ShortUrl {
  */
 export const JOB_CHUNK_LINKS = 500;
 
-/** Cuts the links of a job into the JSON arrays that are stored until their turn comes. Between two, other requests get their turn. */
+/** The links of a job, cut into chunks where they arrived: texts are cheap to post to a thread, to store and to keep. */
+export interface JobInput {
+  total: number;
+  /** JSON arrays of `NewLink`, in order. */
+  chunks: readonly string[];
+}
+
+/** Cuts the links of a job into chunks. Other requests are served between two chunks. */
 export async function toJobChunks(links: readonly NewLink[]): Promise<string[]> {
   const chunks: string[] = [];
   for (let start = 0; start < links.length; start += JOB_CHUNK_LINKS) {
@@ -63,14 +70,10 @@ export function toResultItem({ target_url, code, short_url }: Link): BatchResult
  * open holds the row, and the repeated write waits for it.
  */
 export function* recordClickWrite({ writer, number, now }: ClickWrite): Writing<boolean> {
-  const recorded = yield* rowsOf(
-    `INSERT INTO click_writes (writer, number, written_at) VALUES (?, ?, ?)
-     ON CONFLICT (writer) DO UPDATE SET number = excluded.number, written_at = excluded.written_at
-       WHERE click_writes.number < excluded.number
-     RETURNING number`,
-    writer,
-    number,
-    now,
-  );
+  const recorded = yield* rowsOf(sql`
+    INSERT INTO click_writes (writer, number, written_at) VALUES (${writer}, ${number}, ${now})
+    ON CONFLICT (writer) DO UPDATE SET number = excluded.number, written_at = excluded.written_at
+      WHERE click_writes.number < excluded.number
+    RETURNING number`);
   return recorded.length > 0;
 }

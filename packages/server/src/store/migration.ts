@@ -1,3 +1,5 @@
+import { StoreError } from './store-error.ts';
+
 /** One step of a database's schema. */
 export interface Migration {
   /** 1, 2, 3 and so on, without gaps. */
@@ -10,4 +12,24 @@ export interface Migration {
 export interface MigrationReport {
   from: number;
   to: number;
+}
+
+/** Checks the version of a database's schema, which a newer version of this program may have migrated. */
+export function checkVersion(name: string, version: number, newest: number): void {
+  if (version <= newest) return;
+  throw new StoreError(
+    'too_new',
+    `The database ${name} has schema version ${version}; this program knows versions up to ${newest}. ` +
+      'Use the newer version of shortlink-server that migrated it.',
+  );
+}
+
+/** Whether a database with these tables has a schema: no table says that it is new. Throws for the tables of another program. */
+export function hasSchema(name: string, tables: readonly { name: string }[]): boolean {
+  if (tables.length === 0) return false;
+  if (tables.some((table) => table.name === 'schema_migrations')) return true;
+  throw new StoreError(
+    'corrupt',
+    `The database ${name} holds other tables; it isn't one of shortlink-server.`,
+  );
 }

@@ -13,7 +13,7 @@ import {
 } from './operator-store.ts';
 import { findAccount } from './queries/accounts.ts';
 import { findLink } from './queries/links.ts';
-import { rowOf, rowsOf, type Writing } from './queries/reading.ts';
+import { rowOf, rowsOf, sql, sqlText, type Writing } from './queries/reading.ts';
 import type { Account, ApiKey, Domain, Outcome } from './store.ts';
 import { StoreError } from './store-error.ts';
 
@@ -28,14 +28,9 @@ export function* createAccount({
   now,
 }: Input<'createAccount'>): Writing<Account> {
   const id = newAccountId();
-  yield* rowsOf(
-    'INSERT INTO accounts (id, name, plan, limits, created_at) VALUES (?, ?, ?, ?, ?)',
-    id,
-    name,
-    plan,
-    JSON.stringify(limits),
-    now,
-  );
+  yield* rowsOf(sql`
+    INSERT INTO accounts (id, name, plan, limits, created_at)
+    VALUES (${id}, ${name}, ${plan}, ${JSON.stringify(limits)}, ${now})`);
   return { id, name, plan, limits };
 }
 
@@ -47,13 +42,9 @@ export function* updateAccount({
   const account = yield* findAccount(id);
   if (account === undefined) return undefined;
   const changed = changedAccount(account, change);
-  yield* rowsOf(
-    'UPDATE accounts SET name = ?, plan = ?, limits = ? WHERE id = ?',
-    changed.name,
-    changed.plan,
-    JSON.stringify(changed.limits),
-    id,
-  );
+  const { name, plan, limits } = changed;
+  yield* rowsOf(sql`
+    UPDATE accounts SET name = ${name}, plan = ${plan}, limits = ${JSON.stringify(limits)} WHERE id = ${id}`);
   return changed;
 }
 
@@ -62,15 +53,8 @@ export function* setAccountDisabled({
   disabled,
   now,
 }: Input<'setAccountDisabled'>): Writing<Account | undefined> {
-  if (disabled) {
-    yield* rowsOf(
-      'UPDATE accounts SET disabled_at = coalesce(disabled_at, ?) WHERE id = ?',
-      now,
-      id,
-    );
-  } else {
-    yield* rowsOf('UPDATE accounts SET disabled_at = NULL WHERE id = ?', id);
-  }
+  const disabledAt = disabled ? sql`coalesce(disabled_at, ${now})` : sqlText('NULL');
+  yield* rowsOf(sql`UPDATE accounts SET disabled_at = ${disabledAt} WHERE id = ${id}`);
   return yield* findAccount(id);
 }
 
@@ -78,12 +62,9 @@ export function* setAccountDisabled({
 export function* createKey({ accountId, ...key }: Input<'createKey'>): Writing<Outcome<ApiKey>> {
   const limits = yield* lockAccount(accountId);
   if (limits === undefined) throw new StoreError('internal', `There is no account ${accountId}.`);
-  const counted = yield* rowOf<{ keys: number }>(
-    `SELECT count(*) AS keys FROM api_keys WHERE account_id = ? AND revoked_at IS NULL
-       AND replaced_by IS NULL AND (expires_at IS NULL OR expires_at > ?)`,
-    accountId,
-    key.now,
-  );
+  const counted = yield* rowOf<{ keys: number }>(sql`
+    SELECT count(*) AS keys FROM api_keys WHERE account_id = ${accountId} AND revoked_at IS NULL
+      AND replaced_by IS NULL AND (expires_at IS NULL OR expires_at > ${key.now})`);
   const used = counted?.keys ?? 0;
   const allowed = limits.api_keys;
   if (allowed !== null && exceeds(allowed, used, 1)) {
@@ -93,11 +74,8 @@ export function* createKey({ accountId, ...key }: Input<'createKey'>): Writing<O
 }
 
 export function* revokeKey(keyId: string, now: number): Writing<boolean> {
-  const revoked = yield* rowsOf(
-    'UPDATE api_keys SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL RETURNING id',
-    now,
-    keyId,
-  );
+  const revoked = yield* rowsOf(sql`
+    UPDATE api_keys SET revoked_at = ${now} WHERE id = ${keyId} AND revoked_at IS NULL RETURNING id`);
   return revoked.length > 0;
 }
 
@@ -110,11 +88,9 @@ export function* rotateKey(input: Input<'rotateKey'>): Writing<RotationOutcome> 
     permissions: string;
     expires_at: number | null;
     replaced_by: string | null;
-  }>(
-    `UPDATE api_keys SET name = name WHERE id = ? AND revoked_at IS NULL
-     RETURNING account_id, name, permissions, expires_at, replaced_by`,
-    keyId,
-  );
+  }>(sql`
+    UPDATE api_keys SET name = name WHERE id = ${keyId} AND revoked_at IS NULL
+    RETURNING account_id, name, permissions, expires_at, replaced_by`);
   if (old === undefined || (old.expires_at ?? Number.POSITIVE_INFINITY) <= now) {
     return { ok: false, reason: old?.replaced_by ? 'rotated' : 'ended' };
   }
@@ -127,66 +103,46 @@ export function* rotateKey(input: Input<'rotateKey'>): Writing<RotationOutcome> 
     expiresAt: expiresAt ?? expires_at ?? undefined,
     now,
   });
-  yield* rowsOf(
-    'UPDATE api_keys SET replaced_by = ?, expires_at = ? WHERE id = ?',
-    key.id,
-    earlier(expires_at, now + graceMs),
-    keyId,
-  );
+  const end = earlier(expires_at, now + graceMs);
+  yield* rowsOf(sql`
+    UPDATE api_keys SET replaced_by = ${key.id}, expires_at = ${end} WHERE id = ${keyId}`);
   return { ok: true, value: key };
 }
 
 export function* recordKeyUse(keyId: string, now: number): Writing<void> {
-  yield* rowsOf(
-    `INSERT INTO key_uses (key_id, used_at) SELECT id, ? FROM api_keys WHERE id = ?
-     ON CONFLICT (key_id) DO UPDATE SET
-       used_at = CASE WHEN key_uses.used_at > excluded.used_at THEN key_uses.used_at ELSE excluded.used_at END`,
-    now,
-    keyId,
-  );
+  yield* rowsOf(sql`
+    INSERT INTO key_uses (key_id, used_at) SELECT id, ${now} FROM api_keys WHERE id = ${keyId}
+    ON CONFLICT (key_id) DO UPDATE SET
+      used_at = CASE WHEN key_uses.used_at > excluded.used_at THEN key_uses.used_at ELSE excluded.used_at END`);
 }
 
 export function* addDomain(input: Input<'addDomain'>): Writing<Domain | undefined> {
   const { hostname, accountId, now } = input;
-  const returned = yield* rowOf<{ id: string }>(
-    `UPDATE domains SET removed_at = NULL
-     WHERE hostname = ? AND account_id = ? AND removed_at IS NOT NULL RETURNING id`,
-    hostname,
-    accountId,
-  );
+  const returned = yield* rowOf<{ id: string }>(sql`
+    UPDATE domains SET removed_at = NULL
+    WHERE hostname = ${hostname} AND account_id = ${accountId} AND removed_at IS NOT NULL RETURNING id`);
   if (returned !== undefined) return { id: returned.id, hostname, account_id: accountId };
   // No Host header has a slash in it, so the links of the earlier owner lead nowhere.
-  yield* rowsOf(
-    `UPDATE domains SET hostname = hostname || '/' || id WHERE hostname = ? AND removed_at IS NOT NULL`,
-    hostname,
-  );
-  const inserted = yield* rowOf<{ id: string }>(
-    `INSERT INTO domains (id, hostname, account_id, created_at) VALUES (?, ?, ?, ?)
-     ON CONFLICT (hostname) DO NOTHING RETURNING id`,
-    newDomainId(),
-    hostname,
-    accountId,
-    now,
-  );
+  yield* rowsOf(sql`
+    UPDATE domains SET hostname = hostname || '/' || id WHERE hostname = ${hostname} AND removed_at IS NOT NULL`);
+  const inserted = yield* rowOf<{ id: string }>(sql`
+    INSERT INTO domains (id, hostname, account_id, created_at)
+    VALUES (${newDomainId()}, ${hostname}, ${accountId}, ${now})
+    ON CONFLICT (hostname) DO NOTHING RETURNING id`);
   return inserted && { id: inserted.id, hostname, account_id: accountId };
 }
 
 export function* removeDomain(input: Input<'removeDomain'>): Writing<DomainRemoval> {
   const { hostname, force, now } = input;
-  const unlessUsed = force
-    ? ''
-    : 'AND NOT EXISTS (SELECT 1 FROM links WHERE domain_id = domains.id)';
-  const removed = yield* rowOf<{ id: string; account_id: string }>(
-    `UPDATE domains SET removed_at = ? WHERE hostname = ? AND removed_at IS NULL ${unlessUsed}
-     RETURNING id, account_id`,
-    now,
-    hostname,
+  const unlessUsed = sqlText(
+    force ? '' : 'AND NOT EXISTS (SELECT 1 FROM links WHERE domain_id = domains.id)',
   );
+  const removed = yield* rowOf<{ id: string; account_id: string }>(sql`
+    UPDATE domains SET removed_at = ${now} WHERE hostname = ${hostname} AND removed_at IS NULL ${unlessUsed}
+    RETURNING id, account_id`);
   if (removed !== undefined) return { ok: true, value: { ...removed, hostname } };
-  const kept = yield* rowOf(
-    'SELECT id FROM domains WHERE hostname = ? AND removed_at IS NULL',
-    hostname,
-  );
+  const kept = yield* rowOf(sql`
+    SELECT id FROM domains WHERE hostname = ${hostname} AND removed_at IS NULL`);
   return { ok: false, reason: kept === undefined ? 'unknown' : 'has_links' };
 }
 
@@ -196,33 +152,23 @@ export function* setLinkActive(
   active: boolean,
 ): Writing<Link | undefined> {
   // SQLite has no booleans.
-  yield* rowsOf('UPDATE links SET is_active = (? = 1) WHERE code = ?', active ? 1 : 0, code);
+  yield* rowsOf(sql`UPDATE links SET is_active = (${active ? 1 : 0} = 1) WHERE code = ${code}`);
   return yield* findLink(shortUrl, code);
 }
 
 /** The limits of an account, whose row is locked until the transaction ends, on both engines. */
 function* lockAccount(id: string): Writing<PlanLimits | undefined> {
-  const row = yield* rowOf<{ limits: string }>(
-    'UPDATE accounts SET name = name WHERE id = ? RETURNING limits',
-    id,
-  );
+  const row = yield* rowOf<{ limits: string }>(sql`
+    UPDATE accounts SET name = name WHERE id = ${id} RETURNING limits`);
   return row && JSON.parse(row.limits);
 }
 
 function* insertKey(accountId: string, key: NewKey): Writing<ApiKey> {
   const { name, permissions, hash, expiresAt, now } = key;
   const id = newKeyId();
-  yield* rowsOf(
-    `INSERT INTO api_keys (id, account_id, name, permissions, hash, expires_at, created_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?)`,
-    id,
-    accountId,
-    name,
-    JSON.stringify(permissions),
-    hash,
-    expiresAt ?? null,
-    now,
-  );
+  yield* rowsOf(sql`
+    INSERT INTO api_keys (id, account_id, name, permissions, hash, expires_at, created_at)
+    VALUES (${id}, ${accountId}, ${name}, ${JSON.stringify(permissions)}, ${hash}, ${expiresAt ?? null}, ${now})`);
   const expires_at = isoTime(expiresAt);
   return { id, account_id: accountId, name, permissions: [...permissions], expires_at };
 }

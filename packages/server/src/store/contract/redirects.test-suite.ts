@@ -44,7 +44,7 @@ export function testRedirects(useStore: UseStore): void {
     expect(await store().setLinkActive(link.code, true)).toEqual(link);
   });
 
-  test('changes of links and domains are listed in order; creates and clicks are not among them', async () => {
+  test('changes of links, domains and accounts are listed in order; creates and clicks are not among them', async () => {
     const caller = await newCaller(store());
     const { accountId } = caller;
     const { latest: start } = await store().linkChanges(0);
@@ -63,7 +63,14 @@ export function testRedirects(useStore: UseStore): void {
     expect(newest.changed).toEqual([first]);
 
     await store().addDomain({ hostname: 'go.example', accountId, now: NOW });
-    expect((await store().linkChanges(newest.latest)).changed).toBe('all');
+    const added = await store().linkChanges(newest.latest);
+    expect(added.changed).toBe('all');
+
+    await store().setAccountDisabled({ id: accountId, disabled: true, now: NOW });
+    const disabled = await store().linkChanges(added.latest);
+    expect(disabled.changed).toBe('all');
+    await store().setAccountDisabled({ id: accountId, disabled: false, now: NOW });
+    expect((await store().linkChanges(disabled.latest)).changed).toBe('all');
   });
 
   test('after too many missed changes, or on another database, all links count as changed', {

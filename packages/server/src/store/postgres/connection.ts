@@ -86,7 +86,7 @@ export function databaseName(url: string): string {
   return `${protocol}//${host}${pathname}`;
 }
 
-/** How long to say goodbye, in milliseconds. */
+/** How long connections may take to close, in milliseconds. */
 const END_TIMEOUT_MS = 2_000;
 
 /**

@@ -5,7 +5,7 @@ import { databaseName, readConfig, writeConfig } from './connection.ts';
 import { Connections } from './connections.ts';
 import { Lanes } from './gate.ts';
 import { isConflict, isConnectionLost, isReadOnly } from './postgres-errors.ts';
-import { preparedStatements, type Session, type SqlValue, sessionOn } from './session.ts';
+import { type PostgresStatement, preparedStatements, type Session, sessionOn } from './session.ts';
 
 /**
  * Connections of one instance. Reads and writes have their own, so that writes which wait for a lock never keep a redirect
@@ -64,7 +64,7 @@ export class Database {
   readonly #lanes = new Lanes();
   readonly #fateWaitMs: number;
   readonly #prepared = preparedStatements();
-  /** What fails, and why. */
+  /** The kinds of calls that fail at present, and why. */
   readonly #failing = new Map<'reads' | 'writes', StoreErrorReason>();
   #wasReadOnly = false;
 
@@ -113,12 +113,11 @@ export class Database {
    */
   writeStatement<R extends QueryResultRow>(
     { key, places = 1 }: Lane,
-    sql: string,
-    ...values: SqlValue[]
+    statement: PostgresStatement,
   ): Promise<R | undefined> {
     const mayRetry = (error: unknown) => isConflict(error) || isReadOnly(error);
     return this.#lanes.run(key, places, () =>
-      this.#writes.run(mayRetry, ({ client }) => this.#sessionOn(client).get<R>(sql, ...values)),
+      this.#writes.run(mayRetry, ({ client }) => this.#sessionOn(client).get<R>(statement)),
     );
   }
 
@@ -178,27 +177,26 @@ export class Database {
   }
 
   #readerOn(connections: Connections, onOutcome?: (error: unknown) => void): Session {
-    return sessionOn(<R extends QueryResultRow>(sql: string, values: readonly SqlValue[]) =>
+    return sessionOn(<R extends QueryResultRow>(statement: PostgresStatement) =>
       connections.run(
         isConnectionLost,
-        ({ client }) => this.#query<R>(client, sql, values),
+        ({ client }) => this.#query<R>(client, statement),
         onOutcome,
       ),
     );
   }
 
   #sessionOn(client: PoolClient): Session {
-    return sessionOn(<R extends QueryResultRow>(sql: string, values: readonly SqlValue[]) =>
-      this.#query<R>(client, sql, values),
+    return sessionOn(<R extends QueryResultRow>(statement: PostgresStatement) =>
+      this.#query<R>(client, statement),
     );
   }
 
   #query<R extends QueryResultRow>(
     client: PoolClient,
-    sql: string,
-    values: readonly SqlValue[],
+    { text, values }: PostgresStatement,
   ): Promise<QueryResult<R>> {
-    return client.query<R>({ ...this.#prepared(sql), values: [...values] });
+    return client.query<R>({ ...this.#prepared(text), values: [...values] });
   }
 
   #unknownFate(cause: unknown): StoreError {

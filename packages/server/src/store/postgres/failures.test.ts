@@ -3,6 +3,7 @@ import { generateCode } from '../../domain/ids.ts';
 import { ClickBuffer } from '../../jobs/click-buffer.ts';
 import { linksUsed, NOW, newCaller, newLink, newLinks, PUBLIC_URL } from '../contract/fixtures.ts';
 import { shortUrlMaker } from '../links.ts';
+import { sql } from '../queries/reading.ts';
 import { useCuttingProxy } from './cutting-proxy.test-suite.ts';
 import { Database } from './database.ts';
 import { openPostgresStore } from './index.ts';
@@ -98,10 +99,10 @@ test('a commit whose outcome stays unknown is another error than a database that
   const directUrl = await newDatabase();
   const proxy = await newProxy(directUrl);
   const db = new Database({ url: proxy.url, fateWaitMs: 300 });
-  await db.write({ key: 'test' }, (session) => session.run('CREATE TABLE kept (id int)'));
+  await db.write({ key: 'test' }, (session) => session.run(sql`CREATE TABLE kept (id int)`));
   proxy.cuts.push('after COMMIT, for good');
   const insert = () =>
-    db.write({ key: 'test' }, (session) => session.run('INSERT INTO kept VALUES (1)'));
+    db.write({ key: 'test' }, (session) => session.run(sql`INSERT INTO kept VALUES (1)`));
   await expect(insert()).rejects.toMatchObject({ name: 'StoreError', reason: 'outcome_unknown' });
   await expect(insert()).rejects.toMatchObject({ name: 'StoreError', reason: 'unavailable' });
   expect(await execute(directUrl, 'SELECT id FROM kept')).toEqual([{ id: 1 }]);
@@ -112,14 +113,14 @@ test('a commit whose outcome stays unknown is another error than a database that
 
 test('a disk that is full counts as an outage until something was written, whatever can be read', async () => {
   const db = new Database({ url: await newDatabase() });
-  const readPrimary = () => db.primaryReader.get('SELECT 1');
+  const readPrimary = () => db.primaryReader.get(sql`SELECT 1`);
   const full = db.write({ key: 'test' }, (session) =>
-    session.run("DO $$ BEGIN RAISE 'no space' USING ERRCODE = '53100'; END $$"),
+    session.run(sql`DO $$ BEGIN RAISE 'no space' USING ERRCODE = '53100'; END $$`),
   );
   await expect(full).rejects.toMatchObject({ reason: 'full' });
   await readPrimary();
   expect(db.isHealthy).toBe(false);
-  await db.write({ key: 'test' }, (session) => session.run('CREATE TABLE kept (id int)'));
+  await db.write({ key: 'test' }, (session) => session.run(sql`CREATE TABLE kept (id int)`));
   expect(db.isHealthy).toBe(true);
   await db.close();
 });
@@ -128,11 +129,11 @@ test('that the database is back shows in the reads of an instance that writes no
   const proxy = await newProxy(await newDatabase());
   const db = new Database({ url: proxy.url });
   proxy.block(true);
-  const write = db.write({ key: 'test' }, (session) => session.run('SELECT 1'));
+  const write = db.write({ key: 'test' }, (session) => session.run(sql`SELECT 1`));
   await expect(write).rejects.toMatchObject({ reason: 'unavailable' });
   expect(db.isHealthy).toBe(false);
   proxy.block(false);
-  await db.primaryReader.get('SELECT 1');
+  await db.primaryReader.get(sql`SELECT 1`);
   expect(db.isHealthy).toBe(true);
   await db.close();
 });

@@ -3,15 +3,15 @@ import { StoreError, type StoreErrorReason } from '../store-error.ts';
 export interface GateOptions {
   /** Calls that run at a time. */
   places: number;
-  /** How long a call may wait for its turn, in milliseconds. Longer, and its client has given up. @default 10_000 */
+  /** How long a call may wait for its turn, in milliseconds: clients give up after some time. @default 10_000 */
   maxWaitMs?: number | undefined;
   /** Calls that may wait; one more is rejected at once. @default 10_000 */
   maxWaiting?: number | undefined;
-  /** What the calls beside the first share with those of other gates. @default nothing is shared */
+  /** Slots that this gate shares with others for all its calls but the first. @default every gate has its own */
   spare?: Spare | undefined;
 }
 
-/** Places for calls beside the first of a gate. */
+/** Slots that several gates share. A call takes one while another call of its gate runs. */
 export interface Spare {
   free: number;
 }
@@ -42,7 +42,7 @@ export class Gate {
     this.#maxWaiting = maxWaiting;
   }
 
-  /** Nothing runs and nothing waits. */
+  /** `true` when nothing runs and nothing waits. */
   get isIdle(): boolean {
     return this.#calls === 0;
   }

@@ -1,25 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Client } from 'pg';
-import type { Migration, MigrationReport } from '../migration.ts';
+import { checkVersion, hasSchema, type Migration, type MigrationReport } from '../migration.ts';
 import { StoreError } from '../store-error.ts';
-import { initial } from './migrations/001-initial.ts';
-import { admission } from './migrations/002-admission.ts';
-import { sharedReads } from './migrations/003-shared-reads.ts';
-import { linkChanges } from './migrations/004-link-changes.ts';
-import { operators } from './migrations/005-operators.ts';
-import { topLinks } from './migrations/006-top-links.ts';
-import { clickWrites } from './migrations/007-click-writes.ts';
+import { changes } from './migrations/changes.ts';
+import { initial } from './migrations/initial.ts';
 
 /** Every step of the schema, in order. A released step is never edited: a change is a new step. */
-export const migrations: readonly Migration[] = [
-  initial,
-  admission,
-  sharedReads,
-  linkChanges,
-  operators,
-  topLinks,
-  clickWrites,
-];
+export const migrations: readonly Migration[] = [initial, ...changes];
 
 /** Held while the schema is changed. Any number that isn't used elsewhere in this database. */
 export const MIGRATION_LOCK = 7_305_812_447;
@@ -64,7 +51,7 @@ export async function migrate(
   await lock(client, options);
   try {
     const from = await schemaVersion(client, options.name);
-    if (from > newest) throw tooNew(options.name, from, newest);
+    checkVersion(options.name, from, newest);
     for (const migration of migrations) {
       if (migration.version > from) await apply(client, migration, options.now);
     }
@@ -133,26 +120,12 @@ async function apply(client: Client, migration: Migration, now: number): Promise
 
 /** Version of the last migration; 0 for a database without tables in the schema we work in. */
 async function schemaVersion(client: Client, name: string): Promise<number> {
-  const { rows: tables } = await client.query<{ tablename: string }>(
-    'SELECT tablename FROM pg_tables WHERE schemaname = current_schema()',
+  const { rows: tables } = await client.query<{ name: string }>(
+    'SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema()',
   );
-  if (!tables.some((table) => table.tablename === 'schema_migrations')) {
-    if (tables.length === 0) return 0;
-    throw new StoreError(
-      'corrupt',
-      `The database ${name} holds other tables; it isn't one of shortlink-server.`,
-    );
-  }
+  if (!hasSchema(name, tables)) return 0;
   const { rows } = await client.query<{ version: number | null }>(
     'SELECT max(version) AS version FROM schema_migrations',
   );
   return rows[0]?.version ?? 0;
-}
-
-function tooNew(name: string, from: number, newest: number): StoreError {
-  return new StoreError(
-    'too_new',
-    `The database ${name} has schema version ${from}; this program knows versions up to ${newest}. ` +
-      'Use the newer version of shortlink-server that migrated it.',
-  );
 }

@@ -2,10 +2,10 @@ import type { OperatorStore } from '../operator-store.ts';
 import * as operators from '../operators.ts';
 import * as accounts from '../queries/accounts.ts';
 import { findLink, listLinks } from '../queries/links.ts';
-import { type Reading, readAsync, type Writing } from '../queries/reading.ts';
+import { type Reading, sql, type Writing } from '../queries/reading.ts';
 import type { Lane } from './database.ts';
 import type { LinkMaker } from './operations/links.ts';
-import { type Session, writingOn } from './session.ts';
+import type { Session } from './session.ts';
 
 /** Changes by commands of the operator. */
 const OPERATOR: Lane = { key: 'operator', places: 2 };
@@ -20,12 +20,12 @@ export interface OperatorStoreParts {
 /** What only the operator's commands do. */
 export function operatorStore({ maker, read, write }: OperatorStoreParts): OperatorStore {
   const run = <T>(writing: () => Writing<T>, lane = OPERATOR) =>
-    write(lane, (session) => readAsync(writing(), writingOn(session)));
+    write(lane, (session) => session.write(writing()));
   return {
     createAccount: (input) =>
       write(OPERATOR, async (session) => {
-        const account = await readAsync(operators.createAccount(input), writingOn(session));
-        await session.run('INSERT INTO link_totals (account_id) VALUES ($1)', account.id);
+        const account = await session.write(operators.createAccount(input));
+        await session.run(sql`INSERT INTO link_totals (account_id) VALUES (${account.id})`);
         return account;
       }),
     listAccounts: () => read(accounts.listAccounts),

@@ -4,7 +4,7 @@ import { toJobChunks } from '../links.ts';
 import * as accounts from '../queries/accounts.ts';
 import { findJob, pendingJobs, readJobResults } from '../queries/jobs.ts';
 import { findRedirect, linkChanges } from '../queries/links.ts';
-import { type Reading, readAsync } from '../queries/reading.ts';
+import { type Reading, sql } from '../queries/reading.ts';
 import { usage } from '../queries/usage.ts';
 import type { Caller, CreateOutcome, CreateRequest, NewLink, Store } from '../store.ts';
 import { StoreError } from '../store-error.ts';
@@ -17,7 +17,7 @@ import { addClicks, CLICK_SLOTS, type LinkMaker, rankLinks } from './operations/
 import { PRUNE_STEPS } from './operations/prune.ts';
 import { runJobChunk } from './operations/run-job-chunk.ts';
 import { operatorStore } from './operators.ts';
-import { readingOn, type Session } from './session.ts';
+import type { Session } from './session.ts';
 
 /** Requests of one account that are counted or created together, at most. */
 const ADMISSIONS_TOGETHER = 1_000;
@@ -58,7 +58,7 @@ export function postgresStore({ db, maker }: PostgresStoreParts): Store {
   );
 
   const read = <T>(reading: () => Reading<T>, on: Session = db.reader) =>
-    calls.run(() => readAsync(reading(), readingOn(on)));
+    calls.run(() => on.read(reading()));
   const write = <T>(lane: Lane, act: (session: Session) => Promise<T>) =>
     calls.run(() => db.write(lane, act));
 
@@ -112,9 +112,7 @@ export function postgresStore({ db, maker }: PostgresStoreParts): Store {
 
     usage: (accountId, now) =>
       calls.run(() =>
-        db.snapshot((session) =>
-          readAsync(usage(maker.shortUrl, accountId, now), readingOn(session)),
-        ),
+        db.snapshot((session) => session.read(usage(maker.shortUrl, accountId, now))),
       ),
     prune: (now) =>
       calls.run(async () => {
@@ -183,6 +181,6 @@ async function ping(db: Database): Promise<void> {
     const message = `The database ${db.name} did not respond in ${PING_TIMEOUT_MS} ms.`;
     timer = setTimeout(() => reject(new StoreError('unavailable', message)), PING_TIMEOUT_MS);
   });
-  const answer = db.reader.get('SELECT FROM schema_migrations LIMIT 1');
+  const answer = db.reader.get(sql`SELECT FROM schema_migrations LIMIT 1`);
   await Promise.race([answer, tooLate]).finally(() => clearTimeout(timer));
 }

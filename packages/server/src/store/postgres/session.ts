@@ -1,50 +1,55 @@
 import type { QueryResultRow } from 'pg';
-import type { ReadStatement } from '../queries/reading.ts';
+import {
+  type Reading,
+  readAsync,
+  type SqlValue,
+  type Statement,
+  type Writing,
+} from '../queries/reading.ts';
 
-/** A value that a statement is given. */
-export type SqlValue = string | number | boolean | null | Uint8Array | readonly SqlValue[];
+/** A value that a statement of this engine is given. */
+type PostgresValue = SqlValue | boolean | readonly PostgresValue[];
+
+export type PostgresStatement = Statement<PostgresValue>;
 
 /** What statements are run on: a transaction, or a connection of the pool per statement. */
 export interface Session {
   /** All rows, in the order of the statement. */
-  all<R extends QueryResultRow>(sql: string, ...values: SqlValue[]): Promise<R[]>;
+  all<R extends QueryResultRow>(statement: PostgresStatement): Promise<R[]>;
   /** The first row. */
-  get<R extends QueryResultRow>(sql: string, ...values: SqlValue[]): Promise<R | undefined>;
+  get<R extends QueryResultRow>(statement: PostgresStatement): Promise<R | undefined>;
   /** The number of rows that were written. */
-  run(sql: string, ...values: SqlValue[]): Promise<number>;
+  run(statement: PostgresStatement): Promise<number>;
+  /**
+   * Carries out a reading (see `store/queries/`). Readings compare texts for equality, and no text of the database holds U+0000,
+   * which PostgreSQL would reject: nothing is found then.
+   */
+  read<T>(reading: Reading<T>): Promise<T>;
+  /** Carries out a writing (see `store/operators.ts`). A text with U+0000 rejects. */
+  write<T>(writing: Writing<T>): Promise<T>;
 }
 
 /** Runs one statement. The caller names the columns beside its SQL. */
 export type Execute = <R extends QueryResultRow>(
-  sql: string,
-  values: readonly SqlValue[],
+  statement: PostgresStatement,
 ) => Promise<{ rows: R[]; rowCount: number | null }>;
 
-/** Dresses a function that runs statements as a {@link Session}. */
+/** Makes a {@link Session} of a function that runs statements. */
 export function sessionOn(execute: Execute): Session {
+  const all = async <R extends QueryResultRow>(statement: PostgresStatement) =>
+    (await execute<R>(statement)).rows;
+  const hasNul = (value: SqlValue) => typeof value === 'string' && value.includes('\0');
   return {
-    all: async <R extends QueryResultRow>(sql: string, ...values: SqlValue[]) =>
-      (await execute<R>(sql, values)).rows,
-    get: async <R extends QueryResultRow>(sql: string, ...values: SqlValue[]) =>
-      (await execute<R>(sql, values)).rows[0],
-    run: async (sql, ...values) => (await execute(sql, values)).rowCount ?? 0,
+    all,
+    get: async <R extends QueryResultRow>(statement: PostgresStatement) =>
+      (await execute<R>(statement)).rows[0],
+    run: async (statement) => (await execute(statement)).rowCount ?? 0,
+    read: (reading) =>
+      readAsync(reading, async (statement) =>
+        statement.values.some(hasNul) ? [] : all(statement),
+      ),
+    write: (writing) => readAsync(writing, all),
   };
-}
-
-/**
- * Runs statements of a reading (see `store/queries/`). They compare texts for equality, and no text of the database holds U+0000,
- * which PostgreSQL would reject: nothing is found then.
- */
-export function readingOn(session: Session): (statement: ReadStatement) => Promise<object[]> {
-  return async ({ sql, values }) => {
-    if (values.some((value) => typeof value === 'string' && value.includes('\0'))) return [];
-    return session.all(sql, ...values);
-  };
-}
-
-/** Runs statements of a writing (see `store/operators.ts`). A text with U+0000 rejects. */
-export function writingOn(session: Session): (statement: ReadStatement) => Promise<object[]> {
-  return ({ sql, values }) => session.all(sql, ...values);
 }
 
 /** The name of a prepared statement, and its text as PostgreSQL wants it. */
@@ -62,10 +67,10 @@ export function preparedStatements(): (sql: string) => Prepared {
   return (sql) => {
     let prepared = known.get(sql);
     if (prepared === undefined) {
-      let place = 0;
+      let number = 0;
       const text = sql.replace(/\?/g, () => {
-        place += 1;
-        return `$${place}`;
+        number += 1;
+        return `$${number}`;
       });
       prepared = { name: `sl_${known.size}`, text };
       known.set(sql, prepared);

@@ -3,7 +3,7 @@ import type { Permission, Plan } from '@shortlink/sdk/wire';
 import { isoTime } from '../operator-store.ts';
 import type { Account, ApiKey, Caller, Domain } from '../store.ts';
 import { StoreError } from '../store-error.ts';
-import { type Reading, rowOf, rowsOf } from './reading.ts';
+import { type Reading, rowOf, rowsOf, sql, sqlText } from './reading.ts';
 
 interface AccountRow {
   id: string;
@@ -13,18 +13,15 @@ interface AccountRow {
   disabled_at: number | null;
 }
 
+const SELECT_ACCOUNT = sqlText('SELECT id, name, plan, limits, disabled_at FROM accounts');
+
 export function* listAccounts(): Reading<Account[]> {
-  const rows = yield* rowsOf<AccountRow>(
-    'SELECT id, name, plan, limits, disabled_at FROM accounts ORDER BY rowid',
-  );
+  const rows = yield* rowsOf<AccountRow>(sql`${SELECT_ACCOUNT} ORDER BY rowid`);
   return rows.map((row) => toAccount(row));
 }
 
 export function* findAccount(id: string): Reading<Account | undefined> {
-  const row = yield* rowOf<AccountRow>(
-    'SELECT id, name, plan, limits, disabled_at FROM accounts WHERE id = ?',
-    id,
-  );
+  const row = yield* rowOf<AccountRow>(sql`${SELECT_ACCOUNT} WHERE id = ${id}`);
   return row && toAccount(row);
 }
 
@@ -41,12 +38,10 @@ export function* listKeys(accountId: string): Reading<ApiKey[]> {
     expires_at: number | null;
     replaced_by: string | null;
     used_at: number | null;
-  }>(
-    `SELECT id, account_id, name, permissions, expires_at, replaced_by, used_at
-     FROM api_keys LEFT JOIN key_uses ON key_id = id
-     WHERE account_id = ? AND revoked_at IS NULL ORDER BY api_keys.rowid`,
-    accountId,
-  );
+  }>(sql`
+    SELECT id, account_id, name, permissions, expires_at, replaced_by, used_at
+    FROM api_keys LEFT JOIN key_uses ON key_id = id
+    WHERE account_id = ${accountId} AND revoked_at IS NULL ORDER BY api_keys.rowid`);
   return rows.map(({ permissions, expires_at, replaced_by, used_at, ...key }) => ({
     ...key,
     permissions: JSON.parse(permissions),
@@ -66,11 +61,9 @@ export function* findKeyByHash(hash: Uint8Array): Reading<Caller | undefined> {
     limits: string;
     expires_at: number | null;
     disabled_at: number | null;
-  }>(
-    `SELECT api_keys.id AS key_id, account_id, permissions, hash, plan, limits, expires_at, disabled_at
-     FROM api_keys JOIN accounts ON accounts.id = account_id WHERE hash = ? AND revoked_at IS NULL`,
-    hash,
-  );
+  }>(sql`
+    SELECT api_keys.id AS key_id, account_id, permissions, hash, plan, limits, expires_at, disabled_at
+    FROM api_keys JOIN accounts ON accounts.id = account_id WHERE hash = ${hash} AND revoked_at IS NULL`);
   // The look-up in the index takes longer the more bytes match. That helps no attacker, since nobody can choose the bytes of a SHA-256.
   if (row === undefined || !timingSafeEqual(row.hash, hash)) return undefined;
   const permissions: Permission[] = JSON.parse(row.permissions);
@@ -86,27 +79,22 @@ export function* findKeyByHash(hash: Uint8Array): Reading<Caller | undefined> {
 }
 
 export function listDomains(): Reading<Domain[]> {
-  return rowsOf<Domain>(
-    'SELECT id, hostname, account_id FROM domains WHERE removed_at IS NULL ORDER BY rowid',
-  );
+  return rowsOf<Domain>(sql`
+    SELECT id, hostname, account_id FROM domains WHERE removed_at IS NULL ORDER BY rowid`);
 }
 
 /** An account has a few domains, and a request may name any number of ids that are none: those are not sent to the database. */
 export function* ownedDomains(accountId: string, ids: readonly string[]): Reading<Set<string>> {
-  const owned = yield* rowsOf<{ id: string }>(
-    'SELECT id FROM domains WHERE account_id = ? AND removed_at IS NULL',
-    accountId,
-  );
+  const owned = yield* rowsOf<{ id: string }>(sql`
+    SELECT id FROM domains WHERE account_id = ${accountId} AND removed_at IS NULL`);
   const wanted = new Set(ids);
   return new Set(owned.map((row) => row.id).filter((id) => wanted.has(id)));
 }
 
 /** The hostname of a domain that is known to exist. */
 export function* hostnameOf(domainId: string): Reading<string> {
-  const row = yield* rowOf<{ hostname: string }>(
-    'SELECT hostname FROM domains WHERE id = ?',
-    domainId,
-  );
+  const row = yield* rowOf<{ hostname: string }>(sql`
+    SELECT hostname FROM domains WHERE id = ${domainId}`);
   if (row === undefined) throw new StoreError('internal', `There is no domain ${domainId}.`);
   return row.hostname;
 }

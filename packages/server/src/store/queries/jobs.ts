@@ -1,13 +1,12 @@
 import type { StoredJob } from '../store.ts';
-import { type Reading, rowOf, rowsOf } from './reading.ts';
+import { type Reading, rowOf, rowsOf, sql } from './reading.ts';
 
 /** Jobs of one answer: enough for a while, however many wait. */
 const MOST_PENDING = 1_000;
 
 export function* pendingJobs(): Reading<string[]> {
-  const rows = yield* rowsOf<{ id: string }>(
-    `SELECT id FROM jobs WHERE completed_at IS NULL ORDER BY created_at, id LIMIT ${MOST_PENDING}`,
-  );
+  const rows = yield* rowsOf<{ id: string }>(sql`
+    SELECT id FROM jobs WHERE completed_at IS NULL ORDER BY created_at, id LIMIT ${MOST_PENDING}`);
   return rows.map((row) => row.id);
 }
 
@@ -19,14 +18,11 @@ export function* findJob(accountId: string, jobId: string): Reading<StoredJob | 
     created_at: number;
     chunks: number;
     bytes: number;
-  }>(
-    `SELECT total, processed, created_at, count(results) AS chunks,
-       CAST(coalesce(sum(octet_length(results)), 0) AS bigint) AS bytes
-     FROM jobs LEFT JOIN job_chunks ON job_id = jobs.id
-     WHERE jobs.id = ? AND account_id = ? GROUP BY jobs.id, total, processed, created_at`,
-    jobId,
-    accountId,
-  );
+  }>(sql`
+    SELECT total, processed, created_at, count(results) AS chunks,
+      CAST(coalesce(sum(octet_length(results)), 0) AS bigint) AS bytes
+    FROM jobs LEFT JOIN job_chunks ON job_id = jobs.id
+    WHERE jobs.id = ${jobId} AND account_id = ${accountId} GROUP BY jobs.id, total, processed, created_at`);
   if (row === undefined) return undefined;
   const { total, processed, created_at, chunks, bytes } = row;
   return {
@@ -40,10 +36,7 @@ export function* findJob(accountId: string, jobId: string): Reading<StoredJob | 
 }
 
 export function* readJobResults(jobId: string, chunk: number): Reading<Uint8Array | undefined> {
-  const row = yield* rowOf<{ results: string }>(
-    'SELECT results FROM job_chunks WHERE job_id = ? AND chunk = ? AND results IS NOT NULL',
-    jobId,
-    chunk,
-  );
+  const row = yield* rowOf<{ results: string }>(sql`
+    SELECT results FROM job_chunks WHERE job_id = ${jobId} AND chunk = ${chunk} AND results IS NOT NULL`);
   return row && Buffer.from(row.results);
 }

@@ -3,7 +3,7 @@ import type { ShortUrl } from '../links.ts';
 import type { LinkSearch } from '../operator-store.ts';
 import { TOP_LINKS } from '../retention.ts';
 import type { LinkChanges, Redirect } from '../store.ts';
-import { type Reading, rowOf, rowsOf } from './reading.ts';
+import { type Reading, rowOf, rowsOf, sql, sqlText } from './reading.ts';
 
 export function* findRedirect(code: string): Reading<Redirect | undefined> {
   const row = yield* rowOf<{
@@ -13,12 +13,10 @@ export function* findRedirect(code: string): Reading<Redirect | undefined> {
     hostname: string | null;
     disabled_at: number | null;
     removed_at: number | null;
-  }>(
-    `SELECT target_url, redirect_type, is_active, hostname, disabled_at, removed_at
-     FROM links JOIN accounts ON accounts.id = links.account_id LEFT JOIN domains ON domains.id = domain_id
-     WHERE code = ?`,
-    code,
-  );
+  }>(sql`
+    SELECT target_url, redirect_type, is_active, hostname, disabled_at, removed_at
+    FROM links JOIN accounts ON accounts.id = links.account_id LEFT JOIN domains ON domains.id = domain_id
+    WHERE code = ${code}`);
   if (row === undefined) return undefined;
   const { target_url, redirect_type, hostname, disabled_at, removed_at } = row;
   const is_active = Boolean(row.is_active) && disabled_at === null && removed_at === null;
@@ -31,10 +29,8 @@ export function* findRedirect(code: string): Reading<Redirect | undefined> {
  * such as a restored backup.
  */
 export function* linkChanges(since: number): Reading<LinkChanges> {
-  const [known, ...changes] = yield* rowsOf<{ number: number; code: string | null }>(
-    'SELECT number, code FROM link_changes WHERE number >= ? ORDER BY number',
-    since,
-  );
+  const [known, ...changes] = yield* rowsOf<{ number: number; code: string | null }>(sql`
+    SELECT number, code FROM link_changes WHERE number >= ${since} ORDER BY number`);
   const latest = changes.at(-1)?.number ?? known?.number ?? 0;
   const codes = changes.map(({ code }) => code).filter((code) => code !== null);
   const isWhole = known?.number === since && codes.length === changes.length;
@@ -56,13 +52,13 @@ interface LinkRow {
   removed_at: number | null;
 }
 
-const SELECT_LINK = `
+const SELECT_LINK = sqlText(`
   SELECT code, link_details.id, hostname, target_url, title, redirect_type, is_active, click_count, tags, link_details.created_at,
     disabled_at, removed_at
-  FROM link_details JOIN accounts ON accounts.id = link_details.account_id LEFT JOIN domains ON domains.id = domain_id`;
+  FROM link_details JOIN accounts ON accounts.id = link_details.account_id LEFT JOIN domains ON domains.id = domain_id`);
 
 export function* findLink(shortUrl: ShortUrl, code: string): Reading<Link | undefined> {
-  const row = yield* rowOf<LinkRow>(`${SELECT_LINK} WHERE code = ?`, code);
+  const row = yield* rowOf<LinkRow>(sql`${SELECT_LINK} WHERE code = ${code}`);
   return row && toLink(shortUrl, row);
 }
 
@@ -73,22 +69,15 @@ export function* listLinks(
 ): Reading<Link[]> {
   const contains = (text: string) => `%${text.replace(/[\\%_]/g, '\\$&')}%`;
   const pattern = contains(query);
-  const rows = yield* rowsOf<LinkRow>(
-    `${SELECT_LINK} WHERE code IN (
-       SELECT code FROM link_details WHERE account_id = ? AND (? = '' OR CAST(id AS text) < ?)
-         AND (lower(target_url) LIKE lower(?) ESCAPE '\\' OR lower(title) LIKE lower(?) ESCAPE '\\'
-           OR lower(code) LIKE lower(?) ESCAPE '\\')
-       ORDER BY id DESC LIMIT ?)
-     ORDER BY link_details.id DESC`,
-    accountId,
-    cursor,
-    cursor,
-    pattern,
-    // Titles are read as JSON strings.
-    contains(JSON.stringify(query).slice(1, -1)),
-    pattern,
-    limit,
-  );
+  // Titles are read as JSON strings.
+  const titlePattern = contains(JSON.stringify(query).slice(1, -1));
+  const rows = yield* rowsOf<LinkRow>(sql`
+    ${SELECT_LINK} WHERE code IN (
+      SELECT code FROM link_details WHERE account_id = ${accountId} AND (${cursor} = '' OR CAST(id AS text) < ${cursor})
+        AND (lower(target_url) LIKE lower(${pattern}) ESCAPE '\\' OR lower(title) LIKE lower(${titlePattern}) ESCAPE '\\'
+          OR lower(code) LIKE lower(${pattern}) ESCAPE '\\')
+      ORDER BY id DESC LIMIT ${limit})
+    ORDER BY link_details.id DESC`);
   return rows.map((row) => toLink(shortUrl, row));
 }
 
@@ -112,12 +101,10 @@ function toLink(shortUrl: ShortUrl, row: LinkRow): Link {
 export function* mostClicked(shortUrl: ShortUrl, accountId: string): Reading<TopLink[]> {
   const rows = yield* rowsOf<
     Pick<LinkRow, 'code' | 'hostname' | 'target_url' | 'title' | 'click_count'>
-  >(
-    `SELECT link_details.code, hostname, target_url, title, click_count
-     FROM top_links JOIN link_details ON link_details.code = top_links.code LEFT JOIN domains ON domains.id = domain_id
-     WHERE top_links.account_id = ? ORDER BY click_count DESC, link_details.code LIMIT ${TOP_LINKS}`,
-    accountId,
-  );
+  >(sql`
+    SELECT link_details.code, hostname, target_url, title, click_count
+    FROM top_links JOIN link_details ON link_details.code = top_links.code LEFT JOIN domains ON domains.id = domain_id
+    WHERE top_links.account_id = ${accountId} ORDER BY click_count DESC, link_details.code LIMIT ${TOP_LINKS}`);
   return rows.map(({ code, hostname, target_url, title, click_count }) => ({
     code,
     short_url: shortUrl(code, ownName(hostname)),

@@ -1,41 +1,78 @@
-/** A value that a statement is given for a `?`. */
-export type ReadValue = string | number | null | Uint8Array;
+/** A value that both engines take. */
+export type SqlValue = string | number | null | Uint8Array;
 
-/** A statement that only reads, in SQL that both engines run. */
-export interface ReadStatement {
-  sql: string;
-  values: readonly ReadValue[];
+/** A statement. Each `?` in its text stands for one of the values, in order. */
+export interface Statement<V = SqlValue> {
+  text: string;
+  values: readonly V[];
+}
+
+/**
+ * Makes a statement of a text with its values in place: `${value}` becomes a `?`, so that no value is ever read as SQL. A statement in place
+ * of a value becomes a part of the text, with its own values.
+ *
+ * @example
+ * ```ts
+ * sql`UPDATE accounts SET name = ${name} WHERE id = ${id}`
+ * ```
+ */
+export function sql<P extends readonly unknown[]>(
+  texts: TemplateStringsArray,
+  ...parts: P
+): Statement<ValueIn<P[number]>>;
+export function sql(texts: TemplateStringsArray, ...parts: unknown[]): Statement<unknown> {
+  let text = texts[0] ?? '';
+  const values: unknown[] = [];
+  for (const [index, part] of parts.entries()) {
+    if (isStatement(part)) {
+      text += part.text;
+      values.push(...part.values);
+    } else {
+      text += '?';
+      values.push(part);
+    }
+    text += texts[index + 1] ?? '';
+  }
+  return { text, values };
+}
+
+/** What a part of a statement adds to its values. */
+type ValueIn<P> = P extends Statement<infer V> ? V : P;
+
+function isStatement(part: unknown): part is Statement<unknown> {
+  return typeof part === 'object' && part !== null && 'text' in part;
+}
+
+/** A text that is part of statements and has no value, such as the name of a table. */
+export function sqlText(text: string): Statement<never> {
+  return { text, values: [] };
 }
 
 /**
  * A read of one or more statements. It yields each statement and receives its rows, so that the same code reads from SQLite, which
  * responds at once, and from PostgreSQL, which has to be waited for.
  */
-export type Reading<T> = Generator<ReadStatement, T, readonly object[]>;
+export type Reading<T> = Generator<Statement, T, readonly object[]>;
 
 /** The same for statements that write, all in one transaction. */
 export type Writing<T> = Reading<T>;
 
 /** The rows of a statement, as the columns that it selects. */
-export function* rowsOf<Row extends object = object>(
-  sql: string,
-  ...values: ReadValue[]
-): Reading<Row[]> {
+export function* rowsOf<Row extends object = object>(statement: Statement): Reading<Row[]> {
   // Drivers don't know the types of columns; the schema vouches for them.
-  return (yield { sql, values }) as Row[];
+  return (yield statement) as Row[];
 }
 
 /** The first row of a statement. */
 export function* rowOf<Row extends object = object>(
-  sql: string,
-  ...values: ReadValue[]
+  statement: Statement,
 ): Reading<Row | undefined> {
-  const [row] = yield* rowsOf<Row>(sql, ...values);
+  const [row] = yield* rowsOf<Row>(statement);
   return row;
 }
 
 /** Carries out a reading on an engine that responds at once. */
-export function read<T>(reading: Reading<T>, run: (statement: ReadStatement) => object[]): T {
+export function read<T>(reading: Reading<T>, run: (statement: Statement) => object[]): T {
   let step = reading.next();
   while (!step.done) step = reading.next(run(step.value));
   return step.value;
@@ -44,7 +81,7 @@ export function read<T>(reading: Reading<T>, run: (statement: ReadStatement) => 
 /** Carries out a reading on an engine that has to be waited for. */
 export async function readAsync<T>(
   reading: Reading<T>,
-  run: (statement: ReadStatement) => Promise<object[]>,
+  run: (statement: Statement) => Promise<object[]>,
 ): Promise<T> {
   let step = reading.next();
   while (!step.done) step = reading.next(await run(step.value));

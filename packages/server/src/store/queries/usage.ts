@@ -11,7 +11,7 @@ import {
 import { StoreError } from '../store-error.ts';
 import { findAccount } from './accounts.ts';
 import { mostClicked } from './links.ts';
-import { type Reading, rowOf, rowsOf } from './reading.ts';
+import { type Reading, rowOf, rowsOf, type Statement, sql, sqlText } from './reading.ts';
 
 /** Run it in a snapshot: the parts are of the same moment. */
 export function* usage(shortUrl: ShortUrl, accountId: string, now: number): Reading<Usage> {
@@ -26,10 +26,8 @@ export function* usage(shortUrl: ShortUrl, accountId: string, now: number): Read
     limit: requestLimit(limits, name),
     resets_at: new Date(endsAt).toISOString(),
   });
-  const total = yield* rowOf<{ used: number }>(
-    'SELECT used FROM link_totals WHERE account_id = ?',
-    accountId,
-  );
+  const total = yield* rowOf<{ used: number }>(sql`
+    SELECT used FROM link_totals WHERE account_id = ${accountId}`);
   const keys = yield* keyUsages(accountId, now);
   return {
     plan,
@@ -51,14 +49,10 @@ function* requestsUsed(
   [minute, day, month]: ReturnType<typeof windowsAt>,
 ): Reading<Record<WindowName, number>> {
   const used = { minute: 0, day: 0, month: 0 };
-  const rows = yield* rowsOf<{ name: WindowName; used: number }>(
-    `SELECT name, used FROM request_windows WHERE account_id = ? AND (
-       (name = 'minute' AND starts_at = ?) OR (name = 'day' AND starts_at = ?) OR (name = 'month' AND starts_at = ?))`,
-    accountId,
-    minute.startsAt,
-    day.startsAt,
-    month.startsAt,
-  );
+  const rows = yield* rowsOf<{ name: WindowName; used: number }>(sql`
+    SELECT name, used FROM request_windows WHERE account_id = ${accountId} AND (
+      (name = 'minute' AND starts_at = ${minute.startsAt}) OR (name = 'day' AND starts_at = ${day.startsAt})
+      OR (name = 'month' AND starts_at = ${month.startsAt}))`);
   for (const row of rows) used[row.name] = row.used;
   return used;
 }
@@ -77,22 +71,16 @@ function* keyUsages(accountId: string, now: number): Reading<KeyUsage[]> {
     expires_at: number | null;
     replaced_by: string | null;
     used_at: number | null;
-  }>(
-    `SELECT api_keys.id, name, permissions, created_at, expires_at, replaced_by,
-       (SELECT used_at FROM key_uses WHERE key_uses.key_id = api_keys.id) AS used_at,
-       CAST(coalesce(sum(minute_requests) FILTER (WHERE minute = ?), 0) AS bigint) AS minute,
-       CAST(coalesce(sum(requests) FILTER (WHERE day = ?), 0) AS bigint) AS day,
-       CAST(coalesce(sum(requests), 0) AS bigint) AS month
-     FROM api_keys LEFT JOIN key_requests ON key_id = api_keys.id AND day >= ? AND day < ?
-     WHERE account_id = ? AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?)
-     GROUP BY api_keys.id ORDER BY api_keys.rowid`,
-    minute.startsAt,
-    day.startsAt,
-    month.startsAt,
-    month.endsAt,
-    accountId,
-    now,
-  );
+  }>(sql`
+    SELECT api_keys.id, name, permissions, created_at, expires_at, replaced_by,
+      (SELECT used_at FROM key_uses WHERE key_uses.key_id = api_keys.id) AS used_at,
+      CAST(coalesce(sum(minute_requests) FILTER (WHERE minute = ${minute.startsAt}), 0) AS bigint) AS minute,
+      CAST(coalesce(sum(requests) FILTER (WHERE day = ${day.startsAt}), 0) AS bigint) AS day,
+      CAST(coalesce(sum(requests), 0) AS bigint) AS month
+    FROM api_keys LEFT JOIN key_requests
+      ON key_id = api_keys.id AND day >= ${month.startsAt} AND day < ${month.endsAt}
+    WHERE account_id = ${accountId} AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ${now})
+    GROUP BY api_keys.id ORDER BY api_keys.rowid`);
   const histories = yield* keyHistories(accountId);
   const refusals = yield* keyRefusals(accountId, now);
   return rows.map((row) => ({
@@ -116,52 +104,47 @@ interface DayRow {
   links: number;
 }
 
+/** The use of each key by the day, in two parts that have to be added: requests, and links. Revoked keys are among them. */
+function keyDays(accountId: string): Statement {
+  return sql`
+    SELECT key_id, day, requests, refused, 0 AS links, revoked_at
+      FROM api_keys JOIN key_requests ON key_id = api_keys.id WHERE account_id = ${accountId}
+    UNION ALL
+    SELECT key_id, day, 0, refused, links, revoked_at
+      FROM api_keys JOIN key_links ON key_id = api_keys.id WHERE account_id = ${accountId}`;
+}
+
+const SUMS = sqlText(`
+  CAST(sum(requests) AS bigint) AS requests, CAST(sum(refused) AS bigint) AS refused, CAST(sum(links) AS bigint) AS links`);
+
 /** The last days of use of the account, oldest first. */
 function* accountHistory(accountId: string): Reading<KeyDay[]> {
-  const keyDays = (table: string, columns: string) =>
-    `SELECT day, ${columns} FROM api_keys JOIN ${table} ON key_id = api_keys.id WHERE account_id = ?`;
-  const rows = yield* rowsOf<DayRow>(
-    `SELECT day, CAST(sum(requests) AS bigint) AS requests, CAST(sum(refused) AS bigint) AS refused,
-       CAST(sum(links) AS bigint) AS links
-     FROM (${keyDays('key_requests', 'requests, refused, 0 AS links')}
-       UNION ALL ${keyDays('key_links', '0, refused, links')}) AS parts
-     GROUP BY day ORDER BY day DESC LIMIT ${ACCOUNT_HISTORY_DAYS}`,
-    accountId,
-    accountId,
-  );
+  const rows = yield* rowsOf<DayRow>(sql`
+    SELECT day, ${SUMS} FROM (${keyDays(accountId)}) AS parts
+    GROUP BY day ORDER BY day DESC LIMIT ${ACCOUNT_HISTORY_DAYS}`);
   return rows.toReversed().map(({ day, ...counts }) => ({ date: dateOf(day), ...counts }));
 }
 
 /** The last days of use of each key, oldest first. */
 function* keyHistories(accountId: string): Reading<Map<string, KeyDay[]>> {
-  const keyDays = (table: string, columns: string) =>
-    `SELECT key_id, day, ${columns} FROM api_keys JOIN ${table} ON key_id = api_keys.id
-     WHERE account_id = ? AND revoked_at IS NULL`;
-  const rows = yield* rowsOf<DayRow & { key_id: string }>(
-    `SELECT key_id, day, requests, refused, links FROM (
-       SELECT key_id, day, CAST(sum(requests) AS bigint) AS requests, CAST(sum(refused) AS bigint) AS refused,
-         CAST(sum(links) AS bigint) AS links, row_number() OVER (PARTITION BY key_id ORDER BY day DESC) AS age
-       FROM (${keyDays('key_requests', 'requests, refused, 0 AS links')}
-         UNION ALL ${keyDays('key_links', '0, refused, links')}) AS parts
-       GROUP BY key_id, day) AS days
-     WHERE age <= ${USAGE_HISTORY_DAYS} ORDER BY day`,
-    accountId,
-    accountId,
-  );
+  const rows = yield* rowsOf<DayRow & { key_id: string }>(sql`
+    SELECT key_id, day, requests, refused, links FROM (
+      SELECT key_id, day, ${SUMS}, row_number() OVER (PARTITION BY key_id ORDER BY day DESC) AS age
+      FROM (${keyDays(accountId)}) AS parts WHERE revoked_at IS NULL
+      GROUP BY key_id, day) AS days
+    WHERE age <= ${USAGE_HISTORY_DAYS} ORDER BY day`);
   return groupByKey(rows, ({ day, ...counts }) => ({ date: dateOf(day), ...counts }));
 }
 
 /** The last refusals of each key by a limit, newest first: {@link USAGE_REFUSALS}, and others of the same minute as the last. */
 function* keyRefusals(accountId: string, now: number): Reading<Map<string, KeyRefusal[]>> {
-  const rows = yield* rowsOf<{ key_id: string; minute: number; reason: string; count: number }>(
-    `SELECT key_id, minute, reason, count FROM api_keys JOIN key_refusals ON key_id = api_keys.id
-     WHERE account_id = ? AND revoked_at IS NULL AND minute >= (SELECT min(minute) FROM (
-       SELECT minute FROM key_refusals AS newest WHERE newest.key_id = api_keys.id AND minute >= ?
-       ORDER BY minute DESC LIMIT ${USAGE_REFUSALS}) AS newest)
-     ORDER BY minute DESC, reason`,
-    accountId,
-    now - REFUSAL_RETENTION_MS,
-  );
+  const rows = yield* rowsOf<{ key_id: string; minute: number; reason: string; count: number }>(sql`
+    SELECT key_id, minute, reason, count FROM api_keys JOIN key_refusals ON key_id = api_keys.id
+    WHERE account_id = ${accountId} AND revoked_at IS NULL AND minute >= (SELECT min(minute) FROM (
+      SELECT minute FROM key_refusals AS newest
+      WHERE newest.key_id = api_keys.id AND minute >= ${now - REFUSAL_RETENTION_MS}
+      ORDER BY minute DESC LIMIT ${USAGE_REFUSALS}) AS newest)
+    ORDER BY minute DESC, reason`);
   return groupByKey(rows, ({ minute, ...refusal }) => ({
     minute: new Date(minute).toISOString(),
     ...refusal,

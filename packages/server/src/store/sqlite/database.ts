@@ -58,7 +58,7 @@ export class Database {
 
   /** Carries out statements that are written for both engines (see `store/queries/reading.ts`). */
   read<T>(reading: Reading<T>): T {
-    return read(reading, ({ sql, values }) => this.all(sql, ...values));
+    return read(reading, ({ text, values }) => this.all(text, ...values));
   }
 
   /** Runs a statement and returns how many rows it changed. */

@@ -1,24 +1,10 @@
-import type { Migration, MigrationReport } from '../migration.ts';
-import { StoreError } from '../store-error.ts';
+import { checkVersion, hasSchema, type Migration, type MigrationReport } from '../migration.ts';
 import type { Database } from './database.ts';
-import { initial } from './migrations/001-initial.ts';
-import { keyRefusals } from './migrations/002-key-refusals.ts';
-import { sharedReads } from './migrations/003-shared-reads.ts';
-import { linkChanges } from './migrations/004-link-changes.ts';
-import { operators } from './migrations/005-operators.ts';
-import { topLinks } from './migrations/006-top-links.ts';
-import { clickWrites } from './migrations/007-click-writes.ts';
+import { changes } from './migrations/changes.ts';
+import { initial } from './migrations/initial.ts';
 
 /** Every step of the schema, in order. A released step is never edited: a change is a new step. */
-export const migrations: readonly Migration[] = [
-  initial,
-  keyRefusals,
-  sharedReads,
-  linkChanges,
-  operators,
-  topLinks,
-  clickWrites,
-];
+export const migrations: readonly Migration[] = [initial, ...changes];
 
 const VERSION_TABLE = `
   CREATE TABLE IF NOT EXISTS schema_migrations (
@@ -45,13 +31,7 @@ export function migrate(
   db.exec('BEGIN IMMEDIATE');
   try {
     const from = schemaVersion(db);
-    if (from > newest) {
-      throw new StoreError(
-        'too_new',
-        `The database ${db.path} has schema version ${from}; this program knows versions up to ${newest}. ` +
-          'Use the newer version of shortlink-server that migrated it.',
-      );
-    }
+    checkVersion(db.path, from, newest);
     db.exec(VERSION_TABLE);
     const missing = migrations.filter((migration) => migration.version > from);
     for (const migration of missing) {
@@ -76,15 +56,7 @@ function schemaVersion(db: Database): number {
   const tables = db.all<{ name: string }>(
     `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'`,
   );
-  if (!tables.some((table) => table.name === 'schema_migrations')) {
-    if (tables.length > 0) {
-      throw new StoreError(
-        'corrupt',
-        `The database ${db.path} holds other tables; it isn't one of shortlink-server.`,
-      );
-    }
-    return 0;
-  }
+  if (!hasSchema(db.path, tables)) return 0;
   const row = db.get<{ version: number | null }>(
     'SELECT max(version) AS version FROM schema_migrations',
   );

@@ -1,10 +1,10 @@
 import {
   type RequestWindow,
   refusingWindow,
-  requestLimit,
   windowState,
   windowsAt,
 } from '../../../domain/limits.ts';
+import { sql } from '../../queries/reading.ts';
 import type { Admission, Caller } from '../../store.ts';
 import { StoreError } from '../../store-error.ts';
 import type { Database, Lane } from '../database.ts';
@@ -38,6 +38,9 @@ export async function admit(
   const { limits, accountId } = first.caller;
   const windows = windowsAt(first.now);
   const [minute, day, month] = windows;
+  // When several full windows end at the same time, the first of them is named (see `refusingWindow`); sorting keeps their order.
+  const lastToEnd = windows.toSorted((a, b) => b.endsAt - a.endsAt).map(({ name }) => name);
+  const keys = requests.map(({ caller }) => caller.keyId);
   const row = await db.writeStatement<{
     granted: number;
     day_used: number;
@@ -45,17 +48,8 @@ export async function admit(
     month_used: number;
   }>(
     requestsOf(first.caller),
-    'SELECT * FROM admit_requests($1, $2, $3, $4, $5, $6, $7, $8, $9)',
-    accountId,
-    day.startsAt,
-    minute.startsAt,
-    month.startsAt,
-    requestLimit(limits, 'day'),
-    requestLimit(limits, 'minute'),
-    requestLimit(limits, 'month'),
-    // When several full windows end at the same time, the first of them is named (see `refusingWindow`); sorting keeps their order.
-    windows.toSorted((a, b) => b.endsAt - a.endsAt).map(({ name }) => name),
-    requests.map(({ caller }) => caller.keyId),
+    sql`SELECT * FROM admit_requests(${accountId}, ${day.startsAt}, ${minute.startsAt}, ${month.startsAt},
+      ${limits.requests_per_day}, ${limits.requests_per_minute}, ${limits.requests_per_month}, ${lastToEnd}, ${keys})`,
   );
   if (row === undefined) throw new StoreError('internal', 'Counting requests gave no answer.');
   const before = { minute: row.minute_used, day: row.day_used, month: row.month_used };
@@ -83,11 +77,6 @@ export async function refund(db: Database, { caller, now }: AdmissionRequest): P
   const [minute, day, month] = windowsAt(now);
   await db.writeStatement(
     requestsOf(caller),
-    'SELECT refund_request($1, $2, $3, $4, $5)',
-    caller.accountId,
-    day.startsAt,
-    minute.startsAt,
-    month.startsAt,
-    caller.keyId,
+    sql`SELECT refund_request(${caller.accountId}, ${day.startsAt}, ${minute.startsAt}, ${month.startsAt}, ${caller.keyId})`,
   );
 }

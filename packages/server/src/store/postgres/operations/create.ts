@@ -1,7 +1,8 @@
 import type { BatchResultItem, Link } from '@shortlink/sdk/wire';
 import { newUuid } from '../../../domain/ids.ts';
 import { exceedsBatchSize, startOfDay, windowsAt } from '../../../domain/limits.ts';
-import { toResultItem } from '../../links.ts';
+import { type JobInput, toResultItem } from '../../links.ts';
+import { sql } from '../../queries/reading.ts';
 import type {
   AcceptedJob,
   Caller,
@@ -31,7 +32,7 @@ export async function createLinks(
   const { caller, now } = first;
   return createIdempotently(session, group, async (requests) => {
     const wanted = requests.map((request) => ({ keyId: request.caller.keyId, links: 1 }));
-    const { granted, refusal } = await takePlaces(session, caller, wanted, now);
+    const { granted, refusal } = await takeSlots(session, caller, wanted, now);
     const inputs = requests.slice(0, granted).map((request) => request.input);
     const links = await insertLinks(maker, session, caller.accountId, inputs, now);
     return requests.map((_, index): Outcome<Link> => {
@@ -55,12 +56,6 @@ export function createBatch(
   });
 }
 
-/** The links of a job, cut into the JSON arrays that are stored until their turn comes. */
-export interface JobInput {
-  total: number;
-  chunks: readonly string[];
-}
-
 /** The job's row is its entry in the queue: an accepted job is a queued one. */
 export function createJob(
   session: Session,
@@ -71,19 +66,12 @@ export function createJob(
     const refusal = await refuse(session, request, input.total);
     if (refusal !== undefined) return refusal;
     const jobId = newUuid();
-    await session.run(
-      'INSERT INTO jobs (id, account_id, total, created_at) VALUES ($1, $2, $3, $4)',
-      jobId,
-      caller.accountId,
-      input.total,
-      now,
-    );
-    await session.run(
-      `INSERT INTO job_chunks (job_id, chunk, inputs)
-       SELECT $1, chunk - 1, inputs FROM unnest($2::text[]) WITH ORDINALITY AS new (inputs, chunk)`,
-      jobId,
-      input.chunks,
-    );
+    await session.run(sql`
+      INSERT INTO jobs (id, account_id, total, created_at)
+      VALUES (${jobId}, ${caller.accountId}, ${input.total}, ${now})`);
+    await session.run(sql`
+      INSERT INTO job_chunks (job_id, chunk, inputs)
+      SELECT ${jobId}, chunk - 1, inputs FROM unnest(${input.chunks}::text[]) WITH ORDINALITY AS new (inputs, chunk)`);
     return { ok: true, value: { job_id: jobId, total: input.total } };
   });
 }
@@ -106,17 +94,11 @@ async function refuse(
   const tooLarge = await refuseLargeBatch(session, caller, links, now);
   if (tooLarge !== undefined) return tooLarge;
   const wanted = [{ keyId: caller.keyId, links }];
-  const { granted, refusal } = await takePlaces(session, caller, wanted, now);
+  const { granted, refusal } = await takeSlots(session, caller, wanted, now);
   return granted === 1 ? undefined : refusal();
 }
 
-/** What one request wants of the account's total of links: all of it or nothing. */
-export interface PlacesWanted {
-  keyId: string;
-  links: number;
-}
-
-export interface PlacesTaken {
+interface SlotsTaken {
   /** So many of the requests, from the first on, have their quota slots. */
   granted: number;
   /** The outcome of the other requests. */
@@ -124,25 +106,21 @@ export interface PlacesTaken {
 }
 
 /**
- * Takes quota slots for requests of one account, in order, until the plan is full: the check, the increase and the counts in the
- * history of each key are one step (see `take_places` in the schema).
+ * Takes quota slots for requests of one account, in order, until the plan is full; a request gets all that it wants, or none. The check, the
+ * increase and the counts in the history of each key are one step (see `take_places` in the schema).
  */
-async function takePlaces(
+async function takeSlots(
   session: Session,
   { accountId, limits }: Caller,
-  wanted: readonly PlacesWanted[],
+  wanted: readonly { keyId: string; links: number }[],
   now: number,
-): Promise<PlacesTaken> {
+): Promise<SlotsTaken> {
   const [minute] = windowsAt(now);
-  const row = await session.get<{ granted: number; used_now: number }>(
-    'SELECT granted, used_now FROM take_places($1, $2, $3, $4, $5, $6)',
-    accountId,
-    limits.links,
-    startOfDay(now),
-    minute.startsAt,
-    wanted.map(({ keyId }) => keyId),
-    wanted.map(({ links }) => links),
-  );
+  const keys = wanted.map(({ keyId }) => keyId);
+  const counts = wanted.map(({ links }) => links);
+  const row = await session.get<{ granted: number; used_now: number }>(sql`
+    SELECT granted, used_now
+    FROM take_places(${accountId}, ${limits.links}, ${startOfDay(now)}, ${minute.startsAt}, ${keys}, ${counts})`);
   if (row === undefined) throw new StoreError('internal', `There is no account ${accountId}.`);
   const { granted, used_now: used } = row;
   const allowed = limits.links ?? used;
@@ -166,15 +144,12 @@ async function refuseLargeBatch(
   const allowed = limits.batch_size;
   if (allowed === null || !exceedsBatchSize(limits, count)) return undefined;
   const [minute] = windowsAt(now);
-  await session.run(
-    `WITH history AS (
-       INSERT INTO key_links AS history (key_id, day, links, refused) VALUES ($1, $2, 0, 1)
-       ON CONFLICT (key_id, day) DO UPDATE SET refused = history.refused + 1)
-     INSERT INTO key_refusals AS refusals (key_id, minute, reason, count) VALUES ($1, $3, 'batch_size', 1)
-     ON CONFLICT (key_id, minute, reason) DO UPDATE SET count = refusals.count + 1`,
-    keyId,
-    startOfDay(now),
-    minute.startsAt,
-  );
+  await session.run(sql`
+    WITH history AS (
+      INSERT INTO key_links AS history (key_id, day, links, refused) VALUES (${keyId}, ${startOfDay(now)}, 0, 1)
+      ON CONFLICT (key_id, day) DO UPDATE SET refused = history.refused + 1)
+    INSERT INTO key_refusals AS refusals (key_id, minute, reason, count)
+    VALUES (${keyId}, ${minute.startsAt}, 'batch_size', 1)
+    ON CONFLICT (key_id, minute, reason) DO UPDATE SET count = refusals.count + 1`);
   return { ok: false, reason: 'plan_limit', limit: 'batch_size', used: count, allowed };
 }

@@ -1,9 +1,10 @@
+import { sql } from '../../queries/reading.ts';
 import { IDEMPOTENCY_RETENTION_MS } from '../../retention.ts';
 import type { CreateOutcome, CreateRequest, Outcome } from '../../store.ts';
 import { StoreError } from '../../store-error.ts';
 import type { Session } from '../session.ts';
 
-/** Tries to claim keys, or to read their answers, when other requests come in between each time. */
+/** How often keys are claimed, or else their answers read, while other requests with these keys come in between. */
 const CLAIM_TRIES = 5;
 
 type KeyedRequest = CreateRequest<unknown> & { idempotency: { key: string; fingerprint: string } };
@@ -15,9 +16,9 @@ interface StoredAnswer {
 }
 
 /**
- * Gives each request of an account the answer that its idempotency key has from within its retention; `create` makes the others,
- * and their answers are kept in the same transaction. A refusal is not kept: nothing was created, so the same request may pass
- * later. `create` is called with the requests in order, and gives an outcome for each.
+ * A request of an account whose idempotency key was answered within the retention gets that answer. The others are passed to `create`, in
+ * order, which gives an outcome for each; their answers are kept in the same transaction. A refusal is not kept: nothing was created, so
+ * the same request may pass later.
  *
  * A key is claimed by inserting its record first: a duplicate, on any instance, waits in the index until this transaction
  * has ended. Then it finds the answer, or creates the link itself when there is none.
@@ -52,7 +53,7 @@ function hasKey(request: CreateRequest<unknown>): request is KeyedRequest {
   return request.idempotency !== undefined;
 }
 
-/** In the order of their keys, in which every instance claims them: two that claim the same ones never wait for each other. */
+/** The first request of each key, in the order of the keys. Every instance claims them in this order, so that no two wait for each other. */
 function firstOfEachKey(requests: readonly CreateRequest<unknown>[]): KeyedRequest[] {
   const first = new Map<string, KeyedRequest>();
   for (const request of requests) {
@@ -65,7 +66,7 @@ function firstOfEachKey(requests: readonly CreateRequest<unknown>[]): KeyedReque
     .map(([, request]) => request);
 }
 
-/** Answers of those keys that were not claimed. A record past its retention is taken over. */
+/** Claims keys, and returns the answers of those that were claimed before. A record past its retention is taken over. */
 async function claim(
   session: Session,
   claims: readonly KeyedRequest[],
@@ -76,33 +77,31 @@ async function claim(
   const { caller, now } = first;
   let open = claims.map(({ idempotency }) => idempotency);
   for (let tries = 0; tries < CLAIM_TRIES; tries += 1) {
-    const claimed = await session.all<{ key: string }>(
-      `INSERT INTO idempotency_records AS record (account_id, key, fingerprint, created_at)
-         SELECT $1, key, fingerprint, $2 FROM unnest($4::text[], $5::text[]) WITH ORDINALITY AS new (key, fingerprint, place)
-         ORDER BY place
-       ON CONFLICT (account_id, key) DO UPDATE SET
-         fingerprint = excluded.fingerprint, answer = NULL, created_at = excluded.created_at
-         WHERE record.created_at <= $3
-       RETURNING key`,
-      caller.accountId,
-      now,
-      now - IDEMPOTENCY_RETENTION_MS,
-      open.map(({ key }) => key),
-      open.map(({ fingerprint }) => fingerprint),
-    );
+    const keys = open.map(({ key }) => key);
+    const fingerprints = open.map(({ fingerprint }) => fingerprint);
+    const claimed = await session.all<{ key: string }>(sql`
+      INSERT INTO idempotency_records AS record (account_id, key, fingerprint, created_at)
+        SELECT ${caller.accountId}, key, fingerprint, ${now}
+        FROM unnest(${keys}::text[], ${fingerprints}::text[]) WITH ORDINALITY AS new (key, fingerprint, place)
+        ORDER BY place
+      ON CONFLICT (account_id, key) DO UPDATE SET
+        fingerprint = excluded.fingerprint, answer = NULL, created_at = excluded.created_at
+        WHERE record.created_at <= ${now - IDEMPOTENCY_RETENTION_MS}
+      RETURNING key`);
     const ours = new Set(claimed.map(({ key }) => key));
     open = open.filter(({ key }) => !ours.has(key));
     if (open.length === 0) return earlier;
-    const answers = await session.all<StoredAnswer & Record<string, string>>(
-      'SELECT key, fingerprint, answer FROM idempotency_records WHERE account_id = $1 AND key = ANY($2::text[])',
-      caller.accountId,
-      open.map(({ key }) => key),
-    );
+    const answers = await session.all<StoredAnswer & Record<string, string>>(sql`
+      SELECT key, fingerprint, answer FROM idempotency_records
+      WHERE account_id = ${caller.accountId} AND key = ANY(${open.map(({ key }) => key)}::text[])`);
     for (const answer of answers) earlier.set(answer.key, answer);
     open = open.filter(({ key }) => !earlier.has(key));
     if (open.length === 0) return earlier;
   }
-  throw new StoreError('busy', 'The idempotency key is claimed and dropped all the time.');
+  throw new StoreError(
+    'busy',
+    'Other requests with this idempotency key come in between each time.',
+  );
 }
 
 /** Keeps the answers of what was created, and drops the claims of what was refused. */
@@ -120,21 +119,16 @@ async function keep(
     else dropped.push(request.idempotency.key);
   }
   if (kept.length > 0) {
-    await session.run(
-      `UPDATE idempotency_records AS record SET answer = new.answer
-       FROM unnest($2::text[], $3::text[]) AS new (key, answer)
-       WHERE record.account_id = $1 AND record.key = new.key`,
-      accountId,
-      kept.map(([key]) => key),
-      kept.map(([, answer]) => answer),
-    );
+    const keys = kept.map(([key]) => key);
+    const answers = kept.map(([, answer]) => answer);
+    await session.run(sql`
+      UPDATE idempotency_records AS record SET answer = new.answer
+      FROM unnest(${keys}::text[], ${answers}::text[]) AS new (key, answer)
+      WHERE record.account_id = ${accountId} AND record.key = new.key`);
   }
   if (dropped.length > 0) {
-    await session.run(
-      'DELETE FROM idempotency_records WHERE account_id = $1 AND key = ANY($2::text[])',
-      accountId,
-      dropped,
-    );
+    await session.run(sql`
+      DELETE FROM idempotency_records WHERE account_id = ${accountId} AND key = ANY(${dropped}::text[])`);
   }
 }
 

@@ -2,11 +2,11 @@ import type { Link } from '@shortlink/sdk/wire';
 import { MAX_CODE_DRAWS, newUuid } from '../../../domain/ids.ts';
 import { createdLink, recordClickWrite, type ShortUrl } from '../../links.ts';
 import { hostnameOf } from '../../queries/accounts.ts';
-import { readAsync } from '../../queries/reading.ts';
+import { sql } from '../../queries/reading.ts';
 import { TOP_LINKS_KEPT } from '../../retention.ts';
 import type { ClickWrite, NewLink } from '../../store.ts';
 import { StoreError } from '../../store-error.ts';
-import { readingOn, type Session, writingOn } from '../session.ts';
+import type { Session } from '../session.ts';
 
 /** What links are made with. */
 export interface LinkMaker {
@@ -72,22 +72,19 @@ async function insert(
 ): Promise<Set<string>> {
   const rows = [...drawn.values()];
   const column = <T>(pick: (input: NewLink) => T): T[] => rows.map(({ input }) => pick(input));
-  const inserted = await session.all<{ code: string }>(
-    `INSERT INTO links (code, id, account_id, domain_id, target_url, title, redirect_type, tags, created_at)
-     SELECT code, id, $1, domain_id, target_url, title, redirect_type, tags, $2
-     FROM unnest($3::text[], $4::uuid[], $5::text[], $6::text[], $7::text[], $8::smallint[], $9::text[])
-       AS new (code, id, domain_id, target_url, title, redirect_type, tags)
-     ON CONFLICT (code) DO NOTHING RETURNING code`,
-    accountId,
-    now,
-    [...drawn.keys()],
-    rows.map(({ id }) => id),
-    column((input) => input.domain_id),
-    column((input) => input.target_url),
-    column((input) => (input.title === '' ? null : JSON.stringify(input.title))),
-    column((input) => input.redirect_type),
-    column((input) => (input.tags.length === 0 ? null : JSON.stringify(input.tags))),
-  );
+  const codes = [...drawn.keys()];
+  const ids = rows.map(({ id }) => id);
+  const domainIds = column(({ domain_id }) => domain_id);
+  const targets = column(({ target_url }) => target_url);
+  const titles = column(({ title }) => (title === '' ? null : JSON.stringify(title)));
+  const types = column(({ redirect_type }) => redirect_type);
+  const tags = column(({ tags }) => (tags.length === 0 ? null : JSON.stringify(tags)));
+  const inserted = await session.all<{ code: string }>(sql`
+    INSERT INTO links (code, id, account_id, domain_id, target_url, title, redirect_type, tags, created_at)
+    SELECT code, id, ${accountId}, domain_id, target_url, title, redirect_type, tags, ${now}
+    FROM unnest(${codes}::text[], ${ids}::uuid[], ${domainIds}::text[], ${targets}::text[], ${titles}::text[],
+      ${types}::smallint[], ${tags}::text[]) AS new (code, id, domain_id, target_url, title, redirect_type, tags)
+    ON CONFLICT (code) DO NOTHING RETURNING code`);
   return new Set(inserted.map((row) => row.code));
 }
 
@@ -96,8 +93,7 @@ export function hostnameLookup(): LinkMaker['hostnameOf'] {
   const known = new Map<string, string>();
   return async (session, domainId) => {
     if (domainId === null) return null;
-    const hostname =
-      known.get(domainId) ?? (await readAsync(hostnameOf(domainId), readingOn(session)));
+    const hostname = known.get(domainId) ?? (await session.read(hostnameOf(domainId)));
     known.set(domainId, hostname);
     return hostname;
   };
@@ -124,22 +120,16 @@ export async function addClicks(
   slot: number,
   write?: ClickWrite,
 ): Promise<void> {
-  const isNew =
-    write === undefined || (await readAsync(recordClickWrite(write), writingOn(session)));
-  if (!isNew) return;
+  if (write !== undefined && !(await session.write(recordClickWrite(write)))) return;
   const codes = [...clicks.keys()].toSorted();
   const counts = codes.map((code) => clicks.get(code) ?? 0);
-  await session.run(
-    `INSERT INTO link_clicks AS counted (code, slot, clicks)
-       SELECT code, CASE WHEN added >= ${HOT_CLICKS} THEN $3::smallint ELSE 0 END, added
-       FROM unnest($1::text[], $2::bigint[]) WITH ORDINALITY AS new (code, added, place)
-       WHERE EXISTS (SELECT FROM links WHERE links.code = new.code)
-       ORDER BY place
-     ON CONFLICT (code, slot) DO UPDATE SET clicks = counted.clicks + excluded.clicks`,
-    codes,
-    counts,
-    slot,
-  );
+  await session.run(sql`
+    INSERT INTO link_clicks AS counted (code, slot, clicks)
+      SELECT code, CASE WHEN added >= ${HOT_CLICKS} THEN ${slot}::smallint ELSE 0 END, added
+      FROM unnest(${codes}::text[], ${counts}::bigint[]) WITH ORDINALITY AS new (code, added, place)
+      WHERE EXISTS (SELECT FROM links WHERE links.code = new.code)
+      ORDER BY place
+    ON CONFLICT (code, slot) DO UPDATE SET clicks = counted.clicks + excluded.clicks`);
 }
 
 /** Only one instance ranks at a time, so that two instances can't deadlock. Any number that isn't used elsewhere in this database. */
@@ -147,21 +137,18 @@ const RANK_LOCK = 7_305_812_449;
 
 /** Puts links into the lists of the most clicked ones of their accounts, and takes out what is no longer among them. */
 export async function rankLinks(session: Session, codes: readonly string[]): Promise<void> {
-  await session.run(`SELECT pg_advisory_xact_lock(${RANK_LOCK})`);
-  const ranked = await session.all<{ account_id: string }>(
-    `INSERT INTO top_links AS top (account_id, code, clicks)
-       SELECT account_id, code, click_count FROM link_details WHERE code = ANY($1::text[]) AND click_count > coalesce(
-         (SELECT clicks FROM top_links WHERE top_links.account_id = link_details.account_id
-          ORDER BY clicks DESC LIMIT 1 OFFSET ${TOP_LINKS_KEPT - 1}), 0)
-     ON CONFLICT (account_id, code) DO UPDATE SET clicks = excluded.clicks RETURNING account_id`,
-    codes,
-  );
+  await session.run(sql`SELECT pg_advisory_xact_lock(${RANK_LOCK})`);
+  const ranked = await session.all<{ account_id: string }>(sql`
+    INSERT INTO top_links AS top (account_id, code, clicks)
+      SELECT account_id, code, click_count FROM link_details WHERE code = ANY(${codes}::text[]) AND click_count > coalesce(
+        (SELECT clicks FROM top_links WHERE top_links.account_id = link_details.account_id
+         ORDER BY clicks DESC LIMIT 1 OFFSET ${TOP_LINKS_KEPT - 1}), 0)
+    ON CONFLICT (account_id, code) DO UPDATE SET clicks = excluded.clicks RETURNING account_id`);
   if (ranked.length === 0) return;
-  await session.run(
-    `DELETE FROM top_links USING (
-       SELECT account_id, code, row_number() OVER (PARTITION BY account_id ORDER BY clicks DESC, code) AS place
-       FROM top_links WHERE account_id = ANY($1::text[])) AS ranked
-     WHERE ranked.place > ${TOP_LINKS_KEPT} AND top_links.account_id = ranked.account_id AND top_links.code = ranked.code`,
-    [...new Set(ranked.map((row) => row.account_id))],
-  );
+  const accounts = [...new Set(ranked.map((row) => row.account_id))];
+  await session.run(sql`
+    DELETE FROM top_links USING (
+      SELECT account_id, code, row_number() OVER (PARTITION BY account_id ORDER BY clicks DESC, code) AS place
+      FROM top_links WHERE account_id = ANY(${accounts}::text[])) AS ranked
+    WHERE ranked.place > ${TOP_LINKS_KEPT} AND top_links.account_id = ranked.account_id AND top_links.code = ranked.code`);
 }

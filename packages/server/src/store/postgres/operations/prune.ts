@@ -1,4 +1,5 @@
-import { startOfDay, startOfMonth } from '../../../domain/limits.ts';
+import { startOfDay, startOfMonth, type WindowName } from '../../../domain/limits.ts';
+import { type Statement, sql, sqlText } from '../../queries/reading.ts';
 import {
   CLICK_WRITE_RETENTION_MS,
   COUNTER_RETENTION_MS,
@@ -20,47 +21,44 @@ export type PruneStep = (session: Session, now: number) => Promise<boolean>;
 
 /** Each table has its own step: run it until it answers false. */
 export const PRUNE_STEPS: readonly PruneStep[] = [
-  rowsWhere('idempotency_records', 'created_at <= $1', (now) => now - IDEMPOTENCY_RETENTION_MS),
+  rowsOf('idempotency_records', (now) => sql`created_at <= ${now - IDEMPOTENCY_RETENTION_MS}`),
   deleteJobs,
-  rowsWhere(
-    'request_counters',
-    "period = 'minute' AND starts_at < $1",
-    (now) => now - COUNTER_RETENTION_MS,
-  ),
-  rowsWhere('request_counters', "period = 'day' AND starts_at < $1", (now) =>
-    startOfDay(now - COUNTER_RETENTION_MS),
-  ),
-  rowsWhere('request_counters', "period = 'month' AND starts_at < $1", (now) =>
-    startOfMonth(now - COUNTER_RETENTION_MS),
-  ),
-  rowsWhere('key_requests', 'day < $1', oldestDay),
-  rowsWhere('key_links', 'day < $1', oldestDay),
-  rowsWhere('key_refusals', 'minute < $1', (now) => now - REFUSAL_RETENTION_MS),
-  rowsWhere('click_writes', 'written_at < $1', (now) => now - CLICK_WRITE_RETENTION_MS),
+  countersOf('minute', (aged) => aged),
+  countersOf('day', (aged) => startOfDay(aged)),
+  countersOf('month', (aged) => startOfMonth(aged)),
+  rowsOf('key_requests', isOldDay),
+  rowsOf('key_links', isOldDay),
+  rowsOf('key_refusals', (now) => sql`minute < ${now - REFUSAL_RETENTION_MS}`),
+  rowsOf('click_writes', (now) => sql`written_at < ${now - CLICK_WRITE_RETENTION_MS}`),
 ];
 
-function oldestDay(now: number): number {
-  return startOfDay(now - KEY_HISTORY_RETENTION_MS);
+function isOldDay(now: number): Statement {
+  return sql`day < ${startOfDay(now - KEY_HISTORY_RETENTION_MS)}`;
 }
 
-function rowsWhere(table: string, condition: string, before: (now: number) => number): PruneStep {
+/** Apart for each kind of window, so that the index on kind and time is used. */
+function countersOf(period: WindowName, startOf: (aged: number) => number): PruneStep {
+  return rowsOf(
+    'request_counters',
+    (now) => sql`period = ${period} AND starts_at < ${startOf(now - COUNTER_RETENTION_MS)}`,
+  );
+}
+
+function rowsOf(name: string, isExpired: (now: number) => Statement): PruneStep {
+  const table = sqlText(name);
   return async (session, now) => {
-    const deleted = await session.run(
-      `DELETE FROM ${table} WHERE ctid = ANY (ARRAY(
-         SELECT ctid FROM ${table} WHERE ${condition} LIMIT ${STEP_ROWS} FOR UPDATE SKIP LOCKED))`,
-      before(now),
-    );
+    const deleted = await session.run(sql`
+      DELETE FROM ${table} WHERE ctid = ANY (ARRAY(
+        SELECT ctid FROM ${table} WHERE ${isExpired(now)} LIMIT ${STEP_ROWS} FOR UPDATE SKIP LOCKED))`);
     return deleted === STEP_ROWS;
   };
 }
 
 async function deleteJobs(session: Session, now: number): Promise<boolean> {
-  const jobs = await session.all<{ id: string }>(
-    `SELECT id FROM jobs WHERE completed_at <= $1 LIMIT ${STEP_JOBS} FOR UPDATE SKIP LOCKED`,
-    now - JOB_RETENTION_MS,
-  );
+  const jobs = await session.all<{ id: string }>(sql`
+    SELECT id FROM jobs WHERE completed_at <= ${now - JOB_RETENTION_MS} LIMIT ${STEP_JOBS} FOR UPDATE SKIP LOCKED`);
   const ids = jobs.map((job) => job.id);
-  await session.run('DELETE FROM job_chunks WHERE job_id = ANY($1::text[])', ids);
-  await session.run('DELETE FROM jobs WHERE id = ANY($1::text[])', ids);
+  await session.run(sql`DELETE FROM job_chunks WHERE job_id = ANY(${ids}::text[])`);
+  await session.run(sql`DELETE FROM jobs WHERE id = ANY(${ids}::text[])`);
   return jobs.length === STEP_JOBS;
 }

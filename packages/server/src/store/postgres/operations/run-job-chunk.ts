@@ -1,4 +1,5 @@
 import { toResultItem } from '../../links.ts';
+import { sql } from '../../queries/reading.ts';
 import type { JobProgress, NewLink } from '../../store.ts';
 import { StoreError } from '../../store-error.ts';
 import type { Session } from '../session.ts';
@@ -21,46 +22,32 @@ export async function runJobChunk(
   jobId: string,
   now: number,
 ): Promise<JobProgress> {
-  const job = await session.get<JobRow>(
-    'SELECT account_id, total, processed FROM jobs WHERE id = $1 FOR UPDATE SKIP LOCKED',
-    jobId,
-  );
+  const job = await session.get<JobRow>(sql`
+    SELECT account_id, total, processed FROM jobs WHERE id = ${jobId} FOR UPDATE SKIP LOCKED`);
   if (job === undefined) return lockedOrUnknown(session, jobId);
   if (job.processed === job.total) return { created: 0, processed: job.processed, done: true };
 
-  const next = await session.get<{ chunk: number; inputs: string }>(
-    `SELECT chunk, inputs FROM job_chunks
-     WHERE job_id = $1 AND inputs IS NOT NULL ORDER BY chunk LIMIT 1`,
-    jobId,
-  );
+  const next = await session.get<{ chunk: number; inputs: string }>(sql`
+    SELECT chunk, inputs FROM job_chunks WHERE job_id = ${jobId} AND inputs IS NOT NULL ORDER BY chunk LIMIT 1`);
   if (next === undefined) {
     throw new StoreError('corrupt', `Job ${jobId} is unfinished but has no chunk left.`);
   }
   const inputs: NewLink[] = JSON.parse(next.inputs);
   const links = await insertLinks(maker, session, job.account_id, inputs, now);
-  await session.run(
-    'UPDATE job_chunks SET inputs = NULL, results = $3 WHERE job_id = $1 AND chunk = $2',
-    jobId,
-    next.chunk,
-    links.map((link) => JSON.stringify(toResultItem(link))).join(','),
-  );
+  const results = links.map((link) => JSON.stringify(toResultItem(link))).join(',');
+  await session.run(sql`
+    UPDATE job_chunks SET inputs = NULL, results = ${results} WHERE job_id = ${jobId} AND chunk = ${next.chunk}`);
   const processed = job.processed + links.length;
   const done = processed === job.total;
-  await session.run(
-    'UPDATE jobs SET processed = $2, completed_at = $3 WHERE id = $1',
-    jobId,
-    processed,
-    done ? now : null,
-  );
+  await session.run(sql`
+    UPDATE jobs SET processed = ${processed}, completed_at = ${done ? now : null} WHERE id = ${jobId}`);
   return { created: links.length, processed, done };
 }
 
 /** Another instance holds the row, or there is none. */
 async function lockedOrUnknown(session: Session, jobId: string): Promise<JobProgress> {
-  const job = await session.get<JobRow>(
-    'SELECT account_id, total, processed FROM jobs WHERE id = $1',
-    jobId,
-  );
+  const job = await session.get<JobRow>(sql`
+    SELECT account_id, total, processed FROM jobs WHERE id = ${jobId}`);
   if (job === undefined) return { created: 0, processed: 0, done: true };
   return { created: 0, processed: job.processed, done: false, busy: true };
 }

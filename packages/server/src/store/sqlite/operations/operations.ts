@@ -1,9 +1,8 @@
-import type { ShortUrl } from '../../links.ts';
+import type { JobInput, ShortUrl } from '../../links.ts';
 import type { OperatorStore } from '../../operator-store.ts';
-import type * as operators from '../../operators.ts';
+import * as operators from '../../operators.ts';
 import type { AcceptedJob, CreateJobRequest, CreateOutcome, Store } from '../../store.ts';
 import type { Database } from '../database.ts';
-import { operatorOperations } from '../operators.ts';
 import { admit, type Counters, refund } from './counters.ts';
 import { createBatch, createJob, createLink } from './create.ts';
 import { probe, pruneSome } from './housekeeping.ts';
@@ -34,13 +33,6 @@ export type OperationName = keyof Writes;
 export type Args<N extends OperationName> = Parameters<Writes[N]>;
 export type Output<N extends OperationName> = ReturnType<Writes[N]>;
 
-/** The links of a job, cut into chunks where they arrived: texts are cheap to post, to store and to keep. */
-export interface JobInput {
-  total: number;
-  /** JSON arrays of `NewLink`, in order. */
-  chunks: readonly string[];
-}
-
 /** What operations work with. */
 export interface OperationContext {
   db: Database;
@@ -59,7 +51,18 @@ export type Operation<N extends OperationName> = (
 ) => Output<N>;
 
 const operations: { readonly [N in OperationName]: Operation<N> } = {
-  ...operatorOperations,
+  // The writes of the operator's commands, which are written for both engines.
+  createAccount: ({ db }, input) => db.read(operators.createAccount(input)),
+  updateAccount: ({ db }, input) => db.read(operators.updateAccount(input)),
+  setAccountDisabled: ({ db }, input) => db.read(operators.setAccountDisabled(input)),
+  createKey: ({ db }, input) => db.read(operators.createKey(input)),
+  revokeKey: ({ db }, keyId, now) => db.read(operators.revokeKey(keyId, now)),
+  rotateKey: ({ db }, input) => db.read(operators.rotateKey(input)),
+  recordKeyUse: ({ db }, keyId, now) => db.read(operators.recordKeyUse(keyId, now)),
+  addDomain: ({ db }, input) => db.read(operators.addDomain(input)),
+  removeDomain: ({ db }, input) => db.read(operators.removeDomain(input)),
+  setLinkActive: ({ db, shortUrl }, code, active) =>
+    db.read(operators.setLinkActive(shortUrl, code, active)),
   admit,
   refund,
   createLink,

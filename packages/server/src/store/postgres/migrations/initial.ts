@@ -61,7 +61,7 @@ export const initial: Migration = {
 
     CREATE TABLE link_clicks (
       code text COLLATE "C" NOT NULL,
-      slot smallint NOT NULL, -- see operations/clicks.ts
+      slot smallint NOT NULL, -- see CLICK_SLOTS in operations/links.ts
       clicks bigint NOT NULL,
       PRIMARY KEY (code, slot)
     ) WITH (fillfactor = 80);

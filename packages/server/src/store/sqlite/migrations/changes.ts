@@ -1,0 +1,149 @@
+import type { Migration } from '../../migration.ts';
+
+/** Which limit refused a key's requests, by the minute, for the usage answer and the analytics page. */
+const keyRefusals: Migration = {
+  version: 2,
+  name: 'key refusals',
+  sql: `
+    CREATE TABLE key_refusals (
+      key_id TEXT NOT NULL,
+      minute INTEGER NOT NULL, -- when it began
+      reason TEXT NOT NULL,
+      count INTEGER NOT NULL,
+      PRIMARY KEY (key_id, minute, reason)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX key_refusals_minute ON key_refusals (minute);
+  `,
+};
+
+/**
+ * Names under which both engines read the same rows (see `store/queries/`). Views only: processes of the version before this one
+ * continue to work.
+ */
+const sharedReads: Migration = {
+  version: 3,
+  name: 'shared reads',
+  sql: `
+    CREATE INDEX domains_account ON domains (account_id);
+
+    CREATE VIEW request_windows AS SELECT account_id, window AS name, starts_at, used FROM request_counters;
+    CREATE VIEW link_totals AS SELECT id AS account_id, links_used AS used FROM accounts;
+    CREATE VIEW key_requests AS SELECT key_id, day, requests, refused, minute, minute_requests FROM key_days;
+    -- The refusals of both kinds are counted in key_requests.
+    CREATE VIEW key_links AS SELECT key_id, day, links, 0 AS refused FROM key_days;
+  `,
+};
+
+/**
+ * `link_changes` tells caches which links to forget. SQLite has one writer at a time, so numbers follow the order of commits. The last
+ * thousand are kept: a reader that missed more than that reads everything again.
+ *
+ * `link_clicks` holds clicks apart from `links`, whose rows are ten times as large: clicks on many links rewrote most of their pages.
+ * Clicks that were counted before, or by a process of the version before, stay in `links.click_count`; reads add both.
+ */
+const linkChanges: Migration = {
+  version: 4,
+  name: 'link changes',
+  sql: `
+    CREATE TABLE link_changes (
+      number INTEGER PRIMARY KEY,
+      code TEXT -- null stands for all links
+    ) STRICT;
+    INSERT INTO link_changes (code) VALUES (NULL);
+    CREATE TRIGGER link_changes_bound AFTER INSERT ON link_changes BEGIN
+      DELETE FROM link_changes WHERE number <= NEW.number - 1000;
+    END;
+
+    CREATE TRIGGER links_updated AFTER UPDATE OF code, target_url, redirect_type, is_active, domain_id ON links BEGIN
+      INSERT INTO link_changes (code) VALUES (OLD.code);
+    END;
+    CREATE TRIGGER links_deleted AFTER DELETE ON links BEGIN
+      INSERT INTO link_changes (code) VALUES (OLD.code);
+    END;
+    CREATE TRIGGER domains_inserted AFTER INSERT ON domains BEGIN
+      INSERT INTO link_changes (code) VALUES (NULL);
+    END;
+    CREATE TRIGGER domains_updated AFTER UPDATE ON domains BEGIN
+      INSERT INTO link_changes (code) VALUES (NULL);
+    END;
+    CREATE TRIGGER domains_deleted AFTER DELETE ON domains BEGIN
+      INSERT INTO link_changes (code) VALUES (NULL);
+    END;
+
+    CREATE TABLE link_clicks (
+      code TEXT PRIMARY KEY,
+      clicks INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID;
+    CREATE VIEW link_details AS
+      SELECT code, id, account_id, domain_id, target_url, json_quote(title) AS title, redirect_type, is_active, tags, created_at,
+        click_count + coalesce((SELECT clicks FROM link_clicks WHERE link_clicks.code = links.code), 0) AS click_count
+      FROM links; -- titles are read as JSON strings
+  `,
+};
+
+/**
+ * Disabled accounts, keys that end, are replaced and tell when they were used last, and removed domains. Everything is added:
+ * a server of the version before continues to work on this schema, and sees none of it.
+ */
+const operators: Migration = {
+  version: 5,
+  name: 'operators',
+  sql: `
+    ALTER TABLE accounts ADD COLUMN disabled_at INTEGER;
+    ALTER TABLE api_keys ADD COLUMN expires_at INTEGER;
+    ALTER TABLE api_keys ADD COLUMN replaced_by TEXT; -- id of the key it was rotated to
+    ALTER TABLE domains ADD COLUMN removed_at INTEGER;
+    CREATE TRIGGER accounts_disabled AFTER UPDATE OF disabled_at ON accounts BEGIN
+      INSERT INTO link_changes (code) VALUES (NULL);
+    END;
+
+    CREATE TABLE key_uses (
+      key_id TEXT NOT NULL PRIMARY KEY,
+      used_at INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID;
+  `,
+};
+
+/**
+ * The most clicked links of each account, a bounded number of them, so that showing them reads a few rows however many links there
+ * are. A link enters with its next click: ranking all links here would hold up a large database for a minute. So does a link that was
+ * clicked at an instance of the version before.
+ */
+const topLinks: Migration = {
+  version: 6,
+  name: 'top links',
+  sql: `
+    CREATE TABLE top_links (
+      account_id TEXT NOT NULL,
+      code TEXT NOT NULL,
+      clicks INTEGER NOT NULL, -- when the link was last ranked
+      PRIMARY KEY (account_id, code)
+    ) STRICT, WITHOUT ROWID;
+  `,
+};
+
+/**
+ * The last write of clicks of each writer, so that one whose commit was in doubt is not counted again when it is repeated. A server of the
+ * version before continues to work on this schema.
+ */
+const clickWrites: Migration = {
+  version: 7,
+  name: 'click writes',
+  sql: `
+    CREATE TABLE click_writes (
+      writer TEXT NOT NULL PRIMARY KEY,
+      number INTEGER NOT NULL,
+      written_at INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID;
+  `,
+};
+
+/** The steps of the schema since the first one, in order. */
+export const changes: readonly Migration[] = [
+  keyRefusals,
+  sharedReads,
+  linkChanges,
+  operators,
+  topLinks,
+  clickWrites,
+];

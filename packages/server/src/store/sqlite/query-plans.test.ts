@@ -1,0 +1,68 @@
+import { expect, test } from 'vitest';
+import { NOW, newCaller, newLinks, PUBLIC_URL, sha256 } from '../contract/fixtures.ts';
+import { shortUrlMaker } from '../links.ts';
+import * as accounts from '../queries/accounts.ts';
+import { findJob, pendingJobs, readJobResults } from '../queries/jobs.ts';
+import { findLink, findRedirect, linkChanges, listLinks } from '../queries/links.ts';
+import { type Reading, read } from '../queries/reading.ts';
+import { usage } from '../queries/usage.ts';
+import { Database } from './database.ts';
+import { openSqliteStore } from './index.ts';
+import { useDatabasePath } from './temp-database.test-suite.ts';
+
+const path = useDatabasePath();
+const shortUrl = shortUrlMaker(PUBLIC_URL);
+
+interface PlanLine {
+  detail: string;
+  /** 0 for a line of the outer statement, others for one of a part of it. */
+  parent: number;
+}
+
+/** What SQLite goes through row by row to carry out a reading; everything else it finds by an index. */
+async function scansOf(readingOf: (accountId: string) => Reading<unknown>): Promise<PlanLine[]> {
+  const store = await openSqliteStore({ path: path(), publicUrl: PUBLIC_URL });
+  const caller = await newCaller(store);
+  await store.createBatch({ caller, input: newLinks(3), now: NOW });
+  await store.close();
+  const db = new Database({ path: path() });
+  const scans: PlanLine[] = [];
+  read(readingOf(caller.accountId), ({ text, values }) => {
+    const plan = db.all<PlanLine>(`EXPLAIN QUERY PLAN ${text}`, ...values);
+    scans.push(...plan.filter(({ detail }) => detail.startsWith('SCAN ')));
+    return db.all(text, ...values);
+  });
+  db.close();
+  return scans;
+}
+
+test.each<[string, (accountId: string) => Reading<unknown>]>([
+  ['a redirect', () => findRedirect('Xk3pQ9z')],
+  ['the changes of links', () => linkChanges(1)],
+  ['a link', () => findLink(shortUrl, 'Xk3pQ9z')],
+  ['a key', () => accounts.findKeyByHash(sha256('sl_x'))],
+  ['the keys of an account', (accountId) => accounts.listKeys(accountId)],
+  ['the domains of an account', (accountId) => accounts.ownedDomains(accountId, ['dom_x'])],
+  ['a job', (accountId) => findJob(accountId, 'x')],
+  ['the results of a job', () => readJobResults('x', 0)],
+  ['the unfinished jobs', () => pendingJobs()],
+])('%s: found by an index', async (_, readingOf) => {
+  expect(await scansOf(readingOf)).toEqual([]);
+});
+
+test('the usage of an account is found by indexes; only what was found is gone through', async () => {
+  const tables = /\b(links|link_clicks|accounts|api_keys|key_days|key_refusals|request_counters)\b/;
+  const scans = await scansOf((accountId) => usage(shortUrl, accountId, NOW));
+  expect(scans.filter(({ detail }) => tables.test(detail))).toEqual([]);
+});
+
+test.each(['', 'docs'])(
+  'a list of links (query %j) goes through the links once; clicks, accounts and domains are read of those it shows only',
+  async (query) => {
+    const search = { query, limit: 50, cursor: '0198a1b2-0000-7000-8000-000000000000' };
+    const scans = await scansOf((accountId) => listLinks(shortUrl, { accountId, ...search }));
+    expect(scans.map(({ detail }) => detail)).toEqual(['SCAN links']);
+    // The outer statement, which reads clicks, accounts and domains, finds the links by their codes.
+    expect(scans[0]?.parent).not.toBe(0);
+  },
+);

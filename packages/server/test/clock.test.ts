@@ -1,0 +1,46 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { Metrics } from '../src/metrics/metrics.ts';
+import { RedirectCache, UNKNOWN_CODE_MAX_AGE_MS } from '../src/store/redirect-cache.ts';
+import type { Redirect } from '../src/store/store.ts';
+import { BATCH, entries, Fixture } from './fixture.ts';
+
+// A time service sets the clock of a machine back, and nothing waits until the old time has come again.
+
+const YEAR_MS = 365 * 86_400_000;
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['Date', 'performance'] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+test('a code that led nowhere is looked up again', async () => {
+  const links = new Map<string, Redirect>();
+  const cache = new RedirectCache({ store: { findRedirect: async (code) => links.get(code) } });
+  expect(await cache.find('Xk3pQ9z')).toBeUndefined();
+  const link: Redirect = {
+    target_url: 'https://example.com/',
+    redirect_type: 302,
+    is_active: true,
+    hostname: null,
+  };
+  links.set('Xk3pQ9z', link);
+  vi.setSystemTime(Date.now() - YEAR_MS);
+  vi.advanceTimersByTime(UNKNOWN_CODE_MAX_AGE_MS);
+  expect(await cache.find('Xk3pQ9z')).toEqual(link);
+});
+
+test('the number of jobs that wait is read again', async () => {
+  const metrics = new Metrics();
+  const app = await Fixture.open({ metrics });
+  const key = await app.caller();
+  expect(await metrics.text()).toContain('shortlink_jobs_pending 0\n');
+  await app.post(key, BATCH, { links: entries(1_200) });
+  vi.setSystemTime(Date.now() - YEAR_MS);
+  const pending = async () => {
+    vi.advanceTimersByTime(1_000);
+    return /^shortlink_jobs_pending (\d+)$/m.exec(await metrics.text())?.[1];
+  };
+  await expect.poll(pending).toBe('1');
+});
