@@ -32,6 +32,9 @@ const unit = (name: string, { typecheck = false, isFast = false } = {}) => ({
     root: `packages/${name}`,
     include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
     exclude: isFast ? slowTestsOf(`packages/${name}`) : [],
+    // Files share processes: to start one and to load everything again for each takes longer than most files' tests.
+    // So a test file puts back what it replaces.
+    isolate: false,
     // Most take milliseconds. Those of many rows or processes take seconds, and more on a machine that does much else.
     testTimeout: 60_000,
     hookTimeout: 60_000,
@@ -45,6 +48,7 @@ const e2e = {
   name: 'e2e',
   root: 'packages/e2e',
   include: ['test/**/*.test.ts'],
+  isolate: false,
   // Long enough for a busy machine: only a program that hangs takes this long.
   testTimeout: 300_000,
   hookTimeout: 180_000,

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, vi } from 'vitest';
+import { afterAll, beforeAll } from 'vitest';
 import { execute, startPostgres } from '../../../test/start-postgres.ts';
 
 export { execute };
@@ -10,9 +10,6 @@ export { execute };
 export function usePostgres(): { newDatabase: () => Promise<string> } {
   let server: { url: string; remove: () => Promise<void> } | undefined;
   let databases = 0;
-  // Each test makes a database and its tables, and one makes 2,500 durable writes: on a busy machine that takes longer than
-  // a test may by default.
-  vi.setConfig({ testTimeout: 30_000 });
   const made: string[] = [];
   beforeAll(async () => {
     const existing = process.env['SHORTLINK_TEST_DATABASE_URL'];
