@@ -61,7 +61,7 @@ const e2e = {
 const cluster = {
   ...e2e,
   name: 'e2e-cluster',
-  include: ['create', 'batch', 'limits', 'sdk', 'import', 'restart', 'crash'].map(
+  include: ['create', 'batch', 'limits', 'sdk', 'import-interrupted', 'restart', 'crash'].map(
     (name) => `test/${name}.test.ts`,
   ),
   env: { SHORTLINK_E2E_BACKEND: 'cluster' },

@@ -73,7 +73,9 @@ test('Ctrl-C once: batches in flight end, the rest is unsent, and the same comma
   expect(await stopped.exitCode).toBe(130);
   expect(stopped.text).toMatch(/✗ [\d,]+ links created, [\d,]+ left in/);
   expect(stopped.text).toContain('error: Interrupted.');
-  expect(stopped.text).toContain('To continue: shortlink import urls.csv --batch-size 100 --rpm 300');
+  expect(stopped.text).toContain(
+    'To continue: shortlink import urls.csv --batch-size 100 --rpm 300',
+  );
   const first = await statuses();
   expect(new Set(first)).toEqual(new Set(['created', 'unsent']));
   expect(await linksUsed()).toBe(first.filter((status) => status === 'created').length);
