@@ -2,6 +2,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { env } from 'node:process';
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /**
  * Every process and thread of the tests keeps what Node compiles there. Those that run TypeScript, such as the server's writer
@@ -67,11 +68,22 @@ const cluster = {
   env: { SHORTLINK_E2E_BACKEND: 'cluster' },
 };
 
+/** From the projects with the longest files to those with the shortest, so that no long file runs alone at the end. */
+const ORDER = ['e2e', 'e2e-cluster', 'server', 'tools', 'cli', 'sdk'];
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ project }: TestSpecification) => ORDER.indexOf(project.name);
+    return (await super.sort(files)).toSorted((a, b) => rank(a) - rank(b));
+  }
+}
+
 /** `--mode fast` (`pnpm test:fast`) runs what needs no real server, browser or database on a disk. */
 export default defineConfig(({ mode }) => ({
   test: {
     // Most end-to-end tests wait: for jobs, other processes, disks. More files than cores at once make use of that.
     maxWorkers: 3,
+    sequence: { sequencer: LongestFirst },
     projects:
       mode === 'fast'
         ? ['sdk', 'server', 'cli'].map((name) => unit(name, { isFast: true }))
