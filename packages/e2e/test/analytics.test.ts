@@ -116,7 +116,7 @@ interface Visit {
 async function visit(options: Parameters<Browser['newContext']>[0] = {}): Promise<Visit> {
   const context = await browser.newContext({ locale: 'en-US', ...options });
   cleanup.defer(() => context.close());
-  context.setDefaultTimeout(10_000);
+  context.setDefaultTimeout(60_000);
   const page = await context.newPage();
   const requests: string[] = [];
   const complaints: string[] = [];
