@@ -92,10 +92,11 @@ test('Ctrl-C twice: ends at once, and what was in flight is followed by the next
   await stopped.until(/job [\d,]+ \/ 10,000/);
   stopped.type(CTRL_C);
   await stopped.until(/Stopping/);
+  // A server that answers nothing more: whoever waits for it does not end.
+  world.server.child.kill('SIGSTOP');
   stopped.type(CTRL_C);
-  const at = performance.now();
   expect(await stopped.exitCode).toBe(130);
-  expect(performance.now() - at).toBeLessThan(3_000);
+  world.server.child.kill('SIGCONT');
   await expect(stat(world.path('urls.csv.results.csv'))).rejects.toThrow('ENOENT');
 
   const again = shortlink(['import', 'urls.csv', '--on-unknown', 'skip']);

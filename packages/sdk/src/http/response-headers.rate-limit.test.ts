@@ -42,7 +42,7 @@ describe('parseRateLimit', () => {
     expect(parse(state)).toEqual([]);
   });
 
-  it('is quick whatever a header holds', () => {
+  it('comes to an end whatever a header holds', () => {
     const characters = fc.string({
       unit: fc.constantFrom('"', ';', 'r', '=', ' ', '\\', ',', '1'),
       maxLength: 3000,
@@ -51,8 +51,8 @@ describe('parseRateLimit', () => {
       fc.property(characters, (text) => void parse(`x${text}`)),
       { numRuns: 300 },
     );
-    const startedAt = performance.now();
-    parse(`${'"a;r=1'.repeat(2000)}${';r=1'.repeat(5000)}${'\\'.repeat(5000)}`);
-    expect(performance.now() - startedAt).toBeLessThan(500);
+    // A pattern that tries the ways to read a text one after the other would be busy with this for longer than any test may take.
+    const parts = ['"a;r=1', ';r=1', '\\', '"a";', ' ; '];
+    for (const part of parts) expect(parse(`"a"${part.repeat(20_000)}`)).toEqual([]);
   });
 });

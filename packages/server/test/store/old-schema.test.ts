@@ -36,12 +36,12 @@ test('an older schema with 1,000,000 links is brought up to date with all that i
   timeout: 600_000,
 }, async () => {
   const path = databasePath();
-  makeOldDatabase(path);
-
   const startedAt = performance.now();
+  makeOldDatabase(path);
+  const madeAt = performance.now();
   const store = await openSqliteStore({ path, publicUrl: PUBLIC_URL });
-  // A migration that rewrites every link would keep the service down for minutes.
-  expect(performance.now() - startedAt).toBeLessThan(5_000);
+  // A migration that rewrites every link takes as long as all of them took, and the service is down meanwhile.
+  expect(performance.now() - madeAt).toBeLessThan((madeAt - startedAt) / 2);
 
   for (const n of [1, Math.ceil(LINKS / 2), LINKS]) {
     expect(await store.findLink(String(n).padStart(7, '0'))).toEqual({

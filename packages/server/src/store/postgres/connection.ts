@@ -18,7 +18,7 @@ const SILENCE_MS = 1_000;
  * A write waits this long for a row that another transaction has locked. Three instances that write to one account over a slow
  * network wait some hundred milliseconds for each other; a transaction that is stuck must not hold connections for longer.
  */
-const LOCK_TIMEOUT_MS = 2_000;
+export const LOCK_TIMEOUT_MS = 2_000;
 
 /**
  * The server ends the session of an instance that holds a transaction open without a word for this long, and with it the
