@@ -2,6 +2,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { env } from 'node:process';
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /**
  * Every process and thread of the tests keeps what Node compiles there. Those that run TypeScript, such as the server's writer
@@ -32,6 +33,9 @@ const unit = (name: string, { typecheck = false, isFast = false } = {}) => ({
     root: `packages/${name}`,
     include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
     exclude: isFast ? slowTestsOf(`packages/${name}`) : [],
+    // Files share processes: to start one and to load everything again for each takes longer than most files' tests.
+    // So a test file puts back what it replaces.
+    isolate: false,
     // Most take milliseconds. Those of many rows or processes take seconds, and more on a machine that does much else.
     testTimeout: 60_000,
     hookTimeout: 60_000,
@@ -45,6 +49,7 @@ const e2e = {
   name: 'e2e',
   root: 'packages/e2e',
   include: ['test/**/*.test.ts'],
+  isolate: false,
   // Long enough for a busy machine: only a program that hangs takes this long.
   testTimeout: 300_000,
   hookTimeout: 180_000,
@@ -57,17 +62,28 @@ const e2e = {
 const cluster = {
   ...e2e,
   name: 'e2e-cluster',
-  include: ['create', 'batch', 'limits', 'sdk', 'import', 'restart', 'crash'].map(
+  include: ['create', 'batch', 'limits', 'sdk', 'import-interrupted', 'restart', 'crash'].map(
     (name) => `test/${name}.test.ts`,
   ),
   env: { SHORTLINK_E2E_BACKEND: 'cluster' },
 };
+
+/** From the projects with the longest files to those with the shortest, so that no long file runs alone at the end. */
+const ORDER = ['e2e', 'e2e-cluster', 'server', 'tools', 'cli', 'sdk'];
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ project }: TestSpecification) => ORDER.indexOf(project.name);
+    return (await super.sort(files)).toSorted((a, b) => rank(a) - rank(b));
+  }
+}
 
 /** `--mode fast` (`pnpm test:fast`) runs what needs no real server, browser or database on a disk. */
 export default defineConfig(({ mode }) => ({
   test: {
     // Most end-to-end tests wait: for jobs, other processes, disks. More files than cores at once make use of that.
     maxWorkers: 3,
+    sequence: { sequencer: LongestFirst },
     projects:
       mode === 'fast'
         ? ['sdk', 'server', 'cli'].map((name) => unit(name, { isFast: true }))

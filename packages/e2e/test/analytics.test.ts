@@ -8,7 +8,7 @@ import {
   type TestServerOptions,
 } from '@shortlink/server/testing';
 import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { launchChromium } from '../runtimes/drivers/launch-chromium.ts';
 
 const ARTIFACTS = fileURLToPath(new URL('../artifacts/', import.meta.url));
@@ -115,8 +115,9 @@ interface Visit {
 /** Opens the page in a browser context of its own, and records its requests and errors. */
 async function visit(options: Parameters<Browser['newContext']>[0] = {}): Promise<Visit> {
   const context = await browser.newContext({ locale: 'en-US', ...options });
-  cleanup.defer(() => context.close());
-  context.setDefaultTimeout(10_000);
+  // A page that stays open asks for the usage again and again, and the clock of the service stands still in one minute.
+  onTestFinished(() => context.close());
+  context.setDefaultTimeout(60_000);
   const page = await context.newPage();
   const requests: string[] = [];
   const complaints: string[] = [];
@@ -347,7 +348,8 @@ test.each(Object.keys(SCENES))('has words for an account: %s', async (name) => {
     viewport: DESKTOP,
     colorScheme: 'light',
   });
-  cleanup.defer(() => context.close());
+  // A page that stays open asks for the usage again and again, and the clock of the service stands still in one minute.
+  onTestFinished(() => context.close());
   const page = await context.newPage();
   await page.goto(`${other.url}/analytics`);
   await lookAt(page, other.apiKey);

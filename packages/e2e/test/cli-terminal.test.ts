@@ -1,5 +1,5 @@
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { parseCsv } from '../src/parse-csv.ts';
 import { CLI_PROGRAM, commandOf } from '../src/programs.ts';
 import { CTRL_C, cliTerminal, Terminal } from '../src/terminal.ts';
@@ -9,8 +9,11 @@ let world: World;
 let key: string;
 let env: Record<string, string>;
 
-beforeEach(async () => {
+beforeAll(async () => {
   world = await World.create();
+});
+beforeEach(async () => {
+  await world.newFolder();
   ({ key } = await world.caller('custom'));
   env = {
     SHORTLINK_API_KEY: key,
@@ -18,7 +21,10 @@ beforeEach(async () => {
     XDG_CONFIG_HOME: world.path('config'),
   };
 });
-afterEach(() => world[Symbol.asyncDispose]());
+afterAll(() => world[Symbol.asyncDispose]());
+
+/** Five batches a second: however fast the machine is, an import lasts long enough to be watched and stopped. */
+const SLOWLY = ['--batch-size', '100', '--rpm', '300'];
 
 async function writeUrls(rows: number): Promise<void> {
   const urls = Array.from({ length: rows }, (_, row) => `https://example.com/${row}`);
@@ -36,14 +42,14 @@ const statuses = async () => {
 const linksUsed = async () => (await world.request(key, 'GET', '/api/v1/usage')).json.links.used;
 
 test('progress: a bar that grows, rows, rate and time left, then one sentence', async () => {
-  await writeUrls(40_000);
-  const terminal = shortlink(['import', 'urls.csv', '--batch-size', '2000']);
-  const [, first] = await terminal.until(
-    /█+░+ {1,3}(\d+)% {3}[\d,]+ \/ 40,000 {3}[\d,.]+ rows\/s.* {3}\d+:\d\d left/,
+  await writeUrls(2_000);
+  const terminal = shortlink(['import', 'urls.csv', ...SLOWLY]);
+  const shown = await terminal.until(
+    /█+░+ {1,3}(\d+)% {3}[\d,]+ \/ 2,000 {3}[\d,.]+ rows\/s.* {3}\d+:\d\d left/,
   );
-  await terminal.until(new RegExp(`░ +(?!${first}%)\\d+%`), terminal.text.length);
+  await terminal.until(new RegExp(`░ +(?!${shown[1]}%)\\d+%`), shown.index + shown[0].length);
   expect(await terminal.exitCode).toBe(0);
-  expect(terminal.text).toContain('✓ 40,000 links created in');
+  expect(terminal.text).toContain('✓ 2,000 links created in');
   // One line is redrawn again and again, in colour, and removed at the end.
   expect(await terminal.screen()).not.toContain('░');
   expect(terminal.raw).toContain('\x1b[32m✓');
@@ -59,28 +65,29 @@ test('NO_COLOR: the same without a colour', async () => {
 });
 
 test('Ctrl-C once: batches in flight end, the rest is unsent, and the same command creates it', async () => {
-  await writeUrls(60_000);
-  const args = ['import', 'urls.csv', '--batch-size', '1000'];
-  const stopped = shortlink(args);
+  await writeUrls(3_000);
+  const stopped = shortlink(['import', 'urls.csv', ...SLOWLY]);
   await stopped.until(/\d left/);
   stopped.type(CTRL_C);
   await stopped.until(/Stopping after the batches in flight/);
   expect(await stopped.exitCode).toBe(130);
   expect(stopped.text).toMatch(/✗ [\d,]+ links created, [\d,]+ left in/);
   expect(stopped.text).toContain('error: Interrupted.');
-  expect(stopped.text).toContain('To continue: shortlink import urls.csv --batch-size 1000');
+  expect(stopped.text).toContain(
+    'To continue: shortlink import urls.csv --batch-size 100 --rpm 300',
+  );
   const first = await statuses();
   expect(new Set(first)).toEqual(new Set(['created', 'unsent']));
   expect(await linksUsed()).toBe(first.filter((status) => status === 'created').length);
 
-  const again = shortlink(args);
+  const again = shortlink(['import', 'urls.csv']);
   await again.until(/new rows, [\d,]+ already imported/);
   expect(await again.exitCode).toBe(0);
-  expect(await linksUsed()).toBe(60_000);
+  expect(await linksUsed()).toBe(3_000);
 });
 
 test('Ctrl-C twice: ends at once, and what was in flight is followed by the next run', async () => {
-  await writeUrls(60_000);
+  await writeUrls(40_000);
   const stopped = shortlink(['import', 'urls.csv']);
   await stopped.until(/job [\d,]+ \/ 10,000/);
   stopped.type(CTRL_C);
@@ -95,7 +102,7 @@ test('Ctrl-C twice: ends at once, and what was in flight is followed by the next
   const again = shortlink(['import', 'urls.csv', '--on-unknown', 'skip']);
   expect([0, 7]).toContain(await again.exitCode);
   const outcomes = await statuses();
-  expect(outcomes).toHaveLength(60_000);
+  expect(outcomes).toHaveLength(40_000);
   expect(outcomes.filter((outcome) => outcome !== 'created' && outcome !== 'unknown')).toEqual([]);
 });
 

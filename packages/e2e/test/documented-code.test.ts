@@ -72,6 +72,14 @@ const SHOWN = PAGES.flatMap((name) =>
 );
 
 describe('the commands that are only shown', () => {
+  const helps = new Map<string, ReturnType<typeof runProgram>>();
+  /** The help of a command, which several pages show. */
+  const helpOf = (file: string, words: string) => {
+    const found = helps.get(file + words) ?? runProgram(file, [...words.split(' '), '--help']);
+    helps.set(file + words, found);
+    return found;
+  };
+
   test.each(SHOWN)('$at needs another machine, and has options that exist', async ({ code }) => {
     expect(code).toMatch(
       /docker|systemctl|\/etc\/|\/var\/lib|\/backups|postgres:|pg_|caddy|certbot|install --global|pnpm@12/,
@@ -80,7 +88,7 @@ describe('the commands that are only shown', () => {
     for (const [, program, words = '', rest = ''] of code.matchAll(ours)) {
       if (words.trim() === '') continue;
       const file = program === 'shortlink' ? CLI_PROGRAM : SERVER_PROGRAM;
-      const help = await runProgram(file, [...words.trim().split(' '), '--help']);
+      const help = await helpOf(file, words.trim());
       expect([words, help.exitCode]).toEqual([words, 0]);
       for (const [flag] of rest.matchAll(/--[a-z-]+/g)) expect(help.stdout).toContain(flag);
     }

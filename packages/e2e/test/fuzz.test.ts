@@ -7,7 +7,7 @@ import { runFuzz } from '../src/fuzz/run-fuzz.ts';
 const REQUESTS = 1_500;
 
 /** Fewer requests on PostgreSQL, where each takes several transactions. */
-const POSTGRES_REQUESTS = 1_200;
+const POSTGRES_REQUESTS = 600;
 
 test('on PostgreSQL too, every answer is one that is described', async () => {
   const postgres = await startPostgres(['fsync=off']);

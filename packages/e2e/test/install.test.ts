@@ -1,7 +1,6 @@
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { runCommand } from '../src/run-command.ts';
 import { World } from '../src/world.ts';
@@ -15,11 +14,10 @@ let tarballs: string[];
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'shortlink-install-'));
-  for (const name of ['sdk', 'cli']) {
-    const cwd = fileURLToPath(new URL(`../../${name}`, import.meta.url));
-    // Packed by pnpm, since it writes the version of the SDK into the dependencies of the CLI.
-    await runCommand('npx', ['-y', 'pnpm@12', 'pack', '--pack-destination', folder], { cwd });
-  }
+  // Packed by pnpm, since it writes the version of the SDK into the dependencies of the CLI.
+  const filters = ['--filter', '@shortlink/sdk', '--filter', '@shortlink/cli'];
+  const pack = ['-y', 'pnpm@12', ...filters, 'pack', '--pack-destination', folder];
+  await runCommand('npx', pack, { cwd: import.meta.dirname });
   const files = (await readdir(folder)).filter((file) => file.endsWith('.tgz'));
   tarballs = files.map((file) => join(folder, file));
   expect(tarballs).toHaveLength(2);

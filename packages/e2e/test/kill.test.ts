@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { runKills } from '../src/kill/run-kills.ts';
 
 /** Kills of each kind; `pnpm --filter @shortlink/e2e kill` kills 200 times. */
-const KILLS = 12;
+const KILLS = 6;
 
 test('a growing, edited, sorted file, killed at random moments, with idempotency: each row once', async () => {
   const report = await runKills({ kills: KILLS, idempotency: true });

@@ -3,11 +3,13 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { publint } from 'publint';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { launchChromium } from '../runtimes/drivers/launch-chromium.ts';
 import { codeBlocks } from '../src/code-blocks.ts';
 import { COMPILERS, compiler } from '../src/compilers.ts';
 import { type Consumer, createConsumer } from '../src/consumer.ts';
 import { runCommand } from '../src/run-command.ts';
 import { filledIn } from '../src/run-page.ts';
+import { serveVitePage } from '../src/vite-page.ts';
 import { World } from '../src/world.ts';
 
 let consumer: Consumer;
@@ -130,5 +132,30 @@ describe('the packed SDK', () => {
     // zod's own types need esModuleInterop there.
     const options = ['--module', 'commonjs', '--moduleResolution', 'node10', '--esModuleInterop'];
     await node('.', compiler('5.6'), '--noEmit', ...options);
+  });
+
+  it('runs in a Vite app, in Chromium, under a policy without unsafe-eval', async () => {
+    await using launched = await launchChromium();
+    const root = join(consumer.folder, 'vite-app');
+    // Vite itself checks no types.
+    await node('vite-app', compiler('7'));
+    await using served = await serveVitePage(root);
+    const page = await launched.browser.newPage();
+    const problems: string[] = [];
+    page.on('pageerror', (error) => problems.push(String(error)));
+    page.on('console', (message) => problems.push(message.text()));
+    await page.exposeFunction('violated', (directive: string) => problems.push(directive));
+    await page.addInitScript(
+      "addEventListener('securitypolicyviolation', (event) => violated(event.effectiveDirective))",
+    );
+    const query = new URLSearchParams({
+      service: world.server.url,
+      key: env.SHORTLINK_API_KEY,
+    });
+    await page.goto(`${served.url}?${query}`);
+    const output = page.locator('output', { hasText: 'created' });
+    await output.waitFor({ timeout: 100_000 }).catch(() => undefined);
+    expect(problems).toEqual([]);
+    expect(await output.textContent()).toBe('101 created');
   });
 });

@@ -1,6 +1,9 @@
+import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { SERVER_PROGRAM } from '../src/programs.ts';
 import { runProgram } from '../src/run-program.ts';
 import { admin } from '../src/server-process.ts';
@@ -9,14 +12,20 @@ import { World } from '../src/world.ts';
 
 const WIDTHS = [40, 80, 120] as const;
 
+/** Has a server that runs already. */
 let world: World;
-let database: string;
-
-beforeEach(async () => {
+beforeAll(async () => {
   world = await World.create();
-  database = `sqlite:${world.path('screens.db')}`;
 });
-afterEach(() => world[Symbol.asyncDispose]());
+afterAll(() => world[Symbol.asyncDispose]());
+
+let folder: string;
+let database: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'shortlink-e2e-'));
+  database = `sqlite:${join(folder, 'screens.db')}`;
+});
+afterEach(() => rm(folder, { recursive: true }));
 
 /** `shortlink-server` in a pseudo-terminal of this width. */
 function server(
@@ -25,7 +34,7 @@ function server(
   env: Record<string, string> = {},
 ): Terminal {
   const words = [process.execPath, SERVER_PROGRAM, ...args].map((word) => `'${word}'`).join(' ');
-  return new Terminal('bash', ['-c', `stty cols ${columns}; exec ${words}`], world.folder, {
+  return new Terminal('bash', ['-c', `stty cols ${columns}; exec ${words}`], folder, {
     SHORTLINK_DATABASE_URL: database,
     ...env,
   });
@@ -35,7 +44,7 @@ function server(
 function screen(text: string): string {
   return text
     .replaceAll('\r\n', '\n')
-    .replaceAll(world.folder, '<folder>')
+    .replaceAll(folder, '<folder>')
     .replace(/sl_\w+/g, '<key>')
     .replace(/127\.0\.0\.1:\d+/g, '127.0.0.1:<port>')
     .replace(/-i :\d+/g, '-i :<port>')
@@ -98,6 +107,7 @@ describe.each(WIDTHS)('at %i columns', (columns) => {
   });
 
   test('tables', async () => {
+    await using world = await World.create();
     database = world.database;
     const { id } = await admin<{ id: string }>(database, [
       ...[

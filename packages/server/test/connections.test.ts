@@ -1,10 +1,8 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { type Fetch, type Listener, type ListenOptions, listen } from '../src/serve.ts';
-
-vi.setConfig({ testTimeout: 60_000 });
 
 let listener: Listener;
 let sockets: Socket[] = [];

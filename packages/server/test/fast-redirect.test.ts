@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import type { Link } from '@shortlink/sdk/wire';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { addDomain } from '../src/admin/domains.ts';
 import { createLogger } from '../src/logger.ts';
 import { Metrics } from '../src/metrics/metrics.ts';
@@ -41,6 +41,12 @@ async function stop(): Promise<void> {
   await Promise.all([fast.close({ drainTimeoutMs: 0 }), app.close({ drainTimeoutMs: 0 })]);
   await service.stop();
 }
+
+// The program replaces them, and other tests run in this process.
+const { Request, Response } = globalThis;
+afterAll(() => {
+  Object.assign(globalThis, { Request, Response });
+});
 
 beforeEach(async () => {
   store = await openSqliteStore({ path: ':memory:', publicUrl: PUBLIC_URL });

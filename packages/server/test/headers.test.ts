@@ -1,8 +1,6 @@
 import fc from 'fast-check';
-import { beforeEach, describe, expect, test, vi } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { type Answer, BATCH, entries, Fixture, LINKS, TARGET } from './fixture.ts';
-
-vi.setConfig({ testTimeout: 60_000 });
 
 let app: Fixture;
 let key: string;

@@ -5,8 +5,6 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { startTestServer, type TestServer } from '../src/testing/index.ts';
 import { BATCH, entries, Fixture } from './fixture.ts';
 
-vi.setConfig({ testTimeout: 60_000 });
-
 let app: Fixture;
 let key: string;
 beforeEach(async () => {

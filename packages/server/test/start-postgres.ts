@@ -65,7 +65,7 @@ export async function startPostgres(settings: readonly string[] = []): Promise<P
     await exited;
   };
   const address = `postgres://postgres:${POSTGRES_PASSWORD}@127.0.0.1:${port}`;
-  await execute(`${address}/postgres`, 'CREATE DATABASE shortlink');
+  await execute(`${address}/postgres`, 'CREATE DATABASE shortlink STRATEGY file_copy');
   return {
     url: `${address}/shortlink`,
     pid: async () => Number.parseInt(await readFile(join(data, 'postmaster.pid'), 'utf8'), 10),

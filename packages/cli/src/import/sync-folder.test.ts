@@ -1,5 +1,6 @@
 import { type FileHandle, open } from 'node:fs/promises';
-import { beforeEach, describe, expect, test, vi } from 'vitest';
+import { tmpdir } from 'node:os';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { ImportHarness } from '../../test/import/import-harness.ts';
 import { testFolder } from '../../test/test-io.ts';
 import { openOutput } from './report/output-file.ts';
@@ -7,29 +8,20 @@ import { openOutput } from './report/output-file.ts';
 /** The error of each sync of a folder. */
 let failure: string | undefined;
 
-vi.mock('node:fs/promises', async (importOriginal) => {
-  const original = await importOriginal<typeof import('node:fs/promises')>();
-  return { ...original, open: vi.fn(original.open) };
-});
-
-const { open: realOpen } =
-  await vi.importActual<typeof import('node:fs/promises')>('node:fs/promises');
-
-beforeEach(() => {
+beforeEach(async () => {
   failure = undefined;
-  vi.mocked(open).mockImplementation(async (path, flags, mode) => {
-    const handle = await realOpen(path, flags, mode);
-    if ((await handle.stat()).isDirectory()) failSync(handle);
-    return handle;
+  const handle = await open(tmpdir(), 'r');
+  const anyHandle: FileHandle = Object.getPrototypeOf(handle);
+  await handle.close();
+  const { sync } = anyHandle;
+  vi.spyOn(anyHandle, 'sync').mockImplementation(async function (this: FileHandle) {
+    if (failure === undefined || !(await this.stat()).isDirectory()) return sync.call(this);
+    throw Object.assign(new Error(`${failure}: fsync`), { code: failure, syscall: 'fsync' });
   });
 });
-
-function failSync(handle: FileHandle): void {
-  handle.sync = async () => {
-    if (failure === undefined) return;
-    throw Object.assign(new Error(`${failure}: fsync`), { code: failure, syscall: 'fsync' });
-  };
-}
+afterEach(() => {
+  vi.restoreAllMocks();
+});
 
 describe('where the disk reports an error', () => {
   test('nothing is sent, because the journal may not be there after a power cut', async () => {

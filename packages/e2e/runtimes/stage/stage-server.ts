@@ -57,7 +57,13 @@ export async function startStage(traits: RuntimeTraits): Promise<StageServer> {
     return c.json({});
   });
 
-  const server: ServerType = serve({ fetch: app.fetch, hostname: '127.0.0.1', port: 0 });
+  const server: ServerType = serve({
+    fetch: app.fetch,
+    hostname: '127.0.0.1',
+    port: 0,
+    // The tests run in this process too.
+    overrideGlobalObjects: false,
+  });
   await once(server, 'listening');
   return {
     url: httpAddress(server),

@@ -1,18 +1,17 @@
-import { afterAll, beforeAll, vi } from 'vitest';
+import { afterAll, beforeAll } from 'vitest';
 import { execute, startPostgres } from '../../../test/start-postgres.ts';
 
 export { execute };
 
 /**
- * Gives a group of tests a PostgreSQL, and answers URLs of empty databases on it: one of its own, or the existing server
+ * Gives a group of tests a PostgreSQL, and answers URLs of new databases on it: one of its own, or the existing server
  * that SHORTLINK_TEST_DATABASE_URL names, whose user must be allowed to create databases.
+ *
+ * A database is empty, or a copy of another one of this server that nobody is connected to.
  */
-export function usePostgres(): { newDatabase: () => Promise<string> } {
+export function usePostgres(): { newDatabase: (original?: string) => Promise<string> } {
   let server: { url: string; remove: () => Promise<void> } | undefined;
   let databases = 0;
-  // Each test makes a database and its tables, and one makes 2,500 durable writes: on a busy machine that takes longer than
-  // a test may by default.
-  vi.setConfig({ testTimeout: 30_000 });
   const made: string[] = [];
   beforeAll(async () => {
     const existing = process.env['SHORTLINK_TEST_DATABASE_URL'];
@@ -27,11 +26,13 @@ export function usePostgres(): { newDatabase: () => Promise<string> } {
     await server?.remove();
   }, 60_000);
   return {
-    newDatabase: async () => {
+    newDatabase: async (original) => {
       if (server === undefined) throw new Error('PostgreSQL runs within tests only.');
       databases += 1;
       const name = `shortlink_test_${process.pid}_${Date.now()}_${databases}`;
-      await execute(server.url, `CREATE DATABASE ${name}`);
+      const template = original === undefined ? 'template1' : new URL(original).pathname.slice(1);
+      // Without a log of the copied pages, which takes twice as long.
+      await execute(server.url, `CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY file_copy`);
       made.push(name);
       return Object.assign(new URL(server.url), { pathname: `/${name}` }).href;
     },
