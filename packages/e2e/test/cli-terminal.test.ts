@@ -1,5 +1,5 @@
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { parseCsv } from '../src/parse-csv.ts';
 import { CLI_PROGRAM, commandOf } from '../src/programs.ts';
 import { CTRL_C, cliTerminal, Terminal } from '../src/terminal.ts';
@@ -93,10 +93,12 @@ test('Ctrl-C twice: ends at once, and what was in flight is followed by the next
   stopped.type(CTRL_C);
   await stopped.until(/Stopping/);
   // A server that answers nothing more: whoever waits for it does not end.
-  world.server.child.kill('SIGSTOP');
+  const { child } = world.server;
+  onTestFinished(() => void child.kill('SIGCONT'));
+  child.kill('SIGSTOP');
   stopped.type(CTRL_C);
   expect(await stopped.exitCode).toBe(130);
-  world.server.child.kill('SIGCONT');
+  child.kill('SIGCONT');
   await expect(stat(world.path('urls.csv.results.csv'))).rejects.toThrow('ENOENT');
 
   const again = shortlink(['import', 'urls.csv', '--on-unknown', 'skip']);
