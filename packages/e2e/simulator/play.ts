@@ -133,7 +133,7 @@ class Stage {
     const { clock } = world;
     this.#run += 1;
     await this.#pause(plan.pauseMs);
-    world.log(`=== run ${this.#run}: ${plan.rows.length} rows, --on-unknown ${onUnknown}`);
+    world.log(() => `=== run ${this.#run}: ${plan.rows.length} rows, --on-unknown ${onUnknown}`);
     this.#placeInput(plan);
     this.#setUpService(plan);
     this.#network.beginRun(this.#run, plan.faults);
@@ -151,7 +151,7 @@ class Stage {
     for (const { value } of ended) world.exit(value.process);
     clock.current = undefined;
     if (plan.losesPowerAfter) {
-      world.log('--- the power fails');
+      world.log(() => '--- the power fails');
       world.disk.losePower();
     }
     this.#service.settle();
@@ -170,13 +170,13 @@ class Stage {
   }
 
   #logEnd({ process, summary, error }: Ended): void {
-    if (error !== undefined) this.#world.log(`${process.name} fails: ${String(error)}`);
+    if (error !== undefined) this.#world.log(() => `${process.name} fails: ${String(error)}`);
     if (summary === undefined) return;
     const { created, existing, rejected, failed, unknown, unsent, stopped } = summary;
-    const counts = JSON.stringify({ created, existing, rejected, failed, unknown, unsent });
-    this.#world.log(
-      `${process.name} ends: ${counts} ${stopped?.reason ?? ''} ${stopped?.message ?? ''}`,
-    );
+    this.#world.log(() => {
+      const counts = JSON.stringify({ created, existing, rejected, failed, unknown, unsent });
+      return `${process.name} ends: ${counts} ${stopped?.reason ?? ''} ${stopped?.message ?? ''}`;
+    });
   }
 
   #placeInput({ rows }: RunPlan): void {
@@ -267,7 +267,7 @@ class Stage {
     if (stop !== undefined) {
       const press = (ms: number, which: 'soft' | 'hard') =>
         clock.after(ms, process, () => {
-          world.log(`--- Ctrl-C (${which})`);
+          world.log(() => `--- Ctrl-C (${which})`);
           stops?.[which].abort(new Error('Interrupted'));
         });
       press(stop.softMs, 'soft');
@@ -276,7 +276,7 @@ class Stage {
     for (const ms of restartsMs) clock.after(ms, process, () => this.#network.restartService());
     if (clockJump !== undefined) {
       clock.after(clockJump.atMs, process, () => {
-        world.log(`--- the clock jumps by ${clockJump.byMs} ms`);
+        world.log(() => `--- the clock jumps by ${clockJump.byMs} ms`);
         world.clockOffsetMs += clockJump.byMs;
       });
     }
@@ -288,7 +288,7 @@ class Stage {
     }
     if (editMs !== undefined && !this.#scenario.user.fromStdin) {
       clock.after(editMs, process, () => {
-        world.log('--- somebody writes to the input');
+        world.log(() => '--- somebody writes to the input');
         const path = inputPath(this.#scenario.user);
         const text = world.disk.get(path)?.bytes.toString() ?? '';
         world.disk.place(path, text, world.wallClock() + 1);

@@ -29,7 +29,9 @@ class Content implements DatabaseContent {
   isCreated = false;
   /** Whether the tables are there, of this file or one before it. */
   hasTables = false;
-  hasTempTables = false;
+  #hasTempTables = false;
+  /** Whether they may hold rows. */
+  #usesTempTables = false;
   lockedBy: SimulatedDatabase | undefined;
   /** What the disk keeps, where commits after it were not synced. */
   #image: Map<string, Rows> | undefined;
@@ -100,8 +102,15 @@ class Content implements DatabaseContent {
     }
   }
 
+  createTempTables(sql: string): void {
+    if (!this.#hasTempTables) this.db.exec(sql);
+    this.#hasTempTables = true;
+    this.#usesTempTables = true;
+  }
+
   clearTempTables(): void {
-    if (!this.hasTempTables) return;
+    if (!this.#usesTempTables) return;
+    this.#usesTempTables = false;
     for (const table of TEMP_TABLES) this.prepare(`DELETE FROM temp.${table}`).run();
   }
 
@@ -155,28 +164,42 @@ export class SimulatedDatabase {
   }
 
   exec(sql: string): void {
+    theWorld().step(sql, this.#path, () => this.#perform(sql));
+  }
+
+  #perform(sql: string): void {
     const content = this.#content;
-    theWorld().step(sql, this.#path, () => {
-      if (sql.startsWith('PRAGMA')) {
-        for (const [, name = '', value = ''] of sql.matchAll(/PRAGMA (\w+) = (\w+)/g)) {
-          this.#set(name, value);
-        }
-      } else if (sql === 'BEGIN EXCLUSIVE; COMMIT') {
+    const command = commandOf(sql);
+    switch (command.kind) {
+      case 'settings':
+        for (const [name, value] of command.settings) this.#set(name, value);
+        break;
+      case 'look':
         this.#lock();
         this.#unlock();
-      } else if (sql.startsWith('BEGIN')) {
+        break;
+      case 'begin':
         this.#lock();
         if (!this.#isSyncing) content.keepImage();
         content.prepare('BEGIN').run();
-      } else if (sql === 'COMMIT') this.#commit();
-      else if (sql === 'ROLLBACK') {
+        break;
+      case 'commit':
+        this.#commit();
+        break;
+      case 'roll back':
         this.#createsTables = false;
         content.prepare('ROLLBACK').run();
         this.#unlock();
-      } else if (sql.includes('CREATE TABLE service')) this.#createTables(sql);
-      else if (sql.includes('CREATE TEMP TABLE')) this.#createTempTables(sql);
-      else content.prepare(sql).run();
-    });
+        break;
+      case 'tables':
+        this.#createTables(sql);
+        break;
+      case 'temporary tables':
+        content.createTempTables(sql);
+        break;
+      default:
+        content.prepare(sql).run();
+    }
   }
 
   prepare(sql: string): Pick<StatementSync, 'get'> | StatementSync {
@@ -272,10 +295,34 @@ export class SimulatedDatabase {
     this.#createsTables = true;
   }
 
-  #createTempTables(sql: string): void {
-    if (!this.#content.hasTempTables) this.#content.db.exec(sql);
-    this.#content.hasTempTables = true;
+}
+
+type Command =
+  | { kind: 'settings'; settings: [name: string, value: string][] }
+  | { kind: 'look' | 'begin' | 'commit' | 'roll back' }
+  | { kind: 'tables' | 'temporary tables' | 'statement' };
+
+/** There are only a few texts, and each import executes them anew. */
+const commands = new Map<string, Command>();
+
+function commandOf(sql: string): Command {
+  const command = commands.get(sql) ?? readCommand(sql);
+  commands.set(sql, command);
+  return command;
+}
+
+function readCommand(sql: string): Command {
+  if (sql.startsWith('PRAGMA')) {
+    const found = [...sql.matchAll(/PRAGMA (\w+) = (\w+)/g)];
+    return { kind: 'settings', settings: found.map(([, name = '', value = '']) => [name, value]) };
   }
+  if (sql === 'BEGIN EXCLUSIVE; COMMIT') return { kind: 'look' };
+  if (sql.startsWith('BEGIN')) return { kind: 'begin' };
+  if (sql === 'COMMIT') return { kind: 'commit' };
+  if (sql === 'ROLLBACK') return { kind: 'roll back' };
+  if (sql.includes('CREATE TABLE service')) return { kind: 'tables' };
+  if (sql.includes('CREATE TEMP TABLE')) return { kind: 'temporary tables' };
+  return { kind: 'statement' };
 }
 
 function sqliteError(errcode: number, message: string): Error {

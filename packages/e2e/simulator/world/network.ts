@@ -68,7 +68,7 @@ export class Network {
   }
 
   restartService(): void {
-    this.#world.log('--- the service is restarted');
+    this.#world.log(() => '--- the service is restarted');
     this.#restarts += 1;
     this.#service.restart();
   }
@@ -100,7 +100,7 @@ export class Network {
       this.exchanges.push(exchange);
       const fault = this.#faultOf(this.#requests);
       const draw = new Random(this.#seed, number, 2);
-      world.log(`${process.name} sends #${number} ${method} ${path} ${fault?.kind ?? ''}`);
+      world.log(() => `${process.name} sends #${number} ${method} ${path} ${fault?.kind ?? ''}`);
       const restarts = this.#restarts;
       const onAbort = () => reject(signal.reason);
       signal.addEventListener('abort', onAbort, { once: true });
@@ -124,7 +124,7 @@ export class Network {
         const request = { method, path, headers, body };
         const response = await this.#service.handle(request, number);
         if (response !== undefined)
-          world.log(`       #${number} ${response.status} ${response.body.slice(0, 300)}`);
+          world.log(() => `       #${number} ${response.status} ${response.body.slice(0, 300)}`);
         return response;
       };
       // The service works whether or not anybody waits for it.
