@@ -8,13 +8,13 @@ import { checkNothingToDo, isFinished } from './oracle/end-rules.ts';
 import { Oracle } from './oracle/oracle.ts';
 import { Random } from './random.ts';
 import { inputPath, inputText, parseResults } from './scenario/files.ts';
-import type { RunPlan, Scenario } from './scenario/scenario.ts';
+import type { RowPlan, RunPlan, Scenario } from './scenario/scenario.ts';
 import { settingsOf } from './scenario/settings.ts';
 import { quietly } from './scenario/shrink.ts';
 import { type OwnServer, OwnService } from './services/own.ts';
 import { ScriptedService } from './services/scripted.ts';
 import type { Service } from './services/service.ts';
-import { Disk } from './world/disk.ts';
+import { Disk, type FileNode } from './world/disk.ts';
 import { Network } from './world/network.ts';
 import { EPOCH_MS, enterWorld, Process, World } from './world/world.ts';
 
@@ -85,6 +85,8 @@ class Stage {
   readonly #oracle: Oracle;
   #run = 0;
   #keys = 0;
+  /** The input of the last run, which is replaced when anybody writes to it. */
+  #placed: { rows: readonly RowPlan[]; file: FileNode | undefined } | undefined;
 
   constructor(scenario: Scenario, programs: Programs, world: World) {
     this.#scenario = scenario;
@@ -185,11 +187,14 @@ class Stage {
     const path = inputPath(user);
     if (user.fromStdin) return;
     const old = disk.get(path);
+    // Nobody has written to it since, and the rows are the same.
+    if (!user.inPlace && rows === this.#placed?.rows && old === this.#placed.file) return;
     const filled =
       user.inPlace && old !== undefined ? parseResults(old.bytes.toString(), user) : undefined;
     const hasResults = filled?.some(({ status }) => status !== '') === true;
     const text = inputText(rows, user, hasResults ? filled : undefined);
     if (old?.bytes.toString() !== text) disk.place(path, text, this.#world.wallClock());
+    this.#placed = { rows, file: disk.get(path) };
   }
 
   #setUpService(plan: RunPlan): void {
