@@ -40,6 +40,8 @@ export class Oracle {
   #settings: ImportSettings | undefined;
   /** Links that rows have asked for at one time, since the last `--restart`. */
   #wanted = new Counts();
+  /** Rows that are in `#wanted` already, as those of quiet runs are. */
+  #countedRows: readonly RowPlan[] | undefined;
   /** The first run that counts: `--restart` asks for every link once more. */
   #firstRun = 1;
   #run = 0;
@@ -71,30 +73,38 @@ export class Oracle {
   }
 
   beginRun(plan: RunPlan, settings: ImportSettings, _process: Process): void {
-    const { scenario, world } = this.#all;
+    const { world } = this.#all;
     this.#run += 1;
     this.rows = plan.rows;
     this.#settings = settings;
     if (plan.restart && !plan.dryRun) this.#beginAgain();
     this.#known = new Set(this.#told);
-    const [wanted, asked] = [new Counts(), new Counts()];
-    for (const row of plan.rows) {
-      if (row.kind === 'invalid') continue;
-      const pair = pairOf(targetOf(row), scenario.user.domain);
-      wanted.add(pair);
-      asked.add(`${pair}\n${titleOf(row, scenario.user)}`);
-    }
-    this.#asked.raise(asked);
-    if (!plan.dryRun) this.#wanted.raise(wanted);
+    if (plan.rows !== this.#countedRows) this.#countRows(plan);
     if (settings.onUnknown === 'retry' && !plan.dryRun) this.#mayRepeat = true;
     this.#outputBefore = world.disk.get(settings.output)?.bytes;
     this.#isOutputDurable = world.disk.isDurable(settings.output);
     this.#filesBefore = this.#files();
   }
 
+  #countRows({ rows, dryRun }: RunPlan): void {
+    const { user } = this.#all.scenario;
+    const [wanted, asked] = [new Counts(), new Counts()];
+    for (const row of rows) {
+      if (row.kind === 'invalid') continue;
+      const pair = pairOf(targetOf(row), user.domain);
+      wanted.add(pair);
+      asked.add(`${pair}\n${titleOf(row, user)}`);
+    }
+    this.#asked.raise(asked);
+    if (dryRun) return;
+    this.#wanted.raise(wanted);
+    this.#countedRows = rows;
+  }
+
   #beginAgain(): void {
     this.#firstRun = this.#run;
     this.#wanted = new Counts();
+    this.#countedRows = undefined;
     this.#mayRepeat = false;
     this.#told.clear();
   }
