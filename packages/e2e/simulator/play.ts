@@ -85,7 +85,7 @@ class Stage {
   readonly #oracle: Oracle;
   #run = 0;
   #keys = 0;
-  /** The input of the last run, which is replaced when anybody writes to it. */
+  /** The input of the last run: a new file when anybody writes to it. */
   #placed: { rows: readonly RowPlan[]; file: FileNode | undefined } | undefined;
 
   constructor(scenario: Scenario, programs: Programs, world: World) {
@@ -175,25 +175,24 @@ class Stage {
     if (error !== undefined) this.#world.log(() => `${process.name} fails: ${String(error)}`);
     if (summary === undefined) return;
     const { created, existing, rejected, failed, unknown, unsent, stopped } = summary;
-    this.#world.log(() => {
-      const counts = JSON.stringify({ created, existing, rejected, failed, unknown, unsent });
-      return `${process.name} ends: ${counts} ${stopped?.reason ?? ''} ${stopped?.message ?? ''}`;
-    });
+    const counts = { created, existing, rejected, failed, unknown, unsent };
+    const { reason = '', message = '' } = stopped ?? {};
+    this.#world.log(() => `${process.name} ends: ${JSON.stringify(counts)} ${reason} ${message}`);
   }
 
   #placeInput({ rows }: RunPlan): void {
     const { user } = this.#scenario;
     const { disk } = this.#world;
     const path = inputPath(user);
-    if (user.fromStdin) return;
     const old = disk.get(path);
     // Nobody has written to it since, and the rows are the same.
-    if (!user.inPlace && rows === this.#placed?.rows && old === this.#placed.file) return;
-    const filled =
-      user.inPlace && old !== undefined ? parseResults(old.bytes.toString(), user) : undefined;
+    const isThere = !user.inPlace && rows === this.#placed?.rows && old === this.#placed.file;
+    if (user.fromStdin || isThere) return;
+    const before = old?.bytes.toString();
+    const filled = user.inPlace ? parseResults(before ?? '', user) : undefined;
     const hasResults = filled?.some(({ status }) => status !== '') === true;
     const text = inputText(rows, user, hasResults ? filled : undefined);
-    if (old?.bytes.toString() !== text) disk.place(path, text, this.#world.wallClock());
+    if (before !== text) disk.place(path, text, this.#world.wallClock());
     this.#placed = { rows, file: disk.get(path) };
   }
 

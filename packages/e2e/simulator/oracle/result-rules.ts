@@ -48,8 +48,7 @@ function readReported(check: RowsToCheck): ReportedRow[] | undefined {
     if (result.target !== target || result.title !== title) {
       throw wrong(`is not ${target}`);
     }
-    if ((row.kind === 'invalid') !== (status === 'rejected'))
-      throw wrong(`is ${row.kind}`);
+    if ((row.kind === 'invalid') !== (status === 'rejected')) throw wrong(`is ${row.kind}`);
     if (status !== 'created') {
       if (code !== '' || short_url !== '') throw wrong('has a link');
       if (error === '') throw wrong('does not say why');
@@ -61,8 +60,7 @@ function readReported(check: RowsToCheck): ReportedRow[] | undefined {
     if (used.has(code)) throw wrong('has the link of another row');
     if (short_url !== SHORT + code) throw wrong('wrong short URL');
     if (error !== '') throw wrong('has an error');
-    if (areTitlesCertain && link.title !== title)
-      throw wrong(`has the link of ${link.title}`);
+    if (areTitlesCertain && link.title !== title) throw wrong(`has the link of ${link.title}`);
     used.add(code);
     return { status, link };
   });

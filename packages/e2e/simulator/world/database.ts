@@ -1,6 +1,7 @@
 import { dirname } from 'node:path';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import type { DatabaseContent, FileNode } from './disk.ts';
+import { commandOf } from './sql-commands.ts';
 import { type Process, theWorld } from './world.ts';
 
 const TABLES = ['service', 'batch', 'request', 'link'];
@@ -170,36 +171,23 @@ export class SimulatedDatabase {
   #perform(sql: string): void {
     const content = this.#content;
     const command = commandOf(sql);
-    switch (command.kind) {
-      case 'settings':
-        for (const [name, value] of command.settings) this.#set(name, value);
-        break;
-      case 'look':
-        this.#lock();
-        this.#unlock();
-        break;
-      case 'begin':
-        this.#lock();
-        if (!this.#isSyncing) content.keepImage();
-        content.prepare('BEGIN').run();
-        break;
-      case 'commit':
-        this.#commit();
-        break;
-      case 'roll back':
-        this.#createsTables = false;
-        content.prepare('ROLLBACK').run();
-        this.#unlock();
-        break;
-      case 'tables':
-        this.#createTables(sql);
-        break;
-      case 'temporary tables':
-        content.createTempTables(sql);
-        break;
-      default:
-        content.prepare(sql).run();
-    }
+    if (command.kind === 'settings') {
+      for (const [name, value] of command.settings) this.#set(name, value);
+    } else if (command.kind === 'look') {
+      this.#lock();
+      this.#unlock();
+    } else if (command.kind === 'begin') {
+      this.#lock();
+      if (!this.#isSyncing) content.keepImage();
+      content.prepare('BEGIN').run();
+    } else if (command.kind === 'commit') this.#commit();
+    else if (command.kind === 'roll back') {
+      this.#createsTables = false;
+      content.prepare('ROLLBACK').run();
+      this.#unlock();
+    } else if (command.kind === 'tables') this.#createTables(sql);
+    else if (command.kind === 'temporary tables') content.createTempTables(sql);
+    else content.prepare(sql).run();
   }
 
   prepare(sql: string): Pick<StatementSync, 'get'> | StatementSync {
@@ -294,35 +282,6 @@ export class SimulatedDatabase {
     }
     this.#createsTables = true;
   }
-
-}
-
-type Command =
-  | { kind: 'settings'; settings: [name: string, value: string][] }
-  | { kind: 'look' | 'begin' | 'commit' | 'roll back' }
-  | { kind: 'tables' | 'temporary tables' | 'statement' };
-
-/** There are only a few texts, and each import executes them anew. */
-const commands = new Map<string, Command>();
-
-function commandOf(sql: string): Command {
-  const command = commands.get(sql) ?? readCommand(sql);
-  commands.set(sql, command);
-  return command;
-}
-
-function readCommand(sql: string): Command {
-  if (sql.startsWith('PRAGMA')) {
-    const found = [...sql.matchAll(/PRAGMA (\w+) = (\w+)/g)];
-    return { kind: 'settings', settings: found.map(([, name = '', value = '']) => [name, value]) };
-  }
-  if (sql === 'BEGIN EXCLUSIVE; COMMIT') return { kind: 'look' };
-  if (sql.startsWith('BEGIN')) return { kind: 'begin' };
-  if (sql === 'COMMIT') return { kind: 'commit' };
-  if (sql === 'ROLLBACK') return { kind: 'roll back' };
-  if (sql.includes('CREATE TABLE service')) return { kind: 'tables' };
-  if (sql.includes('CREATE TEMP TABLE')) return { kind: 'temporary tables' };
-  return { kind: 'statement' };
 }
 
 function sqliteError(errcode: number, message: string): Error {
