@@ -136,7 +136,7 @@ class Stage {
     this.#run += 1;
     await this.#pause(plan.pauseMs);
     world.log(() => `=== run ${this.#run}: ${plan.rows.length} rows, --on-unknown ${onUnknown}`);
-    this.#placeInput(plan);
+    if (!this.#scenario.user.fromStdin) this.#placeInput(plan);
     this.#setUpService(plan);
     this.#network.beginRun(this.#run, plan.faults);
     const settings = settingsOf(plan, this.#scenario.user, onUnknown);
@@ -186,8 +186,7 @@ class Stage {
     const path = inputPath(user);
     const old = disk.get(path);
     // Nobody has written to it since, and the rows are the same.
-    const isThere = !user.inPlace && rows === this.#placed?.rows && old === this.#placed.file;
-    if (user.fromStdin || isThere) return;
+    if (!user.inPlace && rows === this.#placed?.rows && old === this.#placed.file) return;
     const before = old?.bytes.toString();
     const filled = user.inPlace ? parseResults(before ?? '', user) : undefined;
     const hasResults = filled?.some(({ status }) => status !== '') === true;

@@ -6,7 +6,7 @@ import { REFUSED_TITLE } from '../services/scripted.ts';
 import type { MadeLink, Service } from '../services/service.ts';
 import type { Exchange, Network } from '../world/network.ts';
 import type { Process, World } from '../world/world.ts';
-import { isUnderstood } from './end-rules.ts';
+import { checkDryRun, isUnderstood } from './end-rules.ts';
 import { addRecorded, checkCodes, checkJobs, isJournal, journalOf } from './journal-rules.ts';
 import {
   Counts,
@@ -83,7 +83,7 @@ export class Oracle {
     if (settings.onUnknown === 'retry' && !plan.dryRun) this.#mayRepeat = true;
     this.#outputBefore = world.disk.get(settings.output)?.bytes;
     this.#isOutputDurable = world.disk.isDurable(settings.output);
-    this.#filesBefore = this.#files();
+    if (plan.dryRun) this.#filesBefore = this.#files();
   }
 
   #countRows({ rows, dryRun }: RunPlan): void {
@@ -123,8 +123,8 @@ export class Oracle {
     checkAsked(ofRun, this.#asked);
     if (hasSecond) checkApart(ofRun);
     if (plan.dryRun) {
-      const losesPower = plan.losesPowerAfter || plan.killAt?.isPowerCut === true;
-      this.#checkDryRun(own, losesPower);
+      const files = { before: this.#filesBefore, after: this.#files() };
+      checkDryRun(own, plan, files, inputPath(scenario.user));
     }
     this.#checkJournal(ofRun, process);
     this.#checkLinks();
@@ -219,20 +219,6 @@ export class Oracle {
 
   #outputText(path: string): string | undefined {
     return this.#all.world.disk.get(path)?.bytes.toString();
-  }
-
-  #checkDryRun(own: readonly Exchange[], losesPower: boolean): void {
-    const post = own.find(isCreate);
-    if (post !== undefined) throw new Error(`a dry run sends #${post.number}`);
-    // A power cut may bring back a file whose removal was not synced.
-    if (losesPower) return;
-    const after = this.#files();
-    for (const [path, bytes] of after) {
-      const isInput = path === inputPath(this.#all.scenario.user);
-      if (!isInput && this.#filesBefore.get(path) !== bytes)
-        throw new Error(`a dry run writes ${path}`);
-    }
-    if (after.size !== this.#filesBefore.size) throw new Error('a dry run removes a file');
   }
 
   #files(): Map<string, Buffer> {
