@@ -33,6 +33,15 @@ test('bugs that are planted are found', { timeout: LIMIT_MS }, async () => {
   expect(exitCode).toBe(0);
 });
 
+test('refused rows keep their reason when the others are sent in smaller batches', {
+  timeout: LIMIT_MS,
+}, async () => {
+  // Two rows are refused by name, and then the plan's batch size cuts the batch so that they are alone.
+  const { exitCode, stdout } = await simulate('--seed', '1007270');
+  expect(stdout).toContain('1 seeds, 0 failures');
+  expect(exitCode).toBe(0);
+});
+
 test('the same seed gives the same trace, to the last byte', { timeout: LIMIT_MS }, async () => {
   // The second one is played on our own server.
   for (const seed of ['42', '50']) {
