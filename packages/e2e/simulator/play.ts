@@ -8,13 +8,13 @@ import { checkNothingToDo, isFinished } from './oracle/end-rules.ts';
 import { Oracle } from './oracle/oracle.ts';
 import { Random } from './random.ts';
 import { inputPath, inputText, parseResults } from './scenario/files.ts';
-import type { RunPlan, Scenario } from './scenario/scenario.ts';
+import type { RowPlan, RunPlan, Scenario } from './scenario/scenario.ts';
 import { settingsOf } from './scenario/settings.ts';
 import { quietly } from './scenario/shrink.ts';
 import { type OwnServer, OwnService } from './services/own.ts';
 import { ScriptedService } from './services/scripted.ts';
 import type { Service } from './services/service.ts';
-import { Disk } from './world/disk.ts';
+import { Disk, type FileNode } from './world/disk.ts';
 import { Network } from './world/network.ts';
 import { EPOCH_MS, enterWorld, Process, World } from './world/world.ts';
 
@@ -85,6 +85,8 @@ class Stage {
   readonly #oracle: Oracle;
   #run = 0;
   #keys = 0;
+  /** The input of the last run: a new file when anybody writes to it. */
+  #placed: { rows: readonly RowPlan[]; file: FileNode | undefined } | undefined;
 
   constructor(scenario: Scenario, programs: Programs, world: World) {
     this.#scenario = scenario;
@@ -133,8 +135,8 @@ class Stage {
     const { clock } = world;
     this.#run += 1;
     await this.#pause(plan.pauseMs);
-    world.log(`=== run ${this.#run}: ${plan.rows.length} rows, --on-unknown ${onUnknown}`);
-    this.#placeInput(plan);
+    world.log(() => `=== run ${this.#run}: ${plan.rows.length} rows, --on-unknown ${onUnknown}`);
+    if (!this.#scenario.user.fromStdin) this.#placeInput(plan);
     this.#setUpService(plan);
     this.#network.beginRun(this.#run, plan.faults);
     const settings = settingsOf(plan, this.#scenario.user, onUnknown);
@@ -151,7 +153,7 @@ class Stage {
     for (const { value } of ended) world.exit(value.process);
     clock.current = undefined;
     if (plan.losesPowerAfter) {
-      world.log('--- the power fails');
+      world.log(() => '--- the power fails');
       world.disk.losePower();
     }
     this.#service.settle();
@@ -170,26 +172,27 @@ class Stage {
   }
 
   #logEnd({ process, summary, error }: Ended): void {
-    if (error !== undefined) this.#world.log(`${process.name} fails: ${String(error)}`);
+    if (error !== undefined) this.#world.log(() => `${process.name} fails: ${String(error)}`);
     if (summary === undefined) return;
     const { created, existing, rejected, failed, unknown, unsent, stopped } = summary;
-    const counts = JSON.stringify({ created, existing, rejected, failed, unknown, unsent });
-    this.#world.log(
-      `${process.name} ends: ${counts} ${stopped?.reason ?? ''} ${stopped?.message ?? ''}`,
-    );
+    const counts = { created, existing, rejected, failed, unknown, unsent };
+    const { reason = '', message = '' } = stopped ?? {};
+    this.#world.log(() => `${process.name} ends: ${JSON.stringify(counts)} ${reason} ${message}`);
   }
 
   #placeInput({ rows }: RunPlan): void {
     const { user } = this.#scenario;
     const { disk } = this.#world;
     const path = inputPath(user);
-    if (user.fromStdin) return;
     const old = disk.get(path);
-    const filled =
-      user.inPlace && old !== undefined ? parseResults(old.bytes.toString(), user) : undefined;
+    // Nobody has written to it since, and the rows are the same.
+    if (!user.inPlace && rows === this.#placed?.rows && old === this.#placed.file) return;
+    const before = old?.bytes.toString();
+    const filled = user.inPlace ? parseResults(before ?? '', user) : undefined;
     const hasResults = filled?.some(({ status }) => status !== '') === true;
     const text = inputText(rows, user, hasResults ? filled : undefined);
-    if (old?.bytes.toString() !== text) disk.place(path, text, this.#world.wallClock());
+    if (before !== text) disk.place(path, text, this.#world.wallClock());
+    this.#placed = { rows, file: disk.get(path) };
   }
 
   #setUpService(plan: RunPlan): void {
@@ -267,7 +270,7 @@ class Stage {
     if (stop !== undefined) {
       const press = (ms: number, which: 'soft' | 'hard') =>
         clock.after(ms, process, () => {
-          world.log(`--- Ctrl-C (${which})`);
+          world.log(() => `--- Ctrl-C (${which})`);
           stops?.[which].abort(new Error('Interrupted'));
         });
       press(stop.softMs, 'soft');
@@ -276,7 +279,7 @@ class Stage {
     for (const ms of restartsMs) clock.after(ms, process, () => this.#network.restartService());
     if (clockJump !== undefined) {
       clock.after(clockJump.atMs, process, () => {
-        world.log(`--- the clock jumps by ${clockJump.byMs} ms`);
+        world.log(() => `--- the clock jumps by ${clockJump.byMs} ms`);
         world.clockOffsetMs += clockJump.byMs;
       });
     }
@@ -288,7 +291,7 @@ class Stage {
     }
     if (editMs !== undefined && !this.#scenario.user.fromStdin) {
       clock.after(editMs, process, () => {
-        world.log('--- somebody writes to the input');
+        world.log(() => '--- somebody writes to the input');
         const path = inputPath(this.#scenario.user);
         const text = world.disk.get(path)?.bytes.toString() ?? '';
         world.disk.place(path, text, world.wallClock() + 1);

@@ -33,11 +33,24 @@ test('bugs that are planted are found', { timeout: LIMIT_MS }, async () => {
   expect(exitCode).toBe(0);
 });
 
+test('refused rows keep their reason when the others are sent in smaller batches', {
+  timeout: LIMIT_MS,
+}, async () => {
+  // Two rows are refused by name, and then the plan's batch size cuts the batch so that they are alone.
+  const { exitCode, stdout } = await simulate('--seed', '1007270');
+  expect(stdout).toContain('1 seeds, 0 failures');
+  expect(exitCode).toBe(0);
+});
+
 test('the same seed gives the same trace, to the last byte', { timeout: LIMIT_MS }, async () => {
   // The second one is played on our own server.
   for (const seed of ['42', '50']) {
-    const [first, second] = await Promise.all([simulate('--seed', seed), simulate('--seed', seed)]);
+    const args = ['--seed', seed];
+    // Settings of the user's own shell change nothing.
+    const env = { SHORTLINK_LOG: 'debug' };
+    const [first, second] = await Promise.all([simulate(...args), runProgram(main, args, { env })]);
     expect(first.stdout).toContain('=== run 1');
     expect(second.stdout).toBe(first.stdout);
+    expect(second.stderr).toBe('');
   }
 });

@@ -2,6 +2,7 @@ import type { ImportSettings } from '../../../cli/src/import/types.ts';
 import type { Ended } from '../play.ts';
 import type { RowPlan, RunPlan, UserTraits } from '../scenario/scenario.ts';
 import type { Exchange } from '../world/network.ts';
+import { isCreate } from './ledger.ts';
 
 /** Whether nothing is left to do, as the run says; then it must be so. */
 export function isFinished(
@@ -49,4 +50,22 @@ export function isUnderstood(error: unknown, { diskFault, dryRun }: RunPlan): bo
   if (!(error instanceof Error)) return false;
   if (dryRun && error.name === 'AuthenticationError') return true;
   return error.name === 'CliError' || ('code' in error && error.code === diskFault?.code);
+}
+
+/** A dry run creates no link, and changes no file but what others do to the input. */
+export function checkDryRun(
+  own: readonly Exchange[],
+  { losesPowerAfter, killAt }: RunPlan,
+  files: Readonly<Record<'before' | 'after', ReadonlyMap<string, Buffer>>>,
+  input: string,
+): void {
+  const post = own.find(isCreate);
+  if (post !== undefined) throw new Error(`a dry run sends #${post.number}`);
+  // A power cut may bring back a file whose removal was not synced.
+  if (losesPowerAfter || killAt?.isPowerCut === true) return;
+  for (const [path, bytes] of files.after) {
+    if (path !== input && files.before.get(path) !== bytes)
+      throw new Error(`a dry run writes ${path}`);
+  }
+  if (files.after.size !== files.before.size) throw new Error('a dry run removes a file');
 }

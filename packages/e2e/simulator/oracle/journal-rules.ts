@@ -17,6 +17,7 @@ export function journalOf(path: string): string {
 
 /** Every code that the program was told is in its journal. */
 export function checkCodes(journal: FileNode | undefined, told: ReadonlySet<string>): void {
+  if (told.size === 0) return;
   const known = new Set<string>();
   const links = queryDatabase(journal, 'SELECT code FROM link WHERE short_url IS NOT NULL');
   for (const row of links ?? []) known.add(String(row['code']));

@@ -6,7 +6,7 @@ import { REFUSED_TITLE } from '../services/scripted.ts';
 import type { MadeLink, Service } from '../services/service.ts';
 import type { Exchange, Network } from '../world/network.ts';
 import type { Process, World } from '../world/world.ts';
-import { isUnderstood } from './end-rules.ts';
+import { checkDryRun, isUnderstood } from './end-rules.ts';
 import { addRecorded, checkCodes, checkJobs, isJournal, journalOf } from './journal-rules.ts';
 import {
   Counts,
@@ -40,6 +40,8 @@ export class Oracle {
   #settings: ImportSettings | undefined;
   /** Links that rows have asked for at one time, since the last `--restart`. */
   #wanted = new Counts();
+  /** Rows that are in `#wanted` already, as those of quiet runs are. */
+  #countedRows: readonly RowPlan[] | undefined;
   /** The first run that counts: `--restart` asks for every link once more. */
   #firstRun = 1;
   #run = 0;
@@ -71,30 +73,38 @@ export class Oracle {
   }
 
   beginRun(plan: RunPlan, settings: ImportSettings, _process: Process): void {
-    const { scenario, world } = this.#all;
+    const { world } = this.#all;
     this.#run += 1;
     this.rows = plan.rows;
     this.#settings = settings;
     if (plan.restart && !plan.dryRun) this.#beginAgain();
     this.#known = new Set(this.#told);
-    const [wanted, asked] = [new Counts(), new Counts()];
-    for (const row of plan.rows) {
-      if (row.kind === 'invalid') continue;
-      const pair = pairOf(targetOf(row), scenario.user.domain);
-      wanted.add(pair);
-      asked.add(`${pair}\n${titleOf(row, scenario.user)}`);
-    }
-    this.#asked.raise(asked);
-    if (!plan.dryRun) this.#wanted.raise(wanted);
+    if (plan.rows !== this.#countedRows) this.#countRows(plan);
     if (settings.onUnknown === 'retry' && !plan.dryRun) this.#mayRepeat = true;
     this.#outputBefore = world.disk.get(settings.output)?.bytes;
     this.#isOutputDurable = world.disk.isDurable(settings.output);
-    this.#filesBefore = this.#files();
+    if (plan.dryRun) this.#filesBefore = this.#files();
+  }
+
+  #countRows({ rows, dryRun }: RunPlan): void {
+    const { user } = this.#all.scenario;
+    const [wanted, asked] = [new Counts(), new Counts()];
+    for (const row of rows) {
+      if (row.kind === 'invalid') continue;
+      const pair = pairOf(targetOf(row), user.domain);
+      wanted.add(pair);
+      asked.add(`${pair}\n${titleOf(row, user)}`);
+    }
+    this.#asked.raise(asked);
+    if (dryRun) return;
+    this.#wanted.raise(wanted);
+    this.#countedRows = rows;
   }
 
   #beginAgain(): void {
     this.#firstRun = this.#run;
     this.#wanted = new Counts();
+    this.#countedRows = undefined;
     this.#mayRepeat = false;
     this.#told.clear();
   }
@@ -113,8 +123,8 @@ export class Oracle {
     checkAsked(ofRun, this.#asked);
     if (hasSecond) checkApart(ofRun);
     if (plan.dryRun) {
-      const losesPower = plan.losesPowerAfter || plan.killAt?.isPowerCut === true;
-      this.#checkDryRun(own, losesPower);
+      const files = { before: this.#filesBefore, after: this.#files() };
+      checkDryRun(own, plan, files, inputPath(scenario.user));
     }
     this.#checkJournal(ofRun, process);
     this.#checkLinks();
@@ -209,20 +219,6 @@ export class Oracle {
 
   #outputText(path: string): string | undefined {
     return this.#all.world.disk.get(path)?.bytes.toString();
-  }
-
-  #checkDryRun(own: readonly Exchange[], losesPower: boolean): void {
-    const post = own.find(isCreate);
-    if (post !== undefined) throw new Error(`a dry run sends #${post.number}`);
-    // A power cut may bring back a file whose removal was not synced.
-    if (losesPower) return;
-    const after = this.#files();
-    for (const [path, bytes] of after) {
-      const isInput = path === inputPath(this.#all.scenario.user);
-      if (!isInput && this.#filesBefore.get(path) !== bytes)
-        throw new Error(`a dry run writes ${path}`);
-    }
-    if (after.size !== this.#filesBefore.size) throw new Error('a dry run removes a file');
   }
 
   #files(): Map<string, Buffer> {

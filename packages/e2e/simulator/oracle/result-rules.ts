@@ -40,29 +40,27 @@ function readReported(check: RowsToCheck): ReportedRow[] | undefined {
   const used = new Set<string>();
   return rows.map((result, index) => {
     const row = plan.rows[index];
-    const what = `row ${index} ${JSON.stringify(result)}`;
+    const wrong = (why: string) => new Error(`row ${index} ${JSON.stringify(result)} ${why}`);
     const { status, code, short_url, error } = result;
-    if (row === undefined || !isStatus(status)) throw new Error(`${what} has no status`);
+    if (row === undefined || !isStatus(status)) throw wrong('has no status');
     const target = targetOf(row);
     const title = titleOf(row, user);
     if (result.target !== target || result.title !== title) {
-      throw new Error(`${what} is not ${target}`);
+      throw wrong(`is not ${target}`);
     }
-    if ((row.kind === 'invalid') !== (status === 'rejected'))
-      throw new Error(`${what} is ${row.kind}`);
+    if ((row.kind === 'invalid') !== (status === 'rejected')) throw wrong(`is ${row.kind}`);
     if (status !== 'created') {
-      if (code !== '' || short_url !== '') throw new Error(`${what} has a link`);
-      if (error === '') throw new Error(`${what} does not say why`);
+      if (code !== '' || short_url !== '') throw wrong('has a link');
+      if (error === '') throw wrong('does not say why');
       return { status, link: undefined };
     }
     const link = byCode.get(code);
     if (link === undefined || pairOfLink(link) !== pairOf(target, user.domain))
-      throw new Error(`${what} has no such link`);
-    if (used.has(code)) throw new Error(`${what} has the link of another row`);
-    if (short_url !== SHORT + code) throw new Error(`${what}: wrong short URL`);
-    if (error !== '') throw new Error(`${what} has an error`);
-    if (areTitlesCertain && link.title !== title)
-      throw new Error(`${what} has the link of ${link.title}`);
+      throw wrong('has no such link');
+    if (used.has(code)) throw wrong('has the link of another row');
+    if (short_url !== SHORT + code) throw wrong('wrong short URL');
+    if (error !== '') throw wrong('has an error');
+    if (areTitlesCertain && link.title !== title) throw wrong(`has the link of ${link.title}`);
     used.add(code);
     return { status, link };
   });

@@ -73,10 +73,22 @@ export function parseResults(
     const rows = lines.map((line) => parseJson(line));
     return rows.some((row) => row === undefined) ? undefined : rows.map((row) => toRow(row ?? {}));
   }
-  const [header, ...rest] = lines.map(cellsOf);
-  return rest.map((cells) => {
-    const row = Object.fromEntries((header ?? []).map((name, index) => [name, cells[index] ?? '']));
-    return toRow({ ...row, url: row['url'] ?? row['target_url'] });
+  const header = cellsOf(lines.shift() ?? '');
+  const column = (...names: string[]) => header.findIndex((name) => names.includes(name));
+  const target = column('url', 'target_url');
+  const [title, code, url] = [column('title'), column('code'), column('short_url')];
+  const [status, error] = [column('status'), column('error')];
+  return lines.map((line) => {
+    const cells = cellsOf(line);
+    const cell = (index: number) => cells[index] ?? '';
+    return {
+      target: cell(target),
+      title: cell(title),
+      code: cell(code),
+      short_url: cell(url),
+      status: cell(status),
+      error: cell(error),
+    };
   });
 }
 

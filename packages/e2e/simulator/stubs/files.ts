@@ -8,8 +8,21 @@ export function isFolder(path: string): boolean {
   return FOLDERS.includes(path);
 }
 
+class SystemError extends Error {
+  readonly code: string;
+  readonly syscall: string;
+  readonly path: string;
+
+  constructor(code: string, syscall: string, path: string) {
+    super(`${code}: ${syscall} '${path}'`);
+    this.code = code;
+    this.syscall = syscall;
+    this.path = path;
+  }
+}
+
 export function systemError(code: string, syscall: string, path: string): Error {
-  return Object.assign(new Error(`${code}: ${syscall} '${path}'`), { code, syscall, path });
+  return new SystemError(code, syscall, path);
 }
 
 export function lookUp(path: string, syscall: string): FileNode {
@@ -18,21 +31,51 @@ export function lookUp(path: string, syscall: string): FileNode {
   return file;
 }
 
-export function statsOf(path: string, isExact: boolean, node?: FileNode) {
-  const isFile = !isFolder(path);
-  const file = isFile ? (node ?? lookUp(path, 'stat')) : undefined;
-  const size = file?.database?.hasPages() === true ? 4096 : (file?.bytes.length ?? 0);
-  const changedAtNs = file?.changedAtNs ?? 0n;
-  return {
-    isFile: () => isFile,
-    isDirectory: () => !isFile,
-    isSymbolicLink: () => false,
-    size: isExact ? BigInt(size) : size,
-    mtimeMs: Number(changedAtNs / 1000n) / 1000,
-    mtimeNs: changedAtNs,
-    mode: file?.mode ?? 0o755,
-    uid: 0,
-    gid: 0,
-    ino: file?.number ?? 1,
-  };
+/** A file as it is now, or a folder where `file` is undefined. */
+class Stats<Size extends number | bigint> {
+  readonly size: Size;
+  readonly mtimeNs: bigint;
+  readonly mode: number;
+  readonly ino: number;
+  readonly uid = 0;
+  readonly gid = 0;
+  readonly #isFile: boolean;
+
+  constructor(file: FileNode | undefined, size: Size) {
+    this.size = size;
+    this.mtimeNs = file?.changedAtNs ?? 0n;
+    this.mode = file?.mode ?? 0o755;
+    this.ino = file?.number ?? 1;
+    this.#isFile = file !== undefined;
+  }
+
+  get mtimeMs(): number {
+    return Number(this.mtimeNs / 1000n) / 1000;
+  }
+
+  isFile(): boolean {
+    return this.#isFile;
+  }
+
+  isDirectory(): boolean {
+    return !this.#isFile;
+  }
+
+  isSymbolicLink(): boolean {
+    return false;
+  }
+}
+
+/** @param file - undefined for a folder */
+export function statsOf(file: FileNode | undefined): Stats<number> {
+  return new Stats(file, sizeOf(file));
+}
+
+/** Its size is a `bigint`, as of a `stat` with `bigint: true`. */
+export function exactStatsOf(file: FileNode | undefined): Stats<bigint> {
+  return new Stats(file, BigInt(sizeOf(file)));
+}
+
+function sizeOf(file: FileNode | undefined): number {
+  return file?.database?.hasPages() === true ? 4096 : (file?.bytes.length ?? 0);
 }

@@ -79,6 +79,8 @@ export function replaceGlobals(): void {
     clearInterval: clear,
     Request: NamedRequest,
   });
+  // Nothing of this machine decides what happens, and the real one is slow to read.
+  Object.defineProperty(process, 'env', { value: {} });
   Date.now = () => theWorld().wallClock();
   Object.defineProperty(performance, 'now', { value: () => theWorld().clock.now });
   Math.random = () => theWorld().random.next();

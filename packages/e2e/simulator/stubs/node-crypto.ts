@@ -6,7 +6,9 @@ export { createHash };
 
 export function randomBytes(size: number): Buffer {
   const { random } = theWorld();
-  return Buffer.from(Array.from({ length: size }, () => random.below(256)));
+  const bytes = Buffer.alloc(size);
+  for (let index = 0; index < size; index += 1) bytes[index] = random.below(256);
+  return bytes;
 }
 
 export function randomUUID(): string {

@@ -1,13 +1,18 @@
 /** Stands in for `node:fs/promises` in the CLI: every call is an operation of the simulated disk, and takes its time. */
-import { dirname } from 'node:path';
 import type { FileNode } from '../world/disk.ts';
 import { theWorld } from '../world/world.ts';
-import { isFolder, lookUp, statsOf, systemError } from './files.ts';
+import { exactStatsOf, isFolder, lookUp, statsOf, systemError } from './files.ts';
 
 /** Longest time of an operation. */
 const SLOWEST_MS = 0.4;
 
-function operation<T>(what: string, path: string, isWrite: boolean, work: () => T): Promise<T> {
+/** @param work - returns or throws its error; one that is returned costs a fraction */
+function operation<T>(
+  what: string,
+  path: string,
+  isWrite: boolean,
+  work: () => T | Error,
+): Promise<T> {
   const world = theWorld();
   return world.wait(what, path, world.random.next() * SLOWEST_MS, () => {
     world.diskStep(what, path, isWrite);
@@ -20,7 +25,11 @@ export function access(path: string): Promise<void> {
 }
 
 export function stat(path: string, options?: { bigint?: boolean }) {
-  return operation('stat', path, false, () => statsOf(path, options?.bigint === true));
+  return operation('stat', path, false, () => {
+    const file = theWorld().disk.get(path);
+    if (file === undefined && !isFolder(path)) return systemError('ENOENT', 'stat', path);
+    return options?.bigint === true ? exactStatsOf(file) : statsOf(file);
+  });
 }
 
 /** There are no symbolic links on this disk. */
@@ -40,7 +49,8 @@ export function readdir(path: string): Promise<string[]> {
   return operation('readdir', path, false, () => {
     const names: string[] = [];
     for (const name of theWorld().disk.names.keys()) {
-      if (dirname(name) === path) names.push(name.slice(path.length + 1));
+      const isInside = name.lastIndexOf('/') === path.length && name.startsWith(path);
+      if (isInside) names.push(name.slice(path.length + 1));
     }
     return names;
   });
@@ -133,15 +143,26 @@ class FileHandle {
     });
   }
 
+  /** The next bytes, of a file whose content is replaced and never changed. */
+  next(length: number): Promise<Buffer> {
+    return operation('read', this.#path, false, () => {
+      const start = this.#position;
+      const bytes = this.#node.bytes.subarray(start, start + length);
+      this.#position += bytes.length;
+      return bytes;
+    });
+  }
+
   stat() {
-    return operation('fstat', this.#path, false, () => statsOf(this.#path, false, this.#node));
+    return operation('fstat', this.#path, false, () => statsOf(this.#node));
   }
 
   writeFile(bytes: Uint8Array): Promise<void> {
     // Node gives the bytes to the disk when the call is made.
     const copy = Buffer.from(bytes);
     return operation('write', this.#path, true, () => {
-      this.#node.bytes = Buffer.concat([this.#node.bytes, copy]);
+      const before = this.#node.bytes;
+      this.#node.bytes = before.length === 0 ? copy : Buffer.concat([before, copy]);
       this.#node.changedAtNs = BigInt(theWorld().wallClock()) * 1_000_000n;
     });
   }

@@ -1,7 +1,7 @@
 /** Stands in for `node:fs` in the CLI: what the journal and the reading of standard input use of it. */
 import { constants as realConstants } from 'node:fs';
 import { theWorld } from '../world/world.ts';
-import { lookUp, statsOf, systemError } from './files.ts';
+import { isFolder, lookUp, statsOf, systemError } from './files.ts';
 import { open } from './node-fs-promises.ts';
 
 export const constants = realConstants;
@@ -51,8 +51,10 @@ type LookOptions = { throwIfNoEntry?: boolean } | undefined;
 
 export function statSync(path: string, options?: LookOptions) {
   return operation('stat', path, false, () => {
-    const isMissing = theWorld().disk.get(path) === undefined;
-    return isMissing && options?.throwIfNoEntry === false ? undefined : statsOf(path, false);
+    const file = theWorld().disk.get(path);
+    if (file !== undefined || isFolder(path)) return statsOf(file);
+    if (options?.throwIfNoEntry === false) return undefined;
+    throw systemError('ENOENT', 'stat', path);
   });
 }
 
@@ -103,9 +105,9 @@ const STREAM_BYTES = 64 * 1024;
 export async function* createReadStream(path: string): AsyncGenerator<Buffer> {
   const file = await open(path, 'r');
   for (;;) {
-    const { bytesRead, buffer } = await file.read(Buffer.alloc(STREAM_BYTES));
-    if (bytesRead === 0) return;
-    yield buffer.subarray(0, bytesRead);
+    const bytes = await file.next(STREAM_BYTES);
+    if (bytes.length === 0) return;
+    yield bytes;
   }
 }
 

@@ -1,6 +1,7 @@
 import { dirname } from 'node:path';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import type { DatabaseContent, FileNode } from './disk.ts';
+import { commandOf } from './sql-commands.ts';
 import { type Process, theWorld } from './world.ts';
 
 const TABLES = ['service', 'batch', 'request', 'link'];
@@ -29,7 +30,9 @@ class Content implements DatabaseContent {
   isCreated = false;
   /** Whether the tables are there, of this file or one before it. */
   hasTables = false;
-  hasTempTables = false;
+  #hasTempTables = false;
+  /** Whether they may hold rows. */
+  #usesTempTables = false;
   lockedBy: SimulatedDatabase | undefined;
   /** What the disk keeps, where commits after it were not synced. */
   #image: Map<string, Rows> | undefined;
@@ -100,8 +103,15 @@ class Content implements DatabaseContent {
     }
   }
 
+  createTempTables(sql: string): void {
+    if (!this.#hasTempTables) this.db.exec(sql);
+    this.#hasTempTables = true;
+    this.#usesTempTables = true;
+  }
+
   clearTempTables(): void {
-    if (!this.hasTempTables) return;
+    if (!this.#usesTempTables) return;
+    this.#usesTempTables = false;
     for (const table of TEMP_TABLES) this.prepare(`DELETE FROM temp.${table}`).run();
   }
 
@@ -155,28 +165,29 @@ export class SimulatedDatabase {
   }
 
   exec(sql: string): void {
+    theWorld().step(sql, this.#path, () => this.#perform(sql));
+  }
+
+  #perform(sql: string): void {
     const content = this.#content;
-    theWorld().step(sql, this.#path, () => {
-      if (sql.startsWith('PRAGMA')) {
-        for (const [, name = '', value = ''] of sql.matchAll(/PRAGMA (\w+) = (\w+)/g)) {
-          this.#set(name, value);
-        }
-      } else if (sql === 'BEGIN EXCLUSIVE; COMMIT') {
-        this.#lock();
-        this.#unlock();
-      } else if (sql.startsWith('BEGIN')) {
-        this.#lock();
-        if (!this.#isSyncing) content.keepImage();
-        content.prepare('BEGIN').run();
-      } else if (sql === 'COMMIT') this.#commit();
-      else if (sql === 'ROLLBACK') {
-        this.#createsTables = false;
-        content.prepare('ROLLBACK').run();
-        this.#unlock();
-      } else if (sql.includes('CREATE TABLE service')) this.#createTables(sql);
-      else if (sql.includes('CREATE TEMP TABLE')) this.#createTempTables(sql);
-      else content.prepare(sql).run();
-    });
+    const command = commandOf(sql);
+    if (command.kind === 'settings') {
+      for (const [name, value] of command.settings) this.#set(name, value);
+    } else if (command.kind === 'look') {
+      this.#lock();
+      this.#unlock();
+    } else if (command.kind === 'begin') {
+      this.#lock();
+      if (!this.#isSyncing) content.keepImage();
+      content.prepare('BEGIN').run();
+    } else if (command.kind === 'commit') this.#commit();
+    else if (command.kind === 'roll back') {
+      this.#createsTables = false;
+      content.prepare('ROLLBACK').run();
+      this.#unlock();
+    } else if (command.kind === 'tables') this.#createTables(sql);
+    else if (command.kind === 'temporary tables') content.createTempTables(sql);
+    else content.prepare(sql).run();
   }
 
   prepare(sql: string): Pick<StatementSync, 'get'> | StatementSync {
@@ -270,11 +281,6 @@ export class SimulatedDatabase {
       content.hasTables = true;
     }
     this.#createsTables = true;
-  }
-
-  #createTempTables(sql: string): void {
-    if (!this.#content.hasTempTables) this.#content.db.exec(sql);
-    this.#content.hasTempTables = true;
   }
 }
 

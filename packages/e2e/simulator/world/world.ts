@@ -63,8 +63,9 @@ export class World {
     return Math.floor(EPOCH_MS + this.clock.now + this.clockOffsetMs);
   }
 
-  log(text: string): void {
-    this.trace?.push(`${(this.clock.now / 1000).toFixed(3).padStart(12)} s  ${text}`);
+  /** @param text - made only where somebody reads it */
+  log(text: () => string): void {
+    this.trace?.push(`${(this.clock.now / 1000).toFixed(3).padStart(12)} s  ${text()}`);
   }
 
   /** The program that runs now. Code outside of one has no business with its disk and timers. */
@@ -78,7 +79,7 @@ export class World {
   kill(process: Process, isPowerCut: boolean): void {
     if (!process.isAlive) return;
     process.killedAt = this.clock.turn;
-    this.log(`--- ${process.name} is killed${isPowerCut ? ' by a power cut' : ''}`);
+    this.log(() => `--- ${process.name} is killed${isPowerCut ? ' by a power cut' : ''}`);
     this.exit(process);
     if (isPowerCut) this.disk.losePower();
   }
@@ -103,8 +104,10 @@ export class World {
   /**
    * An operation that takes time. The promise of a program that is killed meanwhile never settles, and so nothing that waits for it
    * continues.
+   *
+   * @param work - returns or throws its error
    */
-  wait<T>(what: string, path: string, delayMs: number, work: () => T): Promise<T> {
+  wait<T>(what: string, path: string, delayMs: number, work: () => T | Error): Promise<T> {
     const { process } = this;
     return new Promise((resolve, reject) => {
       if (!process.isAlive) return;
@@ -117,6 +120,7 @@ export class World {
       this.clock.after(delayMs, process, () => {
         try {
           const result = work();
+          if (result instanceof Error) return reject(result);
           if (process.killAt?.step === step) this.#killHere(process, what, path, true);
           resolve(result);
         } catch (error) {
@@ -136,7 +140,7 @@ export class World {
   #killHere(process: Process, what: string, path: string, isAfter: boolean): void {
     const { killAt } = process;
     if (killAt === undefined || killAt.isAfter !== isAfter) return;
-    this.log(`${isAfter ? 'after' : 'before'} ${what} ${path}:`);
+    this.log(() => `${isAfter ? 'after' : 'before'} ${what} ${path}:`);
     this.kill(process, killAt.isPowerCut);
     throw KILLED;
   }
@@ -149,7 +153,7 @@ export class World {
     if (diskFault === undefined || process.diskSteps < diskFault.step) return;
     if (process.diskSteps > diskFault.step && !diskFault.stays) return;
     if (diskFault.code === 'ENOSPC' && !isWrite) return;
-    this.log(`${what} ${path}: ${diskFault.code}`);
+    this.log(() => `${what} ${path}: ${diskFault.code}`);
     throw Object.assign(new Error(`${diskFault.code}: ${what} '${path}'`), {
       code: diskFault.code,
       syscall: what,

@@ -217,14 +217,23 @@ describe('a batch', () => {
     },
   );
 
+  test('of links that were refused in a larger batch keeps their reasons without a request', async () => {
+    const recorder = await recorderOf(['https://a.example/']);
+    await recorder.onBatch({ ...one(0), type: 'planned' });
+    const results = [{ ...TWIN, error: 'no title' }];
+    await recorder.onBatch({ ...one(0), type: 'completed', results });
+    expect(recorder.finalCounts()).toEqual({ batches: 1, created: 0, failed: 1, unknown: 0 });
+    const [batch] = recorder.batches.values();
+    expect(journal.results(batch?.id ?? 0).items).toEqual([{ error: 'no title' }]);
+    expect(events).toEqual([{ type: 'rows-done', done: 1 }]);
+  });
+
   test('that was never sent is recorded nowhere', async () => {
     const recorder = await recorderOf(['https://a.example/']);
     const error = new ConnectionError('stopped', { outcome: 'not-sent' });
-    const results = [created('x')];
     for (const step of [
       { type: 'planned' },
       { type: 'accepted', job_id: 'job-1' },
-      { type: 'completed', results },
       { type: 'unknown', error, results: [] },
       { type: 'unsent', error },
     ] as const) {

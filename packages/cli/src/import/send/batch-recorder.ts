@@ -87,6 +87,9 @@ export class BatchRecorder {
         deps.onEvent({ type: 'batch-accepted', first, count, jobId: event.job_id });
         break;
       case 'completed':
+        // Links that were refused in a larger batch are not sent again: a batch of nothing else ends without a request.
+        this.#settled(batch ?? this.#record({ first, count }), event);
+        break;
       case 'failed':
       case 'unknown':
         if (batch !== undefined) this.#settled(batch, event);
@@ -103,6 +106,12 @@ export class BatchRecorder {
   }
 
   #begin(range: BatchRange): void {
+    this.#record(range);
+    this.#sent += 1;
+    this.#options.deps.onEvent({ type: 'batch-sent', ...range, batch: this.#sent });
+  }
+
+  #record(range: BatchRange): SentBatch {
     const { journal, source, settings, deps } = this.#options;
     const { idempotency } = settings;
     const domain = settings.defaults.domain_id;
@@ -115,9 +124,9 @@ export class BatchRecorder {
       domain,
       body: idempotency ? JSON.stringify(links) : undefined,
     });
-    this.batches.set(range.first, { ...range, id, isOpen: true });
-    this.#sent += 1;
-    deps.onEvent({ type: 'batch-sent', ...range, batch: this.#sent });
+    const batch = { ...range, id, isOpen: true };
+    this.batches.set(range.first, batch);
+    return batch;
   }
 
   #settled(batch: SentBatch, event: SettledEvent): void {

@@ -1,0 +1,29 @@
+/** What SQL texts do with the file around a database: locks, settings and commits, apart from their work inside of it. */
+type Command =
+  | { kind: 'settings'; settings: [name: string, value: string][] }
+  | { kind: 'look' | 'begin' | 'commit' | 'roll back' }
+  | { kind: 'tables' | 'temporary tables' | 'statement' };
+
+/** There are only a few texts, and each import executes them anew. */
+const commands = new Map<string, Command>();
+
+/** What a text means to the file of the database. */
+export function commandOf(sql: string): Command {
+  const command = commands.get(sql) ?? readCommand(sql);
+  commands.set(sql, command);
+  return command;
+}
+
+function readCommand(sql: string): Command {
+  if (sql.startsWith('PRAGMA')) {
+    const found = [...sql.matchAll(/PRAGMA (\w+) = (\w+)/g)];
+    return { kind: 'settings', settings: found.map(([, name = '', value = '']) => [name, value]) };
+  }
+  if (sql === 'BEGIN EXCLUSIVE; COMMIT') return { kind: 'look' };
+  if (sql.startsWith('BEGIN')) return { kind: 'begin' };
+  if (sql === 'COMMIT') return { kind: 'commit' };
+  if (sql === 'ROLLBACK') return { kind: 'roll back' };
+  if (sql.includes('CREATE TABLE service')) return { kind: 'tables' };
+  if (sql.includes('CREATE TEMP TABLE')) return { kind: 'temporary tables' };
+  return { kind: 'statement' };
+}
