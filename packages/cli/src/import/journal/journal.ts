@@ -30,6 +30,8 @@ interface NewBatch {
   idempotencyKey: string | undefined;
   domain: string | undefined;
   body: string | undefined;
+  /** What became of its links, where no request is needed. */
+  results?: PackedResults | undefined;
 }
 
 /**
@@ -64,14 +66,16 @@ export class Journal {
     }
   }
 
-  /** Records a request before it is sent. */
+  /** Records a request before it is sent, or a batch that needs none. */
   begin(batch: NewBatch): number {
     const { links, size, sentAt, idempotencyKey = null, domain = null, body = null } = batch;
+    const results = batch.results === undefined ? null : JSON.stringify(batch.results);
+    const state = results === null ? 'sent' : 'completed';
     return this.write(() => {
       const { lastInsertRowid } = this.#prepare(
-        `INSERT INTO batch (service, state, sent_at, idempotency_key, size, domain)
-         VALUES (?, 'sent', ?, ?, ?, ?)`,
-      ).run(this.service, sentAt, idempotencyKey, size, domain);
+        `INSERT INTO batch (service, state, sent_at, idempotency_key, size, domain, results)
+         VALUES (?, ?, ?, ?, ?, ?, ?)`,
+      ).run(this.service, state, sentAt, idempotencyKey, size, domain, results);
       const id = Number(lastInsertRowid);
       this.#prepare('INSERT INTO request (batch, links, body) VALUES (?, ?, ?)').run(
         id,
@@ -89,12 +93,8 @@ export class Journal {
   }
 
   completed(id: number, results: PackedResults): void {
-    this.write(() =>
-      this.#prepare("UPDATE batch SET state = 'completed', results = ? WHERE id = ?").run(
-        JSON.stringify(results),
-        id,
-      ),
-    );
+    const sql = "UPDATE batch SET state = 'completed', results = ? WHERE id = ?";
+    this.write(() => this.#prepare(sql).run(JSON.stringify(results), id));
   }
 
   /**

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { type BatchEvent, ConnectionError, JobFailedError, NotFoundError } from '@shortlink/sdk';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { testFolder } from '../../../test/test-io.ts';
 import type { Journal } from '../journal/journal.ts';
 import { openJournal } from '../journal/open-journal.ts';
@@ -226,6 +226,18 @@ describe('a batch', () => {
     const [batch] = recorder.batches.values();
     expect(journal.results(batch?.id ?? 0).items).toEqual([{ error: 'no title' }]);
     expect(events).toEqual([{ type: 'rows-done', done: 1 }]);
+  });
+
+  test('of refused links is recorded with their reasons in one step: a crash leaves no doubt about them', async () => {
+    const recorder = await recorderOf(['https://a.example/']);
+    await recorder.onBatch({ ...one(0), type: 'planned' });
+    vi.spyOn(journal, 'completed').mockImplementation(() => {
+      throw new Error('killed');
+    });
+    const results = [{ ...TWIN, error: 'no title' }];
+    await expect(recorder.onBatch({ ...one(0), type: 'completed', results })).rejects.toThrow();
+    journal.unpackBatches();
+    expect(journal.openBatches()).toEqual([]);
   });
 
   test('that was never sent is recorded nowhere', async () => {

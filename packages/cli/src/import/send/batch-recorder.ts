@@ -88,7 +88,7 @@ export class BatchRecorder {
         break;
       case 'completed':
         // Links that were refused in a larger batch are not sent again: a batch of nothing else ends without a request.
-        this.#settled(batch ?? this.#record({ first, count }), event);
+        this.#settled(batch ?? this.#record({ first, count }, packResults(event.results)), event);
         break;
       case 'failed':
       case 'unknown':
@@ -111,7 +111,7 @@ export class BatchRecorder {
     this.#options.deps.onEvent({ type: 'batch-sent', ...range, batch: this.#sent });
   }
 
-  #record(range: BatchRange): SentBatch {
+  #record(range: BatchRange, results?: PackedResults): SentBatch {
     const { journal, source, settings, deps } = this.#options;
     const { idempotency } = settings;
     const domain = settings.defaults.domain_id;
@@ -123,6 +123,7 @@ export class BatchRecorder {
       idempotencyKey: idempotency ? this.idempotencyKey(range) : undefined,
       domain,
       body: idempotency ? JSON.stringify(links) : undefined,
+      results,
     });
     const batch = { ...range, id, isOpen: true };
     this.batches.set(range.first, batch);
