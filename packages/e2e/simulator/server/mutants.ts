@@ -168,8 +168,8 @@ export const mutants: Readonly<Record<string, Mutant>> = {
   'job-of-anybody': one(
     'A job can be polled by another account.',
     'store/queries/jobs.ts',
-    'WHERE jobs.id = ? AND account_id = ? GROUP BY',
-    'WHERE jobs.id = ? AND account_id IS NOT ? GROUP BY',
+    ' AND account_id = ',
+    ' AND account_id IS NOT ',
   ),
   'jobs-pruned-at-once': one(
     'Completed jobs are deleted with the next housekeeping.',

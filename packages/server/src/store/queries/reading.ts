@@ -10,11 +10,6 @@ export interface Statement<V = SqlValue> {
 /**
  * Makes a statement of a text with its values in place: `${value}` becomes a `?`, so that no value is ever read as SQL. A statement in place
  * of a value becomes a part of the text, with its own values.
- *
- * @example
- * ```ts
- * sql`UPDATE accounts SET name = ${name} WHERE id = ${id}`
- * ```
  */
 export function sql<P extends readonly unknown[]>(
   texts: TemplateStringsArray,
