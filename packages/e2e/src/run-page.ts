@@ -36,7 +36,8 @@ node() { command "$NODE" "$@"; }
 shortlink() { node "$CLI" "$@"; }
 shortlink-server() { if [ "$1" = start ]; then serve "$@"; else node "$SERVER" "$@" | tee -a printed; fi; }
 serve() {
-  "$NODE" "$SERVER" "$@" --port 0 > serving 2>&1 & local pid=$!
+  : > serving # Emptied before the server starts: what the one before has printed must not count.
+  "$NODE" "$SERVER" "$@" --port 0 >> serving 2>&1 & local pid=$!
   until grep -q 'listening on' serving; do kill -0 $pid; sleep 0.1; done
   kill $pid; wait $pid
 }
