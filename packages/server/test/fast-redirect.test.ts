@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { connect } from 'node:net';
 import type { Link } from '@shortlink/sdk/wire';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -309,6 +310,37 @@ test('a connection is kept, and pipelined requests are answered in order', async
     `Location: ${target_url}`,
   ]);
   expect(body.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 404', 'HTTP/1.1 302', 'HTTP/1.1 302']);
+});
+
+test('responses to requests that are read together are sent together', async () => {
+  const { code } = await shorten();
+  await follow(code);
+  const steps: string[] = [];
+  fast.answerWith(service.fetch, (request, response) => {
+    const { end } = response;
+    response.end = (...args: unknown[]) => {
+      steps.push('sent');
+      return Reflect.apply(end, response, args);
+    };
+    steps.push('read');
+    return service.redirectNow(request, response);
+  });
+  const head = `GET /${code} HTTP/1.1\r\nHost: sho.rt\r\n`;
+  await send(fast, `${head}\r\n${head}\r\n${head}Connection: close\r\n\r\n`);
+  expect(steps).toEqual(['read', 'read', 'read', 'sent', 'sent', 'sent']);
+});
+
+test('clients that are gone before their response do no harm', async () => {
+  const { code } = await shorten();
+  await follow(code);
+  for (let n = 0; n < 50; n += 1) {
+    const socket = connect(Number(new URL(fast.url).port), '127.0.0.1');
+    await once(socket, 'connect');
+    socket.write(`GET /${code} HTTP/1.1\r\nHost: sho.rt\r\n\r\n`.repeat(4));
+    if (n % 2 === 0) await new Promise((resolve) => setImmediate(resolve));
+    socket.resetAndDestroy();
+  }
+  expect((await send(fast, requestOf(`/${code}`))).status).toContain('302');
 });
 
 test('both count the request, the redirect and the click', async () => {
