@@ -36,7 +36,7 @@ const MAX_HOSTS = 1_000;
  */
 export function fastRedirect(deps: FastRedirectDeps): RedirectNow {
   const { findInMemory, ownHosts, onClick, isDraining, metrics, logger } = deps;
-  const count = metrics.redirectCounter(REDIRECT_ROUTE);
+  const observe = metrics.redirectCounter(REDIRECT_ROUTE);
   const hosts = new Map<string, string>();
   const isLogged = logger?.isLevelEnabled('debug') === true;
 
@@ -51,14 +51,26 @@ export function fastRedirect(deps: FastRedirectDeps): RedirectNow {
     return host;
   }
 
-  /**
-   * Responses to the requests that one turn of the event loop has read. They are sent together at its end: each that is sent alone wakes its
-   * reader up, such as the proxy, which costs the kernel as much as all the rest of a redirect.
-   */
-  const written: ServerResponse[] = [];
+  /** Redirects of this turn of the event loop and of the last one, and the responses of this turn that are not sent yet. */
+  let count = 0;
+  let lastCount = 0;
+  const unsent: ServerResponse[] = [];
 
-  function sendAll(): void {
-    for (const response of written.splice(0)) response.end();
+  /**
+   * Each response that is sent alone wakes its reader up, such as the proxy, which costs the kernel as much as all the rest of a redirect. So
+   * where many come at once, those of a turn are sent together at its end. A single one does not wait for what else the turn has to do.
+   */
+  function send(response: ServerResponse): void {
+    if (lastCount > 1) unsent.push(response);
+    else response.end();
+    count += 1;
+    if (count === 1) setImmediate(endTurn);
+  }
+
+  function endTurn(): void {
+    lastCount = count;
+    count = 0;
+    for (const response of unsent.splice(0)) response.end();
   }
 
   return (request, response) => {
@@ -77,9 +89,9 @@ export function fastRedirect(deps: FastRedirectDeps): RedirectNow {
     const given = headers[REQUEST_ID];
     const id = requestIdOf(typeof given === 'string' ? given : undefined);
     response.writeHead(link.redirect_type, { [HEADERS.requestId]: id, ...redirectHeaders(link) });
-    if (written.push(response) === 1) setImmediate(sendAll);
+    send(response);
     onClick(code);
-    count(link.redirect_type, (performance.now() - startedAt) / 1_000);
+    observe(link.redirect_type, (performance.now() - startedAt) / 1_000);
     return true;
   };
 }
