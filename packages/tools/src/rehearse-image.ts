@@ -54,7 +54,9 @@ try {
     execFileSync('chown', ['-R', `${OWNER.uid}:${OWNER.gid}`, join(folder, 'src')]);
   }
   // All other settings by which this machine reaches the registry of npm are in the environment.
-  const env = { ...process.env, HOME: join(folder, 'home'), CI: '1' };
+  // The cache of npm is not: npx names its own there, which the other user can't write to.
+  const home = join(folder, 'home');
+  const env = { ...process.env, HOME: home, npm_config_cache: join(home, '.npm'), CI: '1' };
   for (const command of instructions(build, 'RUN')) {
     console.log(`RUN ${command}`);
     const options = { cwd: join(folder, 'src'), env, stdio: 'inherit', ...OWNER } as const;
