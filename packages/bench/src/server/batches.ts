@@ -2,9 +2,8 @@ import { cpuTimeMs } from '../frame/processes.ts';
 import { type Contender, interleave } from '../frame/rounds.ts';
 import { medianOf, type Section, type SectionContext, scaled } from '../frame/section.ts';
 import { measureLoad, rawRequest, startLoad } from '../load/load.ts';
-import { insertContender } from './insert-contender.ts';
 import { batchBody, createBatch } from './make-links.ts';
-import { OURS, startTargets, type Target } from './targets.ts';
+import { insertContender, OURS, startTargets, type Target } from './targets.ts';
 
 const SMALL_BATCH = 100;
 const LARGE_BATCH = 10_000;

@@ -1,9 +1,8 @@
 import { interleave } from '../frame/rounds.ts';
 import { medianOf, type Section, type SectionContext, scaled } from '../frame/section.ts';
 import { measureLoad, rawRequest, startLoad } from '../load/load.ts';
-import { insertContender } from './insert-contender.ts';
 import { linkInput } from './make-links.ts';
-import { OURS, startCommitEach, startTargets, type Target } from './targets.ts';
+import { insertContender, OURS, startCommitEach, startTargets, type Target } from './targets.ts';
 
 const CONNECTIONS = 50;
 

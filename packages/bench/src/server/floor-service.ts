@@ -1,4 +1,4 @@
-import { newCode } from './new-code.ts';
+import { newCode } from './make-links.ts';
 
 interface FloorLink {
   code: string;

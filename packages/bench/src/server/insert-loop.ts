@@ -4,8 +4,7 @@
  */
 import { answerParent } from '../frame/processes.ts';
 import { openBareTable } from './bare-table.ts';
-import { linkInput } from './make-links.ts';
-import { newCode } from './new-code.ts';
+import { linkInput, newCode } from './make-links.ts';
 
 /** How many rows to insert, and after how many of them to commit. */
 export interface InsertRun {

@@ -3,9 +3,21 @@ import type { Target } from './targets.ts';
 /** Time between two polls of a job, in milliseconds. The end of a job is noticed this late at most. */
 const POLL_MS = 10;
 
+const CODE_ALPHABET = '23456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
+const CODE_LENGTH = 7;
+
 /** Target URL of every link of the benchmark. */
 export function linkInput(number: number) {
   return { target_url: `https://example.com/catalogue/item/${number}?from=bench`, tags: ['bench'] };
+}
+
+/** A random code that looks like those of the service. `Math.random` is cheap, but it is no CSPRNG and slightly biased. */
+export function newCode(): string {
+  let code = '';
+  for (let place = 0; place < CODE_LENGTH; place += 1) {
+    code += CODE_ALPHABET[Math.floor(Math.random() * CODE_ALPHABET.length)];
+  }
+  return code;
 }
 
 /** The body of a batch. */

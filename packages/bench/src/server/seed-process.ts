@@ -1,8 +1,7 @@
 /** Fills a server's database file with links, fast and without durability: `seed-process.ts <file>`. Started by `growth.ts`. */
 import { DatabaseSync } from 'node:sqlite';
 import { answerParent } from '../frame/processes.ts';
-import { linkInput } from './make-links.ts';
-import { newCode } from './new-code.ts';
+import { linkInput, newCode } from './make-links.ts';
 
 /** Rows of one transaction: few enough for the log to stay small. */
 const PER_COMMIT = 100_000;

@@ -1,6 +1,8 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { Contender } from '../frame/rounds.ts';
 import type { SectionContext } from '../frame/section.ts';
+import type { InsertRun } from './insert-loop.ts';
 
 /** A running server that links can be made on. */
 export interface Target {
@@ -14,7 +16,7 @@ export interface Target {
 const FLOORS = {
   'node:http': new URL('./floor-http.ts', import.meta.url),
   Hono: new URL('./floor-hono.ts', import.meta.url),
-  'node:http, a commit each': new URL('./floor-commit-each.ts', import.meta.url),
+  'node:http, a commit each': new URL('./floor-http.ts', import.meta.url),
 } as const;
 
 const SERVER_PROGRAM = fileURLToPath(import.meta.resolve('@shortlink/server/package.json')).replace(
@@ -62,4 +64,23 @@ export async function startOurs(
   if (url === undefined) throw new Error(`no address in ${output}`);
   // `--dev` prints the key of a new database only.
   return { name: OURS, url, pid, apiKey: apiKey ?? '', stop };
+}
+
+/** The bare insert loop as a contender; its rate goes into `column`. */
+export async function insertContender(
+  { children, directory }: SectionContext,
+  name: string,
+  column: string,
+  run: InsertRun,
+): Promise<Contender> {
+  const program = new URL('./insert-loop.ts', import.meta.url);
+  const file = join(directory, `insert-${run.perCommit}.db`);
+  const loop = await children.start(program, [file]);
+  return {
+    name,
+    measure: async () => {
+      const { ms } = await loop.ask<{ ms: number }>(run);
+      return { [column]: (run.links / ms) * 1000 };
+    },
+  };
 }
