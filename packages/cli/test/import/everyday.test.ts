@@ -457,6 +457,27 @@ describe('the forecast', () => {
     const now = Date.parse('2026-11-20T08:00:30.000Z');
     // The month's requests are used up.
     const untilDecember = Date.parse('2026-12-01T00:00:00.000Z') - now;
+  test.each([true, false])(
+    '--limit counts the links of a batch that is sent again, idempotency %s',
+    async (idempotency) => {
+      world.writeRows(20);
+      world.service.fault = (n) => (n === 2 ? { type: 'lost', created: idempotency } : undefined);
+      const settings = { limit: 5, batchSize: 1, onUnknown: 'retry', idempotency } as const;
+      expect(await world.import(settings)).toMatchObject({ created: 5, unsent: 15 });
+      expect(world.created()).toEqual({ links: 5, duplicates: 0 });
+    },
+  );
+
+  test('a key that the service refuses there ends the run before a link is sent', async () => {
+    world.writeRows(3);
+    const body = { error: 'Invalid API key' };
+    world.service.usage = () => ({ type: 'answer', status: 401, body });
+    const refused = await world.import();
+    expect(refused).toMatchObject({ unsent: 3, stopped: { reason: 'authentication' } });
+    expect(refused.stopped?.message).toContain('Invalid API key');
+    expect(world.service.asked).toEqual([]);
+  });
+
     world.wallClock = () => now;
     const summary = await world.import({ dryRun: true });
     expect(summary).toMatchObject({
