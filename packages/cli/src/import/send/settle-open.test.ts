@@ -290,3 +290,17 @@ describe('a job', () => {
     expect(service.asked).toEqual([]);
   });
 });
+  test.each(['the first is refused', 'the user stops the import'])(
+    'is not polled when %s',
+    async (why) => {
+      for (const job of ['j1', 'j2', 'j3']) sent([job], { job });
+      service.onPoll = () => {
+        if (why === 'the first is refused') return refusal(401);
+        stop.abort();
+        return undefined;
+      };
+      expect(await settle({ concurrency: 1 })).toMatchObject({ open: 3 });
+      expect(service.requests).toBe(1);
+    },
+  );
+

@@ -40,13 +40,14 @@ export async function settleOpenBatches(input: SettleInput): Promise<Settled> {
     const rows = open.reduce((sum, { size }) => sum + size, 0);
     deps.onEvent({ type: 'resuming', batches: open.length, rows });
   }
+  const isEnded = () => settled.failure !== undefined || deps.stopSignal.aborted;
   const jobs = open.filter(({ job }) => job !== undefined);
-  for (let first = 0; first < jobs.length; first += settings.concurrency) {
+  for (let first = 0; first < jobs.length && !isEnded(); first += settings.concurrency) {
     const some = jobs.slice(first, first + settings.concurrency);
     await Promise.all(some.map((batch) => followBatch(batch, input, settled)));
   }
   for (const batch of journal.openBatches()) {
-    if (settled.failure !== undefined || deps.stopSignal.aborted) break;
+    if (isEnded()) break;
     if (batch.job !== undefined) continue;
     if (mayBeSentAgain(batch, input)) await followBatch(batch, input, settled);
     else if (settings.onUnknown === 'retry') {
