@@ -31,6 +31,7 @@ describe('the same command again', () => {
     const before = codes();
     world.write('input.csv', file(row(3), row(2), row(1)));
     expect(await world.import()).toMatchObject({ created: 1, existing: 2, unsent: 0, batches: 1 });
+    expect(world.events).toContainEqual({ type: 'sending', existing: 2, links: 1 });
     expect(world.service.asked.at(-1)).toEqual([
       { target_url: 'https://example.com/3', title: 'T3' },
     ]);
@@ -384,6 +385,7 @@ describe('what exists already', () => {
       created: 1,
       existing: 1,
     });
+    expect(world.created()).toEqual({ links: 2, duplicates: 0 });
     expect(world.table('again.csv.results.csv')[0]).toEqual([
       'url',
       'title',
@@ -431,7 +433,14 @@ describe('the forecast', () => {
     expect(summary).toMatchObject({ created: 15, unsent: 5, stopped: { reason: 'plan_limit' } });
     expect(summary.stopped?.message).toContain('it had room for only 15 more links');
     expect(world.service.asked.map(({ length }) => length)).toEqual([4, 4, 4, 3]);
-    expect(await world.import()).toMatchObject({ existing: 15, unsent: 5, requests: 0 });
+    expect(await world.import()).toMatchObject({
+      existing: 15,
+      unsent: 5,
+      requests: 0,
+      output: world.path('input.csv.results.csv'),
+    });
+    expect(world.events.map(({ type }) => type)).not.toContain('sending');
+    expect(world.statuses()).toEqual([...Array(15).fill('created'), ...Array(5).fill('unsent')]);
     world.service.maxLinks = 100;
     world.service.usage = () => usage({ used: 15, limit: null }, 4);
     expect(await world.import()).toMatchObject({ created: 5, existing: 15, stopped: undefined });
@@ -448,15 +457,6 @@ describe('the forecast', () => {
     expect(await world.import({ limit: 5 })).toMatchObject({ created: 5, existing: 5, unsent: 10 });
   });
 
-  test('a dry run forecasts, sends no link and writes nothing', async () => {
-    world.writeRows(20);
-    await world.import({ limit: 5 });
-    const before = world.files().map((name) => [name, statSync(world.path(name)).mtimeMs]);
-    const { requests } = world.service;
-    world.service.usage = () => ({ ...usage({ used: 5, limit: 15 }, 4), requests: USAGE.requests });
-    const now = Date.parse('2026-11-20T08:00:30.000Z');
-    // The month's requests are used up.
-    const untilDecember = Date.parse('2026-12-01T00:00:00.000Z') - now;
   test.each([true, false])(
     '--limit counts the links of a batch that is sent again, idempotency %s',
     async (idempotency) => {
@@ -478,6 +478,15 @@ describe('the forecast', () => {
     expect(world.service.asked).toEqual([]);
   });
 
+  test('a dry run forecasts, sends no link and writes nothing', async () => {
+    world.writeRows(20);
+    await world.import({ limit: 5 });
+    const before = world.files().map((name) => [name, statSync(world.path(name)).mtimeMs]);
+    const { requests } = world.service;
+    world.service.usage = () => ({ ...usage({ used: 5, limit: 15 }, 4), requests: USAGE.requests });
+    const now = Date.parse('2026-11-20T08:00:30.000Z');
+    // The month's requests are used up.
+    const untilDecember = Date.parse('2026-12-01T00:00:00.000Z') - now;
     world.wallClock = () => now;
     const summary = await world.import({ dryRun: true });
     expect(summary).toMatchObject({
