@@ -122,12 +122,14 @@ describe('a request whose key the service knows', () => {
 
   test('may have become a job, which is recorded before it is followed', async () => {
     service.syncLinks = 1;
-    service.onPoll = (id) => {
-      expect(journal.openBatches()).toMatchObject([{ job: id }]);
+    const recorded: unknown[] = [];
+    service.onPoll = () => {
+      recorded.push(journal.openBatches()[0]?.job);
       return undefined;
     };
     sent(['a', 'b'], { key: 'k1' });
     expect(await settle()).toMatchObject({ isChanged: true, open: 0 });
+    expect(recorded).toEqual(['job-0']);
     expect(journal.linksInJobs()).toBe(0);
   });
 
