@@ -120,10 +120,12 @@ describe('a run', () => {
     world.writeRows(40);
     const isRefused = (links: readonly Link[]) =>
       links.length === 10 && links[0]?.target_url === 'https://example.com/20';
+    const next = Promise.withResolvers<void>();
+    world.onEvent = (event) => {
+      if (event.type === 'batch-sent' && event.first === 30) next.resolve();
+    };
     world.service.hold = async () => {
-      if (!isRefused(world.service.flying[0])) return;
-      const next = { type: 'batch-sent', first: 30 };
-      await vi.waitFor(() => expect(world.events).toContainEqual(expect.objectContaining(next)));
+      if (isRefused(world.service.flying[0])) await next.promise;
     };
     const body = { error: 'not valid' };
     world.service.fault = (_, links) =>
