@@ -31,6 +31,7 @@ describe('the same command again', () => {
     const before = codes();
     world.write('input.csv', file(row(3), row(2), row(1)));
     expect(await world.import()).toMatchObject({ created: 1, existing: 2, unsent: 0, batches: 1 });
+    expect(world.events).toContainEqual({ type: 'sending', existing: 2, links: 1 });
     expect(world.service.asked.at(-1)).toEqual([
       { target_url: 'https://example.com/3', title: 'T3' },
     ]);
@@ -384,6 +385,7 @@ describe('what exists already', () => {
       created: 1,
       existing: 1,
     });
+    expect(world.created()).toEqual({ links: 2, duplicates: 0 });
     expect(world.table('again.csv.results.csv')[0]).toEqual([
       'url',
       'title',
@@ -431,7 +433,14 @@ describe('the forecast', () => {
     expect(summary).toMatchObject({ created: 15, unsent: 5, stopped: { reason: 'plan_limit' } });
     expect(summary.stopped?.message).toContain('it had room for only 15 more links');
     expect(world.service.asked.map(({ length }) => length)).toEqual([4, 4, 4, 3]);
-    expect(await world.import()).toMatchObject({ existing: 15, unsent: 5, requests: 0 });
+    expect(await world.import()).toMatchObject({
+      existing: 15,
+      unsent: 5,
+      requests: 0,
+      output: world.path('input.csv.results.csv'),
+    });
+    expect(world.events.map(({ type }) => type)).not.toContain('sending');
+    expect(world.statuses()).toEqual([...Array(15).fill('created'), ...Array(5).fill('unsent')]);
     world.service.maxLinks = 100;
     world.service.usage = () => usage({ used: 15, limit: null }, 4);
     expect(await world.import()).toMatchObject({ created: 5, existing: 15, stopped: undefined });
@@ -446,6 +455,27 @@ describe('the forecast', () => {
     });
     expect(world.table()[6]?.at(-1)).toBe('left for another run by --limit 5');
     expect(await world.import({ limit: 5 })).toMatchObject({ created: 5, existing: 5, unsent: 10 });
+  });
+
+  test.each([true, false])(
+    '--limit counts the links of a batch that is sent again, idempotency %s',
+    async (idempotency) => {
+      world.writeRows(20);
+      world.service.fault = (n) => (n === 2 ? { type: 'lost', created: idempotency } : undefined);
+      const settings = { limit: 5, batchSize: 1, onUnknown: 'retry', idempotency } as const;
+      expect(await world.import(settings)).toMatchObject({ created: 5, unsent: 15 });
+      expect(world.created()).toEqual({ links: 5, duplicates: 0 });
+    },
+  );
+
+  test('a key that the service refuses there ends the run before a link is sent', async () => {
+    world.writeRows(3);
+    const body = { error: 'Invalid API key' };
+    world.service.usage = () => ({ type: 'answer', status: 401, body });
+    const refused = await world.import();
+    expect(refused).toMatchObject({ unsent: 3, stopped: { reason: 'authentication' } });
+    expect(refused.stopped?.message).toContain('Invalid API key');
+    expect(world.service.asked).toEqual([]);
   });
 
   test('a dry run forecasts, sends no link and writes nothing', async () => {

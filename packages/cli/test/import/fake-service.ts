@@ -38,8 +38,8 @@ export class FakeService {
   readonly targets = new Map<string, string>();
   /** Requests but those for usage, which count against no quota. */
   requests = 0;
-  /** The response to `GET /api/v1/usage`; undefined for a service without it. */
-  usage: (() => Usage) | undefined;
+  /** The response to `GET /api/v1/usage`, or its error; undefined for a service without it. */
+  usage: (() => Usage | Extract<Fault, { type: 'answer' }>) | undefined;
   readonly #jobs = new Map<string, { results: object[]; polls: number }>();
   readonly #replays = new Map<string, object>();
   #codes = 0;
@@ -62,9 +62,8 @@ export class FakeService {
   async #fetch(request: Request): Promise<Response> {
     const { pathname } = new URL(request.url);
     if (pathname === '/api/v1/usage') {
-      return this.usage === undefined
-        ? answer(404, { error: 'not found' })
-        : answer(200, this.usage());
+      const usage = this.usage?.() ?? { type: 'answer', status: 404, body: { error: 'not found' } };
+      return 'type' in usage ? answer(usage.status, usage.body) : answer(200, usage);
     }
     this.requests += 1;
     return pathname.startsWith('/api/v1/jobs/')

@@ -23,6 +23,21 @@ test('a row that takes the place of another one gets a link of its own, and not 
   }
 });
 
+test('a second row with the same URL gets a link of its own where another row is gone', async () => {
+  const world = new ImportHarness();
+  const settings = { idempotency: true, batchSize: 1 };
+  try {
+    world.write('input.csv', 'url\nhttps://b.example\nhttps://c.example\n');
+    await world.import(settings);
+    world.write('input.csv', 'url\nhttps://b.example\nhttps://b.example\n');
+    expect(await world.import(settings)).toMatchObject({ created: 1, existing: 1, gone: 1 });
+    const [, [, first] = [], [, second] = []] = world.table();
+    expect(second).not.toBe(first);
+  } finally {
+    world.dispose();
+  }
+});
+
 test('links of a job that has failed are created under another key, because theirs stands for that job', async () => {
   const world = new ImportHarness();
   try {

@@ -97,6 +97,24 @@ describe('stopped, and run again', () => {
     expect(new Set(world.service.keys).size).toBe(5);
   });
 
+  test('a lost response is waited for three times with --on-unknown retry', async () => {
+    world.writeRows(2);
+    world.service.fault = (n) => (n < 5 ? { type: 'lost', created: false } : undefined);
+    const summary = await world.import({ onUnknown: 'retry' });
+    expect(summary).toMatchObject({ created: 0, unknown: 2, stopped: { reason: 'unknown' } });
+    expect(world.service.asked).toHaveLength(3);
+  });
+
+  test('a rejected row does not get the link of a lost request, which is that of a good row', async () => {
+    const url = 'https://example.com/0';
+    world.write('input.csv', `url,title\n${url},T,surplus\n${url},T\n`);
+    world.service.fault = (n) => (n === 0 ? { type: 'lost', created: true } : undefined);
+    const summary = await world.import({ idempotency: true, maxRejects: 'all' });
+    expect(summary).toMatchObject({ created: 1, rejected: 1, unsent: 0 });
+    const [, ...rows] = world.table();
+    expect(rows.map((row) => row[4])).toEqual(['rejected', 'created']);
+  });
+
   test('by a disk that is full: what was sent is unknown, not unsent', async () => {
     const completed = vi.spyOn(Journal.prototype, 'completed').mockImplementation(() => {
       throw writeError('journal', Object.assign(new Error('full'), { code: 'ENOSPC' }));
@@ -247,6 +265,30 @@ describe('jobs', () => {
     const summary = await world.import({ batchSize: 10 });
     expect(summary).toMatchObject({ created: 20, existing: 10, unknown: 0, stopped: undefined });
     expect(world.created()).toEqual({ links: 30, duplicates: 0 });
+  });
+
+  test('a job whose poll ends the run is followed by no request for a link', async () => {
+    world.writeRows(2);
+    world.service.syncLinks = 1;
+    world.service.onPoll = () => ({ type: 'answer', status: 501, body: { error: 'no' } });
+    await world.import();
+    world.writeRows(4);
+    world.service.onPoll = () => ({ type: 'answer', status: 401, body: { error: 'Invalid' } });
+    const stopped = await world.import({ onUnknown: 'skip' });
+    expect(stopped).toMatchObject({ unknown: 2, unsent: 2, requests: 1 });
+    expect(stopped.stopped?.reason).toBe('authentication');
+  });
+
+  test('a link of a job that no row asks for any more is not counted as a created row', async () => {
+    world.writeRows(1);
+    await world.import();
+    world.writeRows(4);
+    world.service.syncLinks = 1;
+    world.service.onPoll = () => ({ type: 'answer', status: 501, body: { error: 'no' } });
+    await world.import();
+    world.service.onPoll = () => undefined;
+    world.writeRows(3);
+    expect(await world.import()).toMatchObject({ created: 2, existing: 1, gone: 1, unknown: 0 });
   });
 
   test('a job that is gone leaves its rows unknown', async () => {

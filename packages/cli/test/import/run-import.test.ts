@@ -1,11 +1,32 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { fstatSync, statSync } from 'node:fs';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { LinkSource } from '../../src/import/send/link-source.ts';
+import type { Link } from './fake-service.ts';
 import { ImportHarness } from './import-harness.ts';
 
 let world: ImportHarness;
 beforeEach(() => {
   world = new ImportHarness();
 });
-afterEach(() => world.dispose());
+afterEach(() => {
+  vi.restoreAllMocks();
+  world.dispose();
+});
+
+/** How many descriptors of this process are open on a file. */
+function openDescriptors(path: string): number {
+  const { dev, ino } = statSync(path);
+  let count = 0;
+  for (let descriptor = 0; descriptor < 1024; descriptor += 1) {
+    try {
+      const stats = fstatSync(descriptor);
+      if (stats.dev === dev && stats.ino === ino) count += 1;
+    } catch {
+      // It is not open.
+    }
+  }
+  return count;
+}
 
 describe('a run', () => {
   test('creates every row once and writes the results in input order', async () => {
@@ -50,6 +71,7 @@ describe('a run', () => {
     const { requests } = world.service;
     const summary = await world.import({ batchSize: 50, onUnknown: 'retry' });
     expect(summary).toMatchObject({ created: 0, existing: 300, requests: 0, batches: 0 });
+    expect(summary.forecast).toBeUndefined();
     expect(world.service.requests).toBe(requests);
     expect(world.read('input.csv.results.csv')).toBe(results);
     expect(world.events).toContainEqual({
@@ -84,6 +106,35 @@ describe('a run', () => {
     expect(world.service.duplicates).toBe(0);
     expect(world.events.some(({ type }) => type === 'batch-resized')).toBe(true);
     expect(world.statuses()).toHaveLength(450);
+  });
+
+  test('keeps no link in memory whose batch has ended, and no file open', async () => {
+    world.writeRows(1234);
+    const forget = vi.spyOn(LinkSource.prototype, 'forget');
+    await world.import({ batchSize: 100, limit: 1000 });
+    expect(forget.mock.lastCall).toEqual([1000]);
+    expect(openDescriptors(world.path('input.csv'))).toBe(0);
+  });
+
+  test('a batch that is sent again after the next one: each row gets its own link', async () => {
+    world.writeRows(40);
+    const isRefused = (links: readonly Link[]) =>
+      links.length === 10 && links[0]?.target_url === 'https://example.com/20';
+    const next = Promise.withResolvers<void>();
+    world.onEvent = (event) => {
+      if (event.type === 'batch-sent' && event.first === 30) next.resolve();
+    };
+    world.service.hold = async () => {
+      if (isRefused(world.service.flying[0])) await next.promise;
+    };
+    const body = { error: 'not valid' };
+    world.service.fault = (_, links) =>
+      isRefused(links) ? { type: 'answer', status: 400, body } : undefined;
+    expect(await world.import({ batchSize: 10, concurrency: 3 })).toMatchObject({ created: 40 });
+    const [, ...rows] = world.table();
+    expect(rows.map(([, , code = '']) => world.service.targets.get(code))).toEqual(
+      rows.map(([, url]) => url),
+    );
   });
 
   test('defaults are for rows that have none of their own', async () => {

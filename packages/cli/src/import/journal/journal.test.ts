@@ -135,6 +135,8 @@ describe('a job', () => {
       const id = begin(journal, ['b']);
       journal.accepted(id, 'job-2');
       journal.unknown(id, packResults([{}], 'gone'));
+      const reasons = journal.db.prepare('SELECT error FROM batch ORDER BY id').all();
+      expect(reasons).toEqual([{ error: 'lost' }, { error: 'gone' }]);
     });
     expect(inRun((journal) => journal.openBatches().map(({ job }) => job))).toEqual([
       'job-1',
@@ -154,6 +156,26 @@ describe('a job', () => {
 
 describe('results', () => {
   const results = packResults([created('x'), { error: 'refused' }, {}]);
+
+  test('of a batch that needs no request are recorded with it, and leave no open one', () => {
+    const batch = {
+      links: JSON.stringify(['a', 'b', 'c'].map((pair) => linkText({ content: '0000000', pair }))),
+      size: 3,
+      sentAt: SENT_AT,
+      idempotencyKey: undefined,
+      domain: undefined,
+      body: undefined,
+      results,
+    };
+    inRun((journal) => expect(journal.results(journal.begin(batch))).toEqual(results));
+    inRun((journal) => {
+      expect(journal.openBatches()).toEqual([]);
+      expect(links(journal)).toMatchObject([
+        { pair: 'a', code: 'x' },
+        { pair: 'c', code: null },
+      ]);
+    });
+  });
 
   test('are what was recorded', () => {
     inRun((journal) => {

@@ -75,9 +75,10 @@ describe('an idempotency key', () => {
     const others = await Promise.all([
       key('https://b.example/'),
       key('https://a.example/', { settings: settingsOf({ defaults: { domain_id: 'dom_a' } }) }),
+      key('https://a.example/', { settings: settingsOf({ defaults: { domain_id: 'dom_b' } }) }),
       key('https://a.example/', { keySeed: 'other' }),
     ]);
-    expect(new Set([usual, ...others]).size).toBe(4);
+    expect(new Set([usual, ...others]).size).toBe(5);
   });
 
   test('of each batch with the same links is its own, and stays it', async () => {
@@ -110,6 +111,15 @@ describe('an idempotency key', () => {
       return keys;
     };
     expect(await keysOf([2, 0, 1])).toEqual(await keysOf([0, 1, 2]));
+  });
+
+  test('does not depend on whether an equal batch before it is planned again', async () => {
+    const keyAfter = async (...planned: number[]) => {
+      const recorder = await recorderOf(TWINS);
+      for (const first of planned) await recorder.onBatch({ ...one(first), type: 'planned' });
+      return recorder.idempotencyKey(one(1));
+    };
+    expect(await keyAfter(0, 0, 1)).toBe(await keyAfter(0, 1));
   });
 
   test('is another one when the batch is planned again with other links', async () => {
@@ -148,6 +158,7 @@ describe('a batch', () => {
       open.flatMap((batch) => journal.linksOf(batch)).map(({ target_url }) => target_url),
     ).toEqual(['https://a.example/', 'https://b.example/']);
     expect(events).toEqual([{ type: 'batch-sent', first: 0, count: 2, batch: 1 }]);
+    expect(recorder.batches.get(0)).toMatchObject({ isOpen: true });
     // Its outcome was never recorded.
     expect(counts).toEqual({ batches: 0, created: 0, failed: 0, unknown: 2 });
   });

@@ -56,7 +56,7 @@ export interface LinkSourceOptions {
  * generator. It keeps those that are in flight, because the journal records them by their batch.
  */
 export class LinkSource implements BulkSourceIterator<RowLink> {
-  readonly #batches: AsyncIterator<Row[]>;
+  readonly #batches: AsyncGenerator<Row[]>;
   readonly #options: LinkSourceOptions;
   #rows: readonly Row[] = [];
   #next = 0;
@@ -66,7 +66,7 @@ export class LinkSource implements BulkSourceIterator<RowLink> {
   #links: RowLink[] = [];
   #first = 0;
 
-  constructor(batches: AsyncIterator<Row[]>, options: LinkSourceOptions) {
+  constructor(batches: AsyncGenerator<Row[]>, options: LinkSourceOptions) {
     this.#batches = batches;
     this.#options = options;
   }
@@ -85,7 +85,7 @@ export class LinkSource implements BulkSourceIterator<RowLink> {
 
   /** Ends the reading of the input. */
   async return(): Promise<void> {
-    await this.#batches.return?.();
+    await this.#batches.return(undefined);
   }
 
   /** The links of a batch in flight. */

@@ -76,9 +76,10 @@ export async function sendNewRows(input: SendNewRows): Promise<Sent> {
       failure = { error };
       break;
     }
-    if (planned.links === 0) break;
+    // What the plan or `--limit` leaves stays new in every round.
+    const links = found.new - planned.left;
+    if (links <= 0) break;
     const { comparison } = found;
-    const links = Math.min(planned.links, found.new);
     deps.onEvent({ type: 'sending', existing: found.existing, links });
     result = await sendRows({
       source,

@@ -120,10 +120,16 @@ describe('a request whose key the service knows', () => {
     expect(service.requests).toBe(0);
   });
 
-  test('may have become a job, which is followed', async () => {
+  test('may have become a job, which is recorded before it is followed', async () => {
     service.syncLinks = 1;
+    const recorded: unknown[] = [];
+    service.onPoll = () => {
+      recorded.push(journal.openBatches()[0]?.job);
+      return undefined;
+    };
     sent(['a', 'b'], { key: 'k1' });
     expect(await settle()).toMatchObject({ isChanged: true, open: 0 });
+    expect(recorded).toEqual(['job-0']);
     expect(journal.linksInJobs()).toBe(0);
   });
 
@@ -154,8 +160,22 @@ describe('a request whose key the service knows', () => {
     expect(await settle()).toMatchObject({ isChanged: true, links: [], open: 0 });
   });
 
-  test('and whose size is refused was never carried out, so that its rows are new', async () => {
-    service.fault = (n) => (n === 0 ? refusal(413) : undefined);
+  test('and of which an entry is refused before the rest is lost has one row that is new', async () => {
+    const details = [{ index: 0, field: 'title', message: 'not allowed' }];
+    service.fault = (n) =>
+      n === 0 ? refusal(400, { error: 'not valid', details }) : { type: 'lost', created: true };
+    sent(['a', 'b'], { key: 'k1' });
+    const settled = await settle();
+    expect(settled).toMatchObject({ isChanged: true, failure: undefined, open: 1 });
+    expect(settled.links).toEqual([link('b', null)]);
+  });
+
+  test.each([
+    ['whose size is refused', 413, {}],
+    ['whose size is refused by a proxy that writes no JSON', 413, []],
+    ['of which an entry is refused that is not named', 400, { error: 'not valid' }],
+  ])('and %s was never carried out, so that its rows are new', async (_, status, body) => {
+    service.fault = (n) => (n === 0 ? refusal(status, body) : undefined);
     sent(['a', 'b'], { key: 'k1' });
     sent(['c'], { key: 'k2' });
     const settled = await settle();
@@ -273,12 +293,42 @@ describe('a job', () => {
     expect((await settle()).links).toMatchObject([{ code: 'x1' }]);
   });
 
-  test('that can not be polled now is polled by a later run', async () => {
+  test.each([
+    ['stop', undefined],
+    ['retry', undefined],
+    ['retry', 'k1'],
+  ] as const)(
+    'that can not be polled now is polled by a later run, with --on-unknown %s and key %s',
+    async (onUnknown, key) => {
+      sent(['a'], { job: 'j1', ...(key && { key }) });
+      service.onPoll = () => refusal(501);
+      const settled = await settle({ onUnknown });
+      expect(settled).toMatchObject({ isChanged: false, failure: undefined, open: 1 });
+      expect(journal.openBatches()[0]?.job).toBe('j1');
+      expect(service.asked).toEqual([]);
+    },
+  );
+
+  test('that is gone is forgotten with --on-unknown retry, so that its rows are new', async () => {
     sent(['a'], { job: 'j1' });
-    service.onPoll = () => refusal(501);
-    expect(await settle()).toMatchObject({ isChanged: false, failure: undefined, open: 1 });
-    expect(journal.openBatches()[0]?.job).toBe('j1');
+    service.onPoll = () => refusal(404);
+    const settled = await settle({ onUnknown: 'retry' });
+    expect(settled).toMatchObject({ isChanged: true, links: [], open: 0 });
   });
+
+  test.each(['the first is refused', 'the user stops the import'])(
+    'is not polled when %s',
+    async (why) => {
+      for (const job of ['j1', 'j2', 'j3']) sent([job], { job });
+      service.onPoll = () => {
+        if (why === 'the first is refused') return refusal(401);
+        stop.abort();
+        return undefined;
+      };
+      expect(await settle({ concurrency: 1 })).toMatchObject({ open: 3 });
+      expect(service.requests).toBe(1);
+    },
+  );
 
   test.each([401, 403])('whose poll is refused with %i ends the run', async (status) => {
     sent(['a'], { job: 'j1' });

@@ -40,13 +40,14 @@ export async function settleOpenBatches(input: SettleInput): Promise<Settled> {
     const rows = open.reduce((sum, { size }) => sum + size, 0);
     deps.onEvent({ type: 'resuming', batches: open.length, rows });
   }
+  const isEnded = () => settled.failure !== undefined || deps.stopSignal.aborted;
   const jobs = open.filter(({ job }) => job !== undefined);
-  for (let first = 0; first < jobs.length; first += settings.concurrency) {
+  for (let first = 0; first < jobs.length && !isEnded(); first += settings.concurrency) {
     const some = jobs.slice(first, first + settings.concurrency);
     await Promise.all(some.map((batch) => followBatch(batch, input, settled)));
   }
   for (const batch of journal.openBatches()) {
-    if (settled.failure !== undefined || deps.stopSignal.aborted) break;
+    if (isEnded()) break;
     if (batch.job !== undefined) continue;
     if (mayBeSentAgain(batch, input)) await followBatch(batch, input, settled);
     else if (settings.onUnknown === 'retry') {
@@ -59,9 +60,7 @@ export async function settleOpenBatches(input: SettleInput): Promise<Settled> {
 
 /** With its key, within the key's life, the service responds to a second request with the links of the first one. */
 function mayBeSentAgain(batch: OpenBatch, { settings, deps, existing }: SettleInput): boolean {
-  if (!settings.idempotency || batch.idempotencyKey === undefined || batch.body === undefined) {
-    return false;
-  }
+  if (!settings.idempotency || batch.idempotencyKey === undefined) return false;
   const age = deps.wallClock() - Date.parse(batch.sentAt);
   // A clock that was set back says nothing of the age. Links of rows that were removed from the input are not sent again.
   return age > -CLOCK_SKEW_MS && age < KEY_LIFETIME_MS && existing.asksFor(batch);
