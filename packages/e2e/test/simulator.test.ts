@@ -33,11 +33,13 @@ test('bugs that are planted are found', { timeout: LIMIT_MS }, async () => {
   expect(exitCode).toBe(0);
 });
 
-test('refused rows keep their reason when the others are sent in smaller batches', {
-  timeout: LIMIT_MS,
-}, async () => {
+test.each([
   // Two rows are refused by name, and then the plan's batch size cuts the batch so that they are alone.
-  const { exitCode, stdout } = await simulate('--seed', '1007270');
+  ['refused rows keep their reason when the others are sent in smaller batches', '1007270'],
+  // The first batch is lost, and sent again with the rows that are left.
+  ['--limit holds for the whole run', '2528'],
+])('%s', { timeout: LIMIT_MS }, async (_rule, seed) => {
+  const { exitCode, stdout } = await simulate('--seed', seed);
   expect(stdout).toContain('1 seeds, 0 failures');
   expect(exitCode).toBe(0);
 });

@@ -222,6 +222,12 @@ const ROWS: readonly Mutant[] = [
     '',
   ),
   mutant(
+    'limit counted anew in each round',
+    `${SEND}/send-new-rows.ts`,
+    'found.new - planned.left',
+    'Math.min(planned.links, found.new)',
+  ),
+  mutant(
     'unsent batches skipped in the results',
     `${REPORT}/report-rows.ts`,
     'for (; position < first; position += 1) yield undefined;',

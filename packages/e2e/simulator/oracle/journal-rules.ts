@@ -15,6 +15,10 @@ export function journalOf(path: string): string {
   return path + SUFFIX;
 }
 
+export function hasBatches(journal: FileNode): boolean {
+  return queryDatabase(journal, 'SELECT 1 FROM batch LIMIT 1')?.length === 1;
+}
+
 /** Every code that the program was told is in its journal. */
 export function checkCodes(journal: FileNode | undefined, told: ReadonlySet<string>): void {
   if (told.size === 0) return;

@@ -7,7 +7,14 @@ import type { MadeLink, Service } from '../services/service.ts';
 import type { Exchange, Network } from '../world/network.ts';
 import type { Process, World } from '../world/world.ts';
 import { checkDryRun, isUnderstood } from './end-rules.ts';
-import { addRecorded, checkCodes, checkJobs, isJournal, journalOf } from './journal-rules.ts';
+import {
+  addRecorded,
+  checkCodes,
+  checkJobs,
+  hasBatches,
+  isJournal,
+  journalOf,
+} from './journal-rules.ts';
 import {
   Counts,
   isCreate,
@@ -47,6 +54,8 @@ export class Oracle {
   #run = 0;
   /** Whether rows of unknown outcome may have been sent again. */
   #mayRepeat = false;
+  /** Whether a batch of an earlier run may be settled by this one, beyond its `--limit`. */
+  #hasBatches = false;
   readonly #told = new Set<string>();
   /** Codes that were in the journal when the run began. */
   #known: ReadonlySet<string> = new Set();
@@ -81,6 +90,9 @@ export class Oracle {
     this.#known = new Set(this.#told);
     if (plan.rows !== this.#countedRows) this.#countRows(plan);
     if (settings.onUnknown === 'retry' && !plan.dryRun) this.#mayRepeat = true;
+    this.#hasBatches = [...world.disk.names].some(
+      ([path, file]) => isJournal(path) && hasBatches(file),
+    );
     this.#outputBefore = world.disk.get(settings.output)?.bytes;
     this.#isOutputDurable = world.disk.isDurable(settings.output);
     if (plan.dryRun) this.#filesBefore = this.#files();
@@ -192,6 +204,7 @@ export class Oracle {
       before: this.#isCertain(earlier, plan) ? earlier : undefined,
       madeNow: service.made.filter((link) => this.#runOf(link) === this.#run).length,
       mayRepeat: this.#mayRepeat || scenario.user.idempotency,
+      hadBatches: this.#hasBatches,
     });
   }
 

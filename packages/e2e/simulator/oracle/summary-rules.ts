@@ -22,6 +22,8 @@ interface SummaryToCheck {
   madeNow: number;
   /** Whether a request may have been sent again without the service knowing it. */
   mayRepeat: boolean;
+  /** Whether the journal had batches that are not settled when the run began. */
+  hadBatches: boolean;
 }
 
 /** Checks the numbers, the forecast and the exit code of a run, whether or not it has written results. */
@@ -43,6 +45,9 @@ export function checkSummary(check: SummaryToCheck): void {
     throw new Error('links are sent although rows are rejected');
   if (settings.limit !== undefined && !check.mayRepeat && check.madeNow > settings.limit)
     throw new Error(`${check.madeNow} links are made with --limit ${settings.limit}`);
+  // Where a batch was lost and sent again, there may be more links, but no more rows have one.
+  if (settings.limit !== undefined && !check.hadBatches && created > settings.limit)
+    throw new Error(`${created} rows are created with --limit ${settings.limit}`);
   checkExitCode(check);
   checkForecast(check);
   checkCompared(check);
