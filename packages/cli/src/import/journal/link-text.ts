@@ -30,16 +30,23 @@ export function linkText({ pair, content }: LinkIdentity): string {
   return content + pair;
 }
 
-/** FNV-1a over UTF-16 code units. Two contents with one hash only hide that a row was edited. */
-export function contentHash({ title = '', tags, redirect_type }: BatchLinkInput): string {
-  let hash = 0x811c9dc5 ^ (redirect_type ?? 0);
-  const add = (text: string) => {
-    for (let index = 0; index < text.length; index += 1) {
-      hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
-    }
-    hash = Math.imul(hash ^ 0x1_0000, 0x01000193);
-  };
-  add(title);
-  if (tags !== undefined) for (const tag of tags) add(tag);
-  return (hash >>> 0).toString(36).padStart(CONTENT_LENGTH, '0');
+/** Two contents with one hash only hide that a row was edited. */
+export function contentHash({ title = '', tags = [], redirect_type = 0 }: BatchLinkInput): string {
+  let hash = addText(0x811c9dc5 ^ redirect_type, title);
+  for (const tag of tags) hash = addText(hash, tag);
+  const number = hash >>> 0;
+  const [first, second, third] = [number % 1296, (number / 36 ** 2) % 1296, (number / 36 ** 4) % 1296];
+  return `${Math.trunc(number / 36 ** 6)}${PAIRS[Math.trunc(third)]}${PAIRS[Math.trunc(second)]}${PAIRS[first]}`;
 }
+
+/** FNV-1a over UTF-16 code units. */
+function addText(start: number, text: string): number {
+  let hash = start;
+  for (let index = 0; index < text.length; index += 1) {
+    hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
+  }
+  return Math.imul(hash ^ 0x1_0000, 0x01000193);
+}
+
+/** Each pair of digits in base 36: to look them up costs a third of `toString(36)`. */
+const PAIRS = Array.from({ length: 36 ** 2 }, (_, n) => n.toString(36).padStart(2, '0'));
