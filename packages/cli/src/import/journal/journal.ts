@@ -2,13 +2,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { serviceUrl } from '../../config/settings.ts';
 import { inTransaction, isEmpty, removeJournal } from './database.ts';
 import { targetOf } from './link-text.ts';
-import {
-  completedRows,
-  NO_RESPONSE,
-  type PackedResults,
-  statusOf,
-  unpackResult,
-} from './packed-results.ts';
+import { completedRows, NO_RESPONSE, type PackedResults, unpackResult } from './packed-results.ts';
 
 /** A request of an earlier run, or of an earlier round of this run, that may have created links. */
 export interface OpenBatch {
@@ -269,7 +263,7 @@ export class Journal {
   #removeRefused(results: PackedResults, ids: readonly number[]): void {
     const remove = this.#prepare('DELETE FROM link WHERE id = ?');
     ids.forEach((id, index) => {
-      if (statusOf(results, index) === 'failed') remove.run(id);
+      if (unpackResult(results, index).status === 'failed') remove.run(id);
     });
   }
 

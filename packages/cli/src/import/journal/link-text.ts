@@ -8,9 +8,6 @@ export interface LinkIdentity {
   content: string;
 }
 
-/** Characters of {@link LinkIdentity.content}: 32 bits in base 36. */
-const CONTENT_LENGTH = 7;
-
 /** The identity of a link in a request whose default domain is `domain`. */
 export function linkIdentity(link: BatchLinkInput, domain: string | undefined): LinkIdentity {
   return { pair: pairOf(link.target_url, link.domain_id ?? domain), content: contentHash(link) };
@@ -30,16 +27,18 @@ export function linkText({ pair, content }: LinkIdentity): string {
   return content + pair;
 }
 
-/** Two contents with one hash only hide that a row was edited. */
-export function contentHash({ title = '', tags = [], redirect_type = 0 }: BatchLinkInput): string {
-  let hash = addText(0x811c9dc5 ^ redirect_type, title);
+/**
+ * FNV-1a over UTF-16 code units, as seven digits in base 36. Two contents with one hash only hide that a row was edited. An import
+ * asks for every row: `toString(36)` would cost as much as all of this.
+ */
+export function contentHash({ title = '', tags = [], redirect_type }: BatchLinkInput): string {
+  let hash = addText(0x811c9dc5 ^ (redirect_type ?? 0), title);
   for (const tag of tags) hash = addText(hash, tag);
   const number = hash >>> 0;
-  const [first, second, third] = [number % 1296, (number / 36 ** 2) % 1296, (number / 36 ** 4) % 1296];
-  return `${Math.trunc(number / 36 ** 6)}${PAIRS[Math.trunc(third)]}${PAIRS[Math.trunc(second)]}${PAIRS[first]}`;
+  const pair = (of: number) => PAIRS[Math.trunc(number / of) % PAIRS.length];
+  return `${Math.trunc(number / 36 ** 6)}${pair(36 ** 4)}${pair(36 ** 2)}${pair(1)}`;
 }
 
-/** FNV-1a over UTF-16 code units. */
 function addText(start: number, text: string): number {
   let hash = start;
   for (let index = 0; index < text.length; index += 1) {
@@ -48,5 +47,5 @@ function addText(start: number, text: string): number {
   return Math.imul(hash ^ 0x1_0000, 0x01000193);
 }
 
-/** Each pair of digits in base 36: to look them up costs a third of `toString(36)`. */
+/** Each pair of digits in base 36. */
 const PAIRS = Array.from({ length: 36 ** 2 }, (_, n) => n.toString(36).padStart(2, '0'));
