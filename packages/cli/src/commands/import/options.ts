@@ -196,7 +196,7 @@ function parseMap(value: string, previous: FieldMap | undefined): FieldMap {
 
 function parseDelimiter(value: string): string {
   if (value === 'tab' || value === '\\t') return '\t';
-  if ([...value].length !== 1 || /["\r\n]/.test(value)) {
+  if (value.length !== 1 || /["\r\n]/.test(value)) {
     throw new InvalidArgumentError('It must be one character, or the word tab.');
   }
   return value;

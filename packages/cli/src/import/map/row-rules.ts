@@ -23,11 +23,11 @@ export interface RowRules {
 
 /** The service's rules, since there one bad entry refuses a whole batch. */
 export function createRowRules(
-  layout: Pick<Layout, 'plan' | 'tagSeparator' | 'isOwnFile' | 'resultColumns'>,
-  { defaults, addTags = [] }: Pick<ImportSettings, 'defaults' | 'addTags'>,
+  { plan, isOwnFile, resultColumns }: Pick<Layout, 'plan' | 'isOwnFile' | 'resultColumns'>,
+  settings: Pick<ImportSettings, 'defaults' | 'addTags' | 'tagSeparator'>,
 ): RowRules {
-  const { columns, mapping, hasHeader } = layout.plan;
-  const { tagSeparator, isOwnFile, resultColumns } = layout;
+  const { columns, mapping, hasHeader } = plan;
+  const { defaults, addTags = [], tagSeparator } = settings;
   const isOneColumn = ownWidth(columns, resultColumns) === 1;
   const { tags: defaultTags = [] } = defaults;
   const clean = (cell: string | undefined): string => {

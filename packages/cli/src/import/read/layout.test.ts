@@ -18,7 +18,6 @@ async function detect(content: string | Uint8Array, options: Options = {}, name 
     map: {},
     inputFormat: 'auto',
     delimiter: undefined,
-    tagSeparator: undefined,
     encoding: undefined,
     ...options,
   };
