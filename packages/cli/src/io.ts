@@ -38,38 +38,50 @@ export type Interrupt = (cause: 'signal' | 'closed') => void;
 
 /** The real process. Called once, by main.ts. */
 export function processIo(): Io {
+  const { stdin, stdout, stderr, env, platform } = process;
+  const { interrupt, onInterrupt } = interrupts({ stdout, stderr }, (isListening) =>
+    listenToSignals(onSignal, isListening),
+  );
+  const onSignal = () => interrupt('signal');
+  return { stdin, stdout, stderr, env, platform, home: homedir(), onInterrupt };
+}
+
+/** Adds or removes what is called at each Ctrl-C and SIGTERM. Without it, a signal ends the process. */
+export function listenToSignals(listener: () => void, isListening: boolean): void {
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.off(signal, listener);
+    if (isListening) process.on(signal, listener);
+  }
+}
+
+/**
+ * Who is called at an interrupt, and what calls them.
+ *
+ * @param listen - called when there is a listener, and when there is none any more
+ */
+export function interrupts(
+  { stdout, stderr }: Pick<Io, 'stdout' | 'stderr'>,
+  listen: (isListening: boolean) => void,
+): { interrupt: Interrupt; onInterrupt: Io['onInterrupt'] } {
   const listeners = new Set<Interrupt>();
   const interrupt: Interrupt = (cause) => {
     for (const listener of [...listeners]) listener(cause);
   };
-  const onSignal = () => interrupt('signal');
   const hasListeners = () => listeners.size > 0;
-  followErrors(process.stdout, () => interrupt('closed'), hasListeners);
-  followErrors(process.stderr, () => {}, hasListeners);
-  return {
-    stdin: process.stdin,
-    stdout: process.stdout,
-    stderr: process.stderr,
-    env: process.env,
-    platform: process.platform,
-    home: homedir(),
-    onInterrupt(listener) {
-      for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-        // Removed first: the listener of an earlier call may still wait for its removal below, and must not be called twice.
-        process.off(signal, onSignal).on(signal, onSignal);
-      }
-      listeners.add(listener);
-      return () => {
-        listeners.delete(listener);
-        // Not in this turn: the spinner's own listener runs after this one, and ends the process if it is the only one left.
-        setImmediate(() => {
-          if (listeners.size === 0) {
-            process.off('SIGINT', onSignal).off('SIGTERM', onSignal);
-          }
-        });
-      };
-    },
+  followErrors(stdout, () => interrupt('closed'), hasListeners);
+  followErrors(stderr, () => {}, hasListeners);
+  const onInterrupt = (listener: Interrupt) => {
+    listeners.add(listener);
+    listen(true);
+    return () => {
+      listeners.delete(listener);
+      // Not in this turn: the spinner's own listener runs after this one, and ends the process if it is the only one left.
+      setImmediate(() => {
+        if (!hasListeners()) listen(false);
+      });
+    };
   };
+  return { interrupt, onInterrupt };
 }
 
 /**
@@ -78,11 +90,7 @@ export function processIo(): Io {
  * ends at once, because nothing it still did could be seen. The exception is a command that listens for interrupts: it gets the
  * same error from its own write.
  */
-export function followErrors(
-  stream: Writable,
-  onBroken: () => void,
-  hasListeners: () => boolean,
-): void {
+function followErrors(stream: Writable, onBroken: () => void, hasListeners: () => boolean): void {
   let isBroken = false;
   stream.on('error', (error) => {
     if (!isClosedPipe(error) && !hasListeners() && !isBroken) {

@@ -4,7 +4,7 @@ import process from 'node:process';
 import { clearLine, cursorTo, moveCursor } from 'node:readline';
 import { Writable } from 'node:stream';
 import { parentPort, Worker, workerData } from 'node:worker_threads';
-import { followErrors, type Interrupt, type Io, type OutputStream, printFatal } from './io.ts';
+import { type Io, interrupts, listenToSignals, type OutputStream, printFatal } from './io.ts';
 
 /**
  * Bounds of the heap, in megabytes. V8 lets the heap of a program that makes as much garbage as an import grow to a share of the machine's
@@ -34,7 +34,12 @@ export function runInThread(argv: readonly string[], program: URL | string): Pro
     resourceLimits: HEAP_LIMITS,
   });
   const send = (message: ToThread) => worker.postMessage(message);
-  const signals = relaySignals(() => send({ type: 'interrupt' }));
+  let signals = 0;
+  const onSignal = () => {
+    signals += 1;
+    if (signals >= MOST_SIGNALS) process.exit(130);
+    send({ type: 'interrupt' });
+  };
   for (const name of ['stdout', 'stderr'] as const) {
     // The callback of each write reports its error.
     process[name].on('error', () => {});
@@ -43,7 +48,7 @@ export function runInThread(argv: readonly string[], program: URL | string): Pro
     );
   }
   worker.on('message', (message: FromThread) => {
-    if (message.type === 'listen') signals.listen(message.isListening);
+    if (message.type === 'listen') listenToSignals(onSignal, message.isListening);
     else if (message.type === 'read') {
       if (worker.stdin !== null) process.stdin.pipe(worker.stdin);
     } else {
@@ -54,7 +59,7 @@ export function runInThread(argv: readonly string[], program: URL | string): Pro
   return new Promise((resolve) => {
     worker.on('error', (error) => printFatal(String(error)));
     worker.on('exit', (code) => {
-      signals.listen(false);
+      listenToSignals(onSignal, false);
       process.stdin.destroy();
       resolve(code);
     });
@@ -69,23 +74,6 @@ function failureOf(error: NodeJS.ErrnoException | null | undefined): WriteFailur
 function terminalOf({ isTTY, columns, fd }: NodeJS.WriteStream & { fd: number }): Terminal {
   const stats = fstatSync(fd);
   return { isTTY, columns, isPipe: stats.isFIFO() || stats.isSocket() };
-}
-
-function relaySignals(interrupt: () => void) {
-  let count = 0;
-  const onSignal = () => {
-    count += 1;
-    if (count >= MOST_SIGNALS) process.exit(130);
-    interrupt();
-  };
-  return {
-    listen: (isListening: boolean) => {
-      for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-        process.off(signal, onSignal);
-        if (isListening) process.on(signal, onSignal);
-      }
-    },
-  };
 }
 
 /** What a thread needs to know about the terminal when it starts. */
@@ -150,10 +138,9 @@ export function threadIo(): Io {
   };
   const streams = { stdout: output('stdout'), stderr: output('stderr') };
 
-  const listeners = new Set<Interrupt>();
-  const interrupt: Interrupt = (cause) => {
-    for (const listener of [...listeners]) listener(cause);
-  };
+  const { interrupt, onInterrupt } = interrupts(streams, (isListening) =>
+    send({ type: 'listen', isListening }),
+  );
   port.on('message', (message: ToThread) => {
     if (message.type === 'interrupt') interrupt('signal');
     else if (message.type === 'resize') streams[message.name].columns = message.columns;
@@ -166,10 +153,6 @@ export function threadIo(): Io {
     }
   });
   port.unref();
-  const hasListeners = () => listeners.size > 0;
-  followErrors(streams.stdout, () => interrupt('closed'), hasListeners);
-  followErrors(streams.stderr, () => {}, hasListeners);
-
   return {
     // Read on demand only: otherwise this program would swallow what the user types for the next one.
     get stdin() {
@@ -181,14 +164,7 @@ export function threadIo(): Io {
     env: process.env,
     platform: process.platform,
     home: homedir(),
-    onInterrupt(listener) {
-      listeners.add(listener);
-      send({ type: 'listen', isListening: true });
-      return () => {
-        listeners.delete(listener);
-        if (listeners.size === 0) send({ type: 'listen', isListening: false });
-      };
-    },
+    onInterrupt,
   };
 }
 

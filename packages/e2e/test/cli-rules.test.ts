@@ -17,7 +17,6 @@ const cliRules = createRowRules(
       notes: [],
       mapping: Object.fromEntries(LINK_FIELDS.map((field, index) => [field, index])),
     },
-    tagSeparator: undefined,
     resultColumns: {},
     isOwnFile: false,
   },

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { authenticationError, EXIT_CODES, type ExitCode, usageError } from '../cli-error.ts';
-import { writeConfig } from '../config/config-file.ts';
+import { withProfile, writeConfig } from '../config/config-file.ts';
 import {
   API_KEY_PATTERN,
   isBaseUrl,
@@ -55,13 +55,8 @@ async function login(context: Context): Promise<ExitCode> {
   }
   const config = await context.config();
   const profile = settings.profile.value;
-  await writeConfig(context.configPath, {
-    ...config,
-    profiles: {
-      ...config.profiles,
-      [profile]: { base_url: account.baseUrl, api_key: account.apiKey },
-    },
-  });
+  const stored = { base_url: account.baseUrl, api_key: account.apiKey };
+  await writeConfig(context.configPath, withProfile(config, profile, stored));
   printer.ended(
     'success',
     `Logged in to ${account.baseUrl} with the key ${maskKey(account.apiKey)}`,
@@ -144,10 +139,7 @@ async function logout(context: Context): Promise<ExitCode> {
     context.printer.note(`Profile ${profile.value} has no API key.`);
     return EXIT_CODES.ok;
   }
-  await writeConfig(context.configPath, {
-    ...config,
-    profiles: { ...config.profiles, [profile.value]: rest },
-  });
+  await writeConfig(context.configPath, withProfile(config, profile.value, rest));
   context.printer.ended('success', `Removed the API key of profile ${profile.value}`);
   context.printer.note(
     `  The config file is ${context.configPath}\n  The key stays valid on the server until it is revoked there.`,

@@ -1,6 +1,6 @@
 import { Argument, type Command } from 'commander';
 import { CliError, EXIT_CODES, type ExitCode, usageError } from '../cli-error.ts';
-import { writeConfig } from '../config/config-file.ts';
+import { withProfile, writeConfig } from '../config/config-file.ts';
 import type { Config } from '../config/config-schema.ts';
 import {
   isBaseUrl,
@@ -116,11 +116,7 @@ async function changed(
           `Store the address with its own key: shortlink auth login --base-url ${value}${profileFlag(profile)}`,
         );
       }
-      const profiles = {
-        ...config.profiles,
-        [profile.value]: { ...stored, base_url: value },
-      };
-      return { ...config, profiles };
+      return withProfile(config, profile.value, { ...stored, base_url: value });
     }
   }
 }

@@ -77,18 +77,11 @@ export function collect(value: string, previous: readonly string[] | undefined):
 /** Largest batch the endpoint takes, whatever the plan. Not the client's constant, because the client is loaded later. */
 export const MAX_BATCH_LINKS = 10_000;
 
-export const REDIRECT_TYPE_CHOICES = ['301', '302', '307'] as const satisfies `${RedirectType}`[];
+const REDIRECT_TYPES = [301, 302, 307] as const satisfies RedirectType[];
+
+export const REDIRECT_TYPE_CHOICES = REDIRECT_TYPES.map(String);
 
 /** A value that commander has checked against {@link REDIRECT_TYPE_CHOICES}. */
 export function parseRedirectType(value: string | undefined): RedirectType | undefined {
-  switch (value) {
-    case '301':
-      return 301;
-    case '302':
-      return 302;
-    case '307':
-      return 307;
-    default:
-      return undefined;
-  }
+  return REDIRECT_TYPES.find((type) => String(type) === value);
 }

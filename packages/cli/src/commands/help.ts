@@ -1,4 +1,4 @@
-import type { Argument, Command, Help, HelpConfiguration, Option } from 'commander';
+import type { Argument, Command, Help, HelpConfiguration } from 'commander';
 import { createStyle } from '../output/style.ts';
 import { wrapWords } from '../output/wrap.ts';
 
@@ -75,12 +75,10 @@ function formatHelp(command: Command, helper: Help): string {
       .visibleArguments(command)
       .map((argument) => [argument.name(), helper.argumentDescription(argument)]),
   );
-  const groups = new Map<string, Option[]>();
-  for (const option of helper.visibleOptions(command)) {
-    if (!isRoot && option.long === '--help') continue;
-    const heading = isRoot ? 'Global options:' : (option.helpGroupHeading ?? 'Options:');
-    groups.set(heading, [...(groups.get(heading) ?? []), option]);
-  }
+  const shown = helper.visibleOptions(command).filter(({ long }) => isRoot || long !== '--help');
+  const groups = Map.groupBy(shown, ({ helpGroupHeading = 'Options:' }) =>
+    isRoot ? 'Global options:' : helpGroupHeading,
+  );
   for (const [heading, options] of groups) {
     list(
       heading,

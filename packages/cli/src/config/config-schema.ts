@@ -15,16 +15,7 @@ const configSchema = z.strictObject({
 /** What is wrong with a config file's content, in one line; undefined when nothing is. */
 type ParsedConfig = { ok: true; config: Config } | { ok: false; problem: string };
 
-interface Profile {
-  api_key?: string | undefined;
-  base_url?: string | undefined;
-}
-
-export interface Config {
-  /** The profile used when none is named. @default 'default' */
-  profile?: string | undefined;
-  profiles: Record<string, Profile>;
-}
+export type Config = z.infer<typeof configSchema>;
 
 export function parseConfig(value: unknown): ParsedConfig {
   const result = configSchema.safeParse(value);

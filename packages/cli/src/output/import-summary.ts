@@ -58,12 +58,13 @@ function outcomeOf(summary: ImportSummary): string {
   return `${parts.join(', ')} in ${formatDuration(elapsedMs)}`;
 }
 
-/** How far an import that was stopped has come, where nothing else says it; empty where it has read nothing. */
-export function progressOf({ file, rows, created, existing, unsent }: ImportSummary): string {
-  if (rows === 0) return '';
+/** How far an import that was stopped has come, to be added to an error where there is no summary; empty where it has sent nothing. */
+export function progressOf(summary: ImportSummary): string {
+  const { file, rows, created, existing, unsent, stopped } = summary;
+  if (rows === 0 || stopped?.reason === 'rejects') return '';
   const name = file === '-' ? 'standard input' : file;
   const have = `${formatCount(existing + created)} of ${plural(rows, 'row')} of ${name} have their link`;
-  return unsent === 0 ? `${have}.` : `${have}, ${formatCount(unsent)} are left.`;
+  return unsent === 0 ? ` ${have}.` : ` ${have}, ${formatCount(unsent)} are left.`;
 }
 
 /** The counts that are not zero. */

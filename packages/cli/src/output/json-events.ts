@@ -1,11 +1,4 @@
-import type {
-  Forecast,
-  ImportEvent,
-  ImportSummary,
-  LinkField,
-  Plan,
-  Reject,
-} from '../import/types.ts';
+import type { Forecast, ImportEvent, ImportSummary, Plan } from '../import/types.ts';
 import { TOTALS } from './import-summary.ts';
 
 /**
@@ -18,12 +11,8 @@ export type JsonEvent =
   /** A request, a response or a retry, with `--verbose`. The fields depend on the message. */
   | { event: 'log'; level: string; message: string; fields: object }
   | ProgressEvent
-  /** An input file was read and checked. Nothing was sent. */
-  | ({ event: 'checked'; file: string } & CheckedFields)
-  /** How its rows compare with the links that exist. */
-  | ({ event: 'compared'; file: string } & ComparedFields)
-  /** What creating the missing links will take. */
-  | ({ event: 'forecast'; file: string } & ForecastFields)
+  /** What an import finds out about one of its files before it sends anything. */
+  | NonNullable<ReturnType<typeof importEvent>>
   /** The summary of an import, where stdout holds the results. */
   | { event: 'summary' }
   /** `hint`, `status` and `request_id` are left out where there is none. */
@@ -44,32 +33,6 @@ export interface ProgressEvent {
   left_ms: number | null;
 }
 
-interface CheckedFields {
-  format: Plan['format'];
-  encoding: string;
-  delimiter: string | null;
-  /** Which column fills which field: its name, or its number from 1 where no header names it. */
-  mapping: Partial<Record<LinkField, string | number>>;
-  /** What was guessed. */
-  notes: readonly string[];
-  rows: number;
-  rejected: number;
-  /** The first ten of the rejected rows. */
-  first_rejects: readonly Reject[];
-}
-
-/** The counts are of rows; `gone` counts links that no row asks for any more. */
-interface ComparedFields {
-  new: number;
-  existing: number;
-  changed: number;
-  /** Lines of the first five changed rows. */
-  changed_lines: readonly number[];
-  gone: number;
-}
-
-type ForecastFields = ReturnType<typeof forecastFields>;
-
 interface ErrorFields {
   code: string;
   message: string;
@@ -80,39 +43,35 @@ interface ErrorFields {
 }
 
 /** The JSON form of an event of an import; undefined for those that only move the progress. */
-export function importEvent(event: ImportEvent, file: string): JsonEvent | undefined {
+export function importEvent(event: ImportEvent, file: string) {
   switch (event.type) {
-    case 'validated':
-      return { event: 'checked', file, ...checkedFields(event) };
-    case 'compared': {
-      const { existing, changed, changedLines, gone } = event;
-      const fields = { new: event.new, existing, changed, changed_lines: changedLines, gone };
-      return { event: 'compared', file, ...fields };
+    // An input file was read and checked.
+    case 'validated': {
+      const { plan, rows, rejected, firstRejects: first_rejects } = event;
+      const { format, encoding, delimiter = null, notes } = plan;
+      const fields = { format, encoding, delimiter, mapping: mappingOf(plan), notes };
+      return { event: 'checked' as const, file, ...fields, rows, rejected, first_rejects };
     }
+    // How its rows compare with the links that exist. The counts are of rows; `gone` counts links that no row asks for any more.
+    case 'compared': {
+      const { new: unsent, existing, changed, changedLines: changed_lines, gone } = event;
+      const fields = { new: unsent, existing, changed, changed_lines, gone };
+      return { event: 'compared' as const, file, ...fields };
+    }
+    // What creating the missing links will take.
     case 'forecast':
-      return { event: 'forecast', file, ...forecastFields(event.forecast) };
+      return { event: 'forecast' as const, file, ...forecastFields(event.forecast) };
     default:
       return undefined;
   }
 }
 
-function checkedFields(event: Extract<ImportEvent, { type: 'validated' }>): CheckedFields {
-  const { plan, rows, rejected, firstRejects } = event;
-  const { format, encoding, delimiter = null, columns, hasHeader, notes } = plan;
-  const mapping = Object.entries(plan.mapping).map(([field, index]) => [
-    field,
-    hasHeader ? columns[index] : index + 1,
-  ]);
-  return {
-    format,
-    encoding,
-    delimiter,
-    mapping: Object.fromEntries(mapping),
-    notes,
-    rows,
-    rejected,
-    first_rejects: firstRejects,
-  };
+/** Which column fills which field: its name, or its number from 1 where no header names it. */
+function mappingOf({ mapping, columns, hasHeader }: Plan): Record<string, string | number> {
+  const pairs = Object.entries(mapping).map(([field, index]) => {
+    return [field, hasHeader ? (columns[index] ?? '') : index + 1] as const;
+  });
+  return Object.fromEntries(pairs);
 }
 
 function forecastFields(forecast: Forecast) {

@@ -80,12 +80,11 @@ async function report(
     await printImportSummary(summary, printer, globals.verbose === true);
   }
   if (stopped === undefined) return;
-  const { reason, message, progress, hint, next } = stopped;
+  const { reason, message, hint, next } = stopped;
   const hints = [hint, next].filter((line) => line !== undefined).join('\n');
   printer.error({
     code: reason,
-    // Without the summary, the error has to say how far the import has come.
-    message: printer.options.quiet ? [message, progress].join(' ').trimEnd() : message,
+    message: printer.options.quiet ? `${message}${progressOf(summary)}` : message,
     hint: hints === '' ? undefined : hints,
     exitCode,
   });
@@ -120,8 +119,6 @@ interface Stopped {
   /** A `StopReason`, or the code of the error that ended it. */
   reason: string;
   message: string;
-  /** How far it has come; empty where nothing was read. */
-  progress: string;
   hint: string | undefined;
   /** The command that creates the links that are missing; undefined where the same command would only stop again. */
   next: string | undefined;
@@ -209,7 +206,6 @@ async function ended(summary: ImportSummary, { argv }: Context): Promise<FileOut
     stopped: {
       reason,
       message,
-      progress: reason === 'rejects' ? '' : progressOf(summary),
       hint: hint ?? cause?.hint,
       next: canContinue ? `${how}: ${commandLine(argv, waitMs)}` : undefined,
     },
@@ -221,9 +217,5 @@ const CONTINUABLE: readonly string[] = ['rate_limit', 'interrupted', 'unknown', 
 
 async function failed(error: unknown, summary: ImportSummary): Promise<FileOutcome> {
   const { code, message, hint, exitCode } = await describeError(error);
-  return {
-    summary,
-    exitCode,
-    stopped: { reason: code, message, progress: '', hint, next: undefined },
-  };
+  return { summary, exitCode, stopped: { reason: code, message, hint, next: undefined } };
 }

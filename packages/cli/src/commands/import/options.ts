@@ -23,27 +23,13 @@ const MAX_CONCURRENCY = 64;
 
 type FieldMap = Partial<Record<LinkField, string>>;
 
-/** Settings that are options of the same name. */
-type SameName =
-  | 'inputFormat'
-  | 'delimiter'
-  | 'tagSeparator'
-  | 'encoding'
-  | 'sheet'
-  | 'skipLines'
-  | 'inPlace'
-  | 'known'
-  | 'batchSize'
-  | 'concurrency'
-  | 'limit'
-  | 'dryRun'
-  | 'maxRejects'
-  | 'onUnknown'
-  | 'idempotency'
-  | 'restart';
+/** Settings that follow from several options, or from one of another name. */
+type Derived =
+  | ('file' | 'map' | 'output' | 'outputFormat' | 'usualNames' | 'rejects' | 'journal')
+  | ('defaults' | 'addTags' | 'requestsPerMinute' | 'baseUrl');
 
 /** Options of `shortlink import` as commander hands them over. */
-export interface ImportOptions extends Pick<ImportSettings, SameName> {
+export interface ImportOptions extends Omit<ImportSettings, Derived> {
   map?: FieldMap;
   output?: string;
   outputFormat?: OutputFormat;
@@ -210,7 +196,7 @@ function parseMap(value: string, previous: FieldMap | undefined): FieldMap {
 
 function parseDelimiter(value: string): string {
   if (value === 'tab' || value === '\\t') return '\t';
-  if ([...value].length !== 1 || /["\r\n]/.test(value)) {
+  if (value.length !== 1 || /["\r\n]/.test(value)) {
     throw new InvalidArgumentError('It must be one character, or the word tab.');
   }
   return value;

@@ -19,12 +19,11 @@ export const STANDARD_STREAM = '-';
 
 /** @throws CliError for options that contradict each other */
 export function parseImport(files: readonly string[], options: ImportOptions): ImportInput {
-  refuseSharedFiles(files, options);
-  const settings = files.map((file) => fileSettings(file, options));
-  for (const one of settings) {
-    refuseOverwriting(one);
+  if (files.length > 1 && files.includes(STANDARD_STREAM)) {
+    throw usageError('Standard input (-) is imported alone.');
   }
-  refuseOwnOutputs(settings);
+  const settings = files.map((file) => fileSettings(file, options));
+  refuseSharedFiles(settings);
   return { files: settings, options };
 }
 
@@ -90,63 +89,30 @@ function identityOf(path: string): string {
   return resolve(path);
 }
 
-/** Several inputs would write over each other's files. */
-function refuseSharedFiles(files: readonly string[], options: ImportOptions): void {
-  if (files.length < 2) return;
-  for (const name of ['output', 'rejects', 'journal'] as const) {
-    if (options[name] !== undefined) {
-      throw usageError(
-        `--${name} names one file, but ${files.length} are imported.`,
-        'Leave it out, and each input gets its own; or import one file at a time.',
-      );
-    }
-  }
-  if (files.includes(STANDARD_STREAM)) throw usageError('Standard input (-) is imported alone.');
-  const seen = new Map<string, string>();
-  for (const file of files) {
-    if (seen.has(identityOf(file))) throw usageError(`${file} is given twice.`);
-    const base = resolve(baseOf(file, options));
-    const other = seen.get(base);
-    if (other !== undefined) {
-      throw usageError(`${other} and ${file} would share their files in --state-dir.`);
-    }
-    seen.set(identityOf(file), file).set(base, file);
-  }
-}
-
-/** No file of ours may be the input, nor another file of ours. */
-function refuseOverwriting(settings: FileSettings): void {
-  const used = new Map<string, string>();
-  for (const [role, path] of [
-    ['the input', settings.file],
-    ['--output', settings.inPlace ? undefined : settings.output],
-    ['--rejects', settings.rejects],
-    ['--journal', settings.journal],
-  ] as const) {
-    if (typeof path !== 'string') continue;
-    if (path === STANDARD_STREAM) {
-      if (role === '--rejects' || role === '--journal') {
-        throw usageError(`${role} must be a file, not standard output.`);
-      }
-      continue;
-    }
-    const file = identityOf(path);
-    const other = used.get(file);
-    if (other !== undefined) throw usageError(`${role} and ${other} are the same file: ${path}`);
-    used.set(file, role);
-  }
-}
-
-/** `import *.csv` a second time would also import the results of the first. */
-function refuseOwnOutputs(all: readonly FileSettings[]): void {
-  const inputs = new Set(all.map(({ file }) => identityOf(file)));
-  for (const { file, output, rejects, inPlace } of all) {
-    for (const path of inPlace ? [rejects] : [output, rejects]) {
-      if (path !== STANDARD_STREAM && inputs.has(identityOf(path))) {
+/** No file of ours may be an input, nor another file of ours, of any of the inputs: `import *.csv` a second time finds the results of the first. */
+function refuseSharedFiles(all: readonly FileSettings[]): void {
+  const roles = new Map<string, string>();
+  for (const { file, inPlace, output, rejects, journal } of all) {
+    const of = all.length > 1 ? ` of ${file}` : '';
+    for (const [role, path] of [
+      [INPUT, file],
+      [`--output${of}`, inPlace ? undefined : output],
+      [`--rejects${of}`, rejects],
+      [`--journal${of}`, journal],
+    ] as const) {
+      if (typeof path !== 'string') continue;
+      if (path === STANDARD_STREAM && (path === rejects || path === journal)) {
         throw usageError(
-          `${path} was written by the import of ${file}, and is given as an input too.`,
+          `${path === rejects ? '--rejects' : '--journal'} must be a file, not standard output.`,
         );
       }
+      const identity = path === STANDARD_STREAM ? `${path} ${role === INPUT}` : identityOf(path);
+      const other = roles.get(identity);
+      if (other === INPUT && role === INPUT) throw usageError(`${path} is given twice.`);
+      if (other !== undefined) throw usageError(`${role} and ${other} are the same file: ${path}`);
+      roles.set(identity, role);
     }
   }
 }
+
+const INPUT = 'the input';

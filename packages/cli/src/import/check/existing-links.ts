@@ -2,6 +2,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { Journal, OpenBatch } from '../journal/journal.ts';
 import type { LinkIdentity } from '../journal/link-text.ts';
 import { type LinkResult, NO_RESPONSE } from '../journal/packed-results.ts';
+import type { Existing } from '../types.ts';
 import { RowSet } from './row-set.ts';
 
 /** Rows that go into or come out of the database at once: one call for each of millions of rows would be slow. */
@@ -10,23 +11,12 @@ const CHUNK_ROWS = 500;
 /** Changed rows whose lines are shown. */
 const FIRST_CHANGED = 5;
 
-/** How the rows of the input compare with the links that exist. */
-export interface Comparison {
+/** How the rows of the input compare with the links that exist, without those that name their link themselves. */
+export interface Comparison extends Omit<Existing, 'new'> {
   /** Rows whose link exists, or may exist. */
   matched: RowSet;
-  /** Rows whose link exists. */
-  existing: number;
   /** Rows whose link may exist. */
   unknown: number;
-  /**
-   * Existing links whose title, tags or redirect type was edited in the input; where the row names its link itself, also those
-   * whose target URL was edited.
-   */
-  changed: number;
-  /** Lines of the first of these rows. */
-  changedLines: number[];
-  /** Existing links that no row asks for any more. */
-  gone: number;
   /** All links that exist, whether a row asks for them or not, without those of the known file. */
   links: number;
   /** Whether any row asks for a link of the known file. */

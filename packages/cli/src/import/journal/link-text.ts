@@ -8,9 +8,6 @@ export interface LinkIdentity {
   content: string;
 }
 
-/** Characters of {@link LinkIdentity.content}: 32 bits in base 36. */
-const CONTENT_LENGTH = 7;
-
 /** The identity of a link in a request whose default domain is `domain`. */
 export function linkIdentity(link: BatchLinkInput, domain: string | undefined): LinkIdentity {
   return { pair: pairOf(link.target_url, link.domain_id ?? domain), content: contentHash(link) };
@@ -30,16 +27,20 @@ export function linkText({ pair, content }: LinkIdentity): string {
   return content + pair;
 }
 
+/** Characters of {@link LinkIdentity.content}: 32 bits in base 36. */
+const CONTENT_LENGTH = 7;
+
 /** FNV-1a over UTF-16 code units. Two contents with one hash only hide that a row was edited. */
-export function contentHash({ title = '', tags, redirect_type }: BatchLinkInput): string {
-  let hash = 0x811c9dc5 ^ (redirect_type ?? 0);
-  const add = (text: string) => {
-    for (let index = 0; index < text.length; index += 1) {
-      hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
-    }
-    hash = Math.imul(hash ^ 0x1_0000, 0x01000193);
-  };
-  add(title);
-  if (tags !== undefined) for (const tag of tags) add(tag);
+export function contentHash({ title = '', tags = [], redirect_type }: BatchLinkInput): string {
+  let hash = addText(0x811c9dc5 ^ (redirect_type ?? 0), title);
+  for (const tag of tags) hash = addText(hash, tag);
   return (hash >>> 0).toString(36).padStart(CONTENT_LENGTH, '0');
+}
+
+function addText(start: number, text: string): number {
+  let hash = start;
+  for (let index = 0; index < text.length; index += 1) {
+    hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
+  }
+  return Math.imul(hash ^ 0x1_0000, 0x01000193);
 }

@@ -28,9 +28,21 @@ export function packResults(results: readonly RecordedResult[], missing?: string
   const items = results.map(({ code, short_url, error }): PackedItem => {
     if (error) return { error };
     if (code === undefined || short_url === undefined) return { error: '' };
-    return short_url === prefix + code ? code : [code, short_url];
+    const isUsual =
+      short_url.length === prefix.length + code.length &&
+      short_url.startsWith(prefix) &&
+      short_url.endsWith(code);
+    return isUsual ? code : [code, short_url];
   });
   return { prefix, items, missing };
+}
+
+/** The status of the link at `index`, for those who need no more: most of a result is text that would have to be put together. */
+export function statusOf({ items }: PackedResults, index: number): LinkResult['status'] {
+  const item = items[index];
+  if (typeof item === 'string' || (item && !('error' in item))) return 'created';
+  // An empty error stands for a link that the response left out.
+  return item?.error ? 'failed' : 'unknown';
 }
 
 /** The result of the link at `index`. */

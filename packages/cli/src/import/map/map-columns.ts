@@ -99,11 +99,9 @@ function findColumn(input: MapColumnsInput, field: LinkField, wanted: string): n
   const number = /^\d+$/.test(wanted) ? Number(wanted) : 0;
   if (number >= 1 && number <= input.columns.length) return number - 1;
   if (input.isMapOptional) return automaticColumn(input, field);
-  const meant = nearest(wanted, input.columns);
-  const suggestion = meant === undefined ? '' : `Did you mean ${JSON.stringify(meant)}? `;
   throw inputError(
     `${input.name}: --map ${field}=${wanted}: there is no such column`,
-    `${suggestion}Its columns are ${listColumns(input.columns)}`,
+    `Its columns are ${listColumns(input.columns)}`,
   );
 }
 
@@ -185,33 +183,4 @@ function listColumns(columns: readonly string[]): string {
   const listed = columns.slice(0, MAX_LISTED).map((name) => JSON.stringify(name));
   const more = columns.length - listed.length;
   return more > 0 ? `${listed.join(', ')} and ${more} more` : listed.join(', ');
-}
-
-/** The candidate that is likely meant by a mistyped word, or undefined when none is near. Case is ignored. */
-function nearest(word: string, candidates: readonly string[]): string | undefined {
-  // A third of the letters may differ: more, and the suggestion is a guess.
-  let best: string | undefined;
-  let bestDistance = Math.max(1, Math.floor(word.length / 3)) + 1;
-  for (const candidate of candidates) {
-    const distance = editDistance(word.toLowerCase(), candidate.toLowerCase());
-    if (distance < bestDistance) {
-      best = candidate;
-      bestDistance = distance;
-    }
-  }
-  return best;
-}
-
-/** Levenshtein distance, one row of the table at a time. */
-function editDistance(a: string, b: string): number {
-  let previous = Array.from({ length: b.length + 1 }, (_, index) => index);
-  for (let i = 0; i < a.length; i += 1) {
-    const current = [i + 1];
-    for (let j = 0; j < b.length; j += 1) {
-      const substitution = (previous[j] ?? 0) + (a[i] === b[j] ? 0 : 1);
-      current.push(Math.min(substitution, (previous[j + 1] ?? 0) + 1, (current[j] ?? 0) + 1));
-    }
-    previous = current;
-  }
-  return previous[b.length] ?? 0;
 }

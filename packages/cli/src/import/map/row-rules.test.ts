@@ -18,7 +18,6 @@ function check(cells: string[], options: { isOwnFile?: boolean } = {}) {
       notes: [],
       mapping: Object.fromEntries(FIELDS.map((field, index) => [field, index])),
     },
-    tagSeparator: undefined,
     resultColumns: {},
     isOwnFile: options.isOwnFile === true,
   };

@@ -23,11 +23,11 @@ export interface RowRules {
 
 /** The service's rules, since there one bad entry refuses a whole batch. */
 export function createRowRules(
-  layout: Pick<Layout, 'plan' | 'tagSeparator' | 'isOwnFile' | 'resultColumns'>,
-  { defaults, addTags = [] }: Pick<ImportSettings, 'defaults' | 'addTags'>,
+  { plan, isOwnFile, resultColumns }: Pick<Layout, 'plan' | 'isOwnFile' | 'resultColumns'>,
+  settings: Pick<ImportSettings, 'defaults' | 'addTags' | 'tagSeparator'>,
 ): RowRules {
-  const { columns, mapping, hasHeader } = layout.plan;
-  const { tagSeparator, isOwnFile, resultColumns } = layout;
+  const { columns, mapping, hasHeader } = plan;
+  const { defaults, addTags = [], tagSeparator } = settings;
   const isOneColumn = ownWidth(columns, resultColumns) === 1;
   const { tags: defaultTags = [] } = defaults;
   const clean = (cell: string | undefined): string => {
@@ -37,22 +37,21 @@ export function createRowRules(
   const read = (cells: readonly string[], index: number | undefined): string =>
     index === undefined ? '' : clean(cells[index]);
 
-  const linkOf = (cells: readonly string[]): BatchLinkInput => {
-    const link: BatchLinkInput = { target_url: read(cells, mapping.target_url) };
-    const title = read(cells, mapping.title);
-    if (title !== '') link.title = title;
-    const ownTags = splitTags(read(cells, mapping.tags), tagSeparator);
+  const tagsOf = (cell: string): readonly string[] | undefined => {
+    const ownTags = splitTags(cell, tagSeparator);
     const tags = ownTags.length > 0 ? ownTags : defaultTags;
-    if (addTags.length > 0) link.tags = [...new Set([...tags, ...addTags])];
-    else if (tags.length > 0) link.tags = tags;
-    // The default domain goes with the request as a whole.
-    const domain_id = read(cells, mapping.domain_id);
-    if (domain_id !== '') link.domain_id = domain_id;
-    const redirect_type = redirectTypeOf(read(cells, mapping.redirect_type));
-    if (redirect_type !== undefined) link.redirect_type = redirect_type;
-    else if (defaults.redirect_type !== undefined) link.redirect_type = defaults.redirect_type;
-    return link;
+    if (addTags.length > 0) return [...new Set([...tags, ...addTags])];
+    return tags.length > 0 ? tags : undefined;
   };
+
+  const linkOf = (cells: readonly string[]): BatchLinkInput => ({
+    target_url: read(cells, mapping.target_url),
+    title: read(cells, mapping.title) || undefined,
+    tags: tagsOf(read(cells, mapping.tags)),
+    // The default domain goes with the request as a whole.
+    domain_id: read(cells, mapping.domain_id) || undefined,
+    redirect_type: redirectTypeOf(read(cells, mapping.redirect_type)) ?? defaults.redirect_type,
+  });
 
   const cellsProblem = (cells: readonly string[]): string | undefined => {
     if (!hasSurplus(cells, columns.length, isOneColumn)) return undefined;

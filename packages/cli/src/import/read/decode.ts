@@ -156,22 +156,10 @@ const BOMS: ReadonlyArray<{ bytes: readonly number[]; encoding: string }> = [
  * (the standard's rule for `decode`), so that `--encoding utf-16` reads both byte orders. That of UTF-8 wins over every label: a file
  * that was filled in by an earlier run is UTF-8 from then on, and the command still names its old encoding.
  */
-function chooseEncoding(firstBytes: Uint8Array, label: string | undefined) {
-  const wanted = label === undefined ? 'utf-8' : canonicalName(label);
+function chooseEncoding(firstBytes: Uint8Array, wanted = 'utf-8') {
   const bom = BOMS.find(({ bytes }) => bytes.every((byte, index) => firstBytes[index] === byte));
   const counts = bom !== undefined && (bom.encoding === 'utf-8' || wanted.startsWith('utf-'));
   return { encoding: counts ? bom.encoding : wanted, hasBom: counts };
-}
-
-function canonicalName(label: string): string {
-  try {
-    return new TextDecoder(label).encoding;
-  } catch {
-    throw inputError(
-      `unknown encoding ${JSON.stringify(label)}`,
-      'Use a label of the Encoding Standard, such as utf-8, utf-16le, windows-1252 or shift_jis.',
-    );
-  }
 }
 
 /** More than the longest character of any encoding of the Encoding Standard. */

@@ -14,7 +14,7 @@ const MAX_SAMPLE_ROWS = 50;
 const URL_LINE = /^https?:\/\/[^\s,;|/?#]+(?:[/?#]\S*)?$/i;
 
 /** Excel's own first line, which names the delimiter. */
-const SEP_LINE = /^sep=(.)(\r\n|\r|\n)/;
+const SEP_LINE = /^sep=([^"\r\n])(\r\n|\r|\n)/;
 
 /** Whether a cell begins as an absolute URL does: no header is one. */
 export function looksLikeUrl(cell: string | undefined): boolean {
@@ -58,11 +58,6 @@ export function detectFormat(settings: Settings, name: string, head: string): Fo
     settings.delimiter ??
     sep?.[1] ??
     (format === 'tsv' ? '\t' : guessDelimiter(head.slice(sepLength)));
-  if (delimiter.length !== 1 || /["\r\n]/.test(delimiter)) {
-    throw inputError(
-      `--delimiter ${JSON.stringify(delimiter)} is not one character, or is a quote`,
-    );
-  }
   return { format: delimiter === '\t' ? 'tsv' : 'csv', delimiter, sepLength, hasHeader };
 }
 

@@ -9,7 +9,7 @@ import { unpackSheet } from './read-sheet.ts';
 const HEAD_LENGTH = 256 * 1024;
 const MAX_HEAD_LENGTH = 4 * 1024 * 1024;
 
-/** How a table is written. */
+/** How a table is written. Results look like the input; those of sheets and lists are CSV with commas. */
 export interface Dialect {
   delimiter: string;
   lineEnd: '\n' | '\r\n' | '\r';

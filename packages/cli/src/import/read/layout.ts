@@ -4,32 +4,22 @@ import { mapColumns } from '../map/map-columns.ts';
 import { findResultColumns, type ResultColumns } from '../map/result-columns.ts';
 import type { ImportSettings, Plan, Row } from '../types.ts';
 import { isOneUrl, looksLikeUrl, sampleRows } from './detect-format.ts';
-import { type Dialect, type Head, type HeadSettings, readHead, type Source } from './head.ts';
+import { type Head, type HeadSettings, readHead, type Source } from './head.ts';
 import { createReader, JsonlReader, URL_LIST_COLUMN } from './read-rows.ts';
 
 /** How to read the input: the plan, and what only the reader and the writer of results need. */
-export interface Layout {
+export interface Layout extends Pick<Head, 'dialect' | 'preamble' | 'firstLine' | 'sheetRows'> {
   plan: Plan;
-  /** How results are written, so that they look like the input. Sheets and lists become CSV with commas. */
-  dialect: Dialect;
   /** The columns of an earlier import that are in the input, by index: all four, or none. */
   resultColumns: ResultColumns;
-  /** What comes before the header and is no row: skipped lines, and Excel's `sep=` line. */
-  preamble: string;
-  /** Number of the line after the preamble. */
-  firstLine: number;
-  tagSeparator: string | undefined;
   /** This tool wrote the file: the apostrophes that made formulas harmless are removed again. */
   isOwnFile: boolean;
-  /** Path of the unpacked rows of an .xlsx sheet. */
-  sheetRows?: string | undefined;
 }
 
-type Settings = HeadSettings &
-  Pick<ImportSettings, 'map' | 'tagSeparator'> & {
-    /** Where a column of `map` is not there, the usual names are looked for: the map was made for another file. @default false */
-    isMapOptional?: boolean;
-  };
+interface Settings extends HeadSettings, Pick<ImportSettings, 'map'> {
+  /** Where a column of `map` is not there, the usual names are looked for: the map was made for another file. @default false */
+  isMapOptional?: boolean;
+}
 
 /**
  * Looks at the beginning of the input and settles format, delimiter, header and mapping.
@@ -70,7 +60,6 @@ export async function detectLayout(input: Source, settings: Settings): Promise<L
     resultColumns,
     preamble,
     firstLine,
-    tagSeparator: settings.tagSeparator,
     isOwnFile: isRejectsFile || resultColumns.status !== undefined,
     sheetRows,
   };

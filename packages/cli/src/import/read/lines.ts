@@ -83,8 +83,11 @@ export interface RowReader {
   end(): Row[];
 }
 
-/** Finds, in a line without quotes, a cell that {@link csvCell} would not leave as it is; one pattern per delimiter. */
-const needsGuard = new Map([[',', /(?:^|,)[=+\-@\t＝＋－＠]/]]);
+/** The usual delimiters. */
+const DELIMITERS = ',;|\t';
+
+/** Finds, in a line without quotes, what may be a cell that {@link csvCell} would not leave as it is. */
+const MAY_NEED_GUARD = /(?:^|[,;|\t])[=+\-@\t＝＋－＠]/;
 
 /** A stretch of the input that many rows stand in. */
 interface Piece {
@@ -116,7 +119,8 @@ export class PlainRow implements Row {
 
   asCsv(width: number, delimiter: string): string | undefined {
     const text = this.#text;
-    if (this.#piece.delimiter !== delimiter || guardPattern(delimiter).test(text)) return undefined;
+    const isUsual = this.#piece.delimiter === delimiter && DELIMITERS.includes(delimiter);
+    if (!isUsual || MAY_NEED_GUARD.test(text)) return undefined;
     let cells = 1;
     for (let at = text.indexOf(delimiter); at !== -1; at = text.indexOf(delimiter, at + 1)) {
       cells += 1;
@@ -127,14 +131,4 @@ export class PlainRow implements Row {
   get #text(): string {
     return this.#piece.text.slice(this.#start, this.#end);
   }
-}
-
-function guardPattern(delimiter: string): RegExp {
-  let pattern = needsGuard.get(delimiter);
-  if (pattern === undefined) {
-    const escaped = delimiter.replace(/[\\^$.*+?()[\]{}|]/, '\\$&');
-    pattern = new RegExp(`(?:^|${escaped})[=+\\-@\\t＝＋－＠]`);
-    needsGuard.set(delimiter, pattern);
-  }
-  return pattern;
 }

@@ -5,48 +5,27 @@ import { inputError, systemReason } from '../errors.ts';
 /** Kinds of file that text is unpacked from. */
 export type Packing = 'gzip' | 'xlsx';
 
+const EXPORT = 'Export its table as CSV (UTF-8) first.';
+const UNPACK = 'Unpack it first.';
+const NO_TABLE = 'Name a file with one link per row.';
+
 /** Binary files by the bytes that they begin with, or have at a position. */
 const KINDS: ReadonlyArray<{ magic: string; at?: number; kind: string; hint: string }> = [
-  {
-    magic: '\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1',
-    kind: 'an old Excel file (.xls) or another Office 97 document',
-    hint: 'Save it as .xlsx or as CSV (UTF-8).',
-  },
-  { magic: '%PDF', kind: 'a PDF document', hint: 'Export its table as CSV.' },
-  {
-    magic: 'SQLite format 3\0',
-    kind: 'a SQLite database',
-    hint: 'Export the table first, for example: sqlite3 -csv -header FILE "SELECT ..." > links.csv',
-  },
-  { magic: 'PAR1', kind: 'a Parquet file', hint: 'Export it as CSV or JSON Lines first.' },
-  { magic: 'Obj\x01', kind: 'an Avro file', hint: 'Export it as CSV or JSON Lines first.' },
-  {
-    magic: 'BZh',
-    kind: 'packed with bzip2',
-    hint: 'Unpack it: bunzip2 -c FILE | shortlink import -',
-  },
-  {
-    magic: '\xfd7zXZ\0',
-    kind: 'packed with xz',
-    hint: 'Unpack it: xz -dc FILE | shortlink import -',
-  },
-  {
-    magic: '\x28\xb5\x2f\xfd',
-    kind: 'packed with zstd',
-    hint: 'Unpack it: zstd -dc FILE | shortlink import -',
-  },
-  {
-    magic: 'ustar',
-    at: 257,
-    kind: 'a tar archive',
-    hint: 'Unpack it, and import the file that is in it.',
-  },
-  { magic: '7z\xbc\xaf\x27\x1c', kind: 'a 7-Zip archive', hint: 'Unpack it first.' },
-  { magic: 'Rar!\x1a\x07', kind: 'a RAR archive', hint: 'Unpack it first.' },
-  { magic: '\x89PNG', kind: 'a PNG image', hint: 'Name a file with one link per row.' },
-  { magic: '\xff\xd8\xff', kind: 'a JPEG image', hint: 'Name a file with one link per row.' },
-  { magic: 'GIF8', kind: 'a GIF image', hint: 'Name a file with one link per row.' },
-  { magic: '\x7fELF', kind: 'a program', hint: 'Name a file with one link per row.' },
+  { magic: '\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1', kind: 'an old Excel file (.xls)', hint: EXPORT },
+  { magic: '%PDF', kind: 'a PDF document', hint: EXPORT },
+  { magic: 'SQLite format 3\0', kind: 'a SQLite database', hint: EXPORT },
+  { magic: 'PAR1', kind: 'a Parquet file', hint: EXPORT },
+  { magic: 'Obj\x01', kind: 'an Avro file', hint: EXPORT },
+  { magic: 'BZh', kind: 'packed with bzip2', hint: UNPACK },
+  { magic: '\xfd7zXZ\0', kind: 'packed with xz', hint: UNPACK },
+  { magic: '\x28\xb5\x2f\xfd', kind: 'packed with zstd', hint: UNPACK },
+  { magic: 'ustar', at: 257, kind: 'a tar archive', hint: UNPACK },
+  { magic: '7z\xbc\xaf\x27\x1c', kind: 'a 7-Zip archive', hint: UNPACK },
+  { magic: 'Rar!\x1a\x07', kind: 'a RAR archive', hint: UNPACK },
+  { magic: '\x89PNG', kind: 'a PNG image', hint: NO_TABLE },
+  { magic: '\xff\xd8\xff', kind: 'a JPEG image', hint: NO_TABLE },
+  { magic: 'GIF8', kind: 'a GIF image', hint: NO_TABLE },
+  { magic: '\x7fELF', kind: 'a program', hint: NO_TABLE },
 ];
 
 const GZIP = '\x1f\x8b';
@@ -54,7 +33,7 @@ const GZIP = '\x1f\x8b';
 /** Text is unpacked once. */
 const PACKED_KINDS: typeof KINDS = [
   { magic: GZIP, kind: 'packed with gzip again', hint: 'Unpack it once, with: gunzip FILE' },
-  { magic: 'PK\x03\x04', kind: 'a spreadsheet or a zip archive', hint: 'Unpack it first.' },
+  { magic: 'PK\x03\x04', kind: 'a spreadsheet or a zip archive', hint: UNPACK },
   ...KINDS,
 ];
 
@@ -137,7 +116,8 @@ async function checkWorkbook(file: FileHandle, name: string): Promise<void> {
     at = nameEnd + directory.readUInt16LE(at + 30) + directory.readUInt16LE(at + 32);
   }
   if (!names.includes('xl/workbook.xml')) {
-    throw inputError(`${name} is ${zipKind(names)}`, zipHint(names));
+    const { kind, hint } = zipKind(names);
+    throw inputError(`${name} is ${kind}`, hint);
   }
   if (unpacked > MAX_WORKBOOK_BYTES) {
     throw inputError(
@@ -147,20 +127,15 @@ async function checkWorkbook(file: FileHandle, name: string): Promise<void> {
   }
 }
 
-function zipKind(names: readonly string[]): string {
-  if (names.includes('xl/workbook.bin')) return 'a binary Excel workbook (.xlsb)';
-  if (names.includes('word/document.xml')) return 'a Word document';
-  if (names.includes('content.xml')) return 'an OpenDocument file (such as .ods)';
+function zipKind(names: readonly string[]): { kind: string; hint: string } {
+  const isThere = (name: string) => names.includes(name);
+  if (isThere('xl/workbook.bin')) return { kind: 'a binary Excel workbook (.xlsb)', hint: EXPORT };
+  if (isThere('word/document.xml')) return { kind: 'a Word document', hint: EXPORT };
+  if (isThere('content.xml')) return { kind: 'an OpenDocument file (such as .ods)', hint: EXPORT };
   if (names.some((entry) => entry.endsWith('.numbers') || entry.startsWith('Index/'))) {
-    return 'a Numbers document';
+    return { kind: 'a Numbers document', hint: EXPORT };
   }
-  return 'a zip archive';
-}
-
-function zipHint(names: readonly string[]): string {
-  return zipKind(names) === 'a zip archive'
-    ? 'Unpack it, and import the file that is in it.'
-    : 'Save its table as .xlsx or as CSV (UTF-8).';
+  return { kind: 'a zip archive', hint: UNPACK };
 }
 
 /** The bytes at a position, fewer at the end of the file. The length comes from the file, so it is not trusted. */

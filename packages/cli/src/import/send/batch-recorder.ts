@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type BatchEvent, type BatchRange, JobFailedError, NotFoundError } from '@shortlink/sdk';
 import type { Journal } from '../journal/journal.ts';
-import { type PackedResults, packResults, unpackResult } from '../journal/packed-results.ts';
+import { type PackedResults, packResults, statusOf } from '../journal/packed-results.ts';
 import type { ImportDeps, ImportSettings } from '../types.ts';
 import type { LinkSource } from './link-source.ts';
 
@@ -138,7 +138,7 @@ export class BatchRecorder {
     batch.isOpen = !isFinal;
     const counts = this.#counts;
     for (let index = 0; index < batch.count; index += 1) {
-      counts[unpackResult(results, index).status] += 1;
+      counts[statusOf(results, index)] += 1;
     }
     counts.batches += 1;
     deps.onEvent({ type: 'rows-done', done: counts.created + counts.failed + counts.unknown });
