@@ -2,7 +2,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createBackend } from '../backend.ts';
-import { admin, type ServerProcess } from '../server-process.ts';
+import { newCaller, openDatabase } from '../operator.ts';
+import type { ServerProcess } from '../server-process.ts';
 import { checkJobs, checkLinks, checkRefused, checkTotals } from './checks.ts';
 import { inspect } from './inspect.ts';
 import { Ledger } from './ledger.ts';
@@ -94,7 +95,8 @@ async function checkEnd(database: string, ledger: Ledger): Promise<void> {
 }
 
 async function makeKey(database: string): Promise<string> {
-  const create = ['accounts', 'create', '--name', 'torture', '--plan', 'custom'];
-  const account = await admin<{ id: string }>(database, create);
-  return (await admin<{ key: string }>(database, ['keys', 'create', '--account', account.id])).key;
+  const store = await openDatabase(database, 'http://127.0.0.1');
+  const { key } = await newCaller(store, 'custom');
+  await store.close();
+  return key;
 }
