@@ -25,9 +25,10 @@ export const slowTestsOf = (root: string) =>
 
 /**
  * One project per package: `vitest run --project sdk` runs one alone. Unit tests stand beside the code
- * (`x.ts`, `x.test.ts`); type tests are `x.test-d.ts`; end-to-end tests drive built programs and so need `pnpm build`.
+ * (`x.ts`, `x.test.ts`). The assertions of type tests (`x.test-d.ts`) are types, so `pnpm typecheck` checks them. End-to-end tests
+ * drive built programs and so need `pnpm build`.
  */
-const unit = (name: string, { typecheck = false, isFast = false } = {}) => ({
+const unit = (name: string, { isFast = false } = {}) => ({
   test: {
     name,
     root: `packages/${name}`,
@@ -39,9 +40,6 @@ const unit = (name: string, { typecheck = false, isFast = false } = {}) => ({
     // Most take milliseconds. Those of many rows or processes take seconds, and more on a machine that does much else.
     testTimeout: 60_000,
     hookTimeout: 60_000,
-    ...(typecheck && {
-      typecheck: { enabled: true, include: ['src/**/*.test-d.ts'], tsconfig: 'tsconfig.json' },
-    }),
   },
 });
 
@@ -88,7 +86,7 @@ export default defineConfig(({ mode }) => ({
       mode === 'fast'
         ? ['sdk', 'server', 'cli'].map((name) => unit(name, { isFast: true }))
         : [
-            unit('sdk', { typecheck: true }),
+            unit('sdk'),
             unit('server'),
             unit('cli'),
             unit('tools'),
