@@ -23,12 +23,14 @@ export const slowTestsOf = (root: string) =>
     .filter((file) => REAL_THINGS.test(readFileSync(join(root, file), 'utf8')))
     .concat(LONG);
 
+const SERVER_SETUP = [join(import.meta.dirname, 'packages/server/test/put-back-globals.ts')];
+
 /**
  * One project per package: `vitest run --project sdk` runs one alone. Unit tests stand beside the code
  * (`x.ts`, `x.test.ts`). The assertions of type tests (`x.test-d.ts`) are types, so `pnpm typecheck` checks them. End-to-end tests
  * drive built programs and so need `pnpm build`.
  */
-const unit = (name: string, { isFast = false } = {}) => ({
+const unit = (name: string, { isFast = false, setupFiles = [] as string[] } = {}) => ({
   test: {
     name,
     root: `packages/${name}`,
@@ -37,6 +39,7 @@ const unit = (name: string, { isFast = false } = {}) => ({
     // Files share processes: to start one and to load everything again for each takes longer than most files' tests.
     // So a test file puts back what it replaces.
     isolate: false,
+    setupFiles,
     // Most take milliseconds. Those of many rows or processes take seconds, and more on a machine that does much else.
     testTimeout: 60_000,
     hookTimeout: 60_000,
@@ -84,10 +87,14 @@ export default defineConfig(({ mode }) => ({
     sequence: { sequencer: LongestFirst },
     projects:
       mode === 'fast'
-        ? ['sdk', 'server', 'cli'].map((name) => unit(name, { isFast: true }))
+        ? [
+            unit('sdk', { isFast: true }),
+            unit('server', { isFast: true, setupFiles: SERVER_SETUP }),
+            unit('cli', { isFast: true }),
+          ]
         : [
             unit('sdk'),
-            unit('server'),
+            unit('server', { setupFiles: SERVER_SETUP }),
             unit('cli'),
             unit('tools'),
             { test: e2e },
