@@ -23,11 +23,14 @@ export const slowTestsOf = (root: string) =>
     .filter((file) => REAL_THINGS.test(readFileSync(join(root, file), 'utf8')))
     .concat(LONG);
 
+const SERVER_SETUP = [join(import.meta.dirname, 'packages/server/test/put-back-globals.ts')];
+
 /**
  * One project per package: `vitest run --project sdk` runs one alone. Unit tests stand beside the code
- * (`x.ts`, `x.test.ts`); type tests are `x.test-d.ts`; end-to-end tests drive built programs and so need `pnpm build`.
+ * (`x.ts`, `x.test.ts`). The assertions of type tests (`x.test-d.ts`) are types, so `pnpm typecheck` checks them. End-to-end tests
+ * drive built programs and so need `pnpm build`.
  */
-const unit = (name: string, { typecheck = false, isFast = false } = {}) => ({
+const unit = (name: string, { isFast = false, setupFiles = [] as string[] } = {}) => ({
   test: {
     name,
     root: `packages/${name}`,
@@ -36,12 +39,10 @@ const unit = (name: string, { typecheck = false, isFast = false } = {}) => ({
     // Files share processes: to start one and to load everything again for each takes longer than most files' tests.
     // So a test file puts back what it replaces.
     isolate: false,
+    setupFiles,
     // Most take milliseconds. Those of many rows or processes take seconds, and more on a machine that does much else.
     testTimeout: 60_000,
     hookTimeout: 60_000,
-    ...(typecheck && {
-      typecheck: { enabled: true, include: ['src/**/*.test-d.ts'], tsconfig: 'tsconfig.json' },
-    }),
   },
 });
 
@@ -86,10 +87,14 @@ export default defineConfig(({ mode }) => ({
     sequence: { sequencer: LongestFirst },
     projects:
       mode === 'fast'
-        ? ['sdk', 'server', 'cli'].map((name) => unit(name, { isFast: true }))
+        ? [
+            unit('sdk', { isFast: true }),
+            unit('server', { isFast: true, setupFiles: SERVER_SETUP }),
+            unit('cli', { isFast: true }),
+          ]
         : [
-            unit('sdk', { typecheck: true }),
-            unit('server'),
+            unit('sdk'),
+            unit('server', { setupFiles: SERVER_SETUP }),
             unit('cli'),
             unit('tools'),
             { test: e2e },

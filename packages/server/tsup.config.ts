@@ -14,6 +14,7 @@ export default defineConfig({
   target: 'node22',
   platform: 'node',
   dts: {
+    compilerOptions: { noCheck: true },
     entry: {
       index: 'src/index.ts',
       testing: 'src/testing/index.ts',

@@ -2,13 +2,13 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Link } from '@shortlink/sdk';
-import { PLANS, type PlanLimits } from '@shortlink/sdk/wire';
-import { createAccount, createKey, openStore, readSettings, type Store } from '@shortlink/server';
+import type { Store } from '@shortlink/server';
 import { type Backend, createBackend } from './backend.ts';
 import type { ClockMessage } from './movable-clock.ts';
+import { type Limits, newAccount, newCaller, newKey, openDatabase } from './operator.ts';
 import { CLI_PROGRAM } from './programs.ts';
 import { type ProgramResult, type RunOptions, runProgram } from './run-program.ts';
-import { admin, type ServerProcess, type StartOptions } from './server-process.ts';
+import type { ServerProcess, StartOptions } from './server-process.ts';
 
 /** What `keys create` prints. */
 export interface KeyRow {
@@ -18,18 +18,6 @@ export interface KeyRow {
   permissions: string[];
   key: string;
 }
-
-/** Limits of an account by their names in `--limit`. */
-const LIMITS = {
-  rpm: 'requests_per_minute',
-  rpd: 'requests_per_day',
-  rpmonth: 'requests_per_month',
-  links: 'links',
-  keys: 'api_keys',
-  batch: 'batch_size',
-} as const satisfies Record<string, keyof PlanLimits>;
-
-export type Limits = Partial<Record<keyof typeof LIMITS, number | 'unlimited'>>;
 
 /** How the servers of a world are started. */
 export type WorldOptions = Pick<StartOptions, 'args' | 'hasMovableClock'>;
@@ -96,39 +84,21 @@ export class World {
 
   /** The database, opened directly as an operator's command does. */
   store(): Promise<Store> {
-    const settings = readSettings({ database: this.database }, {});
-    this.#store ??= openStore({ ...settings, publicUrl: this.server.url });
+    this.#store ??= openDatabase(this.database, this.server.url);
     return this.#store;
   }
 
-  /** Creates an account without a process: operator commands have tests of their own, and starting one for each account is slow. */
-  async account(plan: string, limits: Limits = {}) {
-    const wanted = PLANS.find((name) => name === plan);
-    if (wanted === undefined) throw new Error(`no plan ${plan}`);
-    const entries = Object.entries(limits) as [keyof Limits, number | 'unlimited'][];
-    return createAccount(await this.store(), {
-      name: `${plan} test`,
-      plan: wanted,
-      limits: Object.fromEntries(
-        entries.map(([name, value]) => [LIMITS[name], value === 'unlimited' ? null : value]),
-      ),
-      now: Date.now(),
-    });
+  async account(plan: string, limits?: Limits) {
+    return newAccount(await this.store(), plan, limits);
   }
 
-  async key(
-    accountId: string,
-    permission: 'shortlinks:write' | 'analytics:read' = 'shortlinks:write',
-  ) {
-    const input = { accountId, name: 'test', permissions: [permission], now: Date.now() };
-    return createKey(await this.store(), input);
+  async key(accountId: string, permission?: 'shortlinks:write' | 'analytics:read') {
+    return newKey(await this.store(), accountId, permission);
   }
 
   /** An account on this plan with one key. */
-  async caller(plan: string, limits: Limits = {}) {
-    const account = await this.account(plan, limits);
-    const key = await this.key(account.id);
-    return { account, key: key.key, keyId: key.id };
+  async caller(plan: string, limits?: Limits) {
+    return newCaller(await this.store(), plan, limits);
   }
 
   /** Sends one request without a client, so that tests see bodies and headers as they are on the wire. */
@@ -151,9 +121,11 @@ export class World {
     return { status: response.status, headers: response.headers, text, json: parse(text) };
   }
 
-  /** A link as the operator sees it, through `links show`. */
-  linkByCode(code: string): Promise<Link> {
-    return admin(this.database, ['links', 'show', code]);
+  /** A link as `links show` prints it to the operator. */
+  async linkByCode(code: string): Promise<Link> {
+    const link = await (await this.store()).findLink(code);
+    if (link === undefined) throw new Error(`no link ${code}`);
+    return link;
   }
 
   /** Runs the real `shortlink` with this server's address and key. */

@@ -1,11 +1,11 @@
 import { ServerError, Shortlink } from '@shortlink/sdk';
+import type { Store } from '@shortlink/server';
 import { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { type PostgresProcess, startPostgres } from '../../server/test/start-postgres.ts';
 import { type Cluster, startCluster } from '../src/cluster.ts';
 import { type DatabaseProxy, startDatabaseProxy } from '../src/database-proxy.ts';
-import { admin } from '../src/server-process.ts';
-import type { KeyRow } from '../src/world.ts';
+import { type Limits, newCaller, openDatabase } from '../src/operator.ts';
 
 const LINKS = '/api/v1/links';
 const BATCH = '/api/v1/links/batch';
@@ -13,14 +13,18 @@ const BATCH = '/api/v1/links/batch';
 let postgres: PostgresProcess;
 let proxy: DatabaseProxy;
 let cluster: Cluster;
+/** The database itself. */
+let store: Store;
 
 // Three instances whose way to the database is a proxy that tests disturb.
 beforeAll(async () => {
   postgres = await startPostgres();
   proxy = await startDatabaseProxy(postgres.url);
   cluster = await startCluster({ database: proxy.url });
+  store = await openDatabase(postgres.url, cluster.url);
 });
 afterAll(async () => {
+  await store.close();
   await cluster.stop();
   await proxy.close();
   await postgres.remove();
@@ -37,12 +41,9 @@ afterEach(() => {
   proxy.delay(0);
 });
 
-async function newAccount(...limits: string[]): Promise<{ id: string; key: string }> {
-  const flags = limits.flatMap((limit) => ['--limit', limit]);
-  const plan = ['--name', 'outage', '--plan', 'custom', ...flags];
-  const { id } = await admin<{ id: string }>(postgres.url, ['accounts', 'create', ...plan]);
-  const { key } = await admin<KeyRow>(postgres.url, ['keys', 'create', '--account', id]);
-  return { id, key };
+async function newAccount(limits?: Limits): Promise<{ id: string; key: string }> {
+  const { account, key } = await newCaller(store, 'custom', limits);
+  return { id: account.id, key };
 }
 
 function post(key: string, path: string, body: object, server = 0): Promise<Response> {
@@ -110,7 +111,7 @@ test('a database that hangs: a clean 503 for what needs it, the rest continues, 
 });
 
 test('creates through the SDK while the database hangs: what is acknowledged is stored, once, and nothing else', async () => {
-  const { id, key } = await newAccount('links=60');
+  const { id, key } = await newAccount({ links: 60 });
   const shortlink = new Shortlink({ apiKey: key, baseUrl: cluster.url, maxRetries: 8 });
   const creates = Array.from({ length: 90 }, (_, n) =>
     shortlink.links.create({ target_url: `https://example.com/sdk/${n}` }),

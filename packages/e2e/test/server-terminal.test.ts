@@ -12,10 +12,26 @@ import { World } from '../src/world.ts';
 
 const WIDTHS = [40, 80, 120] as const;
 
-/** Has a server that runs already. */
+/** Has a server that runs already, and an account whose names and texts are long and wide. */
 let world: World;
+let accountId: string;
 beforeAll(async () => {
   world = await World.create();
+  const { id } = await admin<{ id: string }>(world.database, [
+    ...['accounts', 'create', '--name', 'Ärzteverband für Kurzverweise und Umleitungen e. V. 短縮'],
+    ...['--plan', 'custom', '--limit', 'rpm=unlimited'],
+  ]);
+  accountId = id;
+  const { key } = await admin<{ key: string }>(world.database, [
+    ...['keys', 'create', '--account', id],
+    ...['--name', 'the key of the nightly import of all departments'],
+    ...['--permission', 'shortlinks:write', '--permission', 'analytics:read'],
+  ]);
+  const input = {
+    target_url: `https://example.com/${'long/'.repeat(20)}`,
+    title: '短縮 '.repeat(20),
+  };
+  expect((await world.request(key, 'POST', '/api/v1/links', input)).status).toBe(201);
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
@@ -107,33 +123,13 @@ describe.each(WIDTHS)('at %i columns', (columns) => {
   });
 
   test('tables', async () => {
-    await using world = await World.create();
     database = world.database;
-    const { id } = await admin<{ id: string }>(database, [
-      ...[
-        'accounts',
-        'create',
-        '--name',
-        'Ärzteverband für Kurzverweise und Umleitungen e. V. 短縮',
-      ],
-      ...['--plan', 'custom', '--limit', 'rpm=unlimited'],
-    ]);
-    const { key } = await admin<{ key: string }>(database, [
-      ...['keys', 'create', '--account', id],
-      ...['--name', 'the key of the nightly import of all departments'],
-      ...['--permission', 'shortlinks:write', '--permission', 'analytics:read'],
-    ]);
-    const input = {
-      target_url: `https://example.com/${'long/'.repeat(20)}`,
-      title: '短縮 '.repeat(20),
-    };
-    expect((await world.request(key, 'POST', '/api/v1/links', input)).status).toBe(201);
     let shown = '';
     for (const args of [
       ['accounts', 'list'],
-      ['accounts', 'show', id],
-      ['keys', 'list', '--account', id],
-      ['links', 'list', '--account', id],
+      ['accounts', 'show', accountId],
+      ['keys', 'list', '--account', accountId],
+      ['links', 'list', '--account', accountId],
     ]) {
       const terminal = server(columns, args);
       expect(await terminal.exitCode).toBe(0);

@@ -1,11 +1,23 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, chown, cp, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { cpSync, existsSync } from 'node:fs';
+import {
+  chmod,
+  chown,
+  cp,
+  mkdir,
+  mkdtemp,
+  readFile,
+  rename,
+  rm,
+  stat,
+  writeFile,
+} from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { Client } from 'pg';
 
@@ -25,6 +37,12 @@ export interface PostgresProcess {
 /** Easy to find where it must not be. */
 export const POSTGRES_PASSWORD = 'hunter2-of-postgres';
 
+/** Where data of an empty database are kept. */
+const CACHE = fileURLToPath(new URL('../node_modules/.cache', import.meta.url));
+
+/** How a program of PostgreSQL is run, as the user that owns the data. */
+type RunAs = { cwd: string; env: NodeJS.ProcessEnv; uid?: number; gid?: number };
+
 const READY = 'database system is ready to accept connections';
 const run = promisify(execFile);
 
@@ -39,17 +57,8 @@ export async function startPostgres(settings: readonly string[] = []): Promise<P
   const owner = await ownerOfServer();
   const binaries = await reachableBinaries(folder, owner);
   const data = join(folder, 'data');
-  const passwordFile = join(folder, 'password');
-  await mkdir(data);
-  await writeFile(passwordFile, `${POSTGRES_PASSWORD}\n`);
-  if (owner !== undefined) {
-    await chmod(folder, 0o755);
-    for (const path of [data, passwordFile]) await chown(path, owner.uid, owner.gid);
-  }
   const options = { ...owner, cwd: folder, env: { ...process.env, LC_ALL: 'C' } };
-  const login = ['--username=postgres', '--auth=password', `--pwfile=${passwordFile}`];
-  const text = ['--locale=C.UTF-8', '--encoding=UTF8', '--no-sync'];
-  await run(binaries.initdb, [`--pgdata=${data}`, ...login, ...text], options);
+  await createData(data, folder, binaries.initdb, options);
 
   const port = await freePort();
   const flags = ['listen_addresses=127.0.0.1', 'unix_socket_directories=', 'max_connections=200']
@@ -78,6 +87,39 @@ export async function startPostgres(settings: readonly string[] = []): Promise<P
       await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** Copies data that `initdb` made once for this checkout: to make them takes longer than most tests that use them. */
+async function createData(data: string, folder: string, initdb: string, options: RunAs) {
+  if (options.uid !== undefined) await chmod(folder, 0o755);
+  const version = (await run(initdb, ['--version'], options)).stdout.replaceAll(/[^\w.]+/g, '-');
+  // Another user could not read them.
+  const made = join(CACHE, `${version}${process.getuid?.() ?? ''}`);
+  if (!existsSync(made)) {
+    await runInitdb(data, folder, initdb, options);
+    await mkdir(CACHE, { recursive: true });
+    // Only whole data get the name, also where several processes make some at once.
+    const part = `${made}.${process.pid}`;
+    cpSync(data, part, { recursive: true });
+    await rename(part, made).catch(() => rm(part, { recursive: true }));
+  } else {
+    cpSync(made, data, { recursive: true });
+    if (options.uid !== undefined)
+      await run('chown', ['-R', `${options.uid}:${options.gid}`, data]);
+    await chmod(data, 0o700);
+  }
+}
+
+async function runInitdb(data: string, folder: string, initdb: string, options: RunAs) {
+  const passwordFile = join(folder, 'password');
+  await mkdir(data);
+  await writeFile(passwordFile, `${POSTGRES_PASSWORD}\n`);
+  if (options.uid !== undefined && options.gid !== undefined) {
+    for (const path of [data, passwordFile]) await chown(path, options.uid, options.gid);
+  }
+  const login = ['--username=postgres', '--auth=password', `--pwfile=${passwordFile}`];
+  const text = ['--locale=C.UTF-8', '--encoding=UTF8', '--no-sync'];
+  await run(initdb, [`--pgdata=${data}`, ...login, ...text], options);
 }
 
 /** Runs one statement on a connection of its own. */

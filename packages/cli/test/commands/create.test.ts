@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { KEY, nobodyListens, stubService } from '../stub-service.ts';
 import { cli } from '../test-io.ts';
 
@@ -110,7 +110,17 @@ test('--max-retries 0 gives up at the first 429', async () => {
 test('--timeout ends a slow response', async () => {
   const service = await stubService();
   service.answer(ROUTE, { status: 201, afterMs: 5_000 });
-  const result = await cli(['create', TARGET, '--timeout', '50ms'], { env: service.env });
+  // Time stands still until the request has arrived: on a busy machine, sending it takes longer than the timeout.
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  let hasEnded = false;
+  const running = cli(['create', TARGET, '--timeout', '50ms'], { env: service.env }).finally(() => {
+    hasEnded = true;
+  });
+  while (!hasEnded && service.requests.length === 0) await new Promise(setImmediate);
+  expect(hasEnded).toBe(false);
+  await vi.advanceTimersByTimeAsync(50);
+  const result = await running;
   expect(result.exitCode).toBe(7);
   expect(result.stderr).toMatch(/50 ?ms|0\.05/);
 });

@@ -1,10 +1,13 @@
-import { createReadStream, createWriteStream } from 'node:fs';
+import { createReadStream, createWriteStream, existsSync } from 'node:fs';
+import { mkdir, readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
 import { createBrotliDecompress } from 'node:zlib';
 import { type Browser, chromium } from 'playwright-core';
-import { tempFolder } from './temp-folder.ts';
+
+/** Where the unpacked browser is kept. */
+const CACHE = fileURLToPath(new URL('../../node_modules/.cache', import.meta.url));
 
 /** Chromium sends no requests of its own, and uses no graphics. */
 const ARGS = [
@@ -21,32 +24,34 @@ const ARGS = [
  * installed.
  */
 export async function launchChromium(): Promise<{ browser: Browser } & AsyncDisposable> {
-  await using cleanup = new AsyncDisposableStack();
   const { platform, arch } = process;
-  const folder = cleanup.use(await tempFolder());
   const isBrought = platform === 'linux' && arch === 'x64';
   const browser = await chromium.launch({
     args: ARGS,
     // Its sandbox needs rights that root in a container does not have.
     chromiumSandbox: false,
-    ...(isBrought ? { executablePath: await unpack(folder.path) } : { channel: 'chrome' }),
+    ...(isBrought ? { executablePath: await unpack() } : { channel: 'chrome' }),
   });
-  cleanup.defer(() => browser.close());
-  const kept = cleanup.move();
-  return { browser, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+  return { browser, [Symbol.asyncDispose]: () => browser.close() };
 }
 
 /**
- * Unpacks the browser into a folder and returns its path. The package would unpack into the system's shared temporary
- * folder, leave it there, and use a half-written file of an interrupted run.
+ * The path of the unpacked browser. It stays in the cache of this checkout, since unpacking 200 MB takes longer than most uses of it.
+ * The package itself would unpack into the system's shared temporary folder, and use a half-written file of an interrupted run.
  */
-async function unpack(folder: string): Promise<string> {
-  const packed = new URL('../bin/chromium.br', import.meta.resolve('@sparticuz/chromium'));
-  const path = join(folder, 'chromium');
+async function unpack(): Promise<string> {
+  const folder = fileURLToPath(new URL('..', import.meta.resolve('@sparticuz/chromium')));
+  const { version } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'));
+  const path = join(CACHE, `chromium-${version}`);
+  if (existsSync(path)) return path;
+  await mkdir(CACHE, { recursive: true });
+  // Only a whole file gets the name, also where several processes unpack at once.
+  const part = `${path}.${process.pid}`;
   await pipeline(
-    createReadStream(fileURLToPath(packed)),
+    createReadStream(join(folder, 'bin/chromium.br')),
     createBrotliDecompress(),
-    createWriteStream(path, { mode: 0o700 }),
+    createWriteStream(part, { mode: 0o700 }),
   );
+  await rename(part, path);
   return path;
 }

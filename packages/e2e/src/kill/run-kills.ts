@@ -34,8 +34,8 @@ export interface KillReport {
  */
 const BATCH_SIZES = ['500', '100'] as const;
 
-/** Kills fall between the start and this; a run that is not killed takes about three times as long. */
-const LATEST_KILL_MS = 1_500;
+/** Kills fall between the start and this; a run that is not killed takes about three times as long. In milliseconds for each row. */
+const LATEST_KILL_MS = 0.05;
 
 /**
  * Imports files into a real server, and kills the import at random moments so many times in all; between two runs the file grows, is
@@ -67,7 +67,7 @@ export async function runKills(options: KillOptions): Promise<KillReport> {
       key,
       args: ['import', path, '--batch-size', BATCH_SIZES[report.files % 2] ?? '', ...policy],
       kills: kills - report.kills,
-      latestMs: LATEST_KILL_MS,
+      latestMs: LATEST_KILL_MS * rows,
       random: Math.random,
       env: disk?.environment,
       afterKill: async () => {

@@ -9,8 +9,8 @@ import {
   runOnStore,
 } from './command.ts';
 import { examples } from './help.ts';
-import type { Row } from './output.ts';
 import { collectLimit, limitsByFlag, parseName, parsePlan } from './parse-options.ts';
+import type { Row } from './tables.ts';
 
 interface AccountOptions {
   name: string;

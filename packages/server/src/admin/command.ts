@@ -2,7 +2,8 @@ import type { Command } from 'commander';
 import { flagsOf, readSettings, type Settings, settingOptions } from '../settings.ts';
 import type { Store } from '../store/store.ts';
 import type { Terminal } from './help.ts';
-import { formatRecord, formatTable, type Row, safeJson, type Table } from './output.ts';
+import { safeJson } from './output.ts';
+import type { Row, Table } from './tables.ts';
 
 /** Exit codes of `shortlink-server`. */
 export const EXIT = {
@@ -61,16 +62,23 @@ export async function runOnStore(
   const settings = settingsOf(context, command);
   const store = await context.openStore(settings);
   try {
-    print(context, command, await act(store, settings));
+    await print(context, command, await act(store, settings));
   } finally {
     await store.close();
   }
 }
 
-export function print(context: CommandContext, command: Command, printed: Printed): void {
-  const asJson = command.opts<{ json?: boolean }>().json ?? false;
+export async function print(
+  context: CommandContext,
+  command: Command,
+  printed: Printed,
+): Promise<void> {
+  if (command.opts<{ json?: boolean }>().json) {
+    context.out(safeJson(printed.json));
+    return;
+  }
+  const { formatRecord, formatTable } = await import('./tables.ts');
   const width = context.terminal?.columns;
-  if (asJson) context.out(safeJson(printed.json));
-  else if ('rows' in printed) formatTable(printed, width).forEach(context.out);
+  if ('rows' in printed) formatTable(printed, width).forEach(context.out);
   else formatRecord(printed.record ?? { ...printed.json }, width).forEach(context.out);
 }

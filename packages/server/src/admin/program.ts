@@ -15,7 +15,7 @@ import { registerDomains } from './domains.ts';
 import { examples, layOutHelp, variablesHelp } from './help.ts';
 import { registerKeys } from './keys.ts';
 import { registerLinks } from './links.ts';
-import { terminalSafe, terminalSafeLines, wrapWords } from './output.ts';
+import { terminalSafe, terminalSafeLines } from './output.ts';
 import { registerStart } from './start.ts';
 
 /** How long a program on a taken port may take to say that it is a Shortlink server, in milliseconds. */
@@ -39,6 +39,7 @@ export async function runProgram(
     }
     context.err(`error: ${explain(error)}`);
     const hint = await hintFor(error);
+    const { wrapWords } = await import('./tables.ts');
     for (const line of hint) context.err(wrapWords(`  ${line}`, context.terminal?.columns, 2));
     return EXIT.failed;
   }
@@ -136,7 +137,7 @@ function registerDatabase(program: Command, context: CommandContext): void {
     'migrate',
   ).action(async (_, command: Command) => {
     const report = await context.migrate(settingsOf(context, command));
-    print(context, command, { json: report });
+    await print(context, command, { json: report });
   });
   examples(
     databaseCommand(
@@ -147,6 +148,6 @@ function registerDatabase(program: Command, context: CommandContext): void {
     'backup /backups/2027-01-31.db',
   ).action(async (file: string, _, command: Command) => {
     await context.backup(settingsOf(context, command), file);
-    print(context, command, { json: { file } });
+    await print(context, command, { json: { file } });
   });
 }
