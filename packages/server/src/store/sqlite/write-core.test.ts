@@ -52,6 +52,16 @@ test('writes that arrive together are committed together', async () => {
   await store.close();
 });
 
+test('what finds out whether the database takes writes does write', async () => {
+  const { core, store } = await openParts();
+  const watcher = new Database({ path: path() });
+  const before = dataVersion(watcher);
+  core.run([{ id: 1, name: 'probe', args: [] }], () => undefined);
+  expect(dataVersion(watcher)).toBe(before + 1);
+  watcher.close();
+  await store.close();
+});
+
 function dataVersion(db: Database): number {
   return db.get<{ data_version: number }>('PRAGMA data_version')?.data_version ?? 0;
 }
