@@ -111,6 +111,25 @@ test('a commit whose outcome stays unknown is another error than a database that
   await db.close();
 });
 
+test('a commit that is still under way when its connection is lost is waited for, and not repeated', async () => {
+  const { store, proxy, directUrl, count } = await setUp();
+  const caller = await newCaller(store);
+  // The database takes a second for the commit itself.
+  await execute(
+    directUrl,
+    `CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(1); RETURN NULL; END $$;
+     CREATE CONSTRAINT TRIGGER slow_commit AFTER INSERT ON links DEFERRABLE INITIALLY DEFERRED
+       FOR EACH ROW EXECUTE FUNCTION wait()`,
+  );
+  proxy.cuts.push('during COMMIT');
+  const outcome = await store.createLink({ caller, input: newLink(), now: NOW });
+  if (!outcome.ok) throw new Error(outcome.reason);
+  expect(proxy.cuts).toEqual([]);
+  expect(await store.findLink(outcome.value.code)).toEqual(outcome.value);
+  expect(await count()).toBe(1);
+  await store.close();
+});
+
 test('a disk that is full counts as an outage until something was written, whatever can be read', async () => {
   const db = new Database({ url: await newDatabase() });
   const readPrimary = () => db.primaryReader.get(sql`SELECT 1`);
