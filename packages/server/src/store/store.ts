@@ -108,8 +108,6 @@ export interface Store extends OperatorStore {
    */
   linkChanges(since: number): Promise<LinkChanges>;
 
-  /** Rejects when the database can't be used. */
-  ping(): Promise<void>;
   /**
    * Whether the database took the last write, as far as this process knows; answers at once. `false` while it is away, full,
    * read-only or damaged, or its file was deleted. It turns `true` again by itself, also when nothing is written meanwhile.
