@@ -163,7 +163,9 @@ test('on a disk whose commits take long and are shared with other writes, each c
   await buffer.stop();
   expect(waits.size).toBe(500);
   expect([...waits.values()].filter((times) => times.length !== 1)).toEqual([]);
-  expect(Math.max(...[...waits.values()].flat())).toBeLessThanOrEqual(CLICK_FLUSH_MS + 2 * commitMs);
+  expect(Math.max(...[...waits.values()].flat())).toBeLessThanOrEqual(
+    CLICK_FLUSH_MS + 2 * commitMs,
+  );
 });
 
 test('a write that failed is repeated as it was, before others of its series', async () => {

@@ -4,7 +4,7 @@ import { toJobChunks } from '../links.ts';
 import * as accounts from '../queries/accounts.ts';
 import { findJob, pendingJobs, readJobResults } from '../queries/jobs.ts';
 import { findRedirect, linkChanges } from '../queries/links.ts';
-import { type Reading, sql } from '../queries/reading.ts';
+import type { Reading } from '../queries/reading.ts';
 import { usage } from '../queries/usage.ts';
 import type { Caller, CreateOutcome, CreateRequest, NewLink, Store } from '../store.ts';
 import { StoreError } from '../store-error.ts';
@@ -14,7 +14,7 @@ import { OpenCalls } from './gate.ts';
 import { admissionGroup, admit, refund } from './operations/admit.ts';
 import { createBatch, createJob, createLinks } from './operations/create.ts';
 import { addClicks, CLICK_SLOTS, type LinkMaker, rankLinks } from './operations/links.ts';
-import { PRUNE_STEPS } from './operations/prune.ts';
+import { pruneSteps } from './operations/prune.ts';
 import { runJobChunk } from './operations/run-job-chunk.ts';
 import { operatorStore } from './operators.ts';
 import type { Session } from './session.ts';
@@ -22,9 +22,6 @@ import type { Session } from './session.ts';
 /** Requests of one account that are counted or created together, at most. */
 const ADMISSIONS_TOGETHER = 1_000;
 const CREATES_TOGETHER = 200;
-
-/** A database that responds later than this is not well, in milliseconds. */
-const PING_TIMEOUT_MS = 2_000;
 
 const CLICKS: Lane = { key: 'clicks' };
 const RANKS: Lane = { key: 'ranks' };
@@ -116,15 +113,14 @@ export function postgresStore({ db, maker }: PostgresStoreParts): Store {
       ),
     prune: (now) =>
       calls.run(async () => {
-        for (const step of PRUNE_STEPS) {
-          while (await db.write(HOUSEKEEPING, (session) => step(session, now))) {
+        for (const step of pruneSteps(now)) {
+          while (await db.write(HOUSEKEEPING, step)) {
             // There is more.
           }
         }
       }),
 
     isHealthy: () => db.isHealthy,
-    ping: () => calls.run(() => ping(db)),
     close: () => {
       closing ??= close();
       return closing;
@@ -172,15 +168,4 @@ function fulfilled<T>(value: T): PromiseFulfilledResult<T> {
 
 function rejected(reason: unknown): PromiseRejectedResult {
   return { status: 'rejected', reason };
-}
-
-/** Also when the server has vanished without a word, which a connection notices late. */
-async function ping(db: Database): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const tooLate = new Promise<never>((_, reject) => {
-    const message = `The database ${db.name} did not respond in ${PING_TIMEOUT_MS} ms.`;
-    timer = setTimeout(() => reject(new StoreError('unavailable', message)), PING_TIMEOUT_MS);
-  });
-  const answer = db.reader.get(sql`SELECT FROM schema_migrations LIMIT 1`);
-  await Promise.race([answer, tooLate]).finally(() => clearTimeout(timer));
 }

@@ -1,5 +1,6 @@
 import { chmodSync, closeSync, openSync, statSync } from 'node:fs';
 import { open, rm } from 'node:fs/promises';
+import { sql } from '../queries/reading.ts';
 import { StoreError } from '../store-error.ts';
 import { Database } from './database.ts';
 
@@ -101,7 +102,7 @@ export async function backupSqlite(path: string, file: string): Promise<void> {
     const db = new Database({ path, readOnly: true });
     try {
       // SQLite writes into an empty file, but leaves it to us to wait for the disk.
-      db.run('VACUUM INTO ?', file);
+      db.run(sql`VACUUM INTO ${file}`);
     } finally {
       db.close();
     }

@@ -69,9 +69,6 @@ export function sqliteStore({ reader, writer, shortUrl, file }: SqliteStoreParts
       let step = await writer.submit('pruneSome', now);
       while (!step.done) step = await writer.submit('pruneSome', now);
     },
-    ping: async () => {
-      reader.get('SELECT 1 FROM schema_migrations LIMIT 1');
-    },
     isHealthy: () => writer.isHealthy && file?.isInPlace() !== false,
     close: async () => {
       await writer.close();

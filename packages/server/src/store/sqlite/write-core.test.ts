@@ -209,7 +209,9 @@ test('counters of a transaction are written once, however many requests count in
     Array.from({ length: 50 }, (_, id) => createRequest(id, caller)),
     () => undefined,
   );
-  const inserts = run.mock.calls.filter(([sql]) => sql.includes('INTO links'));
+  const inserts = run.mock.calls.filter(([statement]) =>
+    JSON.stringify(statement).includes('INTO links'),
+  );
   expect(inserts).toHaveLength(50);
   expect(run.mock.calls.length - inserts.length).toBeLessThanOrEqual(2);
   const { requests, links, keys } = await store.usage(caller.accountId, NOW);

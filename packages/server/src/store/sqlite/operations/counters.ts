@@ -6,6 +6,7 @@ import {
   windowState,
   windowsAt,
 } from '../../../domain/limits.ts';
+import { sql } from '../../queries/reading.ts';
 import { StoreError } from '../../store-error.ts';
 import type { Database } from '../database.ts';
 import type { Operation } from './operations.ts';
@@ -36,23 +37,15 @@ export const admit: Operation<'admit'> = ({ counters }, caller, now) => {
 export const refund: Operation<'refund'> = ({ db }, caller, now) => {
   const windows = windowsAt(now);
   for (const window of windows) {
-    db.run(
-      `UPDATE request_counters SET used = used - 1
-       WHERE account_id = ? AND window = ? AND starts_at = ? AND used > 0`,
-      caller.accountId,
-      window.name,
-      window.startsAt,
-    );
+    db.run(sql`
+      UPDATE request_counters SET used = used - 1
+      WHERE account_id = ${caller.accountId} AND window = ${window.name} AND starts_at = ${window.startsAt} AND used > 0`);
   }
-  db.run(
-    `UPDATE key_days SET
-       requests = requests - 1,
-       minute_requests = minute_requests - iif(minute = ? AND minute_requests > 0, 1, 0)
-     WHERE key_id = ? AND day = ? AND requests > 0`,
-    windows[0].startsAt,
-    caller.keyId,
-    startOfDay(now),
-  );
+  db.run(sql`
+    UPDATE key_days SET
+      requests = requests - 1,
+      minute_requests = minute_requests - iif(minute = ${windows[0].startsAt} AND minute_requests > 0, 1, 0)
+    WHERE key_id = ${caller.keyId} AND day = ${startOfDay(now)} AND requests > 0`);
 };
 
 interface Count {
@@ -90,12 +83,8 @@ export class Counters {
   /** Requests of the account in a window. */
   requests(accountId: string, { name, startsAt }: RequestWindow): Count {
     return this.#windows.get([accountId, name, startsAt], () => {
-      const row = this.#db.get<{ used: number }>(
-        'SELECT used FROM request_counters WHERE account_id = ? AND window = ? AND starts_at = ?',
-        accountId,
-        name,
-        startsAt,
-      );
+      const row = this.#db.get<{ used: number }>(sql`
+        SELECT used FROM request_counters WHERE account_id = ${accountId} AND window = ${name} AND starts_at = ${startsAt}`);
       return { used: row?.used ?? 0, added: 0 };
     });
   }
@@ -103,10 +92,8 @@ export class Counters {
   /** Links of the account's total, also of jobs that still run. */
   links(accountId: string): Count {
     return this.#links.get([accountId], () => {
-      const row = this.#db.get<{ links_used: number }>(
-        'SELECT links_used FROM accounts WHERE id = ?',
-        accountId,
-      );
+      const row = this.#db.get<{ links_used: number }>(sql`
+        SELECT links_used FROM accounts WHERE id = ${accountId}`);
       if (row === undefined) throw new StoreError('internal', `There is no account ${accountId}.`);
       return { used: row.links_used, added: 0 };
     });
@@ -131,48 +118,32 @@ export class Counters {
     const db = this.#db;
     for (const [[accountId, window, startsAt], { added }] of this.#windows.take()) {
       if (added === 0) continue;
-      db.run(
-        `INSERT INTO request_counters (account_id, window, starts_at, used) VALUES (?, ?, ?, ?)
-         ON CONFLICT DO UPDATE SET used = used + excluded.used`,
-        accountId,
-        window,
-        startsAt,
-        added,
-      );
+      db.run(sql`
+        INSERT INTO request_counters (account_id, window, starts_at, used)
+        VALUES (${accountId}, ${window}, ${startsAt}, ${added})
+        ON CONFLICT DO UPDATE SET used = used + excluded.used`);
     }
     for (const [[accountId], { added }] of this.#links.take()) {
       if (added === 0) continue;
-      db.run('UPDATE accounts SET links_used = links_used + ? WHERE id = ?', added, accountId);
+      db.run(sql`UPDATE accounts SET links_used = links_used + ${added} WHERE id = ${accountId}`);
     }
     for (const [[keyId, day], counts] of this.#days.take()) {
       // A day that begins between an admission and its create has no row yet, and the create says nothing about minutes.
-      db.run(
-        `INSERT INTO key_days (key_id, day, requests, refused, links, minute, minute_requests)
-         VALUES (?, ?, ?, ?, ?, ?, ?)
-         ON CONFLICT DO UPDATE SET
-           requests = requests + excluded.requests,
-           refused = refused + excluded.refused,
-           links = links + excluded.links,
-           minute_requests = excluded.minute_requests + iif(excluded.minute IN (minute, 0), minute_requests, 0),
-           minute = iif(excluded.minute = 0, minute, excluded.minute)`,
-        keyId,
-        day,
-        counts.requests,
-        counts.refused,
-        counts.links,
-        counts.minute ?? 0,
-        counts.minuteRequests,
-      );
+      const { requests, refused, links, minute = 0, minuteRequests } = counts;
+      db.run(sql`
+        INSERT INTO key_days (key_id, day, requests, refused, links, minute, minute_requests)
+        VALUES (${keyId}, ${day}, ${requests}, ${refused}, ${links}, ${minute}, ${minuteRequests})
+        ON CONFLICT DO UPDATE SET
+          requests = requests + excluded.requests,
+          refused = refused + excluded.refused,
+          links = links + excluded.links,
+          minute_requests = excluded.minute_requests + iif(excluded.minute IN (minute, 0), minute_requests, 0),
+          minute = iif(excluded.minute = 0, minute, excluded.minute)`);
     }
     for (const [[keyId, minute, reason], { added }] of this.#refusals.take()) {
-      db.run(
-        `INSERT INTO key_refusals (key_id, minute, reason, count) VALUES (?, ?, ?, ?)
-         ON CONFLICT DO UPDATE SET count = count + excluded.count`,
-        keyId,
-        minute,
-        reason,
-        added,
-      );
+      db.run(sql`
+        INSERT INTO key_refusals (key_id, minute, reason, count) VALUES (${keyId}, ${minute}, ${reason}, ${added})
+        ON CONFLICT DO UPDATE SET count = count + excluded.count`);
     }
   }
 }
