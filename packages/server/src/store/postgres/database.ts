@@ -1,7 +1,7 @@
 import type { ClientConfig, PoolClient, QueryResult, QueryResultRow } from 'pg';
 import { StoreError, type StoreErrorReason } from '../store-error.ts';
 import { FATE_WAIT_MS, fateOf } from './commit-fate.ts';
-import { databaseName, readConfig, writeConfig } from './connection.ts';
+import { databaseName, requestConfig } from './connection.ts';
 import { Connections } from './connections.ts';
 import { Lanes } from './gate.ts';
 import { isConflict, isConnectionLost, isReadOnly } from './postgres-errors.ts';
@@ -71,12 +71,12 @@ export class Database {
   constructor({ url, fateWaitMs = FATE_WAIT_MS }: DatabaseOptions) {
     this.#fateWaitMs = fateWaitMs;
     this.name = databaseName(url);
-    this.#writeConfig = writeConfig(url);
+    this.#writeConfig = requestConfig(url, 'write');
     const { name } = this;
     this.#reads = new Connections({
       name,
       onOutcome: (error) => this.#learn('reads', error),
-      config: readConfig(url),
+      config: requestConfig(url, 'read'),
       max: READ_CONNECTIONS,
       maxWaitMs: READ_WAIT_MS,
     });

@@ -1,10 +1,8 @@
 import type { Link } from '@shortlink/sdk/wire';
 import { startOfDay } from '../../domain/limits.ts';
 import { toJobChunks } from '../links.ts';
-import * as accounts from '../queries/accounts.ts';
-import { findJob, pendingJobs, readJobResults } from '../queries/jobs.ts';
-import { findRedirect, linkChanges } from '../queries/links.ts';
-import type { Reading } from '../queries/reading.ts';
+import { pendingJobs } from '../queries/jobs.ts';
+import { storeReads } from '../queries/store-reads.ts';
 import { usage } from '../queries/usage.ts';
 import type { Caller, CreateOutcome, CreateRequest, NewLink, Store } from '../store.ts';
 import { StoreError } from '../store-error.ts';
@@ -16,7 +14,7 @@ import { createBatch, createJob, createLinks } from './operations/create.ts';
 import { addClicks, CLICK_SLOTS, type LinkMaker, rankLinks } from './operations/links.ts';
 import { pruneSteps } from './operations/prune.ts';
 import { runJobChunk } from './operations/run-job-chunk.ts';
-import { operatorStore } from './operators.ts';
+import { operatorWrites } from './operators.ts';
 import type { Session } from './session.ts';
 
 /** Requests of one account that are counted or created together, at most. */
@@ -54,8 +52,6 @@ export function postgresStore({ db, maker }: PostgresStoreParts): Store {
     CREATES_TOGETHER,
   );
 
-  const read = <T>(reading: () => Reading<T>, on: Session = db.reader) =>
-    calls.run(() => on.read(reading()));
   const write = <T>(lane: Lane, act: (session: Session) => Promise<T>) =>
     calls.run(() => db.write(lane, act));
 
@@ -66,9 +62,9 @@ export function postgresStore({ db, maker }: PostgresStoreParts): Store {
   };
 
   return {
-    ...operatorStore({ maker, read, write }),
+    ...storeReads((reading) => calls.run(() => db.reader.read(reading)), maker.shortUrl),
+    ...operatorWrites(maker, write),
 
-    findKeyByHash: (hash) => read(() => accounts.findKeyByHash(hash)),
     admit: (caller, now) =>
       calls.run(() => {
         const request = { caller, now };
@@ -88,15 +84,12 @@ export function postgresStore({ db, maker }: PostgresStoreParts): Store {
       const input = { total: request.input.length, chunks: await toJobChunks(request.input) };
       return write(linksOf(request.caller), (session) => createJob(session, { ...request, input }));
     },
-    ownedDomains: (accountId, ids) => read(() => accounts.ownedDomains(accountId, ids)),
 
-    pendingJobs: () => read(pendingJobs, db.primaryReader),
+    // A node that lags behind may not know the newest jobs.
+    pendingJobs: () => calls.run(() => db.primaryReader.read(pendingJobs())),
     runJobChunk: (jobId, now) =>
       write({ key: `job ${jobId}` }, (session) => runJobChunk(maker, session, jobId, now)),
-    findJob: (accountId, jobId) => read(() => findJob(accountId, jobId)),
-    readJobResults: (jobId, chunk) => read(() => readJobResults(jobId, chunk)),
 
-    findRedirect: (code) => read(() => findRedirect(code)),
     addClicks: async (clicks, repeatable) => {
       if (clicks.size === 0) return;
       await write(CLICKS, (session) => addClicks(session, clicks, clickSlot, repeatable));
@@ -104,8 +97,6 @@ export function postgresStore({ db, maker }: PostgresStoreParts): Store {
     rankLinks: async (codes) => {
       if (codes.length > 0) await write(RANKS, (session) => rankLinks(session, codes));
     },
-    // Asked a few times a second, so it also shows whether the database is there.
-    linkChanges: (since) => read(() => linkChanges(since)),
 
     usage: (accountId, now) =>
       calls.run(() =>
