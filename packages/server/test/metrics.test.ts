@@ -121,6 +121,13 @@ test('refusals are counted by their code, database errors by their reason', asyn
   expect(await read('shortlink_store_errors_total{reason="full"}')).toBe(1);
 });
 
+test('text that the database can not hold is a 400 that counts as one', async () => {
+  app.store.createLink = () => Promise.reject(new StoreError('invalid', 'U+0000'));
+  const { status, json } = await app.post(key, LINKS, { target_url: TARGET });
+  expect([status, json.code]).toEqual([400, 'invalid_request']);
+  expect(await read('shortlink_refusals_total{code="invalid_request"}')).toBe(1);
+});
+
 test('a database that hangs holds nothing up', async () => {
   app.store.pendingJobs = () => new Promise(() => {});
   for (let scrape = 0; scrape < 3; scrape += 1) {

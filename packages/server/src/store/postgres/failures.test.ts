@@ -74,6 +74,28 @@ for (const cut of ['before COMMIT', 'after COMMIT'] as const) {
   });
 }
 
+test('a request is counted once when the connection is lost while it is counted', async () => {
+  const { store, proxy, directUrl } = await setUp();
+  const caller = await newCaller(store);
+  await execute(
+    directUrl,
+    `CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(1); RETURN NULL; END $$;
+     CREATE TRIGGER slow_count AFTER UPDATE ON request_counters FOR EACH STATEMENT EXECUTE FUNCTION wait()`,
+  );
+  const unavailable = { name: 'StoreError', reason: 'unavailable' };
+  const rejected = expect(store.admit(caller, NOW)).rejects.toMatchObject(unavailable);
+  const sleeping = () =>
+    execute(directUrl, `SELECT pid FROM pg_stat_activity WHERE wait_event = 'PgSleep'`);
+  await expect.poll(sleeping, { timeout: 10_000, interval: 10 }).toHaveLength(1);
+  proxy.block(true);
+  proxy.block(false);
+  await rejected;
+  await expect.poll(sleeping, { timeout: 10_000 }).toEqual([]);
+  const { requests } = await store.usage(caller.accountId, NOW);
+  expect(requests.minute.used).toBe(1);
+  await store.close();
+});
+
 test('clicks whose commit is in doubt for longer than can be waited for are counted once', async () => {
   const { store, proxy, directUrl } = await setUp();
   const caller = await newCaller(store);
