@@ -139,7 +139,7 @@ export class World {
 
   /** A store as a process of its own has it: all of them write to the same database, each with a writer of its own. */
   #openStore(mayFail: boolean): Store {
-    const { InlineWriter, WatchedWriter, WriteCore, shortUrlMaker, sqliteStore } = this.#server;
+    const { InlineWriter, WriteCore, shortUrlMaker, sqliteStore } = this.#server;
     const shortUrl = shortUrlMaker(PUBLIC_URL);
     const core = new WriteCore({
       db: this.#db,
@@ -157,7 +157,7 @@ export class World {
         this.#mayFail = false;
       }
     };
-    const writer = new WatchedWriter(new InlineWriter(core));
+    const writer = new InlineWriter(core);
     return sqliteStore({ reader: this.#db, writer, shortUrl });
   }
 

@@ -131,7 +131,7 @@ export class OwnService implements Service {
 
   #start(): Instance {
     const { createApp, InlineWriter, JobRunner, shortUrlMaker, sqliteStore } = this.#server;
-    const { WatchedWriter, WriteCore } = this.#server;
+    const { WriteCore } = this.#server;
     const shortUrl = shortUrlMaker(PUBLIC_URL);
     const core = new WriteCore({
       db: this.#db,
@@ -145,7 +145,7 @@ export class OwnService implements Service {
     });
     const store = sqliteStore({
       reader: this.#db,
-      writer: new WatchedWriter(new InlineWriter(core)),
+      writer: new InlineWriter(core),
       shortUrl,
     });
     const runner = new JobRunner({

@@ -65,16 +65,17 @@ export function expiredRows(
     const condition = sql`${sqlText(window)} = ${name} AND starts_at < ${start}`;
     return rows('request_counters', `account_id, ${window}, starts_at`, condition);
   };
-  const old = (column: string, retentionMs: number) =>
-    sql`${sqlText(column)} <= ${now - retentionMs}`;
+  const idempotent = sql`created_at <= ${now - IDEMPOTENCY_RETENTION_MS}`;
+  const refused = sql`minute < ${now - REFUSAL_RETENTION_MS}`;
+  const written = sql`written_at < ${now - CLICK_WRITE_RETENTION_MS}`;
   return [
     counters('minute', aged),
     counters('day', startOfDay(aged)),
     counters('month', startOfMonth(aged)),
     ...daily.map((table) => rows(table, 'key_id, day', day)),
-    rows('idempotency_records', 'account_id, key', old('created_at', IDEMPOTENCY_RETENTION_MS)),
-    rows('key_refusals', 'key_id, minute, reason', old('minute', REFUSAL_RETENTION_MS)),
-    rows('click_writes', 'writer', old('written_at', CLICK_WRITE_RETENTION_MS)),
+    rows('idempotency_records', 'account_id, key', idempotent),
+    rows('key_refusals', 'key_id, minute, reason', refused),
+    rows('click_writes', 'writer', written),
   ];
 }
 

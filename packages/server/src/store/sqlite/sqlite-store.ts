@@ -4,12 +4,12 @@ import { usage } from '../queries/usage.ts';
 import type { Store } from '../store.ts';
 import type { Database } from './database.ts';
 import type { OpenedFile } from './open-file.ts';
-import type { WatchedWriter } from './writers.ts';
+import type { Writer } from './write-core.ts';
 
 export interface SqliteStoreParts {
   /** Connection for reads, on the thread that asks: they take microseconds. */
   reader: Database;
-  writer: WatchedWriter;
+  writer: Writer;
   shortUrl: ShortUrl;
   /** The file of the database; `undefined` for one in memory. */
   file?: OpenedFile | undefined;

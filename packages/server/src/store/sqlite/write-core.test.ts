@@ -17,7 +17,7 @@ import { migrate, migrations } from './migrate.ts';
 import { sqliteStore } from './sqlite-store.ts';
 import { useDatabasePath } from './temp-database.test-suite.ts';
 import { WriteCore, type WriteReply, type WriteRequest } from './write-core.ts';
-import { InlineWriter, WatchedWriter } from './writers.ts';
+import { InlineWriter } from './writers.ts';
 
 const path = useDatabasePath();
 
@@ -27,7 +27,7 @@ async function openParts(draw: () => string = generateCode, isIdle = () => false
   migrate(db, migrations, NOW);
   const shortUrl = shortUrlMaker(PUBLIC_URL);
   const core = new WriteCore({ db, generateCode: draw, shortUrl, isIdle });
-  const writer = new WatchedWriter(new InlineWriter(core));
+  const writer = new InlineWriter(core);
   const store = sqliteStore({ reader: db, writer, shortUrl });
   const caller = await newCaller(store);
   return { db, core, store, caller };

@@ -12,6 +12,8 @@ import {
 /** Runs writes one group after another, and resolves each when it is durable (see {@link WriteCore}). */
 export interface Writer {
   submit<N extends OperationName>(name: N, ...args: Args<N>): Promise<Output<N>>;
+  /** Whether the last write was taken. */
+  readonly isHealthy: boolean;
   /** Finishes what was submitted, then closes the connection. Later submits reject. */
   close(): Promise<void>;
 }
