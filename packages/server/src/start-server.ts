@@ -60,15 +60,12 @@ async function serve(
   const metrics = new Metrics();
   metrics.watchProcess();
   const service = createService({
+    ...settings,
     store,
     publicUrl,
     targetHosts: { allow: settings.targetAllow, deny: settings.targetDeny },
     logger,
     metrics,
-    metricsToken: settings.metricsToken,
-    tlsAskToken: settings.tlsAskToken,
-    rootUrl: settings.rootUrl,
-    notFoundUrl: settings.notFoundUrl,
   });
   await service.start();
   listener.answerWith(service.fetch, service.redirectNow);

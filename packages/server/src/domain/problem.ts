@@ -107,20 +107,23 @@ export function rateLimited(
   now: number,
 ): Problem {
   const seconds = Math.max(1, Math.ceil((window.endsAt - now) / 1000));
-  const message = `Rate limit exceeded: your plan allows ${count(window.limit ?? 0)} requests per ${window.name}. Try again in ${seconds} s.`;
+  const allowed = `your plan allows ${count(window.limit ?? 0)} requests per ${window.name}`;
+  return tooMany(`Rate limit exceeded: ${allowed}.`, seconds);
+}
+
+function tooMany(reason: string, seconds: number): Problem {
+  const message = `${reason} Try again in ${seconds} s.`;
   return new Problem(429, 'rate_limited', message, {}, { [HEADERS.retryAfter]: String(seconds) });
 }
 
 /** 429 for too many polls at the same time. */
 export function tooManyPolls(): Problem {
-  const message = 'Too many polls at once: poll one job at a time. Try again in 1 s.';
-  return new Problem(429, 'rate_limited', message, {}, { [HEADERS.retryAfter]: '1' });
+  return tooMany('Too many polls at once: poll one job at a time.', 1);
 }
 
 /** 429 for reading the usage too often. Such requests count against no quota, so they have a limit of their own. */
 export function tooManyUsageRequests(allowed: number, seconds: number): Problem {
-  const message = `Usage can be read ${allowed} times per minute. Try again in ${seconds} s.`;
-  return new Problem(429, 'rate_limited', message, {}, { [HEADERS.retryAfter]: String(seconds) });
+  return tooMany(`Usage can be read ${allowed} times per minute.`, seconds);
 }
 
 /** A plan limit that would be passed. */

@@ -72,6 +72,7 @@ export interface ValidLink {
   title: string;
   redirect_type: RedirectType;
   tags: readonly string[];
+  /** `null` is the default domain. */
   domain_id: string | null;
 }
 

@@ -3,12 +3,13 @@ import type {
   Link,
   Permission,
   Plan,
-  PlanLimitName,
   PlanLimits,
   RedirectType,
   Usage,
 } from '@shortlink/sdk/wire';
 import type { WindowState } from '../domain/limits.ts';
+import type { ReachedLimit } from '../domain/problem.ts';
+import type { ValidLink } from '../domain/validate-link.ts';
 import type { OperatorStore } from './operator-store.ts';
 
 /**
@@ -176,15 +177,8 @@ export interface Caller {
   disabled?: boolean | undefined;
 }
 
-/** A validated link, ready to be stored: every default is filled in. */
-export interface NewLink {
-  target_url: string;
-  title: string;
-  redirect_type: RedirectType;
-  tags: readonly string[];
-  /** `null` is the default domain. */
-  domain_id: string | null;
-}
+/** A validated link, ready to be stored. */
+export type NewLink = ValidLink;
 
 /** A create by a caller, once or idempotently. */
 export interface CreateRequest<T> {
@@ -192,19 +186,22 @@ export interface CreateRequest<T> {
   input: T;
   now: number;
   /** `Idempotency-Key` and a hash of the request, kept 24 h together with the answer, in the same step as the create. */
-  idempotency?: { key: string; fingerprint: string } | undefined;
+  idempotency?: Idempotency | undefined;
+}
+
+/** What a repeated request is recognised by, to get the response of the first one. */
+export interface Idempotency {
+  key: string;
+  fingerprint: string;
 }
 
 /** A create of a job. `runNow`: its links may be created at once. */
 export type CreateJobRequest<T> = CreateRequest<T> & { runNow?: boolean };
 
 /** A plan limit that would be passed; nothing was changed. */
-export interface PlanLimitReached {
+export interface PlanLimitReached extends ReachedLimit {
   ok: false;
   reason: 'plan_limit';
-  limit: PlanLimitName;
-  used: number;
-  allowed: number;
 }
 
 export type Outcome<T> = { ok: true; value: T } | PlanLimitReached;

@@ -48,10 +48,5 @@ export async function createMswHandlers(options: MswHandlersOptions = {}): Promi
     const response = await answer(request, { incoming: { socket: { destroy: cut } } });
     return isCut ? HttpResponse.error() : response;
   });
-  let stopping: Promise<void> | undefined;
-  const close = () => {
-    stopping ??= stop();
-    return stopping;
-  };
-  return { handlers: [handler], url, ...service, close, [Symbol.asyncDispose]: close };
+  return { handlers: [handler], url, ...service, close: stop, [Symbol.asyncDispose]: stop };
 }

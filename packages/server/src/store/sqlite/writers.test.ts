@@ -7,12 +7,13 @@ import { Database } from './database.ts';
 import { openSqliteStore } from './index.ts';
 import { useDatabasePath } from './temp-database.test-suite.ts';
 import type { WriteRequest } from './write-core.ts';
-import { WriteQueue, ThreadWriter } from './writers.ts';
+import { ThreadWriter, WriteQueue } from './writers.ts';
 
 function collect() {
   const groups: WriteRequest[][] = [];
   const pending = new WriteQueue((requests) => groups.push(requests));
-  const add = (count: number) => Array.from({ length: count }, () => pending.submit('pruneSome', 0));
+  const add = (count: number) =>
+    Array.from({ length: count }, () => pending.submit('pruneSome', 0));
   return { groups, pending, add };
 }
 

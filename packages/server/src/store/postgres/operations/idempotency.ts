@@ -1,19 +1,15 @@
 import { sql } from '../../queries/reading.ts';
 import { IDEMPOTENCY_RETENTION_MS } from '../../retention.ts';
-import type { CreateOutcome, CreateRequest, Outcome } from '../../store.ts';
+import type { CreateOutcome, CreateRequest, Idempotency, Outcome } from '../../store.ts';
 import { StoreError } from '../../store-error.ts';
 import type { Session } from '../session.ts';
 
 /** How often keys are claimed, or else their answers read, while other requests with these keys come in between. */
 const CLAIM_TRIES = 5;
 
-type KeyedRequest = CreateRequest<unknown> & { idempotency: { key: string; fingerprint: string } };
+type KeyedRequest = CreateRequest<unknown> & { idempotency: Idempotency };
 
-interface StoredAnswer {
-  key: string;
-  fingerprint: string;
-  answer: string;
-}
+type StoredAnswer = Idempotency & { answer: string };
 
 /**
  * A request of an account whose idempotency key was answered within the retention gets that answer. The others are passed to `create`, in
