@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { HEADERS } from '@shortlink/sdk/wire';
 import type { HonoRequest } from 'hono';
-import type { Idempotency } from '../store/store.ts';
 import { idempotencyInProgress, invalidRequest } from '../domain/problem.ts';
+import type { Idempotency } from '../store/store.ts';
 
 /** Printable ASCII without a space, and not beginning like a quoted key. */
 const BARE_KEY = /^(?!")[\x21-\x7e]{1,255}$/;

@@ -102,7 +102,9 @@ export class Counters {
       return row;
     };
     return this.#count(accountId, read, (added) =>
-      this.#db.run(sql`UPDATE accounts SET links_used = links_used + ${added} WHERE id = ${accountId}`),
+      this.#db.run(
+        sql`UPDATE accounts SET links_used = links_used + ${added} WHERE id = ${accountId}`,
+      ),
     );
   }
 
