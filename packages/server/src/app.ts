@@ -54,7 +54,7 @@ export interface AppOptions extends VisitorUrls {
   onClick?: ((code: string) => void) | undefined;
   /** Looks a code up, perhaps in a cache. @default the store's own look-up */
   findRedirect?: ((code: string) => Promise<Redirect | undefined>) | undefined;
-  /** The hosts that the service answers on, perhaps from memory. @default the store is asked for the custom domains */
+  /** The hosts that the service serves, perhaps from memory. @default the store is asked for the custom domains */
   ownHosts?: (() => OwnHosts | Promise<OwnHosts>) | undefined;
   /** `true` makes `/readyz` respond with 503. @default never */
   isDraining?: (() => boolean) | undefined;

@@ -25,7 +25,7 @@ export interface Settings {
   publicUrl: string | undefined;
   /** Where the path `/` redirects to. @default a page of the service */
   rootUrl: string | undefined;
-  /** Where unknown short links redirect to. @default they are answered with 404 */
+  /** Where unknown short links redirect to. @default the response is 404 */
   notFoundUrl: string | undefined;
   /** @default 'info' */
   logLevel: LogLevel;
@@ -33,11 +33,11 @@ export interface Settings {
   targetAllow: TargetHosts['allow'];
   /** Hosts that new links may not lead to, with their subdomains. @default [] */
   targetDeny: TargetHosts['deny'];
-  /** How long `/readyz` answers 503 before the server stops listening, in milliseconds. @default 0 */
+  /** How long `/readyz` responds with 503 before the server stops listening, in milliseconds. @default 0 */
   drainDelayMs: number;
-  /** Bearer token that `/metrics` asks for. @default it answers direct connections from the same machine only */
+  /** Bearer token that `/metrics` asks for. @default it responds to direct connections from the same machine only */
   metricsToken: string | undefined;
-  /** What `/internal/tls-check` asks for. @default it answers direct connections from the same machine only */
+  /** What `/internal/tls-check` asks for. @default it responds to direct connections from the same machine only */
   tlsAskToken: string | undefined;
 }
 

@@ -68,7 +68,7 @@ async function serve(
     metrics,
   });
   await service.start();
-  listener.answerWith(service.fetch, service.redirectNow);
+  listener.respondWith(service.fetch, service.redirectNow);
   const started = { url: listener.url, publicUrl, devKey };
   announce(started);
   return {

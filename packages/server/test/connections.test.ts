@@ -15,7 +15,7 @@ afterEach(async () => {
 
 async function serve(answer: Fetch, options: ListenOptions = {}): Promise<void> {
   listener = await listen('127.0.0.1', 0, { overrideGlobalObjects: false, ...options });
-  listener.answerWith(answer);
+  listener.respondWith(answer);
 }
 
 /** A connection, and all that came over it. */

@@ -26,7 +26,7 @@ export function registerDomains(program: Command, context: CommandContext): void
     .requiredOption('--account <id>', 'id of the account that gets the domain')
     .action((hostname: string, { account }: { account: string }, command: Command) =>
       runOnStore(context, command, async (store, settings) => {
-        refuseOwnHost(hostname, settings);
+        rejectOwnHost(hostname, settings);
         const input = { hostname, accountId: account, now: context.now() };
         const { id } = await addDomain(store, input);
         return { json: { id, hostname } };
@@ -70,7 +70,7 @@ function registerRemove(domains: Command, context: CommandContext): void {
 }
 
 /** Short links of the default domain don't redirect on custom domains, so one at the service's own address would stop them all. */
-function refuseOwnHost(hostname: string, settings: Settings): void {
+function rejectOwnHost(hostname: string, settings: Settings): void {
   const ownHost = normalizeHost(new URL(publicUrlOf(settings)).host);
   if (hostname === ownHost) throw new CommandFailed(`${hostname} is the service's own domain`);
 }

@@ -40,12 +40,12 @@ export function invalidRequest(message: string): Problem {
   return new Problem(400, 'invalid_request', message);
 }
 
-/** Refused fields of one link: the first is the message, all are in `details`. */
+/** Rejected fields of one link: the first is the message, all are in `details`. */
 export function invalidLink(details: ErrorDetail[]): Problem {
   return new Problem(400, 'invalid_request', details[0]?.message ?? 'invalid link', { details });
 }
 
-/** Refused entries of a batch: the first is named by index and reason, up to 100 are in `details`. */
+/** Rejected entries of a batch: the first is named by index and reason, up to 100 are in `details`. */
 export function invalidBatch(details: ErrorDetail[]): Problem {
   const [first] = details;
   const where = first?.index === undefined ? '' : `links[${first.index}]: `;

@@ -139,7 +139,7 @@ async function acceptJob(
 
 /**
  * Carries a create out, or finds what an earlier request with the same idempotency key created: then it is `replayed`. Throws a problem when
- * the create was refused.
+ * the create was rejected.
  */
 async function create<T>(
   { runUnlessRunning }: RouteDeps,

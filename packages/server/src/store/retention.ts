@@ -8,7 +8,7 @@ const DAY_MS = 24 * HOUR_MS;
 export const IDEMPOTENCY_RETENTION_MS = 24 * HOUR_MS;
 
 /**
- * A completed job can be polled this long; then it and its results are deleted and polling answers 404. The links stay.
+ * A completed job can be polled this long; then it and its results are deleted and the response to a poll is 404. The links stay.
  * A week, so that a client that was down over a weekend still gets its results.
  */
 const JOB_RETENTION_MS = 7 * DAY_MS;
@@ -31,13 +31,13 @@ export const TOP_LINKS = 10;
 /** Most clicked links that are kept for an account: some more than are shown, since their order changes between two rankings. */
 export const TOP_LINKS_KEPT = 20;
 
-/** Refusals that a usage answer shows of each key (see `KeyUsage.recent_refusals`). */
+/** Refusals that a usage response shows of each key (see `KeyUsage.recent_refusals`). */
 export const USAGE_REFUSALS = 20;
 
-/** Days of history that a usage answer shows (see `KeyUsage.history`). */
+/** Days of history that a usage response shows (see `KeyUsage.history`). */
 export const USAGE_HISTORY_DAYS = 30;
 
-/** Days of the account's history that a usage answer shows (see `Usage.history`). */
+/** Days of the account's history that a usage response shows (see `Usage.history`). */
 export const ACCOUNT_HISTORY_DAYS = 90;
 
 /** Rows of a table that are past their retention. */

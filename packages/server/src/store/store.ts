@@ -26,7 +26,7 @@ export interface Store extends OperatorStore {
 
   /**
    * The key with this SHA-256 and its account; `undefined` when unknown or revoked. Whether the key has expired and whether its
-   * account is disabled stands in the answer. Reads only.
+   * account is disabled stands in the result. Reads only.
    */
   findKeyByHash(hash: Uint8Array): Promise<Caller | undefined>;
 
@@ -110,7 +110,7 @@ export interface Store extends OperatorStore {
   linkChanges(since: number): Promise<LinkChanges>;
 
   /**
-   * Whether the database took the last write, as far as this process knows; answers at once. `false` while it is away, full,
+   * Whether the database took the last write, as far as this process knows, without waiting. `false` while it is away, full,
    * read-only or damaged, or its file was deleted. It turns `true` again by itself, also when nothing is written meanwhile.
    */
   isHealthy(): boolean;
@@ -171,7 +171,7 @@ export interface Caller {
   permissions: readonly Permission[];
   plan: Plan;
   limits: PlanLimits;
-  /** The key is refused from then on, in milliseconds since the epoch; absent when it doesn't end. */
+  /** The key is rejected from then on, in milliseconds since the epoch; absent when it doesn't end. */
   expiresAt?: number | undefined;
   /** The operator has disabled the account. */
   disabled?: boolean | undefined;
@@ -185,7 +185,7 @@ export interface CreateRequest<T> {
   caller: Caller;
   input: T;
   now: number;
-  /** `Idempotency-Key` and a hash of the request, kept 24 h together with the answer, in the same step as the create. */
+  /** `Idempotency-Key` and a hash of the request, kept 24 h together with the response, in the same step as the create. */
   idempotency?: Idempotency | undefined;
 }
 
@@ -207,7 +207,7 @@ export interface PlanLimitReached extends ReachedLimit {
 export type Outcome<T> = { ok: true; value: T } | PlanLimitReached;
 
 /**
- * `replayed` is true when the same idempotency key and fingerprint were answered before: `value` is that answer,
+ * `replayed` is true when the same idempotency key and fingerprint had a response before: `value` is that response,
  * and nothing was created. With another fingerprint, `idempotency_conflict`.
  */
 export type CreateOutcome<T> =

@@ -26,7 +26,7 @@ export interface MswHandlers extends TestSubject {
 }
 
 /**
- * Answers requests with the service itself, the same that `startTestServer` serves, so that a mock can't differ from it.
+ * Responds to requests with the service itself, the same that `startTestServer` serves, so that a mock can't differ from it.
  *
  * @example
  * ```ts

@@ -37,7 +37,7 @@ export interface TestSubject {
 
 /** A whole service in memory. */
 export interface TestService extends TestSubject {
-  /** Answers one request, or cuts its connection where a fault says so. */
+  /** Responds to one request, or cuts its connection where a fault says so. */
   answer: Fetch;
   /** Ends the jobs and forgets everything. Calling it twice is fine. */
   stop: () => Promise<void>;

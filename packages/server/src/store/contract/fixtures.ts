@@ -65,14 +65,14 @@ export function newLinks(count: number): NewLink[] {
   return Array.from({ length: count }, (_, n) => newLink(n));
 }
 
-/** Accepts a job of `total` links and answers its id. */
+/** Accepts a job of `total` links and returns its id. */
 export async function newJob(store: Store, caller: Caller, total: number): Promise<string> {
   const outcome = await store.createJob({ caller, input: newLinks(total), now: NOW });
   if (!outcome.ok) throw new Error(`no job: ${outcome.reason}`);
   return outcome.value.job_id;
 }
 
-/** Runs a job to its end and answers the progress after each chunk. */
+/** Runs a job to its end and returns the progress after each chunk. */
 export async function finishJob(store: Store, jobId: string): Promise<number[]> {
   const progress: number[] = [];
   for (;;) {

@@ -14,7 +14,7 @@ export interface DatabaseOptions {
   path: string;
   /** @default BUSY_TIMEOUT_MS */
   busyTimeoutMs?: number | undefined;
-  /** Refuses every write on this connection. @default false */
+  /** Rejects every write on this connection. @default false */
   readOnly?: boolean | undefined;
 }
 

@@ -6,7 +6,7 @@ import { Worker } from 'node:worker_threads';
 import { StoreError, type StoreErrorReason } from '../store-error.ts';
 import type { Args, OperationName, Output } from './operations/operations.ts';
 import type { WriteCore, WriteReply, WriteRequest, Writer } from './write-core.ts';
-import type { WriterThreadAnswer, WriterThreadData, WriterThreadMessage } from './writer-thread.ts';
+import type { WriterThreadReply, WriterThreadData, WriterThreadMessage } from './writer-thread.ts';
 
 /**
  * Writes that are sent to the writer before the turn ends. So the writer commits the first of a long turn while the rest is still
@@ -63,7 +63,7 @@ export class WriteQueue implements Writer {
     if (this.#closed) throw new StoreError('closed', 'The store was closed.');
     const id = ++this.#lastId;
     return new Promise<Output<N>>((resolve, reject) => {
-      // A reply says which write it answers by its id alone, so the type of its value is known here only.
+      // A reply names its write by the id alone, so the type of its value is known here only.
       this.#waiting.set(id, { resolve: resolve as (value: unknown) => void, reject });
       if (this.#outbox.length === 0) setImmediate(() => this.#flush());
       // `name` and `args` belong together by N, which the compiler can't follow into the union.
@@ -186,9 +186,9 @@ export class ThreadWriter implements Writer {
     const worker = new Worker(THREAD_FILE, { workerData: this.#data, name: 'shortlink-writer' });
     let cause: unknown;
     let ready = false;
-    worker.on('message', (answer: WriterThreadAnswer) => {
-      if (answer === 'ready') ready = true;
-      else this.#queue.settle(answer);
+    worker.on('message', (reply: WriterThreadReply) => {
+      if (reply === 'ready') ready = true;
+      else this.#queue.settle(reply);
       if (this.#queue.isIdle) worker.unref();
     });
     worker.on('error', (error) => {
