@@ -77,7 +77,7 @@ export class World {
 
   /** Rows of the database, past the service. */
   rows<T extends object>(sql: string, ...values: (string | number)[]): T[] {
-    return this.#db.all<T>(sql, ...values);
+    return this.#db.all<T>({ text: sql, values });
   }
 
   /** Carries out an operator's command, which runs in a process of its own. */
@@ -196,12 +196,13 @@ export class World {
     const { StoreError } = this.#server;
     const fails = (share: number) => this.#mayFail && this.isFaulty && this.#random.chance(share);
     const run = db.run.bind(db);
-    db.run = (sql, ...values) => {
-      if (fails(sql === this.#failing ? FAULTS.again : FAULTS.statement)) {
-        this.#failing = sql;
+    db.run = (statement) => {
+      const text = typeof statement === 'string' ? statement : statement.text;
+      if (fails(text === this.#failing ? FAULTS.again : FAULTS.statement)) {
+        this.#failing = text;
         throw new StoreError('full', 'no space is left');
       }
-      return run(sql, ...values);
+      return run(statement);
     };
     const exec = db.exec.bind(db);
     db.exec = (sql) => {
