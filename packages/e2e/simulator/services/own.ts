@@ -55,7 +55,13 @@ export class OwnService implements Service {
     const { perMinute, perDay, links, batchSize } = traits;
     this.#db.run({
       text: 'INSERT INTO accounts (id, name, plan, limits, created_at) VALUES (?, ?, ?, ?, ?)',
-      values: [ACCOUNT, 'simulated', 'custom', limitsOf(perMinute, perDay, links, batchSize), now()],
+      values: [
+        ACCOUNT,
+        'simulated',
+        'custom',
+        limitsOf(perMinute, perDay, links, batchSize),
+        now(),
+      ],
     });
     this.#instance = this.#start();
   }

@@ -6,7 +6,7 @@ import { Worker } from 'node:worker_threads';
 import { StoreError, type StoreErrorReason } from '../store-error.ts';
 import type { Args, OperationName, Output } from './operations/operations.ts';
 import type { WriteCore, WriteReply, WriteRequest, Writer } from './write-core.ts';
-import type { WriterThreadReply, WriterThreadData, WriterThreadMessage } from './writer-thread.ts';
+import type { WriterThreadData, WriterThreadMessage, WriterThreadReply } from './writer-thread.ts';
 
 /**
  * Writes that are sent to the writer before the turn ends. So the writer commits the first of a long turn while the rest is still
