@@ -14,7 +14,7 @@ import { respondToError, respondToProblem, root, type VisitorUrls } from './http
 import { createRunUnlessRunning } from './http/idempotency.ts';
 import { getJob } from './http/jobs.ts';
 import { createBatch, createLink } from './http/links.ts';
-import { endOutage, logRequests, measure, requestId } from './http/observe.ts';
+import { observe } from './http/observe.ts';
 import {
   health,
   metricsRoute,
@@ -54,7 +54,7 @@ export interface AppOptions extends VisitorUrls {
   onClick?: ((code: string) => void) | undefined;
   /** Looks a code up, perhaps in a cache. @default the store's own look-up */
   findRedirect?: ((code: string) => Promise<Redirect | undefined>) | undefined;
-  /** The hosts that the service answers on, perhaps from memory. @default the store is asked for the custom domains */
+  /** The hosts that the service serves, perhaps from memory. @default the store is asked for the custom domains */
   ownHosts?: (() => OwnHosts | Promise<OwnHosts>) | undefined;
   /** `true` makes `/readyz` respond with 503. @default never */
   isDraining?: (() => boolean) | undefined;
@@ -73,10 +73,7 @@ export function createApp(options: AppOptions): Hono<AppEnv> {
   // Returned, not thrown: the check for a wrong method looks at plain 404s only.
   app.notFound((c) => respondToProblem(c, notFound('Path'), options));
 
-  app.use(requestId());
-  app.use(measure(deps.metrics));
-  if (logger !== undefined) app.use(logRequests(logger));
-  app.use(endOutage(outage, store));
+  app.use(observe({ metrics: deps.metrics, logger, outage, store }));
   app.use(
     methodNotAllowedMiddleware({
       app,

@@ -56,7 +56,7 @@ export interface Listener {
   /** `http://host:port` that it listens on. */
   url: string;
   /** Sets what responds; until then requests wait. What `redirectNow` leaves alone goes to `fetch`. */
-  answerWith: (fetch: Fetch, redirectNow?: RedirectNow) => void;
+  respondWith: (fetch: Fetch, redirectNow?: RedirectNow) => void;
   /** From now on every response closes its connection, while new connections are still accepted. */
   drain: () => void;
   /**
@@ -70,7 +70,7 @@ export interface Listener {
 
 /**
  * Listens on node's HTTP server. The port is taken before anything else is started, because the default public URL
- * contains it; that is why `answerWith` comes later.
+ * contains it; that is why `respondWith` comes later.
  *
  * @param port `0` picks a free one
  * @throws the system's error when the address can't be had, such as `EADDRINUSE`
@@ -123,10 +123,10 @@ export async function listen(
   await once(server, 'listening');
   return {
     url: httpOrigin(host, portOf(server)),
-    answerWith: (answer, fast) => {
+    respondWith: (handler, fast) => {
       if (fast !== undefined) redirectNow = fast;
-      fetch = answer;
-      provide(answer);
+      fetch = handler;
+      provide(handler);
     },
     drain: () => connections.drain(),
     close: ({ drainTimeoutMs = DRAIN_TIMEOUT_MS } = {}) =>

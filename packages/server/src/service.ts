@@ -29,11 +29,11 @@ export type ServiceOptions = Pick<
 export interface Service {
   /** Responds to one request. */
   fetch: (request: Request, connection?: Connection) => Response | Promise<Response>;
-  /** Answers a redirect on node's own server, where it can be done from memory. `false`: {@link fetch} has to answer. */
+  /** Responds with a redirect on node's own server, where it can be done from memory. `false`: {@link fetch} has to respond. */
   redirectNow: RedirectNow;
   /** Continues the jobs of an earlier run, and starts the housekeeping. */
   start: () => Promise<void>;
-  /** From now on `/readyz` answers 503, so that balancers send new requests elsewhere. */
+  /** From now on `/readyz` responds with 503, so that balancers send new requests elsewhere. */
   drain: () => void;
   /** Ends the work behind the app: the job chunk that runs is finished, clicks are written. The store stays open. */
   stop: () => Promise<void>;

@@ -25,7 +25,7 @@ export interface Settings {
   publicUrl: string | undefined;
   /** Where the path `/` redirects to. @default a page of the service */
   rootUrl: string | undefined;
-  /** Where unknown short links redirect to. @default they are answered with 404 */
+  /** Where unknown short links redirect to. @default the response is 404 */
   notFoundUrl: string | undefined;
   /** @default 'info' */
   logLevel: LogLevel;
@@ -33,11 +33,11 @@ export interface Settings {
   targetAllow: TargetHosts['allow'];
   /** Hosts that new links may not lead to, with their subdomains. @default [] */
   targetDeny: TargetHosts['deny'];
-  /** How long `/readyz` answers 503 before the server stops listening, in milliseconds. @default 0 */
+  /** How long `/readyz` responds with 503 before the server stops listening, in milliseconds. @default 0 */
   drainDelayMs: number;
-  /** Bearer token that `/metrics` asks for. @default it answers direct connections from the same machine only */
+  /** Bearer token that `/metrics` asks for. @default it responds to direct connections from the same machine only */
   metricsToken: string | undefined;
-  /** What `/internal/tls-check` asks for. @default it answers direct connections from the same machine only */
+  /** What `/internal/tls-check` asks for. @default it responds to direct connections from the same machine only */
   tlsAskToken: string | undefined;
 }
 
@@ -66,119 +66,123 @@ interface Declaration<T> {
   shown?: (text: string) => string;
 }
 
+function setting<T>(
+  flags: string,
+  variable: string,
+  description: string,
+  { fallback, ...rest }: Omit<Declaration<T>, 'option'> & { fallback?: string },
+): Declaration<T> {
+  return { option: new Option(flags, description).env(variable).default(fallback), ...rest };
+}
+
 /** Every setting, in the order of the help. Those that hold secrets have no flag: a command line can be read by other users. */
 export const SETTINGS = {
-  database: {
-    option: option(
-      '--database <url>',
-      'SHORTLINK_DATABASE_URL',
-      'where everything is stored: sqlite:<path> or postgres://<user>:<password>@<host>/<name>',
-      'sqlite:./shortlink.db',
-    ),
-    parse: parseDatabase,
-    accepts: 'sqlite:<path>, sqlite::memory: or postgres://user:password@host/database',
-    shown: withoutSecrets,
-  },
-  host: {
-    option: option('--host <host>', 'SHORTLINK_HOST', 'address to listen on', '127.0.0.1'),
+  database: setting(
+    '--database <url>',
+    'SHORTLINK_DATABASE_URL',
+    'where everything is stored: sqlite:<path> or postgres://<user>:<password>@<host>/<name>',
+    {
+      fallback: 'sqlite:./shortlink.db',
+      parse: parseDatabase,
+      accepts: 'sqlite:<path>, sqlite::memory: or postgres://user:password@host/database',
+      shown: withoutSecrets,
+    },
+  ),
+  host: setting('--host <host>', 'SHORTLINK_HOST', 'address to listen on', {
+    fallback: '127.0.0.1',
     parse: (text) => (/^[\w.:-]+$/.test(text) ? { value: text } : undefined),
     accepts: 'a host name or an IP address',
-  },
-  port: {
-    option: option(
-      '--port <port>',
-      'SHORTLINK_PORT',
-      'port to listen on; 0 picks a free one',
-      '8787',
-    ),
+  }),
+  port: setting('--port <port>', 'SHORTLINK_PORT', 'port to listen on; 0 picks a free one', {
+    fallback: '8787',
     parse: (text) => parseWhole(text, 65_535),
     accepts: 'a port from 0 to 65535',
-  },
-  publicUrl: {
-    option: option(
-      '--public-url <url>',
-      'SHORTLINK_PUBLIC_URL',
-      'origin of short URLs, such as https://sho.rt (default: the address it listens on)',
-    ),
-    parse: parseOrigin,
-    accepts: 'an http or https address without path, such as https://sho.rt',
-  },
-  rootUrl: {
-    option: option(
-      '--root-url <url>',
-      'SHORTLINK_ROOT_URL',
-      'where / redirects to (default: a page that names the service)',
-    ),
-    parse: parseWebUrl,
-    accepts: 'an http or https address, such as https://www.example.com/',
-  },
-  notFoundUrl: {
-    option: option(
-      '--not-found-url <url>',
-      'SHORTLINK_NOT_FOUND_URL',
-      'where unknown short links redirect to (default: they are answered with 404)',
-    ),
-    parse: parseWebUrl,
-    accepts: 'an http or https address, such as https://www.example.com/gone',
-  },
-  targetAllow: {
-    option: option(
-      '--target-allow <hosts>',
-      'SHORTLINK_TARGET_ALLOW',
-      'the only hosts that new links may lead to, with their subdomains, separated by commas (default: every host)',
-    ),
-    parse: parseHosts,
-    accepts: TARGET_HOSTS,
-  },
-  targetDeny: {
-    option: option(
-      '--target-deny <hosts>',
-      'SHORTLINK_TARGET_DENY',
-      'hosts that new links may not lead to (default: none)',
-    ),
-    parse: parseHosts,
-    accepts: TARGET_HOSTS,
-  },
-  drainDelayMs: {
-    option: option(
-      '--drain-delay-ms <ms>',
-      'SHORTLINK_DRAIN_DELAY_MS',
-      'how long /readyz answers 503 before the port closes, up to 60000',
-      '0',
-    ),
-    parse: (text) => parseWhole(text, MAX_DRAIN_DELAY_MS),
-    accepts: `milliseconds from 0 to ${MAX_DRAIN_DELAY_MS}`,
-  },
-  logLevel: {
-    option: option(
-      '--log-level <level>',
-      'SHORTLINK_LOG_LEVEL',
-      'how much is logged; debug adds redirects and probes',
-      'info',
-    ),
-    parse: (text) => (isLogLevel(text) ? { value: text } : undefined),
-    accepts: `one of ${LOG_LEVELS.join(', ')}`,
-  },
-  metricsToken: {
-    option: option(
-      '--metrics-token',
-      'SHORTLINK_METRICS_TOKEN',
-      'bearer token that /metrics asks for (default: it answers this machine only)',
-    ),
-    parse: parseToken,
-    accepts: TOKEN,
-    shown: () => '***',
-  },
-  tlsAskToken: {
-    option: option(
-      '--tls-ask-token',
-      'SHORTLINK_TLS_ASK_TOKEN',
-      'token that /internal/tls-check asks for (default: it answers this machine only)',
-    ),
-    parse: parseToken,
-    accepts: TOKEN,
-    shown: () => '***',
-  },
+  }),
+  publicUrl: setting(
+    '--public-url <url>',
+    'SHORTLINK_PUBLIC_URL',
+    'origin of short URLs, such as https://sho.rt (default: the address it listens on)',
+    {
+      parse: parseOrigin,
+      accepts: 'an http or https address without path, such as https://sho.rt',
+    },
+  ),
+  rootUrl: setting(
+    '--root-url <url>',
+    'SHORTLINK_ROOT_URL',
+    'where / redirects to (default: a page that names the service)',
+    {
+      parse: parseWebUrl,
+      accepts: 'an http or https address, such as https://www.example.com/',
+    },
+  ),
+  notFoundUrl: setting(
+    '--not-found-url <url>',
+    'SHORTLINK_NOT_FOUND_URL',
+    'where unknown short links redirect to (default: they are answered with 404)',
+    {
+      parse: parseWebUrl,
+      accepts: 'an http or https address, such as https://www.example.com/gone',
+    },
+  ),
+  targetAllow: setting(
+    '--target-allow <hosts>',
+    'SHORTLINK_TARGET_ALLOW',
+    'the only hosts that new links may lead to, with their subdomains, separated by commas (default: every host)',
+    {
+      parse: parseHosts,
+      accepts: TARGET_HOSTS,
+    },
+  ),
+  targetDeny: setting(
+    '--target-deny <hosts>',
+    'SHORTLINK_TARGET_DENY',
+    'hosts that new links may not lead to (default: none)',
+    {
+      parse: parseHosts,
+      accepts: TARGET_HOSTS,
+    },
+  ),
+  drainDelayMs: setting(
+    '--drain-delay-ms <ms>',
+    'SHORTLINK_DRAIN_DELAY_MS',
+    'how long /readyz answers 503 before the port closes, up to 60000',
+    {
+      fallback: '0',
+      parse: (text) => parseWhole(text, MAX_DRAIN_DELAY_MS),
+      accepts: `milliseconds from 0 to ${MAX_DRAIN_DELAY_MS}`,
+    },
+  ),
+  logLevel: setting(
+    '--log-level <level>',
+    'SHORTLINK_LOG_LEVEL',
+    'how much is logged; debug adds redirects and probes',
+    {
+      fallback: 'info',
+      parse: (text) => (isLogLevel(text) ? { value: text } : undefined),
+      accepts: `one of ${LOG_LEVELS.join(', ')}`,
+    },
+  ),
+  metricsToken: setting(
+    '--metrics-token',
+    'SHORTLINK_METRICS_TOKEN',
+    'bearer token that /metrics asks for (default: it answers this machine only)',
+    {
+      parse: parseToken,
+      accepts: TOKEN,
+      shown: () => '***',
+    },
+  ),
+  tlsAskToken: setting(
+    '--tls-ask-token',
+    'SHORTLINK_TLS_ASK_TOKEN',
+    'token that /internal/tls-check asks for (default: it answers this machine only)',
+    {
+      parse: parseToken,
+      accepts: TOKEN,
+      shown: () => '***',
+    },
+  ),
 } as const satisfies { [K in keyof Settings]: Declaration<Settings[K]> };
 
 /** Settings that have no flag. */
@@ -247,10 +251,6 @@ function given(option: Option, flags: RawSettings, env: Env): { name: string; te
       `${fileVariable} is ${JSON.stringify(file)}; expected a file that can be read${reason}`,
     );
   }
-}
-
-function option(flags: string, variable: string, description: string, fallback?: string): Option {
-  return new Option(flags, description).env(variable).default(fallback);
 }
 
 /** Origin of short URLs: the setting, or the address that the server listens on. */

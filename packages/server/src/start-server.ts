@@ -60,18 +60,15 @@ async function serve(
   const metrics = new Metrics();
   metrics.watchProcess();
   const service = createService({
+    ...settings,
     store,
     publicUrl,
     targetHosts: { allow: settings.targetAllow, deny: settings.targetDeny },
     logger,
     metrics,
-    metricsToken: settings.metricsToken,
-    tlsAskToken: settings.tlsAskToken,
-    rootUrl: settings.rootUrl,
-    notFoundUrl: settings.notFoundUrl,
   });
   await service.start();
-  listener.answerWith(service.fetch, service.redirectNow);
+  listener.respondWith(service.fetch, service.redirectNow);
   const started = { url: listener.url, publicUrl, devKey };
   announce(started);
   return {

@@ -1,3 +1,4 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -14,7 +15,7 @@ afterEach(async () => {
 
 async function serve(answer: Fetch, options: ListenOptions = {}): Promise<void> {
   listener = await listen('127.0.0.1', 0, { overrideGlobalObjects: false, ...options });
-  listener.answerWith(answer);
+  listener.respondWith(answer);
 }
 
 /** A connection, and all that came over it. */
@@ -81,6 +82,28 @@ describe('a connection whose client does not read', () => {
     socket.pause();
     socket.write(GET.repeat(3));
     await expect.poll(() => cancelled, { timeout: 5_000 }).toBe(3);
+  });
+
+  test('has a minute, and other bounds of time and number hold without being asked for', async () => {
+    const servers: unknown[] = [];
+    const see = (message: unknown) => {
+      if (message instanceof Object && 'server' in message) servers.push(message.server);
+    };
+    subscribe('http.server.request.start', see);
+    await serve(() => new Response('done'));
+    const connection = open();
+    connection.socket.write(GET);
+    await expect.poll(() => connection.text).toContain('done');
+    unsubscribe('http.server.request.start', see);
+    expect(servers).toMatchObject([
+      {
+        timeout: 60_000,
+        headersTimeout: 20_000,
+        requestTimeout: 120_000,
+        keepAliveTimeout: 75_000,
+        maxConnections: 10_000,
+      },
+    ]);
   });
 
   test('is kept while it reads slowly', async () => {

@@ -29,13 +29,13 @@ async function start(options: Partial<ServiceOptions> = {}): Promise<void> {
   await service.start();
   answeredFast = 0;
   fast = await listen('127.0.0.1', 0);
-  fast.answerWith(service.fetch, (request, response) => {
+  fast.respondWith(service.fetch, (request, response) => {
     const isAnswered = service.redirectNow(request, response);
     if (isAnswered) answeredFast += 1;
     return isAnswered;
   });
   app = await listen('127.0.0.1', 0);
-  app.answerWith(service.fetch);
+  app.respondWith(service.fetch);
 }
 
 async function stop(): Promise<void> {
@@ -271,7 +271,7 @@ describe('both answer alike, header by header', () => {
       compare(requestOf(`/${code}`, { lines: [`Host: ${host}`] }));
     // Until the list of domains was read again.
     await expect
-      .poll(async () => (await from(ordinary.code, 'go.example')).reply.status)
+      .poll(async () => (await from(ordinary.code, 'go.example')).reply.status, { timeout: 20_000 })
       .toContain('404');
     await from(custom.code, 'go.example');
     for (const host of ['go.example', 'go.example:443', 'go.example.']) {
@@ -316,7 +316,7 @@ test('responses to requests that are read together are sent together, once that 
   const { code } = await shorten();
   await follow(code);
   const steps: string[] = [];
-  fast.answerWith(service.fetch, (request, response) => {
+  fast.respondWith(service.fetch, (request, response) => {
     const { end } = response;
     response.end = (...args: unknown[]) => {
       steps.push('sent');

@@ -125,6 +125,13 @@ describe('polls of one account at the same time', () => {
     expect((await waiting).status).toBe(429);
   });
 
+  test('wait a minute at most for one that is not read', async () => {
+    const path = `/api/v1/jobs/${await largeJob()}`;
+    await app.request(path, { headers: { 'X-Api-Key': key } });
+    vi.advanceTimersByTime(60_000);
+    expect((await app.get(key, path)).status).toBe(200);
+  });
+
   const usedRequests = async () =>
     (await app.get(key, '/api/v1/usage')).json.requests.month.used as number;
 });

@@ -258,14 +258,14 @@ const SERVER: readonly Mutant[] = [
   mutant(
     'server carries a key out again',
     'server/src/store/sqlite/operations/create.ts',
-    '  if (idempotency !== undefined) {\n    const',
-    '  if (idempotency === null) {\n    const',
+    '  if (idempotency !== undefined) {\n    const earlier',
+    '  if (idempotency === null) {\n    const earlier',
   ),
   mutant(
     'server runs a chunk of a job twice',
     'server/src/store/sqlite/operations/run-job-chunk.ts',
-    'SET inputs = NULL, results = ?',
-    'SET results = ?',
+    'SET inputs = NULL, results = ',
+    'SET results = ',
   ),
 ];
 

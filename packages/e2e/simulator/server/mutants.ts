@@ -106,8 +106,8 @@ export const mutants: Readonly<Record<string, Mutant>> = {
   'no-idempotency-record': one(
     'The response to an idempotency key is not stored.',
     CREATE,
-    'if (idempotency !== undefined) {\n    db.run(',
-    'if (idempotency === undefined) {\n    db.run(',
+    'if (idempotency !== undefined) {\n    const { key,',
+    'if (idempotency !== undefined && now < 0) {\n    const { key,',
   ),
   'idempotency-for-an-hour': one(
     'An idempotency key is forgotten after an hour.',
@@ -125,15 +125,15 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     'An idempotency key is stored before the create, with an empty response.',
     CREATE,
     'const outcome = create();',
-    "if (idempotency !== undefined) db.run('INSERT INTO idempotency_records (account_id, key, fingerprint, answer, created_at) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING', caller.accountId, idempotency.key, idempotency.fingerprint, '{}', now);\n  const outcome = create();",
+    "if (idempotency !== undefined) db.run({ text: 'INSERT INTO idempotency_records (account_id, key, fingerprint, answer, created_at) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING', values: [caller.accountId, idempotency.key, idempotency.fingerprint, '{}', now] });\n  const outcome = create();",
   ),
 
   // --- jobs ---
   'chunk-twice': one(
     'A chunk that is done stays in the queue.',
     RUN_CHUNK,
-    'SET inputs = NULL, results = ?',
-    'SET results = ?',
+    'SET inputs = NULL, results = ',
+    'SET results = ',
   ),
   'last-chunk-lost': one(
     'A job counts as complete before its last chunk.',
@@ -150,8 +150,8 @@ export const mutants: Readonly<Record<string, Mutant>> = {
   'chunk-before-its-fence': one(
     'A chunk is chosen without looking which were done since: two runners make it twice.',
     RUN_CHUNK,
-    'job_id = ? AND inputs IS NOT NULL ORDER BY chunk LIMIT 1',
-    'job_id = ? AND inputs IS NOT NULL ORDER BY abs(random()) LIMIT 1',
+    'AND inputs IS NOT NULL ORDER BY chunk LIMIT 1',
+    'AND inputs IS NOT NULL ORDER BY abs(random()) LIMIT 1',
   ),
   'no-takeover': one(
     'Nobody takes over the job of an instance that died.',

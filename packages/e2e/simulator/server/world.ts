@@ -77,7 +77,7 @@ export class World {
 
   /** Rows of the database, past the service. */
   rows<T extends object>(sql: string, ...values: (string | number)[]): T[] {
-    return this.#db.all<T>(sql, ...values);
+    return this.#db.all<T>({ text: sql, values });
   }
 
   /** Carries out an operator's command, which runs in a process of its own. */
@@ -139,7 +139,7 @@ export class World {
 
   /** A store as a process of its own has it: all of them write to the same database, each with a writer of its own. */
   #openStore(mayFail: boolean): Store {
-    const { InlineWriter, WatchedWriter, WriteCore, shortUrlMaker, sqliteStore } = this.#server;
+    const { InlineWriter, WriteCore, shortUrlMaker, sqliteStore } = this.#server;
     const shortUrl = shortUrlMaker(PUBLIC_URL);
     const core = new WriteCore({
       db: this.#db,
@@ -157,7 +157,7 @@ export class World {
         this.#mayFail = false;
       }
     };
-    const writer = new WatchedWriter(new InlineWriter(core));
+    const writer = new InlineWriter(core);
     return sqliteStore({ reader: this.#db, writer, shortUrl });
   }
 
@@ -196,12 +196,13 @@ export class World {
     const { StoreError } = this.#server;
     const fails = (share: number) => this.#mayFail && this.isFaulty && this.#random.chance(share);
     const run = db.run.bind(db);
-    db.run = (sql, ...values) => {
-      if (fails(sql === this.#failing ? FAULTS.again : FAULTS.statement)) {
-        this.#failing = sql;
+    db.run = (statement) => {
+      const text = typeof statement === 'string' ? statement : statement.text;
+      if (fails(text === this.#failing ? FAULTS.again : FAULTS.statement)) {
+        this.#failing = text;
         throw new StoreError('full', 'no space is left');
       }
-      return run(sql, ...values);
+      return run(statement);
     };
     const exec = db.exec.bind(db);
     db.exec = (sql) => {

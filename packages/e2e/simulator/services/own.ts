@@ -53,17 +53,23 @@ export class OwnService implements Service {
     this.#now = now;
     this.#db = spare.pop() ?? newDatabase(server);
     const { perMinute, perDay, links, batchSize } = traits;
-    this.#db.run(
-      'INSERT INTO accounts (id, name, plan, limits, created_at) VALUES (?, ?, ?, ?, ?)',
-      ...[ACCOUNT, 'simulated', 'custom', limitsOf(perMinute, perDay, links, batchSize), now()],
-    );
+    this.#db.run({
+      text: 'INSERT INTO accounts (id, name, plan, limits, created_at) VALUES (?, ?, ?, ?, ?)',
+      values: [
+        ACCOUNT,
+        'simulated',
+        'custom',
+        limitsOf(perMinute, perDay, links, batchSize),
+        now(),
+      ],
+    });
     this.#instance = this.#start();
   }
 
   get made(): readonly MadeLink[] {
-    const sql =
+    const text =
       'SELECT code, target_url, domain_id, title FROM links ORDER BY rowid LIMIT -1 OFFSET ?';
-    for (const row of this.#db.all<LinkRow>(sql, this.#made.length)) {
+    for (const row of this.#db.all<LinkRow>({ text, values: [this.#made.length] })) {
       const { code, target_url: target, domain_id, title } = row;
       const request = this.#requests.get(code) ?? 0;
       this.#made.push({ code, target, domain: domain_id ?? undefined, title, request });
@@ -100,28 +106,34 @@ export class OwnService implements Service {
   setKey(key: string, mayWrite: boolean): void {
     const permissions = JSON.stringify([mayWrite ? 'shortlinks:write' : 'analytics:read']);
     this.#db.run('DELETE FROM api_keys');
-    this.#db.run(
-      'INSERT INTO api_keys (id, account_id, name, permissions, hash, created_at) VALUES (?, ?, ?, ?, ?, ?)',
-      ...['key_simulated', ACCOUNT, 'key', permissions, this.#server.hashApiKey(key), this.#now()],
-    );
+    this.#db.run({
+      text: 'INSERT INTO api_keys (id, account_id, name, permissions, hash, created_at) VALUES (?, ?, ?, ?, ?, ?)',
+      values: [
+        'key_simulated',
+        ACCOUNT,
+        'key',
+        permissions,
+        this.#server.hashApiKey(key),
+        this.#now(),
+      ],
+    });
   }
 
   setLinkLimit(links: number): void {
-    this.#db.run("UPDATE accounts SET limits = json_set(limits, '$.links', ?)", links);
+    const text = "UPDATE accounts SET limits = json_set(limits, '$.links', ?)";
+    this.#db.run({ text, values: [links] });
   }
 
   useUp(links: number): void {
-    this.#db.run(
-      `UPDATE accounts SET links_used = links_used + min(?, max(0, coalesce(limits ->> 'links', 1e9) - links_used))`,
-      links,
-    );
+    this.#db.run({
+      text: `UPDATE accounts SET links_used = links_used + min(?, max(0, coalesce(limits ->> 'links', 1e9) - links_used))`,
+      values: [links],
+    });
   }
 
   unlimit(): void {
-    this.#db.run(
-      'UPDATE accounts SET limits = ?',
-      limitsOf(null, null, null, this.#traits.batchSize),
-    );
+    const values = [limitsOf(null, null, null, this.#traits.batchSize)];
+    this.#db.run({ text: 'UPDATE accounts SET limits = ?', values });
   }
 
   close(): void {
@@ -131,7 +143,7 @@ export class OwnService implements Service {
 
   #start(): Instance {
     const { createApp, InlineWriter, JobRunner, shortUrlMaker, sqliteStore } = this.#server;
-    const { WatchedWriter, WriteCore } = this.#server;
+    const { WriteCore } = this.#server;
     const shortUrl = shortUrlMaker(PUBLIC_URL);
     const core = new WriteCore({
       db: this.#db,
@@ -145,7 +157,7 @@ export class OwnService implements Service {
     });
     const store = sqliteStore({
       reader: this.#db,
-      writer: new WatchedWriter(new InlineWriter(core)),
+      writer: new InlineWriter(core),
       shortUrl,
     });
     const runner = new JobRunner({

@@ -29,36 +29,32 @@ export function registerAccounts(program: Command, context: CommandContext): voi
     .description('Create, list, show, change, disable and enable accounts.');
   examples(accounts, 'accounts create --name Acme --plan pro', 'accounts list');
   registerCreate(accounts, context);
-  examples(
-    databaseCommand(accounts, 'list', 'List all accounts, oldest first.'),
-    'accounts list',
-  ).action((_, command: Command) =>
+  const list = 'List all accounts, oldest first.';
+  databaseCommand(accounts, 'list', list, 'accounts list').action((_, command: Command) =>
     runOnStore(context, command, async (store) => {
-      const found = await store.listAccounts();
-      const rows = found.map(toRow);
-      return {
-        json: found,
-        rows,
-        optional: ['limits', 'plan'],
-        flexible: { name: 12, limits: 20 },
-      };
+      const json = await store.listAccounts();
+      const flexible = { name: 12, limits: 20 };
+      return { json, rows: json.map(toRow), optional: ['limits', 'plan'], flexible };
     }),
   );
-  examples(
-    databaseCommand(accounts, 'show', 'Show an account and its limits.').argument(
-      '<id>',
-      ACCOUNT_ID,
-    ),
-    'accounts show acc_7hVmWq2RkPzN',
-  ).action((id: string, _, command: Command) =>
-    runOnStore(context, command, async (store) => printed(await requireAccount(store, id))),
-  );
+  const show = 'Show an account and its limits.';
+  databaseCommand(accounts, 'show', show, 'accounts show acc_7hVmWq2RkPzN')
+    .argument('<id>', ACCOUNT_ID)
+    .action((id: string, _, command: Command) =>
+      runOnStore(context, command, async (store) => printed(await requireAccount(store, id))),
+    );
   registerUpdate(accounts, context);
   registerDisable(accounts, context);
 }
 
 function registerCreate(accounts: Command, context: CommandContext): void {
-  const create = databaseCommand(accounts, 'create', 'Create an account.')
+  databaseCommand(
+    accounts,
+    'create',
+    'Create an account.',
+    'accounts create --name Acme --plan pro',
+    'accounts create --name Acme --plan custom --limit rpm=600 --limit links=unlimited',
+  )
     .requiredOption('--name <name>', 'name of the account', parseName)
     .requiredOption('--plan <plan>', `one of ${PLANS.join(', ')}`, parsePlan)
     .option('--limit <name=count>', LIMIT_HELP, collectLimit)
@@ -68,18 +64,15 @@ function registerCreate(accounts: Command, context: CommandContext): void {
         printed(await createAccount(store, { name, plan, limits: limit, now: context.now() })),
       );
     });
-  examples(
-    create,
-    'accounts create --name Acme --plan pro',
-    'accounts create --name Acme --plan custom --limit rpm=600 --limit links=unlimited',
-  );
 }
 
 function registerUpdate(accounts: Command, context: CommandContext): void {
-  const update = databaseCommand(
+  databaseCommand(
     accounts,
     'update',
     'Change the name, plan or limits of an account, from the next request on. A new plan brings its own limits.',
+    'accounts update acc_7hVmWq2RkPzN --plan avance',
+    'accounts update acc_7hVmWq2RkPzN --limit rpm=1200',
   )
     .argument('<id>', ACCOUNT_ID)
     .option('--name <name>', 'name of the account', parseName)
@@ -97,11 +90,6 @@ function registerUpdate(accounts: Command, context: CommandContext): void {
         return printed(found(await store.updateAccount({ id, change }), id));
       });
     });
-  examples(
-    update,
-    'accounts update acc_7hVmWq2RkPzN --plan avance',
-    'accounts update acc_7hVmWq2RkPzN --limit rpm=1200',
-  );
 }
 
 function registerDisable(accounts: Command, context: CommandContext): void {
@@ -110,14 +98,13 @@ function registerDisable(accounts: Command, context: CommandContext): void {
     ['enable', false, 'Let a disabled account and its links work again.'],
   ] as const;
   for (const [verb, disabled, description] of verbs) {
-    examples(
-      databaseCommand(accounts, verb, description).argument('<id>', ACCOUNT_ID),
-      `accounts ${verb} acc_7hVmWq2RkPzN`,
-    ).action((id: string, _, command: Command) =>
-      runOnStore(context, command, async (store) =>
-        printed(found(await store.setAccountDisabled({ id, disabled, now: context.now() }), id)),
-      ),
-    );
+    databaseCommand(accounts, verb, description, `accounts ${verb} acc_7hVmWq2RkPzN`)
+      .argument('<id>', ACCOUNT_ID)
+      .action((id: string, _, command: Command) =>
+        runOnStore(context, command, async (store) =>
+          printed(found(await store.setAccountDisabled({ id, disabled, now: context.now() }), id)),
+        ),
+      );
   }
 }
 

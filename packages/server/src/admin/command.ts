@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { flagsOf, readSettings, type Settings, settingOptions } from '../settings.ts';
 import type { Store } from '../store/store.ts';
-import type { Terminal } from './help.ts';
+import { examples, type Terminal } from './help.ts';
 import { safeJson } from './output.ts';
 import type { Row, Table } from './tables.ts';
 
@@ -41,11 +41,16 @@ export interface CommandContext {
 /** What a command prints: `json` with `--json`, else `rows` or `record`, for people. */
 export type Printed = (Table & { json: readonly object[] }) | { json: object; record?: Row };
 
-/** Adds a command that works on a database, with the options that all of these share. */
-export function databaseCommand(parent: Command, usage: string, description: string): Command {
+/** Adds a command that works on a database, with the options that all of these share, and examples of its use. */
+export function databaseCommand(
+  parent: Command,
+  usage: string,
+  description: string,
+  ...lines: readonly string[]
+): Command {
   const command = parent.command(usage).description(description);
   for (const option of settingOptions(['database', 'publicUrl'])) command.addOption(option);
-  return command.option('--json', 'print JSON');
+  return examples(command.option('--json', 'print JSON'), ...lines);
 }
 
 /** The settings of a command: its flags, then the environment. */

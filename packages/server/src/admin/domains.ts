@@ -12,10 +12,11 @@ export function registerDomains(program: Command, context: CommandContext): void
     .command('domains')
     .description('Add, list and remove custom short domains.');
   examples(domains, 'domains add go.example.com --account acc_7hVmWq2RkPzN', 'domains list');
-  const add = databaseCommand(
+  databaseCommand(
     domains,
     'add',
     'Add a custom short domain to an account. Its DNS records have to lead to the service.',
+    'domains add go.example.com --account acc_7hVmWq2RkPzN',
   )
     .argument(
       '<hostname>',
@@ -25,17 +26,14 @@ export function registerDomains(program: Command, context: CommandContext): void
     .requiredOption('--account <id>', 'id of the account that gets the domain')
     .action((hostname: string, { account }: { account: string }, command: Command) =>
       runOnStore(context, command, async (store, settings) => {
-        refuseOwnHost(hostname, settings);
+        rejectOwnHost(hostname, settings);
         const input = { hostname, accountId: account, now: context.now() };
         const { id } = await addDomain(store, input);
         return { json: { id, hostname } };
       }),
     );
-  examples(add, 'domains add go.example.com --account acc_7hVmWq2RkPzN');
-  examples(
-    databaseCommand(domains, 'list', 'List all custom domains, oldest first.'),
-    'domains list',
-  ).action((_, command: Command) =>
+  const list = 'List all custom domains, oldest first.';
+  databaseCommand(domains, 'list', list, 'domains list').action((_, command: Command) =>
     runOnStore(context, command, async (store) => {
       const found = await store.listDomains();
       const rows = found.map(({ id, hostname, account_id }) => ({ id, hostname, account_id }));
@@ -46,7 +44,13 @@ export function registerDomains(program: Command, context: CommandContext): void
 }
 
 function registerRemove(domains: Command, context: CommandContext): void {
-  const remove = databaseCommand(domains, 'remove', 'Remove a custom short domain.')
+  databaseCommand(
+    domains,
+    'remove',
+    'Remove a custom short domain.',
+    'domains remove go.example.com',
+    'domains remove go.example.com --force',
+  )
     .argument('<hostname>', 'host name, as domains list shows it', parseHostname)
     .option(
       '--force',
@@ -63,11 +67,10 @@ function registerRemove(domains: Command, context: CommandContext): void {
         );
       }),
     );
-  examples(remove, 'domains remove go.example.com', 'domains remove go.example.com --force');
 }
 
 /** Short links of the default domain don't redirect on custom domains, so one at the service's own address would stop them all. */
-function refuseOwnHost(hostname: string, settings: Settings): void {
+function rejectOwnHost(hostname: string, settings: Settings): void {
   const ownHost = normalizeHost(new URL(publicUrlOf(settings)).host);
   if (hostname === ownHost) throw new CommandFailed(`${hostname} is the service's own domain`);
 }

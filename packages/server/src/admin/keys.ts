@@ -25,27 +25,25 @@ export function registerKeys(program: Command, context: CommandContext): void {
   registerCreate(keys, context);
   registerList(keys, context);
   registerRotate(keys, context);
-  examples(
-    databaseCommand(keys, 'revoke', 'Revoke an API key: it is rejected from now on.').argument(
-      '<key-id>',
-      KEY_ID,
-    ),
-    'keys revoke key_4fTq8XmWzR2b',
-  ).action((id: string, _, command: Command) =>
-    runOnStore(context, command, async (store) => {
-      const revoked = await store.revokeKey(id, context.now());
-      if (!revoked)
+  const revoke = 'Revoke an API key: it is rejected from now on.';
+  databaseCommand(keys, 'revoke', revoke, 'keys revoke key_4fTq8XmWzR2b')
+    .argument('<key-id>', KEY_ID)
+    .action((id: string, _, command: Command) =>
+      runOnStore(context, command, async (store) => {
+        const revoked = await store.revokeKey(id, context.now());
+        if (revoked) return { json: { id, revoked } };
         throw new CommandFailed(`key ${JSON.stringify(id)} not found or revoked before`);
-      return { json: { id, revoked } };
-    }),
-  );
+      }),
+    );
 }
 
 function registerCreate(keys: Command, context: CommandContext): void {
-  const create = databaseCommand(
+  databaseCommand(
     keys,
     'create',
     'Create an API key and print it. It can not be printed again.',
+    'keys create --account acc_7hVmWq2RkPzN --name ci',
+    'keys create --account acc_7hVmWq2RkPzN --permission analytics:read --expires 2027-01-31',
   )
     .requiredOption('--account <id>', 'id of the account that gets the key')
     .option('--name <name>', 'name of the key', parseName, 'default')
@@ -64,18 +62,14 @@ function registerCreate(keys: Command, context: CommandContext): void {
         return { json: await createKey(store, { accountId, name, permissions, expiresAt, now }) };
       });
     });
-  examples(
-    create,
-    'keys create --account acc_7hVmWq2RkPzN --name ci',
-    'keys create --account acc_7hVmWq2RkPzN --permission analytics:read --expires 2027-01-31',
-  );
 }
 
 function registerList(keys: Command, context: CommandContext): void {
-  const list = databaseCommand(
+  databaseCommand(
     keys,
     'list',
     'List the API keys of an account, oldest first, without the keys themselves.',
+    'keys list --account acc_7hVmWq2RkPzN',
   )
     .requiredOption('--account <id>', 'id of the account')
     .action(({ account }: { account: string }, command: Command) =>
@@ -107,14 +101,14 @@ function registerList(keys: Command, context: CommandContext): void {
         };
       }),
     );
-  examples(list, 'keys list --account acc_7hVmWq2RkPzN');
 }
 
 function registerRotate(keys: Command, context: CommandContext): void {
-  const rotate = databaseCommand(
+  databaseCommand(
     keys,
     'rotate',
     'Replace an API key by a new one with the same name and permissions, and print the new one. It can not be printed again.',
+    'keys rotate key_4fTq8XmWzR2b --grace 24h',
   )
     .argument('<key-id>', KEY_ID)
     .option(
@@ -141,7 +135,6 @@ function registerRotate(keys: Command, context: CommandContext): void {
         return { json: { ...shown(outcome.value), key, replaces: id } };
       });
     });
-  examples(rotate, 'keys rotate key_4fTq8XmWzR2b --grace 24h');
 }
 
 /** Makes a key; only its hash is stored, so this is the one time it can be shown. */

@@ -1,5 +1,6 @@
 import type { Link } from '@shortlink/sdk/wire';
 import type { Command } from 'commander';
+import type { Store } from '../store/store.ts';
 import { requireAccount } from './accounts.ts';
 import { type CommandContext, CommandFailed, databaseCommand, runOnStore } from './command.ts';
 import { examples } from './help.ts';
@@ -20,36 +21,38 @@ const MAX_LINKS = 1_000;
 /** Characters of a target URL or title in a table, at most; `--json` has all of them. */
 const MAX_CELL_LENGTH = 80;
 
+/** What a command does with one link; `undefined` for an unknown code. */
+type LinkAction = (store: Store, code: string) => Promise<Link | undefined>;
+
 export function registerLinks(program: Command, context: CommandContext): void {
   const links = program.command('links').description('List, show, enable and disable links.');
   examples(links, 'links list --account acc_7hVmWq2RkPzN', 'links show Xk3pQ9z');
   registerList(links, context);
-  examples(
-    databaseCommand(links, 'show', 'Show a link.').argument('<code>', CODE),
-    'links show Xk3pQ9z',
-  ).action((code: string, _, command: Command) =>
-    runOnStore(context, command, async (store) => ({
-      json: requireLink(await store.findLink(code), code),
-    })),
+  const onLink = (verb: string, description: string, act: LinkAction) =>
+    databaseCommand(links, verb, description, `links ${verb} Xk3pQ9z`)
+      .argument('<code>', CODE)
+      .action((code: string, _, command: Command) =>
+        runOnStore(context, command, async (store) => {
+          const link = await act(store, code);
+          if (link !== undefined) return { json: link };
+          throw new CommandFailed(`link ${JSON.stringify(code)} not found`);
+        }),
+      );
+  onLink('show', 'Show a link.', (store, code) => store.findLink(code));
+  onLink('enable', 'Let a link redirect again.', (store, code) => store.setLinkActive(code, true));
+  onLink('disable', 'Let a link respond with 410 instead of redirecting.', (store, code) =>
+    store.setLinkActive(code, false),
   );
-  const verbs = [
-    ['enable', true, 'Let a link redirect again.'],
-    ['disable', false, 'Let a link respond with 410 instead of redirecting.'],
-  ] as const;
-  for (const [verb, active, description] of verbs) {
-    examples(
-      databaseCommand(links, verb, description).argument('<code>', CODE),
-      `links ${verb} Xk3pQ9z`,
-    ).action((code: string, _, command: Command) =>
-      runOnStore(context, command, async (store) => ({
-        json: requireLink(await store.setLinkActive(code, active), code),
-      })),
-    );
-  }
 }
 
 function registerList(links: Command, context: CommandContext): void {
-  const list = databaseCommand(links, 'list', 'List the links of an account, newest first.')
+  databaseCommand(
+    links,
+    'list',
+    'List the links of an account, newest first.',
+    'links list --account acc_7hVmWq2RkPzN --query example.com',
+    'links list --account acc_7hVmWq2RkPzN --limit 1000 --json',
+  )
     .requiredOption('--account <id>', 'id of the account')
     .option('--query <text>', 'only links whose code, target URL or title contains this text')
     .option(
@@ -76,11 +79,6 @@ function registerList(links: Command, context: CommandContext): void {
         };
       }),
     );
-  examples(
-    list,
-    'links list --account acc_7hVmWq2RkPzN --query example.com',
-    'links list --account acc_7hVmWq2RkPzN --limit 1000 --json',
-  );
 }
 
 function toRow(link: Link) {
@@ -97,10 +95,4 @@ function toRow(link: Link) {
 
 function shortened(text: string): string {
   return text.length <= MAX_CELL_LENGTH ? text : `${text.slice(0, MAX_CELL_LENGTH - 1)}…`;
-}
-
-/** The command fails when the code is unknown. */
-function requireLink(link: Link | undefined, code: string): Link {
-  if (link === undefined) throw new CommandFailed(`link ${JSON.stringify(code)} not found`);
-  return link;
 }

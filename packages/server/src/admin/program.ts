@@ -128,23 +128,15 @@ export function buildProgram(context: CommandContext, version: string): Command 
 
 function registerDatabase(program: Command, context: CommandContext): void {
   // Every command migrates when it opens the database; this one does nothing else, and prints the versions.
-  examples(
-    databaseCommand(
-      program,
-      'migrate',
-      'Bring the database up to the version of this program. Every command does so, too.',
-    ),
-    'migrate',
-  ).action(async (_, command: Command) => {
-    const report = await context.migrate(settingsOf(context, command));
-    await print(context, command, { json: report });
+  const migrate =
+    'Bring the database up to the version of this program. Every command does so, too.';
+  databaseCommand(program, 'migrate', migrate, 'migrate').action(async (_, command: Command) => {
+    await print(context, command, { json: await context.migrate(settingsOf(context, command)) });
   });
-  examples(
-    databaseCommand(
-      program,
-      'backup <file>',
-      'Copy the SQLite database into a new file, while the server runs.',
-    ),
+  databaseCommand(
+    program,
+    'backup <file>',
+    'Copy the SQLite database into a new file, while the server runs.',
     'backup /backups/2027-01-31.db',
   ).action(async (file: string, _, command: Command) => {
     await context.backup(settingsOf(context, command), file);

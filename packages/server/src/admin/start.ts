@@ -1,4 +1,4 @@
-import type { PlanLimits } from '@shortlink/sdk/wire';
+import { PLAN_LIMITS } from '@shortlink/sdk/wire';
 import type { Command } from 'commander';
 import { settingOptions } from '../settings.ts';
 import type { Store } from '../store/store.ts';
@@ -30,16 +30,6 @@ export function registerStart(program: Command, context: CommandContext): void {
   variablesHelp(start, 'without a flag');
 }
 
-/** The account has no limits, so that nobody reaches one while trying things out. */
-const NO_LIMITS: PlanLimits = {
-  requests_per_minute: null,
-  requests_per_day: null,
-  requests_per_month: null,
-  links: null,
-  api_keys: null,
-  batch_size: null,
-};
-
 /**
  * `start --dev`: on a database without accounts, makes one on the Custom plan without limits and returns its key.
  * Otherwise changes nothing.
@@ -49,7 +39,8 @@ export async function createDevAccount(store: Store, now: number): Promise<strin
   const account = await createAccount(store, {
     name: 'dev',
     plan: 'custom',
-    limits: NO_LIMITS,
+    // So that nobody reaches one while trying things out.
+    limits: { ...PLAN_LIMITS.custom, batch_size: null },
     now,
   });
   const { key } = await createKey(store, {

@@ -89,7 +89,7 @@ function groupsOf(address: string): string[] {
   return [...before, ...Array<string>(8 - before.length - after.length).fill('0'), ...after];
 }
 
-/** The hosts this service answers on. */
+/** The hosts this service serves. */
 export interface OwnHosts {
   isOwnHost: IsOwnHost;
   /** `true` when the normalised host is a custom domain. */

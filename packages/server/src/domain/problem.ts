@@ -40,12 +40,12 @@ export function invalidRequest(message: string): Problem {
   return new Problem(400, 'invalid_request', message);
 }
 
-/** Refused fields of one link: the first is the message, all are in `details`. */
+/** Rejected fields of one link: the first is the message, all are in `details`. */
 export function invalidLink(details: ErrorDetail[]): Problem {
   return new Problem(400, 'invalid_request', details[0]?.message ?? 'invalid link', { details });
 }
 
-/** Refused entries of a batch: the first is named by index and reason, up to 100 are in `details`. */
+/** Rejected entries of a batch: the first is named by index and reason, up to 100 are in `details`. */
 export function invalidBatch(details: ErrorDetail[]): Problem {
   const [first] = details;
   const where = first?.index === undefined ? '' : `links[${first.index}]: `;
@@ -107,20 +107,23 @@ export function rateLimited(
   now: number,
 ): Problem {
   const seconds = Math.max(1, Math.ceil((window.endsAt - now) / 1000));
-  const message = `Rate limit exceeded: your plan allows ${count(window.limit ?? 0)} requests per ${window.name}. Try again in ${seconds} s.`;
+  const allowed = `your plan allows ${count(window.limit ?? 0)} requests per ${window.name}`;
+  return tooMany(`Rate limit exceeded: ${allowed}.`, seconds);
+}
+
+function tooMany(reason: string, seconds: number): Problem {
+  const message = `${reason} Try again in ${seconds} s.`;
   return new Problem(429, 'rate_limited', message, {}, { [HEADERS.retryAfter]: String(seconds) });
 }
 
 /** 429 for too many polls at the same time. */
 export function tooManyPolls(): Problem {
-  const message = 'Too many polls at once: poll one job at a time. Try again in 1 s.';
-  return new Problem(429, 'rate_limited', message, {}, { [HEADERS.retryAfter]: '1' });
+  return tooMany('Too many polls at once: poll one job at a time.', 1);
 }
 
 /** 429 for reading the usage too often. Such requests count against no quota, so they have a limit of their own. */
 export function tooManyUsageRequests(allowed: number, seconds: number): Problem {
-  const message = `Usage can be read ${allowed} times per minute. Try again in ${seconds} s.`;
-  return new Problem(429, 'rate_limited', message, {}, { [HEADERS.retryAfter]: String(seconds) });
+  return tooMany(`Usage can be read ${allowed} times per minute.`, seconds);
 }
 
 /** A plan limit that would be passed. */

@@ -72,6 +72,7 @@ export interface ValidLink {
   title: string;
   redirect_type: RedirectType;
   tags: readonly string[];
+  /** `null` is the default domain. */
   domain_id: string | null;
 }
 
@@ -127,19 +128,19 @@ export interface BatchOutline {
 /** Checks what is around the entries: `links` is an array of 1 to 10,000, `domain_id` a string. */
 export function validateBatchOutline(body: Record<string, unknown>): Validated<BatchOutline> {
   const { domain_id, links } = body;
-  if (links === undefined) return refuse('links', 'is required');
-  if (!Array.isArray(links)) return refuse('links', 'must be an array');
-  if (links.length === 0) return refuse('links', 'must not be empty');
+  if (links === undefined) return reject('links', 'is required');
+  if (!Array.isArray(links)) return reject('links', 'must be an array');
+  if (links.length === 0) return reject('links', 'must not be empty');
   if (links.length > MAX_BATCH_LINKS) {
-    return refuse('links', `must have at most ${MAX_BATCH_LINKS} entries, not ${links.length}`);
+    return reject('links', `must have at most ${MAX_BATCH_LINKS} entries, not ${links.length}`);
   }
   if (domain_id !== undefined && typeof domain_id !== 'string') {
-    return refuse('domain_id', 'must be a string');
+    return reject('domain_id', 'must be a string');
   }
   return { ok: true, value: { domain_id, links } };
 }
 
-function refuse(field: string, problem: string): { ok: false; details: ErrorDetail[] } {
+function reject(field: string, problem: string): { ok: false; details: ErrorDetail[] } {
   return { ok: false, details: [fieldDetail(field, problem)] };
 }
 
@@ -165,7 +166,7 @@ export async function validateEntries(
   rules: Omit<LinkRules, 'defaultDomainId'>,
 ): Promise<Validated<ValidLink[]>> {
   if (batch.domain_id !== undefined && !rules.ownedDomains.has(batch.domain_id)) {
-    return refuse('domain_id', 'is not a domain of this account');
+    return reject('domain_id', 'is not a domain of this account');
   }
   const defaultDomainId = batch.domain_id ?? null;
   const entryRules = { ...rules, defaultDomainId, fineOrigins: new Set<string>() };

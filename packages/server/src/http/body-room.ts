@@ -71,7 +71,7 @@ export class Reservation {
     try {
       this.#room.take(this.#accountId, rounded - this.#bytes);
     } catch (error) {
-      // Released at once, so that one of several growing bodies is refused and not all of them.
+      // Released at once, so that one of several growing bodies is rejected and not all of them.
       this.release();
       throw error;
     }

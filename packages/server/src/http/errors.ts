@@ -32,16 +32,10 @@ export interface ErrorResponseDeps {
 /** The response to what was thrown: a {@link Problem} as it says, anything else without its cause, which only the log gets. */
 export function respondToError(deps: ErrorResponseDeps): ErrorHandler<AppEnv> {
   return (error, c) => {
-    if (error instanceof Problem) {
-      deps.metrics.countRefusal(error.code);
-      return respondToProblem(c, error, deps.visitorUrls);
-    }
-    if (error instanceof StoreError && error.reason === 'invalid') {
-      const problem = invalidRequest(
-        'The request holds text that can not be stored, such as U+0000.',
-      );
-      deps.metrics.countRefusal(problem.code);
-      return respondToProblem(c, problem, deps.visitorUrls);
+    const rejected = rejectionOf(error);
+    if (rejected !== undefined) {
+      deps.metrics.countRefusal(rejected.code);
+      return respondToProblem(c, rejected, deps.visitorUrls);
     }
     const requestId = c.get('requestId');
     if (error instanceof StoreError) deps.metrics.countStoreError(error.reason);
@@ -52,6 +46,13 @@ export function respondToError(deps: ErrorResponseDeps): ErrorHandler<AppEnv> {
     deps.logger?.error({ err: error, request_id: requestId }, 'request failed');
     return respondToProblem(c, internal(requestId), deps.visitorUrls);
   };
+}
+
+/** What was wrong with the request; `undefined` for a failure of the service. */
+function rejectionOf(error: Error): Problem | undefined {
+  if (error instanceof Problem) return error;
+  if (!(error instanceof StoreError) || error.reason !== 'invalid') return undefined;
+  return invalidRequest('The request holds text that can not be stored, such as U+0000.');
 }
 
 /** A page for a visitor where there is one, else JSON. */

@@ -8,7 +8,7 @@ import type { Redirect } from '../store/store.ts';
 import { requestIdOf } from './observe.ts';
 import { isServedOn, REDIRECT_ROUTE, redirectHeaders } from './redirect.ts';
 
-/** Answers a request that names at most one host and returns `true`, or leaves it alone and returns `false`. */
+/** Responds to a request that names at most one host and returns `true`, or leaves it alone and returns `false`. */
 export type RedirectNow = (request: IncomingMessage, response: ServerResponse) => boolean;
 
 export interface FastRedirectDeps {
@@ -31,8 +31,8 @@ const HOST = /^[a-z0-9.-]+(?::\d{1,5})?$/;
 const MAX_HOSTS = 1_000;
 
 /**
- * Answers a `GET` of an active link that is in memory on node's own server, in a fraction of the time that the app takes. The app answers
- * everything else; both use the same rules and give the same response, header by header.
+ * Responds to a `GET` of an active link that is in memory on node's own server, in a fraction of the time that the app takes. The app responds
+ * to everything else; both use the same rules and give the same response, header by header.
  */
 export function fastRedirect(deps: FastRedirectDeps): RedirectNow {
   const { findInMemory, ownHosts, onClick, isDraining, metrics, logger } = deps;

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { HEADERS } from '@shortlink/sdk/wire';
 import type { HonoRequest } from 'hono';
 import { idempotencyInProgress, invalidRequest } from '../domain/problem.ts';
+import type { Idempotency } from '../store/store.ts';
 
 /** Printable ASCII without a space, and not beginning like a quoted key. */
 const BARE_KEY = /^(?!")[\x21-\x7e]{1,255}$/;
@@ -16,12 +17,6 @@ const QUOTED_KEY = /^"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\]){1,255})"$/;
 export function parseIdempotencyKey(header: string): string | undefined {
   if (BARE_KEY.test(header)) return header;
   return QUOTED_KEY.exec(header)?.[1]?.replace(/\\(["\\])/g, '$1');
-}
-
-/** What the store needs to give a repeated request the response of the first one. */
-export interface Idempotency {
-  key: string;
-  fingerprint: string;
 }
 
 /**

@@ -119,7 +119,7 @@ async function* piecesOf(
     if (bytes === undefined) throw new StoreError('internal', `Job ${id} lost chunk ${chunk}.`);
     if (chunk > 0) yield COMMA;
     yield bytes;
-    // A database in memory or on this disk answers at once, and redirects must not wait for all chunks.
+    // A database in memory or on this disk responds at once, and redirects must not wait for all chunks.
     await nextTurn();
   }
   yield CLOSING;

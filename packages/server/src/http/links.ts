@@ -16,6 +16,7 @@ import {
 import {
   domainIdsOf,
   isDomainId,
+  type LinkRules,
   type ValidLink,
   validateBatchOutline,
   validateEntries,
@@ -24,7 +25,7 @@ import {
 import type { CreateOutcome, CreateRequest } from '../store/store.ts';
 import type { CallerEnv, RouteDeps } from './context.ts';
 import { readIdempotency } from './idempotency.ts';
-import { withJsonBody } from './read-body.ts';
+import { type BodySteps, type JsonBody, withJsonBody } from './read-body.ts';
 import { respondJson } from './respond.ts';
 
 /** The largest body with one link: it holds the longest allowed link ten times, even if every character is escaped. */
@@ -32,38 +33,20 @@ export const MAX_LINK_BODY_BYTES = 256 * 1024;
 
 /** `POST /api/v1/links`: creates one link. */
 export function createLink(deps: RouteDeps) {
-  return (c: Context<CallerEnv>): Promise<Response> => {
-    const caller = c.get('caller');
-    return withJsonBody(c, deps.bodyRoom, {
-      maxBytes: MAX_LINK_BODY_BYTES,
-      domainIds: ({ domain_id }) => (isDomainId(domain_id) ? [domain_id] : []),
-      findDomains: (ids) => deps.store.ownedDomains(caller.accountId, ids),
-      check: async ({ bytes, value }, ownedDomains) => ({
-        idempotency: readIdempotency(c.req, bytes),
-        input: await validateOne(deps, value, ownedDomains),
-      }),
-      respond: async ({ idempotency, input }) => {
-        const request = { caller, input, now: deps.now(), idempotency };
-        const { value, replayed } = await create(deps, request, () =>
-          deps.store.createLink(request),
-        );
-        if (!replayed) deps.metrics.countLinks('single', 1);
-        return respondJson(c, value, 201);
-      },
-    });
-  };
-}
-
-async function validateOne(
-  { ownHosts, isAllowedHost }: RouteDeps,
-  body: Record<string, unknown>,
-  ownedDomains: ReadonlySet<string>,
-): Promise<ValidLink> {
-  const { isOwnHost } = await ownHosts();
-  const rules = { isOwnHost, isAllowedHost, ownedDomains, defaultDomainId: null };
-  const checked = validateLink(body, rules);
-  if (!checked.ok) throw invalidLink(checked.details);
-  return checked.value;
+  return creation<ValidLink>(deps, {
+    maxBytes: MAX_LINK_BODY_BYTES,
+    domainIds: ({ domain_id }) => (isDomainId(domain_id) ? [domain_id] : []),
+    validate: async (body, rules) => {
+      const checked = validateLink(body, { ...rules, defaultDomainId: null });
+      if (!checked.ok) throw invalidLink(checked.details);
+      return checked.value;
+    },
+    respond: async (c, request) => {
+      const { value, replayed } = await create(deps, request, () => deps.store.createLink(request));
+      if (!replayed) deps.metrics.countLinks('single', 1);
+      return respondJson(c, value, 201);
+    },
+  });
 }
 
 /**
@@ -71,40 +54,48 @@ async function validateOne(
  * is 202.
  */
 export function createBatch(deps: RouteDeps) {
-  return (c: Context<CallerEnv>): Promise<Response> => {
-    const caller = c.get('caller');
-    return withJsonBody(c, deps.bodyRoom, {
-      maxBytes: MAX_BODY_BYTES,
-      domainIds: (value) => {
-        const outline = validateBatchOutline(value);
-        return outline.ok ? domainIdsOf(outline.value) : [];
-      },
-      findDomains: (ids) => deps.store.ownedDomains(caller.accountId, ids),
-      check: async ({ bytes, value }, ownedDomains) => ({
-        idempotency: readIdempotency(c.req, bytes),
-        input: await validateMany(deps, value, ownedDomains),
-      }),
-      respond: ({ idempotency, input }) => {
-        const request = { caller, input, now: deps.now(), idempotency };
-        return input.length <= MAX_SYNC_BATCH_LINKS
-          ? createAtOnce(deps, c, request)
-          : acceptJob(deps, c, request);
-      },
-    });
-  };
+  return creation<readonly ValidLink[]>(deps, {
+    maxBytes: MAX_BODY_BYTES,
+    domainIds: (body) => {
+      const outline = validateBatchOutline(body);
+      return outline.ok ? domainIdsOf(outline.value) : [];
+    },
+    validate: async (body, rules) => {
+      const outline = validateBatchOutline(body);
+      const checked = outline.ok ? await validateEntries(outline.value, rules) : outline;
+      if (!checked.ok) throw invalidBatch(checked.details);
+      return checked.value;
+    },
+    respond: (c, request) =>
+      request.input.length <= MAX_SYNC_BATCH_LINKS
+        ? createAtOnce(deps, c, request)
+        : acceptJob(deps, c, request),
+  });
 }
 
-async function validateMany(
-  { ownHosts, isAllowedHost }: RouteDeps,
-  body: Record<string, unknown>,
-  ownedDomains: ReadonlySet<string>,
-): Promise<ValidLink[]> {
-  const outline = validateBatchOutline(body);
-  if (!outline.ok) throw invalidBatch(outline.details);
-  const { isOwnHost } = await ownHosts();
-  const checked = await validateEntries(outline.value, { isOwnHost, isAllowedHost, ownedDomains });
-  if (!checked.ok) throw invalidBatch(checked.details);
-  return checked.value;
+interface Creation<T> extends Pick<BodySteps<T>, 'maxBytes' | 'domainIds'> {
+  /** Throws a problem for a body that breaks a rule. */
+  validate: (body: JsonBody['value'], rules: Omit<LinkRules, 'defaultDomainId'>) => Promise<T>;
+  respond: (c: Context<CallerEnv>, request: CreateRequest<T>) => Promise<Response>;
+}
+
+/** The handler of a create: it reads and checks the body, and then responds. */
+function creation<T>(deps: RouteDeps, { validate, respond, ...steps }: Creation<T>) {
+  const { store, bodyRoom, isAllowedHost } = deps;
+  return (c: Context<CallerEnv>): Promise<Response> => {
+    const caller = c.get('caller');
+    return withJsonBody(c, bodyRoom, {
+      ...steps,
+      findDomains: (ids) => store.ownedDomains(caller.accountId, ids),
+      check: async ({ bytes, value }, ownedDomains) => {
+        const idempotency = readIdempotency(c.req, bytes);
+        const { isOwnHost } = await deps.ownHosts();
+        const input = await validate(value, { isOwnHost, isAllowedHost, ownedDomains });
+        return { idempotency, input };
+      },
+      respond: (checked) => respond(c, { caller, now: deps.now(), ...checked }),
+    });
+  };
 }
 
 type BatchRequest = CreateRequest<readonly ValidLink[]>;
@@ -148,7 +139,7 @@ async function acceptJob(
 
 /**
  * Carries a create out, or finds what an earlier request with the same idempotency key created: then it is `replayed`. Throws a problem when
- * the create was refused.
+ * the create was rejected.
  */
 async function create<T>(
   { runUnlessRunning }: RouteDeps,

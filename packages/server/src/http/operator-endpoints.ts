@@ -72,7 +72,7 @@ export const TLS_ASK_PATH = '/internal/tls-check';
  * `GET /internal/tls-check?domain=<host>`: 200 when the service serves this host, 404 when it doesn't. It is what Caddy's
  * `on_demand_tls` asks before it gets a certificate, so that a visitor can't make it get one for another name. With a token
  * (`&token=`, since Caddy can't send a header) from anywhere; else from this machine only, so that strangers can't find out which
- * customers the service has. The list of domains is the one in memory, so that an answer costs no query.
+ * customers the service has. The list of domains is the one in memory, so that a response costs no query.
  */
 export function tlsAsk(
   deps: Pick<RouteDeps, 'ownHosts'>,

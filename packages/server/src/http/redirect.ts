@@ -16,7 +16,7 @@ const CODE = new RegExp(`^[${CODE_ALPHABET}]{${CODE_LENGTH}}$`);
 /** Clicks stay countable only if every one reaches us: also a 301, and also the 404 and 410, which caches may keep too. */
 const CACHE_CONTROL = 'private, max-age=0';
 
-/** `GET` and `HEAD /<code>`, an addition to the API. Most are answered by `fastRedirect` before they come here, in the same way. */
+/** `GET` and `HEAD /<code>`, an addition to the API. Most get their response from `fastRedirect`, before they come here and in the same way. */
 export function redirect(
   deps: Pick<RouteDeps, 'findRedirect' | 'ownHosts' | 'onClick' | 'metrics'>,
 ) {

@@ -31,7 +31,7 @@ export class LinkFollower {
     this.#outage = new OutageLog({ logger: options.logger, what: 'reading changes of links' });
   }
 
-  /** Resolves after the first question, whether or not the store has answered it. */
+  /** Resolves after the first question, whether or not the store has responded. */
   async start(): Promise<void> {
     await this.#follow();
   }

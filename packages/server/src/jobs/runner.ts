@@ -5,7 +5,7 @@ import type { Store } from '../store/store.ts';
 const RETRY_MS = { first: 200, most: 30_000 } as const;
 
 /**
- * Chunks that the store is asked for at a time. With two it begins one while our answer to the other is still on its way; more
+ * Chunks that the store is asked for at a time. With two it begins one while the outcome of the other is still on its way; more
  * would only make a job that is accepted now wait longer for its turn.
  */
 const CHUNKS_AT_A_TIME = 2;

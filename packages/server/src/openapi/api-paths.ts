@@ -141,7 +141,7 @@ export const openPaths: Record<string, OpenApiObject> = {
 
 function redirectOperation(operationId: string, summary: string, description: string) {
   const found = plainResponse('The target of the link, with its redirect type.', ['Location']);
-  const refused = (text: string, headers: string[] = []) =>
+  const failed = (text: string, headers: string[] = []) =>
     operationId === 'inspectLink' ? plainResponse(text, headers) : visitorResponse(text, headers);
   return {
     operationId,
@@ -153,10 +153,10 @@ function redirectOperation(operationId: string, summary: string, description: st
       301: found,
       302: found,
       307: found,
-      404: refused('No link has this code on this host.'),
-      410: refused('The link is switched off.'),
-      500: refused('A fault of the service.'),
-      503: refused('The database can not be used for the moment.', [HEADERS.retryAfter]),
+      404: failed('No link has this code on this host.'),
+      410: failed('The link is switched off.'),
+      500: failed('A fault of the service.'),
+      503: failed('The database can not be used for the moment.', [HEADERS.retryAfter]),
     },
   };
 }

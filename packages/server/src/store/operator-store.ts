@@ -21,7 +21,7 @@ export interface OperatorStore {
   /** Holds for the next request of the account, on every instance. `undefined` for an unknown account. */
   updateAccount(input: { id: string; change: AccountChange }): Promise<Account | undefined>;
   /**
-   * The keys of a disabled account are refused and its links don't redirect; nothing is deleted. `undefined` for an unknown
+   * The keys of a disabled account are rejected and its links don't redirect; nothing is deleted. `undefined` for an unknown
    * account. Disabling again keeps the first time.
    */
   setAccountDisabled(input: {
@@ -83,7 +83,7 @@ export interface NewKey {
   permissions: readonly Permission[];
   /** SHA-256 of the key. */
   hash: Uint8Array;
-  /** The key is refused from then on, in milliseconds since the epoch. @default never */
+  /** The key is rejected from then on, in milliseconds since the epoch. @default never */
   expiresAt?: number | undefined;
   now: number;
 }

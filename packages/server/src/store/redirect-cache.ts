@@ -36,7 +36,7 @@ export class RedirectCache {
   #unknown = new Set<string>();
   #unknownUntil = Number.NEGATIVE_INFINITY;
   #lookups = new Map<string, Promise<Redirect | undefined>>();
-  /** Changes with every change: an answer of the store from before may be outdated. */
+  /** Changes with every change: what the store found before may be outdated. */
   #state = {};
   #confirmedAt = Number.NEGATIVE_INFINITY;
 

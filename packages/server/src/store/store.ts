@@ -3,12 +3,13 @@ import type {
   Link,
   Permission,
   Plan,
-  PlanLimitName,
   PlanLimits,
   RedirectType,
   Usage,
 } from '@shortlink/sdk/wire';
 import type { WindowState } from '../domain/limits.ts';
+import type { ReachedLimit } from '../domain/problem.ts';
+import type { ValidLink } from '../domain/validate-link.ts';
 import type { OperatorStore } from './operator-store.ts';
 
 /**
@@ -25,7 +26,7 @@ export interface Store extends OperatorStore {
 
   /**
    * The key with this SHA-256 and its account; `undefined` when unknown or revoked. Whether the key has expired and whether its
-   * account is disabled stands in the answer. Reads only.
+   * account is disabled stands in the result. Reads only.
    */
   findKeyByHash(hash: Uint8Array): Promise<Caller | undefined>;
 
@@ -108,10 +109,8 @@ export interface Store extends OperatorStore {
    */
   linkChanges(since: number): Promise<LinkChanges>;
 
-  /** Rejects when the database can't be used. */
-  ping(): Promise<void>;
   /**
-   * Whether the database took the last write, as far as this process knows; answers at once. `false` while it is away, full,
+   * Whether the database took the last write, as far as this process knows, without waiting. `false` while it is away, full,
    * read-only or damaged, or its file was deleted. It turns `true` again by itself, also when nothing is written meanwhile.
    */
   isHealthy(): boolean;
@@ -172,47 +171,43 @@ export interface Caller {
   permissions: readonly Permission[];
   plan: Plan;
   limits: PlanLimits;
-  /** The key is refused from then on, in milliseconds since the epoch; absent when it doesn't end. */
+  /** The key is rejected from then on, in milliseconds since the epoch; absent when it doesn't end. */
   expiresAt?: number | undefined;
   /** The operator has disabled the account. */
   disabled?: boolean | undefined;
 }
 
-/** A validated link, ready to be stored: every default is filled in. */
-export interface NewLink {
-  target_url: string;
-  title: string;
-  redirect_type: RedirectType;
-  tags: readonly string[];
-  /** `null` is the default domain. */
-  domain_id: string | null;
-}
+/** A validated link, ready to be stored. */
+export type NewLink = ValidLink;
 
 /** A create by a caller, once or idempotently. */
 export interface CreateRequest<T> {
   caller: Caller;
   input: T;
   now: number;
-  /** `Idempotency-Key` and a hash of the request, kept 24 h together with the answer, in the same step as the create. */
-  idempotency?: { key: string; fingerprint: string } | undefined;
+  /** `Idempotency-Key` and a hash of the request, kept 24 h together with the response, in the same step as the create. */
+  idempotency?: Idempotency | undefined;
+}
+
+/** What a repeated request is recognised by, to get the response of the first one. */
+export interface Idempotency {
+  key: string;
+  fingerprint: string;
 }
 
 /** A create of a job. `runNow`: its links may be created at once. */
 export type CreateJobRequest<T> = CreateRequest<T> & { runNow?: boolean };
 
 /** A plan limit that would be passed; nothing was changed. */
-export interface PlanLimitReached {
+export interface PlanLimitReached extends ReachedLimit {
   ok: false;
   reason: 'plan_limit';
-  limit: PlanLimitName;
-  used: number;
-  allowed: number;
 }
 
 export type Outcome<T> = { ok: true; value: T } | PlanLimitReached;
 
 /**
- * `replayed` is true when the same idempotency key and fingerprint were answered before: `value` is that answer,
+ * `replayed` is true when the same idempotency key and fingerprint had a response before: `value` is that response,
  * and nothing was created. With another fingerprint, `idempotency_conflict`.
  */
 export type CreateOutcome<T> =

@@ -4,11 +4,11 @@ import type { Fetch } from '../serve.ts';
 
 /** What goes wrong with a request. */
 export type Fault =
-  /** Answered with this status and nothing done, such as a 429 with a wait, or a 503. */
+  /** Gets this status and nothing is done, such as a 429 with a wait, or a 503. */
   | { kind: 'answer'; status: number; retryAfterSeconds?: number | undefined }
   /**
    * The connection is cut once the request has been received: `before` anything was done, or `after` all was done but
-   * nothing answered, so that the client can't know its outcome.
+   * no response was sent, so that the client can't know its outcome.
    */
   | { kind: 'drop'; when: 'before' | 'after' }
   /** Handled this much later. */
@@ -76,7 +76,7 @@ function matches(rule: FaultRule, request: { method: string; path: string }): bo
     : request.path.search(rule.path) !== -1;
 }
 
-/** Answers with `fetch`, except where the script has a fault for the request. */
+/** Responds with `fetch`, except where the script has a fault for the request. */
 export function fetchWithFaults(fetch: Fetch, faults: FaultScript): Fetch {
   return async (request, node) => {
     const fault = faults.take({ method: request.method, path: new URL(request.url).pathname });
@@ -98,7 +98,7 @@ export function fetchWithFaults(fetch: Fetch, faults: FaultScript): Fetch {
 }
 
 function answer({ status, retryAfterSeconds }: Extract<Fault, { kind: 'answer' }>): Response {
-  // As the service's own answers: without these, a page in a browser sees a failed connection instead of the fault.
+  // As the service's own responses: without these, a page in a browser sees a failed connection instead of the fault.
   const headers = new Headers({
     'Access-Control-Allow-Origin': '*',
     'Access-Control-Expose-Headers': 'Retry-After',

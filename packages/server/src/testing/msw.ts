@@ -26,7 +26,7 @@ export interface MswHandlers extends TestSubject {
 }
 
 /**
- * Answers requests with the service itself, the same that `startTestServer` serves, so that a mock can't differ from it.
+ * Responds to requests with the service itself, the same that `startTestServer` serves, so that a mock can't differ from it.
  *
  * @example
  * ```ts
@@ -48,10 +48,5 @@ export async function createMswHandlers(options: MswHandlersOptions = {}): Promi
     const response = await answer(request, { incoming: { socket: { destroy: cut } } });
     return isCut ? HttpResponse.error() : response;
   });
-  let stopping: Promise<void> | undefined;
-  const close = () => {
-    stopping ??= stop();
-    return stopping;
-  };
-  return { handlers: [handler], url, ...service, close, [Symbol.asyncDispose]: close };
+  return { handlers: [handler], url, ...service, close: stop, [Symbol.asyncDispose]: stop };
 }

@@ -30,7 +30,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   const listener = await listen('127.0.0.1', 0, { overrideGlobalObjects: false });
   const { url } = listener;
   const { answer, stop, ...service } = await startTestService(url, options);
-  listener.answerWith(answer);
+  listener.respondWith(answer);
   let closing: Promise<void> | undefined;
   const close = () => {
     closing ??= (async () => {

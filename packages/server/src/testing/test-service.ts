@@ -37,9 +37,9 @@ export interface TestSubject {
 
 /** A whole service in memory. */
 export interface TestService extends TestSubject {
-  /** Answers one request, or cuts its connection where a fault says so. */
+  /** Responds to one request, or cuts its connection where a fault says so. */
   answer: Fetch;
-  /** Ends the jobs and forgets everything. */
+  /** Ends the jobs and forgets everything. Calling it twice is fine. */
   stop: () => Promise<void>;
 }
 
@@ -61,15 +61,20 @@ export async function startTestService(
   const { key } = await createKey(store, keyInput);
   const service = createService({ store, publicUrl, now });
   await service.start();
+  let stopping: Promise<void> | undefined;
+  const stop = async () => {
+    await service.stop();
+    await store.close();
+  };
   return {
     apiKey: key,
     accountId: account.id,
     store,
     faults,
     answer: fetchWithFaults(service.fetch, faults),
-    stop: async () => {
-      await service.stop();
-      await store.close();
+    stop: () => {
+      stopping ??= stop();
+      return stopping;
     },
   };
 }

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { generateCode } from '../../src/domain/ids.ts';
 import { JobRunner } from '../../src/jobs/runner.ts';
 import {
   finishJob,
@@ -11,7 +12,11 @@ import {
   PUBLIC_URL,
   resultsOf,
 } from '../../src/store/contract/fixtures.ts';
+import { shortUrlMaker } from '../../src/store/links.ts';
+import { Database } from '../../src/store/postgres/database.ts';
 import { openPostgresStore } from '../../src/store/postgres/index.ts';
+import { hostnameLookup } from '../../src/store/postgres/operations/links.ts';
+import { runJobChunk } from '../../src/store/postgres/operations/run-job-chunk.ts';
 import { execute, usePostgres } from '../../src/store/postgres/test-postgres.test-suite.ts';
 import type { Caller, Store } from '../../src/store/store.ts';
 
@@ -80,6 +85,34 @@ test('a job that another instance holds is busy, and free when the connection of
   await expect.poll(() => stores[1].runJobChunk(jobId, NOW)).toMatchObject({ created: 500 });
   await finishJob(stores[1], jobId);
   await expectComplete(jobId, 1_000);
+});
+
+test('an instance that is paused in the middle of a chunk loses it to another one, and writes nothing when it wakes up', async () => {
+  const jobId = await newJob(stores[0], caller, 1_000);
+  const maker = { generateCode, shortUrl: shortUrlMaker(PUBLIC_URL), hostnameOf: hostnameLookup() };
+  const db = new Database({ url });
+  let wakeUp: (() => void) | undefined;
+  const paused = db.write({ key: 'paused' }, async (session) => {
+    const progress = await runJobChunk(maker, session, jobId, NOW);
+    if (wakeUp === undefined) {
+      await new Promise<void>((resolve) => {
+        wakeUp = resolve;
+      });
+    }
+    return progress;
+  });
+  await expect.poll(() => wakeUp, { timeout: 10_000 }).toBeDefined();
+  expect(await stores[1].runJobChunk(jobId, NOW)).toMatchObject({ busy: true });
+  await expect
+    .poll(() => stores[1].runJobChunk(jobId, NOW), { timeout: 30_000 })
+    .toMatchObject({ created: 500 });
+  await finishJob(stores[1], jobId);
+  wakeUp?.();
+  // The session was ended, and its transaction with it.
+  await expect(paused).rejects.toMatchObject({ name: 'StoreError', reason: 'unavailable' });
+  await expectComplete(jobId, 1_000);
+  expect(await linksUsed(stores[0], caller)).toBe(1_000);
+  await db.close();
 });
 
 test('restoring the tables of the schema alone brings the jobs back: nothing else knows of them', async () => {

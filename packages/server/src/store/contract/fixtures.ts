@@ -65,14 +65,14 @@ export function newLinks(count: number): NewLink[] {
   return Array.from({ length: count }, (_, n) => newLink(n));
 }
 
-/** Accepts a job of `total` links and answers its id. */
+/** Accepts a job of `total` links and returns its id. */
 export async function newJob(store: Store, caller: Caller, total: number): Promise<string> {
   const outcome = await store.createJob({ caller, input: newLinks(total), now: NOW });
   if (!outcome.ok) throw new Error(`no job: ${outcome.reason}`);
   return outcome.value.job_id;
 }
 
-/** Runs a job to its end and answers the progress after each chunk. */
+/** Runs a job to its end and returns the progress after each chunk. */
 export async function finishJob(store: Store, jobId: string): Promise<number[]> {
   const progress: number[] = [];
   for (;;) {
@@ -97,6 +97,39 @@ export async function resultsOf(
   const text = chunks.map((bytes) => new TextDecoder().decode(bytes)).join();
   if (Buffer.byteLength(text) !== job.results.bytes) throw new Error('another length than stated');
   return JSON.parse(`[${text}]`);
+}
+
+/** Tables whose rows are kept: no row of any other table may outlive its retention. */
+const KEPT = new Set(
+  `accounts api_keys domains key_uses link_changes link_clicks link_totals links schema_migrations top_links`.split(
+    ' ',
+  ),
+);
+
+/**
+ * Leaves a row in each table that only remembers, and deletes them by pruning.
+ *
+ * @param count - Rows of every table of the database, by its name.
+ * @returns the tables that had no row before, and those that have one afterwards
+ */
+export async function pruneEverything(
+  store: Store,
+  count: () => Promise<ReadonlyMap<string, number>>,
+): Promise<{ unused: string[]; unpruned: string[] }> {
+  const remembering = async (has: (rows: number) => boolean) =>
+    [...(await count())].flatMap(([name, rows]) => (!KEPT.has(name) && has(rows) ? [name] : []));
+  const caller = await newCaller(store, { requests_per_day: 1, batch_size: 200 });
+  for (let n = 0; n < 2; n += 1) await store.admit(caller, NOW);
+  const idempotency = { key: 'k', fingerprint: 'f' };
+  const created = await store.createLink({ caller, input: newLink(), now: NOW, idempotency });
+  if (!created.ok) throw new Error(created.reason);
+  await store.createJob({ caller, input: newLinks(201), now: NOW });
+  await finishJob(store, await newJob(store, caller, 101));
+  const write = { writer: 'w', number: 1, now: NOW };
+  await store.addClicks(new Map([[created.value.code, 1]]), write);
+  const unused = await remembering((rows) => rows === 0);
+  await store.prune(NOW + 500 * 86_400_000);
+  return { unused, unpruned: await remembering((rows) => rows > 0) };
 }
 
 /** Links in use of the account's total. */

@@ -11,7 +11,7 @@ export type CommitFate = 'committed' | 'aborted' | 'unknown';
 /**
  * What became of a transaction whose connection was lost after `COMMIT` was sent. The server remembers it, also over a
  * restart or a crash (https://www.postgresql.org/docs/current/functions-info.html, `pg_xact_status`). Without asking, a create
- * that is stored would be answered with an error, and one that is not could not be repeated.
+ * that is stored would get an error, and one that is not could not be repeated.
  */
 export async function fateOf(
   xid: string,
@@ -28,7 +28,7 @@ export async function fateOf(
   return 'unknown';
 }
 
-/** On a connection of its own: those of the pool may all be waiting for an answer like this. */
+/** On a connection of its own: those of the pool may all be waiting for an outcome like this. */
 async function ask(xid: string, config: ClientConfig): Promise<string | null> {
   const client = new Client(config);
   client.on('error', () => undefined);

@@ -8,8 +8,7 @@ const CONNECT_TIMEOUT_MS = 2_000;
  * The server stops a statement after this long, so that no request waits for a slow disk without end. Reads are short; a write
  * may be a batch of 10,000 links.
  */
-const READ_TIMEOUT_MS = 3_000;
-const WRITE_TIMEOUT_MS = 5_000;
+const TIMEOUTS_MS = { read: 3_000, write: 5_000 } as const;
 
 /** The driver gives up a connection that is silent for this much longer than a statement may take: its other end is gone. */
 const SILENCE_MS = 1_000;
@@ -37,7 +36,8 @@ const NUMBERS: ClientConfig['types'] = {
     oid === INT8 && format !== 'binary' ? Number : types.getTypeParser(oid, format),
 };
 
-function commonConfig(url: string): ClientConfig {
+/** Settings of the connection that migrates: a step may take longer than a request may. */
+export function migrationConfig(url: string): ClientConfig {
   return {
     connectionString: url,
     application_name: 'shortlink-server',
@@ -50,27 +50,14 @@ function commonConfig(url: string): ClientConfig {
   };
 }
 
-/** Settings of connections that read. */
-export function readConfig(url: string): ClientConfig {
+/** Settings of connections for requests. */
+export function requestConfig(url: string, kind: keyof typeof TIMEOUTS_MS): ClientConfig {
+  const timeoutMs = TIMEOUTS_MS[kind];
   return {
-    ...commonConfig(url),
-    statement_timeout: READ_TIMEOUT_MS,
-    query_timeout: READ_TIMEOUT_MS + SILENCE_MS,
+    ...migrationConfig(url),
+    statement_timeout: timeoutMs,
+    query_timeout: timeoutMs + SILENCE_MS,
   };
-}
-
-/** Settings of connections that write. */
-export function writeConfig(url: string): ClientConfig {
-  return {
-    ...commonConfig(url),
-    statement_timeout: WRITE_TIMEOUT_MS,
-    query_timeout: WRITE_TIMEOUT_MS + SILENCE_MS,
-  };
-}
-
-/** Settings of the connection that migrates: a step may take longer than a request may. */
-export function migrationConfig(url: string): ClientConfig {
-  return commonConfig(url);
 }
 
 /**

@@ -26,7 +26,7 @@ export interface ConnectionsOptions {
   max: number;
   /** How long a call may wait for one of them, in milliseconds. */
   maxWaitMs: number;
-  /** Rejects to refuse a connection that was just made. @default every connection will do */
+  /** Rejects for a connection that must not be used, when it was just made. @default every connection will do */
   check?: ((client: PoolClient) => Promise<void>) | undefined;
   /** Receives the outcome of each call: `undefined`, or the StoreError that it ended with. */
   onOutcome: (error: unknown) => void;

@@ -1,8 +1,8 @@
-import { beforeAll } from 'vitest';
-import { PUBLIC_URL } from '../contract/fixtures.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { PUBLIC_URL, pruneEverything } from '../contract/fixtures.ts';
 import { testStoreContract } from '../contract.test-suite.ts';
 import { openPostgresStore } from './index.ts';
-import { usePostgres } from './test-postgres.test-suite.ts';
+import { execute, usePostgres } from './test-postgres.test-suite.ts';
 
 const { newDatabase } = usePostgres();
 
@@ -16,3 +16,19 @@ beforeAll(async () => {
 testStoreContract('PostgreSQL', async () =>
   openPostgresStore({ url: await newDatabase(migrated), publicUrl: PUBLIC_URL }),
 );
+
+test('pruning leaves no old row in any table that only remembers', async () => {
+  const url = await newDatabase(migrated);
+  const store = await openPostgresStore({ url, publicUrl: PUBLIC_URL });
+  const count = async () => {
+    const tables = await execute(
+      url,
+      `SELECT tablename AS name, (xpath('/row/n/text()', query_to_xml(format('SELECT count(*) AS n FROM %I', tablename),
+         false, true, '')))[1]::text::int AS rows
+       FROM pg_tables WHERE schemaname = current_schema()`,
+    );
+    return new Map(tables.map(({ name, rows }) => [String(name), Number(rows)] as const));
+  };
+  expect(await pruneEverything(store, count)).toEqual({ unused: [], unpruned: [] });
+  await store.close();
+});

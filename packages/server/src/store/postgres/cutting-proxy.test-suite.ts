@@ -2,8 +2,11 @@ import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { afterEach } from 'vitest';
 
-/** When the connection is cut: as the client's `COMMIT` arrives, or once it has been carried out, and perhaps all others too. */
-export type Cut = 'before COMMIT' | 'after COMMIT' | 'after COMMIT, for good';
+/**
+ * When the connection is cut: as the client's `COMMIT` arrives, once the database has begun it, or once it has been carried out, and perhaps
+ * all others too.
+ */
+export type Cut = 'before COMMIT' | 'during COMMIT' | 'after COMMIT' | 'after COMMIT, for good';
 
 /** Stands between a store and PostgreSQL. */
 export interface CuttingProxy {
@@ -101,6 +104,7 @@ function pass(client: Socket, database: Socket, { open, cuts, block, delayMs }: 
   client.on('data', (bytes) => {
     const cut = bytes.includes('COMMIT\0') ? cuts.shift() : undefined;
     if (cut === 'before COMMIT') client.destroy();
+    else if (cut === 'during COMMIT') database.write(bytes, () => client.destroy());
     else later(() => database.write(bytes));
     cutNow = cut;
   });

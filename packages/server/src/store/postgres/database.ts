@@ -1,7 +1,7 @@
 import type { ClientConfig, PoolClient, QueryResult, QueryResultRow } from 'pg';
 import { StoreError, type StoreErrorReason } from '../store-error.ts';
 import { FATE_WAIT_MS, fateOf } from './commit-fate.ts';
-import { databaseName, readConfig, writeConfig } from './connection.ts';
+import { databaseName, requestConfig } from './connection.ts';
 import { Connections } from './connections.ts';
 import { Lanes } from './gate.ts';
 import { isConflict, isConnectionLost, isReadOnly } from './postgres-errors.ts';
@@ -18,7 +18,7 @@ const WRITE_CONNECTIONS = 12;
 const READ_WAIT_MS = 2_000;
 const WRITE_WAIT_MS = 3_000;
 
-/** Begins a transaction and asks for its number, in one exchange: with the number, a lost answer to COMMIT can be asked for. */
+/** Begins a transaction and asks for its number, in one exchange: with the number, the outcome of a COMMIT whose response was lost can be asked for. */
 const BEGIN = 'BEGIN; SELECT pg_current_xact_id()::text AS xid';
 
 /** A node that can't be written to: a standby, or a primary that is being replaced. */
@@ -49,7 +49,7 @@ export interface DatabaseOptions {
 
 /**
  * The connections to a database. What fails is a `StoreError`, and then nothing of the call is stored; except with
- * `outcome_unknown`: the answer to a `COMMIT` was lost, and the database did not come back in time to be asked.
+ * `outcome_unknown`: the response to a `COMMIT` was lost, and the database did not come back in time to be asked.
  */
 export class Database {
   /** For messages. */
@@ -71,12 +71,12 @@ export class Database {
   constructor({ url, fateWaitMs = FATE_WAIT_MS }: DatabaseOptions) {
     this.#fateWaitMs = fateWaitMs;
     this.name = databaseName(url);
-    this.#writeConfig = writeConfig(url);
+    this.#writeConfig = requestConfig(url, 'write');
     const { name } = this;
     this.#reads = new Connections({
       name,
       onOutcome: (error) => this.#learn('reads', error),
-      config: readConfig(url),
+      config: requestConfig(url, 'read'),
       max: READ_CONNECTIONS,
       maxWaitMs: READ_WAIT_MS,
     });
@@ -150,8 +150,8 @@ export class Database {
   }
 
   /**
-   * After a failover the address may lead to the old node for a while, which now only reads. Connections to it are refused until
-   * a writable node answers; then the ones that read are replaced too, since what they see may be old.
+   * After a failover the address may lead to the old node for a while, which now only reads. Connections to it are closed until
+   * a writable node responds; then the ones that read are replaced too, since what they see may be old.
    */
   async #checkWritable(client: PoolClient): Promise<void> {
     const { rows } = await client.query<{ read_only: boolean }>(READ_ONLY_CHECK);

@@ -74,6 +74,28 @@ for (const cut of ['before COMMIT', 'after COMMIT'] as const) {
   });
 }
 
+test('a request is counted once when the connection is lost while it is counted', async () => {
+  const { store, proxy, directUrl } = await setUp();
+  const caller = await newCaller(store);
+  await execute(
+    directUrl,
+    `CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(1); RETURN NULL; END $$;
+     CREATE TRIGGER slow_count AFTER UPDATE ON request_counters FOR EACH STATEMENT EXECUTE FUNCTION wait()`,
+  );
+  const unavailable = { name: 'StoreError', reason: 'unavailable' };
+  const rejected = expect(store.admit(caller, NOW)).rejects.toMatchObject(unavailable);
+  const sleeping = () =>
+    execute(directUrl, `SELECT pid FROM pg_stat_activity WHERE wait_event = 'PgSleep'`);
+  await expect.poll(sleeping, { timeout: 10_000, interval: 10 }).toHaveLength(1);
+  proxy.block(true);
+  proxy.block(false);
+  await rejected;
+  await expect.poll(sleeping, { timeout: 10_000 }).toEqual([]);
+  const { requests } = await store.usage(caller.accountId, NOW);
+  expect(requests.minute.used).toBe(1);
+  await store.close();
+});
+
 test('clicks whose commit is in doubt for longer than can be waited for are counted once', async () => {
   const { store, proxy, directUrl } = await setUp();
   const caller = await newCaller(store);
@@ -111,6 +133,25 @@ test('a commit whose outcome stays unknown is another error than a database that
   await db.close();
 });
 
+test('a commit that is still under way when its connection is lost is waited for, and not repeated', async () => {
+  const { store, proxy, directUrl, count } = await setUp();
+  const caller = await newCaller(store);
+  // The database takes a second for the commit itself.
+  await execute(
+    directUrl,
+    `CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(1); RETURN NULL; END $$;
+     CREATE CONSTRAINT TRIGGER slow_commit AFTER INSERT ON links DEFERRABLE INITIALLY DEFERRED
+       FOR EACH ROW EXECUTE FUNCTION wait()`,
+  );
+  proxy.cuts.push('during COMMIT');
+  const outcome = await store.createLink({ caller, input: newLink(), now: NOW });
+  if (!outcome.ok) throw new Error(outcome.reason);
+  expect(proxy.cuts).toEqual([]);
+  expect(await store.findLink(outcome.value.code)).toEqual(outcome.value);
+  expect(await count()).toBe(1);
+  await store.close();
+});
+
 test('a disk that is full counts as an outage until something was written, whatever can be read', async () => {
   const db = new Database({ url: await newDatabase() });
   const readPrimary = () => db.primaryReader.get(sql`SELECT 1`);
@@ -143,7 +184,6 @@ test('while the database is away everything rejects as unavailable; then everyth
   const caller = await newCaller(store);
   proxy.block(true);
   const unavailable = { name: 'StoreError', reason: 'unavailable' };
-  await expect(store.ping()).rejects.toMatchObject(unavailable);
   await expect(store.findRedirect('abc')).rejects.toMatchObject(unavailable);
   await expect(store.admit(caller, NOW)).rejects.toMatchObject(unavailable);
   const creates = newLinks(30).map((input) => store.createLink({ caller, input, now: NOW }));
@@ -154,7 +194,7 @@ test('while the database is away everything rejects as unavailable; then everyth
   await expect(store.createJob({ caller, input, now: NOW })).rejects.toMatchObject(unavailable);
   proxy.block(false);
   expect(await count()).toBe(0);
-  await expect(store.ping()).resolves.toBeUndefined();
+  expect(await store.findRedirect('abc')).toBeUndefined();
   expect(await store.createLink({ caller, input: newLink(), now: NOW })).toMatchObject({
     ok: true,
   });
@@ -162,24 +202,27 @@ test('while the database is away everything rejects as unavailable; then everyth
   await store.close();
 });
 
-test('a database that vanishes without a word is noticed by a ping in two seconds', async () => {
+test('a read of a database that vanishes without a word does not wait for it', async () => {
   const { store, proxy } = await setUp();
-  await store.ping();
+  await store.findRedirect('abc');
   proxy.swallow(true);
-  await expect(store.ping()).rejects.toMatchObject({ name: 'StoreError', reason: 'unavailable' });
+  await expect(store.findRedirect('abc')).rejects.toMatchObject({
+    name: 'StoreError',
+    reason: 'unavailable',
+  });
   proxy.block(true);
   await store.close();
 });
 
 test('sessions that the server ends while they are idle are replaced', async () => {
   const { store, directUrl } = await setUp();
-  await Promise.all(Array.from({ length: 10 }, () => store.ping()));
+  await Promise.all(Array.from({ length: 10 }, () => store.findRedirect('abc')));
   await execute(
     directUrl,
     `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
      WHERE datname = current_database() AND pid <> pg_backend_pid()`,
   );
-  await Promise.all(Array.from({ length: 20 }, () => store.ping()));
+  await Promise.all(Array.from({ length: 20 }, () => store.findRedirect('abc')));
   await store.close();
 });
 

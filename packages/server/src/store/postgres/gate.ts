@@ -181,7 +181,7 @@ export class OpenCalls {
     }
   }
 
-  /** Refuses new calls and waits for those that are under way. */
+  /** Rejects new calls and waits for those that are under way. */
   async close(): Promise<void> {
     this.#closed = true;
     await Promise.allSettled(this.#open);

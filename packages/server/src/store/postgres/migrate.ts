@@ -8,7 +8,7 @@ import { initial } from './migrations/initial.ts';
 /** Every step of the schema, in order. A released step is never edited: a change is a new step. */
 export const migrations: readonly Migration[] = [initial, ...changes];
 
-/** Held while the schema is changed. Any number that isn't used elsewhere in this database. */
+/** Held from before the schema is changed until the connection ends. Any number that isn't used elsewhere in this database. */
 export const MIGRATION_LOCK = 7_305_812_447;
 
 /** How often the lock is asked for, when a wait for it is reported, and when it is given up, in milliseconds. */
@@ -49,16 +49,12 @@ export async function migrate(
   const newest = migrations.at(-1)?.version ?? 0;
   if ((await schemaVersion(client, options.name)) === newest) return { from: newest, to: newest };
   await lock(client, options);
-  try {
-    const from = await schemaVersion(client, options.name);
-    checkVersion(options.name, from, newest);
-    for (const migration of migrations) {
-      if (migration.version > from) await apply(client, migration, options.now);
-    }
-    return { from, to: newest };
-  } finally {
-    await client.query('SELECT pg_advisory_unlock($1)', [MIGRATION_LOCK]).catch(() => undefined);
+  const from = await schemaVersion(client, options.name);
+  checkVersion(options.name, from, newest);
+  for (const migration of migrations) {
+    if (migration.version > from) await apply(client, migration, options.now);
   }
+  return { from, to: newest };
 }
 
 async function lock(client: Client, options: MigrateOptions): Promise<void> {

@@ -1,7 +1,10 @@
+import { Client } from 'pg';
 import { expect, test } from 'vitest';
 import { linksUsed, NOW, newCaller, newLink, newLinks, PUBLIC_URL } from '../contract/fixtures.ts';
+import { sql } from '../queries/reading.ts';
 import type { Store } from '../store.ts';
 import { useCuttingProxy } from './cutting-proxy.test-suite.ts';
+import { Database } from './database.ts';
 import { openPostgresStore } from './index.ts';
 import { execute, usePostgres } from './test-postgres.test-suite.ts';
 
@@ -34,7 +37,7 @@ test('a database that hangs fails every call, and everything works again by itse
     calls.push(store.findRedirect(code));
     calls.push(store.admit(caller, NOW));
   }
-  calls.push(store.pendingJobs(), store.usage(caller.accountId, NOW), store.ping());
+  calls.push(store.pendingJobs(), store.usage(caller.accountId, NOW));
   const outcomes = await Promise.allSettled(calls);
   expect(new Set(outcomes.map(({ status }) => status))).toEqual(new Set(['rejected']));
   for (const outcome of outcomes) {
@@ -53,6 +56,52 @@ test('a database that hangs fails every call, and everything works again by itse
   expect(store.isHealthy()).toBe(true);
   expect(await storedCodes(directUrl)).toHaveLength(2);
   await store.close();
+});
+
+test('the server itself ends a statement that takes too long, and the connection stays in use', async () => {
+  const url = await newDatabase();
+  const db = new Database({ url });
+  const pid = sql`SELECT pg_backend_pid() AS pid`;
+  const before = await db.reader.get(pid);
+  const sleep = sql`SELECT pg_sleep(60)`;
+  const tooLong = { name: 'StoreError', reason: 'busy' };
+  await Promise.all([
+    expect(db.reader.get(sleep)).rejects.toMatchObject(tooLong),
+    expect(db.write({ key: 'w' }, (session) => session.get(sleep))).rejects.toMatchObject(tooLong),
+  ]);
+  const running = await execute(
+    url,
+    `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'`,
+  );
+  expect(running).toEqual([]);
+  expect(await db.reader.get(pid)).toEqual(before);
+  await db.close();
+});
+
+test('reads have connections of their own: writes that use up theirs hold no read up', async () => {
+  const url = await newDatabase();
+  const db = new Database({ url });
+  const holder = new Client({ connectionString: url });
+  await holder.connect();
+  await holder.query('SELECT pg_advisory_lock(1)');
+  let ended = 0;
+  const writes = Array.from({ length: 12 }, async (_, n) => {
+    await db.write({ key: `w${n}` }, async (session) => {
+      await session.run(sql`SET LOCAL lock_timeout = 0`);
+      await session.run(sql`SELECT pg_advisory_xact_lock(1)`);
+    });
+    ended += 1;
+  });
+  const waiting = () =>
+    holder.query(`SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted`);
+  await expect.poll(async () => (await waiting()).rowCount, { timeout: 20_000 }).toBe(12);
+  await db.reader.get(sql`SELECT 1`);
+  await db.snapshot((session) => session.get(sql`SELECT 1`));
+  expect(ended).toBe(0);
+  await holder.query('SELECT pg_advisory_unlock(1)');
+  await Promise.all(writes);
+  await holder.end();
+  await db.close();
 });
 
 test('a slow database slows calls down and fails none', async () => {

@@ -39,7 +39,7 @@ export function isConflict(error: unknown): boolean {
   return error instanceof DatabaseError && (error.code === '40001' || error.code === '40P01');
 }
 
-/** The statement was refused, since the node that it was sent to only reads. */
+/** The statement was rejected, since the node that it was sent to only reads. */
 export function isReadOnly(error: unknown): boolean {
   return error instanceof DatabaseError && error.code === READ_ONLY;
 }

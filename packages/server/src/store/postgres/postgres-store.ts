@@ -1,10 +1,8 @@
 import type { Link } from '@shortlink/sdk/wire';
 import { startOfDay } from '../../domain/limits.ts';
 import { toJobChunks } from '../links.ts';
-import * as accounts from '../queries/accounts.ts';
-import { findJob, pendingJobs, readJobResults } from '../queries/jobs.ts';
-import { findRedirect, linkChanges } from '../queries/links.ts';
-import { type Reading, sql } from '../queries/reading.ts';
+import { pendingJobs } from '../queries/jobs.ts';
+import { storeReads } from '../queries/store-reads.ts';
 import { usage } from '../queries/usage.ts';
 import type { Caller, CreateOutcome, CreateRequest, NewLink, Store } from '../store.ts';
 import { StoreError } from '../store-error.ts';
@@ -14,17 +12,14 @@ import { OpenCalls } from './gate.ts';
 import { admissionGroup, admit, refund } from './operations/admit.ts';
 import { createBatch, createJob, createLinks } from './operations/create.ts';
 import { addClicks, CLICK_SLOTS, type LinkMaker, rankLinks } from './operations/links.ts';
-import { PRUNE_STEPS } from './operations/prune.ts';
+import { pruneSteps } from './operations/prune.ts';
 import { runJobChunk } from './operations/run-job-chunk.ts';
-import { operatorStore } from './operators.ts';
+import { operatorWrites } from './operators.ts';
 import type { Session } from './session.ts';
 
 /** Requests of one account that are counted or created together, at most. */
 const ADMISSIONS_TOGETHER = 1_000;
 const CREATES_TOGETHER = 200;
-
-/** A database that responds later than this is not well, in milliseconds. */
-const PING_TIMEOUT_MS = 2_000;
 
 const CLICKS: Lane = { key: 'clicks' };
 const RANKS: Lane = { key: 'ranks' };
@@ -57,8 +52,6 @@ export function postgresStore({ db, maker }: PostgresStoreParts): Store {
     CREATES_TOGETHER,
   );
 
-  const read = <T>(reading: () => Reading<T>, on: Session = db.reader) =>
-    calls.run(() => on.read(reading()));
   const write = <T>(lane: Lane, act: (session: Session) => Promise<T>) =>
     calls.run(() => db.write(lane, act));
 
@@ -69,9 +62,9 @@ export function postgresStore({ db, maker }: PostgresStoreParts): Store {
   };
 
   return {
-    ...operatorStore({ maker, read, write }),
+    ...storeReads((reading) => calls.run(() => db.reader.read(reading)), maker.shortUrl),
+    ...operatorWrites(maker, write),
 
-    findKeyByHash: (hash) => read(() => accounts.findKeyByHash(hash)),
     admit: (caller, now) =>
       calls.run(() => {
         const request = { caller, now };
@@ -91,15 +84,12 @@ export function postgresStore({ db, maker }: PostgresStoreParts): Store {
       const input = { total: request.input.length, chunks: await toJobChunks(request.input) };
       return write(linksOf(request.caller), (session) => createJob(session, { ...request, input }));
     },
-    ownedDomains: (accountId, ids) => read(() => accounts.ownedDomains(accountId, ids)),
 
-    pendingJobs: () => read(pendingJobs, db.primaryReader),
+    // A node that lags behind may not know the newest jobs.
+    pendingJobs: () => calls.run(() => db.primaryReader.read(pendingJobs())),
     runJobChunk: (jobId, now) =>
       write({ key: `job ${jobId}` }, (session) => runJobChunk(maker, session, jobId, now)),
-    findJob: (accountId, jobId) => read(() => findJob(accountId, jobId)),
-    readJobResults: (jobId, chunk) => read(() => readJobResults(jobId, chunk)),
 
-    findRedirect: (code) => read(() => findRedirect(code)),
     addClicks: async (clicks, repeatable) => {
       if (clicks.size === 0) return;
       await write(CLICKS, (session) => addClicks(session, clicks, clickSlot, repeatable));
@@ -107,8 +97,6 @@ export function postgresStore({ db, maker }: PostgresStoreParts): Store {
     rankLinks: async (codes) => {
       if (codes.length > 0) await write(RANKS, (session) => rankLinks(session, codes));
     },
-    // Asked a few times a second, so it also shows whether the database is there.
-    linkChanges: (since) => read(() => linkChanges(since)),
 
     usage: (accountId, now) =>
       calls.run(() =>
@@ -116,15 +104,14 @@ export function postgresStore({ db, maker }: PostgresStoreParts): Store {
       ),
     prune: (now) =>
       calls.run(async () => {
-        for (const step of PRUNE_STEPS) {
-          while (await db.write(HOUSEKEEPING, (session) => step(session, now))) {
+        for (const step of pruneSteps(now)) {
+          while (await db.write(HOUSEKEEPING, step)) {
             // There is more.
           }
         }
       }),
 
     isHealthy: () => db.isHealthy,
-    ping: () => calls.run(() => ping(db)),
     close: () => {
       closing ??= close();
       return closing;
@@ -172,15 +159,4 @@ function fulfilled<T>(value: T): PromiseFulfilledResult<T> {
 
 function rejected(reason: unknown): PromiseRejectedResult {
   return { status: 'rejected', reason };
-}
-
-/** Also when the server has vanished without a word, which a connection notices late. */
-async function ping(db: Database): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const tooLate = new Promise<never>((_, reject) => {
-    const message = `The database ${db.name} did not respond in ${PING_TIMEOUT_MS} ms.`;
-    timer = setTimeout(() => reject(new StoreError('unavailable', message)), PING_TIMEOUT_MS);
-  });
-  const answer = db.reader.get(sql`SELECT FROM schema_migrations LIMIT 1`);
-  await Promise.race([answer, tooLate]).finally(() => clearTimeout(timer));
 }

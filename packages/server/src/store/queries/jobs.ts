@@ -1,7 +1,7 @@
 import type { StoredJob } from '../store.ts';
 import { type Reading, rowOf, rowsOf, sql } from './reading.ts';
 
-/** Jobs of one answer: enough for a while, however many wait. */
+/** Jobs of one reading: enough for a while, however many wait. */
 const MOST_PENDING = 1_000;
 
 export function* pendingJobs(): Reading<string[]> {

@@ -50,8 +50,19 @@ test('a backup made while the server writes holds all that was acknowledged befo
 test('a file that exists is left alone', async () => {
   await (await openSqliteStore({ path: path(), publicUrl: PUBLIC_URL })).close();
   await writeFile(copyPath(), 'precious');
-  await expect(backupSqlite(path(), copyPath())).rejects.toThrow(/backup can not be made.*exists/);
+  await expect(backupSqlite(path(), copyPath())).rejects.toMatchObject({
+    reason: 'unavailable',
+    message: `The file ${copyPath()} exists already. Choose another name for the backup, or delete that file first.`,
+  });
   expect(await readFile(copyPath(), 'utf8')).toBe('precious');
+});
+
+test('a backup into a folder that does not exist says so', async () => {
+  const file = join(dirname(path()), 'nowhere', 'copy.db');
+  await expect(backupSqlite(path(), file)).rejects.toMatchObject({
+    reason: 'unavailable',
+    message: `The backup file ${file} can not be made (ENOENT). Its folder must exist and be writable.`,
+  });
 });
 
 test('a database that does not exist is not made, nor is its copy', async () => {

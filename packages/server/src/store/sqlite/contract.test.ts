@@ -1,5 +1,7 @@
-import { PUBLIC_URL } from '../contract/fixtures.ts';
+import { expect, test } from 'vitest';
+import { PUBLIC_URL, pruneEverything } from '../contract/fixtures.ts';
 import { testStoreContract } from '../contract.test-suite.ts';
+import { Database } from './database.ts';
 import { openSqliteStore } from './index.ts';
 import { useDatabasePath } from './temp-database.test-suite.ts';
 
@@ -11,3 +13,19 @@ const path = useDatabasePath();
 testStoreContract('SQLite in a file', () =>
   openSqliteStore({ path: path(), publicUrl: PUBLIC_URL }),
 );
+
+test('pruning leaves no old row in any table that only remembers', async () => {
+  const store = await openSqliteStore({ path: path(), publicUrl: PUBLIC_URL });
+  const db = new Database({ path: path(), readOnly: true });
+  const count = async () => {
+    const tables = db.all<{ name: string }>(
+      `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'`,
+    );
+    return new Map(
+      tables.map(({ name }) => [name, db.all(`SELECT 1 FROM ${name}`).length] as const),
+    );
+  };
+  expect(await pruneEverything(store, count)).toEqual({ unused: [], unpruned: [] });
+  db.close();
+  await store.close();
+});

@@ -1,10 +1,7 @@
 import process from 'node:process';
-import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
-import { type Reading, read } from '../queries/reading.ts';
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { type Reading, read, type Statement, sqlText } from '../queries/reading.ts';
 import { StoreError, type StoreErrorReason } from '../store-error.ts';
-
-/** A value that can be bound to a statement. */
-export type SqlValue = SQLInputValue;
 
 /** How long a statement waits for another process that holds the database, in milliseconds. @default 5_000 */
 export const BUSY_TIMEOUT_MS = 5_000;
@@ -17,13 +14,13 @@ export interface DatabaseOptions {
   path: string;
   /** @default BUSY_TIMEOUT_MS */
   busyTimeoutMs?: number | undefined;
-  /** Refuses every write on this connection. @default false */
+  /** Rejects every write on this connection. @default false */
   readOnly?: boolean | undefined;
 }
 
 /**
- * One connection to a SQLite database, and the only module that knows the driver. Statements are prepared once and kept, so SQL
- * texts must be constants. Parameters are plain `?`: Node 22.13 can't bind `?1`. Every failure is a `StoreError`.
+ * One connection to a SQLite database, and the only module that knows the driver. Statements are prepared once and kept, so their
+ * texts must be constants. Every failure is a `StoreError`.
  */
 export class Database {
   readonly path: string;
@@ -46,24 +43,27 @@ export class Database {
   }
 
   /** The first row, as the columns that the statement selects. */
-  get<Row extends object>(sql: string, ...values: SqlValue[]): Row | undefined {
+  get<Row extends object>(statement: Statement | string): Row | undefined {
     // The driver types rows as unknown columns; the STRICT tables of our own schema vouch for their types.
-    return this.#guard(() => this.#prepare(sql).get(...values) as Row | undefined);
+    const { text, values } = toStatement(statement);
+    return this.#guard(() => this.#prepare(text).get(...values) as Row | undefined);
   }
 
   /** All rows, as the columns that the statement selects. */
-  all<Row extends object>(sql: string, ...values: SqlValue[]): Row[] {
-    return this.#guard(() => this.#prepare(sql).all(...values) as Row[]);
+  all<Row extends object>(statement: Statement | string): Row[] {
+    const { text, values } = toStatement(statement);
+    return this.#guard(() => this.#prepare(text).all(...values) as Row[]);
   }
 
   /** Carries out statements that are written for both engines (see `store/queries/reading.ts`). */
   read<T>(reading: Reading<T>): T {
-    return read(reading, ({ text, values }) => this.all(text, ...values));
+    return read(reading, (statement) => this.all(statement));
   }
 
   /** Runs a statement and returns how many rows it changed. */
-  run(sql: string, ...values: SqlValue[]): number {
-    return this.#guard(() => Number(this.#prepare(sql).run(...values).changes));
+  run(statement: Statement | string): number {
+    const { text, values } = toStatement(statement);
+    return this.#guard(() => Number(this.#prepare(text).run(...values).changes));
   }
 
   /** Runs statements without values and results. */
@@ -115,6 +115,10 @@ export class Database {
       throw toStoreError(error, this.path);
     }
   }
+}
+
+function toStatement(statement: Statement | string): Statement {
+  return typeof statement === 'string' ? sqlText(statement) : statement;
 }
 
 type DatabaseClass = typeof DatabaseSync;

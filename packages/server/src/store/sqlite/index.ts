@@ -8,7 +8,7 @@ import { migrate, migrations } from './migrate.ts';
 import { backupSqlite, OpenedFile, openFile } from './open-file.ts';
 import { sqliteStore } from './sqlite-store.ts';
 import { WriteCore } from './write-core.ts';
-import { InlineWriter, ThreadWriter, WatchedWriter } from './writers.ts';
+import { InlineWriter, ThreadWriter } from './writers.ts';
 
 export { backupSqlite };
 
@@ -38,7 +38,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     migrate(db, migrations, Date.now());
     const isIdle = () => false;
     const writer = new InlineWriter(new WriteCore({ db, generateCode, shortUrl, isIdle }));
-    return sqliteStore({ reader: db, writer: new WatchedWriter(writer), shortUrl });
+    return sqliteStore({ reader: db, writer, shortUrl });
   }
   const reader = openFile({ path, busyTimeoutMs });
   try {
@@ -48,7 +48,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     // On a busy machine a thread may need a second to start, which is longer than clicks may wait.
     await writer.started;
     const file = new OpenedFile(path);
-    return sqliteStore({ reader, writer: new WatchedWriter(writer), shortUrl, file });
+    return sqliteStore({ reader, writer, shortUrl, file });
   } catch (error) {
     reader.close();
     throw error;

@@ -1,4 +1,5 @@
 import { checkVersion, hasSchema, type Migration, type MigrationReport } from '../migration.ts';
+import { sql } from '../queries/reading.ts';
 import type { Database } from './database.ts';
 import { changes } from './migrations/changes.ts';
 import { initial } from './migrations/initial.ts';
@@ -36,12 +37,9 @@ export function migrate(
     const missing = migrations.filter((migration) => migration.version > from);
     for (const migration of missing) {
       db.exec(migration.sql);
-      db.run(
-        'INSERT INTO schema_migrations (version, name, applied_at) VALUES (?, ?, ?)',
-        migration.version,
-        migration.name,
-        now,
-      );
+      db.run(sql`
+        INSERT INTO schema_migrations (version, name, applied_at)
+        VALUES (${migration.version}, ${migration.name}, ${now})`);
     }
     db.exec('COMMIT');
     return { from, to: newest };

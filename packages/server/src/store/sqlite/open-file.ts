@@ -1,5 +1,6 @@
 import { chmodSync, closeSync, openSync, statSync } from 'node:fs';
 import { open, rm } from 'node:fs/promises';
+import { sql } from '../queries/reading.ts';
 import { StoreError } from '../store-error.ts';
 import { Database } from './database.ts';
 
@@ -90,14 +91,18 @@ export async function backupSqlite(path: string, file: string): Promise<void> {
     throw new StoreError('unavailable', 'A database in memory can not be backed up.');
   }
   const copy = await open(file, 'wx', 0o600).catch((error: unknown) => {
-    const message = error instanceof Error ? error.message : String(error);
-    throw new StoreError('unavailable', `The backup can not be made: ${message}`, { cause: error });
+    const code = error instanceof Error && 'code' in error ? error.code : error;
+    const message =
+      code === 'EEXIST'
+        ? `The file ${file} exists already. Choose another name for the backup, or delete that file first.`
+        : `The backup file ${file} can not be made (${code}). Its folder must exist and be writable.`;
+    throw new StoreError('unavailable', message, { cause: error });
   });
   try {
     const db = new Database({ path, readOnly: true });
     try {
       // SQLite writes into an empty file, but leaves it to us to wait for the disk.
-      db.run('VACUUM INTO ?', file);
+      db.run(sql`VACUUM INTO ${file}`);
     } finally {
       db.close();
     }

@@ -4,7 +4,7 @@ import { shortUrlMaker } from '../links.ts';
 import * as accounts from '../queries/accounts.ts';
 import { findJob, pendingJobs, readJobResults } from '../queries/jobs.ts';
 import { findLink, findRedirect, linkChanges, listLinks } from '../queries/links.ts';
-import { type Reading, read } from '../queries/reading.ts';
+import { type Reading, read, sql, sqlText } from '../queries/reading.ts';
 import { usage } from '../queries/usage.ts';
 import { Database } from './database.ts';
 import { openSqliteStore } from './index.ts';
@@ -27,10 +27,10 @@ async function scansOf(readingOf: (accountId: string) => Reading<unknown>): Prom
   await store.close();
   const db = new Database({ path: path() });
   const scans: PlanLine[] = [];
-  read(readingOf(caller.accountId), ({ text, values }) => {
-    const plan = db.all<PlanLine>(`EXPLAIN QUERY PLAN ${text}`, ...values);
+  read(readingOf(caller.accountId), (statement) => {
+    const plan = db.all<PlanLine>(sql`${sqlText('EXPLAIN QUERY PLAN')} ${statement}`);
     scans.push(...plan.filter(({ detail }) => detail.startsWith('SCAN ')));
-    return db.all(text, ...values);
+    return db.all(statement);
   });
   db.close();
   return scans;

@@ -1,18 +1,15 @@
 import { type ShortUrl, toJobChunks } from '../links.ts';
-import * as accounts from '../queries/accounts.ts';
-import { findJob, pendingJobs, readJobResults } from '../queries/jobs.ts';
-import { findLink, findRedirect, linkChanges, listLinks } from '../queries/links.ts';
-import type { Reading } from '../queries/reading.ts';
+import { storeReads } from '../queries/store-reads.ts';
 import { usage } from '../queries/usage.ts';
 import type { Store } from '../store.ts';
 import type { Database } from './database.ts';
 import type { OpenedFile } from './open-file.ts';
-import type { WatchedWriter } from './writers.ts';
+import type { Writer } from './write-core.ts';
 
 export interface SqliteStoreParts {
   /** Connection for reads, on the thread that asks: they take microseconds. */
   reader: Database;
-  writer: WatchedWriter;
+  writer: Writer;
   shortUrl: ShortUrl;
   /** The file of the database; `undefined` for one in memory. */
   file?: OpenedFile | undefined;
@@ -20,25 +17,20 @@ export interface SqliteStoreParts {
 
 /** The store on embedded SQLite: reads here, writes through the one writer. */
 export function sqliteStore({ reader, writer, shortUrl, file }: SqliteStoreParts): Store {
-  /** Asynchronous, so that what fails rejects. */
-  const read = async <T>(reading: Reading<T>) => reader.read(reading);
   return {
+    // Asynchronous, so that what fails rejects.
+    ...storeReads(async (reading) => reader.read(reading), shortUrl),
+
     createAccount: (input) => writer.submit('createAccount', input),
-    listAccounts: () => read(accounts.listAccounts()),
-    findAccount: (id) => read(accounts.findAccount(id)),
     updateAccount: (input) => writer.submit('updateAccount', input),
     setAccountDisabled: (input) => writer.submit('setAccountDisabled', input),
     createKey: (input) => writer.submit('createKey', input),
-    listKeys: (accountId) => read(accounts.listKeys(accountId)),
     revokeKey: (keyId, now) => writer.submit('revokeKey', keyId, now),
     rotateKey: (input) => writer.submit('rotateKey', input),
     recordKeyUse: (keyId, now) => writer.submit('recordKeyUse', keyId, now),
     addDomain: (input) => writer.submit('addDomain', input),
-    listDomains: () => read(accounts.listDomains()),
     removeDomain: (input) => writer.submit('removeDomain', input),
-    listLinks: (search) => read(listLinks(shortUrl, search)),
 
-    findKeyByHash: (hash) => read(accounts.findKeyByHash(hash)),
     admit: (caller, now) => writer.submit('admit', caller, now),
     refund: (caller, now) => writer.submit('refund', caller, now),
 
@@ -48,18 +40,11 @@ export function sqliteStore({ reader, writer, shortUrl, file }: SqliteStoreParts
       const input = { total: request.input.length, chunks: await toJobChunks(request.input) };
       return writer.submit('createJob', { ...request, input });
     },
-    ownedDomains: (accountId, ids) => read(accounts.ownedDomains(accountId, ids)),
 
-    pendingJobs: () => read(pendingJobs()),
     runJobChunk: (jobId, now) => writer.submit('runJobChunk', jobId, now),
-    findJob: (accountId, jobId) => read(findJob(accountId, jobId)),
-    readJobResults: (jobId, chunk) => read(readJobResults(jobId, chunk)),
 
-    findRedirect: (code) => read(findRedirect(code)),
-    linkChanges: (since) => read(linkChanges(since)),
     addClicks: (clicks, write) => writer.submit('addClicks', clicks, write),
     rankLinks: (codes) => writer.submit('rankLinks', codes),
-    findLink: (code) => read(findLink(shortUrl, code)),
     setLinkActive: (code, active) => writer.submit('setLinkActive', code, active),
 
     usage: async (accountId, now) =>
@@ -68,9 +53,6 @@ export function sqliteStore({ reader, writer, shortUrl, file }: SqliteStoreParts
     prune: async (now) => {
       let step = await writer.submit('pruneSome', now);
       while (!step.done) step = await writer.submit('pruneSome', now);
-    },
-    ping: async () => {
-      reader.get('SELECT 1 FROM schema_migrations LIMIT 1');
     },
     isHealthy: () => writer.isHealthy && file?.isInPlace() !== false,
     close: async () => {

@@ -17,7 +17,7 @@ import { migrate, migrations } from './migrate.ts';
 import { sqliteStore } from './sqlite-store.ts';
 import { useDatabasePath } from './temp-database.test-suite.ts';
 import { WriteCore, type WriteReply, type WriteRequest } from './write-core.ts';
-import { InlineWriter, WatchedWriter } from './writers.ts';
+import { InlineWriter } from './writers.ts';
 
 const path = useDatabasePath();
 
@@ -27,7 +27,7 @@ async function openParts(draw: () => string = generateCode, isIdle = () => false
   migrate(db, migrations, NOW);
   const shortUrl = shortUrlMaker(PUBLIC_URL);
   const core = new WriteCore({ db, generateCode: draw, shortUrl, isIdle });
-  const writer = new WatchedWriter(new InlineWriter(core));
+  const writer = new InlineWriter(core);
   const store = sqliteStore({ reader: db, writer, shortUrl });
   const caller = await newCaller(store);
   return { db, core, store, caller };
@@ -48,6 +48,16 @@ test('writes that arrive together are committed together', async () => {
   // SQLite increases it once per commit of another connection.
   expect(dataVersion(watcher)).toBe(before + 1);
   expect(db.get('PRAGMA synchronous')).toEqual({ synchronous: 2 });
+  watcher.close();
+  await store.close();
+});
+
+test('what finds out whether the database takes writes does write', async () => {
+  const { core, store } = await openParts();
+  const watcher = new Database({ path: path() });
+  const before = dataVersion(watcher);
+  core.run([{ id: 1, name: 'probe', args: [] }], () => undefined);
+  expect(dataVersion(watcher)).toBe(before + 1);
   watcher.close();
   await store.close();
 });
@@ -199,7 +209,9 @@ test('counters of a transaction are written once, however many requests count in
     Array.from({ length: 50 }, (_, id) => createRequest(id, caller)),
     () => undefined,
   );
-  const inserts = run.mock.calls.filter(([sql]) => sql.includes('INTO links'));
+  const inserts = run.mock.calls.filter(([statement]) =>
+    JSON.stringify(statement).includes('INTO links'),
+  );
   expect(inserts).toHaveLength(50);
   expect(run.mock.calls.length - inserts.length).toBeLessThanOrEqual(2);
   const { requests, links, keys } = await store.usage(caller.accountId, NOW);

@@ -12,6 +12,8 @@ import {
 /** Runs writes one group after another, and resolves each when it is durable (see {@link WriteCore}). */
 export interface Writer {
   submit<N extends OperationName>(name: N, ...args: Args<N>): Promise<Output<N>>;
+  /** Whether the last write was taken. */
+  readonly isHealthy: boolean;
   /** Finishes what was submitted, then closes the connection. Later submits reject. */
   close(): Promise<void>;
 }
@@ -21,7 +23,7 @@ export type WriteRequest = {
   [N in OperationName]: { id: number; name: N; args: Args<N> };
 }[OperationName];
 
-/** Its answer. Errors are posted as plain data: a class doesn't survive the way between threads. */
+/** Its reply. Errors are posted as plain data: a class doesn't survive the way between threads. */
 export type WriteReply =
   | { id: number; ok: true; value: unknown }
   | { id: number; ok: false; reason: StoreErrorReason; message: string };
@@ -69,9 +71,9 @@ export class WriteCore {
   }
 
   /**
-   * Runs writes that arrived together, one transaction for each kind of them, and answers each kind before the next begins: an admission
+   * Runs writes that arrived together, one transaction for each kind of them, and replies to each kind before the next begins: an admission
    * doesn't wait for the disk, and a create doesn't wait for the chunk of a job beside it. Of the background only the first is run.
-   * Never throws: what fails is answered.
+   * Never throws: what fails gets its reply too.
    *
    * @returns what is left for the next time, together with what arrives until then
    */

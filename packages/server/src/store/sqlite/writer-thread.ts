@@ -15,7 +15,7 @@ export interface WriterThreadData {
 export type WriterThreadMessage = WriteRequest[] | 'close';
 
 /** What the thread posts: once that it has opened the database, then replies. */
-export type WriterThreadAnswer = WriteReply[] | 'ready';
+export type WriterThreadReply = WriteReply[] | 'ready';
 
 /**
  * How long the chunks of a job may share a transaction, in milliseconds. A write that arrives meanwhile ends the sharing and waits for
@@ -25,13 +25,13 @@ export type WriterThreadAnswer = WriteReply[] | 'ready';
 const MOST_SHARING_MS = 250;
 
 /**
- * The thread that holds the one writing connection, so that neither commits nor job chunks hold up the event loop that answers
- * requests. Messages that queued up during a commit, or during a chunk, become the next group.
+ * The thread that holds the one writing connection, so that neither commits nor job chunks hold up the event loop that responds
+ * to requests. Messages that queued up during a commit, or during a chunk, become the next group.
  */
 function serve(port: NonNullable<typeof parentPort>, data: WriterThreadData): void {
   const db = openFile(data);
-  const answer = (message: WriterThreadAnswer) => port.postMessage(message);
-  answer('ready');
+  const reply = (message: WriterThreadReply) => port.postMessage(message);
+  reply('ready');
   let waiting: WriteRequest[] = [];
   let closing = false;
   let startedAt = 0;
@@ -56,7 +56,7 @@ function serve(port: NonNullable<typeof parentPort>, data: WriterThreadData): vo
       const requests = waiting;
       waiting = [];
       startedAt = performance.now();
-      waiting.unshift(...core.run(requests, answer));
+      waiting.unshift(...core.run(requests, reply));
       receive();
     }
     if (closing) {

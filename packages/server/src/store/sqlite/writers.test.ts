@@ -7,12 +7,13 @@ import { Database } from './database.ts';
 import { openSqliteStore } from './index.ts';
 import { useDatabasePath } from './temp-database.test-suite.ts';
 import type { WriteRequest } from './write-core.ts';
-import { PendingWrites, ThreadWriter } from './writers.ts';
+import { ThreadWriter, WriteQueue } from './writers.ts';
 
 function collect() {
   const groups: WriteRequest[][] = [];
-  const pending = new PendingWrites((requests) => groups.push(requests));
-  const add = (count: number) => Array.from({ length: count }, () => pending.add('pruneSome', [0]));
+  const pending = new WriteQueue((requests) => groups.push(requests));
+  const add = (count: number) =>
+    Array.from({ length: count }, () => pending.submit('pruneSome', 0));
   return { groups, pending, add };
 }
 
@@ -35,7 +36,7 @@ test('each promise gets the reply of its own write, in whatever order they come'
   const ids = groups.flat().map(({ id }) => id);
   pending.settle(ids.toReversed().map((id) => ({ id, ok: true, value: id })));
   expect(await Promise.all(writes)).toEqual(ids);
-  expect(pending.size).toBe(0);
+  expect(pending.isIdle).toBe(true);
 });
 
 const path = useDatabasePath();

@@ -6,7 +6,7 @@ import { Worker } from 'node:worker_threads';
 import { StoreError, type StoreErrorReason } from '../store-error.ts';
 import type { Args, OperationName, Output } from './operations/operations.ts';
 import type { WriteCore, WriteReply, WriteRequest, Writer } from './write-core.ts';
-import type { WriterThreadAnswer, WriterThreadData, WriterThreadMessage } from './writer-thread.ts';
+import type { WriterThreadData, WriterThreadMessage, WriterThreadReply } from './writer-thread.ts';
 
 /**
  * Writes that are sent to the writer before the turn ends. So the writer commits the first of a long turn while the rest is still
@@ -19,51 +19,67 @@ interface Waiting {
   reject: (error: StoreError) => void;
 }
 
+/** How often a database that failed is tried, in milliseconds. */
+const PROBE_MS = 1_000;
+
+/** Failures that other writes would have too. */
+const OF_THE_DATABASE: ReadonlySet<StoreErrorReason> = new Set<StoreErrorReason>([
+  'busy',
+  'full',
+  'read_only',
+  'corrupt',
+  'unavailable',
+  'outcome_unknown',
+]);
+
 /**
  * Collects the writes of one turn of the event loop, sends them together, or in groups when there are many, and settles
- * each promise when its reply comes.
+ * each promise when its reply comes. It knows whether the database takes writes: after a failure it writes a page of its own every second
+ * until one is taken, so that a service without requests learns too that there is space again.
  */
-export class PendingWrites {
+export class WriteQueue implements Writer {
   readonly #send: (requests: WriteRequest[]) => void;
   readonly #waiting = new Map<number, Waiting>();
   #outbox: WriteRequest[] = [];
   #lastId = 0;
+  #closed = false;
+  #isHealthy = true;
+  #probe: NodeJS.Timeout | undefined;
 
   constructor(send: (requests: WriteRequest[]) => void) {
     this.#send = send;
   }
 
-  /** Writes that were not answered yet. */
-  get size(): number {
-    return this.#waiting.size;
+  /** Whether nothing waits for its reply, and more may come. */
+  get isIdle(): boolean {
+    return this.#waiting.size === 0 && !this.#closed;
   }
 
-  add<N extends OperationName>(name: N, args: Args<N>): Promise<Output<N>> {
+  get isHealthy(): boolean {
+    return this.#isHealthy;
+  }
+
+  async submit<N extends OperationName>(name: N, ...args: Args<N>): Promise<Output<N>> {
+    if (this.#closed) throw new StoreError('closed', 'The store was closed.');
     const id = ++this.#lastId;
     return new Promise<Output<N>>((resolve, reject) => {
-      // A reply says which write it answers by its id alone, so the type of its value is known here only.
+      // A reply names its write by the id alone, so the type of its value is known here only.
       this.#waiting.set(id, { resolve: resolve as (value: unknown) => void, reject });
-      if (this.#outbox.length === 0) setImmediate(() => this.flush());
+      if (this.#outbox.length === 0) setImmediate(() => this.#flush());
       // `name` and `args` belong together by N, which the compiler can't follow into the union.
       this.#outbox.push({ id, name, args } as WriteRequest);
-      if (this.#outbox.length === MOST_TOGETHER) this.flush();
+      if (this.#outbox.length === MOST_TOGETHER) this.#flush();
     });
-  }
-
-  /** Sends what was collected now. */
-  flush(): void {
-    const requests = this.#outbox;
-    if (requests.length === 0) return;
-    this.#outbox = [];
-    this.#send(requests);
   }
 
   settle(replies: readonly WriteReply[]): void {
     for (const reply of replies) {
       const waiting = this.#waiting.get(reply.id);
       this.#waiting.delete(reply.id);
-      if (reply.ok) waiting?.resolve(reply.value);
-      else waiting?.reject(new StoreError(reply.reason, reply.message));
+      if (reply.ok) {
+        this.#isHealthy = true;
+        waiting?.resolve(reply.value);
+      } else this.#reject(waiting, new StoreError(reply.reason, reply.message));
     }
   }
 
@@ -73,31 +89,42 @@ export class PendingWrites {
     for (const [id, waiting] of this.#waiting) {
       if (unsent.has(id)) continue;
       this.#waiting.delete(id);
-      waiting.reject(error);
+      this.#reject(waiting, error);
     }
+  }
+
+  /** Sends what was collected. Later submits reject. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearTimeout(this.#probe);
+    this.#flush();
+  }
+
+  #flush(): void {
+    const requests = this.#outbox;
+    if (requests.length === 0) return;
+    this.#outbox = [];
+    this.#send(requests);
+  }
+
+  #reject(waiting: Waiting | undefined, error: StoreError): void {
+    waiting?.reject(error);
+    if (!OF_THE_DATABASE.has(error.reason) || this.#closed) return;
+    this.#isHealthy = false;
+    clearTimeout(this.#probe);
+    // When the probe fails, the next one is scheduled.
+    this.#probe = setTimeout(() => this.submit('probe').catch(() => undefined), PROBE_MS);
+    this.#probe.unref();
   }
 }
 
 /** Writes on the thread that asks. For `:memory:`, where nothing waits for a disk and no second connection can see the data. */
-export class InlineWriter implements Writer {
-  readonly #pending: PendingWrites;
-  #closed = false;
-
+export class InlineWriter extends WriteQueue {
   constructor(core: WriteCore) {
-    this.#pending = new PendingWrites((requests) => {
+    super((requests) => {
       let left = requests;
-      while (left.length > 0) left = core.run(left, (replies) => this.#pending.settle(replies));
+      while (left.length > 0) left = core.run(left, (replies) => this.settle(replies));
     });
-  }
-
-  async submit<N extends OperationName>(name: N, ...args: Args<N>): Promise<Output<N>> {
-    if (this.#closed) throw new StoreError('closed', 'The store was closed.');
-    return this.#pending.add(name, args);
-  }
-
-  async close(): Promise<void> {
-    this.#closed = true;
-    this.#pending.flush();
   }
 }
 
@@ -113,9 +140,8 @@ const THREAD_FILE = new URL(
  */
 export class ThreadWriter implements Writer {
   readonly #data: WriterThreadData;
-  readonly #pending = new PendingWrites((requests) => this.#post(requests));
+  readonly #queue = new WriteQueue((requests) => this.#post(requests));
   #worker: Worker | undefined;
-  #closed = false;
 
   /** Resolves once the thread takes writes, or has ended: then the next write says why. */
   readonly started: Promise<void>;
@@ -130,15 +156,16 @@ export class ThreadWriter implements Writer {
     });
   }
 
-  async submit<N extends OperationName>(name: N, ...args: Args<N>): Promise<Output<N>> {
-    if (this.#closed) throw new StoreError('closed', 'The store was closed.');
-    return this.#pending.add(name, args);
+  get isHealthy(): boolean {
+    return this.#queue.isHealthy;
+  }
+
+  submit<N extends OperationName>(name: N, ...args: Args<N>): Promise<Output<N>> {
+    return this.#queue.submit(name, ...args);
   }
 
   async close(): Promise<void> {
-    if (this.#closed) return;
-    this.#closed = true;
-    this.#pending.flush();
+    await this.#queue.close();
     const worker = this.#worker;
     if (worker === undefined) return;
     const exited = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
@@ -159,17 +186,17 @@ export class ThreadWriter implements Writer {
     const worker = new Worker(THREAD_FILE, { workerData: this.#data, name: 'shortlink-writer' });
     let cause: unknown;
     let ready = false;
-    worker.on('message', (answer: WriterThreadAnswer) => {
-      if (answer === 'ready') ready = true;
-      else this.#pending.settle(answer);
-      if (this.#pending.size === 0 && !this.#closed) worker.unref();
+    worker.on('message', (reply: WriterThreadReply) => {
+      if (reply === 'ready') ready = true;
+      else this.#queue.settle(reply);
+      if (this.#queue.isIdle) worker.unref();
     });
     worker.on('error', (error) => {
       cause = error;
     });
     worker.on('exit', () => {
       if (this.#worker === worker) this.#worker = undefined;
-      this.#pending.fail(
+      this.#queue.fail(
         new StoreError(
           ready ? 'outcome_unknown' : 'unavailable',
           `The writer thread ended${cause instanceof Error ? `: ${cause.message}` : '.'}`,
@@ -187,61 +214,5 @@ function keepWorkingDirectory(other: string): void {
     realpathSync.native('.');
   } catch {
     process.chdir(other);
-  }
-}
-
-/** How often a database that failed is tried, in milliseconds. */
-const PROBE_MS = 1_000;
-
-/** Failures that other writes would have too. */
-const OF_THE_DATABASE: ReadonlySet<StoreErrorReason> = new Set<StoreErrorReason>([
-  'busy',
-  'full',
-  'read_only',
-  'corrupt',
-  'unavailable',
-  'outcome_unknown',
-]);
-
-/**
- * A writer that knows whether the database takes writes. After a failure it writes a page of its own every second until one is taken, so
- * that a service without requests learns too that there is space again.
- */
-export class WatchedWriter implements Writer {
-  readonly #writer: Writer;
-  #isHealthy = true;
-  #probe: NodeJS.Timeout | undefined;
-
-  constructor(writer: Writer) {
-    this.#writer = writer;
-  }
-
-  /** Whether the last write was taken. */
-  get isHealthy(): boolean {
-    return this.#isHealthy;
-  }
-
-  async submit<N extends OperationName>(name: N, ...args: Args<N>): Promise<Output<N>> {
-    try {
-      const output = await this.#writer.submit(name, ...args);
-      this.#isHealthy = true;
-      return output;
-    } catch (error) {
-      if (error instanceof StoreError && OF_THE_DATABASE.has(error.reason)) this.#fail();
-      throw error;
-    }
-  }
-
-  close(): Promise<void> {
-    clearTimeout(this.#probe);
-    return this.#writer.close();
-  }
-
-  #fail(): void {
-    this.#isHealthy = false;
-    clearTimeout(this.#probe);
-    // When the probe fails, the next one is scheduled.
-    this.#probe = setTimeout(() => this.submit('probe').catch(() => undefined), PROBE_MS);
-    this.#probe.unref();
   }
 }

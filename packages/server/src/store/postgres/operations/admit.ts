@@ -51,7 +51,7 @@ export async function admit(
     sql`SELECT * FROM admit_requests(${accountId}, ${day.startsAt}, ${minute.startsAt}, ${month.startsAt},
       ${limits.requests_per_day}, ${limits.requests_per_minute}, ${limits.requests_per_month}, ${lastToEnd}, ${keys})`,
   );
-  if (row === undefined) throw new StoreError('internal', 'Counting requests gave no answer.');
+  if (row === undefined) throw new StoreError('internal', 'Counting requests gave no row.');
   const before = { minute: row.minute_used, day: row.day_used, month: row.month_used };
   return requests.map(({ caller }, index) => {
     const admitted = index < row.granted;

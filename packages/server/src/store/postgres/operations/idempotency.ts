@@ -1,27 +1,23 @@
 import { sql } from '../../queries/reading.ts';
 import { IDEMPOTENCY_RETENTION_MS } from '../../retention.ts';
-import type { CreateOutcome, CreateRequest, Outcome } from '../../store.ts';
+import type { CreateOutcome, CreateRequest, Idempotency, Outcome } from '../../store.ts';
 import { StoreError } from '../../store-error.ts';
 import type { Session } from '../session.ts';
 
-/** How often keys are claimed, or else their answers read, while other requests with these keys come in between. */
+/** How often keys are claimed, or else their responses read, while other requests with these keys come in between. */
 const CLAIM_TRIES = 5;
 
-type KeyedRequest = CreateRequest<unknown> & { idempotency: { key: string; fingerprint: string } };
+type KeyedRequest = CreateRequest<unknown> & { idempotency: Idempotency };
 
-interface StoredAnswer {
-  key: string;
-  fingerprint: string;
-  answer: string;
-}
+type StoredResponse = Idempotency & { answer: string };
 
 /**
- * A request of an account whose idempotency key was answered within the retention gets that answer. The others are passed to `create`, in
- * order, which gives an outcome for each; their answers are kept in the same transaction. A refusal is not kept: nothing was created, so
+ * A request of an account whose idempotency key had a response within the retention gets that response. The others are passed to `create`, in
+ * order, which gives an outcome for each; these are kept in the same transaction. A refusal is not kept: nothing was created, so
  * the same request may pass later.
  *
  * A key is claimed by inserting its record first: a duplicate, on any instance, waits in the index until this transaction
- * has ended. Then it finds the answer, or creates the link itself when there is none.
+ * has ended. Then it finds the response, or creates the link itself when there is none.
  */
 export async function createIdempotently<T, R extends CreateRequest<unknown>>(
   session: Session,
@@ -66,13 +62,13 @@ function firstOfEachKey(requests: readonly CreateRequest<unknown>[]): KeyedReque
     .map(([, request]) => request);
 }
 
-/** Claims keys, and returns the answers of those that were claimed before. A record past its retention is taken over. */
+/** Claims keys, and returns the responses to those that were claimed before. A record past its retention is taken over. */
 async function claim(
   session: Session,
   claims: readonly KeyedRequest[],
-): Promise<Map<string, StoredAnswer>> {
+): Promise<Map<string, StoredResponse>> {
   const [first] = claims;
-  const earlier = new Map<string, StoredAnswer>();
+  const earlier = new Map<string, StoredResponse>();
   if (first === undefined) return earlier;
   const { caller, now } = first;
   let open = claims.map(({ idempotency }) => idempotency);
@@ -91,7 +87,7 @@ async function claim(
     const ours = new Set(claimed.map(({ key }) => key));
     open = open.filter(({ key }) => !ours.has(key));
     if (open.length === 0) return earlier;
-    const answers = await session.all<StoredAnswer & Record<string, string>>(sql`
+    const answers = await session.all<StoredResponse & Record<string, string>>(sql`
       SELECT key, fingerprint, answer FROM idempotency_records
       WHERE account_id = ${caller.accountId} AND key = ANY(${open.map(({ key }) => key)}::text[])`);
     for (const answer of answers) earlier.set(answer.key, answer);
@@ -104,7 +100,7 @@ async function claim(
   );
 }
 
-/** Keeps the answers of what was created, and drops the claims of what was refused. */
+/** Keeps the responses of what was created, and drops the claims of what was refused. */
 async function keep(
   session: Session,
   created: ReadonlyMap<CreateRequest<unknown>, Outcome<unknown>>,
@@ -132,11 +128,11 @@ async function keep(
   }
 }
 
-/** The answer of an earlier request with this key, perhaps one of the same group. */
+/** The response to an earlier request with this key, perhaps one of the same group. */
 function replayOf<T>(
   request: CreateRequest<unknown>,
   claims: readonly KeyedRequest[],
-  earlier: ReadonlyMap<string, StoredAnswer>,
+  earlier: ReadonlyMap<string, StoredResponse>,
   created: ReadonlyMap<CreateRequest<unknown>, Outcome<T>>,
 ): CreateOutcome<T> {
   const { key, fingerprint } = request.idempotency ?? { key: '', fingerprint: '' };

@@ -63,7 +63,7 @@ function drawCodes(generateCode: () => string, rows: readonly Row[]): Map<string
   return new Map(rows.map((row) => [generateCode(), row]));
 }
 
-/** Inserts what is free and answers those codes. */
+/** Inserts what is free and returns those codes. */
 async function insert(
   session: Session,
   accountId: string,

@@ -6,6 +6,7 @@ import {
   windowState,
   windowsAt,
 } from '../../../domain/limits.ts';
+import { sql } from '../../queries/reading.ts';
 import { StoreError } from '../../store-error.ts';
 import type { Database } from '../database.ts';
 import type { Operation } from './operations.ts';
@@ -36,23 +37,15 @@ export const admit: Operation<'admit'> = ({ counters }, caller, now) => {
 export const refund: Operation<'refund'> = ({ db }, caller, now) => {
   const windows = windowsAt(now);
   for (const window of windows) {
-    db.run(
-      `UPDATE request_counters SET used = used - 1
-       WHERE account_id = ? AND window = ? AND starts_at = ? AND used > 0`,
-      caller.accountId,
-      window.name,
-      window.startsAt,
-    );
+    db.run(sql`
+      UPDATE request_counters SET used = used - 1
+      WHERE account_id = ${caller.accountId} AND window = ${window.name} AND starts_at = ${window.startsAt} AND used > 0`);
   }
-  db.run(
-    `UPDATE key_days SET
-       requests = requests - 1,
-       minute_requests = minute_requests - iif(minute = ? AND minute_requests > 0, 1, 0)
-     WHERE key_id = ? AND day = ? AND requests > 0`,
-    windows[0].startsAt,
-    caller.keyId,
-    startOfDay(now),
-  );
+  db.run(sql`
+    UPDATE key_days SET
+      requests = requests - 1,
+      minute_requests = minute_requests - iif(minute = ${windows[0].startsAt} AND minute_requests > 0, 1, 0)
+    WHERE key_id = ${caller.keyId} AND day = ${startOfDay(now)} AND requests > 0`);
 };
 
 interface Count {
@@ -64,11 +57,13 @@ interface Count {
 
 /** What this transaction adds to a key's day. */
 interface KeyDay {
+  readonly keyId: string;
+  readonly day: number;
   requests: number;
   refused: number;
   links: number;
-  /** The last minute that saw a request, and the requests in it. */
-  minute: number | undefined;
+  /** The last minute that saw a request, 0 without one, and the requests in it. */
+  minute: number;
   minuteRequests: number;
 }
 
@@ -78,10 +73,8 @@ interface KeyDay {
  */
 export class Counters {
   readonly #db: Database;
-  readonly #windows = new Rows<[accountId: string, window: string, startsAt: number], Count>();
-  readonly #links = new Rows<[accountId: string], Count>();
-  readonly #days = new Rows<[keyId: string, day: number], KeyDay>();
-  readonly #refusals = new Rows<[keyId: string, minute: number, reason: RefusalReason], Count>();
+  readonly #counts = new Map<string, Count & { write: (added: number) => void }>();
+  readonly #days = new Map<string, KeyDay>();
 
   constructor(db: Database) {
     this.#db = db;
@@ -89,91 +82,83 @@ export class Counters {
 
   /** Requests of the account in a window. */
   requests(accountId: string, { name, startsAt }: RequestWindow): Count {
-    return this.#windows.get([accountId, name, startsAt], () => {
-      const row = this.#db.get<{ used: number }>(
-        'SELECT used FROM request_counters WHERE account_id = ? AND window = ? AND starts_at = ?',
-        accountId,
-        name,
-        startsAt,
-      );
-      return { used: row?.used ?? 0, added: 0 };
-    });
+    const read = () =>
+      this.#db.get<{ used: number }>(sql`
+        SELECT used FROM request_counters WHERE account_id = ${accountId} AND window = ${name} AND starts_at = ${startsAt}`);
+    return this.#count(`${accountId} ${name} ${startsAt}`, read, (added) =>
+      this.#db.run(sql`
+        INSERT INTO request_counters (account_id, window, starts_at, used)
+        VALUES (${accountId}, ${name}, ${startsAt}, ${added})
+        ON CONFLICT DO UPDATE SET used = used + excluded.used`),
+    );
   }
 
   /** Links of the account's total, also of jobs that still run. */
   links(accountId: string): Count {
-    return this.#links.get([accountId], () => {
-      const row = this.#db.get<{ links_used: number }>(
-        'SELECT links_used FROM accounts WHERE id = ?',
-        accountId,
-      );
+    const read = () => {
+      const row = this.#db.get<{ used: number }>(sql`
+        SELECT links_used AS used FROM accounts WHERE id = ${accountId}`);
       if (row === undefined) throw new StoreError('internal', `There is no account ${accountId}.`);
-      return { used: row.links_used, added: 0 };
-    });
+      return row;
+    };
+    return this.#count(accountId, read, (added) =>
+      this.#db.run(
+        sql`UPDATE accounts SET links_used = links_used + ${added} WHERE id = ${accountId}`,
+      ),
+    );
   }
 
   keyDay(keyId: string, day: number): KeyDay {
-    return this.#days.get([keyId, day], () => {
-      return { requests: 0, refused: 0, links: 0, minute: undefined, minuteRequests: 0 };
-    });
+    const id = `${keyId} ${day}`;
+    let keyDay = this.#days.get(id);
+    if (keyDay === undefined) {
+      keyDay = { keyId, day, requests: 0, refused: 0, links: 0, minute: 0, minuteRequests: 0 };
+      this.#days.set(id, keyDay);
+    }
+    return keyDay;
   }
 
   /** Remembers that a limit refused a request of this key. */
   addRefusal(keyId: string, minute: number, reason: RefusalReason): void {
-    add(
-      this.#refusals.get([keyId, minute, reason], () => ({ used: 0, added: 0 })),
-      1,
+    const refusals = this.#count(`${keyId} ${minute} ${reason}`, undefined, (added) =>
+      this.#db.run(sql`
+        INSERT INTO key_refusals (key_id, minute, reason, count) VALUES (${keyId}, ${minute}, ${reason}, ${added})
+        ON CONFLICT DO UPDATE SET count = count + excluded.count`),
     );
+    add(refusals, 1);
   }
 
   /** Writes what was added, and forgets it. */
   flush(): void {
-    const db = this.#db;
-    for (const [[accountId, window, startsAt], { added }] of this.#windows.take()) {
-      if (added === 0) continue;
-      db.run(
-        `INSERT INTO request_counters (account_id, window, starts_at, used) VALUES (?, ?, ?, ?)
-         ON CONFLICT DO UPDATE SET used = used + excluded.used`,
-        accountId,
-        window,
-        startsAt,
-        added,
-      );
-    }
-    for (const [[accountId], { added }] of this.#links.take()) {
-      if (added === 0) continue;
-      db.run('UPDATE accounts SET links_used = links_used + ? WHERE id = ?', added, accountId);
-    }
-    for (const [[keyId, day], counts] of this.#days.take()) {
+    for (const { added, write } of this.#counts.values()) if (added > 0) write(added);
+    this.#counts.clear();
+    for (const row of this.#days.values()) {
+      const { keyId, day, requests, refused, links, minute, minuteRequests } = row;
       // A day that begins between an admission and its create has no row yet, and the create says nothing about minutes.
-      db.run(
-        `INSERT INTO key_days (key_id, day, requests, refused, links, minute, minute_requests)
-         VALUES (?, ?, ?, ?, ?, ?, ?)
-         ON CONFLICT DO UPDATE SET
-           requests = requests + excluded.requests,
-           refused = refused + excluded.refused,
-           links = links + excluded.links,
-           minute_requests = excluded.minute_requests + iif(excluded.minute IN (minute, 0), minute_requests, 0),
-           minute = iif(excluded.minute = 0, minute, excluded.minute)`,
-        keyId,
-        day,
-        counts.requests,
-        counts.refused,
-        counts.links,
-        counts.minute ?? 0,
-        counts.minuteRequests,
-      );
+      this.#db.run(sql`
+        INSERT INTO key_days (key_id, day, requests, refused, links, minute, minute_requests)
+        VALUES (${keyId}, ${day}, ${requests}, ${refused}, ${links}, ${minute}, ${minuteRequests})
+        ON CONFLICT DO UPDATE SET
+          requests = requests + excluded.requests,
+          refused = refused + excluded.refused,
+          links = links + excluded.links,
+          minute_requests = excluded.minute_requests + iif(excluded.minute IN (minute, 0), minute_requests, 0),
+          minute = iif(excluded.minute = 0, minute, excluded.minute)`);
     }
-    for (const [[keyId, minute, reason], { added }] of this.#refusals.take()) {
-      db.run(
-        `INSERT INTO key_refusals (key_id, minute, reason, count) VALUES (?, ?, ?, ?)
-         ON CONFLICT DO UPDATE SET count = count + excluded.count`,
-        keyId,
-        minute,
-        reason,
-        added,
-      );
+    this.#days.clear();
+  }
+
+  #count(
+    id: string,
+    read: (() => { used: number } | undefined) | undefined,
+    write: (added: number) => void,
+  ): Count {
+    let count = this.#counts.get(id);
+    if (count === undefined) {
+      count = { used: read?.()?.used ?? 0, added: 0, write };
+      this.#counts.set(id, count);
     }
+    return count;
   }
 }
 
@@ -181,26 +166,4 @@ export class Counters {
 export function add(count: Count, number: number): void {
   count.used += number;
   count.added += number;
-}
-
-/** Rows by their key columns. */
-class Rows<K extends readonly (string | number)[], T> {
-  #rows = new Map<string, [K, T]>();
-
-  get(key: K, read: () => T): T {
-    const id = key.join(' ');
-    let row = this.#rows.get(id);
-    if (row === undefined) {
-      row = [key, read()];
-      this.#rows.set(id, row);
-    }
-    return row[1];
-  }
-
-  /** All of them; from now on there are none. */
-  take(): Iterable<[K, T]> {
-    const rows = this.#rows;
-    this.#rows = new Map();
-    return rows.values();
-  }
 }

@@ -1,6 +1,7 @@
 import type { PlanLimitName } from '@shortlink/sdk/wire';
 import { newUuid } from '../../../domain/ids.ts';
 import { exceeds, exceedsBatchSize, startOfDay, windowsAt } from '../../../domain/limits.ts';
+import { sql } from '../../queries/reading.ts';
 import { IDEMPOTENCY_RETENTION_MS } from '../../retention.ts';
 import type { CreateOutcome, CreateRequest, Outcome, PlanLimitReached } from '../../store.ts';
 import type { Database } from '../database.ts';
@@ -39,21 +40,14 @@ export const createJob: Operation<'createJob'> = (context, request) =>
     const refusal = takeBatch(counters, request, input.total);
     if (refusal !== undefined) return refusal;
     const jobId = newUuid();
-    db.run(
-      'INSERT INTO jobs (id, account_id, total, created_at) VALUES (?, ?, ?, ?)',
-      jobId,
-      caller.accountId,
-      input.total,
-      now,
-    );
-    input.chunks.forEach((chunk, index) => {
+    db.run(sql`
+      INSERT INTO jobs (id, account_id, total, created_at)
+      VALUES (${jobId}, ${caller.accountId}, ${input.total}, ${now})`);
+    for (const [index, chunk] of input.chunks.entries()) {
       db.run(
-        'INSERT INTO job_chunks (job_id, chunk, inputs) VALUES (?, ?, ?)',
-        jobId,
-        index,
-        chunk,
+        sql`INSERT INTO job_chunks (job_id, chunk, inputs) VALUES (${jobId}, ${index}, ${chunk})`,
       );
-    });
+    }
     const runsNow = request.runNow === true && context.isIdle(jobId);
     const processed = runsNow ? runJobChunk(context, jobId, now).processed : 0;
     return { ok: true, value: { job_id: jobId, total: input.total, processed } };
@@ -112,13 +106,9 @@ export function createIdempotently<T>(
   create: () => Outcome<T>,
 ): CreateOutcome<T> {
   if (idempotency !== undefined) {
-    const earlier = db.get<{ fingerprint: string; answer: string }>(
-      `SELECT fingerprint, answer FROM idempotency_records
-       WHERE account_id = ? AND key = ? AND created_at > ?`,
-      caller.accountId,
-      idempotency.key,
-      now - IDEMPOTENCY_RETENTION_MS,
-    );
+    const earlier = db.get<{ fingerprint: string; answer: string }>(sql`
+      SELECT fingerprint, answer FROM idempotency_records WHERE account_id = ${caller.accountId}
+        AND key = ${idempotency.key} AND created_at > ${now - IDEMPOTENCY_RETENTION_MS}`);
     if (earlier !== undefined) {
       return earlier.fingerprint === idempotency.fingerprint
         ? { ok: true, value: JSON.parse(earlier.answer), replayed: true }
@@ -128,16 +118,12 @@ export function createIdempotently<T>(
   const outcome = create();
   if (!outcome.ok) return outcome;
   if (idempotency !== undefined) {
-    db.run(
-      `INSERT INTO idempotency_records (account_id, key, fingerprint, answer, created_at) VALUES (?, ?, ?, ?, ?)
-       ON CONFLICT (account_id, key) DO UPDATE SET
-         fingerprint = excluded.fingerprint, answer = excluded.answer, created_at = excluded.created_at`,
-      caller.accountId,
-      idempotency.key,
-      idempotency.fingerprint,
-      JSON.stringify(outcome.value),
-      now,
-    );
+    const { key, fingerprint } = idempotency;
+    db.run(sql`
+      INSERT INTO idempotency_records (account_id, key, fingerprint, answer, created_at)
+      VALUES (${caller.accountId}, ${key}, ${fingerprint}, ${JSON.stringify(outcome.value)}, ${now})
+      ON CONFLICT (account_id, key) DO UPDATE SET
+        fingerprint = excluded.fingerprint, answer = excluded.answer, created_at = excluded.created_at`);
   }
   return { ok: true, value: outcome.value, replayed: false };
 }

@@ -2,6 +2,7 @@ import type { BatchResultItem, Link } from '@shortlink/sdk/wire';
 import { MAX_CODE_DRAWS, newUuid } from '../../../domain/ids.ts';
 import { createdLink, recordClickWrite } from '../../links.ts';
 import { hostnameOf } from '../../queries/accounts.ts';
+import { sql } from '../../queries/reading.ts';
 import { TOP_LINKS_KEPT } from '../../retention.ts';
 import type { NewLink } from '../../store.ts';
 import { StoreError } from '../../store-error.ts';
@@ -46,19 +47,10 @@ function linkInserter(
     const id = newUuid();
     for (let draw = 0; draw < MAX_CODE_DRAWS; draw += 1) {
       const code = generateCode();
-      const inserted = db.run(
-        `INSERT INTO links (code, id, account_id, domain_id, target_url, title, redirect_type, tags, created_at)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (code) DO NOTHING`,
-        code,
-        id,
-        accountId,
-        domain_id,
-        target_url,
-        title,
-        redirect_type,
-        toJson(tags),
-        now,
-      );
+      const inserted = db.run(sql`
+        INSERT INTO links (code, id, account_id, domain_id, target_url, title, redirect_type, tags, created_at)
+        VALUES (${code}, ${id}, ${accountId}, ${domain_id}, ${target_url}, ${title}, ${redirect_type}, ${toJson(tags)}, ${now})
+        ON CONFLICT (code) DO NOTHING`);
       if (inserted === 1) return { id, code, shortUrl: shortUrl(code, hostname) };
     }
     throw new StoreError('internal', `No free code was found in ${MAX_CODE_DRAWS} draws.`);
@@ -93,14 +85,13 @@ function hostnameLookup(db: Database): (domainId: string | null) => string | nul
 export const addClicks: Operation<'addClicks'> = ({ db }, clicks, write) => {
   if (write !== undefined && !db.read(recordClickWrite(write))) return;
   for (const [code, count] of clicks) {
-    const added = db.run('UPDATE link_clicks SET clicks = clicks + ? WHERE code = ?', count, code);
-    if (added === 0) {
-      db.run(
-        'INSERT INTO link_clicks (code, clicks) SELECT code, ? FROM links WHERE code = ?',
-        count,
-        code,
-      );
-    }
+    const added = db.run(
+      sql`UPDATE link_clicks SET clicks = clicks + ${count} WHERE code = ${code}`,
+    );
+    if (added > 0) continue;
+    db.run(
+      sql`INSERT INTO link_clicks (code, clicks) SELECT code, ${count} FROM links WHERE code = ${code}`,
+    );
   }
 };
 
@@ -108,37 +99,27 @@ export const addClicks: Operation<'addClicks'> = ({ db }, clicks, write) => {
 export const rankLinks: Operation<'rankLinks'> = ({ db }, codes) => {
   const leastOf = new Map<string, number>();
   for (const code of codes) {
-    const link = db.get<{ account_id: string; click_count: number }>(
-      'SELECT account_id, click_count FROM link_details WHERE code = ?',
-      code,
-    );
+    const link = db.get<{ account_id: string; click_count: number }>(sql`
+      SELECT account_id, click_count FROM link_details WHERE code = ${code}`);
     if (link === undefined) continue;
     const { account_id, click_count } = link;
     const least = leastOf.get(account_id) ?? leastRanked(db, account_id);
     leastOf.set(account_id, least);
     if (click_count <= least) continue;
-    db.run(
-      `INSERT INTO top_links (account_id, code, clicks) VALUES (?, ?, ?)
-       ON CONFLICT (account_id, code) DO UPDATE SET clicks = excluded.clicks`,
-      account_id,
-      code,
-      click_count,
-    );
-    db.run(
-      `DELETE FROM top_links WHERE account_id = ? AND code IN (
-         SELECT code FROM top_links WHERE account_id = ? ORDER BY clicks DESC, code LIMIT -1 OFFSET ${TOP_LINKS_KEPT})`,
-      account_id,
-      account_id,
-    );
+    db.run(sql`
+      INSERT INTO top_links (account_id, code, clicks) VALUES (${account_id}, ${code}, ${click_count})
+      ON CONFLICT (account_id, code) DO UPDATE SET clicks = excluded.clicks`);
+    db.run(sql`
+      DELETE FROM top_links WHERE account_id = ${account_id} AND code IN (SELECT code FROM top_links
+        WHERE account_id = ${account_id} ORDER BY clicks DESC, code LIMIT -1 OFFSET ${TOP_LINKS_KEPT})`);
     leastOf.delete(account_id);
   }
 };
 
 /** The clicks that a link needs more of to enter the list of an account; 0 while the list isn't full. */
 function leastRanked(db: Database, accountId: string): number {
-  const last = db.get<{ clicks: number }>(
-    `SELECT clicks FROM top_links WHERE account_id = ? ORDER BY clicks DESC LIMIT 1 OFFSET ${TOP_LINKS_KEPT - 1}`,
-    accountId,
-  );
+  const last = db.get<{ clicks: number }>(sql`
+    SELECT clicks FROM top_links WHERE account_id = ${accountId}
+    ORDER BY clicks DESC LIMIT 1 OFFSET ${TOP_LINKS_KEPT - 1}`);
   return last?.clicks ?? 0;
 }

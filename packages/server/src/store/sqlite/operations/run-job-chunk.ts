@@ -1,3 +1,4 @@
+import { sql } from '../../queries/reading.ts';
 import type { JobProgress, NewLink } from '../../store.ts';
 import { StoreError } from '../../store-error.ts';
 import { insertLinks } from './links.ts';
@@ -22,37 +23,24 @@ export const runJobChunk: Operation<'runJobChunk'> = (context, jobId, now) => {
 
 function runNextChunk(context: OperationContext, jobId: string, now: number): JobProgress {
   const { db } = context;
-  const job = db.get<{ account_id: string; total: number; processed: number }>(
-    'SELECT account_id, total, processed FROM jobs WHERE id = ?',
-    jobId,
-  );
+  const job = db.get<{ account_id: string; total: number; processed: number }>(sql`
+    SELECT account_id, total, processed FROM jobs WHERE id = ${jobId}`);
   if (job === undefined) return { created: 0, processed: 0, done: true };
-  if (job.processed === job.total) {
-    return { created: 0, processed: job.processed, done: true };
-  }
+  if (job.processed === job.total) return { created: 0, processed: job.processed, done: true };
 
-  const next = db.get<{ chunk: number; inputs: string }>(
-    'SELECT chunk, inputs FROM job_chunks WHERE job_id = ? AND inputs IS NOT NULL ORDER BY chunk LIMIT 1',
-    jobId,
-  );
+  const next = db.get<{ chunk: number; inputs: string }>(sql`
+    SELECT chunk, inputs FROM job_chunks WHERE job_id = ${jobId} AND inputs IS NOT NULL ORDER BY chunk LIMIT 1`);
   if (next === undefined) {
     throw new StoreError('corrupt', `Job ${jobId} is unfinished but has no chunk left.`);
   }
   const inputs: NewLink[] = JSON.parse(next.inputs);
   const results = insertLinks(context, job.account_id, inputs, now);
-  db.run(
-    'UPDATE job_chunks SET inputs = NULL, results = ? WHERE job_id = ? AND chunk = ?',
-    JSON.stringify(results).slice(1, -1),
-    jobId,
-    next.chunk,
-  );
+  const json = JSON.stringify(results).slice(1, -1);
+  db.run(sql`
+    UPDATE job_chunks SET inputs = NULL, results = ${json} WHERE job_id = ${jobId} AND chunk = ${next.chunk}`);
   const processed = job.processed + results.length;
   const done = processed === job.total;
-  db.run(
-    'UPDATE jobs SET processed = ?, completed_at = ? WHERE id = ?',
-    processed,
-    done ? now : null,
-    jobId,
-  );
+  db.run(sql`
+    UPDATE jobs SET processed = ${processed}, completed_at = ${done ? now : null} WHERE id = ${jobId}`);
   return { created: results.length, processed, done };
 }
