@@ -93,3 +93,27 @@ test('a refusal that lost its details does not make new rows of those that an ea
     world.dispose();
   }
 });
+
+test.each(['stop', 'skip', 'retry'] as const)(
+  'a row like one whose request is still in doubt gets a link of its own, --on-unknown %s',
+  async (onUnknown) => {
+    const world = new ImportHarness();
+    const settings = { idempotency: true, batchSize: 1, onUnknown } as const;
+    try {
+      world.write('input.csv', 'url\nhttps://b.example\nhttps://b.example\n');
+      world.service.fault = () => ({ type: 'lost', created: true });
+      await world.import({ ...settings, limit: 1 });
+      // The service is back after the request of the first row has been lost once more.
+      let requests = 0;
+      world.service.fault = () => (requests++ === 0 ? { type: 'lost', created: true } : undefined);
+      await world.import({ ...settings, limit: 1 });
+      world.service.fault = () => undefined;
+      expect(await world.import(settings)).toMatchObject({ unknown: 0, unsent: 0 });
+      const [, [, first] = [], [, second] = []] = world.table();
+      expect(second).not.toBe(first);
+      expect([...world.service.created.values()]).toEqual([2]);
+    } finally {
+      world.dispose();
+    }
+  },
+);

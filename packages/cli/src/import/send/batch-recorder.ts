@@ -33,18 +33,21 @@ export class BatchRecorder {
   readonly #counts = { batches: 0, created: 0, failed: 0, unknown: 0 };
   readonly #options: BatchRecorderOptions;
   readonly #keys = new Map<number, string>();
-  /** Where the batches with the same links begin. */
-  readonly #firstsByHash = new Map<string, number[]>();
+  /** Where the batches with the same links begin; undefined for one of an earlier run or round. */
+  readonly #firstsByHash = new Map<string, (number | undefined)[]>();
+  /** Keys for whose requests the service may have links of other rows. */
+  readonly #openKeys: ReadonlySet<string>;
   #sent = 0;
 
   constructor(options: BatchRecorderOptions) {
     this.#options = options;
+    this.#openKeys = options.journal.openKeys();
   }
 
   /**
    * The `Idempotency-Key` of a planned batch. It follows from the links, so that a run whose journal and results were lost sends the
    * same requests under the same keys, and the service responds with the links of the lost run. A service keeps no key of a request
-   * that it refused. Batches of the same links in one run each have their own.
+   * that it refused. Batches of the same links each have their own, those of earlier runs that are still open included.
    */
   idempotencyKey(range: BatchRange): string {
     const known = this.#keys.get(range.first);
@@ -55,7 +58,10 @@ export class BatchRecorder {
     const hash = createHash('sha256').update(text).digest('hex');
     const same = this.#firstsByHash.get(hash) ?? [];
     this.#firstsByHash.set(hash, same);
-    if (!same.includes(range.first)) same.push(range.first);
+    if (!same.includes(range.first)) {
+      while (this.#openKeys.has(`${hash}-${same.length}`)) same.push(undefined);
+      same.push(range.first);
+    }
     const key = `${hash}-${same.indexOf(range.first)}`;
     this.#keys.set(range.first, key);
     return key;
