@@ -39,6 +39,8 @@ test.each([
   ['refused rows keep their reason when the others are sent in smaller batches', '1007270'],
   // The first batch is lost, and sent again with the rows that are left.
   ['--limit holds for the whole run', '2528'],
+  // The disk fails for good after the results are in place and the journal of standard input is removed.
+  ['an import that has ended does not fail because its temporary files stay', '12991'],
 ])('%s', { timeout: LIMIT_MS }, async (_rule, seed) => {
   const { exitCode, stdout } = await simulate('--seed', seed);
   expect(stdout).toContain('1 seeds, 0 failures');

@@ -4,7 +4,7 @@ import { type Checked, checkInput, type Source } from './check/check-input.ts';
 import { compareRows, type Found, openExistingLinks } from './check/compare-rows.ts';
 import type { ExistingLinks } from './check/existing-links.ts';
 import { planSending } from './check/forecast.ts';
-import { writeError } from './errors.ts';
+import { systemReason, writeError } from './errors.ts';
 import type { Journal } from './journal/journal.ts';
 import { openJournal, peekJournal } from './journal/open-journal.ts';
 import { ownLink } from './map/result-columns.ts';
@@ -60,7 +60,11 @@ export async function runImport(
     };
   } finally {
     journal?.close();
-    await input.dispose();
+    // An import that has ended must not seem to have failed: standard input that is imported again gets new links.
+    await input.dispose().catch((error: unknown) => {
+      const message = `The temporary copy of ${input.name} can't be removed: ${systemReason(error)}.`;
+      deps.onEvent({ type: 'warning', message });
+    });
   }
 }
 

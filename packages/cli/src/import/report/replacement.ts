@@ -90,10 +90,11 @@ class Replacement implements OutputFile {
     }
   }
 
+  /** Never fails: what can't be removed now is removed by a later run. */
   async discard(): Promise<void> {
     await this.#handle?.close().catch(() => {});
     this.#handle = undefined;
-    await rm(this.#temporary, { force: true });
+    await rm(this.#temporary, { force: true }).catch(() => {});
   }
 
   async #append(bytes: Uint8Array): Promise<void> {
