@@ -45,13 +45,12 @@ export function oddly(response: ServiceResponse, form: number): ServiceResponse 
       return odd('[]');
     case 2:
       return odd('');
-    case 3:
-      return odd(
-        JSON.stringify({
-          ...answer,
-          ...(answer.results && { results: answer.results.slice(0, -1) }),
-        }),
-      );
+    case 3: {
+      const { results } = answer;
+      const missing = Math.floor(form / 5) % (results?.length || 1);
+      const rest = results?.toSpliced(missing, 1);
+      return odd(JSON.stringify({ ...answer, ...(rest && { results: rest }) }));
+    }
     default:
       return odd(
         JSON.stringify({
