@@ -55,7 +55,7 @@ export function listenToSignals(listener: () => void, isListening: boolean): voi
 }
 
 /**
- * Who is called at an interrupt, and what calls them.
+ * The functions that an interrupt calls, and the listeners by which it is noticed.
  *
  * @param listen - called when there is a listener, and when there is none any more
  */

@@ -61,7 +61,7 @@ function server(index: number): ServerProcess {
   return found;
 }
 
-/** The response of a request that is decided: a server that waits too long for the database, as on a busy machine, does nothing. */
+/** Sends a request until the response is not 503, with which a server on a busy machine says that it has done nothing. */
 async function decided(...args: Parameters<typeof request>): Promise<Answer> {
   const answer = await request(...args);
   return answer.status === 503 ? decided(...args) : answer;

@@ -58,7 +58,7 @@ export function importEvent(event: ImportEvent, file: string) {
       const fields = { new: unsent, existing, changed, changed_lines, gone };
       return { event: 'compared' as const, file, ...fields };
     }
-    // What creating the missing links will take.
+    // The forecast: how many requests the missing links need, and how long they take.
     case 'forecast':
       return { event: 'forecast' as const, file, ...forecastFields(event.forecast) };
     default:

@@ -30,7 +30,7 @@ export interface RoundOptions {
   gentle: boolean;
   /** Clicks in the database before this round. */
   clicksBefore: number;
-  /** The round does not end before: on a busy machine, little is done in a random moment. */
+  /** Whether the round may end. On a busy machine, a random moment is too short for any load. */
   hasEnough: () => boolean;
   /** Receives the server, so that the caller can stop it after a failure. */
   onServer: (server: ServerProcess) => void;

@@ -25,7 +25,7 @@ export interface TortureReport {
   latestMs: number;
 }
 
-/** With less load than this, on average, kills would show little. */
+/** The load of an average round, at least. With less of it, a kill would interrupt nothing. */
 export const LEAST_OF_A_ROUND = { links: 50, clicks: 20 } as const;
 
 /**

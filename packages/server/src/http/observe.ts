@@ -13,7 +13,7 @@ const MAX_REQUEST_ID_LENGTH = 128;
 /** What a taken over id is made of: it goes into a header and into the log. */
 const REQUEST_ID = /^[\w\-=]+$/;
 
-/** What {@link observe} tells of requests, and to whom. */
+/** What {@link observe} needs to log and count requests. */
 export interface ObserveDeps {
   metrics: Metrics;
   logger: Logger | undefined;

@@ -150,14 +150,6 @@ export class Journal {
     }));
   }
 
-  /** The idempotency keys of requests whose outcome may still be unknown. */
-  openKeys(): Set<string> {
-    const rows = this.#prepare(
-      'SELECT idempotency_key FROM batch WHERE service = ? AND idempotency_key IS NOT NULL',
-    ).all(this.service);
-    return new Set(rows.map((row) => String(row['idempotency_key'])));
-  }
-
   /** The links of an open batch, in the order of the request, without those that it refused. */
   linksOf(batch: OpenBatch): { id: number; target_url: string }[] {
     return this.#prepare('SELECT id, pair FROM link WHERE id >= ? AND id < ? ORDER BY id')

@@ -35,13 +35,13 @@ export class BatchRecorder {
   readonly #keys = new Map<number, string>();
   /** Where the batches with the same links begin; undefined for one of an earlier run or round. */
   readonly #firstsByHash = new Map<string, (number | undefined)[]>();
-  /** Keys for whose requests the service may have links of other rows. */
-  readonly #openKeys: ReadonlySet<string>;
+  /** Keys of requests that may have created links of other rows. */
+  readonly #openKeys: ReadonlySet<string | undefined>;
   #sent = 0;
 
   constructor(options: BatchRecorderOptions) {
     this.#options = options;
-    this.#openKeys = options.journal.openKeys();
+    this.#openKeys = new Set(options.journal.openBatches().map((batch) => batch.idempotencyKey));
   }
 
   /**

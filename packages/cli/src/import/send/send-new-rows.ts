@@ -76,7 +76,7 @@ export async function sendNewRows(input: SendNewRows): Promise<Sent> {
       failure = { error };
       break;
     }
-    // What the plan or `--limit` leaves stays new in every round.
+    // The plan or `--limit` keeps back some new rows. They are kept back in every round, not only in the first.
     const links = found.new - planned.left;
     if (links <= 0) break;
     const { comparison } = found;
