@@ -55,7 +55,7 @@ export function listenToSignals(listener: () => void, isListening: boolean): voi
 }
 
 /**
- * The functions that an interrupt calls, and the listeners by which it is noticed.
+ * Keeps the functions that an interrupt calls, and calls them.
  *
  * @param listen - called when there is a listener, and when there is none any more
  */
