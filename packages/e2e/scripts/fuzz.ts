@@ -3,12 +3,13 @@
  * `pnpm --filter @shortlink/e2e fuzz [requests] [seed]`. A failure prints the smallest request and the seed that repeats it.
  */
 import { runFuzz } from '../src/fuzz/run-fuzz.ts';
+import { wholeNumber } from '../src/whole-number.ts';
 
 const [requests = '100000', seed] = process.argv.slice(2);
 const startedAt = performance.now();
 const report = await runFuzz({
-  requests: Number(requests),
-  ...(seed !== undefined && { seed: Number(seed) }),
+  requests: wholeNumber('requests', requests),
+  ...(seed !== undefined && { seed: wholeNumber('seed', seed) }),
 });
 for (const [line, count] of Object.entries(report)) console.log(String(count).padStart(8), line);
 console.log(

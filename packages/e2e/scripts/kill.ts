@@ -4,13 +4,14 @@
  * what was not synced to the disk.
  */
 import { runKills } from '../src/kill/run-kills.ts';
+import { wholeNumber } from '../src/whole-number.ts';
 
 const powerCuts = process.argv.includes('--power-cuts');
 const [kills = '200'] = process.argv.slice(2).filter((word) => !word.startsWith('--'));
 for (const idempotency of [true, false]) {
   console.log(idempotency ? 'with --idempotency' : 'without');
   await runKills({
-    kills: Number(kills) / 2,
+    kills: wholeNumber('kills', kills) / 2,
     idempotency,
     powerCuts,
     onFile: (report) => console.log(report),

@@ -20,6 +20,7 @@ import { type Cluster, startCluster } from '../src/cluster.ts';
 import { CLI_PROGRAM } from '../src/programs.ts';
 import { runProgram } from '../src/run-program.ts';
 import { admin } from '../src/server-process.ts';
+import { wholeNumber } from '../src/whole-number.ts';
 import type { KeyRow } from '../src/world.ts';
 import { cpuSeconds } from './cpu-time.ts';
 import { repeat } from './repeat.ts';
@@ -28,7 +29,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: { write: { type: 'boolean', default: false } },
 });
-const ROWS = Number(positionals[0] ?? 1_000_000);
+const ROWS = wholeNumber('rows', positionals[0] ?? '1000000');
 const SPOT_CHECKS = 1_000;
 const LOAD = { seconds: 10, concurrency: 32 };
 

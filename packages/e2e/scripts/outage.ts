@@ -15,12 +15,13 @@ import { startPostgres } from '../../server/test/start-postgres.ts';
 import { startCluster } from '../src/cluster.ts';
 import { startDatabaseProxy } from '../src/database-proxy.ts';
 import { admin } from '../src/server-process.ts';
+import { wholeNumber } from '../src/whole-number.ts';
 import type { KeyRow } from '../src/world.ts';
 
 const LINKS = 100;
 const REQUESTS_PER_SECOND = 50;
 const HOST = 'sho.rt';
-const [minutes = '60'] = process.argv.slice(2);
+const minutes = wholeNumber('minutes', process.argv[2] ?? '60');
 
 const folder = await mkdtemp(join(tmpdir(), 'shortlink-outage-'));
 const postgres = await startPostgres();
@@ -74,7 +75,7 @@ try {
   proxy.hang(true);
   const times: number[] = [];
   const failures = new Map<number, number>();
-  const end = performance.now() + Number(minutes) * 60_000;
+  const end = performance.now() + minutes * 60_000;
   const pending = new Set<Promise<void>>();
   for (let sent = 0; performance.now() < end; sent += 1) {
     const call = follow(codes[sent % LINKS] ?? '').then(({ status, ms }) => {

@@ -3,6 +3,7 @@
  * `pnpm --filter @shortlink/e2e pace [batches]`. Takes some minutes.
  */
 import { writeFile } from 'node:fs/promises';
+import { wholeNumber } from '../src/whole-number.ts';
 import { World } from '../src/world.ts';
 
 const REQUESTS_PER_MINUTE = 60;
@@ -12,7 +13,7 @@ const [batches = '60'] = process.argv.slice(2);
 await using world = await World.create();
 for (const flags of [[], ['--rpm', String(REQUESTS_PER_MINUTE)]]) {
   const { key } = await world.caller('custom', { rpm: REQUESTS_PER_MINUTE });
-  const rows = Number(batches) * BATCH_SIZE;
+  const rows = wholeNumber('batches', batches) * BATCH_SIZE;
   const urls = Array.from({ length: rows }, (_, row) => `https://example.com/${row}`);
   await writeFile(world.path('links.txt'), urls.join('\n'));
   const run = await world.cli(key, [

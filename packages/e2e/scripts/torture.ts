@@ -3,11 +3,12 @@
  * `pnpm --filter @shortlink/e2e torture [rounds]`; with SHORTLINK_E2E_BACKEND=cluster, three servers that share a PostgreSQL.
  */
 import { runTorture } from '../src/torture/run-torture.ts';
+import { wholeNumber } from '../src/whole-number.ts';
 
 const [rounds = '200'] = process.argv.slice(2);
 const startedAt = performance.now();
 const report = await runTorture(
-  Number(rounds),
+  wholeNumber('rounds', rounds),
   (round, { links, answeredClicks, lostClicks, lateMs }) => {
     console.log(
       `round ${round}: ${links} links, ${answeredClicks} clicks, ${lostClicks} of them lost, up to ${Math.round(lateMs)} ms late`,

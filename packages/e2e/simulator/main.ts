@@ -3,6 +3,7 @@
  * `pnpm simulate --mutants [--write] [NAME]...` with planted bugs. See README.md.
  */
 import { parseArgs } from 'node:util';
+import { wholeNumber } from '../src/whole-number.ts';
 import { loadPrograms } from './load-programs.ts';
 import { MUTANTS } from './mutants/mutants.ts';
 import { writeTable } from './mutants/table.ts';
@@ -36,12 +37,12 @@ function say(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
-const workers = Number(values.workers);
+const workers = wholeNumber('--workers', values.workers);
 const passes = values.mutants
   ? await playMutants()
   : values.seed === undefined
-    ? await playSeeds(Number(values.from), Number(values.seeds))
-    : await playOne(Number(values.seed));
+    ? await playSeeds(wholeNumber('--from', values.from), wholeNumber('--seeds', values.seeds))
+    : await playOne(wholeNumber('--seed', values.seed));
 process.exitCode = passes ? 0 : 1;
 
 async function playSeeds(from: number, seeds: number): Promise<boolean> {

@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { runProgram } from '../src/run-program.ts';
+import { wholeNumber } from '../src/whole-number.ts';
 
 const main = fileURLToPath(new URL('../simulator/main.ts', import.meta.url));
 
@@ -20,6 +21,15 @@ test('10,000 simulated imports on other services and our own, and each row has i
   const [, imports] = /^2200 seeds, 0 failures, (\d+) simulated imports /m.exec(stdout) ?? [];
   expect(Number(imports), stdout).toBeGreaterThanOrEqual(10_000);
   expect(exitCode).toBe(0);
+});
+
+test('a number of seeds that is none ends the command, instead of playing no seed with success', async () => {
+  const { exitCode, stderr } = await simulate('--seeds', 'many');
+  expect(stderr).toContain('--seeds is "many"; expected a whole number above 0');
+  expect(exitCode).toBe(1);
+  for (const text of ['', '0', '-1', '1.5', '10.000', '1e3', ' 5']) {
+    expect(() => wholeNumber('--seeds', text)).toThrow(`--seeds is "${text}"`);
+  }
 });
 
 test('bugs that are planted are found', { timeout: LIMIT_MS }, async () => {

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { wholeNumber } from '../../src/whole-number.ts';
 import { playHistory } from './history.ts';
 import { loadServer, type Server } from './load-server.ts';
 import { mutants } from './mutants.ts';
@@ -126,11 +127,11 @@ async function main(): Promise<void> {
     allowPositionals: true,
   });
   const { seed, keep } = values;
-  const many = values.mutants ? 20_000 : 1_000;
-  const seeds = Number(values.seeds ?? (seed === undefined ? many : 1));
+  const many = values.mutants ? '20000' : '1000';
+  const seeds = wholeNumber('--seeds', values.seeds ?? (seed === undefined ? many : '1'));
   const report = await simulateServer({
     seeds,
-    seed: seed === undefined ? undefined : Number(seed),
+    seed: seed === undefined ? undefined : wholeNumber('--seed', seed),
     keep: keep
       ?.split(',')
       .filter((text) => text !== 'none')
