@@ -11,6 +11,7 @@ import { play } from './play.ts';
 import { eachOf, Player } from './pool.ts';
 import { generate } from './scenario/generate.ts';
 import { shrink } from './scenario/shrink.ts';
+import type { ChunkReport } from './worker.ts';
 
 /** Seeds that a worker plays before it reports. */
 const CHUNK_SEEDS = 250;
@@ -136,6 +137,21 @@ async function playMutants(): Promise<boolean> {
   });
   const survivors = [...results.values()].filter((seeds) => seeds === undefined).length;
   if (values.write) writeTable(mutants.map(({ name }) => ({ name, seeds: results.get(name) })));
+  const failing = await failuresOf([...results.values()].filter((seeds) => seeds !== undefined));
+  for (const { seed, message } of failing)
+    say(`seed ${seed} fails without a planted bug too: ${message}\n  pnpm simulate --seed ${seed}`);
   say(`${mutants.length} planted bugs, ${survivors} not found within ${MUTANT_SEEDS} seeds each`);
-  return mutants.length > 0 && survivors === 0;
+  return mutants.length > 0 && survivors === 0 && failing.length === 0;
+}
+
+/** What fails as the programs are. A seed that fails anyway has not found the bug that was planted. */
+async function failuresOf(seeds: readonly number[]): Promise<ChunkReport['failures']> {
+  const player = new Player([]);
+  const failures: ChunkReport['failures'] = [];
+  for (const first of new Set(seeds)) {
+    const report = await player.play({ first, count: 1, stopsAtFailure: true });
+    failures.push(...report.failures);
+  }
+  await player.end();
+  return failures;
 }
