@@ -57,6 +57,9 @@ const MATCH_SINGLE = `
     UNION ALL SELECT pair, content, NULL, id FROM free_link
   ) GROUP BY pair, content HAVING count(number) = 1 AND count(id) = 1`;
 
+const ANY_LINK_LEFT =
+  'SELECT 1 FROM free_link WHERE id NOT IN (SELECT link FROM temp.match) LIMIT 1';
+
 const COUNTS = `
   SELECT count(*) FILTER (WHERE link < 0 OR short_url IS NOT NULL) AS existing,
     count(*) FILTER (WHERE link > 0 AND short_url IS NULL) AS unknown,
@@ -125,8 +128,10 @@ export class ExistingLinks {
       this.#flush();
       this.#db.exec('DELETE FROM temp.match');
       this.#db.exec(MATCH_SINGLE);
-      this.#db.exec(matchBy('pair, content'));
-      this.#db.exec(matchBy('pair'));
+      if (this.#db.prepare(ANY_LINK_LEFT).get() !== undefined) {
+        this.#db.exec(matchBy('pair, content'));
+        this.#db.exec(matchBy('pair'));
+      }
       const counts = this.#db.prepare(COUNTS).get() ?? {};
       const changed = this.#db.prepare(CHANGED).all();
       const matched = new RowSet();
