@@ -23,6 +23,16 @@ export const slowTestsOf = (root: string) =>
     .filter((file) => REAL_THINGS.test(readFileSync(join(root, file), 'utf8')))
     .concat(LONG);
 
+/**
+ * Most tests take milliseconds, those of many rows or processes seconds. On a machine that does much else all of them take many times
+ * as long; only a program that hangs takes this long. Tests wait for something with `expect.poll` and state no limit of their own.
+ */
+const LIMITS = {
+  testTimeout: 120_000,
+  hookTimeout: 120_000,
+  expect: { poll: { timeout: 100_000 } },
+};
+
 const SERVER_SETUP = [join(import.meta.dirname, 'packages/server/test/put-back-globals.ts')];
 
 /**
@@ -40,9 +50,7 @@ const unit = (name: string, { isFast = false, setupFiles = [] as string[] } = {}
     // So a test file puts back what it replaces.
     isolate: false,
     setupFiles,
-    // Most take milliseconds. Those of many rows or processes take seconds, and more on a machine that does much else.
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    ...LIMITS,
   },
 });
 
@@ -51,9 +59,9 @@ const e2e = {
   root: 'packages/e2e',
   include: ['test/**/*.test.ts'],
   isolate: false,
-  // Long enough for a busy machine: only a program that hangs takes this long.
+  ...LIMITS,
   testTimeout: 300_000,
-  hookTimeout: 180_000,
+  hookTimeout: 300_000,
 };
 
 /**

@@ -102,7 +102,7 @@ test('progress of an import that takes long', async () => {
     event: 'note',
     message: expect.stringContaining('Stopping after the batches in flight.'),
   });
-}, 60_000);
+});
 
 test('progress of a job', async () => {
   const service = await stubService();
@@ -120,7 +120,7 @@ test('progress of a job', async () => {
     wait_ms: 0,
     left_ms: null,
   });
-}, 60_000);
+});
 
 test('create and usage print data only, and errors as events', async () => {
   const service = await stubService();

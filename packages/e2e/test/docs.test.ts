@@ -30,7 +30,7 @@ describe('the site', () => {
     await runCommand(process.execPath, ['scripts/write-reference.ts'], options);
     const vitepress = join(DOCS, 'node_modules/vitepress/bin/vitepress.js');
     await runCommand(process.execPath, [vitepress, 'build', '--outDir', site], options);
-  }, 300_000);
+  });
   afterAll(() => rm(site, { recursive: true, force: true }));
 
   const page = (link: string) =>

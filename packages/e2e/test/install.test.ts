@@ -21,7 +21,7 @@ beforeAll(async () => {
   const files = (await readdir(folder)).filter((file) => file.endsWith('.tgz'));
   tarballs = files.map((file) => join(folder, file));
   expect(tarballs).toHaveLength(2);
-}, 120_000);
+});
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 test('npm install --global: the command is there, and imports', async () => {

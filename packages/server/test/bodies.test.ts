@@ -130,7 +130,7 @@ describe('large bodies that come slowly', () => {
     vi.useRealTimers();
   });
 
-  test('of two accounts leave room for a third one', { timeout: 30_000 }, async () => {
+  test('of two accounts leave room for a third one', async () => {
     const ends: (() => void)[] = [];
     const answers: Promise<{ status: number; headers: Headers }>[] = [];
     for (const slow of [await app.caller(), await app.caller()]) {
@@ -148,7 +148,7 @@ describe('large bodies that come slowly', () => {
     // Their own further ones are refused; one of each is still coming.
     let refused = 0;
     for (const answer of answers) void answer.then(() => (refused += 1));
-    await expect.poll(() => refused, { timeout: 20_000 }).toBe(6);
+    await expect.poll(() => refused).toBe(6);
     const whole = Buffer.alloc(MAX_BODY_BYTES, ' ');
     whole.write(JSON.stringify({ links: [{ target_url: TARGET }] }));
     expect((await send(BATCH, whole)).status).toBe(200);

@@ -271,7 +271,7 @@ describe('both answer alike, header by header', () => {
       compare(requestOf(`/${code}`, { lines: [`Host: ${host}`] }));
     // Until the list of domains was read again.
     await expect
-      .poll(async () => (await from(ordinary.code, 'go.example')).reply.status, { timeout: 20_000 })
+      .poll(async () => (await from(ordinary.code, 'go.example')).reply.status)
       .toContain('404');
     await from(custom.code, 'go.example');
     for (const host of ['go.example', 'go.example:443', 'go.example.']) {

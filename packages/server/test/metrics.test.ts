@@ -97,7 +97,7 @@ test('links are counted where they are created, and a replay creates none', asyn
 
 test('jobs that wait are shown, and the links they create', async () => {
   await app.post(key, BATCH, { links: entries(1_200) });
-  await expect.poll(() => read('shortlink_jobs_pending'), { timeout: 5_000 }).toBe(1);
+  await expect.poll(() => read('shortlink_jobs_pending')).toBe(1);
   const metrics = new Metrics();
   const { store } = app;
   const service = createService({ store, publicUrl: PUBLIC_URL, metrics });
@@ -105,7 +105,7 @@ test('jobs that wait are shown, and the links they create', async () => {
   await expect.poll(() => store.pendingJobs()).toEqual([]);
   await service.stop();
   expect(await metrics.text()).toContain('shortlink_links_created_total{by="job"} 1200\n');
-  await expect.poll(() => read('shortlink_jobs_pending'), { timeout: 5_000 }).toBe(0);
+  await expect.poll(() => read('shortlink_jobs_pending')).toBe(0);
 });
 
 test('refusals are counted by their code, database errors by their reason', async () => {

@@ -4,11 +4,9 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { startTestServer } from '../src/testing/index.ts';
 import { post, raw, useProcesses } from './server-process.ts';
-
-vi.setConfig({ testTimeout: 120_000 });
 
 const { run, start, folder } = useProcesses();
 
@@ -65,7 +63,7 @@ describe('a serving process', () => {
     // Clients open their next connection elsewhere.
     await expect.poll(ready).toBe('503 close');
     expect((await post(server, { target_url: 'https://example.com/' })).status).toBe(201);
-    await expect.poll(ready, { timeout: 5_000 }).toBe('refused');
+    await expect.poll(ready).toBe('refused');
     expect((await server.ended).code).toBe(0);
   });
 
@@ -145,7 +143,7 @@ test('a log reader that stalls stops nothing, and a line says how many lines it 
   const path = `/api/v1/${'x'.repeat(12_000)}`;
   for (let n = 0; n < 200; n += 1) expect((await fetch(server.url + path)).status).toBe(404);
   server.child.stderr?.resume();
-  await expect.poll(() => server.log(), { timeout: 10_000 }).toMatch(/"dropped":\d+/);
+  await expect.poll(() => server.log()).toMatch(/"dropped":\d+/);
   server.child.kill('SIGTERM');
   const { code, stderr } = await server.ended;
   expect(code).toBe(0);

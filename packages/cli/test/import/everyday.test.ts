@@ -54,7 +54,7 @@ describe('the same command again', () => {
     });
     expect(world.service.requests).toBe(requests + 1);
     expect(world.service.asked.at(-1)).toEqual([{ target_url: 'https://example.com/more' }]);
-  }, 60_000);
+  });
 
   test('the n-th row with the same URL is the n-th such link', async () => {
     world.write('input.csv', file(row(1, 'A'), row(1, 'B')));

@@ -111,7 +111,6 @@ function checkResults(world: ImportHarness, rows: Run['rows']): void {
 
 test.each([true, false])(
   'whatever happens to files and requests, each row has its own link at the end: idempotency %s',
-  { timeout: 120_000 },
   async (idempotency) => {
     await fc.assert(
       fc.asyncProperty(fc.array(run, { minLength: 1, maxLength: 4 }), (history) =>

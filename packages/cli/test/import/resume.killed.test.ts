@@ -93,7 +93,7 @@ async function killAt({ database, log, moments }: Recording, length: number, syn
   return new Set(sent.filter((url) => !settled.has(url)));
 }
 
-describe('killed at any moment', { timeout: 120_000 }, () => {
+describe('killed at any moment', () => {
   test.each([
     ['at once', 100],
     ['with a job', 1],

@@ -22,7 +22,7 @@ describe('batchJson', () => {
         );
       }),
     );
-  }, 60_000);
+  });
 
   it('writes no field that is not of a link, not even of what toJSON gives', () => {
     const own = { target_url: 'https://example.com/a', email: 'x' };

@@ -232,7 +232,7 @@ describe('createMany: bad entries that the response does not name', () => {
     const all = await runCreateMany(service, links(1_000));
     expect(all.error).toBeUndefined();
     expect(outcomes(all.items)).toBe('f'.repeat(1_000));
-  }, 60_000);
+  });
 
   it('are not looked for when the responses are lost', async () => {
     const service = new FakeService();
@@ -305,7 +305,7 @@ describe('createMany, whatever the bad entries', () => {
       }),
       { numRuns: 100 },
     );
-  }, 60_000);
+  });
 });
 
 describe('createMany: idempotency keys of batches with bad entries', () => {
@@ -373,7 +373,7 @@ describe('createMany: idempotency keys of batches with bad entries', () => {
       }),
       { numRuns: 60 },
     );
-  }, 60_000);
+  });
 
   it('give the links that are not in the job of an earlier run as failed, not as unknown', async () => {
     const service = pickyService({ isBad: (position) => position === 1 });

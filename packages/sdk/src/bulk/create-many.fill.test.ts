@@ -116,5 +116,5 @@ describe('createMany: filling a plan', () => {
       }),
       { numRuns: 40 },
     );
-  }, 60_000);
+  });
 });

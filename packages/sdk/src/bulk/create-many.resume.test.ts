@@ -79,7 +79,7 @@ describe('createMany: resume', () => {
       ],
     });
     expect(outcomes(items)).toBe('cccc');
-  }, 10_000);
+  });
 
   const created = (target_url: string) => ({ target_url, code: 'c', short_url: 's/c' });
 

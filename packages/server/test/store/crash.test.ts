@@ -67,7 +67,7 @@ test('after kill -9 nothing acknowledged is lost, and accepted jobs complete exa
   expect((await store.pendingJobs()).length).toBeGreaterThan(0);
   const runner = new JobRunner({ store });
   await runner.start();
-  await expect.poll(() => store.pendingJobs(), { timeout: 120_000 }).toEqual([]);
+  await expect.poll(() => store.pendingJobs()).toEqual([]);
   await runner.stop();
 
   for (const code of codes) expect(await store.findRedirect(code)).toBeDefined();

@@ -54,7 +54,7 @@ test('runners of three instances do every job once, whoever accepted it', async 
     runners[n % 3]?.notify(jobId);
     jobs.push(jobId);
   }
-  await expect.poll(() => stores[0].pendingJobs(), { timeout: 20_000 }).toEqual([]);
+  await expect.poll(() => stores[0].pendingJobs()).toEqual([]);
   await Promise.all(runners.map((runner) => runner.stop()));
   for (const jobId of jobs) await expectComplete(jobId, 1_100);
   expect(await linksUsed(stores[0], caller)).toBe(12 * 1_100);
@@ -67,7 +67,7 @@ test('a job whose instance stopped is continued by another instance without a no
   await stores[0].runJobChunk(jobId, NOW);
   const runner = new JobRunner({ store: stores[1] });
   await runner.start();
-  await expect.poll(() => stores[1].pendingJobs(), { timeout: 10_000 }).toEqual([]);
+  await expect.poll(() => stores[1].pendingJobs()).toEqual([]);
   await runner.stop();
   await expectComplete(jobId, 2_000);
 });
@@ -101,11 +101,9 @@ test('an instance that is paused in the middle of a chunk loses it to another on
     }
     return progress;
   });
-  await expect.poll(() => wakeUp, { timeout: 10_000 }).toBeDefined();
+  await expect.poll(() => wakeUp).toBeDefined();
   expect(await stores[1].runJobChunk(jobId, NOW)).toMatchObject({ busy: true });
-  await expect
-    .poll(() => stores[1].runJobChunk(jobId, NOW), { timeout: 30_000 })
-    .toMatchObject({ created: 500 });
+  await expect.poll(() => stores[1].runJobChunk(jobId, NOW)).toMatchObject({ created: 500 });
   await finishJob(stores[1], jobId);
   wakeUp?.();
   // The session was ended, and its transaction with it.
@@ -140,7 +138,7 @@ test('two idle instances keep few connections and ask little', async () => {
   };
   // Connections that opening needed are closed after ten seconds.
   await expect
-    .poll(async () => (await sample()).connections, { timeout: 20_000, interval: 1_000 })
+    .poll(async () => (await sample()).connections, { interval: 1_000 })
     .toBeLessThanOrEqual(4);
   const startedAt = performance.now();
   const before = await sample();

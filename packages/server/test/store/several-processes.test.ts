@@ -15,9 +15,7 @@ async function runProcess(...args: string[]): Promise<string> {
   return stdout.trim();
 }
 
-test('processes that start at once on a new file migrate it once and all work', {
-  timeout: 30_000,
-}, async () => {
+test('processes that start at once on a new file migrate it once and all work', async () => {
   const path = databasePath();
   const names = Array.from({ length: 6 }, (_, n) => `account ${n}`);
   await Promise.all(names.map((name) => runProcess(path, 'create-account', name)));
@@ -27,9 +25,7 @@ test('processes that start at once on a new file migrate it once and all work', 
   await store.close();
 });
 
-test('another process changes a link while this one writes without pause', {
-  timeout: 30_000,
-}, async () => {
+test('another process changes a link while this one writes without pause', async () => {
   const path = databasePath();
   const store = await openSqliteStore({ path, publicUrl: PUBLIC_URL });
   const caller = await newCaller(store);
@@ -55,7 +51,7 @@ test('another process changes a link while this one writes without pause', {
   await store.close();
 });
 
-test('a limit holds over processes', { timeout: 30_000 }, async () => {
+test('a limit holds over processes', async () => {
   const path = databasePath();
   const store = await openSqliteStore({ path, publicUrl: PUBLIC_URL });
   const { accountId } = await newCaller(store, { requests_per_minute: 100, links: 50 });

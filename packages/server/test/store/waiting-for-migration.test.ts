@@ -19,10 +19,10 @@ test.each([[['accounts', 'list']], [['migrate']], [['start', '--port', '0']]])(
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
       out += text;
     });
-    await expect.poll(log, { timeout: 30_000 }).toContain('waiting for another process');
+    await expect.poll(log).toContain('waiting for another process');
     expect(out).toBe('');
     await holder.query('SELECT pg_advisory_unlock($1)', [MIGRATION_LOCK]);
-    await expect.poll(() => out, { timeout: 30_000 }).not.toBe('');
+    await expect.poll(() => out).not.toBe('');
     if (args[0] === 'start') child.kill('SIGTERM');
     expect((await ended).code).toBe(0);
     await holder.end();

@@ -90,11 +90,11 @@ for (const [table, column] of [
       if (n % 3 === 1) return store.createLink({ ...request, input: newLink(n), idempotency });
       return store.createBatch({ ...request, input: newLinks(3), idempotency });
     });
-    await expect.poll(stuck.failures, { timeout: 20_000 }).toBeGreaterThan(0);
+    await expect.poll(stuck.failures).toBeGreaterThan(0);
     const before = stuck.failures();
     await workOfOthers(first.value.code);
     // It is still locked, and its calls are still refused rather than left waiting.
-    await expect.poll(stuck.failures, { timeout: 20_000 }).toBeGreaterThan(before);
+    await expect.poll(stuck.failures).toBeGreaterThan(before);
     await foreign.query('ROLLBACK');
     await stuck.end();
     expect([...stuck.reasons]).toEqual(['busy']);
@@ -130,9 +130,7 @@ test.each([
     if (busy) {
       // By then the calls of each account use as many connections as they may.
       await expect
-        .poll(() => accounts.every((caller) => (created.get(caller) ?? 0) >= 20), {
-          timeout: 30_000,
-        })
+        .poll(() => accounts.every((caller) => (created.get(caller) ?? 0) >= 20))
         .toBe(true);
       await lock();
     }

@@ -46,13 +46,9 @@ test('a database that hangs fails every call, and everything works again by itse
   expect(store.isHealthy()).toBe(false);
   proxy.swallow(false);
   await expect
-    .poll(() => store.createLink({ caller, input: newLink(), now: NOW }).then(isOk, () => false), {
-      timeout: 20_000,
-    })
+    .poll(() => store.createLink({ caller, input: newLink(), now: NOW }).then(isOk, () => false))
     .toBe(true);
-  await expect
-    .poll(() => store.findRedirect(code).then(Boolean, () => false), { timeout: 20_000 })
-    .toBe(true);
+  await expect.poll(() => store.findRedirect(code).then(Boolean, () => false)).toBe(true);
   expect(store.isHealthy()).toBe(true);
   expect(await storedCodes(directUrl)).toHaveLength(2);
   await store.close();
@@ -94,7 +90,7 @@ test('reads have connections of their own: writes that use up theirs hold no rea
   });
   const waiting = () =>
     holder.query(`SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted`);
-  await expect.poll(async () => (await waiting()).rowCount, { timeout: 20_000 }).toBe(12);
+  await expect.poll(async () => (await waiting()).rowCount).toBe(12);
   await db.reader.get(sql`SELECT 1`);
   await db.snapshot((session) => session.get(sql`SELECT 1`));
   expect(ended).toBe(0);
@@ -176,13 +172,13 @@ test('a connection whose node turns read-only under it is replaced', async () =>
   expect(writing).not.toEqual([]);
   try {
     await settings('SET default_transaction_read_only = on');
-    await expect.poll(create, { timeout: 10_000 }).toBe('read_only');
+    await expect.poll(create).toBe('read_only');
     // A connection that stays leads to the old node for ever, even when the address leads to a new one.
     await expect.poll(() => sessions(`pid IN (${writing.join(',')})`)).toEqual([]);
   } finally {
     await settings('RESET default_transaction_read_only');
   }
-  await expect.poll(create, { timeout: 10_000 }).toBe(true);
+  await expect.poll(create).toBe(true);
   await store.close();
 });
 
