@@ -117,7 +117,6 @@ async function visit(options: Parameters<Browser['newContext']>[0] = {}): Promis
   const context = await browser.newContext({ locale: 'en-US', ...options });
   // A page that stays open asks for the usage again and again, and the clock of the service stands still in one minute.
   onTestFinished(() => context.close());
-  context.setDefaultTimeout(60_000);
   const page = await context.newPage();
   const requests: string[] = [];
   const complaints: string[] = [];

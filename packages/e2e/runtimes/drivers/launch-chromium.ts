@@ -9,6 +9,9 @@ import { type Browser, chromium } from 'playwright-core';
 /** Where the unpacked browser is kept. */
 const CACHE = fileURLToPath(new URL('../../node_modules/.cache', import.meta.url));
 
+/** On a machine that does much else, pages take many times as long as the browser's usual limit of 30 seconds allows. */
+const LIMIT_MS = 100_000;
+
 /** Chromium sends no requests of its own, and uses no graphics. */
 const ARGS = [
   '--disable-gpu',
@@ -28,10 +31,12 @@ export async function launchChromium(): Promise<{ browser: Browser } & AsyncDisp
   const isBrought = platform === 'linux' && arch === 'x64';
   const browser = await chromium.launch({
     args: ARGS,
+    timeout: LIMIT_MS,
     // Its sandbox needs rights that root in a container does not have.
     chromiumSandbox: false,
     ...(isBrought ? { executablePath: await unpack() } : { channel: 'chrome' }),
   });
+  browser.on('context', (context) => context.setDefaultTimeout(LIMIT_MS));
   return { browser, [Symbol.asyncDispose]: () => browser.close() };
 }
 
