@@ -77,12 +77,13 @@ const cluster = {
   env: { SHORTLINK_E2E_BACKEND: 'cluster' },
 };
 
-/** From the projects with the longest files to those with the shortest, so that no long file runs alone at the end. */
+/** After the longest files, from the projects with long ones to those with short ones, so that no long file runs alone at the end. */
 const ORDER = ['e2e', 'e2e-cluster', 'server', 'tools', 'cli', 'sdk'];
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const rank = ({ project }: TestSpecification) => ORDER.indexOf(project.name);
+    const rank = ({ project, moduleId }: TestSpecification) =>
+      LONG.some((file) => moduleId.endsWith(file)) ? -1 : ORDER.indexOf(project.name);
     return (await super.sort(files)).toSorted((a, b) => rank(a) - rank(b));
   }
 }
