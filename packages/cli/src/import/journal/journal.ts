@@ -111,6 +111,11 @@ export class Journal {
     });
   }
 
+  /** The service may have forgotten the key of this request, so that it is not sent again. */
+  expired(id: number): void {
+    this.write(() => this.#prepare('UPDATE request SET body = NULL WHERE batch = ?').run(id));
+  }
+
   /** Nothing was created by a request of this run. */
   removed(id: number): void {
     this.write(() => this.#forgetBatch(id));

@@ -100,6 +100,18 @@ describe('a request whose key the service knows', () => {
     expect(service.requests).toBe(0);
   });
 
+  test.each([23 * HOUR_MS, -HOUR_MS])(
+    'is never sent again once it has been %i ms old, whatever a clock that is set says later',
+    async (ageMs) => {
+      sent(['a'], { key: 'k1' });
+      await settle({}, ageMs);
+      expect(await settle({}, 20 * HOUR_MS)).toMatchObject({ isChanged: false, open: 1 });
+      expect(service.requests).toBe(0);
+      // No other request gets its key.
+      expect(journal.openBatches()[0]?.idempotencyKey).toBe('k1');
+    },
+  );
+
   test.each([23 * HOUR_MS - 1, 1 - HOUR_MS])('is sent again %i ms later', async (ageMs) => {
     sent(['a'], { key: 'k1' });
     expect(await settle({}, ageMs)).toMatchObject({ isChanged: true, open: 0 });

@@ -59,11 +59,19 @@ export async function settleOpenBatches(input: SettleInput): Promise<Settled> {
 }
 
 /** With its key, within the key's life, the service responds to a second request with the links of the first one. */
-function mayBeSentAgain(batch: OpenBatch, { settings, deps, existing }: SettleInput): boolean {
-  if (!settings.idempotency || batch.idempotencyKey === undefined) return false;
+function mayBeSentAgain(
+  batch: OpenBatch,
+  { journal, settings, deps, existing }: SettleInput,
+): boolean {
+  if (!settings.idempotency || batch.body === undefined) return false;
   const age = deps.wallClock() - Date.parse(batch.sentAt);
-  // A clock that was set back says nothing of the age. Links of rows that were removed from the input are not sent again.
-  return age > -CLOCK_SKEW_MS && age < KEY_LIFETIME_MS && existing.asksFor(batch);
+  // A clock that was set back says nothing of the age, neither now nor later.
+  if (age <= -CLOCK_SKEW_MS || age >= KEY_LIFETIME_MS) {
+    journal.expired(batch.id);
+    return false;
+  }
+  // Links of rows that were removed from the input are not sent again.
+  return existing.asksFor(batch);
 }
 
 /** Polls the job of a batch; or sends the batch again under its key, as it was. */
