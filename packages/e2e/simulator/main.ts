@@ -17,7 +17,7 @@ import type { ChunkReport } from './worker.ts';
 const CHUNK_SEEDS = 250;
 
 /** Failures that are shown; the number of all of them is in the last line. */
-const SHOWN_FAILURES = 10;
+const SHOWN_FAILURES = 100;
 
 /** A planted bug must be found within so many seeds. */
 const MUTANT_SEEDS = 20_000;

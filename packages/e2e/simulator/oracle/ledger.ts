@@ -80,6 +80,21 @@ export function mayHaveWorked({ neverSent, received }: Exchange): boolean {
 /** With any other word, a job is over only once all of its results are there. */
 const JOB_IS_OVER = ['completed', 'failed'];
 
+/**
+ * Whether the service did the work of a request that its client had given up on, after it had refused the same request for the plan's
+ * limit, and the limit was raised in between. The client takes the refusal of a key for the end of all its requests.
+ */
+export function isWorkedTooLate(
+  { number, key, received, workedTurn = 0 }: Exchange,
+  all: readonly Exchange[],
+): boolean {
+  if (key === undefined || received !== undefined) return false;
+  return all.some((other) => {
+    const isSame = other.key === key && other.number > number;
+    return isSame && other.received?.status === 403 && other.receivedTurn < workedTurn;
+  });
+}
+
 /** Codes that a program was told for certain: in a whole response, with time to write them down. */
 export function toldCodes(exchange: Exchange, hasRefusedRows: boolean): string[] {
   const { method, received, receivedTurn, process } = exchange;
@@ -96,8 +111,20 @@ export function toldCodes(exchange: Exchange, hasRefusedRows: boolean): string[]
   const codes = answer.results.flatMap(({ code, short_url }) => (code && short_url ? [code] : []));
   if (method === 'POST') return answer.job_id === undefined ? codes : [];
   // The results of a job count when it is over.
-  const isOver = JOB_IS_OVER.includes(String(answer.status).toLowerCase());
-  return isOver || (isWhole && answer.total !== undefined) ? codes : [];
+  return isOver(answer) || (isWhole && answer.total !== undefined) ? codes : [];
+}
+
+/** Whether a response leaves out results: of links to one target, nobody can tell then which of them have theirs. */
+export function lacksResults(exchange: Exchange): boolean {
+  const answer = parse(exchange.received?.body ?? '');
+  if (!Array.isArray(answer?.results)) return false;
+  if (exchange.method === 'GET' && !isOver(answer)) return false;
+  return answer.results.length < Number(answer.total ?? linksOf(exchange).length);
+}
+
+/** Whether links may have come of a request whose codes its program was not told. */
+export function isLeftOpen(exchange: Exchange): boolean {
+  return isCreate(exchange) && mayHaveWorked(exchange) && toldCodes(exchange, true).length === 0;
 }
 
 /** The job whose acceptance the program has certainly read. */
@@ -106,6 +133,10 @@ export function toldJob({ method, received, receivedTurn, process }: Exchange): 
   if (process.killedAt !== undefined && process.killedAt <= receivedTurn) return undefined;
   const id = parse(received.body)?.job_id;
   return id === undefined ? undefined : String(id);
+}
+
+function isOver({ status }: Answer): boolean {
+  return JOB_IS_OVER.includes(String(status).toLowerCase());
 }
 
 interface Answer {

@@ -18,6 +18,9 @@ import {
 import {
   Counts,
   isCreate,
+  isLeftOpen,
+  isWorkedTooLate,
+  lacksResults,
   linksOf,
   mayHaveWorked,
   type Pair,
@@ -139,13 +142,17 @@ export class Oracle {
       checkDryRun(own, plan, files, inputPath(scenario.user));
     }
     this.#checkJournal(ofRun, process);
+    // Of a request that is left open by a run in which the clock is set back, nobody can tell later how old its key is.
+    const isSetBack = (plan.clockJump?.byMs ?? 0) < 0;
+    if (isSetBack && scenario.user.idempotency && ofRun.some(isLeftOpen)) this.#mayRepeat = true;
     this.#checkLinks();
     this.#checkSent();
     if (hasSecond) return;
     const text = this.#outputText(settings.output);
     const { user } = scenario;
     const { made } = this.#all.service;
-    const results = { text, plan, user, made, areTitlesCertain: this.#areTitlesCertain };
+    const areTitlesCertain = this.#areTitlesCertain && !network.exchanges.some(lacksResults);
+    const results = { text, plan, user, made, areTitlesCertain };
     if (summary?.output === undefined) {
       if (this.#isOutputDurable) checkIsWhole(results, this.#outputBefore?.toString());
     } else {
@@ -269,22 +276,10 @@ export class Oracle {
     for (const link of service.made) {
       const exchange = network.exchanges[link.request - 1];
       if (exchange === undefined || exchange.run < this.#firstRun) continue;
-      if (this.#isWorkedTooLate(exchange)) continue;
+      if (isWorkedTooLate(exchange, network.exchanges)) continue;
       if (!this.#mayRepeat || this.#told.has(link.code)) counts.add(pairOfLink(link));
     }
     return counts;
-  }
-
-  /**
-   * Whether the service did the work of a request that its client had given up on, after it had refused the same request for the plan's
-   * limit, and the limit was raised in between. The client takes the refusal of a key for the end of all its requests.
-   */
-  #isWorkedTooLate({ number, key, received, workedTurn = 0 }: Exchange): boolean {
-    if (key === undefined || received !== undefined) return false;
-    return this.#all.network.exchanges.some((other) => {
-      const isSame = other.key === key && other.number > number;
-      return isSame && other.received?.status === 403 && other.receivedTurn < workedTurn;
-    });
   }
 
   /** Each row has one link at most. */
