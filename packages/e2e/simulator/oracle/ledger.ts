@@ -1,3 +1,5 @@
+import { targetOf, titleOf } from '../scenario/files.ts';
+import type { RowPlan, UserTraits } from '../scenario/scenario.ts';
 import type { MadeLink } from '../services/service.ts';
 import type { Exchange } from '../world/network.ts';
 
@@ -37,6 +39,18 @@ export class Counts {
   entries(): Iterable<[Pair, number]> {
     return this.#counts;
   }
+}
+
+/** The links that rows ask for, and the same with their titles. */
+export function countsOf(rows: readonly RowPlan[], user: UserTraits) {
+  const [wanted, asked] = [new Counts(), new Counts()];
+  for (const row of rows) {
+    if (row.kind === 'invalid') continue;
+    const pair = pairOf(targetOf(row), user.domain);
+    wanted.add(pair);
+    asked.add(`${pair}\n${titleOf(row, user)}`);
+  }
+  return { wanted, asked };
 }
 
 export function isCreate({ method }: Exchange): boolean {

@@ -1,6 +1,6 @@
 import type { ImportSettings, ImportSummary } from '../../../cli/src/import/types.ts';
 import type { Ended } from '../play.ts';
-import { inputPath, parseResults, targetOf, titleOf } from '../scenario/files.ts';
+import { inputPath, parseResults } from '../scenario/files.ts';
 import type { RowPlan, RunPlan, Scenario } from '../scenario/scenario.ts';
 import { REFUSED_TITLE } from '../services/scripted.ts';
 import type { MadeLink, Service } from '../services/service.ts';
@@ -17,6 +17,7 @@ import {
 } from './journal-rules.ts';
 import {
   Counts,
+  countsOf,
   isCreate,
   isLeftOpen,
   isWorkedTooLate,
@@ -24,7 +25,6 @@ import {
   linksOf,
   mayHaveWorked,
   type Pair,
-  pairOf,
   pairOfLink,
   toldCodes,
 } from './ledger.ts';
@@ -50,6 +50,8 @@ export class Oracle {
   #settings: ImportSettings | undefined;
   /** Links that rows have asked for at one time, since the last `--restart`. */
   #wanted = new Counts();
+  /** The same before the journal was begun anew. */
+  #wantedBefore = new Counts();
   /** Rows that are in `#wanted` already, as those of quiet runs are. */
   #countedRows: readonly RowPlan[] | undefined;
   /** The first run that counts: `--restart` asks for every link once more. */
@@ -102,14 +104,7 @@ export class Oracle {
   }
 
   #countRows({ rows, dryRun }: RunPlan): void {
-    const { user } = this.#all.scenario;
-    const [wanted, asked] = [new Counts(), new Counts()];
-    for (const row of rows) {
-      if (row.kind === 'invalid') continue;
-      const pair = pairOf(targetOf(row), user.domain);
-      wanted.add(pair);
-      asked.add(`${pair}\n${titleOf(row, user)}`);
-    }
+    const { wanted, asked } = countsOf(rows, this.#all.scenario.user);
     this.#asked.raise(asked);
     if (dryRun) return;
     this.#wanted.raise(wanted);
@@ -118,6 +113,7 @@ export class Oracle {
 
   #beginAgain(): void {
     this.#firstRun = this.#run;
+    this.#wantedBefore = this.#wanted;
     this.#wanted = new Counts();
     this.#countedRows = undefined;
     this.#mayRepeat = false;
@@ -145,6 +141,11 @@ export class Oracle {
     // Of a request that is left open by a run in which the clock is set back, nobody can tell later how old its key is.
     const isSetBack = (plan.clockJump?.byMs ?? 0) < 0;
     if (isSetBack && scenario.user.idempotency && ofRun.some(isLeftOpen)) this.#mayRepeat = true;
+    // A restart that was killed before it sent anything may have left the journal where it was, with the rows of earlier runs.
+    if (plan.restart && !ofRun.some(isCreate)) {
+      this.#mayRepeat = true;
+      this.#wanted.raise(this.#wantedBefore);
+    }
     this.#checkLinks();
     this.#checkSent();
     if (hasSecond) return;
@@ -162,7 +163,7 @@ export class Oracle {
         mayExist: (pair) => this.#mayExist(pair),
         counted: (pair) => counted.of(pair),
       });
-      checkAgreement(reported, summary, settings, {
+      checkAgreement(reported, summary, settings, made, {
         wasKnown: ({ code }) => this.#known.has(code),
         isNew: (link) => this.#runOf(link) === this.#run,
       });

@@ -144,6 +144,7 @@ export function checkAgreement(
   reported: readonly ReportedRow[],
   summary: ImportSummary,
   { onUnknown, limit }: ImportSettings,
+  made: readonly MadeLink[],
   { wasKnown, isNew }: Record<'wasKnown' | 'isNew', (link: MadeLink) => boolean>,
 ): void {
   const { created, existing, rejected, failed, unknown, unsent, stopped } = summary;
@@ -159,9 +160,10 @@ export function checkAgreement(
       `the summary says ${JSON.stringify(said)}, the results ${JSON.stringify(tally)}`,
     );
   }
-  // A link that was in doubt may count as either.
+  // A link that was in doubt may count as either, and so may a row while links are made for rows that are no longer there.
   const [known, fresh] = [links.filter(wasKnown).length, links.filter(isNew).length];
-  if (existing < known || created < fresh) {
+  const withoutRow = made.filter(isNew).length - fresh;
+  if (existing + withoutRow < known || created < fresh) {
     throw new Error(
       `${created} created and ${existing} existing, of ${fresh} that are new and ${known} that were known`,
     );

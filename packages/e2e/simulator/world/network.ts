@@ -221,8 +221,6 @@ export class Network {
         return Promise.resolve({ done: false, value: bytes });
       }
       if (!isLast) {
-        // The status of an error says enough: what is lost of its words takes nothing away.
-        if (status >= 300) note('');
         return Promise.resolve({ done: false, value: bytes.subarray(0, half) });
       }
       if (!isCut) {
@@ -231,7 +229,11 @@ export class Network {
       }
       return new Promise((_, reject) => {
         const lost = Object.assign(new Error('terminated'), { code: 'UND_ERR_SOCKET' });
-        world.clock.after(5, process, () => reject(signal.aborted ? signal.reason : lost));
+        world.clock.after(5, process, () => {
+          // The status of an error says enough: what is lost of its words takes nothing away.
+          if (status >= 300 && !signal.aborted) note('');
+          reject(signal.aborted ? signal.reason : lost);
+        });
       });
     };
     return {
