@@ -11,7 +11,15 @@ const [path = ''] = process.argv.slice(2);
 
 /** Synchronous, so that nothing acknowledged is still in a buffer of this process when it dies. */
 function report(...words: (string | number)[]): void {
-  writeSync(1, `${words.join(' ')}\n`);
+  let rest = Buffer.from(`${words.join(' ')}\n`);
+  while (rest.length > 0) {
+    try {
+      rest = rest.subarray(writeSync(1, rest));
+    } catch (error) {
+      // The pipe is full: on a busy machine this process writes faster than the test reads.
+      if (!(error instanceof Error && 'code' in error && error.code === 'EAGAIN')) throw error;
+    }
+  }
 }
 
 async function createLinks(store: Store, caller: Caller): Promise<never> {
