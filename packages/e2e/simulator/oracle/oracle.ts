@@ -141,8 +141,8 @@ export class Oracle {
     // Of a request that is left open by a run in which the clock is set back, nobody can tell later how old its key is.
     const isSetBack = (plan.clockJump?.byMs ?? 0) < 0;
     if (isSetBack && scenario.user.idempotency && ofRun.some(isLeftOpen)) this.#mayRepeat = true;
-    // A restart that was killed before it sent anything may have left the journal where it was, with the rows of earlier runs.
-    if (plan.restart && !ofRun.some(isCreate)) {
+    // A restart that has made nothing may have left the journal where it was, with the rows of earlier runs.
+    if (plan.restart && !ofRun.some((exchange) => isCreate(exchange) && mayHaveWorked(exchange))) {
       this.#mayRepeat = true;
       this.#wanted.raise(this.#wantedBefore);
     }

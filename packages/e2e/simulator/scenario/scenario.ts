@@ -35,7 +35,10 @@ export interface ServiceTraits {
   saysWhenToPoll: boolean;
   /** How answers look: 0 is as documented. */
   shape: 0 | 1 | 2 | 3;
-  /** Where every third job ends as `failed`: half-way, or before its first link. */
+  /**
+   * Where the jobs 3, 6, 10, 15 and so on end as `failed`: half-way, or before their first link. Not every third one, which would be
+   * the same batch of each run.
+   */
   failsJobs: 'half-way' | 'at once' | undefined;
   /** Forgets its jobs when it is restarted; else they continue. */
   losesJobs: boolean;

@@ -165,7 +165,8 @@ export class ScriptedService implements Service {
 
   #failsAfter(count: number): number | undefined {
     const { failsJobs } = this.#traits;
-    if (failsJobs === undefined || this.#lastJob % 3 !== 0) return undefined;
+    const isOneThatFails = this.#lastJob > 1 && Number.isInteger(Math.sqrt(8 * this.#lastJob + 1));
+    if (failsJobs === undefined || !isOneThatFails) return undefined;
     return failsJobs === 'half-way' ? Math.ceil(count / 2) : 0;
   }
 
