@@ -71,6 +71,24 @@ test('a lost request that is found to be a failed job gives its rows the links t
   }
 });
 
+test('a row whose link was refused asks for that of another open request in the same run', async () => {
+  const world = new ImportHarness();
+  try {
+    world.service.refusesTitle = 'refused';
+    world.service.fault = () => ({ type: 'lost', created: false });
+    const row = (title: string) => `https://example.com/1,${title}`;
+    world.write('input.csv', ['url,title', row('refused'), row('b'), ''].join('\n'));
+    const policy = { idempotency: true, onUnknown: 'skip', batchSize: 1, concurrency: 2 } as const;
+    expect(await world.import(policy)).toMatchObject({ unknown: 2 });
+    world.service.fault = () => undefined;
+    world.write('input.csv', ['url,title', row('edited'), ''].join('\n'));
+    expect(await world.import(policy)).toMatchObject({ created: 1, unknown: 0 });
+    expect(world.created()).toEqual({ links: 1, duplicates: 0 });
+  } finally {
+    world.dispose();
+  }
+});
+
 test('a refusal that lost its details does not make new rows of those that an earlier request may have created', async () => {
   const world = new ImportHarness();
   try {

@@ -77,11 +77,8 @@ export class Journal {
          VALUES (?, ?, ?, ?, ?, ?, ?)`,
       ).run(this.service, state, sentAt, idempotencyKey, size, domain, results);
       const id = Number(lastInsertRowid);
-      this.#prepare('INSERT INTO request (batch, links, body) VALUES (?, ?, ?)').run(
-        id,
-        links,
-        body,
-      );
+      const insert = this.#prepare('INSERT INTO request (batch, links, body) VALUES (?, ?, ?)');
+      insert.run(id, links, body);
       return id;
     });
   }

@@ -59,11 +59,15 @@ export async function sendNewRows(input: SendNewRows): Promise<Sent> {
   let needsNewKeys = settings.restart;
   let batches = 0;
   for (let repeats = 0; ; repeats += 1) {
-    if (existing !== undefined) {
-      const settled = await settleOpenBatches({ journal, existing, settings, deps });
+    const followed = new Set<number>();
+    // A row whose link was refused may ask for one of another open batch, which is followed then.
+    while (existing !== undefined) {
+      const settled = await settleOpenBatches({ journal, existing, settings, deps, followed });
       failure = settled.failure;
       needsNewKeys ||= settled.needsNewKeys;
-      if (settled.isChanged) found = foundOf(checked, existing.compare());
+      if (!settled.isChanged) break;
+      found = foundOf(checked, existing.compare());
+      if (found.unknown === 0 || failure !== undefined) break;
     }
     result = undefined;
     // What this run itself has left open is no reason to keep the other rows: it could be sent again under its key.

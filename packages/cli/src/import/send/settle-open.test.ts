@@ -47,6 +47,7 @@ async function settle(changes: Partial<ImportSettings> = {}, ageMs = HOUR_MS) {
     journal,
     existing: { asksFor: (batch: OpenBatch) => asksFor(batch) } as ExistingLinks,
     settings: settings as ImportSettings,
+    followed: new Set(),
     deps: {
       client: service.client(),
       onEvent: (event: ImportEvent) => events.push(event),

@@ -15,6 +15,8 @@ interface SettleInput {
   existing: ExistingLinks;
   settings: ImportSettings;
   deps: ImportDeps;
+  /** Batches that were followed before, in this round; those that are followed now are added. */
+  followed: Set<number>;
 }
 
 /** How settling the open batches ended. */
@@ -32,11 +34,12 @@ interface Settled {
  * service still knows is sent again, as it was; with `--on-unknown retry` the others are forgotten, so that their rows are new.
  */
 export async function settleOpenBatches(input: SettleInput): Promise<Settled> {
-  const { journal, deps, settings } = input;
+  const { journal, deps, settings, followed } = input;
   const needsNewKeys = settings.onUnknown === 'retry' && journal.releaseUnanswered();
   const settled: Settled = { isChanged: needsNewKeys, needsNewKeys, failure: undefined };
-  const open = journal.openBatches();
-  if (open.length > 0) {
+  const isNew = ({ id }: OpenBatch) => !followed.has(id);
+  const open = journal.openBatches().filter(isNew);
+  if (open.length > 0 && followed.size === 0) {
     const rows = open.reduce((sum, { size }) => sum + size, 0);
     deps.onEvent({ type: 'resuming', batches: open.length, rows });
   }
@@ -46,7 +49,7 @@ export async function settleOpenBatches(input: SettleInput): Promise<Settled> {
     const some = jobs.slice(first, first + settings.concurrency);
     await Promise.all(some.map((batch) => followBatch(batch, input, settled)));
   }
-  for (const batch of journal.openBatches()) {
+  for (const batch of journal.openBatches().filter(isNew)) {
     if (isEnded()) break;
     if (batch.job !== undefined) continue;
     if (mayBeSentAgain(batch, input)) await followBatch(batch, input, settled);
@@ -77,10 +80,11 @@ function mayBeSentAgain(
 /** Polls the job of a batch; or sends the batch again under its key, as it was. */
 async function followBatch(
   batch: OpenBatch,
-  { journal, deps }: SettleInput,
+  { journal, deps, followed }: SettleInput,
   settled: Settled,
 ): Promise<void> {
   const { id, job, size, body = '[]', idempotencyKey = '', domain, firstLink } = batch;
+  followed.add(id);
   const refused = new AbortController();
   const links = journal.linksOf(batch);
   const onBatch = (ids: readonly number[]) => (event: BatchEvent) => {
