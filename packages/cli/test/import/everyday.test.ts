@@ -98,6 +98,23 @@ describe('the same command again', () => {
     expect(world.service.asked).toHaveLength(2);
   });
 
+  test('nor is it where links are found meanwhile for rows that are gone', async () => {
+    const { service } = world;
+    world.write('input.csv', file(row(1, 'older')));
+    await world.import();
+    world.write('input.csv', file(row(1, 'older'), row(2), row(3), row(1, 'newer')));
+    service.syncLinks = 1;
+    service.fault = (_, links) =>
+      links.length === 1 ? { type: 'lost', created: false } : undefined;
+    service.onPoll = () => ({ type: 'answer', status: 401, body: { error: 'no' } });
+    expect(await world.import({ batchSize: 2 })).toMatchObject({ existing: 1, unknown: 3 });
+    service.onPoll = () => undefined;
+    world.write('input.csv', file(row(1, 'newer'), row(2)));
+    const summary = await world.import({ onUnknown: 'retry' });
+    expect(summary).toMatchObject({ created: 1, existing: 1, unknown: 0, gone: 1 });
+    expect(service.asked).toHaveLength(3);
+  });
+
   test('another domain is another link, by a column or by --domain', async () => {
     world.write('input.csv', 'url,domain_id\nhttps://a.example,\nhttps://a.example,d2\n');
     expect(await world.import()).toMatchObject({ created: 2 });

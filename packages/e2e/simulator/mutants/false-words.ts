@@ -68,9 +68,9 @@ export const FALSE_WORDS: readonly Mutant[] = [
   ),
   mutant(
     'a row that got an older link counted as created',
-    `${SEND}/send-new-rows.ts`,
-    'Math.min(have - before.existing, linksMade)',
-    'have - before.existing',
+    'cli/src/import/check/existing-links.ts',
+    'OR link IN temp.open_link',
+    'OR EXISTS (SELECT 1 FROM temp.open_link)',
   ),
   mutant(
     'edited rows not counted',

@@ -1,8 +1,11 @@
 import type { ImportSettings } from '../../../cli/src/import/types.ts';
 import type { Ended } from '../play.ts';
+import { parseResults } from '../scenario/files.ts';
 import type { RowPlan, RunPlan, UserTraits } from '../scenario/scenario.ts';
 import type { Exchange } from '../world/network.ts';
+import { isJournal } from './journal-rules.ts';
 import { isCreate } from './ledger.ts';
+import { outputFormat } from './result-rules.ts';
 
 /** Whether nothing is left to do, as the run says; then it must be so. */
 export function isFinished(
@@ -43,6 +46,23 @@ export function checkNothingToDo(
   const sent = exchanges.find(({ path }) => !path.endsWith('/usage'));
   if (sent !== undefined)
     throw new Error(`#${sent.number} is sent although every row has its link`);
+}
+
+/**
+ * Standard input that was imported whole is forgotten: the same rows ask for new links then. A program that was killed has forgotten
+ * it where its journal is gone, which is the last thing it does: then each row has its link in the results.
+ */
+export function isForgotten(
+  { process, summary }: Ended,
+  files: Iterable<string>,
+  results: string | undefined,
+  user: UserTraits,
+): boolean {
+  if (summary !== undefined) return summary.journal === undefined && summary.stopped === undefined;
+  const hasJournal = [...files].some(isJournal);
+  if (process.killedAt === undefined || hasJournal || results === undefined) return false;
+  const rows = parseResults(results, outputFormat(user));
+  return rows?.every(({ status }) => status === 'created' || status === 'rejected') === true;
 }
 
 /** An error that the CLI has words for: its own, or what the system says of a disk that fails. */

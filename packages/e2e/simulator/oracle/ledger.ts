@@ -1,3 +1,4 @@
+import type { ImportSummary } from '../../../cli/src/import/types.ts';
 import { targetOf, titleOf } from '../scenario/files.ts';
 import type { RowPlan, UserTraits } from '../scenario/scenario.ts';
 import type { MadeLink } from '../services/service.ts';
@@ -139,6 +140,12 @@ export function lacksResults(exchange: Exchange): boolean {
 /** Whether links may have come of a request whose codes its program was not told. */
 export function isLeftOpen(exchange: Exchange): boolean {
   return isCreate(exchange) && mayHaveWorked(exchange) && toldCodes(exchange, true).length === 0;
+}
+
+/** Whether a run has come to look at each request that earlier ones have left open. */
+export function hasLookedAtKeys(summary: ImportSummary | undefined): boolean {
+  if (summary === undefined || summary.dryRun) return false;
+  return (summary.stopped?.reason ?? 'unknown') === 'unknown';
 }
 
 /** The job whose acceptance the program has certainly read. */

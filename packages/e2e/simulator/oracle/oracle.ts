@@ -1,12 +1,12 @@
 import type { ImportSettings, ImportSummary } from '../../../cli/src/import/types.ts';
 import type { Ended } from '../play.ts';
-import { inputPath, parseResults } from '../scenario/files.ts';
+import { inputPath } from '../scenario/files.ts';
 import type { RowPlan, RunPlan, Scenario } from '../scenario/scenario.ts';
 import { REFUSED_TITLE } from '../services/scripted.ts';
 import type { MadeLink, Service } from '../services/service.ts';
 import type { Exchange, Network } from '../world/network.ts';
 import type { Process, World } from '../world/world.ts';
-import { checkDryRun, isUnderstood } from './end-rules.ts';
+import { checkDryRun, isForgotten, isUnderstood } from './end-rules.ts';
 import {
   addRecorded,
   checkCodes,
@@ -18,6 +18,7 @@ import {
 import {
   Counts,
   countsOf,
+  hasLookedAtKeys,
   isCreate,
   isLeftOpen,
   isWorkedTooLate,
@@ -29,7 +30,7 @@ import {
   toldCodes,
 } from './ledger.ts';
 import { checkApart, checkAsked, checkRequests } from './request-rules.ts';
-import { checkIsWhole, checkRejects, checkResults, outputFormat } from './result-rules.ts';
+import { checkIsWhole, checkRejects, checkResults } from './result-rules.ts';
 import { checkAgreement, checkSummary } from './summary-rules.ts';
 
 interface Witness {
@@ -57,6 +58,8 @@ export class Oracle {
   /** The first run that counts: `--restart` asks for every link once more. */
   #firstRun = 1;
   #run = 0;
+  /** The last run that has looked at each request that earlier ones have left open. */
+  #lastLook = 0;
   /** Whether rows of unknown outcome may have been sent again. */
   #mayRepeat = false;
   /** Whether a batch of an earlier run may be settled by this one, beyond its `--limit`. */
@@ -121,7 +124,7 @@ export class Oracle {
   }
 
   endRun(plan: RunPlan, ended: Ended, hasSecond: boolean): void {
-    const { network, scenario } = this.#all;
+    const { network, scenario, world } = this.#all;
     const settings = this.#settings;
     if (settings === undefined) return;
     const { process, summary, error } = ended;
@@ -138,9 +141,11 @@ export class Oracle {
       checkDryRun(own, plan, files, inputPath(scenario.user));
     }
     this.#checkJournal(ofRun, process);
-    // Of a request that is left open by a run in which the clock is set back, nobody can tell later how old its key is.
+    // Of a request that was left open since a run has last looked at keys, nobody can tell its age once the clock is set back.
     const isSetBack = (plan.clockJump?.byMs ?? 0) < 0;
-    if (isSetBack && scenario.user.idempotency && ofRun.some(isLeftOpen)) this.#mayRepeat = true;
+    const isUnseen = (exchange: Exchange) => exchange.run >= this.#lastLook && isLeftOpen(exchange);
+    this.#mayRepeat ||= isSetBack && scenario.user.idempotency && network.exchanges.some(isUnseen);
+    if (hasLookedAtKeys(summary)) this.#lastLook = this.#run;
     // A restart that has made nothing may have left the journal where it was, with the rows of earlier runs.
     if (plan.restart && !ofRun.some((exchange) => isCreate(exchange) && mayHaveWorked(exchange))) {
       this.#mayRepeat = true;
@@ -163,7 +168,7 @@ export class Oracle {
         mayExist: (pair) => this.#mayExist(pair),
         counted: (pair) => counted.of(pair),
       });
-      checkAgreement(reported, summary, settings, made, {
+      checkAgreement(reported, summary, settings, {
         wasKnown: ({ code }) => this.#known.has(code),
         isNew: (link) => this.#runOf(link) === this.#run,
       });
@@ -173,24 +178,10 @@ export class Oracle {
       if (summary.output !== undefined || summary.stopped?.reason === 'rejects')
         checkRejects(summary, plan, user, this.#outputText(summary.rejectsFile ?? ''));
     }
-    if (scenario.user.fromStdin && this.#isForgotten(ended, text)) {
+    if (user.fromStdin && isForgotten(ended, world.disk.names.keys(), text, user)) {
       this.#beginAgain();
       this.#firstRun = this.#run + 1;
     }
-  }
-
-  /**
-   * Standard input that was imported whole is forgotten: the same rows ask for new links then. A program that was killed has forgotten
-   * it where its journal is gone, which is the last thing it does: then each row has its link in the results.
-   */
-  #isForgotten({ process, summary }: Ended, text: string | undefined): boolean {
-    if (summary !== undefined)
-      return summary.journal === undefined && summary.stopped === undefined;
-    const { scenario, world } = this.#all;
-    const hasJournal = [...world.disk.names.keys()].some(isJournal);
-    if (process.killedAt === undefined || hasJournal || text === undefined) return false;
-    const rows = parseResults(text, outputFormat(scenario.user));
-    return rows?.every(({ status }) => status === 'created' || status === 'rejected') === true;
   }
 
   #checkSummary(summary: ImportSummary, plan: RunPlan, { process, events }: Ended): void {

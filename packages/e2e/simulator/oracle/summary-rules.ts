@@ -144,7 +144,6 @@ export function checkAgreement(
   reported: readonly ReportedRow[],
   summary: ImportSummary,
   { onUnknown, limit }: ImportSettings,
-  made: readonly MadeLink[],
   { wasKnown, isNew }: Record<'wasKnown' | 'isNew', (link: MadeLink) => boolean>,
 ): void {
   const { created, existing, rejected, failed, unknown, unsent, stopped } = summary;
@@ -160,10 +159,9 @@ export function checkAgreement(
       `the summary says ${JSON.stringify(said)}, the results ${JSON.stringify(tally)}`,
     );
   }
-  // A link that was in doubt may count as either, and so may a row while links are made for rows that are no longer there.
+  // A link that was in doubt may count as either.
   const [known, fresh] = [links.filter(wasKnown).length, links.filter(isNew).length];
-  const withoutRow = made.filter(isNew).length - fresh;
-  if (existing + withoutRow < known || created < fresh) {
+  if (existing < known || created < fresh) {
     throw new Error(
       `${created} created and ${existing} existing, of ${fresh} that are new and ${known} that were known`,
     );

@@ -5,7 +5,7 @@ import { commandOf } from './sql-commands.ts';
 import { type Process, theWorld } from './world.ts';
 
 const TABLES = ['service', 'batch', 'request', 'link'];
-const TEMP_TABLES = ['row', 'known', 'match'];
+const TEMP_TABLES = ['row', 'known', 'match', 'open_link'];
 
 const SQLITE_BUSY = 5;
 const SQLITE_IOERR = 10;

@@ -17,8 +17,8 @@ export interface Comparison extends Omit<Existing, 'new'> {
   matched: RowSet;
   /** Rows whose link may exist. */
   unknown: number;
-  /** All links that exist, whether a row asks for them or not, without those of the known file. */
-  links: number;
+  /** Rows, of those whose link exists, that got it in this run: it is new, or was in doubt before. */
+  created: number;
   /** Whether any row asks for a link of the known file. */
   usesKnown: boolean;
 }
@@ -33,6 +33,7 @@ const tables = (service: number) => `
   CREATE TEMP TABLE match (number INTEGER PRIMARY KEY, link INTEGER);
   CREATE TEMP VIEW own_link AS SELECT pair, own FROM temp.row WHERE own IS NOT NULL;
   CREATE TEMP VIEW our_link AS SELECT * FROM link WHERE service = ${service};
+  CREATE TEMP TABLE open_link (id INTEGER PRIMARY KEY);
   CREATE TEMP VIEW free_link AS
     SELECT id, pair, content FROM our_link WHERE short_url IS NULL OR (pair, short_url) NOT IN own_link
     UNION ALL SELECT -min(id), pair, '' FROM temp.known
@@ -63,8 +64,8 @@ const ANY_LINK_LEFT =
 const COUNTS = `
   SELECT count(*) FILTER (WHERE link < 0 OR short_url IS NOT NULL) AS existing,
     count(*) FILTER (WHERE link > 0 AND short_url IS NULL) AS unknown,
+    count(*) FILTER (WHERE short_url IS NOT NULL AND (link >= ? OR link IN temp.open_link)) AS created,
     EXISTS (SELECT 1 FROM temp.row JOIN temp.known USING (pair)) AS uses_known,
-    (SELECT count(*) FROM our_link WHERE short_url IS NOT NULL) AS links,
     (
       SELECT count(*) FROM our_link WHERE short_url NOT IN (SELECT own FROM own_link)
         AND id NOT IN (SELECT link FROM temp.match)
@@ -96,6 +97,7 @@ export class ExistingLinks {
     this.#journal = journal;
     this.#db = journal.db;
     this.#db.exec(tables(journal.service));
+    this.#db.exec('INSERT INTO temp.open_link SELECT id FROM our_link WHERE short_url IS NULL');
   }
 
   /** Adds a row of the input by its number, and its line; `own` is the short URL that stands in it, if any. */
@@ -132,7 +134,7 @@ export class ExistingLinks {
         this.#db.exec(matchBy('pair, content'));
         this.#db.exec(matchBy('pair'));
       }
-      const counts = this.#db.prepare(COUNTS).get() ?? {};
+      const counts = this.#db.prepare(COUNTS).get(this.#journal.firstNewLink) ?? {};
       const changed = this.#db.prepare(CHANGED).all();
       const matched = new RowSet();
       for (const [number] of this.#matches('number')) matched.add(Number(number));
@@ -143,7 +145,7 @@ export class ExistingLinks {
         changed: Number(changed[0]?.['changed'] ?? 0),
         changedLines: changed.map(({ line }) => Number(line)),
         gone: Number(counts['gone']),
-        links: Number(counts['links']),
+        created: Number(counts['created']),
         usesKnown: counts['uses_known'] === 1,
       };
     });

@@ -42,8 +42,11 @@ export class Journal {
   readonly db: DatabaseSync;
   /** The service of this run: links of other services are kept and ignored. */
   readonly service: number;
+  /** Links of this run have ids from this one on. */
+  readonly firstNewLink: number;
   readonly #dispose: () => void;
   readonly #statements = new Map<string, StatementSync>();
+  #nextLink = 1;
 
   /**
    * @param db - closed where its content is not that of a journal
@@ -59,7 +62,9 @@ export class Journal {
         db.prepare('INSERT INTO service (url) VALUES (?) ON CONFLICT DO NOTHING').run(url);
         return Number(db.prepare('SELECT id FROM service WHERE url = ?').get(url)?.['id']);
       });
+      this.#nextLink = lastLink(db) + 1;
       this.unpackBatches();
+      this.firstNewLink = this.#nextLink;
     } catch (error) {
       db.close();
       throw error;
@@ -198,7 +203,8 @@ export class Journal {
         const rows = isCompleted
           ? completedRows(links, JSON.parse(String(row['results'])))
           : links.map((link) => [link]);
-        const firstLink = this.#nextLink();
+        const firstLink = this.#nextLink;
+        this.#nextLink += links.length;
         const batch = isCompleted ? null : id;
         insert.run(firstLink, Number(row['service']), batch, JSON.stringify(rows));
         if (isCompleted) this.#forgetBatch(id);
@@ -274,16 +280,6 @@ export class Journal {
     this.#prepare('DELETE FROM batch WHERE id = ?').run(id);
   }
 
-  /** An id after those of all links, also of those that were refused and removed from a batch that is still open. */
-  #nextLink(): number {
-    const row = this.#prepare(
-      `SELECT max(id) + 1 AS id FROM (
-         SELECT 0 AS id UNION ALL SELECT max(id) FROM link UNION ALL SELECT max(first_link + size - 1) FROM batch
-       )`,
-    ).get();
-    return Number(row?.['id']);
-  }
-
   #prepare(sql: string): StatementSync {
     let statement = this.#statements.get(sql);
     if (statement === undefined) {
@@ -292,6 +288,14 @@ export class Journal {
     }
     return statement;
   }
+}
+
+/** The last id of all links, also of those that were refused and removed from a batch that is still open. */
+function lastLink(db: DatabaseSync): number {
+  const sql = `SELECT max(id) AS id FROM (
+    SELECT 0 AS id UNION ALL SELECT max(id) FROM link UNION ALL SELECT max(first_link + size - 1) FROM batch
+  )`;
+  return Number(db.prepare(sql).get()?.['id']);
 }
 
 function text(value: unknown): string | undefined {

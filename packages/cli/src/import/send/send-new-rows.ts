@@ -59,15 +59,11 @@ export async function sendNewRows(input: SendNewRows): Promise<Sent> {
   let needsNewKeys = settings.restart;
   let batches = 0;
   for (let repeats = 0; ; repeats += 1) {
-    const followed = new Set<number>();
-    // A row whose link was refused may ask for one of another open batch, which is followed then.
-    while (existing !== undefined) {
-      const settled = await settleOpenBatches({ journal, existing, settings, deps, followed });
+    if (existing !== undefined) {
+      const settled = await settleOpenBatches({ journal, existing, settings, deps });
       failure = settled.failure;
       needsNewKeys ||= settled.needsNewKeys;
-      if (!settled.isChanged) break;
-      found = foundOf(checked, existing.compare());
-      if (found.unknown === 0 || failure !== undefined) break;
+      if (settled.comparison !== undefined) found = foundOf(checked, settled.comparison);
     }
     result = undefined;
     // What this run itself has left open is no reason to keep the other rows: it could be sent again under its key.
@@ -121,12 +117,10 @@ export async function sendNewRows(input: SendNewRows): Promise<Sent> {
 }
 
 /** Every row has exactly one of these outcomes; rejected ones are counted already. */
-function countsOf({ checked, found: before }: SendNewRows, found: Found, result?: SendResult) {
+function countsOf({ checked }: SendNewRows, found: Found, result?: SendResult) {
   const { created: sent = 0, failed = 0, unknown = 0 } = result?.counts ?? {};
   const have = found.existing + sent;
-  const linksMade = (found.comparison?.links ?? 0) - (before.comparison?.links ?? 0) + sent;
-  // A row whose unknown link was forgotten may have got an older link of the same target URL.
-  const created = Math.min(have - before.existing, linksMade);
+  const created = (found.comparison?.created ?? 0) + sent;
   const doubtful = found.unknown + unknown;
   return {
     created,

@@ -43,11 +43,14 @@ function sent(targets: readonly string[], changes: { key?: string; job?: string 
 
 async function settle(changes: Partial<ImportSettings> = {}, ageMs = HOUR_MS) {
   const settings = { onUnknown: 'stop', idempotency: true, concurrency: 2, ...changes };
-  const settled = await settleOpenBatches({
+  const existing = {
+    asksFor: (batch: OpenBatch) => asksFor(batch),
+    compare: () => ({ unknown: 0 }),
+  };
+  const { comparison, needsNewKeys, failure } = await settleOpenBatches({
     journal,
-    existing: { asksFor: (batch: OpenBatch) => asksFor(batch) } as ExistingLinks,
+    existing: existing as ExistingLinks,
     settings: settings as ImportSettings,
-    followed: new Set(),
     deps: {
       client: service.client(),
       onEvent: (event: ImportEvent) => events.push(event),
@@ -57,7 +60,8 @@ async function settle(changes: Partial<ImportSettings> = {}, ageMs = HOUR_MS) {
     } as unknown as ImportDeps,
   });
   const links = journal.db.prepare('SELECT pair, code, error FROM link ORDER BY id').all();
-  return { ...settled, links, open: journal.openBatches().length };
+  const isChanged = comparison !== undefined;
+  return { isChanged, needsNewKeys, failure, links, open: journal.openBatches().length };
 }
 
 const link = (name: string, code: string | null, error: unknown = null) => ({

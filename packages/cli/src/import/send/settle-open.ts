@@ -1,5 +1,5 @@
 import { ApiError, type BatchEvent, type ShortlinkError } from '@shortlink/sdk';
-import type { ExistingLinks } from '../check/existing-links.ts';
+import type { Comparison, ExistingLinks } from '../check/existing-links.ts';
 import type { Journal, OpenBatch } from '../journal/journal.ts';
 import type { ImportDeps, ImportSettings } from '../types.ts';
 import { outcomeOf } from './batch-recorder.ts';
@@ -15,18 +15,23 @@ interface SettleInput {
   existing: ExistingLinks;
   settings: ImportSettings;
   deps: ImportDeps;
-  /** Batches that were followed before, in this round; those that are followed now are added. */
-  followed: Set<number>;
 }
 
 /** How settling the open batches ended. */
 interface Settled {
-  /** Whether anything was decided, so that the rows must be compared again. */
-  isChanged: boolean;
+  /** How the rows compare with what was decided; undefined where nothing was. */
+  comparison: Comparison | undefined;
   /** Whether links were forgotten that a response left out, so that the service would give the same response to their key. */
   needsNewKeys: boolean;
   /** What ended it early, such as a key that was refused. */
   failure: { error: unknown } | undefined;
+}
+
+interface Settling extends Settled {
+  /** Batches that were polled or sent again. */
+  followed: Set<number>;
+  /** Whether anything was decided since the rows were compared. */
+  isChanged: boolean;
 }
 
 /**
@@ -34,22 +39,42 @@ interface Settled {
  * service still knows is sent again, as it was; with `--on-unknown retry` the others are forgotten, so that their rows are new.
  */
 export async function settleOpenBatches(input: SettleInput): Promise<Settled> {
-  const { journal, deps, settings, followed } = input;
+  const { journal, existing, settings, deps } = input;
   const needsNewKeys = settings.onUnknown === 'retry' && journal.releaseUnanswered();
-  const settled: Settled = { isChanged: needsNewKeys, needsNewKeys, failure: undefined };
-  const isNew = ({ id }: OpenBatch) => !followed.has(id);
-  const open = journal.openBatches().filter(isNew);
-  if (open.length > 0 && followed.size === 0) {
+  const open = journal.openBatches();
+  if (open.length > 0) {
     const rows = open.reduce((sum, { size }) => sum + size, 0);
     deps.onEvent({ type: 'resuming', batches: open.length, rows });
   }
+  const settled: Settling = {
+    comparison: undefined,
+    needsNewKeys,
+    failure: undefined,
+    followed: new Set(),
+    isChanged: needsNewKeys,
+  };
+  // A row whose link was refused may ask for one of another batch, which is followed then.
+  do {
+    await followOpenBatches(input, settled);
+    if (!settled.isChanged) break;
+    settled.isChanged = false;
+    settled.comparison = existing.compare();
+  } while (settled.comparison.unknown > 0 && settled.failure === undefined);
+  return settled;
+}
+
+/** Follows the open batches, or forgets them, but for those that were followed before. */
+async function followOpenBatches(input: SettleInput, settled: Settling): Promise<void> {
+  const { journal, deps, settings } = input;
+  const followed = new Set(settled.followed);
+  const openBatches = () => journal.openBatches().filter(({ id }) => !followed.has(id));
   const isEnded = () => settled.failure !== undefined || deps.stopSignal.aborted;
-  const jobs = open.filter(({ job }) => job !== undefined);
+  const jobs = openBatches().filter(({ job }) => job !== undefined);
   for (let first = 0; first < jobs.length && !isEnded(); first += settings.concurrency) {
     const some = jobs.slice(first, first + settings.concurrency);
     await Promise.all(some.map((batch) => followBatch(batch, input, settled)));
   }
-  for (const batch of journal.openBatches().filter(isNew)) {
+  for (const batch of openBatches()) {
     if (isEnded()) break;
     if (batch.job !== undefined) continue;
     if (mayBeSentAgain(batch, input)) await followBatch(batch, input, settled);
@@ -58,7 +83,6 @@ export async function settleOpenBatches(input: SettleInput): Promise<Settled> {
       settled.isChanged = true;
     }
   }
-  return settled;
 }
 
 /** With its key, within the key's life, the service responds to a second request with the links of the first one. */
@@ -80,11 +104,11 @@ function mayBeSentAgain(
 /** Polls the job of a batch; or sends the batch again under its key, as it was. */
 async function followBatch(
   batch: OpenBatch,
-  { journal, deps, followed }: SettleInput,
-  settled: Settled,
+  { journal, deps }: SettleInput,
+  settled: Settling,
 ): Promise<void> {
   const { id, job, size, body = '[]', idempotencyKey = '', domain, firstLink } = batch;
-  followed.add(id);
+  settled.followed.add(id);
   const refused = new AbortController();
   const links = journal.linksOf(batch);
   const onBatch = (ids: readonly number[]) => (event: BatchEvent) => {
