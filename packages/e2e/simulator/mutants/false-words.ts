@@ -63,7 +63,7 @@ export const FALSE_WORDS: readonly Mutant[] = [
   mutant(
     'existing rows counted as created',
     `${SEND}/send-new-rows.ts`,
-    'const created = Math.min(have - before.existing, linksMade);',
+    'const created = (found.comparison?.created ?? 0) + sent;',
     'const created = have;',
   ),
   mutant(
