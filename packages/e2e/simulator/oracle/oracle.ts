@@ -128,7 +128,7 @@ export class Oracle {
     const settings = this.#settings;
     if (settings === undefined) return;
     const { process, summary, error } = ended;
-    const ofRun = network.exchanges.filter(({ run }) => run === this.#run);
+    let ofRun = network.exchanges.filter(({ run }) => run === this.#run);
     const own = ofRun.filter((exchange) => exchange.process === process);
     if (error !== undefined && !isUnderstood(error, plan)) {
       throw new Error(`the import throws ${error instanceof Error ? error.stack : String(error)}`);
@@ -136,6 +136,13 @@ export class Oracle {
     checkRequests(own, scenario.user, settings);
     checkAsked(ofRun, this.#asked);
     if (hasSecond) checkApart(ofRun);
+    const creators = new Set(ofRun.filter(isCreate).map((exchange) => exchange.process));
+    if (plan.restart && creators.size > 1) {
+      // The second one has begun when the first one had ended, and asks for every link once more.
+      const last = [...creators].at(-1);
+      ofRun = ofRun.filter((exchange) => exchange.process === last);
+      this.#mayRepeat = true;
+    }
     if (plan.dryRun) {
       const files = { before: this.#filesBefore, after: this.#files() };
       checkDryRun(own, plan, files, inputPath(scenario.user));
