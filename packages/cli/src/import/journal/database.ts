@@ -111,6 +111,14 @@ export function isEmpty(db: DatabaseSync): boolean {
   return db.prepare('SELECT 1 FROM link UNION ALL SELECT 1 FROM batch').get() === undefined;
 }
 
+/** The last id of all links, also of those that were refused and removed from a batch that is still open. */
+export function lastLink(db: DatabaseSync): number {
+  const sql = `SELECT max(id) AS id FROM (
+    SELECT 0 AS id UNION ALL SELECT max(id) FROM link UNION ALL SELECT max(first_link + size - 1) FROM batch
+  )`;
+  return Number(db.prepare(sql).get()?.['id']);
+}
+
 /** Ends the write-ahead log, so that the journal is one file. The lock stays. */
 export const ONE_FILE = 'PRAGMA journal_mode = DELETE';
 

@@ -1,6 +1,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { serviceUrl } from '../../config/settings.ts';
-import { inTransaction, isEmpty, removeJournal } from './database.ts';
+import { inTransaction, isEmpty, lastLink, removeJournal } from './database.ts';
 import { targetOf } from './link-text.ts';
 import { completedRows, NO_RESPONSE, type PackedResults, unpackResult } from './packed-results.ts';
 
@@ -288,14 +288,6 @@ export class Journal {
     }
     return statement;
   }
-}
-
-/** The last id of all links, also of those that were refused and removed from a batch that is still open. */
-function lastLink(db: DatabaseSync): number {
-  const sql = `SELECT max(id) AS id FROM (
-    SELECT 0 AS id UNION ALL SELECT max(id) FROM link UNION ALL SELECT max(first_link + size - 1) FROM batch
-  )`;
-  return Number(db.prepare(sql).get()?.['id']);
 }
 
 function text(value: unknown): string | undefined {
