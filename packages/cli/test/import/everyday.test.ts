@@ -98,7 +98,7 @@ describe('the same command again', () => {
     expect(world.service.asked).toHaveLength(2);
   });
 
-  test('nor is it where links are found meanwhile for rows that are gone', async () => {
+  test('a row that gets an older link is not counted as created where links of rows that are gone are found', async () => {
     const { service } = world;
     world.write('input.csv', file(row(1, 'older')));
     await world.import();
