@@ -122,6 +122,47 @@ describe('alignResults', () => {
     expect(alignResults([link('https://a.example/')], results)).toEqual([results[1]]);
   });
 
+  // Who follows a job again may have seen some of its refusals, and ask for the other links only.
+  describe('where a target has more results than links', () => {
+    const a = 'https://a.example/';
+    const refused = { target_url: a, error: 'title is refused' };
+
+    it.each([
+      ['first', [refused, result(a, '1')]],
+      ['last', [result(a, '1'), refused]],
+      [
+        'first, in another spelling',
+        [{ ...refused, target_url: 'https://A.example' }, result(a, '1')],
+      ],
+    ])('gives a link the one with a code: a refused one came %s', (_, results) => {
+      expect(alignResults([link(a)], results)).toMatchObject([{ target_url: a, code: '1' }]);
+    });
+
+    it('gives the links that are left what is left', () => {
+      const results = [refused, refused, result(a, '1'), refused];
+      const aligned = alignResults([link(a), link(a), link('https://b.example/')], results);
+      expect(aligned).toEqual([result(a, '1'), refused, link('https://b.example/')]);
+    });
+
+    it('gives none to links that differ in their domain', () => {
+      const links = ['d1', 'd2'].map((domain_id) => ({ target_url: a, domain_id }));
+      expect(alignResults(links, [refused, refused, result(a, '1')])).toEqual([link(a), link(a)]);
+    });
+  });
+
+  it.each([
+    ['first', ['https://a.example/', 'https://a.example/', 'https://b.example/']],
+    ['last', ['https://b.example/', 'https://a.example/', 'https://a.example/']],
+  ])(
+    'takes no link for refused where the result of another one of its target is missing: %s',
+    (_, urls) => {
+      const refused = { target_url: 'https://a.example/', error: 'title is refused' };
+      const made = result('https://b.example/', 'b');
+      const aligned = alignResults(urls.map(link), [refused, made]);
+      expect(aligned).toEqual(urls.map((url) => (url === made.target_url ? made : link(url))));
+    },
+  );
+
   it('prefers the exact spelling where links differ in their fragment only', () => {
     const links = [link('https://a.example/#1'), link('https://a.example/#2')];
     const results = [result('https://a.example/#2', '2'), result('https://a.example/#1', '1')];

@@ -93,18 +93,17 @@ class Matcher {
   }
 
   matchInPlace(keyOf: (url: string) => string): void {
-    const ambiguous = this.#ambiguous(keyOf);
+    const uneven = this.#uneven(keyOf);
     for (const position of this.#unused) {
       const link = this.#links[position];
       const url = this.#results[position]?.target_url;
       if (link === undefined || !url || this.#resultOf.has(position)) continue;
       const key = keyOf(link.target_url);
-      if (keyOf(url) === key && !ambiguous.has(key)) this.#pair(position, position);
+      if (keyOf(url) === key && !uneven.has(key)) this.#pair(position, position);
     }
   }
 
   matchElsewhere(keyOf: (url: string) => string): void {
-    const ambiguous = this.#ambiguous(keyOf);
     const strays = new Map<string, number[]>();
     for (const position of this.#unused) {
       const url = this.#results[position]?.target_url;
@@ -114,9 +113,15 @@ class Matcher {
       else same.push(position);
     }
     if (strays.size === 0) return;
+    const isCreated = (position: number) => Boolean(this.#results[position]?.code);
+    for (const [key, kind] of this.#uneven(keyOf)) {
+      const same = kind === 'ambiguous' ? [] : (strays.get(key) ?? []);
+      const refused = kind === 'more' ? same.filter((position) => !isCreated(position)) : [];
+      strays.set(key, [...same.filter(isCreated), ...refused]);
+    }
     this.#links.forEach((link, index) => {
       const key = keyOf(link.target_url);
-      if (this.#resultOf.has(index) || ambiguous.has(key)) return;
+      if (this.#resultOf.has(index)) return;
       const position = strays.get(key)?.shift();
       if (position === undefined) return;
       this.#isMixed = true;
@@ -134,11 +139,13 @@ class Matcher {
   }
 
   /**
-   * URLs of links that differ and of which some have no result, where it can't be known which. Links to the same target on the same
-   * domain don't differ: each may have the result of the other.
+   * URLs that have another number of results than of links. Links to the same target on the same domain may each have the code of the
+   * other. Where there are `more` results, the caller has left out links that it knows to be refused, so that codes come first. Where
+   * there are `fewer`, it can't be known which links were refused. Where the links differ in their domain, nothing can be known.
    */
-  #ambiguous(keyOf: (url: string) => string): ReadonlySet<string> {
-    if (this.#links.length === this.#results.length) return new Set();
+  #uneven(keyOf: (url: string) => string): Map<string, 'more' | 'fewer' | 'ambiguous'> {
+    const uneven = new Map<string, 'more' | 'fewer' | 'ambiguous'>();
+    if (this.#links.length === this.#results.length) return uneven;
     const missing = new Map<string, number>();
     const kinds = new Map<string, Set<string>>();
     for (const { target_url, domain_id = '' } of this.#links) {
@@ -150,9 +157,11 @@ class Matcher {
       const key = keyOf(target_url ?? '');
       missing.set(key, (missing.get(key) ?? 0) - 1);
     }
-    const isAmbiguous = (key: string) =>
-      (missing.get(key) ?? 0) > 0 && (kinds.get(key)?.size ?? 0) > 1;
-    return new Set([...kinds.keys()].filter(isAmbiguous));
+    for (const [key, { size }] of kinds) {
+      const count = missing.get(key) ?? 0;
+      if (count !== 0) uneven.set(key, size > 1 ? 'ambiguous' : count > 0 ? 'fewer' : 'more');
+    }
+    return uneven;
   }
 
   #pair(index: number, position: number): void {

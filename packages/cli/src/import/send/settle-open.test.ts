@@ -5,6 +5,7 @@ import { testFolder } from '../../../test/test-io.ts';
 import type { ExistingLinks } from '../check/existing-links.ts';
 import type { Journal, OpenBatch } from '../journal/journal.ts';
 import { openJournal } from '../journal/open-journal.ts';
+import { packResults } from '../journal/packed-results.ts';
 import type { ImportDeps, ImportEvent, ImportSettings } from '../types.ts';
 import { settleOpenBatches } from './settle-open.ts';
 
@@ -283,6 +284,16 @@ describe('a job', () => {
     service.onPoll = () => jobOf([made('a', 'x')]);
     await settle();
     expect(service.asked).toEqual([]);
+  });
+
+  test('of which an entry was seen refused gives its code to the other link of that target', async () => {
+    sent(['a', 'b', 'a'], { job: 'j1' });
+    const refused = { target_url: 'https://a.example/', error: 'title is refused' };
+    const [batch] = journal.openBatches();
+    const ids = batch && journal.linksOf(batch).map(({ id }) => id);
+    journal.unknown(batch?.id ?? 0, packResults([refused], 'The job takes too long'), 'j1', ids);
+    service.onPoll = () => jobOf([refused, made('b', 'x'), made('a', 'y')]);
+    expect((await settle()).links).toEqual([link('b', 'x'), link('a', 'y')]);
   });
 
   test('that has failed has made the links that it names', async () => {
