@@ -53,18 +53,19 @@ export function checkJobs(
   }
 }
 
-/** Adds the links of requests that were recorded, and may not have been sent because the program was killed. */
-export function addRecorded(
-  recorded: Counts,
-  process: Process,
-  journal: FileNode | undefined,
-): void {
-  if (process.killedAt === undefined && process.journalFailedAt === undefined) return;
-  const open = queryDatabase(
-    journal,
-    "SELECT links FROM request JOIN batch ON batch.id = request.batch WHERE state = 'sent' AND first_link IS NULL",
-  );
-  for (const row of open ?? []) {
-    for (const link of JSON.parse(String(row['links'])) as string[]) recorded.add(link.slice(7));
+/**
+ * Adds the links of requests that were recorded, and may not have been sent because the program was killed. From standard input, each
+ * content has a journal of its own, which is removed once all its rows have links.
+ */
+export function addRecorded(recorded: Counts, names: Iterable<[string, FileNode]>): void {
+  const journals = [...names].flatMap(([path, file]) => (isJournal(path) ? [file] : []));
+  for (const journal of journals) {
+    const open = queryDatabase(
+      journal,
+      "SELECT links FROM request JOIN batch ON batch.id = request.batch WHERE state = 'sent' AND first_link IS NULL",
+    );
+    for (const row of open ?? []) {
+      for (const link of JSON.parse(String(row['links'])) as string[]) recorded.add(link.slice(7));
+    }
   }
 }

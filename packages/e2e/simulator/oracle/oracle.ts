@@ -89,8 +89,9 @@ export class Oracle {
     this.#areTitlesCertain = texts.size === 1 && service.shape !== 3 && !this.#hasRefusedRows;
   }
 
-  beginRun(plan: RunPlan, settings: ImportSettings, _process: Process): void {
+  beginRun(plan: RunPlan, settings: ImportSettings, process: Process): void {
     const { world } = this.#all;
+    process.onKilled = () => addRecorded(this.#recorded, world.disk.names);
     this.#run += 1;
     this.rows = plan.rows;
     this.#settings = settings;
@@ -251,17 +252,12 @@ export class Oracle {
       for (const code of toldCodes(exchange, this.#hasRefusedRows)) this.#told.add(code);
     }
     const { scenario, world } = this.#all;
-    if (scenario.user.fromStdin) {
-      // Each content has a journal of its own, which is removed once all its rows have links.
-      for (const [path, file] of world.disk.names) {
-        if (isJournal(path)) addRecorded(this.#recorded, process, file);
-      }
-      return;
-    }
+    if (process.killedAt === undefined && process.journalFailedAt !== undefined)
+      addRecorded(this.#recorded, world.disk.names);
+    if (scenario.user.fromStdin) return;
     const file = world.disk.get(journalOf(inputPath(scenario.user)));
     checkCodes(file, this.#told);
     checkJobs(file, ofRun, process);
-    addRecorded(this.#recorded, process, file);
   }
 
   #exchanges(): Exchange[] {

@@ -31,6 +31,8 @@ export class Process {
   readonly killAt: { step: number; isAfter: boolean; isPowerCut: boolean } | undefined;
   readonly diskFault: DiskFault | undefined;
   readonly onExit: (() => void)[] = [];
+  /** Called when it was killed, before another program can use what it has left. */
+  onKilled: (() => void) | undefined;
 
   constructor(
     name: string,
@@ -82,6 +84,7 @@ export class World {
     this.log(() => `--- ${process.name} is killed${isPowerCut ? ' by a power cut' : ''}`);
     this.exit(process);
     if (isPowerCut) this.disk.losePower();
+    process.onKilled?.();
   }
 
   /** The program has ended: what it held open is closed. */
