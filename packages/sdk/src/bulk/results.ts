@@ -54,10 +54,8 @@ export function alignResults(
 ): readonly BatchResultItem[] {
   if (areAllInPlace(links, results)) return results;
   const matcher = new Matcher(links, results);
-  matcher.matchInPlace(exactly);
-  matcher.matchElsewhere(exactly);
-  matcher.matchInPlace(loosely);
-  matcher.matchElsewhere(loosely);
+  matcher.match((url) => url);
+  matcher.match(loosely);
   if (links.length === results.length) matcher.matchRest();
   return links.map(({ target_url }, index) => ({ ...matcher.resultOf(index), target_url }));
 }
@@ -92,41 +90,50 @@ class Matcher {
     return this.#resultOf.get(index);
   }
 
-  matchInPlace(keyOf: (url: string) => string): void {
-    const uneven = this.#uneven(keyOf);
-    for (const position of this.#unused) {
-      const link = this.#links[position];
-      const url = this.#results[position]?.target_url;
-      if (link === undefined || !url || this.#resultOf.has(position)) continue;
-      const key = keyOf(link.target_url);
-      if (keyOf(url) === key && !uneven.has(key)) this.#pair(position, position);
+  /** Pairs links with results of the same URL: first those in the same place, then the others in their order. */
+  match(keyOf: (url: string) => string): void {
+    if (this.#unused.size === 0) return;
+    const positionsOf = byUrl(this.#results, keyOf);
+    for (const [key, indexes] of byUrl(this.#links, keyOf)) {
+      const positions = positionsOf.get(key) ?? [];
+      const isComplete =
+        indexes.length === positions.length || this.#links.length === this.#results.length;
+      if (isComplete) this.#matchInPlace(indexes, positions);
+      const strays = isComplete ? positions : this.#certain(indexes, positions);
+      const unused = strays.filter((position) => this.#unused.has(position));
+      for (const index of indexes) {
+        if (this.#resultOf.has(index)) continue;
+        const position = unused.shift();
+        if (position === undefined) break;
+        this.#isMixed = true;
+        this.#pair(index, position);
+      }
     }
   }
 
-  matchElsewhere(keyOf: (url: string) => string): void {
-    const strays = new Map<string, number[]>();
-    for (const position of this.#unused) {
-      const url = this.#results[position]?.target_url;
-      if (!url) continue;
-      const same = strays.get(keyOf(url));
-      if (same === undefined) strays.set(keyOf(url), [position]);
-      else same.push(position);
+  #matchInPlace(indexes: readonly number[], positions: readonly number[]): void {
+    const places = new Set(positions);
+    for (const index of indexes) {
+      const isFree = this.#unused.has(index) && !this.#resultOf.has(index);
+      if (isFree && places.has(index)) this.#pair(index, index);
     }
-    if (strays.size === 0) return;
-    const isCreated = (position: number) => Boolean(this.#results[position]?.code);
-    for (const [key, kind] of this.#uneven(keyOf)) {
-      const same = kind === 'ambiguous' ? [] : (strays.get(key) ?? []);
-      const refused = kind === 'more' ? same.filter((position) => !isCreated(position)) : [];
-      strays.set(key, [...same.filter(isCreated), ...refused]);
-    }
-    this.#links.forEach((link, index) => {
-      const key = keyOf(link.target_url);
-      if (this.#resultOf.has(index)) return;
-      const position = strays.get(key)?.shift();
-      if (position === undefined) return;
-      this.#isMixed = true;
-      this.#pair(index, position);
+  }
+
+  /**
+   * What links to one URL may have where the number of its results is wrong. Links on one domain may each have the code of the other;
+   * of links that differ, nothing can be known. Results that are too many are of links that the caller has left out, because it knows
+   * that they were refused: so codes come first. Where some are missing, it can't be known which links were refused.
+   */
+  #certain(indexes: readonly number[], positions: readonly number[]): number[] {
+    const kinds = indexes.map((index) => {
+      const { domain_id, target_url } = this.#links[index] ?? {};
+      return `${domain_id} ${target_url}`;
     });
+    if (new Set(kinds).size > 1) return [];
+    const isCreated = (position: number) => this.#results[position]?.code;
+    const created = positions.filter(isCreated);
+    if (indexes.length > positions.length) return created;
+    return [...created, ...positions.filter((position) => !isCreated(position))];
   }
 
   /** Gives each link that has no result yet the one at its position, where no result belongs to a link elsewhere. */
@@ -138,32 +145,6 @@ class Matcher {
     for (const position of this.#unused) this.#pair(position, position);
   }
 
-  /**
-   * URLs that have another number of results than of links. Links to the same target on the same domain may each have the code of the
-   * other. Where there are `more` results, the caller has left out links that it knows to be refused, so that codes come first. Where
-   * there are `fewer`, it can't be known which links were refused. Where the links differ in their domain, nothing can be known.
-   */
-  #uneven(keyOf: (url: string) => string): Map<string, 'more' | 'fewer' | 'ambiguous'> {
-    const uneven = new Map<string, 'more' | 'fewer' | 'ambiguous'>();
-    if (this.#links.length === this.#results.length) return uneven;
-    const missing = new Map<string, number>();
-    const kinds = new Map<string, Set<string>>();
-    for (const { target_url, domain_id = '' } of this.#links) {
-      const key = keyOf(target_url);
-      missing.set(key, (missing.get(key) ?? 0) + 1);
-      kinds.set(key, (kinds.get(key) ?? new Set()).add(`${domain_id} ${target_url}`));
-    }
-    for (const { target_url } of this.#results) {
-      const key = keyOf(target_url ?? '');
-      missing.set(key, (missing.get(key) ?? 0) - 1);
-    }
-    for (const [key, { size }] of kinds) {
-      const count = missing.get(key) ?? 0;
-      if (count !== 0) uneven.set(key, size > 1 ? 'ambiguous' : count > 0 ? 'fewer' : 'more');
-    }
-    return uneven;
-  }
-
   #pair(index: number, position: number): void {
     const result = this.#results[position];
     if (result === undefined) return;
@@ -172,7 +153,21 @@ class Matcher {
   }
 }
 
-const exactly = (url: string) => url;
+/** The positions of each URL. */
+function byUrl(
+  items: readonly { target_url?: string | undefined }[],
+  keyOf: (url: string) => string,
+): Map<string, number[]> {
+  const groups = new Map<string, number[]>();
+  for (const [position, { target_url }] of items.entries()) {
+    if (!target_url) continue;
+    const key = keyOf(target_url);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [position]);
+    else group.push(position);
+  }
+  return groups;
+}
 
 /** What is left of a URL after the changes that services make to it: its parser's spelling, no fragment, no `/` at its end. */
 function loosely(url: string): string {
