@@ -95,19 +95,28 @@ export function mayHaveWorked({ neverSent, received }: Exchange): boolean {
 /** With any other word, a job is over only once all of its results are there. */
 const JOB_IS_OVER = ['completed', 'failed'];
 
+/** Later requests with the same key, which were refused for the plan's limit. The client takes that for the end of all of them. */
+function refusalsOf({ number, key }: Exchange, all: readonly Exchange[]): Exchange[] {
+  return all.filter((other) => {
+    const isLater = key !== undefined && other.key === key && other.number > number;
+    return isLater && other.received?.status === 403;
+  });
+}
+
+/** Whether links may have come of a request, by all that its program was told in this run. */
+export function mayHaveMade(exchange: Exchange, ofRun: readonly Exchange[]): boolean {
+  const mayBe = isCreate(exchange) && mayHaveWorked(exchange);
+  return mayBe && refusalsOf(exchange, ofRun).length === 0;
+}
+
 /**
  * Whether the service did the work of a request that its client had given up on, after it had refused the same request for the plan's
- * limit, and the limit was raised in between. The client takes the refusal of a key for the end of all its requests.
+ * limit, and the limit was raised in between.
  */
-export function isWorkedTooLate(
-  { number, key, received, workedTurn = 0 }: Exchange,
-  all: readonly Exchange[],
-): boolean {
-  if (key === undefined || received !== undefined) return false;
-  return all.some((other) => {
-    const isSame = other.key === key && other.number > number;
-    return isSame && other.received?.status === 403 && other.receivedTurn < workedTurn;
-  });
+export function isWorkedTooLate(exchange: Exchange, all: readonly Exchange[]): boolean {
+  const { received, workedTurn = 0 } = exchange;
+  if (received !== undefined) return false;
+  return refusalsOf(exchange, all).some(({ receivedTurn }) => receivedTurn < workedTurn);
 }
 
 /** Codes that a program was told for certain: in a whole response, with time to write them down. */

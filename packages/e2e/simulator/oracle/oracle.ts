@@ -24,6 +24,7 @@ import {
   isWorkedTooLate,
   lacksResults,
   linksOf,
+  mayHaveMade,
   mayHaveWorked,
   type Pair,
   pairOfLink,
@@ -155,7 +156,7 @@ export class Oracle {
     this.#mayRepeat ||= isSetBack && scenario.user.idempotency && network.exchanges.some(isUnseen);
     if (hasLookedAtKeys(summary)) this.#lastLook = this.#run;
     // A restart that has made nothing may have left the journal where it was, with the rows of earlier runs.
-    if (plan.restart && !ofRun.some((exchange) => isCreate(exchange) && mayHaveWorked(exchange))) {
+    if (plan.restart && !ofRun.some((exchange) => mayHaveMade(exchange, ofRun))) {
       this.#mayRepeat = true;
       this.#wanted.raise(this.#wantedBefore);
     }
