@@ -13,7 +13,7 @@ const result = (target_url: string, code: string) => ({
 describe('alignResults', () => {
   it('keeps results that are in order', () => {
     const results = [result('https://a.example/', 'a'), result('https://b.example/', 'b')];
-    expect(alignResults([link('https://a.example/'), link('https://b.example/')], results)).toEqual(
+    expect(alignResults([link('https://a.example/'), link('https://b.example/')], results)).toBe(
       results,
     );
   });
@@ -108,6 +108,12 @@ describe('alignResults', () => {
     ]);
   });
 
+  it('gives no code to two links', () => {
+    const links = ['https://a.example/', 'https://a.example'].map(link);
+    const results = [result('https://a.example', '1'), result('x://1', '2')];
+    expect(alignResults(links, results)).toEqual([links[0], results[0]]);
+  });
+
   it('gives no link a result by its position where another result belongs to a link elsewhere', () => {
     const links = ['https://c.example/', 'https://b.example/', 'https://a.example/'].map(link);
     const results = ['x://1', 'https://A.example', 'https://a.example/'].map((url, index) =>
@@ -139,7 +145,7 @@ describe('alignResults', () => {
     });
 
     it('gives the links that are left what is left', () => {
-      const results = [refused, refused, result(a, '1'), refused];
+      const results = [result(a, '1'), refused, refused, refused];
       const aligned = alignResults([link(a), link(a), link('https://b.example/')], results);
       expect(aligned).toEqual([result(a, '1'), refused, link('https://b.example/')]);
     });
@@ -274,6 +280,10 @@ describe('outcomeOfResult', () => {
     ];
     const results = [result('https://a.io/', '1'), result('https://a.io/', '2')];
     expect(alignResults(links, results).map(({ code }) => code)).toEqual(['1', '2', undefined]);
+  });
+
+  it('of no result is unknown', () => {
+    expect(outcomeOfResult(undefined)).toMatchObject({ outcome: 'unknown' });
   });
 
   it('reports a link that has its code as created, whatever error stands beside it', () => {

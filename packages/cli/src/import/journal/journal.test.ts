@@ -72,6 +72,12 @@ describe('a request that got no response', () => {
     expect(inRun((journal) => journal.openBatches())).toMatchObject([nothing]);
   });
 
+  test('keeps its key once that has expired, and is not sent again', () => {
+    inRun((journal) => journal.expired(begin(journal, ['a'], 'key')));
+    const expired = { idempotencyKey: 'key', body: undefined };
+    expect(inRun((journal) => journal.openBatches())).toMatchObject([expired]);
+  });
+
   test('is no open batch in the round that sent it, until its links are asked for', () => {
     inRun((journal) => {
       begin(journal, ['a']);

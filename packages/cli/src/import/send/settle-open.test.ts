@@ -17,6 +17,8 @@ let journal: Journal;
 let events: ImportEvent[];
 let asksFor: (batch: OpenBatch) => boolean;
 let stop: AbortController;
+/** Rows of unknown outcome, whenever they are compared. */
+let unknown: number;
 
 beforeEach(async () => {
   service = new FakeService();
@@ -24,6 +26,7 @@ beforeEach(async () => {
   events = [];
   asksFor = () => true;
   stop = new AbortController();
+  unknown = 0;
 });
 afterEach(() => journal.close());
 
@@ -46,7 +49,7 @@ async function settle(changes: Partial<ImportSettings> = {}, ageMs = HOUR_MS) {
   const settings = { onUnknown: 'stop', idempotency: true, concurrency: 2, ...changes };
   const existing = {
     asksFor: (batch: OpenBatch) => asksFor(batch),
-    compare: () => ({ unknown: 0 }),
+    compare: () => ({ unknown }),
   };
   const { comparison, needsNewKeys, failure } = await settleOpenBatches({
     journal,
@@ -216,6 +219,30 @@ describe('a request whose key the service knows', () => {
     expect(settled).toMatchObject({ isChanged: false, open: 2 });
     expect(settled.failure?.error).toMatchObject({ status: 401 });
     expect(service.requests).toBe(1);
+  });
+});
+
+describe('a request that a row asks for only once another one has been decided', () => {
+  beforeEach(() => {
+    for (const name of ['a', 'b', 'c']) sent([name], { key: name });
+    service.fault = (_, [first]) =>
+      first?.target_url.includes('b') ? { type: 'lost', created: true } : undefined;
+    const looks = new Map<string, number>();
+    asksFor = ({ idempotencyKey = '' }) => {
+      looks.set(idempotencyKey, (looks.get(idempotencyKey) ?? 0) + 1);
+      return idempotencyKey !== 'c' || looks.get('c') === 2;
+    };
+  });
+
+  test('is sent in the same run, and no other one a second time', async () => {
+    unknown = 1;
+    expect(await settle()).toMatchObject({ isChanged: true, open: 1 });
+    expect(service.keys).toEqual(['a', 'b', 'c']);
+  });
+
+  test('is not sent where the outcome of every row is known', async () => {
+    expect(await settle()).toMatchObject({ isChanged: true, open: 2 });
+    expect(service.keys).toEqual(['a', 'b']);
   });
 });
 
