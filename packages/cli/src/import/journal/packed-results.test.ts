@@ -1,10 +1,14 @@
 import type { RecordedResult } from '@shortlink/sdk';
 import { describe, expect, it } from 'vitest';
-import { packResults, unpackResult } from './packed-results.ts';
+import { packResults, statusOf, unpackResult } from './packed-results.ts';
 
 const unpacked = (results: readonly RecordedResult[], missing?: string) => {
-  const packed = packResults(results, missing);
-  return results.map((_, index) => unpackResult(JSON.parse(JSON.stringify(packed)), index));
+  const packed = JSON.parse(JSON.stringify(packResults(results, missing)));
+  return results.map((_, index) => {
+    const result = unpackResult(packed, index);
+    expect(statusOf(packed, index)).toBe(result.status);
+    return result;
+  });
 };
 
 it('keeps codes, short URLs that do not begin like the others, and errors', () => {
@@ -23,6 +27,7 @@ it('a link without a result is unknown, for the reason that its batch has', () =
   expect(unpacked([{ error: '' }])).toEqual([
     { status: 'unknown', error: 'the response of the service does not hold this link' },
   ]);
+  expect(statusOf(packResults([]), 0)).toBe('unknown');
 });
 
 describe('the results of a batch', () => {
