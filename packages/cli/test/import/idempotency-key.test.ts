@@ -89,6 +89,31 @@ test('a row whose link was refused asks for that of another open request in the 
   }
 });
 
+test('a row like one that has its link gets a key of its own, also once links in doubt were found to be refused', async () => {
+  const world = new ImportHarness();
+  try {
+    const { service } = world;
+    const policy = { idempotency: true, onUnknown: 'skip' } as const;
+    const importRows = (...rows: string[]) => {
+      const lines = rows.map((row) => `https://example.com/${row}`);
+      world.write('input.csv', ['url,title', ...lines, ''].join('\n'));
+      return world.import(policy);
+    };
+    service.refusesTitle = 'refused';
+    service.fault = (n) => ({ type: 'lost', created: n === 0 });
+    expect(await importRows('1,b', '2,refused', '4,refused')).toMatchObject({ unknown: 3 });
+    service.fault = (_, links) =>
+      links.length === 3 ? { type: 'lost', created: false } : undefined;
+    expect(await importRows('4,b', '4,a')).toMatchObject({ created: 1, unknown: 1 });
+    service.fault = () => undefined;
+    expect(await importRows('4,a', '4,a')).toMatchObject({ created: 1, existing: 1, gone: 1 });
+    const [, first, second] = world.table();
+    expect(first?.[2]).not.toBe(second?.[2]);
+  } finally {
+    world.dispose();
+  }
+});
+
 test('a refusal that lost its details does not make new rows of those that an earlier request may have created', async () => {
   const world = new ImportHarness();
   try {

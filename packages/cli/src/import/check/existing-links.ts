@@ -67,7 +67,7 @@ const COUNTS = `
     count(*) FILTER (WHERE short_url IS NOT NULL AND (link >= ? OR link IN temp.open_link)) AS created,
     EXISTS (SELECT 1 FROM temp.row JOIN temp.known USING (pair)) AS uses_known,
     (
-      SELECT count(*) FROM our_link WHERE short_url NOT IN (SELECT own FROM own_link)
+      SELECT count(*) FROM our_link WHERE short_url IS NOT NULL AND short_url NOT IN (SELECT own FROM own_link)
         AND id NOT IN (SELECT link FROM temp.match)
     ) AS gone
   FROM temp.match LEFT JOIN our_link ON our_link.id = match.link`;
