@@ -282,6 +282,23 @@ describe('outcomeOfResult', () => {
     expect(alignResults(links, results).map(({ code }) => code)).toEqual(['1', '2', undefined]);
   });
 
+  it('gives links to one URL their results in order, where the result of a link before them is missing', () => {
+    const targets = ['https://a.io/', 'https://b.io/', 'https://c.io/', 'https://c.io/'];
+    const links = targets.map((target_url) => ({ target_url }));
+    const refused = (target_url: string) => ({ target_url, error: 'title: not allowed' });
+    const results = [
+      refused('https://a.io/'),
+      refused('https://c.io/'),
+      result('https://c.io/', '1'),
+    ];
+    expect(alignResults(links, results)).toEqual([
+      refused('https://a.io/'),
+      { target_url: 'https://b.io/' },
+      refused('https://c.io/'),
+      result('https://c.io/', '1'),
+    ]);
+  });
+
   it('of no result is unknown', () => {
     expect(outcomeOfResult(undefined)).toMatchObject({ outcome: 'unknown' });
   });

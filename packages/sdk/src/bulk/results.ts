@@ -90,17 +90,20 @@ class Matcher {
     return this.#resultOf.get(index);
   }
 
-  /** Pairs links with results of the same URL: first those in the same place, then the others in their order. */
+  /**
+   * Pairs links with results of the same URL: first those in the same place, then the others in their order. Places say nothing where
+   * the number of results is wrong: those behind a missing one have moved.
+   */
   match(keyOf: (url: string) => string): void {
     if (this.#unused.size === 0) return;
     const positionsOf = byUrl(this.#results, keyOf);
     for (const [key, indexes] of byUrl(this.#links, keyOf)) {
       const positions = positionsOf.get(key) ?? [];
-      const isComplete =
-        indexes.length === positions.length || this.#links.length === this.#results.length;
-      if (isComplete) this.#matchInPlace(indexes, positions);
-      const strays = isComplete ? positions : this.#certain(indexes, positions);
-      const unused = strays.filter((position) => this.#unused.has(position));
+      const isInStep = this.#links.length === this.#results.length;
+      if (isInStep) this.#matchInPlace(indexes, positions);
+      const isComplete = isInStep || indexes.length === positions.length;
+      const usable = isComplete ? positions : this.#certain(indexes, positions);
+      const unused = usable.filter((position) => this.#unused.has(position));
       for (const index of indexes) {
         if (this.#resultOf.has(index)) continue;
         const position = unused.shift();
