@@ -23,7 +23,6 @@ export async function loadPrograms(patches: readonly Patch[] = []): Promise<Prog
     ...(await import('../../server/src/store/sqlite/migrate.ts')),
     ...(await import('../../server/src/store/sqlite/sqlite-store.ts')),
     ...(await import('../../server/src/store/sqlite/write-core.ts')),
-    ...(await import('../../server/src/store/sqlite/writers.ts')),
   };
   used.checkUsed();
   replaceGlobals();

@@ -1,3 +1,9 @@
+import type {
+  WriteCore,
+  WriteReply,
+  WriteRequest,
+  Writer,
+} from '../../../server/src/store/sqlite/write-core.ts';
 import type { Clock } from '../clock.ts';
 import type { ServiceTraits } from '../scenario/scenario.ts';
 import { EPOCH_MS } from '../world/world.ts';
@@ -11,8 +17,7 @@ export type OwnServer = typeof import('../../../server/src/app.ts') &
   typeof import('../../../server/src/store/sqlite/database.ts') &
   typeof import('../../../server/src/store/sqlite/migrate.ts') &
   typeof import('../../../server/src/store/sqlite/sqlite-store.ts') &
-  typeof import('../../../server/src/store/sqlite/write-core.ts') &
-  typeof import('../../../server/src/store/sqlite/writers.ts');
+  typeof import('../../../server/src/store/sqlite/write-core.ts');
 
 /** A process of the server: when it is killed, nothing that it waits for happens. */
 interface Instance {
@@ -142,8 +147,7 @@ export class OwnService implements Service {
   }
 
   #start(): Instance {
-    const { createApp, InlineWriter, JobRunner, shortUrlMaker, sqliteStore } = this.#server;
-    const { WriteCore } = this.#server;
+    const { createApp, JobRunner, shortUrlMaker, sqliteStore, WriteCore } = this.#server;
     const shortUrl = shortUrlMaker(PUBLIC_URL);
     const core = new WriteCore({
       db: this.#db,
@@ -157,7 +161,7 @@ export class OwnService implements Service {
     });
     const store = sqliteStore({
       reader: this.#db,
-      writer: new InlineWriter(core),
+      writer: writerAtOnce(core),
       shortUrl,
     });
     const runner = new JobRunner({
@@ -189,6 +193,24 @@ export class OwnService implements Service {
     for (const { id } of pending) runner.notify(id);
     return instance;
   }
+}
+
+/**
+ * Writes in the event of the request or the chunk that asks for it, so that each code is drawn for the one whose work is done. A queue
+ * would write for several together.
+ */
+function writerAtOnce(core: WriteCore): Writer {
+  return {
+    isHealthy: true,
+    submit: async (name, ...args) => {
+      const replies: WriteReply[] = [];
+      core.run([{ id: 1, name, args } as WriteRequest], (some) => replies.push(...some));
+      const [reply] = replies;
+      if (!reply?.ok) throw new Error(`${name}: ${reply?.message ?? 'no reply'}`);
+      return reply.value as never;
+    },
+    close: async () => undefined,
+  };
 }
 
 type OwnDatabase = InstanceType<OwnServer['Database']>;
