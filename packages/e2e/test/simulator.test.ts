@@ -51,6 +51,10 @@ test.each([
   ['--limit holds for the whole run', '2528'],
   // The disk fails for good after the results are in place and the journal of standard input is removed.
   ['an import that has ended does not fail because its temporary files stay', '12991'],
+  // A job has the result of a row that is known to be refused already, and of another row with the same target.
+  ['the refusal of a row is not that of another row', '1497158'],
+  // The response lacks one result, and those behind it have moved by a place.
+  ['no row has the link of another one where a result is missing', '2370077'],
 ])('%s', { timeout: LIMIT_MS }, async (_rule, seed) => {
   const { exitCode, stdout } = await simulate('--seed', seed);
   expect(stdout).toContain('1 seeds, 0 failures');
