@@ -42,7 +42,8 @@ describe('the results of a batch', () => {
         created('c'),
         { code: 'd' },
         { short_url: 'https://s.example/e' },
-        { ...created('f'), error: 'refused' },
+        { ...created('f'), error: 'the title was cut' },
+        { code: '', short_url: '', error: 'refused' },
         { ...created('g'), error: '' },
       ]),
     ).toEqual([
@@ -53,6 +54,7 @@ describe('the results of a batch', () => {
       { status: 'created', ...created('c') },
       { status: 'unknown', error: expect.any(String) },
       { status: 'unknown', error: expect.any(String) },
+      { status: 'created', ...created('f') },
       { status: 'failed', error: 'refused' },
       { status: 'created', ...created('g') },
     ]);

@@ -26,8 +26,8 @@ const NO_RESULT = 'the response of the service does not hold this link';
 export function packResults(results: readonly RecordedResult[], missing?: string): PackedResults {
   const prefix = prefixOf(results.find(({ code }) => code !== undefined));
   const items = results.map(({ code, short_url, error }): PackedItem => {
-    if (error) return { error };
-    if (code === undefined || short_url === undefined) return { error: '' };
+    // A link that has its code exists, whatever else the service says about it.
+    if (!code || !short_url) return { error: error ?? '' };
     const isUsual =
       short_url.length === prefix.length + code.length &&
       short_url.startsWith(prefix) &&
