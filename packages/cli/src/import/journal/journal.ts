@@ -1,7 +1,8 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { BatchLinkInput } from '@shortlink/sdk';
 import { serviceUrl } from '../../config/settings.ts';
 import { inTransaction, isEmpty, lastLink, removeJournal } from './database.ts';
-import { targetOf } from './link-text.ts';
+import { linkOfPair } from './link-text.ts';
 import { completedRows, NO_RESPONSE, type PackedResults, unpackResult } from './packed-results.ts';
 
 /** A request of an earlier run, or of an earlier round of this run, that may have created links. */
@@ -158,10 +159,10 @@ export class Journal {
   }
 
   /** The links of an open batch, in the order of the request, without those that it refused. */
-  linksOf(batch: OpenBatch): { id: number; target_url: string }[] {
+  linksOf(batch: OpenBatch): ({ id: number } & BatchLinkInput)[] {
     return this.#prepare('SELECT id, pair FROM link WHERE id >= ? AND id < ? ORDER BY id')
       .all(batch.firstLink, batch.firstLink + batch.size)
-      .map((row) => ({ id: Number(row['id']), target_url: targetOf(String(row['pair'])) }));
+      .map((row) => ({ id: Number(row['id']), ...linkOfPair(String(row['pair'])) }));
   }
 
   /** Records the outcome of an open batch, whose links have these ids: they exist, or don't, or it stays unknown. */

@@ -18,8 +18,10 @@ export function pairOf(target: string, domain: string | undefined): string {
   return domain === undefined || domain === '' ? target : `${target}\n${domain}`;
 }
 
-export function targetOf(pair: string): string {
-  return pair.split('\n', 1)[0] ?? '';
+/** The link of a pair, as far as the pair tells it. */
+export function linkOfPair(pair: string): Pick<BatchLinkInput, 'target_url' | 'domain_id'> {
+  const [target_url = '', domain_id] = pair.split('\n');
+  return { target_url, domain_id };
 }
 
 /** Both in one text, which is how the journal takes them. */

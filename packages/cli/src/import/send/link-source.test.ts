@@ -43,6 +43,13 @@ test('gives the rows of all pieces of the input in order, over pieces without an
   expect(await targetsOf(source)).toEqual(['a', 'b', 'c']);
 });
 
+test('says on which domain a link is, so that it gets no result of another domain', async () => {
+  const source = sourceOf([rowsOf('a dom_a', 'a dom_b', 'a')]);
+  await targetsOf(source);
+  const links = source.linksOf({ first: 0, count: 3 });
+  expect(links.map(({ domain_id }) => domain_id)).toEqual(['dom_a', 'dom_b', undefined]);
+});
+
 test('leaves out the rows to skip, which count all the same', async () => {
   const seen: string[] = [];
   const skips = (row: Row, number: number) => {

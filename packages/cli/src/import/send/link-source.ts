@@ -28,6 +28,11 @@ class RowLink implements BatchLinkInput {
     return this.#target ?? this.toJSON().target_url;
   }
 
+  /** Links to one target on several domains are not alike: each has only its own result. */
+  get domain_id(): string | undefined {
+    return this.#domain;
+  }
+
   toJSON(): BatchLinkInput {
     const link = this.#rules.link(this.#row);
     this.#target = link.target_url;

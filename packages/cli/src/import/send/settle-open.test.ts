@@ -323,6 +323,22 @@ describe('a job', () => {
     expect((await settle()).links).toEqual([link('b', 'x'), link('a', 'y')]);
   });
 
+  test('gives no link the result of one on another domain', async () => {
+    const id = journal.begin({
+      links: JSON.stringify(['dom_a', 'dom_b'].map((name) => `0000000https://a.example/\n${name}`)),
+      size: 2,
+      sentAt: new Date(SENT_AT).toISOString(),
+      idempotencyKey: undefined,
+      domain: undefined,
+      body: undefined,
+    });
+    journal.accepted(id, 'j1');
+    journal.unpackBatches();
+    // The other one was refused before the job was accepted, and the import ended before that was recorded.
+    service.onPoll = () => jobOf([made('a', 'x')]);
+    expect((await settle()).links).toMatchObject([{ code: null }, { code: null }]);
+  });
+
   test('that has failed has made the links that it names', async () => {
     sent(['a', 'b'], { job: 'j1' });
     service.onPoll = () => jobOf([made('b', 'x')], 'failed');
