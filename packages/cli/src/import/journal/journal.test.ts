@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { testFolder } from '../../../test/test-io.ts';
-import type { Journal } from './journal.ts';
+import type { Journal, OpenBatch } from './journal.ts';
 import { linkText } from './link-text.ts';
 import { openJournal } from './open-journal.ts';
 import { packResults } from './packed-results.ts';
@@ -158,6 +158,53 @@ describe('a job', () => {
     Object.assign(journal, { service });
     return count;
   }
+});
+
+describe('the links of a job that was seen in part', () => {
+  const partly = (...results: object[]) => packResults(results, 'the job takes too long');
+  const inJob = (targets: readonly string[], ...results: object[]) =>
+    inRun((journal) => journal.unknown(begin(journal, targets), partly(...results), 'job-1'));
+  /** The next run looks at the job again. */
+  const look = (work: (journal: Journal, batch: OpenBatch, ids: readonly number[]) => void) =>
+    inRun((journal) => {
+      const [batch] = journal.openBatches();
+      if (batch === undefined) throw new Error('the batch is not open');
+      const ids = journal.linksOf(batch).map(({ id }) => id);
+      work(journal, batch, ids);
+      return links(journal);
+    });
+  const unknown = (pair: string, error: string | null = null) => {
+    return { pair, code: null, short_url: null, error };
+  };
+
+  test('stay known, whatever is not seen of the job later', () => {
+    const known = { pair: 'a', ...created('x'), error: null };
+    inJob(['a', 'b', 'c'], created('x'), { error: 'refused' }, {});
+    expect(look(() => undefined)).toEqual([known, unknown('c')]);
+    expect(
+      look((journal, { id }, ids) => journal.unknown(id, partly({}, {}), 'job-1', ids)),
+    ).toEqual([known, unknown('c')]);
+    expect(look((journal, batch, ids) => journal.settle(batch, partly({}, {}), ids))).toEqual([
+      known,
+      unknown('c', 'the job takes too long'),
+    ]);
+  });
+
+  test('stay known when the others are sent again', () => {
+    inJob(['a', 'b'], {}, created('x'));
+    expect(look((journal, batch) => journal.release(batch))).toEqual([
+      { pair: 'b', ...created('x'), error: null },
+    ]);
+    expect(inRun((journal) => journal.openBatches())).toEqual([]);
+  });
+
+  test('are those that the end of the job names', () => {
+    inJob(['a', 'a'], created('x'), {});
+    const ended = packResults([{ error: 'refused' }, created('x')]);
+    expect(look((journal, batch, ids) => journal.settle(batch, ended, ids))).toEqual([
+      { pair: 'a', ...created('x'), error: null },
+    ]);
+  });
 });
 
 describe('results', () => {

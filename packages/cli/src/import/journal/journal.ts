@@ -101,7 +101,7 @@ export class Journal {
   }
 
   /**
-   * Records that it can't be known what the request created, except for the links that it refused.
+   * Records that it can't be known what the request created, except for the links that it has certainly created or refused.
    *
    * @param ids - of the links in the table `link`, in the order of the results, where they are there already
    */
@@ -110,7 +110,7 @@ export class Journal {
       this.#prepare(
         "UPDATE batch SET state = 'unknown', error = ?, job = ?, results = ? WHERE id = ?",
       ).run(results.missing ?? null, job ?? null, JSON.stringify(results), id);
-      this.#removeRefused(results, ids);
+      this.#decide(results, ids);
     });
   }
 
@@ -124,12 +124,12 @@ export class Journal {
     this.write(() => this.#forgetBatch(id));
   }
 
-  /** Forgets an open batch, so that its rows are new again. */
-  release({ id, firstLink, size }: OpenBatch): void {
+  /** Forgets an open batch, so that its rows are new again, but for those whose link is known. */
+  release(batch: OpenBatch): void {
     this.write(() => {
-      const range = [firstLink, firstLink + size] as const;
-      this.#prepare('DELETE FROM link WHERE id >= ? AND id < ?').run(...range);
-      this.#forgetBatch(id);
+      const sql = 'DELETE FROM link WHERE id >= ? AND id < ? AND short_url IS NULL';
+      this.#prepare(sql).run(batch.firstLink, batch.firstLink + batch.size);
+      this.#close(batch);
     });
   }
 
@@ -168,16 +168,13 @@ export class Journal {
   /** Records the outcome of an open batch, whose links have these ids: they exist, or don't, or it stays unknown. */
   settle(batch: OpenBatch, results: PackedResults, ids: readonly number[]): void {
     this.write(() => {
-      const update = this.#prepare(
-        'UPDATE link SET batch = NULL, code = ?, short_url = ?, error = ? WHERE id = ?',
-      );
+      this.#decide(results, ids);
+      const leave = this.#prepare('UPDATE link SET error = ? WHERE id = ? AND short_url IS NULL');
       ids.forEach((id, index) => {
         const result = unpackResult(results, index);
-        if (result.status === 'created') update.run(result.code, result.short_url, null, id);
-        else if (result.status === 'unknown') update.run(null, null, result.error, id);
+        if (result.status === 'unknown') leave.run(result.error, id);
       });
-      this.#removeRefused(results, ids);
-      this.#forgetBatch(batch.id);
+      this.#close(batch);
     });
   }
 
@@ -213,7 +210,7 @@ export class Journal {
           this.#prepare('UPDATE batch SET first_link = ? WHERE id = ?').run(firstLink, id);
           this.#prepare("UPDATE request SET links = '[]' WHERE batch = ?").run(id);
           const ids = links.map((_, index) => firstLink + index);
-          if (row['results'] !== null) this.#removeRefused(JSON.parse(String(row['results'])), ids);
+          if (row['results'] !== null) this.#decide(JSON.parse(String(row['results'])), ids);
         }
       }
     });
@@ -269,11 +266,30 @@ export class Journal {
     this.#dispose();
   }
 
-  #removeRefused(results: PackedResults, ids: readonly number[]): void {
-    const remove = this.#prepare('DELETE FROM link WHERE id = ?');
+  /** Records which of a batch's links exist, and forgets those that were refused. What is known of a link stays if nothing is said of it. */
+  #decide(results: PackedResults, ids: readonly number[]): void {
+    const named = ids.map((_, index) => unpackResult(results, index));
+    const [first = 0] = ids;
+    // The part of a job's results that was seen first may have given a link the result of another one with the same target.
+    const urls = named.flatMap((result) => (result.status === 'created' ? [result.short_url] : []));
+    this.#prepare(
+      `UPDATE link SET code = NULL, short_url = NULL
+       WHERE id >= ? AND id <= ? AND short_url IN (SELECT value FROM json_each(?))`,
+    ).run(first, ids.at(-1) ?? first, JSON.stringify(urls));
+    const keep = this.#prepare('UPDATE link SET code = ?, short_url = ? WHERE id = ?');
+    const remove = this.#prepare('DELETE FROM link WHERE id = ? AND short_url IS NULL');
     ids.forEach((id, index) => {
-      if (unpackResult(results, index).status === 'failed') remove.run(id);
+      const result = named[index];
+      if (result?.status === 'created') keep.run(result.code, result.short_url, id);
+      else if (result?.status === 'failed') remove.run(id);
     });
+  }
+
+  /** Forgets a batch whose links are in the table `link`. */
+  #close({ id, firstLink, size }: OpenBatch): void {
+    const sql = 'UPDATE link SET batch = NULL WHERE id >= ? AND id < ?';
+    this.#prepare(sql).run(firstLink, firstLink + size);
+    this.#forgetBatch(id);
   }
 
   #forgetBatch(id: number): void {

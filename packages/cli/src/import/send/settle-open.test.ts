@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { type CreateManyOptions, JobTimeoutError } from '@shortlink/sdk';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { FakeService } from '../../../test/import/fake-service.ts';
 import { testFolder } from '../../../test/test-io.ts';
@@ -45,7 +46,11 @@ function sent(targets: readonly string[], changes: { key?: string; job?: string 
   journal.unpackBatches();
 }
 
-async function settle(changes: Partial<ImportSettings> = {}, ageMs = HOUR_MS) {
+async function settle(
+  changes: Partial<ImportSettings> = {},
+  ageMs = HOUR_MS,
+  client: object = service.client(),
+) {
   const settings = { onUnknown: 'stop', idempotency: true, concurrency: 2, ...changes };
   const existing = {
     asksFor: (batch: OpenBatch) => asksFor(batch),
@@ -56,7 +61,7 @@ async function settle(changes: Partial<ImportSettings> = {}, ageMs = HOUR_MS) {
     existing: existing as ExistingLinks,
     settings: settings as ImportSettings,
     deps: {
-      client: service.client(),
+      client,
       onEvent: (event: ImportEvent) => events.push(event),
       signal: new AbortController().signal,
       stopSignal: stop.signal,
@@ -321,6 +326,22 @@ describe('a job', () => {
     journal.unknown(batch?.id ?? 0, packResults([refused], 'The job takes too long'), 'j1', ids);
     service.onPoll = () => jobOf([refused, made('b', 'x'), made('a', 'y')]);
     expect((await settle()).links).toEqual([link('b', 'x'), link('a', 'y')]);
+  });
+
+  test('that is not over has the links that were seen, and is polled by a later run', async () => {
+    sent(['a', 'b'], { job: 'j1' });
+    async function* createMany(_: unknown, { onBatch }: CreateManyOptions) {
+      const results = [{ ...made('a', 'x') }, { target_url: 'https://b.example/' }];
+      const error = new JobTimeoutError('The job takes too long', {
+        jobId: 'j1',
+        timeoutMs: HOUR_MS,
+      });
+      await onBatch?.({ type: 'unknown', first: 0, count: 2, error, results, job_id: 'j1' });
+    }
+    const settled = await settle({}, HOUR_MS, { links: { createMany } });
+    expect(settled).toMatchObject({ isChanged: true, open: 1 });
+    expect(settled.links).toEqual([link('a', 'x'), link('b', null)]);
+    expect(journal.openBatches()[0]?.job).toBe('j1');
   });
 
   test('gives no link the result of one on another domain', async () => {

@@ -123,8 +123,8 @@ async function followBatch(
         if (outcome.isFinal) journal.settle(batch, outcome.results, ids);
         else {
           journal.unknown(id, outcome.results, outcome.job, ids);
-          const isAnyRefused = event.results.some(({ error }) => error);
-          if (!isAnyRefused) return;
+          const isAnyKnown = event.results.some(({ code, error }) => code || error);
+          if (!isAnyKnown) return;
         }
         break;
       }
