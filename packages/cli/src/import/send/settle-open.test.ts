@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { type CreateManyOptions, JobTimeoutError } from '@shortlink/sdk';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { FakeService } from '../../../test/import/fake-service.ts';
 import { testFolder } from '../../../test/test-io.ts';
 import type { ExistingLinks } from '../check/existing-links.ts';
@@ -29,7 +29,10 @@ beforeEach(async () => {
   stop = new AbortController();
   unknown = 0;
 });
-afterEach(() => journal.close());
+afterEach(() => {
+  vi.useRealTimers();
+  journal.close();
+});
 
 /** An earlier run sent links to these targets, and ended before it had a response. */
 function sent(targets: readonly string[], changes: { key?: string; job?: string } = {}): void {
@@ -129,6 +132,30 @@ describe('a request whose key the service knows', () => {
   test.each([23 * HOUR_MS - 1, 1 - HOUR_MS])('is sent again %i ms later', async (ageMs) => {
     sent(['a'], { key: 'k1' });
     expect(await settle({}, ageMs)).toMatchObject({ isChanged: true, open: 0 });
+  });
+
+  test('is not sent again after a wait for a rate limit that outlasts the key', async () => {
+    vi.useFakeTimers();
+    const wait = 4 * HOUR_MS;
+    service.fault = () => ({ ...refusal(429), headers: { 'retry-after': `${wait / 1000}` } });
+    sent(['a'], { key: 'k1' });
+    const client = service.client({ maxRetries: 3, maxRetryAfterMs: 24 * HOUR_MS });
+    const settling = settle({}, 22 * HOUR_MS, client);
+    await vi.advanceTimersByTimeAsync(2 * wait);
+    expect(await settling).toMatchObject({ isChanged: false, failure: undefined, open: 1 });
+    expect(service.requests).toBe(1);
+  });
+
+  test('is sent again after a wait that does not', async () => {
+    vi.useFakeTimers();
+    service.fault = (n) =>
+      n === 0 ? { ...refusal(429), headers: { 'retry-after': '1800' } } : undefined;
+    sent(['a'], { key: 'k1' });
+    const client = service.client({ maxRetries: 3, maxRetryAfterMs: HOUR_MS });
+    const settling = settle({}, 22 * HOUR_MS, client);
+    await vi.advanceTimersByTimeAsync(HOUR_MS);
+    expect(await settling).toMatchObject({ isChanged: true, open: 0 });
+    expect(vi.getTimerCount()).toBe(0);
   });
 
   test('is not sent again when no row asks for its links any more', async () => {

@@ -91,7 +91,7 @@ function mayBeSentAgain(
   { journal, settings, deps, existing }: SettleInput,
 ): boolean {
   if (!settings.idempotency || batch.body === undefined) return false;
-  const age = deps.wallClock() - Date.parse(batch.sentAt);
+  const age = ageOf(batch, deps);
   // A clock that was set back says nothing of the age, neither now nor later.
   if (age <= -CLOCK_SKEW_MS || age >= KEY_LIFETIME_MS) {
     journal.expired(batch.id);
@@ -99,6 +99,11 @@ function mayBeSentAgain(
   }
   // Links of rows that were removed from the input are not sent again.
   return existing.asksFor(batch);
+}
+
+/** In milliseconds. */
+function ageOf({ sentAt }: OpenBatch, { wallClock }: ImportDeps): number {
+  return wallClock() - Date.parse(sentAt);
 }
 
 /** Polls the job of a batch; or sends the batch again under its key, as it was. */
@@ -109,11 +114,13 @@ async function followBatch(
 ): Promise<void> {
   const { id, job, size, body = '[]', idempotencyKey = '', domain, firstLink } = batch;
   settled.followed.add(id);
-  const refused = new AbortController();
+  const ended = new AbortController();
+  let keyExpires: NodeJS.Timeout | undefined;
   const links = journal.linksOf(batch);
   const onBatch = (ids: readonly number[]) => (event: BatchEvent) => {
     switch (event.type) {
       case 'accepted':
+        clearTimeout(keyExpires);
         journal.accepted(id, event.job_id);
         break;
       case 'completed':
@@ -129,7 +136,7 @@ async function followBatch(
         break;
       }
       case 'resized':
-        refused.abort();
+        ended.abort();
         // Details that were lost may have named the entries without which the batch was created, under a key of its own.
         if (hasLostDetails(event.error)) return;
         // The key was never used, or its links would have come back: the rows are sent like any others.
@@ -150,20 +157,25 @@ async function followBatch(
       onBatch: onBatch(links.map((link) => link.id)),
     });
   };
-  const sendAgain = () =>
-    deps.client.links.createMany(JSON.parse(body), {
+  const sendAgain = () => {
+    // A rate limit may be waited for longer than the service knows the key.
+    keyExpires = setTimeout(() => ended.abort(), KEY_LIFETIME_MS - ageOf(batch, deps));
+    return deps.client.links.createMany(JSON.parse(body), {
       domain_id: domain,
       batchSize: size,
       concurrency: 1,
       idempotencyKey: () => idempotencyKey,
-      signal: AbortSignal.any([deps.signal, refused.signal]),
+      signal: AbortSignal.any([deps.signal, ended.signal]),
       stopSignal: deps.stopSignal,
       onBatch: onBatch(Array.from({ length: size }, (_, index) => firstLink + index)),
     });
+  };
   try {
     for await (const _ of job === undefined ? sendAgain() : poll(job));
   } catch (error) {
-    if (!refused.signal.aborted && !deps.signal.aborted) settled.failure ??= { error };
+    if (!ended.signal.aborted && !deps.signal.aborted) settled.failure ??= { error };
+  } finally {
+    clearTimeout(keyExpires);
   }
 }
 
