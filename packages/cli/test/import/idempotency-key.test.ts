@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { ImportHarness } from './import-harness.ts';
 
@@ -32,6 +33,48 @@ test('a second row with the same URL gets a link of its own where another row is
     world.write('input.csv', 'url\nhttps://b.example\nhttps://b.example\n');
     expect(await world.import(settings)).toMatchObject({ created: 1, existing: 1, gone: 1 });
     const [, [, first] = [], [, second] = []] = world.table();
+    expect(second).not.toBe(first);
+  } finally {
+    world.dispose();
+  }
+});
+
+test('a second row with the same URL gets a link of its own where a row of an earlier results file is gone', async () => {
+  const world = new ImportHarness();
+  const settings = { idempotency: true, known: world.path('known.csv') };
+  try {
+    world.write(
+      'known.csv',
+      'url,code,short_url,status,error\nhttps://a.example,a,https://s/a,created,\n',
+    );
+    world.write('input.csv', 'url\nhttps://a.example\nhttps://b.example\n');
+    expect(await world.import(settings)).toMatchObject({ created: 1, existing: 1 });
+    world.write('input.csv', 'url\nhttps://b.example\nhttps://b.example\n');
+    expect(await world.import(settings)).toMatchObject({ created: 1, existing: 1 });
+    const [, [, first] = [], [, second] = []] = world.table();
+    expect(second).not.toBe(first);
+  } finally {
+    world.dispose();
+  }
+});
+
+test('a second row with the same URL gets a link of its own where a row is gone that has named its link, and no journal is kept', async () => {
+  const world = new ImportHarness();
+  const settings = { idempotency: true, inPlace: true, output: world.path('input.csv') };
+  const importInPlace = async () => {
+    const summary = await world.import(settings);
+    rmSync(world.settings().journal as string);
+    return summary;
+  };
+  try {
+    world.write('input.csv', 'url\nhttps://a.example\n');
+    await importInPlace();
+    world.write('input.csv', `${world.read('input.csv')}https://b.example,,,,\n`);
+    expect(await importInPlace()).toMatchObject({ created: 1, existing: 1 });
+    const [head, , row] = world.read('input.csv').split('\n');
+    world.write('input.csv', `${head}\n${row}\nhttps://b.example,,,,\n`);
+    expect(await importInPlace()).toMatchObject({ created: 1, existing: 1 });
+    const [, [, first] = [], [, second] = []] = world.table('input.csv');
     expect(second).not.toBe(first);
   } finally {
     world.dispose();

@@ -1,4 +1,4 @@
-import { linkIdentity } from '../journal/link-text.ts';
+import { addHash, linkIdentity } from '../journal/link-text.ts';
 import { ownLink } from '../map/result-columns.ts';
 import type { RowRules } from '../map/row-rules.ts';
 import type { Layout } from '../read/layout.ts';
@@ -33,6 +33,8 @@ export interface Checked {
   rejectedRows: RowSet;
   /** Rows that name their link themselves. */
   own: number;
+  /** A hash of their short URLs. */
+  ownHash: number;
 }
 
 /**
@@ -47,7 +49,7 @@ export async function checkInput(
   deps: Pick<ImportDeps, 'onEvent' | 'signal' | 'stopSignal'>,
 ): Promise<Checked | undefined> {
   const firstRejects: Reject[] = [];
-  const found: Checked = { rows: 0, rejected: 0, rejectedRows: new RowSet(), own: 0 };
+  const found: Checked = { rows: 0, rejected: 0, rejectedRows: new RowSet(), own: 0, ownHash: 0 };
   let bytesRead = 0;
   let announced = 0;
   const batches = readRows(input, layout, (bytes) => {
@@ -59,7 +61,10 @@ export async function checkInput(
     for (const row of batch) {
       const own = ownLink(row, layout);
       const { link, problem: reason } = rules.check(row);
-      if (own !== undefined) found.own += 1;
+      if (own !== undefined) {
+        found.own += 1;
+        found.ownHash = addHash(found.ownHash, own.short_url);
+      }
       if (own !== undefined || reason === undefined) {
         const identity = existing && linkIdentity(link, settings.defaults.domain_id);
         if (identity !== undefined)

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { Journal, OpenBatch } from '../journal/journal.ts';
-import type { LinkIdentity } from '../journal/link-text.ts';
+import { addHash, type LinkIdentity } from '../journal/link-text.ts';
 import { type LinkResult, NO_RESPONSE } from '../journal/packed-results.ts';
 import type { Existing } from '../types.ts';
 import { RowSet } from './row-set.ts';
@@ -92,6 +92,8 @@ export class ExistingLinks {
   readonly #journal: Journal;
   #rows: Array<readonly [number, number, string, string, string | null]> = [];
   #known: Array<readonly [string, string, string]> = [];
+  /** A hash of the short URLs that an earlier results file names. */
+  knownHash = 0;
 
   constructor(journal: Journal) {
     this.#journal = journal;
@@ -114,6 +116,7 @@ export class ExistingLinks {
   /** Adds a link that an earlier results file names. */
   addKnown(pair: string, code: string, shortUrl: string): void {
     this.#known.push([pair, code, shortUrl]);
+    this.knownHash = addHash(this.knownHash, shortUrl);
     if (this.#known.length === CHUNK_ROWS) this.#flush();
   }
 

@@ -222,6 +222,12 @@ export class Journal {
     return found !== undefined;
   }
 
+  /** Links of this service that are known to exist. They are never forgotten, so that the number only grows. */
+  knownLinks(): number {
+    const sql = 'SELECT count(*) AS links FROM link WHERE service = ? AND short_url IS NOT NULL';
+    return Number(this.#prepare(sql).get(this.service)?.['links']);
+  }
+
   /** Addresses of the other services whose links it knows. */
   otherServices(): string[] {
     return this.#prepare(

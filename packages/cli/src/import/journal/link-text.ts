@@ -32,6 +32,11 @@ export function linkText({ pair, content }: LinkIdentity): string {
 /** Characters of {@link LinkIdentity.content}: 32 bits in base 36. */
 const CONTENT_LENGTH = 7;
 
+/** A hash of several texts, in whichever order they are added. */
+export function addHash(sum: number, text: string): number {
+  return (sum + addText(0x811c9dc5, text)) >>> 0;
+}
+
 /** FNV-1a over UTF-16 code units. Two contents with one hash only hide that a row was edited. */
 export function contentHash({ title = '', tags = [], redirect_type }: BatchLinkInput): string {
   let hash = addText(0x811c9dc5 ^ (redirect_type ?? 0), title);

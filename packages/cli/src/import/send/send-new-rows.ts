@@ -87,7 +87,7 @@ export async function sendNewRows(input: SendNewRows): Promise<Sent> {
       settings,
       deps,
       links,
-      existing: found.existing + found.gone,
+      known: [journal.knownLinks(), checked.ownHash, existing?.knownHash ?? 0],
       needsNewKeys,
       batchSize: planned.batchSize,
       skips: (row, number) =>

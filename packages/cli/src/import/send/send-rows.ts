@@ -16,8 +16,8 @@ interface SendInput {
   /** Links to send at most, and the size of a batch. */
   links: number;
   batchSize: number;
-  /** Links that are known to exist, also those that no row asks for any more: the number grows with each link that is created. */
-  existing: number;
+  /** What tells the links that are known to exist from those of any other time: in the journal, in the rows, in an earlier results file. */
+  known: readonly number[];
   /** Whether links are created that the service would answer with its response to an earlier request. */
   needsNewKeys: boolean;
 }
@@ -85,6 +85,6 @@ export async function sendRows(send: SendInput): Promise<SendResult> {
 }
 
 /** Changes with the links that exist, with the file, and where links are created again, so that a repeated link gets a new key. */
-function keySeed({ settings, existing, needsNewKeys }: SendInput): string {
-  return JSON.stringify([settings.file, existing, needsNewKeys ? randomUUID() : '']);
+function keySeed({ settings, known, needsNewKeys }: SendInput): string {
+  return JSON.stringify([settings.file, known, needsNewKeys ? randomUUID() : '']);
 }
