@@ -156,7 +156,7 @@ async function postGoodEntries<T extends BatchLinkInput>(
       const hasOwnKey = ownKey !== undefined;
       if (!ApiError.isInstance(error) || !isEntryRefusal(error, { hasOwnKey })) throw error;
       const reasons = refusedEntries(error, links.length);
-      if (reasons.size === 0 && links.length === 1 && inputs.length > 1) {
+      if (reasons.size === 0 && error.body && links.length === 1 && inputs.length > 1) {
         reasons.set(0, error.message);
       }
       if (reasons.size === 0) throw error;

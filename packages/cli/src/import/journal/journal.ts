@@ -89,10 +89,12 @@ export class Journal {
     });
   }
 
+  /** The request became a job: only that can tell what it creates. Its key would stand for the job as well. */
   accepted(id: number, job: string): void {
-    this.write(() =>
-      this.#prepare("UPDATE batch SET state = 'accepted', job = ? WHERE id = ?").run(job, id),
-    );
+    this.write(() => {
+      this.#prepare("UPDATE batch SET state = 'accepted', job = ? WHERE id = ?").run(job, id);
+      this.#dropBody(id);
+    });
   }
 
   completed(id: number, results: PackedResults): void {
@@ -116,7 +118,7 @@ export class Journal {
 
   /** The service may have forgotten the key of this request, so that it is not sent again. */
   expired(id: number): void {
-    this.write(() => this.#prepare('UPDATE request SET body = NULL WHERE batch = ?').run(id));
+    this.write(() => this.#dropBody(id));
   }
 
   /** Nothing was created by a request of this run. */
@@ -289,6 +291,10 @@ export class Journal {
       if (result?.status === 'created') keep.run(result.code, result.short_url, id);
       else if (result?.status === 'failed') remove.run(id);
     });
+  }
+
+  #dropBody(id: number): void {
+    this.#prepare('UPDATE request SET body = NULL WHERE batch = ?').run(id);
   }
 
   /** Forgets a batch whose links are in the table `link`. */

@@ -134,6 +134,21 @@ describe('a request whose key the service knows', () => {
     expect(await settle({}, ageMs)).toMatchObject({ isChanged: true, open: 0 });
   });
 
+  test('is sent again without the links that were refused, under the key of that request', async () => {
+    sent(['a', 'b', 'c'], { key: 'k1' });
+    const details = [{ index: 1, field: 'domain_id', message: 'not registered' }];
+    service.fault = (n) =>
+      n === 0 ? refusal(400, { error: 'not valid', details }) : { type: 'lost', created: true };
+    expect(await settle()).toMatchObject({ open: 1 });
+    // Now the service would take the link that it has refused, under the key of the whole batch.
+    service.fault = () => undefined;
+    const settled = await settle();
+    expect(settled).toMatchObject({ isChanged: true, open: 0 });
+    expect(settled.links).toEqual([link('a', '0000001'), link('c', '0000002')]);
+    expect(service.keys.at(-1)).toBe(service.keys[1]);
+    expect(service.duplicates).toBe(0);
+  });
+
   test('is not sent again after a wait for a rate limit that outlasts the key', async () => {
     vi.useFakeTimers();
     const wait = 4 * HOUR_MS;
@@ -237,9 +252,12 @@ describe('a request whose key the service knows', () => {
     expect(service.asked).toHaveLength(2);
   });
 
-  test('stays open when the refusal can not be read', async () => {
+  test.each([
+    ['', ['a', 'b']],
+    [' of a single link', ['a']],
+  ])('stays open when the refusal%s can not be read', async (_, targets) => {
     service.fault = () => refusal(400, []);
-    sent(['a', 'b'], { key: 'k1' });
+    sent(targets, { key: 'k1' });
     expect(await settle()).toMatchObject({ isChanged: false, failure: undefined, open: 1 });
   });
 
@@ -427,6 +445,19 @@ describe('a job', () => {
       expect(service.asked).toEqual([]);
     },
   );
+
+  test('that is not found is not asked for again under its key, which would stand for the same job', async () => {
+    sent(['a'], { job: 'j1', key: 'k1' });
+    service.onPoll = () => refusal(404);
+    expect(await settle()).toMatchObject({ links: [link('a', null)], open: 1 });
+    expect(await settle()).toMatchObject({ needsNewKeys: false, open: 1 });
+    expect(await settle({ onUnknown: 'retry' })).toMatchObject({
+      needsNewKeys: true,
+      links: [],
+      open: 0,
+    });
+    expect(service.asked).toEqual([]);
+  });
 
   test('that is gone is forgotten with --on-unknown retry, so that its rows are new', async () => {
     sent(['a'], { job: 'j1' });

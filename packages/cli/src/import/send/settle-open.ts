@@ -1,4 +1,9 @@
-import { ApiError, type BatchEvent, type ShortlinkError } from '@shortlink/sdk';
+import {
+  ApiError,
+  type BatchEvent,
+  type BatchLinkInput,
+  type ShortlinkError,
+} from '@shortlink/sdk';
 import type { Comparison, ExistingLinks } from '../check/existing-links.ts';
 import type { Journal, OpenBatch } from '../journal/journal.ts';
 import type { ImportDeps, ImportSettings } from '../types.ts';
@@ -9,6 +14,17 @@ const KEY_LIFETIME_MS = 23 * 60 * 60 * 1000;
 
 /** How far a clock is set back when it is corrected. */
 const CLOCK_SKEW_MS = 60 * 60 * 1000;
+
+/**
+ * In the place of a link that the service has refused, as if it could not be written: the client leaves it out, and the request has the
+ * body and the key that it had when it was sent without that link. The service may take the link by now.
+ */
+const REFUSED: BatchLinkInput & { toJSON(): never } = {
+  target_url: '',
+  toJSON: () => {
+    throw new Error('The service has refused this link');
+  },
+};
 
 interface SettleInput {
   journal: Journal;
@@ -21,7 +37,7 @@ interface SettleInput {
 interface Settled {
   /** How the rows compare with what was decided; undefined where nothing was. */
   comparison: Comparison | undefined;
-  /** Whether links were forgotten that a response left out, so that the service would give the same response to their key. */
+  /** Whether links were forgotten to whose key the service would give the same response, which leaves them out. */
   needsNewKeys: boolean;
   /** What ended it early, such as a key that was refused. */
   failure: { error: unknown } | undefined;
@@ -79,6 +95,8 @@ async function followOpenBatches(input: SettleInput, settled: Settling): Promise
     if (batch.job !== undefined) continue;
     if (mayBeSentAgain(batch, input)) await followBatch(batch, input, settled);
     else if (settings.onUnknown === 'retry') {
+      // To its key the service would respond as before, such as with a job that is gone.
+      settled.needsNewKeys ||= batch.idempotencyKey !== undefined && batch.body === undefined;
       journal.release(batch);
       settled.isChanged = true;
     }
@@ -126,6 +144,8 @@ async function followBatch(
       case 'completed':
       case 'failed':
       case 'unknown': {
+        // A refusal that can't be read may be that of a proxy, and the link may exist.
+        if (event.type === 'failed' && hasLostDetails(event.error)) return;
         const outcome = outcomeOf(event);
         if (outcome.isFinal) journal.settle(batch, outcome.results, ids);
         else {
@@ -158,9 +178,12 @@ async function followBatch(
     });
   };
   const sendAgain = () => {
+    const known = new Set(links.map((link) => link.id));
+    const sent: BatchLinkInput[] = JSON.parse(body);
+    const again = sent.map((link, index) => (known.has(firstLink + index) ? link : REFUSED));
     // A rate limit may be waited for longer than the service knows the key.
     keyExpires = setTimeout(() => ended.abort(), KEY_LIFETIME_MS - ageOf(batch, deps));
-    return deps.client.links.createMany(JSON.parse(body), {
+    return deps.client.links.createMany(again, {
       domain_id: domain,
       batchSize: size,
       concurrency: 1,
