@@ -39,7 +39,8 @@ export class BatchPost implements AttemptWatch {
   async beforeSend(): Promise<void> {
     this.#journalled ??= emit(this.#run, this.#batch, { type: 'sent' });
     const isJournalled = await this.#journalled;
-    if (isJournalled && !this.#run.ending.aborted) this.#mayBeDone = true;
+    // What may have created links is followed to its end, also when it has to be sent again under its key.
+    if (isJournalled && (this.#mayBeDone || !this.#run.ending.aborted)) this.#mayBeDone = true;
     else this.#end();
   }
 

@@ -152,6 +152,23 @@ describe('createMany: ending early', () => {
     expect(events.at(-1)).toMatchObject({ type: 'unsent', error: refusal });
   });
 
+  it('ends softly: repeats a request that was lost under its key', async () => {
+    const service = new FakeService();
+    const stop = new AbortController();
+    const { postBatch } = service;
+    const postTwice: typeof postBatch = async (request, options, watch) => {
+      await watch.beforeSend();
+      // The response is lost, and the run is stopped before the next attempt.
+      stop.abort();
+      return await postBatch(request, options, watch);
+    };
+    Object.assign(service, { postBatch: postTwice });
+    const options = { stopSignal: stop.signal, idempotencyKey: () => 'k' };
+    const { items, error } = await runCreateMany(service, links(2), options);
+    expect(error).toBeUndefined();
+    expect(outcomes(items)).toBe('cc');
+  });
+
   it('reports nothing as sent when idempotencyKey stops the run', async () => {
     const stop = new AbortController();
     const idempotencyKey = () => {
