@@ -25,7 +25,7 @@ export const slowTestsOf = (root: string) =>
 
 /**
  * Most tests take milliseconds, those of many rows or processes seconds. On a machine that does much else all of them take many times
- * as long; only a program that hangs takes this long. Tests wait for something with `expect.poll` and state no limit of their own.
+ * as long; only a program that hangs takes this long. Tests wait for something with `expect.poll`, and only those that work for minutes state a longer limit.
  */
 const LIMITS = {
   testTimeout: 120_000,
