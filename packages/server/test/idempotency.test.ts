@@ -27,6 +27,23 @@ describe.each([
     expect(await app.linksUsed(key)).toBe(count);
   });
 
+  test('sent again with its key gets the same answer, also where the rules refuse it by now', async () => {
+    const first = await app.post(key, path, body, withKey('k1'));
+    const stricter = await Fixture.open({ store: app.store, targetHosts: { allow: ['other.example'], deny: [] } });
+    const again = await stricter.post(key, path, body, withKey('k1'));
+    expect(again.status).toBe(status);
+    expect(again.json).toEqual(first.json);
+    expect(again.headers.get('location')).toBe(first.headers.get('location'));
+    for (const headers of [{}, withKey('k2')]) {
+      expect((await stricter.post(key, path, body, headers)).status).toBe(400);
+    }
+    const other = { ...body, title: 'other', tags: ['x'] };
+    expect((await stricter.post(key, path, other, withKey('k1'))).status).toBe(400);
+    stricter.now += DAY_MS;
+    expect((await stricter.post(key, path, body, withKey('k1'))).status).toBe(400);
+    expect(await app.linksUsed(key)).toBe(count);
+  });
+
   test('with another key is another one', async () => {
     const first = await app.post(key, path, body, withKey('k1'));
     const second = await app.post(key, path, body, withKey('k2'));

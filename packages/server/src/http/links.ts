@@ -1,4 +1,5 @@
 import {
+  type BatchResultItem,
   type CompletedBatch,
   HEADERS,
   jobPath,
@@ -22,7 +23,7 @@ import {
   validateEntries,
   validateLink,
 } from '../domain/validate-link.ts';
-import type { CreateOutcome, CreateRequest } from '../store/store.ts';
+import type { AcceptedJob, CreateOutcome, CreateRequest, Idempotency } from '../store/store.ts';
 import type { CallerEnv, RouteDeps } from './context.ts';
 import { readIdempotency } from './idempotency.ts';
 import { type BodySteps, type JsonBody, withJsonBody } from './read-body.ts';
@@ -46,6 +47,7 @@ export function createLink(deps: RouteDeps) {
       if (!replayed) deps.metrics.countLinks('single', 1);
       return respondJson(c, value, 201);
     },
+    replay: (c, value) => respondJson(c, value, 201),
   });
 }
 
@@ -70,6 +72,8 @@ export function createBatch(deps: RouteDeps) {
       request.input.length <= MAX_SYNC_BATCH_LINKS
         ? createAtOnce(deps, c, request)
         : acceptJob(deps, c, request),
+    replay: (c, value) =>
+      Array.isArray(value) ? completed(c, value) : accepted(deps, c, value as AcceptedJob),
   });
 }
 
@@ -77,23 +81,47 @@ interface Creation<T> extends Pick<BodySteps<T>, 'maxBytes' | 'domainIds'> {
   /** Throws a problem for a body that breaks a rule. */
   validate: (body: JsonBody['value'], rules: Omit<LinkRules, 'defaultDomainId'>) => Promise<T>;
   respond: (c: Context<CallerEnv>, request: CreateRequest<T>) => Promise<Response>;
+  /** The response to a request that has created this before. */
+  replay: (c: Context<CallerEnv>, value: object) => Response;
 }
 
-/** The handler of a create: it reads and checks the body, and then responds. */
-function creation<T>(deps: RouteDeps, { validate, respond, ...steps }: Creation<T>) {
+/** A request that may be carried out, or the rule that it breaks. */
+type Checked<T> =
+  | { idempotency: Idempotency | undefined; input: T }
+  | { idempotency: Idempotency; problem: unknown };
+
+/**
+ * The handler of a create: it reads and checks the body, and then responds. A request that breaks a rule may have been carried out under its
+ * key when the rules were others, as before a domain was removed: then it gets the same response as before.
+ */
+function creation<T>(deps: RouteDeps, { validate, respond, replay, ...steps }: Creation<T>) {
   const { store, bodyRoom, isAllowedHost } = deps;
   return (c: Context<CallerEnv>): Promise<Response> => {
     const caller = c.get('caller');
     return withJsonBody(c, bodyRoom, {
       ...steps,
       findDomains: (ids) => store.ownedDomains(caller.accountId, ids),
-      check: async ({ bytes, value }, ownedDomains) => {
+      check: async ({ bytes, value }, ownedDomains): Promise<Checked<T>> => {
         const idempotency = readIdempotency(c.req, bytes);
         const { isOwnHost } = await deps.ownHosts();
-        const input = await validate(value, { isOwnHost, isAllowedHost, ownedDomains });
-        return { idempotency, input };
+        try {
+          const input = await validate(value, { isOwnHost, isAllowedHost, ownedDomains });
+          return { idempotency, input };
+        } catch (problem) {
+          if (idempotency === undefined) throw problem;
+          return { idempotency, problem };
+        }
       },
-      respond: (checked) => respond(c, { caller, now: deps.now(), ...checked }),
+      respond: async (checked) => {
+        const now = deps.now();
+        if (!('problem' in checked)) return respond(c, { caller, now, ...checked });
+        const { idempotency, problem } = checked;
+        const earlier = await deps.runUnlessRunning(caller.accountId, idempotency, () =>
+          store.findCreated(caller.accountId, idempotency, now),
+        );
+        if (earlier === undefined) throw problem;
+        return replay(c, earlier);
+      },
     });
   };
 }
@@ -109,8 +137,12 @@ async function createAtOnce(
     deps.store.createBatch(request),
   );
   if (!replayed) deps.metrics.countLinks('batch', results.length);
-  const completed: CompletedBatch = { status: 'completed', total: results.length, results };
-  return respondJson(c, completed);
+  return completed(c, results);
+}
+
+function completed(c: Context<CallerEnv>, results: BatchResultItem[]): Response {
+  const body: CompletedBatch = { status: 'completed', total: results.length, results };
+  return respondJson(c, body);
 }
 
 async function acceptJob(
@@ -122,16 +154,24 @@ async function acceptJob(
   const { value, replayed } = await create(deps, request, () =>
     deps.store.createJob({ ...request, runNow: true }),
   );
-  const { job_id, total, processed = 0 } = value;
+  const { processed = 0 } = value;
   if (processed > 0 && !replayed) {
     deps.metrics.countLinks('job', processed);
     deps.jobPace.made(processed, startedAt, performance.now());
   }
+  return accepted(deps, c, value);
+}
+
+function accepted(
+  deps: RouteDeps,
+  c: Context<CallerEnv>,
+  { job_id, total, processed = 0 }: AcceptedJob,
+): Response {
   if (processed < total) deps.onJobAccepted(job_id);
-  const accepted: ProcessingBatch = { job_id, status: 'processing', total };
+  const body: ProcessingBatch = { job_id, status: 'processing', total };
   const pendingJobs = deps.pendingJobs() + 1;
   const seconds = deps.jobPace.secondsUntilPoll({ total, processed, ageMs: 0, pendingJobs });
-  return respondJson(c, accepted, 202, {
+  return respondJson(c, body, 202, {
     Location: jobPath(job_id),
     [HEADERS.retryAfter]: String(seconds),
   });

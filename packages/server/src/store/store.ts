@@ -58,6 +58,13 @@ export interface Store extends OperatorStore {
    */
   createJob(request: CreateJobRequest<readonly NewLink[]>): Promise<CreateOutcome<AcceptedJob>>;
 
+  /** What a request created that had this key and fingerprint within the last 24 h, as its create returned it; undefined where none did. */
+  findCreated(
+    accountId: string,
+    idempotency: Idempotency,
+    now: number,
+  ): Promise<object | undefined>;
+
   /** Ids of the account's domains among `ids`. */
   ownedDomains(accountId: string, ids: readonly string[]): Promise<Set<string>>;
 

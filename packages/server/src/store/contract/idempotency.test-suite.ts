@@ -31,6 +31,20 @@ export function testIdempotency(useStore: UseStore): void {
     expect(await linksUsed(store(), caller)).toBe(6);
   });
 
+  test('what a key created is found by its fingerprint, in its account, for 24 hours', async () => {
+    const { accountId, ...caller } = await newCaller(store());
+    const find = (id: string, fingerprint: string, now: number) =>
+      store().findCreated(id, { key: 'k-1', fingerprint }, now);
+    expect(await find(accountId, 'body-1', NOW)).toBeUndefined();
+    const request = { caller: { accountId, ...caller }, input: newLink(), now: NOW, idempotency };
+    const created = await store().createLink(request);
+    const value = created.ok ? created.value : 'none';
+    expect(await find(accountId, 'body-1', NOW + DAY - 1)).toEqual(value);
+    expect(await find(accountId, 'body-1', NOW + DAY)).toBeUndefined();
+    expect(await find(accountId, 'body-2', NOW)).toBeUndefined();
+    expect(await find('acc_other', 'body-1', NOW)).toBeUndefined();
+  });
+
   test('of simultaneous duplicates one creates', async () => {
     const caller = await newCaller(store());
     const request = { caller, input: newLink(), now: NOW, idempotency };

@@ -1,8 +1,8 @@
 import type { Link, RedirectType, TopLink } from '@shortlink/sdk/wire';
 import type { ShortUrl } from '../links.ts';
 import type { LinkSearch } from '../operator-store.ts';
-import { TOP_LINKS } from '../retention.ts';
-import type { LinkChanges, Redirect } from '../store.ts';
+import { IDEMPOTENCY_RETENTION_MS, TOP_LINKS } from '../retention.ts';
+import type { Idempotency, LinkChanges, Redirect } from '../store.ts';
 import { type Reading, rowOf, rowsOf, sql, sqlText } from './reading.ts';
 
 export function* findRedirect(code: string): Reading<Redirect | undefined> {
@@ -21,6 +21,17 @@ export function* findRedirect(code: string): Reading<Redirect | undefined> {
   const { target_url, redirect_type, hostname, disabled_at, removed_at } = row;
   const is_active = Boolean(row.is_active) && disabled_at === null && removed_at === null;
   return { target_url, redirect_type, is_active, hostname };
+}
+
+export function* findCreated(
+  accountId: string,
+  { key, fingerprint }: Idempotency,
+  now: number,
+): Reading<object | undefined> {
+  const row = yield* rowOf<{ answer: string }>(sql`
+    SELECT answer FROM idempotency_records WHERE account_id = ${accountId} AND key = ${key}
+      AND fingerprint = ${fingerprint} AND created_at > ${now - IDEMPOTENCY_RETENTION_MS}`);
+  return row === undefined ? undefined : JSON.parse(row.answer);
 }
 
 /**

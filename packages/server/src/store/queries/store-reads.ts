@@ -17,6 +17,8 @@ export function storeReads(read: <T>(reading: Reading<T>) => Promise<T>, shortUr
     listKeys: (accountId) => read(accounts.listKeys(accountId)),
     findKeyByHash: (hash) => read(accounts.findKeyByHash(hash)),
     listDomains: () => read(accounts.listDomains()),
+    findCreated: (accountId, idempotency, now) =>
+      read(links.findCreated(accountId, idempotency, now)),
     ownedDomains: (accountId, ids) => read(accounts.ownedDomains(accountId, ids)),
     pendingJobs: () => read(jobs.pendingJobs()),
     findJob: (accountId, jobId) => read(jobs.findJob(accountId, jobId)),

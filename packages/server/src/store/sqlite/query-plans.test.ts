@@ -3,7 +3,7 @@ import { NOW, newCaller, newLinks, PUBLIC_URL, sha256 } from '../contract/fixtur
 import { shortUrlMaker } from '../links.ts';
 import * as accounts from '../queries/accounts.ts';
 import { findJob, pendingJobs, readJobResults } from '../queries/jobs.ts';
-import { findLink, findRedirect, linkChanges, listLinks } from '../queries/links.ts';
+import { findCreated, findLink, findRedirect, linkChanges, listLinks } from '../queries/links.ts';
 import { type Reading, read, sql, sqlText } from '../queries/reading.ts';
 import { usage } from '../queries/usage.ts';
 import { Database } from './database.ts';
@@ -43,6 +43,10 @@ test.each<[string, (accountId: string) => Reading<unknown>]>([
   ['a key', () => accounts.findKeyByHash(sha256('sl_x'))],
   ['the keys of an account', (accountId) => accounts.listKeys(accountId)],
   ['the domains of an account', (accountId) => accounts.ownedDomains(accountId, ['dom_x'])],
+  [
+    'what a key created',
+    (accountId) => findCreated(accountId, { key: 'k', fingerprint: 'f' }, NOW),
+  ],
   ['a job', (accountId) => findJob(accountId, 'x')],
   ['the results of a job', () => readJobResults('x', 0)],
   ['the unfinished jobs', () => pendingJobs()],
