@@ -29,7 +29,10 @@ describe.each([
 
   test('sent again with its key gets the same answer, also where the rules refuse it by now', async () => {
     const first = await app.post(key, path, body, withKey('k1'));
-    const stricter = await Fixture.open({ store: app.store, targetHosts: { allow: ['other.example'], deny: [] } });
+    const stricter = await Fixture.open({
+      store: app.store,
+      targetHosts: { allow: ['other.example'], deny: [] },
+    });
     const again = await stricter.post(key, path, body, withKey('k1'));
     expect(again.status).toBe(status);
     expect(again.json).toEqual(first.json);

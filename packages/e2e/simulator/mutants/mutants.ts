@@ -200,8 +200,8 @@ const ROWS: readonly Mutant[] = [
   mutant(
     'off by one when results are unpacked',
     `${JOURNAL}/journal.ts`,
-    'const result = unpackResult(results, index);\n        if',
-    'const result = unpackResult(results, index + 1);\n        if',
+    'const result = unpackResult(results, index);\n      if',
+    'const result = unpackResult(results, index + 1);\n      if',
   ),
   mutant(
     'first edited row not matched',

@@ -123,15 +123,15 @@ export class Journal {
 
   /** Nothing was created by a request of this run. */
   removed(id: number): void {
-    this.write(() => this.#forgetBatch(id));
+    this.write(() => this.#forgetBatch({ id }));
   }
 
   /** Forgets an open batch, so that its rows are new again, but for those whose link is known. */
   release(batch: OpenBatch): void {
     this.write(() => {
+      this.#forgetBatch(batch);
       const sql = 'DELETE FROM link WHERE id >= ? AND id < ? AND short_url IS NULL';
       this.#prepare(sql).run(batch.firstLink, batch.firstLink + batch.size);
-      this.#close(batch);
     });
   }
 
@@ -170,13 +170,8 @@ export class Journal {
   /** Records the outcome of an open batch, whose links have these ids: they exist, or don't, or it stays unknown. */
   settle(batch: OpenBatch, results: PackedResults, ids: readonly number[]): void {
     this.write(() => {
-      this.#decide(results, ids);
-      const leave = this.#prepare('UPDATE link SET error = ? WHERE id = ? AND short_url IS NULL');
-      ids.forEach((id, index) => {
-        const result = unpackResult(results, index);
-        if (result.status === 'unknown') leave.run(result.error, id);
-      });
-      this.#close(batch);
+      this.#decide(results, ids, true);
+      this.#forgetBatch(batch);
     });
   }
 
@@ -207,7 +202,7 @@ export class Journal {
         this.#nextLink += links.length;
         const batch = isCompleted ? null : id;
         insert.run(firstLink, Number(row['service']), batch, JSON.stringify(rows));
-        if (isCompleted) this.#forgetBatch(id);
+        if (isCompleted) this.#forgetBatch({ id });
         else {
           this.#prepare('UPDATE batch SET first_link = ? WHERE id = ?').run(firstLink, id);
           this.#prepare("UPDATE request SET links = '[]' WHERE batch = ?").run(id);
@@ -232,11 +227,11 @@ export class Journal {
 
   /** Addresses of the other services whose links it knows. */
   otherServices(): string[] {
-    return this.#prepare(
-      'SELECT url FROM service WHERE id <> ? AND id IN (SELECT service FROM link) ORDER BY url',
-    )
+    const sql =
+      'SELECT url FROM service WHERE id <> ? AND id IN (SELECT service FROM link) ORDER BY url';
+    return this.#prepare(sql)
       .all(this.service)
-      .map((row) => String(row['url']));
+      .map(({ url }) => String(url));
   }
 
   /** Whether it holds anything, of any service. An empty one is removed when it is closed. */
@@ -254,10 +249,8 @@ export class Journal {
 
   /** Forgets links that the response to their request left out, so that their rows are new again. */
   releaseUnanswered(): boolean {
-    const { changes } = this.#prepare(
-      'DELETE FROM link WHERE service = ? AND batch IS NULL AND short_url IS NULL',
-    ).run(this.service);
-    return Number(changes) > 0;
+    const sql = 'DELETE FROM link WHERE service = ? AND batch IS NULL AND short_url IS NULL';
+    return Number(this.#prepare(sql).run(this.service).changes) > 0;
   }
 
   /** Removes the file: there is nothing left to remember. */
@@ -274,22 +267,18 @@ export class Journal {
     this.#dispose();
   }
 
-  /** Records which of a batch's links exist, and forgets those that were refused. What is known of a link stays if nothing is said of it. */
-  #decide(results: PackedResults, ids: readonly number[]): void {
-    const named = ids.map((_, index) => unpackResult(results, index));
-    const [first = 0] = ids;
-    // The part of a job's results that was seen first may have given a link the result of another one with the same target.
-    const urls = named.flatMap((result) => (result.status === 'created' ? [result.short_url] : []));
-    this.#prepare(
-      `UPDATE link SET code = NULL, short_url = NULL
-       WHERE id >= ? AND id <= ? AND short_url IN (SELECT value FROM json_each(?))`,
-    ).run(first, ids.at(-1) ?? first, JSON.stringify(urls));
-    const keep = this.#prepare('UPDATE link SET code = ?, short_url = ? WHERE id = ?');
-    const remove = this.#prepare('DELETE FROM link WHERE id = ? AND short_url IS NULL');
+  /** Records which of a batch's links exist, and forgets those that were refused. Of the others, what is known stays. */
+  #decide(results: PackedResults, ids: readonly number[], isEnded = false): void {
+    const keep = this.#prepare(
+      'UPDATE link SET code = ?, short_url = ?, error = NULL WHERE id = ?',
+    );
+    const remove = this.#prepare('DELETE FROM link WHERE id = ?');
+    const leave = this.#prepare('UPDATE link SET error = ? WHERE id = ? AND short_url IS NULL');
     ids.forEach((id, index) => {
-      const result = named[index];
-      if (result?.status === 'created') keep.run(result.code, result.short_url, id);
-      else if (result?.status === 'failed') remove.run(id);
+      const result = unpackResult(results, index);
+      if (result.status === 'created') keep.run(result.code, result.short_url, id);
+      else if (result.status === 'failed') remove.run(id);
+      else if (isEnded) leave.run(result.error, id);
     });
   }
 
@@ -297,14 +286,10 @@ export class Journal {
     this.#prepare('UPDATE request SET body = NULL WHERE batch = ?').run(id);
   }
 
-  /** Forgets a batch whose links are in the table `link`. */
-  #close({ id, firstLink, size }: OpenBatch): void {
+  /** Forgets a request, but not its links, which are in the table `link` from `firstLink` on, if at all. */
+  #forgetBatch({ id, firstLink = 0, size = 0 }: Pick<OpenBatch, 'id'> & Partial<OpenBatch>): void {
     const sql = 'UPDATE link SET batch = NULL WHERE id >= ? AND id < ?';
     this.#prepare(sql).run(firstLink, firstLink + size);
-    this.#forgetBatch(id);
-  }
-
-  #forgetBatch(id: number): void {
     this.#prepare('DELETE FROM request WHERE batch = ?').run(id);
     this.#prepare('DELETE FROM batch WHERE id = ?').run(id);
   }

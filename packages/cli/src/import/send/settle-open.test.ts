@@ -375,14 +375,16 @@ describe('a job', () => {
 
   test('that is not over has the links that were seen, and is polled by a later run', async () => {
     sent(['a', 'b'], { job: 'j1' });
-    async function* createMany(_: unknown, { onBatch }: CreateManyOptions) {
-      const results = [{ ...made('a', 'x') }, { target_url: 'https://b.example/' }];
-      const error = new JobTimeoutError('The job takes too long', {
-        jobId: 'j1',
-        timeoutMs: HOUR_MS,
-      });
-      await onBatch?.({ type: 'unknown', first: 0, count: 2, error, results, job_id: 'j1' });
-    }
+    const results = [made('a', 'x'), { target_url: 'https://b.example/' }];
+    const error = new JobTimeoutError('The job takes too long', {
+      jobId: 'j1',
+      timeoutMs: HOUR_MS,
+    });
+    const event = { type: 'unknown', first: 0, count: 2, error, results, job_id: 'j1' } as const;
+    const createMany = (_: unknown, { onBatch }: CreateManyOptions) => {
+      onBatch?.(event);
+      return [];
+    };
     const settled = await settle({}, HOUR_MS, { links: { createMany } });
     expect(settled).toMatchObject({ isChanged: true, open: 1 });
     expect(settled.links).toEqual([link('a', 'x'), link('b', null)]);

@@ -130,42 +130,15 @@ async function followBatch(
   { journal, deps }: SettleInput,
   settled: Settling,
 ): Promise<void> {
-  const { id, job, size, body = '[]', idempotencyKey = '', domain, firstLink } = batch;
-  settled.followed.add(id);
+  const { job, size, body = '[]', idempotencyKey = '', domain, firstLink } = batch;
+  settled.followed.add(batch.id);
   const ended = new AbortController();
   let keyExpires: NodeJS.Timeout | undefined;
   const links = journal.linksOf(batch);
   const onBatch = (ids: readonly number[]) => (event: BatchEvent) => {
-    switch (event.type) {
-      case 'accepted':
-        clearTimeout(keyExpires);
-        journal.accepted(id, event.job_id);
-        break;
-      case 'completed':
-      case 'failed':
-      case 'unknown': {
-        // A refusal that can't be read may be that of a proxy, and the link may exist.
-        if (event.type === 'failed' && hasLostDetails(event.error)) return;
-        const outcome = outcomeOf(event);
-        if (outcome.isFinal) journal.settle(batch, outcome.results, ids);
-        else {
-          journal.unknown(id, outcome.results, outcome.job, ids);
-          const isAnyKnown = event.results.some(({ code, error }) => code || error);
-          if (!isAnyKnown) return;
-        }
-        break;
-      }
-      case 'resized':
-        ended.abort();
-        // Details that were lost may have named the entries without which the batch was created, under a key of its own.
-        if (hasLostDetails(event.error)) return;
-        // The key was never used, or its links would have come back: the rows are sent like any others.
-        journal.release(batch);
-        break;
-      default:
-        return;
-    }
-    settled.isChanged = true;
+    if (event.type === 'accepted') clearTimeout(keyExpires);
+    if (event.type === 'resized') ended.abort();
+    settled.isChanged = record(event, batch, ids, journal) || settled.isChanged;
   };
   const poll = (jobId: string) => {
     deps.onEvent({ type: 'batch-accepted', first: 0, count: size, jobId });
@@ -199,6 +172,38 @@ async function followBatch(
     if (!ended.signal.aborted && !deps.signal.aborted) settled.failure ??= { error };
   } finally {
     clearTimeout(keyExpires);
+  }
+}
+
+/** Records what became of a batch whose links have these ids. Returns whether anything was decided. */
+function record(
+  event: BatchEvent,
+  batch: OpenBatch,
+  ids: readonly number[],
+  journal: Journal,
+): boolean {
+  switch (event.type) {
+    case 'accepted':
+      journal.accepted(batch.id, event.job_id);
+      return true;
+    case 'completed':
+    case 'failed':
+    case 'unknown': {
+      // A refusal that can't be read may be that of a proxy, and the link may exist.
+      if (event.type === 'failed' && hasLostDetails(event.error)) return false;
+      const { isFinal, results, job } = outcomeOf(event);
+      if (isFinal) journal.settle(batch, results, ids);
+      else journal.unknown(batch.id, results, job, ids);
+      return isFinal || event.results.some(({ code, error }) => code || error);
+    }
+    case 'resized':
+      // Details that were lost may have named the entries without which the batch was created, under a key of its own.
+      if (hasLostDetails(event.error)) return false;
+      // The key was never used, or its links would have come back: the rows are sent like any others.
+      journal.release(batch);
+      return true;
+    default:
+      return false;
   }
 }
 
