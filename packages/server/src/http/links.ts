@@ -116,9 +116,7 @@ function creation<T>(deps: RouteDeps, { validate, respond, replay, ...steps }: C
         const now = deps.now();
         if (!('problem' in checked)) return respond(c, { caller, now, ...checked });
         const { idempotency, problem } = checked;
-        const earlier = await deps.runUnlessRunning(caller.accountId, idempotency, () =>
-          store.findCreated(caller.accountId, idempotency, now),
-        );
+        const earlier = await store.findCreated(caller.accountId, idempotency, now);
         if (earlier === undefined) throw problem;
         return replay(c, earlier);
       },
