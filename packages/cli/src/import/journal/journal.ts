@@ -89,7 +89,7 @@ export class Journal {
     });
   }
 
-  /** The request became a job: only that can tell what it creates. Its key would stand for the job as well. */
+  /** The request became a job. It is not sent again: to its key the service would respond with the same job. */
   accepted(id: number, job: string): void {
     this.write(() => {
       this.#prepare("UPDATE batch SET state = 'accepted', job = ? WHERE id = ?").run(job, id);
@@ -200,8 +200,12 @@ export class Journal {
           : links.map((link) => [link]);
         const firstLink = this.#nextLink;
         this.#nextLink += links.length;
-        const batch = isCompleted ? null : id;
-        insert.run(firstLink, Number(row['service']), batch, JSON.stringify(rows));
+        insert.run(
+          firstLink,
+          Number(row['service']),
+          isCompleted ? null : id,
+          JSON.stringify(rows),
+        );
         if (isCompleted) this.#forgetBatch({ id });
         else {
           this.#prepare('UPDATE batch SET first_link = ? WHERE id = ?').run(firstLink, id);
@@ -219,7 +223,7 @@ export class Journal {
     return found !== undefined;
   }
 
-  /** Links of this service that are known to exist. They are never forgotten, so that the number only grows. */
+  /** Links of this service that are known to exist. None is forgotten, unless the end of its job says that it was refused. */
   knownLinks(): number {
     const sql = 'SELECT count(*) AS links FROM link WHERE service = ? AND short_url IS NOT NULL';
     return Number(this.#prepare(sql).get(this.service)?.['links']);
@@ -241,10 +245,9 @@ export class Journal {
 
   /** Links of this service in jobs that no run has seen completed: the next one can still poll them. */
   linksInJobs(): number {
-    const row = this.#prepare(
-      "SELECT coalesce(sum(size), 0) AS links FROM batch WHERE service = ? AND job IS NOT NULL AND state <> 'completed'",
-    ).get(this.service);
-    return Number(row?.['links']);
+    const sql =
+      "SELECT coalesce(sum(size), 0) AS links FROM batch WHERE service = ? AND job IS NOT NULL AND state <> 'completed'";
+    return Number(this.#prepare(sql).get(this.service)?.['links']);
   }
 
   /** Forgets links that the response to their request left out, so that their rows are new again. */
@@ -269,9 +272,7 @@ export class Journal {
 
   /** Records which of a batch's links exist, and forgets those that were refused. Of the others, what is known stays. */
   #decide(results: PackedResults, ids: readonly number[], isEnded = false): void {
-    const keep = this.#prepare(
-      'UPDATE link SET code = ?, short_url = ?, error = NULL WHERE id = ?',
-    );
+    const keep = this.#prepare('UPDATE link SET code = ?, short_url = ? WHERE id = ?');
     const remove = this.#prepare('DELETE FROM link WHERE id = ?');
     const leave = this.#prepare('UPDATE link SET error = ? WHERE id = ? AND short_url IS NULL');
     ids.forEach((id, index) => {
@@ -282,6 +283,7 @@ export class Journal {
     });
   }
 
+  /** Without its body, a request is not sent again. */
   #dropBody(id: number): void {
     this.#prepare('UPDATE request SET body = NULL WHERE batch = ?').run(id);
   }

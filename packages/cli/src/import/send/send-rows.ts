@@ -16,7 +16,7 @@ interface SendInput {
   /** Links to send at most, and the size of a batch. */
   links: number;
   batchSize: number;
-  /** What tells the links that are known to exist from those of any other time: in the journal, in the rows, in an earlier results file. */
+  /** The number of known links in the journal, and hashes of those in the rows and in an earlier results file. They change with each new link. */
   known: readonly number[];
   /** Whether links are created that the service would answer with its response to an earlier request. */
   needsNewKeys: boolean;

@@ -16,8 +16,8 @@ const KEY_LIFETIME_MS = 23 * 60 * 60 * 1000;
 const CLOCK_SKEW_MS = 60 * 60 * 1000;
 
 /**
- * In the place of a link that the service has refused, as if it could not be written: the client leaves it out, and the request has the
- * body and the key that it had when it was sent without that link. The service may take the link by now.
+ * Stands for a link that the service has refused. Since it can't be written as JSON, the client leaves it out: the request then has the body
+ * and the key with which it was last sent. With the link itself, which the service may take by now, it would be another request.
  */
 const REFUSED: BatchLinkInput & { toJSON(): never } = {
   target_url: '',
@@ -37,7 +37,7 @@ interface SettleInput {
 interface Settled {
   /** How the rows compare with what was decided; undefined where nothing was. */
   comparison: Comparison | undefined;
-  /** Whether links were forgotten to whose key the service would give the same response, which leaves them out. */
+  /** Whether links were forgotten that their old key would not create: the service would only repeat its response. */
   needsNewKeys: boolean;
   /** What ended it early, such as a key that was refused. */
   failure: { error: unknown } | undefined;
@@ -119,7 +119,7 @@ function mayBeSentAgain(
   return existing.asksFor(batch);
 }
 
-/** In milliseconds. */
+/** Time since a batch was sent, in milliseconds. */
 function ageOf({ sentAt }: OpenBatch, { wallClock }: ImportDeps): number {
   return wallClock() - Date.parse(sentAt);
 }
