@@ -372,6 +372,22 @@ describe('what exists already', () => {
     await expect(world.import(fresh)).rejects.toMatchObject({ exitCode: 2 });
   });
 
+  test('of several rows with one target, each keeps the known link that has its title', async () => {
+    world.write('input.csv', file(row(1, 'A'), row(1, 'B'), row(1, 'C')));
+    await world.import();
+    world.write('known.csv', world.read('input.csv.results.csv'));
+    world.write('input.csv', file(row(1, 'C'), row(1, 'D'), row(1, 'A')));
+    const fresh = { journal: world.path('fresh'), known: world.path('known.csv') };
+    const tags = { defaults: { tags: ['of-this-run'] } };
+    expect(await world.import({ ...fresh, ...tags })).toMatchObject({ created: 0, existing: 3 });
+    const links = world.table().map(([, title, code]) => [title, code]);
+    expect(links.slice(1)).toEqual([
+      ['C', '0000003'],
+      ['D', '0000002'],
+      ['A', '0000001'],
+    ]);
+  });
+
   test('--known is read with the same --map, and a file of other links is warned of', async () => {
     const map = { target_url: 'url', title: 'title' };
     world.write('input.csv', 'long_url,url,title\nhttps://old.example/1,https://a.example,A\n');

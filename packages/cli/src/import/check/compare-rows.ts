@@ -46,29 +46,20 @@ async function addKnownLinks(
 ): Promise<void> {
   const input = await openInput(file, deps.stdin, deps.signal);
   try {
-    // Only the columns that identify a link are needed.
-    const { target_url, domain_id } = settings.map;
-    const layout = await detectLayout(input, {
-      map: {
-        ...(target_url !== undefined && { target_url }),
-        ...(domain_id !== undefined && { domain_id }),
-      },
-      isMapOptional: true,
-      inputFormat: 'auto',
-    });
+    const { map } = settings;
+    const layout = await detectLayout(input, { map, isMapOptional: true, inputFormat: 'auto' });
     if (layout.resultColumns.short_url === undefined) {
       throw inputError(
         `${input.name} has no column short_url`,
         'Give --known the results file of an earlier import.',
       );
     }
-    const rules = createRowRules(layout, { defaults: {} });
+    const rules = createRowRules(layout, settings);
     for await (const rows of readRows(input, layout)) {
       for (const row of rows) {
         const own = ownLink(row, layout);
         if (own === undefined) continue;
-        const { pair } = linkIdentity(rules.link(row), settings.defaults.domain_id);
-        existing.addKnown(pair, own.code, own.short_url);
+        existing.addKnown(linkIdentity(rules.link(row), settings.defaults.domain_id), own);
       }
     }
   } finally {

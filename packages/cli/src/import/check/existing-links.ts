@@ -2,6 +2,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { Journal, OpenBatch } from '../journal/journal.ts';
 import { addHash, type LinkIdentity } from '../journal/link-text.ts';
 import { type LinkResult, NO_RESPONSE } from '../journal/packed-results.ts';
+import type { OwnLink } from '../map/result-columns.ts';
 import type { Existing } from '../types.ts';
 import { RowSet } from './row-set.ts';
 
@@ -29,14 +30,14 @@ export interface Comparison extends Omit<Existing, 'new'> {
  */
 const tables = (service: number) => `
   CREATE TEMP TABLE row (number INTEGER PRIMARY KEY, line INTEGER, pair TEXT, content TEXT, own TEXT);
-  CREATE TEMP TABLE known (id INTEGER PRIMARY KEY, pair TEXT, code TEXT, short_url TEXT);
+  CREATE TEMP TABLE known (id INTEGER PRIMARY KEY, pair TEXT, content TEXT, code TEXT, short_url TEXT);
   CREATE TEMP TABLE match (number INTEGER PRIMARY KEY, link INTEGER);
   CREATE TEMP VIEW own_link AS SELECT pair, own FROM temp.row WHERE own IS NOT NULL;
   CREATE TEMP VIEW our_link AS SELECT * FROM link WHERE service = ${service};
   CREATE TEMP TABLE open_link (id INTEGER PRIMARY KEY);
   CREATE TEMP VIEW free_link AS
     SELECT id, pair, content FROM our_link WHERE short_url IS NULL OR (pair, short_url) NOT IN own_link
-    UNION ALL SELECT -min(id), pair, '' FROM temp.known
+    UNION ALL SELECT -min(id), pair, content FROM temp.known
     WHERE (pair, short_url) NOT IN own_link
       AND (pair, short_url) NOT IN (SELECT pair, short_url FROM our_link WHERE short_url IS NOT NULL)
     GROUP BY pair, short_url`;
@@ -91,7 +92,7 @@ export class ExistingLinks {
   readonly #db: DatabaseSync;
   readonly #journal: Journal;
   #rows: Array<readonly [number, number, string, string, string | null]> = [];
-  #known: Array<readonly [string, string, string]> = [];
+  #known: Array<readonly [string, string, string, string]> = [];
   /** A hash of the short URLs that an earlier results file names. */
   knownHash = 0;
 
@@ -114,9 +115,9 @@ export class ExistingLinks {
   }
 
   /** Adds a link that an earlier results file names. */
-  addKnown(pair: string, code: string, shortUrl: string): void {
-    this.#known.push([pair, code, shortUrl]);
-    this.knownHash = addHash(this.knownHash, shortUrl);
+  addKnown({ pair, content }: LinkIdentity, { code, short_url }: OwnLink): void {
+    this.#known.push([pair, content, code, short_url]);
+    this.knownHash = addHash(this.knownHash, short_url);
     if (this.#known.length === CHUNK_ROWS) this.#flush();
   }
 
@@ -185,7 +186,7 @@ export class ExistingLinks {
 
   #flush(): void {
     this.#insert('temp.row (number, line, pair, content, own)', this.#rows);
-    this.#insert('temp.known (pair, code, short_url)', this.#known);
+    this.#insert('temp.known (pair, content, code, short_url)', this.#known);
     this.#rows = [];
     this.#known = [];
   }
