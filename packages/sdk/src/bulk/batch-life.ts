@@ -131,7 +131,7 @@ async function postGoodEntries<T extends BatchLinkInput>(
 ): Promise<BatchAnswer | undefined> {
   const { domain_id, timeoutMs } = run.options;
   const { first, inputs, refused } = batch;
-  for (;;) {
+  for (let left = 0; ; ) {
     const omitted = positionsOfRefused(batch);
     if (omitted.length === inputs.length) return undefined;
     const isSent = (offset: number) => !refused.has(first + offset);
@@ -148,6 +148,8 @@ async function postGoodEntries<T extends BatchLinkInput>(
       }
       continue;
     }
+    if (omitted.length > left) post.reduced = resultsOf(batch, []);
+    left = omitted.length;
     const idempotency = ownKey === undefined ? undefined : derivedKey(ownKey, omitted);
     const options = { ...requestOptions(run), signal: post.signal, timeoutMs, idempotency };
     try {

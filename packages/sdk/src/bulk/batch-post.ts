@@ -1,15 +1,17 @@
 import type { AttemptWatch } from '../http/request.ts';
-import type { BatchLinkInput } from '../wire/batch.ts';
+import type { BatchLinkInput, BatchResultItem } from '../wire/batch.ts';
 import { type Batch, emit, type RunContext } from './run-context.ts';
 
 /**
- * The POSTs of one batch. Reports `sent` right before the first of them is written, and gives up waits when the run ends:
- * a batch that waits for a rate limit has created nothing, so nothing is lost by not sending it.
+ * The POSTs of one batch. Reports `sent` right before the first of them is written, and `reduced` before one that leaves out
+ * entries. Gives up waits when the run ends: a batch that waits for a rate limit has created nothing, so nothing is lost by not sending it.
  */
 export class BatchPost implements AttemptWatch {
   readonly #run: RunContext;
   readonly #batch: Batch<BatchLinkInput>;
   readonly #abort = new AbortController();
+  /** What is known of each link, where entries are left out and that was not reported yet. */
+  reduced: readonly BatchResultItem[] | undefined;
   #journalled: Promise<boolean> | undefined;
   #mayBeDone = false;
 
@@ -38,7 +40,12 @@ export class BatchPost implements AttemptWatch {
 
   async beforeSend(): Promise<void> {
     this.#journalled ??= emit(this.#run, this.#batch, { type: 'sent' });
-    const isJournalled = await this.#journalled;
+    let isJournalled = await this.#journalled;
+    if (isJournalled && this.reduced !== undefined) {
+      this.#journalled = emit(this.#run, this.#batch, { type: 'reduced', results: this.reduced });
+      this.reduced = undefined;
+      isJournalled = await this.#journalled;
+    }
     // What may have created links is followed to its end, also when it has to be sent again under its key.
     if (isJournalled && (this.#mayBeDone || !this.#run.ending.aborted)) this.#mayBeDone = true;
     else this.#end();

@@ -25,7 +25,7 @@ describe('createMany: bad entries that the response names', () => {
       })),
     );
     expect(lives(events)).toEqual(
-      ['planned', 'sent', 'accepted', 'completed'].map((type) => `0+1000 ${type}`),
+      ['planned', 'sent', 'reduced', 'accepted', 'completed'].map((type) => `0+1000 ${type}`),
     );
     const results = eventOf(events, 'completed')[0]?.results ?? [];
     expect(results).toHaveLength(1_000);
@@ -37,11 +37,51 @@ describe('createMany: bad entries that the response names', () => {
     expect(service.waits[0]?.total).toBe(998);
   });
 
-  it('takes as many requests as the response takes to name them all', async () => {
+  it('takes as many requests as the response takes to name them all, each reported before it is sent', async () => {
     const service = pickyService({ isBad: (position) => position % 4 === 0 });
-    const { items } = await runCreateMany(service, links(1_000));
+    const { items, events } = await runCreateMany(service, links(1_000));
     expect(service.asked).toEqual([1_000, 900, 800, 750]);
     expect(outcomes(items)).toBe('fccc'.repeat(250));
+    const refused = eventOf(events, 'reduced').map(
+      ({ results }) => results.filter(({ error }) => error !== undefined).length,
+    );
+    expect(refused).toEqual([100, 200, 250]);
+  });
+
+  it('are reported before the request without them, and the run ends where that is not recorded', async () => {
+    const service = pickyService({ isBad: (position) => position === 3 });
+    const asked: number[] = [];
+    const { items, error } = await runCreateMany(service, links(10), {
+      onBatch: ({ type }) => {
+        if (type !== 'reduced') return;
+        asked.push(...service.asked);
+        throw new Error('The disk is full');
+      },
+    });
+    expect(asked).toEqual([10]);
+    expect(service.asked).toEqual([10]);
+    expect(error).toMatchObject({ message: 'The disk is full' });
+    expect(items).toEqual([]);
+  });
+
+  it('are reported of each part of a batch that was too large as well', async () => {
+    const service = new FakeService();
+    service.onBatch = (_, sent) => {
+      const index = sent.findIndex((link) => positionOf(link) === 3);
+      if (index >= 0) throw badRequest([{ index, field: 'title', message: 'too long' }]);
+      if (sent.length > 5) throw planLimit({ limit: 'batch_size', used: sent.length, allowed: 5 });
+    };
+    const { events } = await runCreateMany(service, links(10));
+    const ofPart = lives(events).filter((event) => event.startsWith('0+5'));
+    expect(ofPart).toEqual(['0+5 planned', '0+5 sent', '0+5 reduced', '0+5 completed']);
+    const [, { results = [] } = {}] = eventOf(events, 'reduced');
+    expect(results.map(({ error }) => error)).toEqual([
+      undefined,
+      undefined,
+      undefined,
+      'title: too long',
+      undefined,
+    ]);
   });
 
   it('that are all of a batch end it without another request', async () => {
@@ -49,7 +89,9 @@ describe('createMany: bad entries that the response names', () => {
     const { items, events } = await runCreateMany(service, links(300), { batchSize: 250 });
     expect(outcomes(items)).toBe('f'.repeat(250) + 'c'.repeat(50));
     expect(service.asked).toEqual([250, 150, 50, 50]);
-    expect(lives(events).slice(0, 3)).toEqual(['0+250 planned', '0+250 sent', '0+250 completed']);
+    expect(lives(events).slice(0, 5)).toEqual(
+      ['planned', 'sent', 'reduced', 'reduced', 'completed'].map((type) => `0+250 ${type}`),
+    );
   });
 
   it('are found by halving where the named positions make no sense', async () => {
@@ -91,7 +133,7 @@ describe('createMany: bad entries that the response names', () => {
       throw badRequest(n === 0 ? [{ index: 0, field: 'title', message: 'too long' }] : undefined);
     };
     const { items, events } = await runCreateMany(service, links(2));
-    expect(lives(events)).toEqual(['0+2 planned', '0+2 sent', '0+2 completed']);
+    expect(lives(events)).toEqual(['0+2 planned', '0+2 sent', '0+2 reduced', '0+2 completed']);
     expect(items).toMatchObject([{ error: 'title: too long' }, { error: 'links[1]: bad' }]);
   });
 

@@ -89,6 +89,8 @@ export interface BatchRange {
  * - `planned`: its links were read and its request is sent next.
  * - `sent`: all waits for limits are over and the request is about to be written. Repeated attempts are not reported, nor
  *   requests without the entries that the service refused.
+ * - `reduced`: entries were refused, so that nothing was created: `results` has their `error`. The request without them is
+ *   about to be written.
  * - `accepted`: the service made it a job.
  *
  * Then one of these:
@@ -107,6 +109,7 @@ export type BatchEvent = BatchRange & BatchStep;
 export type BatchStep =
   | { type: 'planned' }
   | { type: 'sent' }
+  | { type: 'reduced'; results: readonly BatchResultItem[] }
   | { type: 'accepted'; job_id: string }
   | { type: 'completed'; results: readonly BatchResultItem[]; job_id?: string | undefined }
   | { type: 'failed'; error: ShortlinkError; results: readonly BatchResultItem[] }

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { testFolder } from '../../../test/test-io.ts';
 import type { Journal } from '../journal/journal.ts';
 import { openJournal } from '../journal/open-journal.ts';
+import { NO_RESPONSE } from '../journal/packed-results.ts';
 import type { ImportEvent, ImportSettings } from '../types.ts';
 import { BatchRecorder, outcomeOf } from './batch-recorder.ts';
 import { LinkSource } from './link-source.ts';
@@ -180,6 +181,17 @@ describe('a batch', () => {
     expect(open).toEqual([]);
     expect(events.at(-1)).toEqual({ type: 'rows-done', done: 2 });
     expect(recorder.batches.get(0)).toMatchObject({ first: 0, count: 2, isOpen: false });
+  });
+
+  test('that is sent without the links that were refused can be sent again without them', async () => {
+    const results = [{ ...TWIN, error: 'no title' }, { target_url: 'https://b.example/' }];
+    const { counts, links, open } = await live({ type: 'reduced', results });
+    expect(counts).toEqual({ batches: 0, created: 0, failed: 0, unknown: 2 });
+    expect(links).toEqual([{ code: null, error: null }]);
+    expect(open).toMatchObject([{ size: 2, idempotencyKey: expect.any(String) }]);
+    const [batch] = open;
+    expect(batch && journal.linksOf(batch)).toMatchObject([{ target_url: 'https://b.example/' }]);
+    expect(batch && journal.results(batch.id).missing).toBe(NO_RESPONSE);
   });
 
   test('that became a job can be polled by a later run', async () => {

@@ -1,7 +1,12 @@
 import { createHash } from 'node:crypto';
 import { type BatchEvent, type BatchRange, JobFailedError, NotFoundError } from '@shortlink/sdk';
 import type { Journal } from '../journal/journal.ts';
-import { type PackedResults, packResults, statusOf } from '../journal/packed-results.ts';
+import {
+  NO_RESPONSE,
+  type PackedResults,
+  packResults,
+  statusOf,
+} from '../journal/packed-results.ts';
 import type { ImportDeps, ImportSettings } from '../types.ts';
 import type { LinkSource } from './link-source.ts';
 
@@ -87,6 +92,10 @@ export class BatchRecorder {
         break;
       case 'sent':
         this.#begin({ first, count });
+        break;
+      case 'reduced':
+        // What is sent next, if its response is lost, was sent without these links.
+        if (batch !== undefined) journal.unknown(batch.id, packResults(event.results, NO_RESPONSE));
         break;
       case 'accepted':
         if (batch !== undefined) journal.accepted(batch.id, event.job_id);

@@ -6,6 +6,7 @@ import {
 } from '@shortlink/sdk';
 import type { Comparison, ExistingLinks } from '../check/existing-links.ts';
 import type { Journal, OpenBatch } from '../journal/journal.ts';
+import { NO_RESPONSE, packResults } from '../journal/packed-results.ts';
 import type { ImportDeps, ImportSettings } from '../types.ts';
 import { outcomeOf } from './batch-recorder.ts';
 
@@ -183,6 +184,9 @@ function record(
   journal: Journal,
 ): boolean {
   switch (event.type) {
+    case 'reduced':
+      journal.unknown(batch.id, packResults(event.results, NO_RESPONSE), undefined, ids);
+      return false;
     case 'accepted':
       journal.accepted(batch.id, event.job_id);
       return true;
