@@ -14,7 +14,9 @@ export async function loadPrograms(patches: readonly Patch[] = []): Promise<Prog
   const { runImport } = await import('../../cli/src/import/run-import.ts');
   const { exitCodeOfImport } = await import('../../cli/src/cli-error.ts');
   const { Shortlink } = await import('../../sdk/src/index.ts');
+  const rules: object = await import('../../server/src/domain/validate-link.ts');
   const server: OwnServer = {
+    ...(rules as Pick<OwnServer, 'titles'>),
     ...(await import('../../server/src/app.ts')),
     ...(await import('../../server/src/api-key.ts')),
     ...(await import('../../server/src/jobs/runner.ts')),

@@ -5,9 +5,11 @@ import type {
   ImportSummary,
 } from '../../cli/src/import/types.ts';
 import { checkNothingToDo, isFinished } from './oracle/end-rules.ts';
+import { journalOf } from './oracle/journal-rules.ts';
 import { Oracle } from './oracle/oracle.ts';
+import { outputFormat } from './oracle/result-rules.ts';
 import { Random } from './random.ts';
-import { inputPath, inputText, parseResults } from './scenario/files.ts';
+import { FOLDER, inputPath, inputText, parseResults, resultsPath } from './scenario/files.ts';
 import type { RowPlan, RunPlan, Scenario } from './scenario/scenario.ts';
 import { settingsOf } from './scenario/settings.ts';
 import { quietly } from './scenario/shrink.ts';
@@ -85,6 +87,8 @@ class Stage {
   readonly #oracle: Oracle;
   #run = 0;
   #keys = 0;
+  /** Whether the journal was thrown away at one time. */
+  #hasLostJournal = false;
   /** The input of the last run: a new file when anybody writes to it. */
   #placed: { rows: readonly RowPlan[]; file: FileNode | undefined } | undefined;
 
@@ -137,11 +141,13 @@ class Stage {
     await this.#pause(plan.pauseMs);
     world.log(() => `=== run ${this.#run}: ${plan.rows.length} rows, --on-unknown ${onUnknown}`);
     if (!this.#scenario.user.fromStdin) this.#placeInput(plan);
+    if (plan.losesJournal) this.#loseJournal();
+    const known = this.#knownFile();
     this.#setUpService(plan);
     this.#network.beginRun(this.#run, plan.faults);
-    const settings = settingsOf(plan, this.#scenario.user, onUnknown);
+    const settings = settingsOf(plan, this.#scenario.user, onUnknown, known);
     const process = new Process(`run ${this.#run}`, plan);
-    this.#oracle.beginRun(plan, settings, process);
+    this.#oracle.beginRun(plan, settings, process, this.#namedCodes(known));
     const ended = [this.#start(process, settings)];
     this.#scheduleEvents(plan, process, settings, ended);
     const isDone = () => ended.every(({ isDone: done, value }) => done || !value.process.isAlive);
@@ -195,7 +201,37 @@ class Stage {
     this.#placed = { rows, file: disk.get(path) };
   }
 
+  #loseJournal(): void {
+    const { disk } = this.#world;
+    this.#world.log(() => '--- the journal is thrown away');
+    this.#hasLostJournal = true;
+    disk.setName(journalOf(inputPath(this.#scenario.user)), undefined);
+    disk.syncFolder(FOLDER);
+  }
+
+  /** The results of the last run that has written some, under a name of their own, once the journal alone does not tell all links. */
+  #knownFile(): string | undefined {
+    const { user } = this.#scenario;
+    if (!this.#hasLostJournal || !user.namesResults) return undefined;
+    const path = `${FOLDER}/known.${user.format === 'jsonl' ? 'jsonl' : 'csv'}`;
+    const { disk } = this.#world;
+    const text = disk.get(resultsPath(user))?.bytes.toString() ?? '';
+    const isWritten = parseResults(text, outputFormat(user))?.some(({ code }) => code !== '');
+    if (isWritten) disk.place(path, text, this.#world.wallClock());
+    return disk.get(path) && path;
+  }
+
+  /** Codes that a file names, where the journal does not know all of them. */
+  #namedCodes(known: string | undefined): ReadonlySet<string> {
+    const { user } = this.#scenario;
+    const path = user.inPlace ? inputPath(user) : known;
+    if (!this.#hasLostJournal || path === undefined) return new Set();
+    const text = this.#world.disk.get(path)?.bytes.toString() ?? '';
+    return new Set(parseResults(text, outputFormat(user))?.map(({ code }) => code));
+  }
+
   #setUpService(plan: RunPlan): void {
+    this.#service.setLenient(plan.isLenient);
     if (plan.key === 'rotated') this.#keys += 1;
     const key = `sk_simulated_${this.#keys}`;
     this.#service.setKey(plan.key === 'revoked' ? 'another' : key, plan.key !== 'forbidden');

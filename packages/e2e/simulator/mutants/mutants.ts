@@ -1,3 +1,4 @@
+import { CHANGES } from './changes.ts';
 import { FALSE_WORDS } from './false-words.ts';
 import { BULK, HTTP, JOURNAL, type Mutant, mutant, REPORT, SEND } from './mutant.ts';
 
@@ -273,6 +274,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...DURABILITY,
   ...REQUESTS,
   ...ROWS,
+  ...CHANGES,
   ...FALSE_WORDS,
   ...SERVER,
 ];

@@ -4,11 +4,28 @@ import type { RowPlan, UserTraits } from '../scenario/scenario.ts';
 import type { MadeLink } from '../services/service.ts';
 import type { Exchange } from '../world/network.ts';
 
+/** Target URLs of rows that lead to several domains. */
+export function sharedTargets(rows: readonly RowPlan[], user: UserTraits): ReadonlySet<string> {
+  const pairs = new Map<string, Pair>();
+  const shared = new Set<string>();
+  for (const row of user.hasDomains ? rows : []) {
+    const [target, pair] = [targetOf(row), pairOfRow(row, user)];
+    if (pairs.has(target) && pairs.get(target) !== pair) shared.add(target);
+    pairs.set(target, pair);
+  }
+  return shared;
+}
+
 /** What identifies a link: its target URL and domain. */
 export type Pair = string;
 
 export function pairOf(target: string, domain: string | undefined): Pair {
   return domain === undefined ? target : `${target}\n${domain}`;
+}
+
+/** The link that a row asks for. */
+export function pairOfRow(row: RowPlan, user: UserTraits): Pair {
+  return pairOf(targetOf(row), row.domain ?? user.domain);
 }
 
 /** How often each thing is there. */
@@ -47,7 +64,7 @@ export function countsOf(rows: readonly RowPlan[], user: UserTraits) {
   const [wanted, asked] = [new Counts(), new Counts()];
   for (const row of rows) {
     if (row.kind === 'invalid') continue;
-    const pair = pairOf(targetOf(row), user.domain);
+    const pair = pairOfRow(row, user);
     wanted.add(pair);
     asked.add(`${pair}\n${titleOf(row, user)}`);
   }
@@ -119,8 +136,15 @@ export function isWorkedTooLate(exchange: Exchange, all: readonly Exchange[]): b
   return refusalsOf(exchange, all).some(({ receivedTurn }) => receivedTurn < workedTurn);
 }
 
+/** Rows to which results do not always belong for certain. */
+export interface Doubts {
+  hasRefusedRows: boolean;
+  /** Target URLs that lead to several domains: results do not name theirs. */
+  shared: ReadonlySet<string>;
+}
+
 /** Codes that a program was told for certain: in a whole response, with time to write them down. */
-export function toldCodes(exchange: Exchange, hasRefusedRows: boolean): string[] {
+export function toldCodes(exchange: Exchange, { hasRefusedRows, shared }: Doubts): string[] {
   const { method, received, receivedTurn, process } = exchange;
   const { killedAt, journalFailedAt } = process;
   if (received === undefined || received.status >= 300) return [];
@@ -131,8 +155,11 @@ export function toldCodes(exchange: Exchange, hasRefusedRows: boolean): string[]
   // Without target URLs, results belong to links by their order, and only where none is missing.
   const isWhole = answer.results.length >= Number(answer.total ?? linksOf(exchange).length);
   const isNamed = answer.results.every(({ target_url }) => target_url !== undefined);
-  if (!isNamed && (!isWhole || (hasRefusedRows && method === 'GET'))) return [];
-  const codes = answer.results.flatMap(({ code, short_url }) => (code && short_url ? [code] : []));
+  const isInOrder = isWhole && !(hasRefusedRows && method === 'GET');
+  if (!isNamed && !isInOrder) return [];
+  const codes = answer.results.flatMap(({ code, short_url, target_url = '' }) => {
+    return code && short_url && (isInOrder || !shared.has(target_url)) ? [code] : [];
+  });
   if (method === 'POST') return answer.job_id === undefined ? codes : [];
   // The results of a job count when it is over.
   return isOver(answer) || (isWhole && answer.total !== undefined) ? codes : [];
@@ -146,9 +173,13 @@ export function lacksResults(exchange: Exchange): boolean {
   return answer.results.length < Number(answer.total ?? linksOf(exchange).length);
 }
 
+const NO_ORDER: Doubts = { hasRefusedRows: true, shared: new Set() };
+
 /** Whether links may have come of a request whose codes its program was not told. */
 export function isLeftOpen(exchange: Exchange): boolean {
-  return isCreate(exchange) && mayHaveWorked(exchange) && toldCodes(exchange, true).length === 0;
+  return (
+    isCreate(exchange) && mayHaveWorked(exchange) && toldCodes(exchange, NO_ORDER).length === 0
+  );
 }
 
 /** Whether a run has come to look at each request that earlier ones have left open. */

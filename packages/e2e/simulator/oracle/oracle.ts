@@ -18,6 +18,7 @@ import {
 import {
   Counts,
   countsOf,
+  type Doubts,
   hasLookedAtKeys,
   isCreate,
   isLeftOpen,
@@ -28,6 +29,7 @@ import {
   mayHaveWorked,
   type Pair,
   pairOfLink,
+  sharedTargets,
   toldCodes,
 } from './ledger.ts';
 import { checkApart, checkAsked, checkRequests } from './request-rules.ts';
@@ -65,14 +67,17 @@ export class Oracle {
   #mayRepeat = false;
   /** Whether a batch of an earlier run may be settled by this one, beyond its `--limit`. */
   #hasBatches = false;
+  /** Codes that the journal must know. */
   readonly #told = new Set<string>();
+  /** Links from before the journal was thrown away that a file names: the import has to find them there. */
+  #named: readonly MadeLink[] = [];
   /** Codes that were in the journal when the run began. */
   #known: ReadonlySet<string> = new Set();
   /** Rows as they were in any run, with their titles. */
   readonly #asked = new Counts();
   /** Whether links have the titles of the rows with which they are compared. */
   readonly #areTitlesCertain: boolean;
-  readonly #hasRefusedRows: boolean;
+  readonly #doubts: Doubts;
   /** Links of requests that were recorded, and may not have been sent because the program was killed. */
   readonly #recorded = new Counts();
   #outputBefore: Buffer | undefined;
@@ -82,21 +87,31 @@ export class Oracle {
 
   constructor(witness: Witness) {
     this.#all = witness;
-    const { runs, service } = witness.scenario;
+    const { runs, service, user } = witness.scenario;
     const rows = runs.flatMap((run) => run.rows);
     const texts = new Set(runs.map((run) => JSON.stringify(run.rows)));
-    this.#hasRefusedRows = rows.some(({ kind }) => kind === 'refused');
+    const hasRefusedRows = rows.some(({ kind }) => kind === 'refused');
+    this.#doubts = { hasRefusedRows, shared: sharedTargets(rows, user) };
     // In a job of an earlier run, a row that was refused may stand for another one of its target.
-    this.#areTitlesCertain = texts.size === 1 && service.shape !== 3 && !this.#hasRefusedRows;
+    this.#areTitlesCertain = texts.size === 1 && service.shape !== 3 && !hasRefusedRows;
   }
 
-  beginRun(plan: RunPlan, settings: ImportSettings, process: Process): void {
+  /** @param named - codes that the input itself or `--known` names, since the journal was thrown away */
+  beginRun(
+    plan: RunPlan,
+    settings: ImportSettings,
+    process: Process,
+    named: ReadonlySet<string>,
+  ): void {
     const { world } = this.#all;
     process.onKilled = () => addRecorded(this.#recorded, world.disk.names);
     this.#run += 1;
     this.rows = plan.rows;
     this.#settings = settings;
-    if (plan.restart && !plan.dryRun) this.#beginAgain();
+    if ((plan.restart && !plan.dryRun) || plan.losesJournal) this.#beginAgain();
+    this.#named = this.#all.service.made.filter((link) => {
+      return named.has(link.code) && this.#runOf(link) < this.#firstRun;
+    });
     this.#known = new Set(this.#told);
     if (plan.rows !== this.#countedRows) this.#countRows(plan);
     if (settings.onUnknown === 'retry' && !plan.dryRun) this.#mayRepeat = true;
@@ -181,6 +196,10 @@ export class Oracle {
         wasKnown: ({ code }) => this.#known.has(code),
         isNew: (link) => this.#runOf(link) === this.#run,
       });
+      // What the results say, the next run has to know.
+      for (const { link } of reported) {
+        if (link !== undefined && !this.#named.includes(link)) this.#told.add(link.code);
+      }
     }
     if (summary !== undefined) {
       this.#checkSummary(summary, plan, ended);
@@ -221,7 +240,8 @@ export class Oracle {
    * where the new one remembers nothing.
    */
   #isCertain(earlier: readonly MadeLink[], { restart }: RunPlan): boolean {
-    if (restart || this.#mayRepeat || this.#hasRefusedRows || this.#firstRun > 1) return false;
+    const isOneEpoch = !restart && this.#firstRun === 1;
+    if (!isOneEpoch || this.#mayRepeat || this.#doubts.hasRefusedRows) return false;
     let sent = 0;
     for (const exchange of this.#exchanges()) {
       const isEarlier = exchange.run < this.#run && isCreate(exchange);
@@ -250,7 +270,7 @@ export class Oracle {
   /** What the program was told is in its journal, whatever happened afterwards. */
   #checkJournal(ofRun: readonly Exchange[], process: Process): void {
     for (const exchange of ofRun) {
-      for (const code of toldCodes(exchange, this.#hasRefusedRows)) this.#told.add(code);
+      for (const code of toldCodes(exchange, this.#doubts)) this.#told.add(code);
     }
     const { scenario, world } = this.#all;
     if (process.killedAt === undefined && process.journalFailedAt !== undefined)
@@ -265,10 +285,20 @@ export class Oracle {
     return this.#all.network.exchanges.filter(({ run }) => run >= this.#firstRun);
   }
 
+  /** Links that a file names, as many as there were rows for them at one time. */
+  #namedLinks(): Counts {
+    const counts = new Counts();
+    for (const link of this.#named) {
+      const pair = pairOfLink(link);
+      if (counts.of(pair) < this.#wanted.of(pair)) counts.add(pair);
+    }
+    return counts;
+  }
+
   /** Links of this epoch. Where rows of unknown outcome were sent again, only those whose response the program has read. */
   #countedLinks(): Counts {
     const { service, network } = this.#all;
-    const counts = new Counts();
+    const counts = this.#namedLinks();
     for (const link of service.made) {
       const exchange = network.exchanges[link.request - 1];
       if (exchange === undefined || exchange.run < this.#firstRun) continue;
@@ -290,7 +320,7 @@ export class Oracle {
   /** And no row is sent twice where the first request may have worked, also where it has not. */
   #checkSent(): void {
     if (this.#mayRepeat || this.#all.scenario.user.idempotency) return;
-    const sent = new Counts();
+    const sent = this.#namedLinks();
     for (const exchange of this.#exchanges()) {
       if (!isCreate(exchange) || !mayHaveWorked(exchange)) continue;
       for (const { pair, title } of linksOf(exchange)) {

@@ -2,7 +2,7 @@ import type { ImportSummary } from '../../../cli/src/import/types.ts';
 import { parseResults, targetOf, titleOf } from '../scenario/files.ts';
 import type { RunPlan, UserTraits } from '../scenario/scenario.ts';
 import type { MadeLink } from '../services/service.ts';
-import { Counts, type Pair, pairOf, pairOfLink } from './ledger.ts';
+import { Counts, type Pair, pairOfLink, pairOfRow } from './ledger.ts';
 
 interface ResultsToCheck {
   text: string | undefined;
@@ -45,7 +45,11 @@ function readReported(check: RowsToCheck): ReportedRow[] | undefined {
     if (row === undefined || !isStatus(status)) throw wrong('has no status');
     const target = targetOf(row);
     const title = titleOf(row, user);
-    if (result.target !== target || result.title !== title) {
+    if (
+      result.target !== target ||
+      result.title !== title ||
+      result.domain !== (row.domain ?? '')
+    ) {
       throw wrong(`is not ${target}`);
     }
     if ((row.kind === 'invalid') !== (status === 'rejected')) throw wrong(`is ${row.kind}`);
@@ -55,7 +59,7 @@ function readReported(check: RowsToCheck): ReportedRow[] | undefined {
       return { status, link: undefined };
     }
     const link = byCode.get(code);
-    if (link === undefined || pairOfLink(link) !== pairOf(target, user.domain))
+    if (link === undefined || pairOfLink(link) !== pairOfRow(row, user))
       throw wrong('has no such link');
     if (used.has(code)) throw wrong('has the link of another row');
     if (short_url !== SHORT + code) throw wrong('wrong short URL');
@@ -81,7 +85,7 @@ export function checkResults(check: ResultsToCheck): readonly ReportedRow[] {
   reported.forEach(({ status }, index) => {
     const row = plan.rows[index];
     if (row === undefined) return;
-    const pair = pairOf(targetOf(row), user.domain);
+    const pair = pairOfRow(row, user);
     if (status === 'created') have.add(pair);
     if (status === 'unknown') {
       // A link belongs to its target, so that a row which will be refused may stand for that of another row.

@@ -1,10 +1,10 @@
 import type { ImportSettings, ImportSummary } from '../../../cli/src/import/types.ts';
 import type { Ended } from '../play.ts';
-import { targetOf, titleOf } from '../scenario/files.ts';
+import { titleOf } from '../scenario/files.ts';
 import type { RunPlan, UserTraits } from '../scenario/scenario.ts';
 import type { MadeLink } from '../services/service.ts';
 import type { Exchange } from '../world/network.ts';
-import { Counts, isCreate, pairOf, pairOfLink } from './ledger.ts';
+import { Counts, isCreate, pairOfLink, pairOfRow } from './ledger.ts';
 import type { ReportedRow } from './result-rules.ts';
 
 interface SummaryToCheck {
@@ -115,7 +115,7 @@ function checkCompared({ events, before, plan, user, summary, own }: SummaryToCh
   const [rows, sameRows] = [new Counts(), new Counts()];
   for (const row of plan.rows) {
     if (row.kind === 'invalid') continue;
-    const pair = pairOf(targetOf(row), user.domain);
+    const pair = pairOfRow(row, user);
     rows.add(pair);
     sameRows.add(`${pair}\n${titleOf(row, user)}`);
   }

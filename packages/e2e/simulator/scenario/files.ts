@@ -5,6 +5,7 @@ import type { RowPlan, UserTraits } from './scenario.ts';
 export interface ResultRow {
   target: string;
   title: string;
+  domain: string;
   code: string;
   short_url: string;
   status: string;
@@ -15,6 +16,10 @@ export const FOLDER = '/files';
 
 export function inputPath({ format }: Pick<UserTraits, 'format'>): string {
   return `${FOLDER}/links.${format === 'urls' ? 'txt' : format}`;
+}
+
+export function resultsPath(user: Pick<UserTraits, 'format' | 'inPlace'>): string {
+  return user.inPlace ? inputPath(user) : `${inputPath(user)}.results.csv`;
 }
 
 export function targetOf({ url, kind }: RowPlan): string {
@@ -30,30 +35,35 @@ export function titleOf({ title, kind }: RowPlan, { format }: Pick<UserTraits, '
 /** The text of the input. With `filled`, each row has the results that it had in the file before. */
 export function inputText(
   rows: readonly RowPlan[],
-  user: Pick<UserTraits, 'format'>,
+  user: Pick<UserTraits, 'format' | 'hasDomains'>,
   filled: readonly ResultRow[] | undefined,
 ): string {
   const left = [...(filled ?? [])];
   const resultsOf = (row: RowPlan): ResultRow | undefined => {
     const [target, title] = [targetOf(row), titleOf(row, user)];
-    const index = left.findIndex((old) => old.target === target && old.title === title);
+    const { domain = '' } = row;
+    const index = left.findIndex(
+      (old) => old.target === target && old.title === title && old.domain === domain,
+    );
     return index === -1 ? undefined : left.splice(index, 1)[0];
   };
   const lines = rows.map((row) => {
     const [target, title] = [targetOf(row), titleOf(row, user)];
     const { code = '', short_url = '', status = '', error = '' } = resultsOf(row) ?? {};
+    const domain = user.hasDomains ? { domain_id: row.domain ?? '' } : {};
     const results = filled === undefined ? {} : { code, short_url, status, error };
     switch (user.format) {
       case 'urls':
         return target;
       case 'jsonl':
-        return JSON.stringify({ url: target, title, ...results });
+        return JSON.stringify({ url: target, title, ...domain, ...results });
       default:
-        return [target, title, ...Object.values(results).map(quoted)].join();
+        return [target, title, ...Object.values({ ...domain, ...results }).map(quoted)].join();
     }
   });
   if (user.format === 'csv') {
-    lines.unshift(filled === undefined ? 'url,title' : 'url,title,code,short_url,status,error');
+    const own = user.hasDomains ? 'url,title,domain_id' : 'url,title';
+    lines.unshift(filled === undefined ? own : `${own},code,short_url,status,error`);
   }
   return `${lines.join('\n')}\n`;
 }
@@ -76,7 +86,8 @@ export function parseResults(
   const header = cellsOf(lines.shift() ?? '');
   const column = (...names: string[]) => header.findIndex((name) => names.includes(name));
   const target = column('url', 'target_url');
-  const [title, code, url] = [column('title'), column('code'), column('short_url')];
+  const [title, domain] = [column('title'), column('domain_id')];
+  const [code, url] = [column('code'), column('short_url')];
   const [status, error] = [column('status'), column('error')];
   return lines.map((line) => {
     const cells = cellsOf(line);
@@ -84,6 +95,7 @@ export function parseResults(
     return {
       target: cell(target),
       title: cell(title),
+      domain: cell(domain),
       code: cell(code),
       short_url: cell(url),
       status: cell(status),
@@ -105,6 +117,7 @@ function toRow(row: Record<string, unknown>): ResultRow {
   return {
     target: text('url'),
     title: text('title'),
+    domain: text('domain_id'),
     code: text('code'),
     short_url: text('short_url'),
     status: text('status'),

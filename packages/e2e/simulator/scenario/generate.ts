@@ -1,4 +1,5 @@
 import { Random } from '../random.ts';
+import { addExtras } from './extras.ts';
 import {
   FAULT_KINDS,
   type NetworkFault,
@@ -24,6 +25,7 @@ const OWN_SERVICE = {
   namesLimit: true,
   oversize: 403,
   refusesSingly: false,
+  remarks: false,
   saysWhenToPoll: true,
   shape: 0,
   failsJobs: undefined,
@@ -48,7 +50,9 @@ export function generate(seed: number): Scenario {
     if (run > 0 && !user.fromStdin && random.chance(0.6)) rows = edited(rows, random);
     runs.push(runOf(random, rows, run, user));
   }
-  return { seed, service, user, runs };
+  const scenario = { seed, service, user, runs };
+  addExtras(scenario);
+  return scenario;
 }
 
 /** Mostly a few rows, which find as much as many do, and are played in a fraction of the time. */
@@ -77,6 +81,7 @@ function serviceOf(random: Random, size: number): ServiceTraits {
     oversize,
     // In another order, one cannot tell which of two equal targets was refused.
     refusesSingly: shape !== 3 && random.chance(0.2),
+    remarks: false,
     syncLinks: random.chance(0.5) ? 100 : random.between(1, 4),
     batchSize: isSmall ? random.between(2, 12) : random.pick([100, 5_000, 10_000]),
     perMinute: isTight ? random.between(2, 6) : 60,
@@ -112,7 +117,6 @@ function userOf(random: Random, size: number, hasIdempotency: boolean): UserTrai
     batchSize: random.chance(0.3) ? 'auto' : random.between(1, Math.max(3, size >> 1)),
     concurrency: random.between(1, 4),
     requestsPerMinute: random.chance(0.2) ? random.between(4, 60) : undefined,
-    // A service forgets a key after a day: a run that waits for longer can't send a lost request again.
     maxWaitMs: idempotency
       ? random.pick([90_000, 5_000])
       : random.pick([90_000, 5_000, 26 * HOUR_MS]),
@@ -121,6 +125,8 @@ function userOf(random: Random, size: number, hasIdempotency: boolean): UserTrai
     onUnknown: random.pick(['stop', 'retry', 'skip'] as const),
     decides: random.pick(['retry', 'skip'] as const),
     domain: random.chance(0.2) ? 'dom-1' : undefined,
+    hasDomains: false,
+    namesResults: false,
   };
 }
 
@@ -197,6 +203,8 @@ function runOf(random: Random, rows: RowPlan[], run: number, user: UserTraits): 
       ? { atMs: random.below(1_000), byMs: random.between(-48, 48) * HOUR_MS }
       : undefined,
     key: maybe(0.12) ? random.pick(['rotated', 'revoked', 'forbidden'] as const) : 'same',
+    isLenient: false,
+    losesJournal: false,
     links: maybe(0.1) ? random.between(1, rows.length + 2) : undefined,
     othersLinks: maybe(0.08) ? random.between(1, 5) : 0,
     secondMs: !user.fromStdin && maybe(0.08) ? random.below(200) : undefined,

@@ -21,6 +21,8 @@ export interface ServiceTraits {
   oversize: 403 | 413;
   /** Refuses a bad entry alone, with an `error` in its result. */
   refusesSingly: boolean;
+  /** Says something in `error` of links that it has created. */
+  remarks: boolean;
   /** Batches of more links become jobs: 100, or fewer on a service with a rule of its own. */
   syncLinks: number;
   batchSize: number;
@@ -59,6 +61,10 @@ export interface UserTraits {
   /** What a user who is stopped by unknown rows decides in the end. */
   decides: 'retry' | 'skip';
   domain: string | undefined;
+  /** The file has a column with the domain of each row. */
+  hasDomains: boolean;
+  /** Names the last results with `--known`, once the journal was thrown away. */
+  namesResults: boolean;
 }
 
 /** A row of the input. Rows with one `url` ask for the same link. */
@@ -67,6 +73,8 @@ export interface RowPlan {
   title: number;
   /** `invalid` rows can't be sent, `refused` ones are refused by the service. */
   kind: 'good' | 'invalid' | 'refused';
+  /** Its own domain; undefined for the default one. */
+  domain?: string;
 }
 
 export interface RunPlan {
@@ -85,6 +93,10 @@ export interface RunPlan {
   restartsMs: number[];
   clockJump: { atMs: number; byMs: number } | undefined;
   key: 'same' | 'rotated' | 'revoked' | 'forbidden';
+  /** The service takes, during this run, what it refuses else. */
+  isLenient: boolean;
+  /** The journal was thrown away before this run, as by a CI job that keeps the files of its repository alone. */
+  losesJournal: boolean;
   /** Other limits from now on. */
   links: number | undefined;
   /** Another program that uses the plan up so far. */

@@ -1,5 +1,5 @@
 import type { ImportSettings } from '../../../cli/src/import/types.ts';
-import { FOLDER, inputPath } from './files.ts';
+import { FOLDER, inputPath, resultsPath } from './files.ts';
 import type { RunPlan, UserTraits } from './scenario.ts';
 
 /** The command line of a run, as the import gets it. */
@@ -7,13 +7,14 @@ export function settingsOf(
   plan: RunPlan,
   user: UserTraits,
   onUnknown: ImportSettings['onUnknown'],
+  known: string | undefined,
 ): ImportSettings {
   const path = inputPath(user);
   return {
     file: user.fromStdin ? '-' : path,
     map: {},
     inputFormat: 'auto',
-    output: user.inPlace ? path : `${path}.results.csv`,
+    output: resultsPath(user),
     outputFormat: user.format === 'jsonl' ? 'jsonl' : 'csv',
     rejects: `${path}.rejects.csv`,
     usualNames: { output: true, rejects: true },
@@ -30,5 +31,6 @@ export function settingsOf(
     idempotency: user.idempotency,
     baseUrl: 'https://api.example',
     inPlace: user.inPlace,
+    known,
   };
 }

@@ -12,6 +12,8 @@ const QUIET = {
   restartsMs: [],
   clockJump: undefined,
   key: 'same',
+  isLenient: false,
+  losesJournal: false,
   links: undefined,
   othersLinks: 0,
   secondMs: undefined,

@@ -9,8 +9,10 @@ import type { ServiceTraits } from '../scenario/scenario.ts';
 import { EPOCH_MS } from '../world/world.ts';
 import type { MadeLink, Service, ServiceRequest, ServiceResponse } from './service.ts';
 
-/** The parts of our own server, loaded from its sources. */
-export type OwnServer = typeof import('../../../server/src/app.ts') &
+/** The parts of our own server, loaded from its sources. `titles` is put into them for the simulation. */
+export type OwnServer = {
+  titles: { isLenient: boolean };
+} & typeof import('../../../server/src/app.ts') &
   typeof import('../../../server/src/api-key.ts') &
   typeof import('../../../server/src/jobs/runner.ts') &
   typeof import('../../../server/src/store/links.ts') &
@@ -127,6 +129,10 @@ export class OwnService implements Service {
   setLinkLimit(links: number): void {
     const text = "UPDATE accounts SET limits = json_set(limits, '$.links', ?)";
     this.#db.run({ text, values: [links] });
+  }
+
+  setLenient(isLenient: boolean): void {
+    this.#server.titles.isLenient = isLenient;
   }
 
   useUp(links: number): void {

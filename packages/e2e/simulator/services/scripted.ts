@@ -43,6 +43,7 @@ export class ScriptedService implements Service {
   /** Links of the plan in use: those made, those of jobs to come, and those of others. */
   #used = 0;
   #lastJob = 0;
+  #isLenient = false;
 
   constructor(traits: ServiceTraits, clock: Clock) {
     this.#traits = traits;
@@ -59,6 +60,10 @@ export class ScriptedService implements Service {
 
   setLinkLimit(links: number): void {
     this.#linkLimit = links;
+  }
+
+  setLenient(isLenient: boolean): void {
+    this.#isLenient = isLenient;
   }
 
   useUp(links: number): void {
@@ -129,7 +134,7 @@ export class ScriptedService implements Service {
     };
     const count = entries.length;
     if (count > this.#batchSize) return this.#tooLarge(count);
-    const bad = [...entries.keys()].filter((index) => entries[index]?.title === REFUSED_TITLE);
+    const bad = [...entries.keys()].filter((index) => this.#refuses(entries[index]?.title));
     if (bad.length > 0 && !this.#traits.refusesSingly) {
       const details = bad.map((index) => ({ index, field: 'title', message: 'not allowed' }));
       const error = `links[${bad[0]}] is not valid`;
@@ -152,15 +157,20 @@ export class ScriptedService implements Service {
     return json(202, { job_id: id, status, total: count }, this.#pollHeaders(count));
   }
 
+  #refuses(title: string | undefined): boolean {
+    return title === REFUSED_TITLE && !this.#isLenient;
+  }
+
   #make(entry: Entry, domain: string | undefined, request: number): object {
     const { target_url, title = '' } = entry;
-    if (title === REFUSED_TITLE) {
+    if (this.#refuses(title)) {
       this.#used -= 1;
       return { target_url, error: 'title: not allowed' };
     }
     const code = `c${this.made.length}`;
     this.made.push({ code, target: target_url, domain: entry.domain_id ?? domain, title, request });
-    return { target_url, code, short_url: SHORT + code };
+    const remark = this.#traits.remarks && { error: 'title: was shortened' };
+    return { target_url, code, short_url: SHORT + code, ...remark };
   }
 
   #failsAfter(count: number): number | undefined {

@@ -37,6 +37,8 @@ export interface Service {
   settle(): void;
   setKey(key: string, mayWrite: boolean): void;
   setLinkLimit(links: number): void;
+  /** Whether it takes the titles that it refuses else. */
+  setLenient(isLenient: boolean): void;
   /** Another program makes links of the same plan. */
   useUp(links: number): void;
   /** No limits any more. */

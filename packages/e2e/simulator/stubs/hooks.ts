@@ -36,7 +36,12 @@ const SERVER_PATCHES: readonly Patch[] = [
     file: 'server/src/domain/validate-link.ts',
     find: '  const details: ErrorDetail[] = [];\n  const problem',
     replace:
-      "  const details: ErrorDetail[] = [];\n  if (title === 'refused') details.push(fieldDetail('title', 'is not allowed'));\n  const problem",
+      "  const details: ErrorDetail[] = [];\n  if (title === 'refused' && !titles.isLenient) details.push(fieldDetail('title', 'is not allowed'));\n  const problem",
+  },
+  {
+    file: 'server/src/domain/validate-link.ts',
+    find: 'export function domainIdsOf(',
+    replace: 'export const titles = { isLenient: false };\nexport function domainIdsOf(',
   },
 ];
 

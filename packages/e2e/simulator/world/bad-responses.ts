@@ -37,7 +37,7 @@ export function oddly(response: ServiceResponse, form: number): ServiceResponse 
   const { body } = response;
   const odd = (text: string) => ({ ...response, body: text });
   if (response.status >= 300) return odd('[1, 2');
-  const answer = JSON.parse(body) as { results?: object[] };
+  const answer = JSON.parse(body) as { results?: Record<string, unknown>[] };
   switch (form % 5) {
     case 0:
       return odd('{}');
@@ -56,7 +56,12 @@ export function oddly(response: ServiceResponse, form: number): ServiceResponse 
         JSON.stringify({
           ...answer,
           ...(answer.results && {
-            results: answer.results.map((item) => ({ ...item, code: null })),
+            // A remark about a link that was created would be a refusal where its code is missing.
+            results: answer.results.map((item) => ({
+              ...item,
+              error: item['code'] ? undefined : item['error'],
+              code: null,
+            })),
           }),
         }),
       );

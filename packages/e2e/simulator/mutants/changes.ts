@@ -1,0 +1,65 @@
+import { BULK, JOURNAL, type Mutant, mutant, SEND } from './mutant.ts';
+
+/** What goes wrong only where rows lead to several domains, or the service, its rules or the journal are others in a later run. */
+export const CHANGES: readonly Mutant[] = [
+  mutant(
+    'rows of several domains taken for one',
+    `${JOURNAL}/link-text.ts`,
+    'return { target_url, domain_id };',
+    'return { target_url, domain_id: domain_id && undefined };',
+  ),
+  mutant(
+    'result given to the link of another domain',
+    `${BULK}/results.ts`,
+    'if (new Set(kinds).size > 1) return [];',
+    'if (kinds.length === 0) return [];',
+  ),
+  mutant(
+    'refused links sent again with the others',
+    `${SEND}/settle-open.ts`,
+    'known.has(firstLink + index) ? link : REFUSED',
+    'known.has(firstLink + index) ? link : link',
+  ),
+  mutant(
+    'refusals not recorded before the next request',
+    `${SEND}/batch-recorder.ts`,
+    'if (batch !== undefined) journal.unknown(batch.id, packResults(event.results, NO_RESPONSE));',
+    '',
+  ),
+  mutant(
+    'wait for a rate limit longer than the life of a key',
+    `${SEND}/settle-open.ts`,
+    'ended.abort(), KEY_LIFETIME_MS - ageOf(batch, deps)',
+    'ended.abort(), KEY_LIFETIME_MS * 24 - ageOf(batch, deps)',
+  ),
+  mutant(
+    'remark about a link taken for its refusal',
+    `${JOURNAL}/packed-results.ts`,
+    'if (!code || !short_url) return',
+    'if (error || !code || !short_url) return',
+  ),
+  mutant(
+    'codes of a job forgotten with its request',
+    `${JOURNAL}/journal.ts`,
+    'id < ? AND short_url IS NULL',
+    'id < ?',
+  ),
+  mutant(
+    'key made from the number of known links alone',
+    `${SEND}/send-new-rows.ts`,
+    'known: [journal.knownLinks(), checked.ownHash, existing?.knownHash ?? 0],',
+    'known: [journal.knownLinks() + checked.own, 0, 0],',
+  ),
+  mutant(
+    'known links taken by their target URL alone',
+    'cli/src/import/check/existing-links.ts',
+    'UNION ALL SELECT -min(id), pair, content FROM',
+    "UNION ALL SELECT -min(id), pair, '' FROM",
+  ),
+  mutant(
+    'links of the known file created again',
+    'cli/src/import/check/compare-rows.ts',
+    'existing.addKnown(linkIdentity(',
+    'if (own.code.length > 2) existing.addKnown(linkIdentity(',
+  ),
+];
