@@ -146,8 +146,13 @@ async function writeResults(
     return;
   }
   const file = await openOutput(output.path, { stdout: context.io.stdout });
-  await file.write(text);
-  const kept = await file.finish();
+  let kept: string | undefined;
+  try {
+    await file.write(text);
+    kept = await file.finish();
+  } finally {
+    await file.discard();
+  }
   context.printer.note(`Wrote ${plural(results.length, 'result')} to ${output.path}.`);
   if (kept !== undefined) context.printer.note(`What was in it before is in ${kept}.`);
 }

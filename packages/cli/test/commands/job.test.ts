@@ -1,6 +1,6 @@
-import { readFile } from 'node:fs/promises';
+import { type FileHandle, open, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { stubService } from '../stub-service.ts';
 import { cli, testFolder } from '../test-io.ts';
 
@@ -122,4 +122,24 @@ test('--quiet prints nothing but the job', async () => {
   service.answer(ROUTE, job(2, 2, 'completed'));
   const result = await cli(['job', 'wait', ID, '--quiet'], { env: service.env });
   expect(result.stderr).toBe('');
+});
+
+test('results for which the disk has no room leave the old file, and nothing beside it', async () => {
+  const service = await stubService();
+  const folder = await testFolder();
+  const file = join(folder, 'results.csv');
+  await writeFile(file, 'old');
+  const handle = await open(file);
+  const anyHandle: FileHandle = Object.getPrototypeOf(handle);
+  await handle.close();
+  const write = vi.spyOn(anyHandle, 'writeFile');
+  onTestFinished(() => write.mockRestore());
+  write.mockRejectedValue(Object.assign(new Error('full'), { code: 'ENOSPC', syscall: 'write' }));
+  // More than is kept in memory before it is written.
+  service.answer(ROUTE, job(20_000, 20_000, 'completed'));
+  const result = await cli(['job', 'wait', ID, '-o', file], { env: service.env });
+  expect(result.exitCode).toBe(1);
+  expect(result.stderr).toContain("results.csv can't be written: the disk is full");
+  expect(await readFile(file, 'utf8')).toBe('old');
+  expect(await readdir(folder)).toEqual(['results.csv']);
 });
