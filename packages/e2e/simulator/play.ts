@@ -77,6 +77,12 @@ function serviceOf({ service }: Scenario, { server }: Programs, world: World): S
   return new OwnService(server, service, clock, () => Math.floor(EPOCH_MS + clock.now));
 }
 
+/** A program that embeds the import would run out of files, and on Windows nobody could replace those that stay open. */
+function checkClosed({ process }: Ended): void {
+  const [path] = process.openFiles;
+  if (process.isAlive && path !== undefined) throw new Error(`the import leaves ${path} open`);
+}
+
 class Stage {
   imports = 0;
   readonly #scenario: Scenario;
@@ -156,6 +162,7 @@ class Stage {
     if (first === undefined) throw new Error('nothing was started');
     if (!isInTime) throw new Error(`${process.name} does not end`);
     for (const { value } of ended) this.#logEnd(value);
+    for (const { value } of ended) checkClosed(value);
     for (const { value } of ended) world.exit(value.process);
     clock.current = undefined;
     if (plan.losesPowerAfter) {

@@ -1,6 +1,6 @@
 /** Stands in for `node:fs/promises` in the CLI: every call is an operation of the simulated disk, and takes its time. */
 import type { FileNode } from '../world/disk.ts';
-import { theWorld } from '../world/world.ts';
+import { type Process, theWorld } from '../world/world.ts';
 import { exactStatsOf, isFolder, lookUp, statsOf, systemError } from './files.ts';
 
 /** Longest time of an operation. */
@@ -122,10 +122,13 @@ class FileHandle {
   /** Undefined for a folder. */
   readonly #file: FileNode | undefined;
   #position = 0;
+  readonly #process: Process;
 
   constructor(path: string, file: FileNode | undefined) {
     this.#path = path;
     this.#file = file;
+    this.#process = theWorld().process;
+    this.#process.openFiles.push(path);
   }
 
   get #node(): FileNode {
@@ -187,7 +190,11 @@ class FileHandle {
     });
   }
 
-  async close(): Promise<void> {}
+  async close(): Promise<void> {
+    const { openFiles } = this.#process;
+    const index = openFiles.indexOf(this.#path);
+    if (index >= 0) openFiles.splice(index, 1);
+  }
 }
 
 /** A time in seconds is exact to about a microsecond. */

@@ -104,10 +104,14 @@ const STREAM_BYTES = 64 * 1024;
 /** The pieces of a file. Whoever takes a stream here takes any async iterable. */
 export async function* createReadStream(path: string): AsyncGenerator<Buffer> {
   const file = await open(path, 'r');
-  for (;;) {
-    const bytes = await file.next(STREAM_BYTES);
-    if (bytes.length === 0) return;
-    yield bytes;
+  try {
+    for (;;) {
+      const bytes = await file.next(STREAM_BYTES);
+      if (bytes.length === 0) return;
+      yield bytes;
+    }
+  } finally {
+    await file.close();
   }
 }
 
@@ -121,6 +125,10 @@ export class FileWriter {
 
   async write(bytes: Uint8Array): Promise<void> {
     await (await this.#file).writeFile(bytes);
+  }
+
+  async close(): Promise<void> {
+    await (await this.#file).close();
   }
 }
 

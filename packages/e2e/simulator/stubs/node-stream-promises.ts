@@ -7,9 +7,13 @@ export async function pipeline(
   target: FileWriter | Hash,
   options?: { signal?: AbortSignal },
 ): Promise<void> {
-  for await (const bytes of source) {
-    options?.signal?.throwIfAborted();
-    if (target instanceof FileWriter) await target.write(Buffer.from(bytes));
-    else target.update(bytes);
+  try {
+    for await (const bytes of source) {
+      options?.signal?.throwIfAborted();
+      if (target instanceof FileWriter) await target.write(Buffer.from(bytes));
+      else target.update(bytes);
+    }
+  } finally {
+    if (target instanceof FileWriter) await target.close();
   }
 }

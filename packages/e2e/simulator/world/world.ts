@@ -31,6 +31,8 @@ export class Process {
   readonly killAt: { step: number; isAfter: boolean; isPowerCut: boolean } | undefined;
   readonly diskFault: DiskFault | undefined;
   readonly onExit: (() => void)[] = [];
+  /** Paths of the files that it has open. */
+  readonly openFiles: string[] = [];
   /** Called when it was killed, before another program can use what it has left. */
   onKilled: (() => void) | undefined;
 
