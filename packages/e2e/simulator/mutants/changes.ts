@@ -23,7 +23,7 @@ export const CHANGES: readonly Mutant[] = [
   mutant(
     'refusals not recorded before the next request',
     `${SEND}/batch-recorder.ts`,
-    'if (batch !== undefined) journal.unknown(batch.id, packResults(event.results, NO_RESPONSE));',
+    'if (batch !== undefined) this.#reduced(batch, event.results);',
     '',
   ),
   mutant(

@@ -4,14 +4,17 @@ import type { RowPlan, UserTraits } from '../scenario/scenario.ts';
 import type { MadeLink } from '../services/service.ts';
 import type { Exchange } from '../world/network.ts';
 
-/** Target URLs of rows that lead to several domains. */
-export function sharedTargets(rows: readonly RowPlan[], user: UserTraits): ReadonlySet<string> {
-  const pairs = new Map<string, Pair>();
+/** Target URLs of rows that name several domains, or name none and one. */
+export function sharedTargets(
+  rows: readonly RowPlan[],
+  { hasDomains }: UserTraits,
+): ReadonlySet<string> {
+  const domains = new Map<string, string>();
   const shared = new Set<string>();
-  for (const row of user.hasDomains ? rows : []) {
-    const [target, pair] = [targetOf(row), pairOfRow(row, user)];
-    if (pairs.has(target) && pairs.get(target) !== pair) shared.add(target);
-    pairs.set(target, pair);
+  for (const row of hasDomains ? rows : []) {
+    const [target, { domain = '' }] = [targetOf(row), row];
+    if ((domains.get(target) ?? domain) !== domain) shared.add(target);
+    domains.set(target, domain);
   }
   return shared;
 }

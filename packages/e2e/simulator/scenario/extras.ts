@@ -6,6 +6,9 @@ const HOUR_MS = 3_600_000;
 /** None is the default one. */
 const DOMAINS = ['', 'dom-1', 'dom-2'] as const;
 
+/** The form of an odd response that lacks its n-th result. */
+const lacksResult = (n: number) => 3 + 5 * n;
+
 /**
  * Adds what only a few scenarios have. It is drawn from numbers of its own, so that the others stay as they were, with the failures that
  * their seeds are known for.
@@ -18,7 +21,10 @@ export function addExtras(scenario: Scenario): void {
   const isTable = user.format !== 'urls';
   // Our own server knows no domains here. In another order, nobody can tell which of two results with one target is of which domain.
   user.hasDomains = random.chance(0.15) && isScripted && isTable && service.shape !== 3;
-  if (user.hasDomains) changeRows(scenario, withDomain);
+  if (user.hasDomains) {
+    changeRows(scenario, withDomain);
+    loseResults(scenario, random);
+  }
   if (random.chance(0.1)) service.remarks = isScripted;
   if (random.chance(0.15)) {
     for (const run of runs) run.isLenient = random.chance(0.4);
@@ -54,6 +60,16 @@ function changeRows(
       });
     versions.set(run.rows, rows);
     run.rows = rows;
+  }
+}
+
+/** Where results are missing, those of several domains must not be mixed up. */
+function loseResults({ service, runs }: Scenario, random: Random): void {
+  if (random.chance(0.3)) service.failsJobs = 'half-way';
+  if (random.chance(0.3)) service.syncLinks = 1;
+  for (const { faults } of runs) {
+    const [request, form] = [random.between(1, 8), lacksResult(random.below(20))];
+    if (random.chance(0.3)) faults.push({ request, lasts: 0, kind: 'odd', form });
   }
 }
 

@@ -1,5 +1,11 @@
 import { createHash } from 'node:crypto';
-import { type BatchEvent, type BatchRange, JobFailedError, NotFoundError } from '@shortlink/sdk';
+import {
+  type BatchEvent,
+  type BatchRange,
+  type BatchResultItem,
+  JobFailedError,
+  NotFoundError,
+} from '@shortlink/sdk';
 import type { Journal } from '../journal/journal.ts';
 import {
   NO_RESPONSE,
@@ -29,6 +35,8 @@ export interface SentBatch extends BatchRange {
   id: number;
   /** Whether it may still be found out what it has created. */
   isOpen: boolean;
+  /** Links that the service has refused, where nothing is known of the others yet. */
+  refused: number;
 }
 
 /** Follows the life of each batch: writes it to the journal before the next step, and notifies the user interface. */
@@ -74,9 +82,14 @@ export class BatchRecorder {
 
   /** A batch that was sent and whose outcome could not be recorded, such as on a full disk, is unknown as well. */
   finalCounts(): Readonly<Record<'batches' | 'created' | 'failed' | 'unknown', number>> {
-    const { created, failed } = this.#counts;
-    const links = [...this.batches.values()].reduce((sum, { count }) => sum + count, 0);
-    return { ...this.#counts, unknown: links - created - failed };
+    const { batches, created } = this.#counts;
+    let { failed } = this.#counts;
+    let links = 0;
+    for (const { count, refused } of this.batches.values()) {
+      links += count;
+      failed += refused;
+    }
+    return { batches, created, failed, unknown: links - created - failed };
   }
 
   async onBatch(event: BatchEvent): Promise<void> {
@@ -95,7 +108,7 @@ export class BatchRecorder {
         break;
       case 'reduced':
         // What is sent next, if its response is lost, was sent without these links.
-        if (batch !== undefined) journal.unknown(batch.id, packResults(event.results, NO_RESPONSE));
+        if (batch !== undefined) this.#reduced(batch, event.results);
         break;
       case 'accepted':
         if (batch !== undefined) journal.accepted(batch.id, event.job_id);
@@ -140,9 +153,15 @@ export class BatchRecorder {
       body: idempotency ? JSON.stringify(links) : undefined,
       results,
     });
-    const batch = { ...range, id, isOpen: true };
+    const batch = { ...range, id, isOpen: true, refused: 0 };
     this.batches.set(range.first, batch);
     return batch;
+  }
+
+  #reduced(batch: SentBatch, results: readonly BatchResultItem[]): void {
+    const known = packResults(results, NO_RESPONSE);
+    this.#options.journal.unknown(batch.id, known);
+    batch.refused = results.filter((_, index) => statusOf(known, index) === 'failed').length;
   }
 
   #settled(batch: SentBatch, event: SettledEvent): void {
@@ -151,6 +170,7 @@ export class BatchRecorder {
     if (isFinal) journal.completed(batch.id, results);
     else journal.unknown(batch.id, results, job);
     batch.isOpen = !isFinal;
+    batch.refused = 0;
     const counts = this.#counts;
     for (let index = 0; index < batch.count; index += 1) {
       counts[statusOf(results, index)] += 1;
