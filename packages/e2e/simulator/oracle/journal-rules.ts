@@ -60,9 +60,11 @@ export function checkJobs(
 export function addRecorded(recorded: Counts, names: Iterable<[string, FileNode]>): void {
   const journals = [...names].flatMap(([path, file]) => (isJournal(path) ? [file] : []));
   for (const journal of journals) {
+    // Where a part of a batch was refused, that is recorded before the others are sent.
     const open = queryDatabase(
       journal,
-      "SELECT links FROM request JOIN batch ON batch.id = request.batch WHERE state = 'sent' AND first_link IS NULL",
+      `SELECT links FROM request JOIN batch ON batch.id = request.batch
+       WHERE (state = 'sent' OR error LIKE 'sent, and the import ended%') AND first_link IS NULL`,
     );
     for (const row of open ?? []) {
       for (const link of JSON.parse(String(row['links'])) as string[]) recorded.add(link.slice(7));

@@ -1,5 +1,5 @@
 import { Random } from '../random.ts';
-import type { RowPlan, Scenario } from './scenario.ts';
+import type { RowPlan, RunPlan, Scenario } from './scenario.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -8,6 +8,9 @@ const DOMAINS = ['', 'dom-1', 'dom-2'] as const;
 
 /** The form of an odd response that lacks its n-th result. */
 const lacksResult = (n: number) => 3 + 5 * n;
+
+/** The form of a 429 that asks for a wait of 40,000 seconds. */
+const WAIT_11_HOURS = 11;
 
 /**
  * Adds what only a few scenarios have. It is drawn from numbers of its own, so that the others stay as they were, with the failures that
@@ -26,12 +29,9 @@ export function addExtras(scenario: Scenario): void {
     loseResults(scenario, random);
   }
   if (random.chance(0.1)) service.remarks = isScripted;
-  if (random.chance(0.15)) {
-    for (const run of runs) run.isLenient = random.chance(0.4);
-    if (isTable) changeRows(scenario, maybeRefused);
-  }
-  // Longer than a service knows a key: a lost request can't be sent again then.
-  if (random.chance(0.15)) user.maxWaitMs = 26 * HOUR_MS;
+  if (random.chance(0.15) && isTable) changeRules(scenario, random);
+  if (random.chance(0.15)) waitForLong(scenario, random);
+  if (random.chance(0.08) && isScripted) slowJobs(scenario, random);
   for (const { stop } of runs) {
     if (stop !== undefined && random.chance(0.3)) stop.softMs = random.below(150_000);
   }
@@ -63,13 +63,60 @@ function changeRows(
   }
 }
 
-/** Where results are missing, those of several domains must not be mixed up. */
+/** Where results are missing, those of several domains must not be mixed up, nor by a run that continues. */
 function loseResults({ service, runs }: Scenario, random: Random): void {
   if (random.chance(0.3)) service.failsJobs = 'half-way';
-  if (random.chance(0.3)) service.syncLinks = 1;
-  for (const { faults } of runs) {
-    const [request, form] = [random.between(1, 8), lacksResult(random.below(20))];
-    if (random.chance(0.3)) faults.push({ request, lasts: 0, kind: 'odd', form });
+  if (random.chance(0.5)) service.syncLinks = 1;
+  for (const run of runs) {
+    const [request, form] = [random.between(1, 5), lacksResult(random.below(20))];
+    if (random.chance(0.4)) run.faults.push({ request, lasts: 0, kind: 'odd', form });
+    if (random.chance(0.3)) run.killAt = killedInBetween(random);
+  }
+}
+
+/** Waits that are longer than a service knows a key: a lost request can't be sent again after them. */
+function waitForLong({ user, service, runs }: Scenario, random: Random): void {
+  user.maxWaitMs = 26 * HOUR_MS;
+  user.idempotency ||= service.hasIdempotency && random.chance(0.7);
+  for (const [index, run] of runs.entries()) {
+    const lost = random.pick(['lost after', 'silent after'] as const);
+    // The response to a request is lost, however often it is sent; the next run begins with it.
+    const [kind, request] = index % 2 === 0 ? [lost, random.between(1, 3)] : (['429', 1] as const);
+    const lasts = random.between(2, 8);
+    if (random.chance(0.6)) run.faults.unshift({ request, lasts, kind, form: WAIT_11_HOURS });
+  }
+}
+
+/** Jobs that take longer than a program waits for them, and may be gone when the next one looks. */
+function slowJobs({ service, runs }: Scenario, random: Random): void {
+  service.msPerLink = HOUR_MS / random.between(2, 8);
+  service.syncLinks = 1;
+  service.losesJobs = !service.hasIdempotency;
+  for (const run of runs) if (random.chance(0.5)) run.restartsMs = [random.below(200)];
+}
+
+/** At a step between the first request and the record of its response, most likely. */
+function killedInBetween(random: Random): RunPlan['killAt'] {
+  return { step: random.between(20, 70), isAfter: random.chance(0.5), isPowerCut: false };
+}
+
+/** Where the rules change, a batch of which links were refused must not be sent again with them, nor without the others. */
+function changeRules(scenario: Scenario, random: Random): void {
+  const { service, user, runs } = scenario;
+  changeRows(scenario, maybeRefused);
+  user.idempotency ||= service.hasIdempotency && random.chance(0.7);
+  if (service.kind === 'scripted' && random.chance(0.7)) {
+    service.namesBadEntries = true;
+    service.refusesSingly = false;
+  }
+  if (random.chance(0.5)) user.onUnknown = random.pick(['stop', 'skip'] as const);
+  for (const [index, run] of runs.entries()) {
+    run.isLenient = random.chance(index === 0 ? 0.2 : 0.6);
+    // The first requests ask for the usage, and get the refusal.
+    const request = random.between(2, 4);
+    const kind = random.pick(['lost after', 'silent after'] as const);
+    if (random.chance(0.4)) run.faults.push({ request, lasts: 8, kind, form: 0 });
+    if (random.chance(0.4)) run.killAt = killedInBetween(random);
   }
 }
 

@@ -24,9 +24,10 @@ const QUIET = {
   limit: undefined,
 } as const satisfies Partial<RunPlan>;
 
-/** The last run once more, and nothing happens to it. */
+/** The last run once more, under the rules that the service has by then, and nothing happens to it. */
 export function quietly(plan: RunPlan): RunPlan {
-  return { ...plan, ...QUIET, restartsMs: [], pauseMs: 3_700_000, faults: [] };
+  const { isLenient } = plan;
+  return { ...plan, ...QUIET, isLenient, restartsMs: [], pauseMs: 3_700_000, faults: [] };
 }
 
 /**

@@ -40,6 +40,7 @@ export class ScriptedService implements Service {
   readonly #replies = new Map<string, { body: string; at: number; response: ServiceResponse }>();
   #linkLimit: number;
   #batchSize: number;
+  #msPerLink: number;
   /** Links of the plan in use: those made, those of jobs to come, and those of others. */
   #used = 0;
   #lastJob = 0;
@@ -50,6 +51,7 @@ export class ScriptedService implements Service {
     this.#clock = clock;
     this.#linkLimit = traits.links;
     this.#batchSize = traits.batchSize;
+    this.#msPerLink = traits.msPerLink;
     this.#quota = new Quota(traits.perMinute, traits.perDay, () => clock.now);
   }
 
@@ -73,6 +75,7 @@ export class ScriptedService implements Service {
   unlimit(): void {
     this.#linkLimit = Number.POSITIVE_INFINITY;
     this.#quota.unlimit();
+    this.#msPerLink = Math.min(this.#msPerLink, 4_000);
   }
 
   restart(): void {
@@ -184,7 +187,7 @@ export class ScriptedService implements Service {
   #advance(job: Job): void {
     const { entries, results, startAt, failsAfter } = job;
     if (job.hasFailed) return;
-    const done = Math.floor((this.#clock.now - startAt) / this.#traits.msPerLink);
+    const done = Math.floor((this.#clock.now - startAt) / this.#msPerLink);
     const most = failsAfter ?? entries.length;
     for (const entry of entries.slice(results.length, Math.min(done, most))) {
       results.push(this.#make(entry, job.domain, job.request));
@@ -215,8 +218,8 @@ export class ScriptedService implements Service {
   }
 
   #pollHeaders(left: number): Record<string, string> {
-    const { saysWhenToPoll, msPerLink } = this.#traits;
-    return saysWhenToPoll ? { 'retry-after': `${Math.ceil((left * msPerLink) / 1000)}` } : {};
+    const seconds = Math.ceil((left * this.#msPerLink) / 1000);
+    return this.#traits.saysWhenToPoll ? { 'retry-after': `${seconds}` } : {};
   }
 
   /** What a service may add, leave out or send in another order. */

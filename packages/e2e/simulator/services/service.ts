@@ -41,7 +41,7 @@ export interface Service {
   setLenient(isLenient: boolean): void;
   /** Another program makes links of the same plan. */
   useUp(links: number): void;
-  /** No limits any more. */
+  /** No limits any more, and no job that takes hours. */
   unlimit(): void;
   close(): void;
 }
