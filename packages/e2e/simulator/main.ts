@@ -1,5 +1,5 @@
 /**
- * Simulates imports: `pnpm simulate [--seeds N] [--from S] [--workers N]`, `pnpm simulate --seed S` for one with its trace, and
+ * Simulates imports: `pnpm simulate [--seeds N] [--from S] [--workers N]`, `pnpm simulate --seed S [--plain]` for one with its trace, and
  * `pnpm simulate --mutants [--write] [NAME]...` with planted bugs. See README.md.
  */
 import { parseArgs } from 'node:util';
@@ -29,6 +29,7 @@ const { values, positionals } = parseArgs({
     from: { type: 'string', default: '1' },
     workers: { type: 'string', default: '2' },
     seed: { type: 'string' },
+    plain: { type: 'boolean', default: false },
     mutants: { type: 'boolean', default: false },
     write: { type: 'boolean', default: false },
   },
@@ -89,7 +90,7 @@ async function playSeeds(from: number, seeds: number): Promise<boolean> {
 /** Plays a seed; where it fails, what is left of it once all is left out that has no part in the failure. */
 async function playOne(seed: number): Promise<boolean> {
   const programs = await loadPrograms();
-  const scenario = generate(seed);
+  const scenario = generate(seed, values.plain);
   const first = await play(scenario, programs, true);
   if (first.failure === undefined) {
     for (const line of first.trace) say(line);

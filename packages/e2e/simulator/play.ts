@@ -5,18 +5,17 @@ import type {
   ImportSummary,
 } from '../../cli/src/import/types.ts';
 import { checkNothingToDo, isFinished } from './oracle/end-rules.ts';
-import { journalOf } from './oracle/journal-rules.ts';
 import { Oracle } from './oracle/oracle.ts';
-import { outputFormat } from './oracle/result-rules.ts';
 import { Random } from './random.ts';
-import { FOLDER, inputPath, inputText, parseResults, resultsPath } from './scenario/files.ts';
-import type { RowPlan, RunPlan, Scenario } from './scenario/scenario.ts';
+import { inputText } from './scenario/files.ts';
+import type { RunPlan, Scenario } from './scenario/scenario.ts';
 import { settingsOf } from './scenario/settings.ts';
 import { quietly } from './scenario/shrink.ts';
+import { UserFiles } from './scenario/user-files.ts';
 import { type OwnServer, OwnService } from './services/own.ts';
 import { ScriptedService } from './services/scripted.ts';
 import type { Service } from './services/service.ts';
-import { Disk, type FileNode } from './world/disk.ts';
+import { Disk } from './world/disk.ts';
 import { Network } from './world/network.ts';
 import { EPOCH_MS, enterWorld, Process, World } from './world/world.ts';
 
@@ -91,17 +90,15 @@ class Stage {
   readonly #service: Service;
   readonly #network: Network;
   readonly #oracle: Oracle;
+  readonly #files: UserFiles;
   #run = 0;
   #keys = 0;
-  /** Whether the journal was thrown away at one time. */
-  #hasLostJournal = false;
-  /** The input of the last run: a new file when anybody writes to it. */
-  #placed: { rows: readonly RowPlan[]; file: FileNode | undefined } | undefined;
 
   constructor(scenario: Scenario, programs: Programs, world: World) {
     this.#scenario = scenario;
     this.#programs = programs;
     this.#world = world;
+    this.#files = new UserFiles(scenario.user, world);
     this.#service = serviceOf(scenario, programs, world);
     this.#network = new Network(world, this.#service, scenario.seed);
     this.#oracle = new Oracle({
@@ -146,14 +143,13 @@ class Stage {
     this.#run += 1;
     await this.#pause(plan.pauseMs);
     world.log(() => `=== run ${this.#run}: ${plan.rows.length} rows, --on-unknown ${onUnknown}`);
-    if (!this.#scenario.user.fromStdin) this.#placeInput(plan);
-    if (plan.losesJournal) this.#loseJournal();
-    const known = this.#knownFile();
+    this.#files.prepare(plan);
+    const known = this.#files.known();
     this.#setUpService(plan);
     this.#network.beginRun(this.#run, plan.faults);
     const settings = settingsOf(plan, this.#scenario.user, onUnknown, known);
     const process = new Process(`run ${this.#run}`, plan);
-    this.#oracle.beginRun(plan, settings, process, this.#namedCodes(known));
+    this.#oracle.beginRun(plan, settings, process, this.#files.namedCodes(known));
     const ended = [this.#start(process, settings)];
     this.#scheduleEvents(plan, process, settings, ended);
     const isDone = () => ended.every(({ isDone: done, value }) => done || !value.process.isAlive);
@@ -191,50 +187,6 @@ class Stage {
     const counts = { created, existing, rejected, failed, unknown, unsent };
     const { reason = '', message = '' } = stopped ?? {};
     this.#world.log(() => `${process.name} ends: ${JSON.stringify(counts)} ${reason} ${message}`);
-  }
-
-  #placeInput({ rows }: RunPlan): void {
-    const { user } = this.#scenario;
-    const { disk } = this.#world;
-    const path = inputPath(user);
-    const old = disk.get(path);
-    // Nobody has written to it since, and the rows are the same.
-    if (!user.inPlace && rows === this.#placed?.rows && old === this.#placed.file) return;
-    const before = old?.bytes.toString();
-    const filled = user.inPlace ? parseResults(before ?? '', user) : undefined;
-    const hasResults = filled?.some(({ status }) => status !== '') === true;
-    const text = inputText(rows, user, hasResults ? filled : undefined);
-    if (before !== text) disk.place(path, text, this.#world.wallClock());
-    this.#placed = { rows, file: disk.get(path) };
-  }
-
-  #loseJournal(): void {
-    const { disk } = this.#world;
-    this.#world.log(() => '--- the journal is thrown away');
-    this.#hasLostJournal = true;
-    disk.setName(journalOf(inputPath(this.#scenario.user)), undefined);
-    disk.syncFolder(FOLDER);
-  }
-
-  /** The results of the last run that has written some, under a name of their own, once the journal alone does not tell all links. */
-  #knownFile(): string | undefined {
-    const { user } = this.#scenario;
-    if (!this.#hasLostJournal || !user.namesResults) return undefined;
-    const path = `${FOLDER}/known.${user.format === 'jsonl' ? 'jsonl' : 'csv'}`;
-    const { disk } = this.#world;
-    const text = disk.get(resultsPath(user))?.bytes.toString() ?? '';
-    const isWritten = parseResults(text, outputFormat(user))?.some(({ code }) => code !== '');
-    if (isWritten) disk.place(path, text, this.#world.wallClock());
-    return disk.get(path) && path;
-  }
-
-  /** Codes that a file names, where the journal does not know all of them. */
-  #namedCodes(known: string | undefined): ReadonlySet<string> {
-    const { user } = this.#scenario;
-    const path = user.inPlace ? inputPath(user) : known;
-    if (!this.#hasLostJournal || path === undefined) return new Set();
-    const text = this.#world.disk.get(path)?.bytes.toString() ?? '';
-    return new Set(parseResults(text, outputFormat(user))?.map(({ code }) => code));
   }
 
   #setUpService(plan: RunPlan): void {
@@ -334,10 +286,7 @@ class Stage {
     }
     if (editMs !== undefined && !this.#scenario.user.fromStdin) {
       clock.after(editMs, process, () => {
-        world.log(() => '--- somebody writes to the input');
-        const path = inputPath(this.#scenario.user);
-        const text = world.disk.get(path)?.bytes.toString() ?? '';
-        world.disk.place(path, text, world.wallClock() + 1);
+        this.#files.touchInput();
       });
     }
   }

@@ -1,11 +1,10 @@
 import type { ImportSettings } from '../../../cli/src/import/types.ts';
 import type { Ended } from '../play.ts';
-import { parseResults } from '../scenario/files.ts';
+import { outputFormat, parseResults } from '../scenario/files.ts';
 import type { RowPlan, RunPlan, UserTraits } from '../scenario/scenario.ts';
 import type { Exchange } from '../world/network.ts';
 import { isJournal } from './journal-rules.ts';
 import { isCreate } from './ledger.ts';
-import { outputFormat } from './result-rules.ts';
 
 /** Whether nothing is left to do, as the run says; then it must be so. */
 export function isFinished(

@@ -1,6 +1,7 @@
 import type { ImportSummary } from '../../../cli/src/import/types.ts';
 import { targetOf, titleOf } from '../scenario/files.ts';
 import type { RowPlan, UserTraits } from '../scenario/scenario.ts';
+import { REFUSED_TITLE } from '../services/scripted.ts';
 import type { MadeLink } from '../services/service.ts';
 import type { Exchange } from '../world/network.ts';
 
@@ -144,6 +145,36 @@ export interface Doubts {
   hasRefusedRows: boolean;
   /** Target URLs that lead to several domains: results do not name theirs. */
   shared: ReadonlySet<string>;
+}
+
+/** Links of this pair that requests may have made, whose responses nobody has read. */
+export function mayExist(
+  pair: Pair,
+  exchanges: readonly Exchange[],
+  made: readonly MadeLink[],
+  told: ReadonlySet<string>,
+): number {
+  let count = 0;
+  for (const exchange of exchanges) {
+    if (!isCreate(exchange)) continue;
+    // An entry that was refused by name shares the fate of its batch, which is sent again without it.
+    const isOpen = mayHaveWorked(exchange);
+    for (const sent of linksOf(exchange)) {
+      if (sent.pair === pair && (isOpen || sent.title === REFUSED_TITLE)) count += 1;
+    }
+  }
+  for (const link of made) if (told.has(link.code) && pairOfLink(link) === pair) count -= 1;
+  return count;
+}
+
+/** Links that a file names, as many as there were rows for them at one time. */
+export function namedLinks(named: readonly MadeLink[], wanted: Counts): Counts {
+  const counts = new Counts();
+  for (const link of named) {
+    const pair = pairOfLink(link);
+    if (counts.of(pair) < wanted.of(pair)) counts.add(pair);
+  }
+  return counts;
 }
 
 /** Codes that a program was told for certain: in a whole response, with time to write them down. */

@@ -25,9 +25,10 @@ import {
   isWorkedTooLate,
   lacksResults,
   linksOf,
+  mayExist,
   mayHaveMade,
   mayHaveWorked,
-  type Pair,
+  namedLinks,
   pairOfLink,
   sharedTargets,
   toldCodes,
@@ -141,7 +142,7 @@ export class Oracle {
   }
 
   endRun(plan: RunPlan, ended: Ended, hasSecond: boolean): void {
-    const { network, scenario, world } = this.#all;
+    const { network, scenario, service, world } = this.#all;
     const settings = this.#settings;
     if (settings === undefined) return;
     const { process, summary, error } = ended;
@@ -156,8 +157,7 @@ export class Oracle {
     const creators = new Set(ofRun.filter(isCreate).map((exchange) => exchange.process));
     if (plan.restart && creators.size > 1) {
       // The second one has begun when the first one had ended, and asks for every link once more.
-      const last = [...creators].at(-1);
-      ofRun = ofRun.filter((exchange) => exchange.process === last);
+      ofRun = ofRun.filter((exchange) => exchange.process === [...creators].at(-1));
       this.#mayRepeat = true;
     }
     if (plan.dryRun) {
@@ -180,7 +180,7 @@ export class Oracle {
     if (hasSecond) return;
     const text = this.#outputText(settings.output);
     const { user } = scenario;
-    const { made } = this.#all.service;
+    const { made } = service;
     const areTitlesCertain = this.#areTitlesCertain && !network.exchanges.some(lacksResults);
     const results = { text, plan, user, made, areTitlesCertain };
     if (summary?.output === undefined) {
@@ -189,7 +189,8 @@ export class Oracle {
       const counted = this.#countedLinks();
       const reported = checkResults({
         ...results,
-        mayExist: (pair) => this.#mayExist(pair),
+        mayExist: (pair) =>
+          this.#recorded.of(pair) + mayExist(pair, network.exchanges, made, this.#told),
         counted: (pair) => counted.of(pair),
       });
       checkAgreement(reported, summary, settings, {
@@ -285,20 +286,10 @@ export class Oracle {
     return this.#all.network.exchanges.filter(({ run }) => run >= this.#firstRun);
   }
 
-  /** Links that a file names, as many as there were rows for them at one time. */
-  #namedLinks(): Counts {
-    const counts = new Counts();
-    for (const link of this.#named) {
-      const pair = pairOfLink(link);
-      if (counts.of(pair) < this.#wanted.of(pair)) counts.add(pair);
-    }
-    return counts;
-  }
-
   /** Links of this epoch. Where rows of unknown outcome were sent again, only those whose response the program has read. */
   #countedLinks(): Counts {
     const { service, network } = this.#all;
-    const counts = this.#namedLinks();
+    const counts = namedLinks(this.#named, this.#wanted);
     for (const link of service.made) {
       const exchange = network.exchanges[link.request - 1];
       if (exchange === undefined || exchange.run < this.#firstRun) continue;
@@ -320,7 +311,7 @@ export class Oracle {
   /** And no row is sent twice where the first request may have worked, also where it has not. */
   #checkSent(): void {
     if (this.#mayRepeat || this.#all.scenario.user.idempotency) return;
-    const sent = this.#namedLinks();
+    const sent = namedLinks(this.#named, this.#wanted);
     for (const exchange of this.#exchanges()) {
       if (!isCreate(exchange) || !mayHaveWorked(exchange)) continue;
       for (const { pair, title } of linksOf(exchange)) {
@@ -332,22 +323,5 @@ export class Oracle {
         throw new Error(`${pair}: sent ${count} times for ${this.#wanted.of(pair)} rows`);
       }
     }
-  }
-
-  /** Links of this pair that requests may have made, whose responses nobody has read. */
-  #mayExist(pair: Pair): number {
-    let count = this.#recorded.of(pair);
-    for (const exchange of this.#all.network.exchanges) {
-      if (!isCreate(exchange)) continue;
-      // An entry that was refused by name shares the fate of its batch, which is sent again without it.
-      const isOpen = mayHaveWorked(exchange);
-      for (const sent of linksOf(exchange)) {
-        if (sent.pair === pair && (isOpen || sent.title === REFUSED_TITLE)) count += 1;
-      }
-    }
-    for (const link of this.#all.service.made) {
-      if (this.#told.has(link.code) && pairOfLink(link) === pair) count -= 1;
-    }
-    return count;
   }
 }

@@ -1,5 +1,5 @@
 import type { ImportSummary } from '../../../cli/src/import/types.ts';
-import { parseResults, targetOf, titleOf } from '../scenario/files.ts';
+import { outputFormat, parseResults, targetOf, titleOf } from '../scenario/files.ts';
 import type { RunPlan, UserTraits } from '../scenario/scenario.ts';
 import type { MadeLink } from '../services/service.ts';
 import { Counts, type Pair, pairOfLink, pairOfRow } from './ledger.ts';
@@ -141,9 +141,4 @@ export function checkRejects(
     const isTold = line.startsWith(`${targetOf(row)},`) && line.includes(`,${index + 1 + header},`);
     if (!isTold) throw new Error(`row ${index} is rejected as ${line}`);
   }
-}
-
-/** Results of a list of URLs are a table. */
-export function outputFormat({ format }: UserTraits): { format: 'csv' | 'jsonl' } {
-  return { format: format === 'jsonl' ? 'jsonl' : 'csv' };
 }

@@ -22,6 +22,11 @@ export function resultsPath(user: Pick<UserTraits, 'format' | 'inPlace'>): strin
   return user.inPlace ? inputPath(user) : `${inputPath(user)}.results.csv`;
 }
 
+/** Results of a list of URLs are a table. */
+export function outputFormat({ format }: Pick<UserTraits, 'format'>): { format: 'csv' | 'jsonl' } {
+  return { format: format === 'jsonl' ? 'jsonl' : 'csv' };
+}
+
 export function targetOf({ url, kind }: RowPlan): string {
   return kind === 'invalid' ? `not a url ${url}` : `https://example.com/${url}`;
 }

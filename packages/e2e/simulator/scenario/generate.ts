@@ -32,8 +32,12 @@ const OWN_SERVICE = {
   losesJobs: false,
 } as const satisfies Partial<ServiceTraits>;
 
-/** The scenario that belongs to a seed. */
-export function generate(seed: number): Scenario {
+/**
+ * The scenario that belongs to a seed.
+ *
+ * @param isPlain - without the extras that only some scenarios have
+ */
+export function generate(seed: number, isPlain = false): Scenario {
   const random = new Random(seed);
   const size = sizeOf(random);
   const service = serviceOf(random, size);
@@ -51,7 +55,7 @@ export function generate(seed: number): Scenario {
     runs.push(runOf(random, rows, run, user));
   }
   const scenario = { seed, service, user, runs };
-  addExtras(scenario);
+  if (!isPlain) addExtras(scenario);
   return scenario;
 }
 

@@ -131,7 +131,7 @@ async function postGoodEntries<T extends BatchLinkInput>(
 ): Promise<BatchAnswer | undefined> {
   const { domain_id, timeoutMs } = run.options;
   const { first, inputs, refused } = batch;
-  for (let left = 0; ; ) {
+  for (;;) {
     const omitted = positionsOfRefused(batch);
     if (omitted.length === inputs.length) return undefined;
     const isSent = (offset: number) => !refused.has(first + offset);
@@ -148,8 +148,7 @@ async function postGoodEntries<T extends BatchLinkInput>(
       }
       continue;
     }
-    if (omitted.length > left) post.reduced = resultsOf(batch, []);
-    left = omitted.length;
+    if (omitted.length > 0) post.reduced = resultsOf(batch, []);
     const idempotency = ownKey === undefined ? undefined : derivedKey(ownKey, omitted);
     const options = { ...requestOptions(run), signal: post.signal, timeoutMs, idempotency };
     try {
@@ -197,9 +196,8 @@ async function refused<T extends BatchLinkInput>(
   const range = rangeOf(batch);
   const { largestTaken, mayFillAgain } = run.sizing;
   const count = range.count - positionsOfRefused(batch).length;
-  const { idempotencyKey, domain_id } = run.options;
-  const hasOwnKey = idempotencyKey !== undefined;
-  const hasDomain = domain_id !== undefined;
+  const hasOwnKey = run.options.idempotencyKey !== undefined;
+  const hasDomain = run.options.domain_id !== undefined;
   const mayFill = !wasFilling || mayFillAgain;
   const refusal = judgeRefusal(error, { count, largestTaken, hasOwnKey, hasDomain, mayFill });
   switch (refusal.type) {
