@@ -194,6 +194,24 @@ describe('a batch', () => {
     expect(batch && journal.results(batch.id).missing).toBe(NO_RESPONSE);
   });
 
+  test('of which links were refused counts these once, before and after the others have their results', async () => {
+    const urls = ['https://a.example/', 'https://b.example/', 'https://c.example/'];
+    const recorder = await recorderOf(urls);
+    const range = { first: 0, count: 3 };
+    const [a, ...others] = urls.map((target_url) => ({ target_url }));
+    const refused = { target_url: a?.target_url ?? '', error: 'no title' };
+    await recorder.onBatch({ ...range, type: 'planned' });
+    // A batch that was not sent has nothing to record.
+    await recorder.onBatch({ ...range, type: 'reduced', results: [refused, ...others] });
+    expect(recorder.finalCounts()).toMatchObject({ failed: 0, unknown: 0 });
+    await recorder.onBatch({ ...range, type: 'sent' });
+    await recorder.onBatch({ ...range, type: 'reduced', results: [refused, ...others] });
+    expect(recorder.finalCounts()).toMatchObject({ failed: 1, unknown: 2 });
+    const results = [refused, created('b', urls[1]), created('c', urls[2])];
+    await recorder.onBatch({ ...range, type: 'completed', results });
+    expect(recorder.finalCounts()).toMatchObject({ created: 2, failed: 1, unknown: 0 });
+  });
+
   test('that became a job can be polled by a later run', async () => {
     const { open } = await live({ type: 'accepted', job_id: 'job-1' });
     expect(open).toMatchObject([{ job: 'job-1' }]);
