@@ -67,7 +67,8 @@ export async function runTorture(
         // The last round makes up for what the others lack.
         hasEnough: () =>
           round < rounds ||
-          (ledger.links.size > LEAST_OF_A_ROUND.links * rounds &&
+          (ledger.jobs.size > 0 &&
+            ledger.links.size > LEAST_OF_A_ROUND.links * rounds &&
             report.answeredClicks + ledger.clickTimes.length > LEAST_OF_A_ROUND.clicks * rounds),
         onServer,
       });
