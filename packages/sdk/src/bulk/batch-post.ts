@@ -4,7 +4,8 @@ import { type Batch, emit, type RunContext } from './run-context.ts';
 
 /**
  * The POSTs of one batch. Reports `sent` right before the first of them is written, and `reduced` before one that leaves out
- * entries. Gives up waits when the run ends: a batch that waits for a rate limit has created nothing, so nothing is lost by not sending it.
+ * entries. Gives up waits when the run ends: a batch that waits for a rate limit has created nothing, so nothing is lost by
+ * not sending it.
  */
 export class BatchPost implements AttemptWatch {
   readonly #run: RunContext;

@@ -87,9 +87,8 @@ export interface BatchRange {
 /**
  * One step in a batch's life:
  * - `planned`: its links were read and its request is sent next.
- * - `sent`: all waits for limits are over and the request is about to be written. Repeated attempts are not reported, nor
- *   requests without the entries that the service refused.
- * - `reduced`: entries were refused, so that nothing was created: `results` has their `error`. The request without them is
+ * - `sent`: all waits for limits are over and the request is about to be written. Repeated attempts are not reported.
+ * - `reduced`: the service has refused entries, and created nothing: `results` has their `error`. The request without them is
  *   about to be written.
  * - `accepted`: the service made it a job.
  *
