@@ -359,6 +359,25 @@ describe('what exists already', () => {
     expect(world.table('input.csv')[2]?.[2]).toBe('0000002');
   });
 
+  test('lines before JSON Lines stay where they are skipped, and in place nothing else is skipped later', async () => {
+    world.write(
+      'links.jsonl',
+      '# exported\n{"url":"https://a.example"}\n{"url":"https://b.example"}\n',
+    );
+    const links = world.path('links.jsonl');
+    const settings = {
+      file: links,
+      output: links,
+      outputFormat: 'jsonl',
+      inPlace: true,
+      skipLines: 1,
+    } as const;
+    for (const created of [2, 0, 0]) {
+      expect(await world.import(settings)).toMatchObject({ rows: 2, created });
+      expect(world.read('links.jsonl').split('\n')).toHaveLength(4);
+    }
+  });
+
   test('--known reads an earlier results file', async () => {
     world.write('input.csv', file(row(1), row(2)));
     await world.import();

@@ -90,7 +90,7 @@ export function createResultsFormat(
   { outputFormat, inPlace }: Pick<ImportSettings, 'outputFormat' | 'inPlace'>,
   layout: Layout,
 ): ResultsFormat {
-  return outputFormat === 'jsonl' ? jsonl(layout.plan.columns, inPlace) : csv(layout, inPlace);
+  return outputFormat === 'jsonl' ? jsonl(layout, inPlace) : csv(layout, inPlace);
 }
 
 /** @throws CliError (exit code 2) when there are no columns that could be filled in */
@@ -173,10 +173,12 @@ function plainCellWriter(delimiter: string): (text: string) => string {
 }
 
 /** JSON has no columns of the same name: a result replaces a key of the input that has its name. */
-function jsonl(columns: readonly string[], inPlace: boolean): ResultsFormat {
+function jsonl(layout: Layout, inPlace: boolean): ResultsFormat {
+  const { columns } = layout.plan;
   const taken = new Set<string>(RESULT_COLUMNS);
   return {
-    header: '',
+    // What is read back must mean the same: the lines that are skipped, and that it is UTF-8 now.
+    header: inPlace ? (layout.dialect.bom ? BYTE_ORDER_MARK : '') + layout.preamble : '',
     line: (row, outcome) => {
       const { object, cells, text } = row;
       // A line that is no object can't hold a result, and must not be lost.
