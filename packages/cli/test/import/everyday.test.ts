@@ -282,48 +282,6 @@ describe('what exists already', () => {
     });
   });
 
-  test('a row with surplus cells keeps them, and is rejected again', async () => {
-    const maps = 'https://maps.example/?q=48,2.29,My map';
-    for (const [header, good, bad] of [
-      ['url,title', row(1), maps],
-      ['url', 'https://example.com/1', 'https://maps.example/?q=48,'],
-    ] as const) {
-      const all = { maxRejects: 'all', inputFormat: 'csv' } as const;
-      world.write('input.csv', [header, good, bad, ''].join('\n'));
-      const inPlace = { ...all, inPlace: true, output: world.path('input.csv') };
-      const journal = world.path(`${header}.journal`);
-      expect(await world.import({ ...all, journal })).toMatchObject({ created: 1, rejected: 1 });
-      world.write('again.csv', world.read('input.csv.results.csv'));
-      const again = { ...all, file: world.path('again.csv') };
-      expect(await world.import(again)).toMatchObject({ created: 0, existing: 1, rejected: 1 });
-      await world.import({
-        ...all,
-        journal,
-        output: world.path('out.jsonl'),
-        outputFormat: 'jsonl',
-      });
-      const lines = {
-        ...all,
-        file: world.path('out.jsonl'),
-        inputFormat: 'auto',
-        outputFormat: 'jsonl',
-      } as const;
-      expect(await world.import(lines)).toMatchObject({ created: 0, existing: 1, rejected: 1 });
-      expect(await world.import({ ...inPlace, journal })).toMatchObject({ rejected: 1 });
-      const filled = world.read('input.csv');
-      expect(await world.import({ ...inPlace, journal })).toMatchObject({
-        created: 0,
-        rejected: 1,
-      });
-      const counts = /\d+ cells, the header has \d+/;
-      expect(world.read('input.csv').replace(counts, '')).toBe(filled.replace(counts, ''));
-      expect(world.table('input.csv')[2]?.slice(header.split(',').length + 4)).toEqual(
-        bad.split(',').slice(header.split(',').length),
-      );
-      expect([...world.service.created.keys()]).toEqual(['https://example.com/1']);
-    }
-  });
-
   test('in place, an edited row is a changed one, and never gone', async () => {
     world.write('input.csv', file(row(1), row(2), row(3)));
     const inPlace = { inPlace: true, output: world.path('input.csv') };

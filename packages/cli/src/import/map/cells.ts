@@ -59,8 +59,8 @@ const SEMICOLON = 59;
 const BAR = 124;
 
 /**
- * The tags of a cell: trimmed, without the empty ones, cut at `separator` or else at any of `,` `;` `|`. A JSON array of strings
- * is taken as one, which is how arrays of JSON Lines stand in a cell.
+ * The tags of a cell: trimmed, without the empty ones, cut at `separator` or else at any of `,` `;` `|`. A JSON array is taken as
+ * one, which is how arrays of JSON Lines stand in a cell; `null` is no tag.
  */
 export function splitTags(cell: string, separator: string | undefined): string[] {
   const text = trimmed(cell);
@@ -94,12 +94,23 @@ function isSeparator(code: number): boolean {
 function jsonStrings(text: string): string[] | undefined {
   if (!text.startsWith('[')) return undefined;
   try {
-    const value: unknown = JSON.parse(text);
-    const isList = Array.isArray(value) && value.every((item) => typeof item === 'string');
-    return isList ? value : undefined;
+    const items: unknown = JSON.parse(text, numbersAsWritten);
+    return Array.isArray(items) && !items.some(isNested)
+      ? items.flatMap((item) => (item === null ? [] : [String(item)]))
+      : undefined;
   } catch {
     return undefined;
   }
+}
+
+/** A number may have more digits than a JavaScript number holds. */
+function numbersAsWritten(_key: string, value: unknown, context?: { source?: string }): unknown {
+  return typeof value === 'number' ? (context?.source ?? value) : value;
+}
+
+/** Whether a value of JSON is an object or an array. A number that is kept as it is written is an object of JavaScript only. */
+export function isNested(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && /^[[{]/.test(JSON.stringify(value));
 }
 
 const SPACE = 32;

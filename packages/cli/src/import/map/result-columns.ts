@@ -1,4 +1,6 @@
-import type { Row } from '../types.ts';
+import { looksLikeUrl } from '../read/detect-format.ts';
+import type { Row, RowStatus } from '../types.ts';
+import { trimmed } from './cells.ts';
 
 /** Columns that an import adds to the input's own, in this order. */
 export const RESULT_COLUMNS = ['code', 'short_url', 'status', 'error'] as const;
@@ -35,12 +37,47 @@ export interface OwnLink {
 
 /** The link that the row itself names. */
 export function ownLink(
-  row: Row,
+  { cells }: Row,
   { resultColumns }: { resultColumns: ResultColumns },
 ): OwnLink | undefined {
-  if (resultColumns.short_url === undefined) return undefined;
-  const short_url = row.cells[resultColumns.short_url]?.trim() ?? '';
-  if (short_url === '') return undefined;
-  const code = resultColumns.code === undefined ? '' : row.cells[resultColumns.code]?.trim();
+  const { code, short_url } = resultCells(cells, resultColumns);
+  if (short_url === '' || strayCell(cells, resultColumns) !== undefined) return undefined;
   return { code: code || short_url.slice(short_url.lastIndexOf('/') + 1), short_url };
+}
+
+/** The words that an import writes into `status`. */
+const STATUSES: ReadonlySet<string> = new Set([
+  'created',
+  'rejected',
+  'failed',
+  'unknown',
+  'unsent',
+] satisfies RowStatus[]);
+
+/**
+ * Text that stands in the result columns, though no import wrote it: the end of a row that was appended with a delimiter
+ * that is not quoted. Without the result columns it would have too many cells. A short URL alone is no such thing:
+ * somebody may have written in a link that exists.
+ */
+export function strayCell(
+  cells: readonly string[],
+  resultColumns: ResultColumns,
+): string | undefined {
+  const { code, short_url, status } = resultCells(cells, resultColumns);
+  const isLink = looksLikeUrl(short_url) && short_url.endsWith(code) && status === '';
+  if (isLink || hasStatus(cells, resultColumns)) return undefined;
+  return code || short_url || status || undefined;
+}
+
+/** Whether an import has written the results of the row. */
+export function hasStatus(cells: readonly string[], resultColumns: ResultColumns): boolean {
+  return STATUSES.has(resultCells(cells, resultColumns).status);
+}
+
+function resultCells(cells: readonly string[], resultColumns: ResultColumns) {
+  const read = (name: ResultColumn) => {
+    const index = resultColumns[name];
+    return index === undefined ? '' : trimmed(cells[index] ?? '');
+  };
+  return { code: read('code'), short_url: read('short_url'), status: read('status') };
 }

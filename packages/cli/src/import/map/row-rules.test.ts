@@ -1,13 +1,17 @@
 import { MAX_TAG_LENGTH } from '@shortlink/sdk';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { JsonlReader } from '../read/read-rows.ts';
 import type { LinkField, Row } from '../types.ts';
 import { splitTags, targetProblem } from './cells.ts';
 import { createRowRules } from './row-rules.ts';
 
 const FIELDS: readonly LinkField[] = ['target_url', 'title', 'tags', 'domain_id', 'redirect_type'];
 
-function check(cells: string[], options: { isOwnFile?: boolean } = {}) {
+function check(
+  cells: readonly string[],
+  options: { isOwnFile?: boolean; object?: Row['object'] } = {},
+) {
   const layout: Parameters<typeof createRowRules>[0] = {
     plan: {
       format: 'csv',
@@ -21,7 +25,7 @@ function check(cells: string[], options: { isOwnFile?: boolean } = {}) {
     resultColumns: {},
     isOwnFile: options.isOwnFile === true,
   };
-  const row: Row = { line: 2, cells };
+  const row: Row = { line: 2, cells, object: options.object };
   const rules = createRowRules(layout, { defaults: {} });
   const { link, problem } = rules.check(row);
   return problem ?? link;
@@ -120,10 +124,37 @@ describe('the other fields', () => {
   });
 });
 
+test.each<[string, Record<string, unknown>, string]>([
+  ['a title', { title: { de: 'Hallo' } }, 'title is not text: "{\\"de\\":\\"Hallo\\"}"'],
+  ['a list as a title', { title: ['a'] }, 'title is not text'],
+  ['tags', { tags: [{ name: 'a' }] }, 'tags are not a list of texts'],
+  ['tags by name', { tags: { a: true } }, 'tags are not a list of texts'],
+])('%s that JSON holds as an object is refused', (_, fields, reason) => {
+  const line = JSON.stringify({ target_url: URL, ...fields });
+  const [row] = new JsonlReader('x', [...FIELDS]).push(`${line}\n`);
+  expect(row && check(row.cells, { object: row.object })).toContain(reason);
+});
+
+test('JSON: numbers and null are text', () => {
+  const line = `{"target_url":"${URL}","title":12345678901234567890,"tags":[1.50,null,"b"]}\n`;
+  const [row] = new JsonlReader('x', [...FIELDS]).push(line);
+  expect(row && check(row.cells, { object: row.object })).toEqual({
+    target_url: URL,
+    title: '12345678901234567890',
+    tags: ['1.50', 'b'],
+  });
+});
+
 test('tags: a separator of the user, and JSON arrays', () => {
   expect(splitTags('a,b;c', ';')).toEqual(['a,b', 'c']);
   expect(splitTags('["a,b","c"]', undefined)).toEqual(['a,b', 'c']);
-  expect(splitTags('[1,2]', undefined)).toEqual(['[1', '2]']);
+  expect(splitTags('["a",null,1,12345678901234567890,true,""]', undefined)).toEqual([
+    'a',
+    '1',
+    '12345678901234567890',
+    'true',
+  ]);
+  expect(splitTags('[a,b', undefined)).toEqual(['[a', 'b']);
 });
 
 test('the quick look at a URL takes only what all the others take', () => {

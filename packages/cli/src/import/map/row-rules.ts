@@ -10,8 +10,15 @@ import { shown } from '../errors.ts';
 import type { Layout } from '../read/layout.ts';
 import { dropFormulaGuard } from '../report/csv-cell.ts';
 import type { ImportSettings, Row } from '../types.ts';
-import { characterCount, isLongerThan, splitTags, targetProblem, trimmed } from './cells.ts';
-import type { ResultColumns } from './result-columns.ts';
+import {
+  characterCount,
+  isLongerThan,
+  isNested,
+  splitTags,
+  targetProblem,
+  trimmed,
+} from './cells.ts';
+import { type ResultColumns, strayCell } from './result-columns.ts';
 
 /** What the input's rows mean, and which of them can be sent. */
 export interface RowRules {
@@ -28,7 +35,7 @@ export function createRowRules(
 ): RowRules {
   const { columns, mapping, hasHeader } = plan;
   const { defaults, addTags = [], tagSeparator } = settings;
-  const isOneColumn = ownWidth(columns, resultColumns) === 1;
+  const surplus = surplusRule(columns, resultColumns);
   const { tags: defaultTags = [] } = defaults;
   const clean = (cell: string | undefined): string => {
     const text = trimmed(cell ?? '');
@@ -54,18 +61,40 @@ export function createRowRules(
   });
 
   const cellsProblem = (cells: readonly string[]): string | undefined => {
-    if (!hasSurplus(cells, columns.length, isOneColumn)) return undefined;
+    if (!surplus(cells)) return undefined;
     const than = hasHeader ? 'the header' : 'the first row';
-    return `${cells.length} cells, ${than} has ${columns.length}: is a cell with a delimiter not quoted?`;
+    const stray = strayCell(cells, resultColumns);
+    const what =
+      stray === undefined
+        ? `${cells.length} cells, ${than} has ${columns.length}`
+        : `${shown(stray)} stands in a column of results, but the row has no short URL`;
+    return `${what}: is a cell with a delimiter not quoted?`;
+  };
+
+  const nestedProblem = (object: Row['object']): string | undefined => {
+    if (object === undefined) return undefined;
+    for (const field of ['title', 'tags'] as const) {
+      const value = object[columns[mapping[field] ?? -1] ?? ''];
+      const items = field === 'tags' && Array.isArray(value) ? value : [value];
+      if (!items.some(isNested)) continue;
+      const what = field === 'title' ? 'title is not text' : 'tags are not a list of texts';
+      return `${what}: ${shown(JSON.stringify(value))}`;
+    }
+    return undefined;
   };
 
   return {
-    check({ cells, problem }) {
+    check({ cells, problem, object }) {
       const link = linkOf(cells);
       const redirect = read(cells, mapping.redirect_type);
       return {
         link,
-        problem: problem ?? cellsProblem(cells) ?? linkProblem(link) ?? redirectProblem(redirect),
+        problem:
+          problem ??
+          cellsProblem(cells) ??
+          nestedProblem(object) ??
+          linkProblem(link) ??
+          redirectProblem(redirect),
       };
     },
     link: (row) => linkOf(row.cells),
@@ -96,22 +125,27 @@ function redirectProblem(text: string): string | undefined {
   return `redirect_type ${shown(text)} is not one of ${REDIRECT_TYPES.join(', ')}`;
 }
 
-/** Columns without those that an import has added: of its results, or of its rejects. */
-function ownWidth(columns: readonly string[], results: ResultColumns): number {
-  const rejects = columns.at(-2) === 'line' && columns.at(-1) === 'reason' ? 2 : 0;
-  return columns.length - rejects - Object.keys(results).length;
-}
-
 /**
- * Cells beyond the last column, other than the empty ones that spreadsheets add. A table of one column gets none of those: there
- * the URL itself ends with a delimiter.
+ * Tells rows with more cells than columns of their own, other than the empty ones that spreadsheets add. The columns that an import
+ * has added, of its results or of its rejects, would take them in. A table of one column gets no empty cells: there the URL itself
+ * ends with a delimiter.
  */
-function hasSurplus(cells: readonly string[], width: number, isOneColumn: boolean): boolean {
-  if (isOneColumn) return cells.length > width;
-  for (let index = width; index < cells.length; index += 1) {
-    if (cells[index] !== '') return true;
-  }
-  return false;
+function surplusRule(
+  columns: readonly string[],
+  results: ResultColumns,
+): (cells: readonly string[]) => boolean {
+  const width = columns.length;
+  const isRejects = columns.at(-2) === 'line' && columns.at(-1) === 'reason';
+  const isOneColumn = width - (isRejects ? 2 : 0) - Object.keys(results).length === 1;
+  return (cells) => {
+    const { length } = cells;
+    if (isOneColumn && (length > width || (length > 1 && length < width))) return true;
+    for (let index = width; index < length; index += 1) {
+      if (cells[index] !== '') return true;
+    }
+    if (isRejects && !/^\d*$/.test(cells[width - 2] ?? '')) return true;
+    return results.status !== undefined && strayCell(cells, results) !== undefined;
+  };
 }
 
 function tagsProblem(tags: readonly string[]): string | undefined {

@@ -3,7 +3,7 @@ import type { Comparison, ExistingLinks } from '../check/existing-links.ts';
 import { inputError } from '../errors.ts';
 import type { Journal } from '../journal/journal.ts';
 import { type LinkResult, unpackResult } from '../journal/packed-results.ts';
-import { ownLink, RESULT_COLUMNS } from '../map/result-columns.ts';
+import { hasStatus, ownLink, RESULT_COLUMNS, strayCell } from '../map/result-columns.ts';
 import type { Layout } from '../read/layout.ts';
 import type { Input } from '../read/open-input.ts';
 import { readRows } from '../read/read-rows.ts';
@@ -135,6 +135,13 @@ function csv(layout: Layout, inPlace: boolean): ResultsFormat {
     return written.join(delimiter) + lineEnd;
   };
   const isPlain = resultColumns.short_url === undefined;
+  // What stands where the results go is too much as well: in a row that is too short to be one of ours, or with text that isn't.
+  const hidden = (cells: readonly string[]): readonly string[] => {
+    const isHidden = cells.length < columns.length || strayCell(cells, resultColumns) !== undefined;
+    return isHidden && !hasStatus(cells, resultColumns)
+      ? cells.filter((_, index) => places.includes(index))
+      : [];
+  };
   return {
     header:
       (bom ? BYTE_ORDER_MARK : '') +
@@ -142,9 +149,10 @@ function csv(layout: Layout, inPlace: boolean): ResultsFormat {
       line(columns, ownCell, RESULT_COLUMNS),
     line: (row, outcome) => {
       if (outcome.status === 'rejected') {
-        // Cells beyond the last column come last, as in the rejects file: without them, the row would be valid, with a URL that is cut.
+        // Cells that are too many come last, as in the rejects file: without them, the row would be valid, with a URL that is cut.
         const { cells } = row;
-        return line(cells, ownCell, resultCells(outcome), cells.slice(columns.length));
+        const surplus = [...hidden(cells), ...cells.slice(columns.length)];
+        return line(cells, ownCell, resultCells(outcome), surplus);
       }
       const own = isPlain ? row.asCsv?.(columns.length, delimiter) : undefined;
       if (own === undefined) return line(row.cells, ownCell, resultCells(outcome));
