@@ -1,5 +1,5 @@
 import { inputError } from '../errors.ts';
-import { looksLikeUrl } from '../read/detect-format.ts';
+import { looksLikeUrl, SCHEMELESS_URL } from '../read/detect-format.ts';
 import { LINK_FIELDS, type LinkField, type Plan, type Row } from '../types.ts';
 import type { ResultColumns } from './result-columns.ts';
 
@@ -40,16 +40,44 @@ export function mapColumns(input: MapColumnsInput): Plan['mapping'] {
 
 function automaticColumn(input: MapColumnsInput, field: LinkField): number | undefined {
   if (input.urlColumn !== undefined) return field === 'target_url' ? input.urlColumn : undefined;
-  // A domain id or a redirect of another service means nothing here.
-  const isOurs = field !== 'domain_id' && field !== 'redirect_type';
-  const isForeign = (name: string) => SHORT_LINK_COLUMNS.has(columnKey(name));
-  if (!isOurs && indexesWhere(input, isForeign).length > 0) return undefined;
   for (const key of ALIASES[field]) {
     const found = indexesWhere(input, (name) => columnKey(name) === key);
     if (found.length > 1) throw ambiguous(input, field, found);
-    if (found[0] !== undefined) return found[0];
+    const [index] = found;
+    if (index === undefined) continue;
+    const foreign = input.columns[foreignColumn(input, field) ?? -1];
+    if (foreign === undefined) return index;
+    const name = input.columns[index] ?? '';
+    input.notes.push(
+      `${JSON.stringify(name)} is not used: ${JSON.stringify(foreign)} lists links of another service. If it is meant for this one: --map ${field}=${name}`,
+    );
+    return undefined;
   }
   return undefined;
+}
+
+/** A domain id or a redirect means nothing here where a column lists the short links of another service: that column. */
+function foreignColumn(
+  input: Pick<MapColumnsInput, 'columns' | 'resultColumns'>,
+  field: LinkField,
+): number | undefined {
+  if (field !== 'domain_id' && field !== 'redirect_type') return undefined;
+  return indexesWhere(input, (name) => SHORT_LINK_COLUMNS.has(columnKey(name)))[0];
+}
+
+/**
+ * The field that a key of JSON Lines fills which first appears far below: by its usual name, if no other key fills the field. The
+ * rows above don't have it, so they mean what they meant.
+ */
+export function mapLateColumn(
+  { columns, mapping }: Plan,
+  { map, resultColumns }: Pick<MapColumnsInput, 'map' | 'resultColumns'>,
+): void {
+  const key = columnKey(columns.at(-1) ?? '');
+  const field = LINK_FIELDS.find((name) => ALIASES[name].includes(key));
+  if (field === undefined || mapping[field] !== undefined || map[field] !== undefined) return;
+  if (foreignColumn({ columns, resultColumns }, field) !== undefined) return;
+  mapping[field] = columns.length - 1;
 }
 
 /** Where no name says which column holds the target URL: the only one that holds a URL in each of the first rows. */
@@ -61,8 +89,15 @@ function onlyUrlColumn(input: MapColumnsInput): number {
   );
   const [index] = found;
   if (index !== undefined && found.length === 1) {
+    const column = JSON.stringify(columns[index]);
+    if (SCHEMELESS_URL.test(columns[index] ?? '')) {
+      throw inputError(
+        `${input.name}: the first line could be a URL, ${column}, or the names of the columns`,
+        `If it is a URL, write https:// before it. If it is a name: --map target_url=${index + 1}`,
+      );
+    }
     input.notes.push(
-      `No column has a usual name. ${JSON.stringify(columns[index])} is the only one that holds URLs, so it is used as the target URL.`,
+      `No column has a usual name. ${column} is the only one that holds URLs, so it is used as the target URL.`,
     );
     return index;
   }
@@ -107,7 +142,7 @@ function findColumn(input: MapColumnsInput, field: LinkField, wanted: string): n
 
 /** Columns that an earlier import did not add, and that match. */
 function indexesWhere(
-  { columns, resultColumns }: MapColumnsInput,
+  { columns, resultColumns }: Pick<MapColumnsInput, 'columns' | 'resultColumns'>,
   matches: (name: string, index: number) => boolean,
 ): readonly number[] {
   const results = new Set(Object.values(resultColumns));

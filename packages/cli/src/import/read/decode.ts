@@ -43,9 +43,10 @@ export async function* decodeFile(path: string, options: DecodeOptions): AsyncGe
       decoder = new TextDecoder(encoding, { fatal: true });
     }
     try {
-      const text = decoder.decode(bytes, { stream: !isLast });
+      // Node 22.13 reads windows-1252 as Latin 1 unless it streams.
+      const text = decoder.decode(bytes, { stream: true });
       offset += bytes.length;
-      return text;
+      return isLast ? text + decoder.decode() : text;
     } catch {
       const { name, packing } = options;
       const blocks = packing === 'gzip' ? unpackedBlocks(path, { name }) : readBlocks(path, {});

@@ -21,6 +21,10 @@ export function looksLikeUrl(cell: string | undefined): boolean {
   return cell !== undefined && /^\s*https?:\/\//i.test(cell);
 }
 
+/** A URL whose scheme is missing: a host with a path, or one that is no name such as `data.url`. */
+export const SCHEMELESS_URL =
+  /^(?:www\.[^\s,;|"{]+|[^\s/?#,;|"{]+\.(?:com|org|net|edu|gov|io)|[^\s/?#,;|"{]+\.[^\s/?#,;|"{.]{2,}[/?#].*)$/i;
+
 /** Whether a line as a whole could be one URL. */
 export function isOneUrl(line: string): boolean {
   return URL_LINE.test(line.trim());
@@ -111,7 +115,11 @@ function guessFormat(settings: Settings, name: string, head: string): Guess {
  * its URLs stay whole, whatever the file is called.
  */
 function isListWithHeader([header = '', ...urls]: readonly string[]): boolean {
-  const isName = !looksLikeUrl(header) && !/["{]/.test(header) && !hasDelimiter(header);
+  const isName =
+    !looksLikeUrl(header) &&
+    !SCHEMELESS_URL.test(header) &&
+    !/["{]/.test(header) &&
+    !hasDelimiter(header);
   return isName && urls.some(hasDelimiter) && urls.every((line) => URL_LINE.test(line));
 }
 

@@ -95,6 +95,11 @@ async function readTextHead(
   if (head.text.trim() === '') throw inputError(`${name} is empty`);
   const skipped = endOfLine(head.text, skipLines);
   const rest = skipped === undefined ? '' : head.text.slice(skipped);
+  if (rest.trim() === '' && !head.isWhole) {
+    throw inputError(
+      `${name}: its first ${skipLines} lines hold more than ${HEAD_LENGTH / 1024} KB, which is too much to skip`,
+    );
+  }
   if (rest.trim() === '') {
     throw inputError(`${name} has nothing below its first ${skipLines} lines`);
   }

@@ -170,6 +170,7 @@ describe('a URL is never cut', () => {
         columns: ['Link'],
         hasHeader: true,
         firstUrl: 'https://maps.example.com/?q=48.85,2.29',
+        notes: [expect.stringContaining('--input-format csv')],
       });
       expect(await rowsOf(content, {}, name)).toEqual([
         { line: 2, cells: ['https://maps.example.com/?q=48.85,2.29'] },
@@ -199,6 +200,13 @@ describe('quotes that are not closed', () => {
 });
 
 describe('what comes before the header', () => {
+  test('more than can be looked at is said to be too much', async () => {
+    const content = `${'x\n'.repeat(200_000)}url\nhttps://a.example\n`;
+    await expect(detect(content, { skipLines: 200_000 })).rejects.toThrow(
+      'its first 200000 lines hold more than',
+    );
+  });
+
   test.each(['\n', '\r\n', '\r'])(
     'skipped lines and a sep line, lines end with %j',
     async (end) => {
@@ -380,6 +388,79 @@ test('--map title= leaves the title out', async () => {
 });
 
 /** The header of each kind of export that is known. */
+describe('a domain beside the short links of another service', () => {
+  test.each(['keyword', 'short_url'])('is left out with %s, and a note says so', async (other) => {
+    const { plan } = await detect(`url,domain_id,${other},redirect_type\n`);
+    expect(plan.mapping).toEqual({ target_url: 0 });
+    expect(plan.notes).toEqual([
+      expect.stringContaining('--map domain_id=domain_id'),
+      expect.stringContaining('--map redirect_type=redirect_type'),
+    ]);
+    const map = { domain_id: 'domain_id' };
+    expect((await detect(`url,domain_id,${other}\n`, { map })).plan).toMatchObject({
+      mapping: { target_url: 0, domain_id: 1 },
+      notes: [],
+    });
+  });
+});
+
+describe('JSON Lines with a key that first appears far below', () => {
+  const far = (line: string) =>
+    `{"url":"https://a.example/1"}\n${`{"url":"https://a.example/2","x":"${'y'.repeat(1000)}"}\n`.repeat(500)}${line}\n`;
+  const mappedAfter = async (line: string, options: Options = {}) => {
+    const layout = await detect(far(line), options);
+    for await (const _ of readRows({ path: join(directory, 'x'), name: 'x' }, layout));
+    const { mapping, columns } = layout.plan;
+    return Object.entries(mapping).map(([field, index]) => `${field}=${columns[index]}`);
+  };
+
+  test('it fills its field', async () => {
+    const line = '{"name":"N","domain_id":"d1","title":"T","link":"https://b.example"}';
+    expect(await mappedAfter(line)).toEqual([
+      'target_url=url',
+      'title=name',
+      'domain_id=domain_id',
+    ]);
+  });
+
+  test('but not where --map says otherwise, or where it is of another service', async () => {
+    expect(await mappedAfter('{"title":"T"}', { map: { title: '' } })).toEqual(['target_url=url']);
+    expect(await mappedAfter('{"title":"T"}', { map: { title: 'x' } })).toEqual([
+      'target_url=url',
+      'title=x',
+    ]);
+    expect(await mappedAfter('{"short_url":"https://s.example/x","domain_id":"d1"}')).toEqual([
+      'target_url=url',
+    ]);
+  });
+});
+
+describe('a first line that may be a URL without its scheme', () => {
+  test.each([
+    'example.com/first',
+    'bücher.example/',
+    'www.example.de',
+    'example.com',
+    'a.example?x=1',
+  ])('%s', async (first) => {
+    for (const rest of ['https://a.example/b\n', 'https://a.example/b,c\nhttps://a.example/d\n']) {
+      await expect(detect(`${first}\n${rest}`)).rejects.toMatchObject({
+        exitCode: 2,
+        message: expect.stringContaining(`"${first}"`),
+        hint: expect.stringContaining('--map target_url=1'),
+      });
+    }
+    const map = { target_url: '1' };
+    expect((await detect(`${first}\nhttps://a.example/b\n`, { map })).plan.hasHeader).toBe(true);
+  });
+
+  test('a name with a dot is one', async () => {
+    for (const name of ['Adresse Nr. 1', 'data.url', 'URL/Link']) {
+      expect((await detect(`${name}\nhttps://a.example\n`)).plan.columns).toEqual([name]);
+    }
+  });
+});
+
 describe("other services' exports", () => {
   test.each<[string, string, Record<string, string>]>([
     ['Dub', 'Short link,Destination URL,Clicks,Created at', { target_url: 'Destination URL' }],

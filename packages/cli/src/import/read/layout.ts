@@ -1,6 +1,6 @@
 import { inputError } from '../errors.ts';
 import { trimmed } from '../map/cells.ts';
-import { mapColumns } from '../map/map-columns.ts';
+import { mapColumns, mapLateColumn } from '../map/map-columns.ts';
 import { findResultColumns, type ResultColumns } from '../map/result-columns.ts';
 import type { ImportSettings, Plan, Row } from '../types.ts';
 import { isOneUrl, looksLikeUrl, sampleRows } from './detect-format.ts';
@@ -12,6 +12,8 @@ export interface Layout extends Pick<Head, 'dialect' | 'preamble' | 'firstLine' 
   plan: Plan;
   /** The columns of an earlier import that are in the input, by index: all four, or none. */
   resultColumns: ResultColumns;
+  /** To be called with each key of JSON Lines that the beginning does not have, once it is in `plan.columns`. */
+  onColumn: () => void;
   /** This tool wrote the file: the apostrophes that made formulas harmless are removed again. */
   isOwnFile: boolean;
 }
@@ -60,7 +62,9 @@ export async function detectLayout(input: Source, settings: Settings): Promise<L
     resultColumns,
     preamble,
     firstLine,
-    isOwnFile: isRejectsFile || resultColumns.status !== undefined,
+    onColumn: () => mapLateColumn(plan, { map: settings.map, resultColumns }),
+    // JSON needs no such apostrophe, so one that it holds is the user's own.
+    isOwnFile: format !== 'jsonl' && (isRejectsFile || resultColumns.status !== undefined),
     sheetRows,
   };
 }
@@ -96,9 +100,15 @@ function findColumns(name: string, head: Head, wanted: string | undefined): Colu
   const [first, ...rest] = rows;
   if (first === undefined) throw problem?.error ?? noRow(name, head);
   if (format === 'urls') {
-    const columns = [head.hasHeader ? (first.cells[0] ?? '') : URL_LIST_COLUMN];
-    const samples = head.hasHeader ? rest : rows;
-    return { columns, hasHeader: head.hasHeader, urlColumn: 0, samples, notes: [] };
+    const { hasHeader } = head;
+    const columns = [hasHeader ? (first.cells[0] ?? '') : URL_LIST_COLUMN];
+    const samples = hasHeader ? rest : rows;
+    const notes = hasHeader
+      ? [
+          'Each line below the first is taken for one URL, though some hold a delimiter. If it is a table: --input-format csv',
+        ]
+      : [];
+    return { columns, hasHeader, urlColumn: 0, samples, notes };
   }
   const found = first.cells.findIndex(looksLikeUrl);
   if (found === -1) {
