@@ -55,7 +55,6 @@ test.each([
   ['the refusal of a row is not that of another row', '1497158'],
   // The response lacks one result, and those behind it have moved by a place.
   ['no row has the link of another one where a result is missing', '2370077'],
-  // Before the extras, which give most seeds another scenario.
 ])('%s', { timeout: LIMIT_MS }, async (_rule, seed) => {
   // The extras came later, and would give some of these seeds another scenario.
   const { exitCode, stdout } = await simulate('--seed', seed, '--plain');
