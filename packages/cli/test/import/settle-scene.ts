@@ -1,0 +1,78 @@
+import { join } from 'node:path';
+import type { ExistingLinks } from '../../src/import/check/existing-links.ts';
+import type { OpenBatch } from '../../src/import/journal/journal.ts';
+import { openJournal } from '../../src/import/journal/open-journal.ts';
+import { settleOpenBatches } from '../../src/import/send/settle-open.ts';
+import type { ImportDeps, ImportEvent, ImportSettings } from '../../src/import/types.ts';
+import { FakeService } from './fake-service.ts';
+
+export const HOUR_MS = 3_600_000;
+export const SENT_AT = Date.UTC(2026, 0, 1);
+
+/** A journal with requests of an earlier run whose outcome is open, and a service to settle them with. */
+export class SettleScene {
+  readonly service = new FakeService();
+  readonly journal;
+  readonly events: ImportEvent[] = [];
+  readonly stop = new AbortController();
+  asksFor: (batch: OpenBatch) => boolean = () => true;
+  /** Rows of unknown outcome, whenever they are compared. */
+  unknown = 0;
+
+  constructor(folder: string) {
+    this.journal = openJournal(join(folder, 'journal'), 'https://api.example', false);
+  }
+
+  /** An earlier run sent links to these targets, and ended before it had a response. */
+  sent(targets: readonly string[], changes: { key?: string; job?: string } = {}): void {
+    const links = targets.map((name) => ({ target_url: `https://${name}.example/` }));
+    const id = this.journal.begin({
+      links: JSON.stringify(links.map(({ target_url }) => `0000000${target_url}`)),
+      size: links.length,
+      sentAt: new Date(SENT_AT).toISOString(),
+      idempotencyKey: changes.key,
+      domain: undefined,
+      body: changes.key && JSON.stringify(links),
+    });
+    if (changes.job !== undefined) this.journal.accepted(id, changes.job);
+    this.journal.unpackBatches();
+  }
+
+  async settle(
+    changes: Partial<ImportSettings> = {},
+    ageMs = HOUR_MS,
+    client: object = this.service.client(),
+  ) {
+    const settings = { onUnknown: 'stop', idempotency: true, concurrency: 2, ...changes };
+    const existing = {
+      asksFor: (batch: OpenBatch) => this.asksFor(batch),
+      compare: () => ({ unknown: this.unknown }),
+    };
+    const { comparison, needsNewKeys, failure } = await settleOpenBatches({
+      journal: this.journal,
+      existing: existing as ExistingLinks,
+      settings: settings as ImportSettings,
+      deps: {
+        client,
+        onEvent: (event: ImportEvent) => this.events.push(event),
+        signal: new AbortController().signal,
+        stopSignal: this.stop.signal,
+        wallClock: () => SENT_AT + ageMs,
+      } as unknown as ImportDeps,
+    });
+    const links = this.journal.db.prepare('SELECT pair, code, error FROM link ORDER BY id').all();
+    const isChanged = comparison !== undefined;
+    return { isChanged, needsNewKeys, failure, links, open: this.journal.openBatches().length };
+  }
+}
+
+/** A link of the journal. */
+export const link = (name: string, code: string | null, error: unknown = null) => ({
+  pair: `https://${name}.example/`,
+  code,
+  error,
+});
+
+/** A response of the service. */
+export const answer = (status: number, body: object = { error: 'no' }) =>
+  ({ type: 'answer', status, body }) as const;
