@@ -1,5 +1,5 @@
 import { type CreateManyOptions, JobTimeoutError } from '@shortlink/sdk';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { answer, HOUR_MS, link, SENT_AT, SettleScene } from '../../../test/import/settle-scene.ts';
 import { testFolder } from '../../../test/test-io.ts';
 import { packResults } from '../journal/packed-results.ts';
@@ -9,7 +9,6 @@ beforeEach(async () => {
   scene = new SettleScene(await testFolder());
 });
 afterEach(() => {
-  vi.useRealTimers();
   scene.journal.close();
 });
 
