@@ -9,7 +9,7 @@ import {
 import { shown } from '../errors.ts';
 import type { Layout } from '../read/layout.ts';
 import { dropFormulaGuard } from '../report/csv-cell.ts';
-import type { ImportSettings, Row } from '../types.ts';
+import type { ImportSettings, Plan, Row } from '../types.ts';
 import {
   characterCount,
   isLongerThan,
@@ -71,18 +71,6 @@ export function createRowRules(
     return `${what}: is a cell with a delimiter not quoted?`;
   };
 
-  const nestedProblem = (object: Row['object']): string | undefined => {
-    if (object === undefined) return undefined;
-    for (const field of ['title', 'tags'] as const) {
-      const value = object[columns[mapping[field] ?? -1] ?? ''];
-      const items = field === 'tags' && Array.isArray(value) ? value : [value];
-      if (!items.some(isNested)) continue;
-      const what = field === 'title' ? 'title is not text' : 'tags are not a list of texts';
-      return `${what}: ${shown(JSON.stringify(value))}`;
-    }
-    return undefined;
-  };
-
   return {
     check({ cells, problem, object }) {
       const link = linkOf(cells);
@@ -92,7 +80,7 @@ export function createRowRules(
         problem:
           problem ??
           cellsProblem(cells) ??
-          nestedProblem(object) ??
+          nestedProblem(object, plan) ??
           linkProblem(link) ??
           redirectProblem(redirect),
       };
@@ -114,6 +102,19 @@ function linkProblem({ target_url, title, tags, domain_id }: BatchLinkInput): st
     return 'domain_id holds NUL or broken characters';
   }
   return tags && tagsProblem(tags);
+}
+
+/** JSON may hold an object where text belongs. As a cell, it would become text that nobody wrote. */
+function nestedProblem(object: Row['object'], { columns, mapping }: Plan): string | undefined {
+  if (object === undefined) return undefined;
+  for (const field of ['title', 'tags'] as const) {
+    const value = object[columns[mapping[field] ?? -1] ?? ''];
+    const items = field === 'tags' && Array.isArray(value) ? value : [value];
+    if (!items.some(isNested)) continue;
+    const what = field === 'title' ? 'title is not text' : 'tags are not a list of texts';
+    return `${what}: ${shown(JSON.stringify(value))}`;
+  }
+  return undefined;
 }
 
 function redirectTypeOf(text: string): BatchLinkInput['redirect_type'] {
