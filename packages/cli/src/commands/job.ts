@@ -5,7 +5,7 @@ import type { Context } from '../context.ts';
 import { formatCount, plural } from '../format.ts';
 import { csvCell } from '../import/report/csv-cell.ts';
 import { openOutput } from '../import/report/output-file.ts';
-import { sanitize } from '../output/sanitize.ts';
+import { sanitize, sanitizeData } from '../output/sanitize.ts';
 import { openStatusLine, type Status } from '../output/status-line.ts';
 import { renderTable } from '../output/table.ts';
 import { declareCommand, type Perform, parseDuration } from './declare.ts';
@@ -142,7 +142,8 @@ async function writeResults(
 ): Promise<void> {
   const text = renderJobResults(results, output.format);
   if (output.path === '-') {
-    context.io.stdout.write(text);
+    const { stdout } = context.io;
+    stdout.write(stdout.isTTY ? sanitizeData(text) : text);
     return;
   }
   const file = await openOutput(output.path, { stdout: context.io.stdout });

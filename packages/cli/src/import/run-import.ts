@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { type Checked, checkInput, type Source } from './check/check-input.ts';
 import { compareRows, type Found, openExistingLinks } from './check/compare-rows.ts';
 import type { ExistingLinks } from './check/existing-links.ts';
@@ -78,12 +78,14 @@ async function importInput(
   // Check: read and validate everything, and find out which links exist.
   const guard = await inputGuard(input);
   const layout = await detectLayout(input, settings);
-  if (settings.inPlace) refuseInPlace(input, layout, settings);
+  if (settings.inPlace) refuseInPlace(input, layout);
   const source = { input, layout, rules: createRowRules(layout, settings), guard };
   const existing = await openExistingLinks(journal, settings, deps);
   const result = await check(source, existing, settings, deps);
   if (result === undefined) return { ...emptySummary(settings), stopped: STOPPED_BY_USER };
   const { checked, found, summary } = result;
+  // All keys of JSON Lines are known now.
+  if (settings.inPlace) refuseInPlace(input, layout);
   const stopped = stoppedByRejects(input.name, summary, settings.maxRejects);
   if (settings.dryRun) {
     if (stopped !== undefined) {
@@ -98,7 +100,8 @@ async function importInput(
   if (stopped !== undefined) return { ...summary, stopped };
 
   // Send: feed the new rows to the service. The journal records each batch before and after its request.
-  const output = await openResults(input, settings, deps);
+  const isRecord = await isOnlyRecord(found, journal, settings, deps);
+  const output = await openResults(input, settings, deps, isRecord);
   try {
     const sent = await sendNewRows({ source, checked, found, existing, journal, settings, deps });
     const isStopped = deps.signal.aborted || deps.stopSignal.aborted;
@@ -121,7 +124,7 @@ async function importInput(
       const format = createResultsFormat(settings, layout);
       await reportRows({ ...sent, source, checked, journal, limit }, format, output);
       await source.guard();
-      announceKept(await output.finish(), deps);
+      announceKept(await output.finish(), deps, isRecord);
     } catch (error) {
       const why = ended.stopped ?? whyStopped({ ...sent, failure: { error } }, settings, false, 0);
       return { ...ended, stopped: why };
@@ -175,15 +178,37 @@ async function openResults(
   { path }: Input,
   { output, inPlace, usualNames, journal }: ImportSettings,
   { stdout }: ImportDeps,
+  isRecord: boolean,
 ): Promise<OutputFile> {
   return await openOutput(output, {
     stdout,
     // In place, what is replaced is the input as it was read.
-    previous: inPlace ? await fingerprint(path) : undefined,
+    previous: inPlace ? await fingerprint(path) : isRecord ? NO_CONTENT : undefined,
     unusedOption: usualNames?.output ? '-o' : undefined,
     // Once the results of standard input were read, its journal is removed.
     awaitsReader: typeof journal !== 'string',
   });
+}
+
+/** The fingerprint of nothing: whatever is there is kept. */
+const NO_CONTENT = '';
+
+/**
+ * Whether the results that are there have links that neither the journal nor the new results would name: no journal knows of them, or
+ * they are the known links themselves, of which no row asks for some.
+ */
+async function isOnlyRecord(
+  { comparison }: Found,
+  journal: Journal,
+  { output, known, inPlace, restart }: ImportSettings,
+  deps: ImportDeps,
+): Promise<boolean> {
+  if (inPlace) return false;
+  const isKnown = known !== undefined && resolve(known) === resolve(output);
+  if (isKnown) return comparison?.leavesKnown === true;
+  // A restart has set the journal aside.
+  const isRecorded = restart || journal.hasLinks() || journal.otherServices().length > 0;
+  return !isRecorded && (await holdsLinks(output, deps));
 }
 
 /**
@@ -235,10 +260,17 @@ async function holdsLinks(path: string, deps: ImportDeps): Promise<boolean> {
   }
 }
 
-/** Warns where a file that a person had changed was kept under another name. */
-function announceKept(kept: string | undefined, deps: Pick<ImportDeps, 'onEvent'>): void {
+/** Warns where a file was kept under another name: a person had changed it, or nothing else names its links. */
+function announceKept(
+  kept: string | undefined,
+  deps: Pick<ImportDeps, 'onEvent'>,
+  isRecord = false,
+): void {
   if (kept === undefined) return;
-  deps.onEvent({ type: 'warning', message: `A file that was changed by hand is kept as ${kept}.` });
+  const what = isRecord
+    ? 'The results of an earlier run, which the journal does not know, are'
+    : 'A file that was changed by hand is';
+  deps.onEvent({ type: 'warning', message: `${what} kept as ${kept}.` });
 }
 
 /** Standard input has no name, so its journal has that of its content: the same rows find it again. */

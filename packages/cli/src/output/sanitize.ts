@@ -6,6 +6,8 @@ import { stripVTControlCharacters } from 'node:util';
  */
 const UNSAFE = '\\p{Cc}\\u2028\\u2029\\u061C\\u200E\\u200F\\u202A-\\u202E\\u2066-\\u2069';
 const UNSAFE_RUN = new RegExp(`[${UNSAFE}]+`, 'gu');
+/** What is written may end between CR and LF. */
+const UNSAFE_IN_DATA = new RegExp(`(?!\\r?(?:\\n|$)|\\t)[${UNSAFE}]`, 'gu');
 const UNSAFE_IN_JSON = new RegExp(`(?!\\n)[${UNSAFE}]`, 'gu');
 
 /**
@@ -23,6 +25,11 @@ export function sanitizeLines(text: string): string {
 
 function sanitizeLine(line: string): string {
   return stripVTControlCharacters(line).replace(UNSAFE_RUN, ' ').trimEnd();
+}
+
+/** The same, for the lines of a table that somebody reads on a terminal: tabs and every space are kept. */
+export function sanitizeData(text: string): string {
+  return stripVTControlCharacters(text).replace(UNSAFE_IN_DATA, ' ');
 }
 
 /**

@@ -1,7 +1,7 @@
 import { link, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { GOOD, scene, urls } from '../import-scene.ts';
+import { BATCH, GOOD, scene, urls } from '../import-scene.ts';
 import { cli } from '../test-io.ts';
 
 describe('options reach the request', () => {
@@ -222,6 +222,26 @@ test('--in-place writes the results into the input, which needs no other memory'
   expect(again.stderr).toContain('Already imported: all 2 rows');
   expect(await readFile(input, 'utf8')).toBe(filled);
   expect(bodies()).toHaveLength(1);
+});
+
+test('-o - sends no escape sequence to a terminal', async () => {
+  const text = 'url\ttitle\r\nhttps://example.com/a\t\u001b[2JA\u009b5mB\r\n';
+  for (const stdout of [true, false]) {
+    const { run, service } = await scene(text, 'links.tsv');
+    service.answer(BATCH, {
+      status: 201,
+      body: {
+        status: 'completed',
+        results: [
+          { target_url: 'https://example.com/a', code: 'a', short_url: 'https://s.example/a' },
+        ],
+      },
+    });
+    const result = await run(['-o', '-'], { tty: { stdout } });
+    if (!stdout) expect(result.stdout).toContain('\u001b[2JA\u009b5mB');
+    expect(result.stdout).toContain('url\ttitle\t');
+    if (stdout) expect(result.stdout.replace(/\r\n|\t/g, '')).not.toMatch(/\p{Cc}/u);
+  }
 });
 
 test('--state-dir holds journal, results and rejects; --known, --limit', async () => {

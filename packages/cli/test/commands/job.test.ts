@@ -80,6 +80,19 @@ test('-o - sends CSV to stdout, and only that', async () => {
   );
 });
 
+test('-o - sends no escape sequence to a terminal', async () => {
+  const service = await stubService();
+  const target_url = 'https://example.com/\u001b]0;title\u0007\u001b[2Jx\ty';
+  const done = { ...job(1, 1, 'completed').body, results: [{ target_url, error: 'a\rb' }] };
+  service.answer(ROUTE, { status: 200, body: done }, { status: 200, body: done });
+  const args = ['job', 'get', ID, '-o', '-'];
+  const shown = await cli(args, { env: service.env, tty: { stdout: true } });
+  expect(shown.stdout).toMatch(/^target_url,.*\nhttps:\/\/example\.com\/.*x\ty,,,"?a b"?\n$/);
+  expect(shown.stdout.replace(/[\n\t]/g, '')).not.toMatch(/\p{Cc}/u);
+  const piped = await cli(args, { env: service.env });
+  expect(piped.stdout).toContain(target_url);
+});
+
 test('a file of another kind is a usage error, before anything is asked', async () => {
   const service = await stubService();
   const result = await cli(['job', 'get', ID, '-o', 'results.xlsx'], { env: service.env });

@@ -14,6 +14,7 @@ import { commandLine } from '../../output/command-line.ts';
 import { describeError } from '../../output/describe-error.ts';
 import { printImportSummary, progressOf } from '../../output/import-summary.ts';
 import { importJson } from '../../output/json-events.ts';
+import { sanitizeData } from '../../output/sanitize.ts';
 import { type ImportInput, STANDARD_STREAM } from './parse-import.ts';
 import {
   type FileWatch,
@@ -143,10 +144,11 @@ function noAccount(): never {
 function untilClosed(stdout: OutputStream, watch: FileWatch): ImportDeps['stdout'] {
   let isClosed = false;
   return {
-    write(text, done) {
+    write(bytes, done) {
       // Results and the status line may be on the same terminal.
       watch.end();
-      stdout.write(text, (error) => {
+      const shown = stdout.isTTY ? sanitizeData(Buffer.from(bytes).toString()) : bytes;
+      stdout.write(shown, (error) => {
         if (isClosedPipe(error)) isClosed = true;
         done(isClosedPipe(error) ? undefined : error);
       });

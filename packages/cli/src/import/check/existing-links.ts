@@ -22,6 +22,8 @@ export interface Comparison extends Omit<Existing, 'new'> {
   created: number;
   /** Whether any row asks for a link of the known file. */
   usesKnown: boolean;
+  /** Whether the known file has a link that no row asks for, and the journal does not know. */
+  leavesKnown: boolean;
 }
 
 /**
@@ -67,6 +69,7 @@ const COUNTS = `
     count(*) FILTER (WHERE link > 0 AND short_url IS NULL) AS unknown,
     count(*) FILTER (WHERE short_url IS NOT NULL AND (link >= ? OR link IN temp.open_link)) AS created,
     EXISTS (SELECT 1 FROM temp.row JOIN temp.known USING (pair)) AS uses_known,
+    EXISTS (SELECT 1 FROM free_link WHERE id < 0 AND id NOT IN (SELECT link FROM temp.match)) AS leaves_known,
     (
       SELECT count(*) FROM our_link WHERE short_url IS NOT NULL AND short_url NOT IN (SELECT own FROM own_link)
         AND id NOT IN (SELECT link FROM temp.match)
@@ -151,6 +154,7 @@ export class ExistingLinks {
         gone: Number(counts['gone']),
         created: Number(counts['created']),
         usesKnown: counts['uses_known'] === 1,
+        leavesKnown: counts['leaves_known'] === 1,
       };
     });
   }

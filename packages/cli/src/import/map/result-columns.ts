@@ -1,4 +1,6 @@
+import { inputError } from '../errors.ts';
 import { looksLikeUrl } from '../read/detect-format.ts';
+import { dropFormulaGuard } from '../report/csv-cell.ts';
 import type { Row, RowStatus } from '../types.ts';
 import { trimmed } from './cells.ts';
 
@@ -27,6 +29,33 @@ export function findResultColumns(columns: readonly string[]): ResultColumns {
 
 function resultColumnsAt(place: (name: ResultColumn, index: number) => number): ResultColumns {
   return Object.fromEntries(RESULT_COLUMNS.map((name, index) => [name, place(name, index)]));
+}
+
+/**
+ * Refuses a file from which somebody has deleted some of the result columns, though its rows still say that their links were
+ * created: they would be created again.
+ *
+ * @throws CliError (exit code 2)
+ */
+export function refusePartOfResults(
+  name: string,
+  columns: readonly string[],
+  samples: readonly Pick<Row, 'cells'>[],
+): void {
+  const found = resultColumnsAt((column) => columns.lastIndexOf(column));
+  const missing = RESULT_COLUMNS.filter((column) => found[column] === -1);
+  if (missing.length === 0) return;
+  const isCreated = samples.some(({ cells }) => {
+    const { code, short_url, status } = resultCells(cells, found);
+    const isLink = looksLikeUrl(short_url) || (code !== '' && found.short_url === -1);
+    const isOurs = missing.join() === 'status' || status === 'created';
+    return isLink && isOurs;
+  });
+  if (!isCreated) return;
+  throw inputError(
+    `${name} looks like the results of an earlier import without ${missing.join(' and ')}: its links would be created again`,
+    'Import it as that import wrote it. If these are links of another service, give the columns other names.',
+  );
 }
 
 /** The link that a row of a results file names, which exists whatever else is known. */
@@ -79,5 +108,10 @@ function resultCells(cells: readonly string[], resultColumns: ResultColumns) {
     const index = resultColumns[name];
     return index === undefined ? '' : trimmed(cells[index] ?? '');
   };
-  return { code: read('code'), short_url: read('short_url'), status: read('status') };
+  // A code may begin like a formula.
+  return {
+    code: dropFormulaGuard(read('code')),
+    short_url: read('short_url'),
+    status: read('status'),
+  };
 }

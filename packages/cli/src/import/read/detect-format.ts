@@ -16,6 +16,9 @@ const URL_LINE = /^https?:\/\/[^\s,;|/?#]+(?:[/?#]\S*)?$/i;
 /** Excel's own first line, which names the delimiter. */
 const SEP_LINE = /^sep=([^"\r\n])(\r\n|\r|\n)/;
 
+/** The header of a results file of ours, which shows the delimiter, whatever that is. */
+const RESULTS_HEADER = /^[^\r\n]*code([^\r\n])short_url\1status\1error/;
+
 /** Whether a cell begins as an absolute URL does: no header is one. */
 export function looksLikeUrl(cell: string | undefined): boolean {
   return cell !== undefined && /^\s*https?:\/\//i.test(cell);
@@ -61,6 +64,7 @@ export function detectFormat(settings: Settings, name: string, head: string): Fo
   const delimiter =
     settings.delimiter ??
     sep?.[1] ??
+    RESULTS_HEADER.exec(head)?.[1] ??
     (format === 'tsv' ? '\t' : guessDelimiter(head.slice(sepLength)));
   return { format: delimiter === '\t' ? 'tsv' : 'csv', delimiter, sepLength, hasHeader };
 }
@@ -98,7 +102,7 @@ function guessFormat(settings: Settings, name: string, head: string): Guess {
     return { format: 'jsonl', hasHeader: false };
   }
   if (extension === '.tsv' || extension === '.tab') return { format: 'tsv', hasHeader: false };
-  if (SEP_LINE.test(head)) return csv;
+  if (SEP_LINE.test(head) || RESULTS_HEADER.test(head)) return csv;
   const lines = head
     .split(/[\r\n]+/)
     .map((line) => line.trim())

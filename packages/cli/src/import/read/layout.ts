@@ -1,7 +1,11 @@
 import { inputError } from '../errors.ts';
 import { trimmed } from '../map/cells.ts';
 import { mapColumns, mapLateColumn } from '../map/map-columns.ts';
-import { findResultColumns, type ResultColumns } from '../map/result-columns.ts';
+import {
+  findResultColumns,
+  type ResultColumns,
+  refusePartOfResults,
+} from '../map/result-columns.ts';
 import type { ImportSettings, Plan, Row } from '../types.ts';
 import { isOneUrl, looksLikeUrl, sampleRows } from './detect-format.ts';
 import { type Head, type HeadSettings, readHead, type Source } from './head.ts';
@@ -34,6 +38,7 @@ export async function detectLayout(input: Source, settings: Settings): Promise<L
   const found = findColumns(input.name, head, settings.map.target_url);
   const { columns, hasHeader, urlColumn, samples, notes } = found;
   const resultColumns = hasHeader ? findResultColumns(columns) : {};
+  if (resultColumns.status === undefined) refusePartOfResults(input.name, columns, samples);
   const mapping = mapColumns({
     name: input.name,
     columns,

@@ -26,7 +26,7 @@ export interface OutputOptions {
   /** Written for the path `-`. */
   stdout: TextWritable;
   /**
-   * Fingerprint of what is there: of the last content that we wrote, or of the input as it was read. A file with any other content is
+   * Fingerprint of what may be replaced: of the last content that we wrote, or of the input as it was read. A file with any other content is
    * kept beside the new one. @default a file of ours is known by the time that we gave it
    */
   previous?: string | undefined;

@@ -90,23 +90,34 @@ export function createResultsFormat(
   { outputFormat, inPlace }: Pick<ImportSettings, 'outputFormat' | 'inPlace'>,
   layout: Layout,
 ): ResultsFormat {
-  return outputFormat === 'jsonl' ? jsonl(layout, inPlace) : csv(layout, inPlace);
+  const isJsonl = inPlace ? layout.plan.format === 'jsonl' : outputFormat === 'jsonl';
+  return isJsonl ? jsonl(layout, inPlace) : csv(layout, inPlace);
 }
 
-/** @throws CliError (exit code 2) when there are no columns that could be filled in */
+/** @throws CliError (exit code 2) when there are no columns that could be filled in, or they would replace others */
 export function refuseInPlace(
   { name, packing }: Pick<Input, 'name' | 'packing'>,
-  { plan: { format, hasHeader } }: Layout,
-  { outputFormat }: Pick<ImportSettings, 'outputFormat'>,
+  { plan: { format, hasHeader, columns }, resultColumns }: Layout,
 ): void {
-  const isTable = (format === 'csv' || format === 'tsv') && hasHeader && outputFormat === 'csv';
-  const isSame = isTable || (format === 'jsonl' && outputFormat === 'jsonl');
-  if (isSame && packing === undefined) return;
-  throw inputError(
-    `--in-place can't be used with ${name}: it needs a table with a header, or JSON Lines, as plain text`,
-    'Without --in-place, the results go into a file of their own.',
-  );
+  const isTable = (format === 'csv' || format === 'tsv') && hasHeader;
+  if (packing !== undefined || (!isTable && format !== 'jsonl')) {
+    throw inputError(
+      `--in-place can't be used with ${name}: it needs a table with a header, or JSON Lines, as plain text`,
+      OWN_FILE,
+    );
+  }
+  // A table may have two columns of one name.
+  const isTaken = format === 'jsonl' && resultColumns.status === undefined;
+  const own = isTaken ? RESULT_COLUMNS.filter((key) => columns.includes(key)) : [];
+  if (own.length > 0) {
+    throw inputError(
+      `--in-place would replace what ${name} has in ${own.map((key) => JSON.stringify(key)).join(', ')}`,
+      `Give ${own.length === 1 ? 'this key another name' : 'these keys other names'}. ${OWN_FILE}`,
+    );
+  }
 }
+
+const OWN_FILE = 'Without --in-place, the results go into a file of their own.';
 
 const BYTE_ORDER_MARK = '\ufeff';
 
@@ -180,9 +191,11 @@ function plainCellWriter(delimiter: string): (text: string) => string {
     text.includes(delimiter) || /["\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** JSON has no columns of the same name: a result replaces a key of the input that has its name. */
+/** A result replaces a key of the input that has its name. */
 function jsonl(layout: Layout, inPlace: boolean): ResultsFormat {
+  const { resultColumns } = layout;
   const { columns } = layout.plan;
+  const names = uniqueNames(columns);
   const taken = new Set<string>(RESULT_COLUMNS);
   return {
     // What is read back must mean the same: the lines that are skipped, and that it is UTF-8 now.
@@ -191,10 +204,14 @@ function jsonl(layout: Layout, inPlace: boolean): ResultsFormat {
       const { object, cells, text } = row;
       // A line that is no object can't hold a result, and must not be lost.
       if (inPlace && text !== undefined) return `${text}\n`;
+      // Nor one whose own keys have the names of results: it is rejected.
+      if (inPlace && object && strayCell(cells, resultColumns) !== undefined) {
+        return `${JSON.stringify(object)}\n`;
+      }
       const isCut = outcome.status === 'rejected' && cells.length > columns.length;
       const entries: Array<readonly [string, unknown]> = object
         ? Object.entries(object)
-        : columns.map((name, index) => [name, isCut ? '' : (cells[index] ?? '')] as const);
+        : names.map((name, index) => [name, isCut ? '' : (cells[index] ?? '')] as const);
       // A row with more cells than columns keeps all of them in `cells`, and its columns empty: it would be valid otherwise, with a URL that is cut.
       if (isCut && object === undefined) entries.push(['cells', cells]);
       const created = outcome.status === 'created' ? outcome : undefined;
@@ -207,4 +224,15 @@ function jsonl(layout: Layout, inPlace: boolean): ResultsFormat {
       } satisfies Record<(typeof RESULT_COLUMNS)[number], string | null>)}\n`;
     },
   };
+}
+
+/** Columns of a table as keys of an object: the second `note` is `note_2`. */
+function uniqueNames(columns: readonly string[]): readonly string[] {
+  const names = new Set<string>();
+  for (const column of columns) {
+    let name = column;
+    for (let number = 2; names.has(name); number += 1) name = `${column}_${number}`;
+    names.add(name);
+  }
+  return [...names];
 }

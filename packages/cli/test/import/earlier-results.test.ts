@@ -1,0 +1,203 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { ImportHarness } from './import-harness.ts';
+
+let world: ImportHarness;
+beforeEach(() => {
+  world = new ImportHarness();
+});
+afterEach(() => world.dispose());
+
+const RESULTS = 'input.csv.results.csv';
+const row = (n: number, title = `T${n}`) => `https://example.com/${n},${title}`;
+const file = (...rows: string[]) => ['url,title', ...rows, ''].join('\n');
+const object = (n: number, more: object = {}) =>
+  `${JSON.stringify({ url: `https://example.com/${n}`, ...more })}\n`;
+const inPlace = (name: string) => {
+  const path = world.path(name);
+  const outputFormat = name.endsWith('l') ? 'jsonl' : 'csv';
+  return { file: path, inPlace: true, output: path, outputFormat } as const;
+};
+
+describe('results that may be the only record of links', () => {
+  test('are kept where no journal knows of them', async () => {
+    world.write('input.csv', file(row(1)));
+    await world.import();
+    const results = world.read(RESULTS);
+    world.write('input.csv', file(row(2)));
+    await world.import({ journal: world.path('lost') });
+    expect(world.read(`${RESULTS}.old`)).toBe(results);
+    expect(world.events).toContainEqual({
+      type: 'warning',
+      message: expect.stringContaining(`${RESULTS}.old`),
+    });
+    expect(world.table().map(([url]) => url)).toEqual(['url', 'https://example.com/2']);
+    // The journal knows of them now.
+    world.write('input.csv', file(row(3)));
+    await world.import({ journal: world.path('lost') });
+    expect(world.files()).not.toContain(`${RESULTS}.old2`);
+  });
+
+  test('are kept where they are the known links themselves', async () => {
+    world.write('input.csv', file(row(1), row(2)));
+    await world.import();
+    const results = world.read(RESULTS);
+    world.write('input.csv', file(row(2), row(3)));
+    const known = { journal: world.path('other'), known: world.path(RESULTS) };
+    expect(await world.import(known)).toMatchObject({ created: 1, existing: 1 });
+    expect(world.read(`${RESULTS}.old`)).toBe(results);
+    // Nothing is new: the file stays as it is.
+    expect(await world.import(known)).toMatchObject({ created: 0, existing: 2 });
+    world.write('input.csv', file(row(3)));
+    // The journal does not have the known link, which no row asks for any more.
+    await world.import(known);
+    expect(world.read(`${RESULTS}.old2`)).toContain('https://example.com/2');
+  });
+
+  test('are replaced where the journal has another record, and where they hold no link', async () => {
+    world.write('input.csv', file(row(1)));
+    await world.import();
+    await world.import({ restart: true });
+    await world.import({ baseUrl: 'https://other.example' });
+    world.write('input.csv', file('none,T'));
+    await world.import({
+      maxRejects: 'all',
+      journal: world.path('fresh'),
+      output: world.path('o'),
+    });
+    await world.import({
+      maxRejects: 'all',
+      journal: world.path('fresh'),
+      output: world.path('o'),
+    });
+    expect(world.files().filter((name) => /results.*old|^o\./.test(name))).toEqual([]);
+  });
+});
+
+describe('a results file without some of its columns', () => {
+  test.each([
+    ['short_url'],
+    ['code'],
+    ['status'],
+    ['error'],
+    ['code', 'error'],
+    ['short_url', 'error'],
+  ])('without %s %s is not imported again', async (...missing) => {
+    world.write('input.csv', file(row(1), row(2)));
+    await world.import();
+    const [header = [], ...rows] = world.table();
+    const kept = (cells: string[]) => cells.filter((_, at) => !missing.includes(header[at] ?? ''));
+    world.write('cut.csv', [header, ...rows].map((cells) => kept(cells).join()).join('\n'));
+    await expect(world.import({ file: world.path('cut.csv') })).rejects.toMatchObject({
+      exitCode: 2,
+      message: expect.stringContaining(missing[0] ?? ''),
+    });
+    expect(world.service.created.size).toBe(2);
+  });
+
+  test.each([
+    'url,status,code\nhttps://example.com/1,active,x\n',
+    'url,short_url,status\nhttps://example.com/1,,unsent\n',
+    'url,status,error\nhttps://example.com/1,created,\n',
+    'url,code,short_url\nhttps://example.com/1,x,https://s.example/x\n',
+  ])('other columns are no such thing: %j', async (text) => {
+    world.write('input.csv', text);
+    expect(await world.import()).toMatchObject({ created: 1 });
+  });
+});
+
+test.each(['^', '~', 'x'])('our results are read whatever their delimiter is: %j', async (mark) => {
+  world.write('input.csv', file(row(1, 'A'), row(2, 'B')).replaceAll(',', mark));
+  const own = { delimiter: mark, map: { target_url: '1', title: '2' } };
+  // A letter cuts the header too.
+  const settings = mark === 'x' ? own : { delimiter: mark };
+  if (mark === 'x') world.write('input.csv', 'urlxtitle\nhttps://a.ie/1xA\nhttps://a.ie/2xB\n');
+  await world.import(settings);
+  const known = { ...settings, journal: world.path('fresh'), known: world.path(RESULTS) };
+  expect(await world.import(known)).toMatchObject({ created: 0, existing: 2 });
+  expect(await world.import({ file: world.path(RESULTS), journal: world.path('f') })).toMatchObject(
+    {
+      created: 0,
+      existing: 2,
+    },
+  );
+});
+
+describe('JSON Lines in place', () => {
+  test.each([
+    ['latin1', 'Café'],
+    ['utf-16le', '日本 ü'],
+  ] as const)(
+    'in %s stay what they are, with the option and without it',
+    async (encoding, title) => {
+      world.write('input.jsonl', Buffer.from(object(1, { title }), encoding));
+      const settings = inPlace('input.jsonl');
+      expect(await world.import({ ...settings, encoding })).toMatchObject({ created: 1 });
+      const filled = world.read('input.jsonl');
+      expect(filled).toContain(`"title":"${title}","code":"0000001"`);
+      for (const again of [{ encoding }, {}]) {
+        expect(await world.import({ ...settings, ...again })).toMatchObject({
+          existing: 1,
+          changed: 0,
+        });
+        expect(world.read('input.jsonl')).toBe(filled);
+      }
+    },
+  );
+
+  test.each(['code', 'status', 'error', 'short_url'])(
+    'with a key of their own that is named %s are refused before anything is sent',
+    async (key) => {
+      const far = 'x'.repeat(1000);
+      for (const text of [
+        object(1, { [key]: 'mine' }),
+        Array.from({ length: 600 }, (_, n) => object(n, { far })).join('') +
+          object(0, { [key]: 1 }),
+      ]) {
+        world.write('input.jsonl', text);
+        await expect(world.import(inPlace('input.jsonl'))).rejects.toMatchObject({
+          exitCode: 2,
+          message: expect.stringContaining(`"${key}"`),
+        });
+        expect(world.read('input.jsonl')).toBe(text);
+      }
+      expect(world.service.requests).toBe(0);
+    },
+  );
+
+  test('a row that was added with such a key is rejected, and keeps it', async () => {
+    world.write('input.jsonl', object(1));
+    await world.import(inPlace('input.jsonl'));
+    const filled = world.read('input.jsonl');
+    const added = object(2, { code: 'mine' });
+    world.write('input.jsonl', filled + added);
+    for (const _run of [1, 2]) {
+      const settings = { ...inPlace('input.jsonl'), maxRejects: 'all' } as const;
+      expect(await world.import(settings)).toMatchObject({ existing: 1, rejected: 1 });
+      expect(world.read('input.jsonl')).toBe(filled + added);
+    }
+  });
+
+  test('are filled whatever the name of the file is', async () => {
+    world.write('input.json', object(1));
+    expect(await world.import({ ...inPlace('input.json'), outputFormat: 'csv' })).toMatchObject({
+      created: 1,
+    });
+    expect(world.read('input.json')).toContain('"code":"0000001"');
+  });
+});
+
+test('JSON results keep columns that have one name apart', async () => {
+  world.write('input.csv', 'url,note,note\nhttps://example.com/1,a,b\n');
+  await world.import({ output: world.path('out.jsonl'), outputFormat: 'jsonl' });
+  expect(JSON.parse(world.read('out.jsonl'))).toMatchObject({ note: 'a', note_2: 'b' });
+});
+
+test('a code that begins like a formula is the same wherever it is read', async () => {
+  const results =
+    "url,code,short_url,status,error\nhttps://example.com/1,'-ab,https://s.example/-ab,created,\n";
+  world.write('input.csv', results);
+  await world.import({ output: world.path('out.jsonl'), outputFormat: 'jsonl' });
+  expect(JSON.parse(world.read('out.jsonl'))).toMatchObject({ code: '-ab' });
+  await world.import();
+  expect(world.read(RESULTS)).toBe(results);
+});
