@@ -214,6 +214,31 @@ describe('a lost POST with a key', () => {
     },
   );
 
+  it.each([300, 302, 307, 308, 404, 405, 410, 413, 415, 425, 431, 451])(
+    'stays unknown after a %i, which may come from a proxy that never asked the service',
+    async (status) => {
+      const { error, sent } = await playSequence([refusal(500), refusal(status)]);
+      expect(sent).toBe(2);
+      expect(error).toMatchObject({ outcome: 'unknown', cause: { status } });
+      expect(isOutcomeUnknown(error)).toBe(true);
+    },
+  );
+
+  it.each([400, 403, 422])(
+    "stays unknown after a %i whose body isn't the service's own",
+    async (status) => {
+      const page = () => new Response('<h1>Request blocked</h1>', { status });
+      const { error } = await playSequence([refusal(500), page]);
+      expect(error).toMatchObject({ outcome: 'unknown', cause: { status } });
+    },
+  );
+
+  it.each([400, 422])('is known to be rejected after a %i of the service', async (status) => {
+    const { error } = await playSequence([refusal(500), refusal(status)]);
+    expect(error).toMatchObject({ status });
+    expect(isOutcomeUnknown(error)).toBe(false);
+  });
+
   it('is known to be refused after a plan limit', async () => {
     const limit = () => json({ error: 'full', upgrade: true, limit: 'links' }, 403);
     const { error } = await playSequence([refusal(500), limit]);

@@ -134,11 +134,14 @@ describe('isKeyForgotten', () => {
 });
 
 describe('finalError', () => {
-  it('is unknown for a POST that was lost before the key was refused', () => {
-    const last = api(401);
-    const error = finalError({ ...KEYED, lostAt: 0 }, last);
-    expect(error).toMatchObject({ name: 'ConnectionError', outcome: 'unknown', cause: last });
-  });
+  it.each([302, 401, 407, 413, 421])(
+    'is unknown for a POST that was lost before a %i, which is given without a look at the key',
+    (status) => {
+      const last = api(status);
+      const error = finalError({ ...KEYED, lostAt: 0 }, last);
+      expect(error).toMatchObject({ name: 'ConnectionError', outcome: 'unknown', cause: last });
+    },
+  );
 
   it('is the last one for a GET, which creates nothing', () => {
     const last = api(401);

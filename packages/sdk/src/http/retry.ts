@@ -1,4 +1,4 @@
-import { ApiError, PermissionError, RateLimitError } from '../errors/api-errors.ts';
+import { ApiError, PlanLimitError, RateLimitError } from '../errors/api-errors.ts';
 import { ConnectionError, isOutcomeUnknown, TimeoutError } from '../errors/call-errors.ts';
 import type { ShortlinkError } from '../errors/shortlink-error.ts';
 
@@ -87,10 +87,13 @@ export function finalError({ method, lostAt }: RetryCall, last: ShortlinkError):
 }
 
 /**
- * Whether a response settles what became of the earlier attempts with the same idempotency key. The service looks the key
- * up after 401, 429, 503 and a missing permission, and 409 says that the earlier attempt still runs.
+ * Whether a response settles what became of the earlier attempts with the same idempotency key: the service's own 400, 422
+ * and plan limit, which it gives only after it has looked the key up. It gives others before that, such as 401, 413 and
+ * 429, and the rest may come from a proxy that never asked it.
  */
-function settlesEarlierAttempts(error: unknown): boolean {
-  if (!ApiError.isInstance(error) || PermissionError.isInstance(error)) return false;
-  return ![401, 409, 429, 503].includes(error.status);
+function settlesEarlierAttempts(error: ShortlinkError): boolean {
+  return (
+    PlanLimitError.isInstance(error) ||
+    (ApiError.isInstance(error) && error.body !== undefined && [400, 422].includes(error.status))
+  );
 }
