@@ -116,6 +116,16 @@ describe('a connection that never stood', () => {
     expect(retries).toEqual([]);
   });
 
+  it('is not-sent when it is closed during the TLS handshake', async () => {
+    const server = createTcpServer((socket) => socket.once('data', () => socket.end()));
+    const baseUrl = (await listen(server)).replace('http:', 'https:');
+    const retries: unknown[] = [];
+    const hooks = { onRetry: (event: unknown) => retries.push(event) };
+    const call = makeClient({ baseUrl, hooks, maxRetries: 1 }).links.create(LINK_BODY);
+    await expect(call).rejects.toMatchObject({ name: 'ConnectionError', outcome: 'not-sent' });
+    expect(retries).toHaveLength(1);
+  });
+
   it('stays unknown when an earlier attempt of a keyed POST was lost', async () => {
     const { baseUrl } = await serve((_, req) => {
       req.socket.resetAndDestroy();

@@ -89,9 +89,11 @@ const CONNECT_SYSCALL = /^(?:connect|getaddrinfo)$/;
 
 /**
  * Failures to connect without a code of their own, as each runtime words them. Deno: its HTTP library names the phase, DNS
- * and TLS included. Bun: EPROTO, which alone could come later too. Node: a proxy that opens no tunnel.
+ * and TLS included. Bun: EPROTO, which alone could come later too. Node: a proxy that opens no tunnel; ECONNRESET for a
+ * connection that is closed during the TLS handshake.
  */
-const CONNECT_MESSAGE = /client error \(Connect\)|TLS handshake failed|when HTTP Tunneling/;
+const CONNECT_MESSAGE =
+  /client error \(Connect\)|TLS handshake failed|when HTTP Tunneling|before secure TLS/;
 
 /** Failures that come again until someone changes something: a certificate in Deno, a blocked port in Node and in Deno. */
 const PERMANENT_MESSAGE = /invalid peer certificate|bad port|Requests to port/;
