@@ -67,6 +67,15 @@ describe('the job of a batch', () => {
     expect(odd.polls()).toBeLessThanOrEqual(6);
   });
 
+  it('may be odd for a few polls after more that failed temporarily', async () => {
+    const down = () => json({ error: 'down' }, 503);
+    const page = () => new Response('<html>One moment</html>');
+    const failures = [...Array.from({ length: 7 }, () => down), page, down, page];
+    const { jobs, polls } = jobService(3, (poll) => failures[poll - 1]?.());
+    await expect(jobs.wait('j', { maxRetries: 0 })).resolves.toMatchObject({ processed: 3 });
+    expect(polls()).toBe(failures.length + 1);
+  });
+
   it('is not polled again when it was never seen and is not found', async () => {
     const { jobs, polls } = jobService(3, () => json({ error: 'no job' }, 404));
     await expect(jobs.wait('j')).rejects.toMatchObject({ name: 'NotFoundError' });

@@ -24,8 +24,8 @@ const DEFAULT_JOB_TIMEOUT_MS = 3_600_000;
 const LAST_POLL_MS = 1_000;
 
 /**
- * Polls in a row that may find no job that exists, or respond with what can't be read: a service with several databases may
- * know a job a moment later in one of them, and a proxy may respond with a page of its own.
+ * Polls since the last good one that may find no job that exists, or respond with what can't be read: a service with
+ * several databases may know a job a moment later in one of them, and a proxy may respond with a page of its own.
  */
 const MAX_ODD_POLLS = 5;
 
@@ -68,7 +68,7 @@ export class Jobs {
    * Waits until a job is done and returns it with its results. Polls are made when the service asks for them
    * (`Retry-After`), else they are timed from the job's own progress, so that they are few and the end is seen soon. A poll
    * that fails temporarily (no connection, a timeout, 408, 429, 5xx) doesn't end the wait: it continues, with backoff. So do
-   * up to five in a row that can't be read, or that don't find a job which is known to exist.
+   * up to five that can't be read, or that don't find a job which is known to exist, until a poll succeeds again.
    *
    * A job is done when its status is `completed`, or when all of its results are there, whatever the status. A `completed`
    * job is returned even where `processed` is less than `total`: the service will do no more of it. Any other status that
@@ -101,6 +101,7 @@ export class Jobs {
     const samples: PollSample[] = [];
     let job: Job | undefined;
     let failures = 0;
+    let oddPolls = 0;
     let isTimedByService = accepted?.retryAfterMs !== undefined;
     let delayMs =
       accepted?.retryAfterMs ??
@@ -114,6 +115,7 @@ export class Jobs {
         const reply = await this.#poll(jobId, { signal, maxRetries, headers, totalTimeoutMs });
         job = reply.data;
         failures = 0;
+        oddPolls = 0;
         // The service looked at the job when the poll was sent. To read thousands of results may take longer than the job.
         const atMs = reply.sentAt - acceptedAt;
         samples.push({ atMs, processed: job.processed, total: job.total || total });
@@ -122,14 +124,14 @@ export class Jobs {
         delayMs = statedMs ?? nextPollDelay(samples);
       } catch (error) {
         if (signal?.aborted) throw error;
-        const isLate = leftMs() <= 0;
         failures += 1;
         const isKnown = (accepted ?? job) !== undefined;
         const isOdd =
           ResponseShapeError.isInstance(error) || (isKnown && NotFoundError.isInstance(error));
-        const mayPass = isOdd && failures <= MAX_ODD_POLLS;
+        if (isOdd) oddPolls += 1;
+        const mayPass = isOdd && oddPolls <= MAX_ODD_POLLS;
         const waitMs = this.#transport.waitAfterFailedGet(error, failures, mayPass);
-        if (isLate && (waitMs !== undefined || TimeoutError.isInstance(error))) {
+        if (leftMs() <= 0 && (waitMs !== undefined || TimeoutError.isInstance(error))) {
           throw jobTimeout(jobId, timeoutMs, this.#transport.redactData(job), error);
         }
         // A temporary failure says nothing about the job.
