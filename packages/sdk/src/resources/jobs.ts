@@ -92,6 +92,8 @@ export class Jobs {
     const startedAt = this.#clock.now();
     const limitMs = timeoutMs === 0 ? Number.POSITIVE_INFINITY : timeoutMs;
     const leftMs = () => limitMs - (this.#clock.now() - startedAt);
+    // A timer may fire a part of a millisecond early, and times with fractions don't add up exactly.
+    const isLate = () => leftMs() < 1;
 
     const accepted = this.#accepted.get(jobId);
     this.#accepted.delete(jobId);
@@ -131,7 +133,7 @@ export class Jobs {
         if (isOdd) oddPolls += 1;
         const mayPass = isOdd && oddPolls <= MAX_ODD_POLLS;
         const waitMs = this.#transport.waitAfterFailedGet(error, failures, mayPass);
-        if (leftMs() <= 0 && (waitMs !== undefined || TimeoutError.isInstance(error))) {
+        if (isLate() && (waitMs !== undefined || TimeoutError.isInstance(error))) {
           throw jobTimeout(jobId, timeoutMs, this.#transport.redactData(job), error);
         }
         // A temporary failure says nothing about the job.
@@ -146,7 +148,7 @@ export class Jobs {
         if (!isTimedByService) this.#learn(total, samples);
         return job;
       }
-      if (leftMs() <= 0) throw jobTimeout(jobId, timeoutMs, this.#transport.redactData(job));
+      if (isLate()) throw jobTimeout(jobId, timeoutMs, this.#transport.redactData(job));
     }
   }
 
