@@ -89,7 +89,7 @@ export function checkBaseUrl(value: string | URL | undefined): string {
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
     throw new InvalidOptionError(
       'baseUrl',
-      `an absolute http: or https: URL, not ${show(hideUserInfo(value))}`,
+      `an absolute http: or https: URL, not ${hideUserInfo(value)}`,
     );
   }
   if (url.username !== '' || url.password !== '') {
@@ -100,7 +100,7 @@ export function checkBaseUrl(value: string | URL | undefined): string {
   }
   const path = url.pathname.replace(/\/+$/, '');
   if (path.endsWith('/api/v1')) {
-    throw new InvalidOptionError('baseUrl', `the address before /api/v1, not ${show(url.href)}`);
+    throw new InvalidOptionError('baseUrl', `the address before /api/v1, not ${hideUserInfo(url)}`);
   }
   return url.origin + path;
 }
@@ -125,9 +125,9 @@ export function checkHeaders(headers: HeadersInput | undefined): Record<string, 
   return checked;
 }
 
-/** The part before an `@` may be a password. */
+/** Shows a URL. What is before the last `@` may be a password, also one with a slash that should have been escaped. */
 function hideUserInfo(url: string | URL): string {
-  return String(url).replace(/[^/]*@/, '…@');
+  return show(String(url).replace(/^([a-z]+:\/\/)?.*@/is, '$1…@'));
 }
 
 function show(value: unknown): string {

@@ -40,6 +40,7 @@ describe('resolveOptions', () => {
   it.each<[string, ShortlinkOptions, string]>([
     ['baseUrl', { baseUrl: 'a.example' }, 'an absolute http: or https: URL, not "a.example"'],
     ['baseUrl', { baseUrl: 'ftp://a.example' }, 'http: or https:'],
+    ['baseUrl', { baseUrl: 'ftp://me:p/w@a.example/x' }, 'not "ftp://…@a.example/x"'],
     ['baseUrl', { baseUrl: 'https://a.example?x=1' }, 'without a query'],
     ['baseUrl', { baseUrl: 'https://me:pw@a.example' }, 'without a user name and password'],
     ['baseUrl', { baseUrl: 'https://a.example/api/v1/' }, 'the address before /api/v1'],

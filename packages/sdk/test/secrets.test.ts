@@ -128,6 +128,10 @@ describe('the API key is nowhere', () => {
       { baseUrl: 'https://me:hunter2@a.example' },
       { baseUrl: 'ftp://me:hunter2@a.example' },
       { baseUrl: 'me:hunter2@a.example' },
+      { baseUrl: 'https://me:hunter2/3@a.example' },
+      { baseUrl: 'https://me:@hunter2/3@a.example' },
+      { baseUrl: 'https://me:hunter2\n/3?#@a.example' },
+      { baseUrl: 'https://hunter2:1/3@a.example/api/v1' },
     ];
     for (const options of bad) {
       const make = () => new Shortlink({ apiKey: API_KEY, baseUrl: BASE_URL, ...options });
