@@ -61,6 +61,25 @@ describe('the API key is nowhere', () => {
     },
   );
 
+  it('in the error of a redirect that has it percent-encoded in its address', async () => {
+    const encoded = API_KEY.replaceAll('-', '%2d').replaceAll('_', '%5F');
+    const location = `https://login.example.com/?key=${encoded}`;
+    const { end } = await play(
+      async () => new Response(null, { status: 302, headers: { location } }),
+    );
+    expect(end).toHaveProperty(
+      'message',
+      expect.stringContaining('login.example.com/?key=[API key]'),
+    );
+    expect(everyView(end)).not.toContain(encoded);
+  });
+
+  it('in the error of an answer of another shape that escapes it', async () => {
+    const escaped = API_KEY.replaceAll('_', '\\u005F');
+    const { end } = await play(async () => new Response(`{"echo":"${escaped}"}`, { status: 200 }));
+    expect(end).toHaveProperty('body', '{"echo":"[API key]"}');
+  });
+
   it('in the error of a page that quotes it, escaped or not', async () => {
     const { end } = await play(async () => new Response(MESSAGE, { status: 502, headers: ECHO }));
     expect(everyView(end)).not.toContain(API_KEY);

@@ -169,10 +169,38 @@ describe('createRedact', () => {
     expect(createRedact('12345678')('at 12345678')).toBe('at [API key]');
   });
 
-  it('finds the key as JSON writes it', () => {
-    const key = 'sk_"/\\_12345';
-    const json = JSON.stringify({ key });
-    expect(createRedact(key)(json)).toBe('{"key":"[API key]"}');
-    expect(createRedact(key)(json.replace('/', '\\/'))).toBe('{"key":"[API key]"}');
+  const KEY = 'sk_"/\\=_12345';
+  const json = JSON.stringify({ key: KEY });
+  const hexOf = (character: string) => character.charCodeAt(0).toString(16).padStart(2, '0');
+  const escaped = (before: string) => KEY.replaceAll(/./g, (one) => before + hexOf(one));
+
+  it.each([
+    ['as JSON writes it', json.slice(8, -2)],
+    ['as JSON may write it', json.slice(8, -2).replace('/', '\\/')],
+    ['as JSON in JSON', JSON.stringify(json).slice(12, -4)],
+    ['with some characters as \\u escapes', json.slice(8, -2).replace('=', '\\u003d')],
+    ['with some characters as \\u escapes in capitals', json.slice(8, -2).replace('=', '\\u003D')],
+    ['with only \\u escapes', escaped('\\u00')],
+    ['with only \\u escapes in JSON in JSON', escaped('\\\\u00')],
+    ['in a URL', encodeURIComponent(KEY)],
+    ['in a URL, with small hex digits', encodeURIComponent(KEY).toLowerCase()],
+    ['with only percent escapes', escaped('%')],
+  ])('finds the key %s', (_, spelling) => {
+    expect(createRedact(KEY)(`a=${spelling}&b`)).toBe('a=[API key]&b');
+  });
+
+  it('leaves JSON that can be read, whatever is before the key', () => {
+    for (const before of ['', '\\', '\\\\', '\\\\\\', '"', '\n', '\\u0073']) {
+      const text = createRedact('sk_12345')(JSON.stringify({ text: `${before}sk_12345"` }));
+      expect(JSON.parse(text)).toEqual({ text: expect.stringMatching(/\[API key\]"$/) });
+    }
+  });
+
+  it('takes time in proportion to the text', () => {
+    // Each of them would take hours if the time grew with the square of the length.
+    for (const part of ['\\', 's\\', 'sk_1234\\', 'sk_1234', '\\u0073', '%73']) {
+      const text = part.repeat(3_000_000 / part.length);
+      expect(createRedact('sk_12345')(text)).toBe(text);
+    }
   });
 });

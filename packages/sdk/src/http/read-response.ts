@@ -7,9 +7,9 @@ import type { Redact } from './failure.ts';
 import { parseRetryAfter } from './response-headers.ts';
 import type { RawResponse } from './send.ts';
 
-/** How much is kept of a body that is cut off, in characters, and how long a key at its end may be. */
+/** How much is kept of a body that is cut off, in characters, and how long a key at its end may be: 256 escapes of 6. */
 const MAX_CUT_BODY = 65_536;
-const MAX_KEY = 256;
+const MAX_KEY = 1_536;
 
 /** How much of an error body that isn't the service's own is quoted. */
 const EXCERPT_LENGTH = 120;
