@@ -38,6 +38,38 @@ describe('a quota that grows', () => {
   });
 });
 
+describe('a request that was never sent', () => {
+  it('gives its part of the quota back', async () => {
+    const scene = setUp();
+    await scene.send(minute(5, 30_000));
+    for (let n = 0; n < 20; n += 1) scene.limiter.finish(await scene.take(), [], false);
+    expect(await burst(scene)).toEqual({ sent: 5, waitMs: 30_000 });
+  });
+
+  it('gives nothing to a window of which a response spoke meanwhile', async () => {
+    const scene = setUp();
+    await scene.send(minute(5, 30_000));
+    const [unsent, sent] = [await scene.take(), await scene.take()];
+    // The service has counted one request, and has heard of no other.
+    scene.limiter.finish(sent, [minute(4, 30_000)]);
+    scene.limiter.finish(unsent, [], false);
+    expect((await burst(scene)).sent).toBeLessThanOrEqual(4);
+  });
+
+  it('gives nothing to the next window, and takes nothing off it', async () => {
+    const scene = setUp();
+    await scene.send(minute(5, 30_000, 10));
+    const early = await scene.take();
+    // From 29 s on the window may have ended.
+    scene.clock.time += 29_500;
+    scene.limiter.finish(await scene.take(), [], false);
+    scene.clock.time += 500;
+    expect(await scene.take()).toBeTypeOf('object');
+    scene.limiter.finish(early, [], false);
+    expect(await burst(scene)).toEqual({ sent: 9, waitMs: 60_000 });
+  });
+});
+
 describe('the end of a window', () => {
   it('holds nothing back where the service says how large windows are, but not how long', async () => {
     const scene = setUp();

@@ -261,9 +261,11 @@ describe('the quota', () => {
       startMs: fc.integer({ min: 0, max: 59_999 }),
       latencies: fc.array(fc.integer({ min: 1, max: 3000 }), { minLength: 1, maxLength: 10 }),
       concurrency: fc.integer({ min: 1, max: 6 }),
+      /** Which requests never reach the service. */
+      unsent: fc.array(fc.boolean(), { maxLength: 10 }),
     });
     await fc.assert(
-      fc.asyncProperty(scenario, async ({ size, startMs, latencies, concurrency }) => {
+      fc.asyncProperty(scenario, async ({ size, startMs, latencies, concurrency, unsent }) => {
         const { clock, limiter, ask } = setUp();
         clock.time = startMs;
         const counts = new Map<number, number>();
@@ -271,7 +273,7 @@ describe('the quota', () => {
         let sent = 0;
         while (clock.time < 5 * 60_000) {
           for (const { turn, windows } of inFlight.filter(({ endsAt }) => endsAt <= clock.time)) {
-            limiter.finish(turn, windows);
+            limiter.finish(turn, windows, windows.length > 0);
           }
           inFlight = inFlight.filter(({ endsAt }) => endsAt > clock.time);
           let nextAt = Math.min(5 * 60_000, ...inFlight.map(({ endsAt }) => endsAt));
@@ -283,25 +285,32 @@ describe('the quota', () => {
               nextAt = Math.min(nextAt, clock.time + turn);
               break;
             }
+            const endsAt = clock.time + (latencies[sent % latencies.length] ?? 1);
+            nextAt = Math.min(nextAt, endsAt);
+            sent += 1;
+            if (sent > 1 && unsent[sent % unsent.length]) {
+              inFlight.push({ turn, endsAt, windows: [] });
+              continue;
+            }
             const at = Math.floor(clock.time / 60_000);
             const used = (counts.get(at) ?? 0) + 1;
             expect(used).toBeLessThanOrEqual(size);
             counts.set(at, used);
             const resetMs = Math.ceil(((at + 1) * 60_000 - clock.time) / 1000) * 1000;
-            const endsAt = clock.time + (latencies[sent % latencies.length] ?? 1);
             inFlight.push({ turn, endsAt, windows: [minute(size - used, resetMs, size)] });
-            nextAt = Math.min(nextAt, endsAt);
-            sent += 1;
           }
           clock.time = nextAt;
         }
+        if (unsent.includes(true)) return;
         const [, ...whole] = [...counts.entries()].sort(([a], [b]) => a - b);
         expect(whole.map(([, used]) => used)).toEqual([size, size, size, size]);
       }),
       {
         numRuns: 60,
         // A response of the minute before took the end of this one with it.
-        examples: [[{ size: 6, startMs: 56_060, latencies: [2981, 941], concurrency: 4 }]],
+        examples: [
+          [{ size: 6, startMs: 56_060, latencies: [2981, 941], concurrency: 4, unsent: [] }],
+        ],
       },
     );
   });

@@ -21,6 +21,8 @@ export interface Turn {
   sentAt: number;
   /** When the service has certainly counted the request: at its response or its end. Until then it is `sentAt`. */
   countedAt: number;
+  /** The windows that it was taken off. */
+  windows: readonly KnownWindow[];
 }
 
 interface TurnOptions {
@@ -119,10 +121,16 @@ export class Limiter {
     this.#report(until, waitMs, retryAfterMs);
   }
 
-  /** @param windows what the response says about the quota; none where it says nothing, or there was no response */
-  finish(turn: Turn, windows: readonly QuotaWindow[]): void {
+  /**
+   * A request that was certainly never sent gives its part of the quota back, except where a response has replaced what is
+   * known of the window: that may have counted without the request. It keeps its place in the caller's pace.
+   *
+   * @param windows what the response says about the quota; none where it says nothing, or there was no response
+   */
+  finish(turn: Turn, windows: readonly QuotaWindow[], wasSent = true): void {
     turn.countedAt = this.#clock.now();
     this.#inFlight -= 1;
+    if (!wasSent) takeOff(turn, -1);
     for (const window of windows) this.#learn(turn, window);
   }
 
@@ -131,16 +139,14 @@ export class Limiter {
     this.#sent += 1;
     const isAlone = this.#inFlight === 0;
     this.#inFlight += 1;
-    const turn = { number: this.#sent, isAlone, sentAt: now, countedAt: now };
+    const windows = [...this.#windows.values()];
+    const turn = { number: this.#sent, isAlone, sentAt: now, countedAt: now, windows };
     if (this.#requestsPerMinute < Number.POSITIVE_INFINITY) {
       this.#turns[this.#sent % this.#ringSize] = turn;
       const gapMs = MINUTE_MS / this.#requestsPerMinute;
       this.#nextAt = Math.max(this.#nextAt, now - LATENESS_MS) + gapMs;
     }
-    for (const window of this.#windows.values()) {
-      window.remaining -= 1;
-      if (now > window.endsAfter) window.sentLate += 1;
-    }
+    takeOff(turn, 1);
     return turn;
   }
 
@@ -221,6 +227,13 @@ export class Limiter {
     if (until <= this.#reportedUntil + 1) return;
     this.#reportedUntil = until;
     this.#onPause({ waitMs, retryAfterMs });
+  }
+}
+
+function takeOff({ windows, sentAt }: Turn, requests: number): void {
+  for (const window of windows) {
+    window.remaining -= requests;
+    if (sentAt > window.endsAfter) window.sentLate += requests;
   }
 }
 

@@ -80,6 +80,43 @@ describe('a caller that keeps a journal', () => {
   });
 });
 
+describe('a request that was never sent uses up no quota', () => {
+  const last = { RateLimit: '"month";r=1;t=2000000' };
+  const refused = () => {
+    const cause = Object.assign(new Error('connect'), { code: 'ECONNREFUSED' });
+    return Promise.reject(new TypeError('fetch failed', { cause }));
+  };
+
+  /** A client whose first request leaves one request of the quota, and whose next ones these functions answer. */
+  async function withOneLeft(...answers: (() => Promise<Response>)[]) {
+    const queue = [async () => json(LINK, 201, last), ...answers];
+    const fetch = () => queue.shift()?.() ?? created();
+    const client = makeClient({ fetch, maxRetryAfterMs: 2 * 86_400_000, totalTimeoutMs: 0 });
+    await client.links.create(body);
+    return client;
+  }
+
+  it('when there was no connection', async () => {
+    const { links } = await withOneLeft(refused, refused);
+    await expect(links.create(body)).resolves.toEqual(LINK);
+  });
+
+  it('when the caller did not let it go', async () => {
+    const { links, transport } = await withOneLeft();
+    const request = { method: 'POST', path: '/api/v1/links', body: '{}', read: readLink } as const;
+    const beforeSend = () => Promise.reject(new Error('disk full'));
+    const watch = { beforeSend, nothingDone() {} };
+    await expect(transport.request({ ...request, watch })).rejects.toThrow('disk full');
+    await expect(links.create(body)).resolves.toEqual(LINK);
+  });
+
+  it('unless its outcome is unknown', async () => {
+    const { links } = await withOneLeft(() => Promise.reject(new TypeError('Failed to fetch')));
+    await expect(links.create(body)).rejects.toHaveProperty('outcome', 'unknown');
+    await expect(links.create(body)).rejects.toHaveProperty('name', 'RateLimitError');
+  });
+});
+
 describe('the wait after a GET that failed', () => {
   const DAY_MS = 86_400_000;
   const { transport } = makeClient({ maxRetryAfterMs: 60_000 });

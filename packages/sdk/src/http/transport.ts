@@ -1,7 +1,7 @@
 import pRetry from 'p-retry';
 import { checkAmount, checkCount, checkHeaders, checkIdempotency } from '../check-options.ts';
 import { RateLimitError } from '../errors/api-errors.ts';
-import { isOutcomeUnknown, TimeoutError } from '../errors/call-errors.ts';
+import { ConnectionError, isOutcomeUnknown, TimeoutError } from '../errors/call-errors.ts';
 import { ShortlinkError } from '../errors/shortlink-error.ts';
 import type { ClientSettings, RequestOptions } from '../options.ts';
 import { HEADERS } from '../wire/routes.ts';
@@ -156,8 +156,12 @@ export class HttpTransport implements Transport {
       if (status < 200 || status > 299) throw readError(response, this.#redact, this.#clock.date());
       const data = readData(response, call.read, this.#redact);
       return { data, sentAt, retryAfterMs: parseRetryAfter(headers, this.#clock.date()) };
+    } catch (error) {
+      if (ConnectionError.isInstance(error) && error.outcome === 'not-sent')
+        call.isInFlight = false;
+      throw error;
     } finally {
-      this.#limiter.finish(turn, windows);
+      this.#limiter.finish(turn, windows, call.isInFlight);
     }
   }
 
