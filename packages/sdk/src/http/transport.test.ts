@@ -110,6 +110,20 @@ describe('a request that was never sent uses up no quota', () => {
     await expect(links.create(body)).resolves.toEqual(LINK);
   });
 
+  it('when the service may have forgotten its key before it is sent again', async () => {
+    const { links } = await withOneLeft(
+      async () => {
+        return json({ error: 'no' }, 500, { RateLimit: '"month";r=2;t=2000000' });
+      },
+      async () => {
+        return json({ error: 'no' }, 429, { 'Retry-After': '90000', ...last });
+      },
+    );
+    const call = links.create(body, { idempotency: true });
+    await expect(call).rejects.toHaveProperty('outcome', 'unknown');
+    await expect(links.create(body)).resolves.toEqual(LINK);
+  });
+
   it('unless its outcome is unknown', async () => {
     const { links } = await withOneLeft(() => Promise.reject(new TypeError('Failed to fetch')));
     await expect(links.create(body)).rejects.toHaveProperty('outcome', 'unknown');

@@ -136,9 +136,9 @@ export class HttpTransport implements Transport {
     const { ignoresQuota, lastError } = call;
     const failsAtLimit = call.maxRetries === 0;
     const turn = await this.#limiter.turn({ failsAtLimit, ignoresQuota, signal });
-    if (lastError !== undefined && isKeyForgotten(call, this.#clock.now())) throw lastError;
     let windows: readonly QuotaWindow[] = [];
     try {
+      if (lastError !== undefined && isKeyForgotten(call, this.#clock.now())) throw lastError;
       if (call.watch !== undefined) {
         await call.watch.beforeSend();
         signal.throwIfAborted();
