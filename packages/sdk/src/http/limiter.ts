@@ -163,7 +163,6 @@ export class Limiter {
    * room, and a poll waits for one gap instead of for the next minute.
    */
   #paceWaitMs(): number {
-    if (this.#requestsPerMinute === Number.POSITIVE_INFINITY) return 0;
     const oldest = this.#turns[(this.#sent + 1) % this.#ringSize];
     const windowEnd = oldest === undefined ? this.#nextAt : oldest.countedAt + MINUTE_MS;
     return Math.max(this.#nextAt, windowEnd) - this.#clock.now();

@@ -100,7 +100,5 @@ function describe(response: RawResponse, headers: Headers, redact: Redact): stri
   }
   const printable = redact(response.text).replaceAll(/[\p{Cc}\s]+/gu, ' ');
   const excerpt = printable.trim().slice(0, EXCERPT_LENGTH);
-  return excerpt === ''
-    ? `The service responded with ${status}`
-    : `The service responded with ${status}: ${excerpt}`;
+  return `The service responded with ${status}${excerpt && `: ${excerpt}`}`;
 }
