@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { beforeEach, describe, expect, test, vi } from 'vitest';
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { testFolder } from '../../../test/test-io.ts';
 import {
   beginningOf,
@@ -269,4 +269,13 @@ test('the warning that node:sqlite is new is not for users, but every other one 
   } finally {
     vi.restoreAllMocks();
   }
+});
+
+test('a version of Node that has no SQLite is named', async () => {
+  const load = vi.spyOn(process, 'getBuiltinModule').mockReturnValue(undefined);
+  onTestFinished(() => load.mockRestore());
+  const path = join(await testFolder(), 'journal');
+  expect(() => openLocked(path)).toThrow(
+    `needs Node 22.13 or newer, and this is ${process.version}`,
+  );
 });

@@ -284,6 +284,8 @@ function systemError(code: string, cause: Error): Error {
 /**
  * Loads `node:sqlite` only when an import needs it. Node 22 and 24 print an ExperimentalWarning then, which does not concern the
  * user of a tool. Only this warning is suppressed.
+ *
+ * @throws CliError (exit code 2) in a version of Node without it
  */
 function driver(): typeof import('node:sqlite') {
   const { emitWarning } = process;
@@ -292,7 +294,10 @@ function driver(): typeof import('node:sqlite') {
     Reflect.apply(emitWarning, process, [warning, ...rest]);
   };
   try {
-    return process.getBuiltinModule('node:sqlite');
+    const old: Partial<typeof process> = process;
+    const found = old.getBuiltinModule?.('node:sqlite');
+    if (found !== undefined) return found;
+    throw inputError(`An import needs Node 22.13 or newer, and this is ${process.version}`);
   } finally {
     process.emitWarning = emitWarning;
   }
