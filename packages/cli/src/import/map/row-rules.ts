@@ -67,7 +67,7 @@ export function createRowRules(
     const what =
       stray === undefined
         ? `${cells.length} cells, ${than} has ${columns.length}`
-        : `${shown(stray)} stands in a column of results, but the row has no short URL`;
+        : `${shown(stray)} stands in a column that the import fills`;
     return `${what}: is a cell with a delimiter not quoted?`;
   };
 
