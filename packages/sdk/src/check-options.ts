@@ -92,10 +92,10 @@ export function checkBaseUrl(value: string | URL | undefined): string {
       `an absolute http: or https: URL, not ${hideUserInfo(value)}`,
     );
   }
-  if (url.username !== '' || url.password !== '') {
+  if (url.username || url.password) {
     throw new InvalidOptionError('baseUrl', 'without a user name and password');
   }
-  if (url.search !== '' || url.hash !== '') {
+  if (url.search || url.hash) {
     throw new InvalidOptionError('baseUrl', 'without a query and fragment');
   }
   const path = url.pathname.replace(/\/+$/, '');
@@ -127,7 +127,7 @@ export function checkHeaders(headers: HeadersInput | undefined): Record<string, 
 
 /** Shows a URL. What is before the last `@` may be a password, also one with a slash that should have been escaped. */
 function hideUserInfo(url: string | URL): string {
-  return show(String(url).replace(/^([a-z]+:\/\/)?.*@/is, '$1…@'));
+  return show(String(url).replace(/^(\w+:\/\/)?.*@/s, '$1…@'));
 }
 
 function show(value: unknown): string {

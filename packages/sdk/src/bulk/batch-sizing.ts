@@ -24,8 +24,8 @@ export class BatchSizing {
   largestTaken = 0;
   /** Whether batches go out one by one, because the plan had room for a part of one only. */
   isFilling = false;
-  /** Largest size that was not refused, as far as it is known. */
-  #size: number;
+  /** Largest size that was not refused, as far as it is known, without regard to the room in the plan. */
+  size: number;
   /** Largest batch that the service took, counted with the entries that it refused. */
   #knownSize = 0;
   /** Links that fit into the plan; for the next batch only. */
@@ -36,17 +36,12 @@ export class BatchSizing {
   #lastRefusal: ShortlinkError | undefined;
 
   constructor(size: number) {
-    this.#size = size;
+    this.size = size;
   }
 
   /** Most links of the next batch. */
   get next(): number {
-    return Math.min(this.#size, this.#room);
-  }
-
-  /** Largest size of a batch, without regard to the room in the plan. */
-  get size(): number {
-    return this.#size;
+    return Math.min(this.size, this.#room);
   }
 
   /**
@@ -95,7 +90,7 @@ export class BatchSizing {
 
   /** The plan takes batches of at most `size` links. */
   resized(size: number): void {
-    this.#size = Math.min(this.#size, size);
+    this.size = Math.min(this.size, size);
   }
 
   /** A batch was refused without a reason, and is sent again in parts. When all of them are taken, its size was the reason. */

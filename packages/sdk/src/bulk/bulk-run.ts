@@ -155,7 +155,7 @@ export class BulkRun<T extends BatchLinkInput> implements RunContext {
     }
     while (this.#inFlight > 0) await this.#changed.wait();
     await untilAborted(this.overdue, this.#reader.close()).catch((error) => this.endWith(error));
-    this.#settled.close();
+    this.#settled.isClosed = true;
     this.#changed.notify();
   }
 

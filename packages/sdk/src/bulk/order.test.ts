@@ -19,7 +19,7 @@ describe('OrderBuffer', () => {
     const buffer = new OrderBuffer();
     buffer.put(batch(9, 1));
     buffer.put(batch(5, 2));
-    buffer.close();
+    buffer.isClosed = true;
     expect([buffer.take()?.first, buffer.take()?.first, buffer.take()]).toEqual([5, 9, undefined]);
   });
 

@@ -11,24 +11,16 @@ interface Placed {
 export class OrderBuffer<B extends Placed> {
   readonly #waiting = new Map<number, B>();
   #next = 0;
-  #isClosed = false;
+  /** Nothing more will be put: from now on {@link take} passes over what is missing. */
+  isClosed = false;
 
   put(batch: B): void {
     this.#waiting.set(batch.first, batch);
   }
 
-  /** Nothing more will be put: from now on {@link take} passes over what is missing. */
-  close(): void {
-    this.#isClosed = true;
-  }
-
-  get isClosed(): boolean {
-    return this.#isClosed;
-  }
-
-  /** The batch whose turn it is, or undefined when it is not there yet or, after {@link close}, nothing is left. */
+  /** The batch whose turn it is, or undefined when it is not there yet or, once closed, nothing is left. */
   take(): B | undefined {
-    if (this.#isClosed && !this.#waiting.has(this.#next)) {
+    if (this.isClosed && !this.#waiting.has(this.#next)) {
       this.#next = Math.min(...this.#waiting.keys());
     }
     const batch = this.#waiting.get(this.#next);

@@ -13,11 +13,11 @@ const MIN_SECRET_LENGTH = 8;
  */
 export function createRedact(secret: string): Redact {
   if (secret.length < MIN_SECRET_LENGTH) return (text) => text;
-  const spellings = Array.from(secret, (character) => {
+  const spellings = secret.replace(/./g, (character) => {
     const hex = character.charCodeAt(0).toString(16);
-    return `\\\\*(?:\\x${hex}|(?:u00|%)${hex})`;
+    return `\\\\*(?:\\x${hex}|u00${hex}|%${hex})`;
   });
-  const pattern = new RegExp(`(?<!\\\\)${spellings.join('')}`, 'gi');
+  const pattern = new RegExp(`(?<!\\\\)${spellings}`, 'gi');
   return (text) => text.replace(pattern, '[API key]');
 }
 
@@ -95,11 +95,10 @@ const CONNECT_SYSCALL = /^(?:connect|getaddrinfo)$/;
  * and TLS included. Bun: EPROTO, which alone could come later too. Node: a proxy that opens no tunnel; ECONNRESET for a
  * connection that is closed during the TLS handshake.
  */
-const CONNECT_MESSAGE =
-  /client error \(Connect\)|TLS handshake failed|when HTTP Tunneling|before secure TLS/;
+const CONNECT_MESSAGE = / \(Connect\)|TLS handshake failed|HTTP Tunneling|before secure TLS/;
 
 /** Failures that come again until someone changes something: a certificate in Deno, a blocked port in Node and in Deno. */
-const PERMANENT_MESSAGE = /invalid peer certificate|bad port|Requests to port/;
+const PERMANENT_MESSAGE = /peer certificate|bad port|Requests to port/;
 
 /** What a failure of `fetch` shows. */
 export interface Failure {
@@ -125,10 +124,10 @@ export function judgeFailure(thrown: unknown): Failure {
     has('syscall', CONNECT_SYSCALL) ||
     has('message', CONNECT_MESSAGE);
   const reason = speaksNoTls
-    ? 'this port does not speak TLS; use http: in baseUrl, or the port of the service that speaks https'
-    : chain.reduce((outer, { message, code }) => message || code || outer, '');
+    ? 'this port does not speak TLS; use http: in baseUrl, or the https port'
+    : chain.reduce((outer, { message, code }) => message || code || outer, 'no reason given');
   const code = chain.findLast((cause) => cause.code)?.code;
-  return { isNeverSent, isPermanent, code, reason: reason || 'no reason given' };
+  return { isNeverSent, isPermanent, code, reason };
 }
 
 /** The error of an attempt that got no response, or lost it on the way. */

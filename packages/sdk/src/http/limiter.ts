@@ -79,6 +79,7 @@ export class Limiter {
   readonly #requestsPerMinute: number;
   /** The last N turns, a ring, where N is the number of requests per minute. */
   readonly #turns: Turn[] = [];
+  readonly #ringSize: number;
   #nextAt = Number.NEGATIVE_INFINITY;
 
   /** @param onPause called when the client begins to pause, or pauses for longer */
@@ -88,6 +89,7 @@ export class Limiter {
     onPause: (event: CooldownEvent) => void,
   ) {
     this.#requestsPerMinute = limits.requestsPerMinute;
+    this.#ringSize = Math.max(1, Math.floor(limits.requestsPerMinute));
     this.#maxWaitMs = limits.maxRetryAfterMs;
     this.#clock = clock;
     this.#onPause = onPause;
@@ -140,7 +142,7 @@ export class Limiter {
     const isAlone = this.#inFlight === 0;
     this.#inFlight += 1;
     const windows = [...this.#windows.values()];
-    const turn = { number: this.#sent, isAlone, sentAt: now, countedAt: now, windows };
+    const turn = { number: this.#sent, isAlone, windows, sentAt: now, countedAt: now };
     if (this.#requestsPerMinute < Number.POSITIVE_INFINITY) {
       this.#turns[this.#sent % this.#ringSize] = turn;
       const gapMs = MINUTE_MS / this.#requestsPerMinute;
@@ -148,10 +150,6 @@ export class Limiter {
     }
     takeOff(turn, 1);
     return turn;
-  }
-
-  get #ringSize(): number {
-    return Math.max(1, Math.floor(this.#requestsPerMinute));
   }
 
   /**

@@ -82,7 +82,7 @@ export function isKeyForgotten({ method, lostAt }: RetryCall, now: number): bool
 export function finalError({ method, lostAt }: RetryCall, last: ShortlinkError): ShortlinkError {
   const isSettled = lostAt === undefined || isOutcomeUnknown(last) || settlesEarlierAttempts(last);
   if (method === 'GET' || isSettled) return last;
-  const message = `An earlier attempt may have been carried out, and the last one failed: ${last.message}`;
+  const message = `An attempt may have been carried out; the last one failed: ${last.message}`;
   return new ConnectionError(message, { outcome: 'unknown', cause: last });
 }
 

@@ -108,7 +108,7 @@ async function readBody(
   try {
     for (;;) {
       const { done, value } = await reader.read();
-      if (done || value === undefined) return { text: text + decoder.decode(), isTooLarge: false };
+      if (done || value === undefined) break;
       signal.throwIfAborted();
       bytes += value.byteLength;
       if (bytes > maxBytes) {
@@ -120,8 +120,8 @@ async function readBody(
   } catch (error) {
     cancel(reader);
     if (response.ok || signal.aborted) throw error;
-    return { text, isTooLarge: false };
   }
+  return { text: text + decoder.decode(), isTooLarge: false };
 }
 
 /**

@@ -36,21 +36,11 @@ export function startTimer(ms: number, callback: () => void): () => void {
  * on the signal. Whole milliseconds, rounded up: a wait never ends early.
  */
 export function delay(ms: number, signal?: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve, reject) => {
-    if (signal?.aborted) {
-      reject(signal.reason);
-      return;
-    }
-    const onAbort = () => {
-      cancel();
-      reject(signal?.reason);
-    };
-    const cancel = startTimer(Math.ceil(ms), () => {
-      signal?.removeEventListener('abort', onAbort);
-      resolve();
+  const wait = (signal: AbortSignal) =>
+    new Promise<void>((resolve) => {
+      signal.addEventListener('abort', startTimer(Math.ceil(ms), resolve));
     });
-    signal?.addEventListener('abort', onAbort, { once: true });
-  });
+  return within({ signal }, wait);
 }
 
 /** What ends a piece of work early. */
@@ -86,17 +76,8 @@ export function within<T>(limit: Limit, work: (signal: AbortSignal) => Promise<T
       onAbort();
       return;
     }
-    signal?.addEventListener('abort', onAbort, { once: true });
-    work(controller.signal).then(
-      (value) => {
-        release();
-        resolve(value);
-      },
-      (error) => {
-        release();
-        reject(error);
-      },
-    );
+    signal?.addEventListener('abort', onAbort);
+    work(controller.signal).finally(release).then(resolve, reject);
   });
 }
 

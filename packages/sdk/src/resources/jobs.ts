@@ -91,9 +91,8 @@ export class Jobs {
     const { signal, onProgress, maxRetries, headers, timeoutMs = DEFAULT_JOB_TIMEOUT_MS } = options;
     const startedAt = this.#clock.now();
     const limitMs = timeoutMs === 0 ? Number.POSITIVE_INFINITY : timeoutMs;
+    // Less than 1 ms is none: a timer may fire that much early, and times with fractions don't add up exactly.
     const leftMs = () => limitMs - (this.#clock.now() - startedAt);
-    // A timer may fire a part of a millisecond early, and times with fractions don't add up exactly.
-    const isLate = () => leftMs() < 1;
 
     const accepted = this.#accepted.get(jobId);
     this.#accepted.delete(jobId);
@@ -127,13 +126,11 @@ export class Jobs {
       } catch (error) {
         if (signal?.aborted) throw error;
         failures += 1;
-        const isKnown = (accepted ?? job) !== undefined;
-        const isOdd =
-          ResponseShapeError.isInstance(error) || (isKnown && NotFoundError.isInstance(error));
+        const isOdd = isOddPoll(error, (accepted ?? job) !== undefined);
         if (isOdd) oddPolls += 1;
         const mayPass = isOdd && oddPolls <= MAX_ODD_POLLS;
         const waitMs = this.#transport.waitAfterFailedGet(error, failures, mayPass);
-        if (isLate() && (waitMs !== undefined || TimeoutError.isInstance(error))) {
+        if (leftMs() < 1 && (waitMs !== undefined || TimeoutError.isInstance(error))) {
           throw jobTimeout(jobId, timeoutMs, this.#transport.redactData(job), error);
         }
         // A temporary failure says nothing about the job.
@@ -148,7 +145,7 @@ export class Jobs {
         if (!isTimedByService) this.#learn(total, samples);
         return job;
       }
-      if (isLate()) throw jobTimeout(jobId, timeoutMs, this.#transport.redactData(job));
+      if (leftMs() < 1) throw jobTimeout(jobId, timeoutMs, this.#transport.redactData(job));
     }
   }
 
@@ -190,6 +187,11 @@ export class Jobs {
     const endMs = last.atMs + (remainingRange(before)?.longest ?? Number.POSITIVE_INFINITY);
     this.#lengths.measured(total, Math.min(seenMs, endMs));
   }
+}
+
+/** A job that is known to exist was not found, or a response can't be read. */
+function isOddPoll(error: unknown, isKnown: boolean): boolean {
+  return ResponseShapeError.isInstance(error) || (isKnown && NotFoundError.isInstance(error));
 }
 
 /** `Retry-After` has whole seconds, so 0 says no more than that it takes less than one: the learned timing is more exact. */
