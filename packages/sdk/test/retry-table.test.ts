@@ -214,7 +214,7 @@ describe('a lost POST with a key', () => {
     },
   );
 
-  it.each([300, 302, 307, 308, 404, 405, 410, 413, 415, 425, 431, 451])(
+  it.each([300, 302, 307, 308, 404, 405, 410, 415, 425, 431, 451])(
     'stays unknown after a %i, which may come from a proxy that never asked the service',
     async (status) => {
       const { error, sent } = await playSequence([refusal(500), refusal(status)]);
@@ -232,6 +232,12 @@ describe('a lost POST with a key', () => {
       expect(error).toMatchObject({ outcome: 'unknown', cause: { status } });
     },
   );
+
+  it('is known to be rejected after a 413, whoever found the body too large', async () => {
+    const page = () => new Response('<h1>Too large</h1>', { status: 413 });
+    const { error } = await playSequence([refusal(500), page]);
+    expect(error).toMatchObject({ status: 413 });
+  });
 
   it.each([400, 422])('is known to be rejected after a %i of the service', async (status) => {
     const { error } = await playSequence([refusal(500), refusal(status)]);

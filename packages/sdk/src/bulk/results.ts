@@ -19,7 +19,7 @@ export interface SettledBatch<T extends BatchLinkInput> {
 /** Outcome of a link that has no result in the response. */
 const NO_RESULT = {
   outcome: 'unknown',
-  error: 'The response of the service has no result for this link',
+  error: 'The response has no result for this link',
 } as const;
 
 /** Outcome of the links that have no result of their own. */

@@ -134,7 +134,7 @@ describe('isKeyForgotten', () => {
 });
 
 describe('finalError', () => {
-  it.each([302, 401, 407, 413, 421])(
+  it.each([302, 401, 407, 421])(
     'is unknown for a POST that was lost before a %i, which is given without a look at the key',
     (status) => {
       const last = api(status);

@@ -88,12 +88,12 @@ export function finalError({ method, lostAt }: RetryCall, last: ShortlinkError):
 
 /**
  * Whether a response settles what became of the earlier attempts with the same idempotency key: the service's own 400, 422
- * and plan limit, which it gives only after it has looked the key up. It gives others before that, such as 401, 413 and
- * 429, and the rest may come from a proxy that never asked it.
+ * and plan limit, which it gives only after it has looked the key up; and 413, since the body was as large before. It gives
+ * others before that, such as 401 and 429, and the rest may come from a proxy that never asked it.
  */
 function settlesEarlierAttempts(error: ShortlinkError): boolean {
   return (
     PlanLimitError.isInstance(error) ||
-    (ApiError.isInstance(error) && error.body !== undefined && [400, 422].includes(error.status))
+    (ApiError.isInstance(error) && (error.body ? [400, 413, 422] : [413]).includes(error.status))
   );
 }

@@ -180,10 +180,12 @@ describe('a request whose key the service knows', () => {
   });
 
   test.each([
-    ['', ['a', 'b']],
-    [' of a single link', ['a']],
-  ])('stays open when the refusal%s can not be read', async (_, targets) => {
-    scene.service.fault = () => answer(400, []);
+    [400, ['a', 'b']],
+    [400, ['a']],
+    [422, ['a', 'b']],
+    [422, ['a']],
+  ])('stays open when the %i for %j can not be read', async (status, targets) => {
+    scene.service.fault = () => answer(status, []);
     scene.sent(targets, { key: 'k1' });
     expect(await scene.settle()).toMatchObject({ isChanged: false, failure: undefined, open: 1 });
   });

@@ -213,5 +213,6 @@ function record(
 
 /** A service whose body can be read and names no entries never does, and gets parts of the batch as batches of their own. */
 function hasLostDetails(error: ShortlinkError): boolean {
-  return ApiError.isInstance(error) && error.status === 400 && error.body === undefined;
+  if (!ApiError.isInstance(error) || error.body !== undefined) return false;
+  return error.status === 400 || error.status === 422;
 }
