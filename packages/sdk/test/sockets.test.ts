@@ -110,7 +110,7 @@ describe('a connection that never stood', () => {
     const call = makeClient({ baseUrl: baseUrl.replace('http:', 'https:'), hooks });
     await expect(call.links.create(LINK_BODY)).rejects.toMatchObject({
       outcome: 'not-sent',
-      message: expect.stringContaining('this port does not speak TLS; use http: in baseUrl'),
+      message: expect.stringContaining('this port speaks no TLS; use http: in baseUrl'),
     });
     expect(count()).toBe(0);
     expect(retries).toEqual([]);

@@ -124,7 +124,7 @@ export function judgeFailure(thrown: unknown): Failure {
     has('syscall', CONNECT_SYSCALL) ||
     has('message', CONNECT_MESSAGE);
   const reason = speaksNoTls
-    ? 'this port does not speak TLS; use http: in baseUrl, or the https port'
+    ? 'this port speaks no TLS; use http: in baseUrl, or the https port'
     : chain.reduce((outer, { message, code }) => message || code || outer, 'no reason given');
   const code = chain.findLast((cause) => cause.code)?.code;
   return { isNeverSent, isPermanent, code, reason };

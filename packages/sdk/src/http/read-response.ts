@@ -95,7 +95,7 @@ function describe(response: RawResponse, headers: Headers, redact: Redact): stri
   const { status } = response;
   if (status === 0 || (status >= 300 && status < 400)) {
     const to = headers.get('location');
-    const where = to === null ? '' : ` to ${to}`;
+    const where = to ? ` to ${to}` : '';
     return `The service redirects${where}. Redirects are not followed, to protect the API key; check baseUrl`;
   }
   const printable = redact(response.text).replaceAll(/[\p{Cc}\s]+/gu, ' ');

@@ -146,19 +146,18 @@ export class HttpTransport implements Transport {
       call.isInFlight = true;
       const sentAt = this.#clock.now();
       const response = await this.#exchange(call, number, signal);
-      const { status, headers } = response;
+      const { status, headers, requestId } = response;
       windows = parseRateLimit(headers);
       const { method, path } = call;
       const durationMs = this.#clock.now() - sentAt;
-      const { requestId } = response;
       const event = { method, path, attempt: number, status, durationMs, requestId };
       this.#reporter.response({ ...event, quota: windows });
       if (status < 200 || status > 299) throw readError(response, this.#redact, this.#clock.date());
       const data = readData(response, call.read, this.#redact);
       return { data, sentAt, retryAfterMs: parseRetryAfter(headers, this.#clock.date()) };
     } catch (error) {
-      if (ConnectionError.isInstance(error) && error.outcome === 'not-sent')
-        call.isInFlight = false;
+      const wasSent = !ConnectionError.isInstance(error) || error.outcome !== 'not-sent';
+      call.isInFlight &&= wasSent;
       throw error;
     } finally {
       this.#limiter.finish(turn, windows, call.isInFlight);
