@@ -82,6 +82,9 @@ test('a row that was appended to a rejects file without quotes is rejected', asy
 
 test('a link that was written in by hand counts, and so does a row as an import has written it', async () => {
   const text = 'url,title,code,short_url,status,error\n';
-  world.write('input.csv', `${text}${row(1)},x,https://s.example/x,,\n${row(2)},,,unsent,later\n`);
-  expect(await world.import()).toMatchObject({ existing: 1, created: 1, rejected: 0 });
+  world.write(
+    'input.csv',
+    `${text}${row(1)},x,https://s.example/x,,\n${row(3)},x,https://s.example/x,live,\n${row(2)},,,unsent,later\n`,
+  );
+  expect(await world.import()).toMatchObject({ existing: 2, created: 1, rejected: 0 });
 });

@@ -85,7 +85,7 @@ const STATUSES: ReadonlySet<string> = new Set([
 
 /**
  * Text that stands in the result columns, though no import wrote it: the end of a row that was appended with a delimiter
- * that is not quoted. Without the result columns it would have too many cells. A short URL alone is no such thing:
+ * that is not quoted. Without the result columns it would have too many cells. A short URL with its code is no such thing:
  * somebody may have written in a link that exists.
  */
 export function strayCell(
@@ -93,7 +93,7 @@ export function strayCell(
   resultColumns: ResultColumns,
 ): string | undefined {
   const { code, short_url, status } = resultCells(cells, resultColumns);
-  const isLink = looksLikeUrl(short_url) && short_url.endsWith(code) && status === '';
+  const isLink = looksLikeUrl(short_url) && short_url.endsWith(code);
   if (isLink || hasStatus(cells, resultColumns)) return undefined;
   return code || short_url || status || undefined;
 }
