@@ -1,5 +1,5 @@
-import { stat } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { type Checked, checkInput, type Source } from './check/check-input.ts';
 import { compareRows, type Found, openExistingLinks } from './check/compare-rows.ts';
 import type { ExistingLinks } from './check/existing-links.ts';
@@ -7,11 +7,10 @@ import { planSending } from './check/forecast.ts';
 import { systemReason, writeError } from './errors.ts';
 import type { Journal } from './journal/journal.ts';
 import { openJournal, peekJournal } from './journal/open-journal.ts';
-import { ownLink } from './map/result-columns.ts';
 import { createRowRules } from './map/row-rules.ts';
 import { detectLayout } from './read/layout.ts';
 import { type Input, inputGuard, openInput } from './read/open-input.ts';
-import { readRows } from './read/read-rows.ts';
+import { isOnlyRecord, keepsEarlierResults } from './report/earlier-results.ts';
 import { fingerprint } from './report/keep-changed.ts';
 import { type OutputFile, openOutput } from './report/output-file.ts';
 import { RejectsFile, removeStaleRejects } from './report/rejects.ts';
@@ -46,13 +45,15 @@ export async function runImport(
     // The lock: from here on no other run imports under this journal.
     const open = settings.dryRun ? peekJournal : openJournal;
     const path = await journalPath(settings, input);
-    journal = open(path, settings.baseUrl, settings.restart);
+    // A restart of what has no journal sets none aside.
+    const restart = settings.restart && existsSync(path);
+    journal = open(path, settings.baseUrl, restart);
     if (!settings.dryRun) {
       await syncFolder(dirname(path)).catch((cause) => {
         throw writeError(path, cause);
       });
     }
-    const summary = await importInput(input, journal, settings, deps);
+    const summary = await importInput(input, journal, { ...settings, restart }, deps);
     return {
       ...summary,
       requests: deps.requestCount() - requestsBefore,
@@ -194,24 +195,6 @@ async function openResults(
 const NO_CONTENT = '';
 
 /**
- * Whether the results that are there have links that neither the journal nor the new results would name: no journal knows of them, or
- * they are the known links themselves, of which no row asks for some.
- */
-async function isOnlyRecord(
-  { comparison }: Found,
-  journal: Journal,
-  { output, known, inPlace, restart }: ImportSettings,
-  deps: ImportDeps,
-): Promise<boolean> {
-  if (inPlace) return false;
-  const isKnown = known !== undefined && resolve(known) === resolve(output);
-  if (isKnown) return comparison?.leavesKnown === true;
-  // A restart has set the journal aside.
-  const isRecorded = restart || journal.hasLinks() || journal.otherServices().length > 0;
-  return !isRecorded && (await holdsLinks(output, deps));
-}
-
-/**
  * Whether the journal is of no more use. Standard input can't be imported again under the same name, so its journal goes once each
  * row has its link. Where the results were not read to their end, it is the only record of the links.
  */
@@ -222,42 +205,6 @@ function isOnRecord(
 ): boolean {
   const hasAll = stopped === undefined && unsent + unknown + failed === 0;
   return hasAll && stdout.isClosed?.() !== true && typeof journal !== 'string';
-}
-
-/** Whether there are no links at this service, and the results of an earlier run would be overwritten, which may be all that is left of it. */
-async function keepsEarlierResults(
-  { created, unknown, unsent, failed }: ImportSummary,
-  journal: Journal,
-  { output, inPlace }: ImportSettings,
-  deps: ImportDeps,
-): Promise<boolean> {
-  const hasNone = created + unknown === 0 && !journal.hasLinks();
-  const isFutile = hasNone && unsent + failed > 0 && !inPlace;
-  if (!isFutile || !(await holdsLinks(output, deps))) return false;
-  const message = `Nothing was created. ${output} keeps the links of an earlier run.`;
-  deps.onEvent({ type: 'warning', message });
-  return true;
-}
-
-/** Whether a file holds the results of a run that has created something. */
-async function holdsLinks(path: string, deps: ImportDeps): Promise<boolean> {
-  const stats = await stat(path).catch(() => undefined);
-  if (!stats?.isFile() || stats.size === 0) return false;
-  try {
-    const input = await openInput(path, deps.stdin, deps.signal);
-    try {
-      const layout = await detectLayout(input, { map: {}, inputFormat: 'auto' });
-      for await (const rows of readRows(input, layout)) {
-        if (rows.some((row) => ownLink(row, layout) !== undefined)) return true;
-      }
-      return false;
-    } finally {
-      await input.dispose();
-    }
-  } catch {
-    // It is no table, so it is not ours, and is kept as `.old`.
-    return false;
-  }
 }
 
 /** Warns where a file was kept under another name: a person had changed it, or nothing else names its links. */

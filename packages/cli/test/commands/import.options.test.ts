@@ -137,6 +137,11 @@ describe('several files', () => {
     expect((await run([`${input}.results.csv`])).stderr).toMatch(
       /the input and --output of .* are the same file/,
     );
+    for (const role of ['rejects', 'shortlink-journal']) {
+      const known = `${input}.${role === 'rejects' ? 'rejects.csv' : role}`;
+      const { stderr } = await run(['--known', known]);
+      expect(stderr).toMatch(/--known and --(?:rejects|journal)(?: of .*)? are the same file/);
+    }
   });
 });
 

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { ImportSettings } from '../../src/import/types.ts';
 import { ImportHarness } from './import-harness.ts';
 
 let world: ImportHarness;
@@ -19,21 +20,28 @@ const inPlace = (name: string) => {
 };
 
 describe('results that may be the only record of links', () => {
-  test('are kept where no journal knows of them', async () => {
-    world.write('input.csv', file(row(1)));
-    await world.import();
+  test.each<[string, Partial<ImportSettings>]>([
+    ['url,title', {}],
+    ['url,title', { restart: true }],
+    ['goal,what', { map: { target_url: 'goal', title: 'what' } }],
+  ])('are kept where no journal knows of them: %s, %j', async (header, settings) => {
+    world.write('input.csv', `${header}\n${row(1)}\n`);
+    await world.import(settings);
     const results = world.read(RESULTS);
-    world.write('input.csv', file(row(2)));
-    await world.import({ journal: world.path('lost') });
+    world.write('input.csv', `${header}\n${row(2)}\n`);
+    await world.import({ ...settings, journal: world.path('lost') });
     expect(world.read(`${RESULTS}.old`)).toBe(results);
     expect(world.events).toContainEqual({
       type: 'warning',
       message: expect.stringContaining(`${RESULTS}.old`),
     });
-    expect(world.table().map(([url]) => url)).toEqual(['url', 'https://example.com/2']);
+    expect(world.table().map(([url]) => url)).toEqual([
+      header.split(',')[0],
+      'https://example.com/2',
+    ]);
     // The journal knows of them now.
-    world.write('input.csv', file(row(3)));
-    await world.import({ journal: world.path('lost') });
+    world.write('input.csv', `${header}\n${row(3)}\n`);
+    await world.import({ ...settings, journal: world.path('lost') });
     expect(world.files()).not.toContain(`${RESULTS}.old2`);
   });
 
@@ -81,16 +89,29 @@ describe('a results file without some of its columns', () => {
     ['error'],
     ['code', 'error'],
     ['short_url', 'error'],
-  ])('without %s %s is not imported again', async (...missing) => {
+    ['status', 'error'],
+  ])('without %s %s is not imported again, wherever its links are', async (...missing) => {
+    const baseUrl = 'https://s.example';
     world.write('input.csv', file(row(1), row(2)));
-    await world.import();
+    await world.import({ baseUrl });
     const [header = [], ...rows] = world.table();
     const kept = (cells: string[]) => cells.filter((_, at) => !missing.includes(header[at] ?? ''));
-    world.write('cut.csv', [header, ...rows].map((cells) => kept(cells).join()).join('\n'));
-    await expect(world.import({ file: world.path('cut.csv') })).rejects.toMatchObject({
-      exitCode: 2,
-      message: expect.stringContaining(missing[0] ?? ''),
-    });
+    const added = Array.from({ length: 100 }, (_, n) => [row(n + 3), '', '', '', ''].join());
+    const cut = [header, ...added.map((line) => line.split(',')), ...rows].map(kept);
+    world.write('cut.csv', cut.map((cells) => cells.join()).join('\n'));
+    const [names = [], ...values] = cut;
+    const objects = values.map((cells) =>
+      Object.fromEntries(
+        cells.map((cell, at) => [names[at], cell]).filter(([, cell]) => cell !== ''),
+      ),
+    );
+    world.write('cut.jsonl', objects.map((cells) => JSON.stringify(cells)).join('\n'));
+    for (const name of ['cut.csv', 'cut.jsonl']) {
+      await expect(world.import({ baseUrl, file: world.path(name) })).rejects.toMatchObject({
+        exitCode: 2,
+        message: expect.stringContaining(`"${missing[0]}"`),
+      });
+    }
     expect(world.service.created.size).toBe(2);
   });
 
@@ -103,6 +124,23 @@ describe('a results file without some of its columns', () => {
     world.write('input.csv', text);
     expect(await world.import()).toMatchObject({ created: 1 });
   });
+});
+
+test('a part of the results is no file for --known, which says what is missing', async () => {
+  world.write('input.csv', file(row(1)));
+  world.write(
+    'known.csv',
+    'url,code,short_url,status\nhttps://example.com/1,x,https://s.example/x,created\n',
+  );
+  await expect(world.import({ known: world.path('known.csv') })).rejects.toThrow('no column error');
+});
+
+test('the results of JSON Lines are found behind many new rows', async () => {
+  const far = Array.from({ length: 600 }, (_, n) => object(n, { far: 'x'.repeat(1000) })).join('');
+  const own = { code: 'x', short_url: 'https://s.example/x', status: 'created', error: null };
+  world.write('input.jsonl', far + object(1000, own));
+  expect(await world.import(inPlace('input.jsonl'))).toMatchObject({ created: 600, existing: 1 });
+  expect(world.read('input.jsonl').endsWith(object(1000, own))).toBe(true);
 });
 
 test.each(['^', '~', 'x'])('our results are read whatever their delimiter is: %j', async (mark) => {

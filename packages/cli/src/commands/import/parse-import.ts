@@ -113,6 +113,12 @@ function refuseSharedFiles(all: readonly FileSettings[]): void {
       roles.set(identity, role);
     }
   }
+  for (const { known } of all) {
+    const role = known === undefined ? undefined : roles.get(identityOf(known));
+    // Known links that are the input or the results stay, or are kept.
+    if (role === undefined || /^(?:the input|--output)/.test(role)) continue;
+    throw usageError(`--known and ${role} are the same file: ${known}`);
+  }
 }
 
 const INPUT = 'the input';

@@ -1,5 +1,5 @@
 import { addHash, linkIdentity } from '../journal/link-text.ts';
-import { ownLink } from '../map/result-columns.ts';
+import { ownLink, partOfResultsGuard } from '../map/result-columns.ts';
 import type { RowRules } from '../map/row-rules.ts';
 import type { Layout } from '../read/layout.ts';
 import type { Input } from '../read/open-input.ts';
@@ -43,13 +43,14 @@ export interface Checked {
  */
 export async function checkInput(
   { input, layout, rules }: Source,
-  settings: Pick<ImportSettings, 'defaults'>,
+  settings: Pick<ImportSettings, 'defaults' | 'baseUrl'>,
   existing: ExistingLinks | undefined,
   rejects: RejectsFile | undefined,
   deps: Pick<ImportDeps, 'onEvent' | 'signal' | 'stopSignal'>,
 ): Promise<Checked | undefined> {
   const firstRejects: Reject[] = [];
   const found: Checked = { rows: 0, rejected: 0, rejectedRows: new RowSet(), own: 0, ownHash: 0 };
+  const refusePart = partOfResultsGuard(input.name, layout, new URL(settings.baseUrl).origin);
   let bytesRead = 0;
   let announced = 0;
   const batches = readRows(input, layout, (bytes) => {
@@ -59,6 +60,7 @@ export async function checkInput(
     if (deps.signal.aborted || deps.stopSignal.aborted) return undefined;
     const bad: Array<{ row: Row; reason: string }> = [];
     for (const row of batch) {
+      refusePart(row);
       const own = ownLink(row, layout);
       const { link, problem: reason } = rules.check(row);
       if (own !== undefined) {

@@ -1,7 +1,7 @@
 import { inputError } from '../errors.ts';
 import type { Journal } from '../journal/journal.ts';
 import { linkIdentity } from '../journal/link-text.ts';
-import { ownLink } from '../map/result-columns.ts';
+import { ownLink, RESULT_COLUMNS } from '../map/result-columns.ts';
 import { createRowRules } from '../map/row-rules.ts';
 import { detectLayout } from '../read/layout.ts';
 import { openInput } from '../read/open-input.ts';
@@ -48,9 +48,10 @@ async function addKnownLinks(
   try {
     const { map } = settings;
     const layout = await detectLayout(input, { map, isMapOptional: true, inputFormat: 'auto' });
-    if (layout.resultColumns.short_url === undefined) {
+    const missing = RESULT_COLUMNS.filter((column) => !layout.plan.columns.includes(column));
+    if (missing.length > 0) {
       throw inputError(
-        `${input.name} has no column short_url`,
+        `${input.name} is no whole results file: it has no column ${missing.join(', ')}`,
         'Give --known the results file of an earlier import.',
       );
     }

@@ -1,5 +1,6 @@
 import { inputError } from '../errors.ts';
 import { looksLikeUrl } from '../read/detect-format.ts';
+import type { Layout } from '../read/layout.ts';
 import { dropFormulaGuard } from '../report/csv-cell.ts';
 import type { Row, RowStatus } from '../types.ts';
 import { trimmed } from './cells.ts';
@@ -32,30 +33,48 @@ function resultColumnsAt(place: (name: ResultColumn, index: number) => number): 
 }
 
 /**
- * Refuses a file from which somebody has deleted some of the result columns, though its rows still say that their links were
- * created: they would be created again.
+ * Refuses a row that says that its link was created, where somebody has deleted some of the result columns, or of its keys in
+ * JSON Lines: the link would be created again.
  *
- * @throws CliError (exit code 2)
+ * @param service - address of the service, which its short URLs may begin with
+ * @returns a function that throws a CliError (exit code 2) for such a row
  */
-export function refusePartOfResults(
+export function partOfResultsGuard(
   name: string,
-  columns: readonly string[],
-  samples: readonly Pick<Row, 'cells'>[],
-): void {
-  const found = resultColumnsAt((column) => columns.lastIndexOf(column));
-  const missing = RESULT_COLUMNS.filter((column) => found[column] === -1);
-  if (missing.length === 0) return;
-  const isCreated = samples.some(({ cells }) => {
-    const { code, short_url, status } = resultCells(cells, found);
-    const isLink = looksLikeUrl(short_url) || (code !== '' && found.short_url === -1);
-    const isOurs = missing.join() === 'status' || status === 'created';
-    return isLink && isOurs;
-  });
-  if (!isCreated) return;
-  throw inputError(
-    `${name} looks like the results of an earlier import without ${missing.join(' and ')}: its links would be created again`,
-    'Import it as that import wrote it. If these are links of another service, give the columns other names.',
+  layout: Pick<Layout, 'plan' | 'resultColumns'>,
+  service: string,
+): (row: Row) => void {
+  const { columns, format } = layout.plan;
+  const find = () => resultColumnsAt((column) => columns.lastIndexOf(column));
+  // JSON Lines may still add to the columns.
+  const found = format === 'jsonl' ? undefined : find();
+  if (found !== undefined && !isPart(missingColumns(found))) return () => {};
+  return (row) => {
+    const { cells, line, object } = row;
+    const present = found ?? find();
+    const missing = missingColumns(present, object);
+    if (!isPart(missing) || ownLink(row, layout) !== undefined) return;
+    const { code, short_url, status } = resultCells(cells, present);
+    const isCreated = missing.includes('status')
+      ? missing.length === 1 || short_url.startsWith(`${service}/`)
+      : status === 'created';
+    if (!isCreated || (short_url === '' && (code === '' || !missing.includes('short_url')))) return;
+    const list = missing.map((column) => JSON.stringify(column)).join(', ');
+    throw inputError(
+      `${name}, line ${line}: the row has a link of an earlier import, but no ${list}, so the link would be created again`,
+      'Import the file as that import wrote it. If the row has a link of another service, rename its columns.',
+    );
+  };
+}
+
+function missingColumns(found: ResultColumns, object?: object): readonly ResultColumn[] {
+  return RESULT_COLUMNS.filter(
+    (column) => found[column] === -1 || (object && !Object.hasOwn(object, column)),
   );
+}
+
+function isPart({ length }: readonly ResultColumn[]): boolean {
+  return length > 0 && length < RESULT_COLUMNS.length - 1;
 }
 
 /** The link that a row of a results file names, which exists whatever else is known. */

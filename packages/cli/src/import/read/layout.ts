@@ -1,11 +1,7 @@
 import { inputError } from '../errors.ts';
 import { trimmed } from '../map/cells.ts';
 import { mapColumns, mapLateColumn } from '../map/map-columns.ts';
-import {
-  findResultColumns,
-  type ResultColumns,
-  refusePartOfResults,
-} from '../map/result-columns.ts';
+import { findResultColumns, type ResultColumns } from '../map/result-columns.ts';
 import type { ImportSettings, Plan, Row } from '../types.ts';
 import { isOneUrl, looksLikeUrl, sampleRows } from './detect-format.ts';
 import { type Head, type HeadSettings, readHead, type Source } from './head.ts';
@@ -38,7 +34,6 @@ export async function detectLayout(input: Source, settings: Settings): Promise<L
   const found = findColumns(input.name, head, settings.map.target_url);
   const { columns, hasHeader, urlColumn, samples, notes } = found;
   const resultColumns = hasHeader ? findResultColumns(columns) : {};
-  if (resultColumns.status === undefined) refusePartOfResults(input.name, columns, samples);
   const mapping = mapColumns({
     name: input.name,
     columns,
@@ -67,7 +62,12 @@ export async function detectLayout(input: Source, settings: Settings): Promise<L
     resultColumns,
     preamble,
     firstLine,
-    onColumn: () => mapLateColumn(plan, { map: settings.map, resultColumns }),
+    onColumn: () => {
+      if (resultColumns.status === undefined) {
+        Object.assign(resultColumns, findResultColumns(columns));
+      }
+      mapLateColumn(plan, { map: settings.map, resultColumns });
+    },
     // JSON needs no such apostrophe, so one that it holds is the user's own.
     isOwnFile: format !== 'jsonl' && (isRejectsFile || resultColumns.status !== undefined),
     sheetRows,
