@@ -143,6 +143,13 @@ test('the results of JSON Lines are found behind many new rows', async () => {
   expect(world.read('input.jsonl').endsWith(object(1000, own))).toBe(true);
 });
 
+test('keys of JSON Lines that come late fill their fields', async () => {
+  const far = Array.from({ length: 600 }, (_, n) => object(n, { far: 'x'.repeat(1000) })).join('');
+  world.write('input.jsonl', far + object(1000, { title: 'Late', extra: 1 }));
+  expect(await world.import({ file: world.path('input.jsonl') })).toMatchObject({ created: 601 });
+  expect(world.service.asked.flat().at(-1)).toMatchObject({ title: 'Late' });
+});
+
 test.each(['^', '~', 'x'])('our results are read whatever their delimiter is: %j', async (mark) => {
   world.write('input.csv', file(row(1, 'A'), row(2, 'B')).replaceAll(',', mark));
   const own = { delimiter: mark, map: { target_url: '1', title: '2' } };

@@ -62,7 +62,7 @@ export function partOfResultsGuard(
     const list = missing.map((column) => JSON.stringify(column)).join(', ');
     throw inputError(
       `${name}, line ${line}: the row has a link of an earlier import, but no ${list}, so the link would be created again`,
-      'Import the file as that import wrote it. If the row has a link of another service, rename its columns.',
+      'Import the file as that import wrote it. If the row is no result of an import, give these columns other names.',
     );
   };
 }
@@ -111,6 +111,7 @@ export function strayCell(
   cells: readonly string[],
   resultColumns: ResultColumns,
 ): string | undefined {
+  if (resultColumns.status === undefined) return undefined;
   const { code, short_url, status } = resultCells(cells, resultColumns);
   const isLink = looksLikeUrl(short_url) && short_url.endsWith(code);
   if (isLink || hasStatus(cells, resultColumns)) return undefined;

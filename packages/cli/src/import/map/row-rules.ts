@@ -35,7 +35,7 @@ export function createRowRules(
 ): RowRules {
   const { columns, mapping, hasHeader } = plan;
   const { defaults, addTags = [], tagSeparator } = settings;
-  const surplus = surplusRule(columns, resultColumns);
+  const hasSurplus = surplusRule(plan, resultColumns);
   const { tags: defaultTags = [] } = defaults;
   const clean = (cell: string | undefined): string => {
     const text = trimmed(cell ?? '');
@@ -61,9 +61,9 @@ export function createRowRules(
   });
 
   const cellsProblem = (cells: readonly string[]): string | undefined => {
-    if (!surplus(cells)) return undefined;
-    const than = hasHeader ? 'the header' : 'the first row';
     const stray = strayCell(cells, resultColumns);
+    if (stray === undefined && !hasSurplus(cells)) return undefined;
+    const than = hasHeader ? 'the header' : 'the first row';
     const what =
       stray === undefined
         ? `${cells.length} cells, ${than} has ${columns.length}`
@@ -127,14 +127,14 @@ function redirectProblem(text: string): string | undefined {
 }
 
 /**
- * Tells rows with more cells than columns of their own, other than the empty ones that spreadsheets add. The columns that an import
- * has added, of its results or of its rejects, would take them in. A table of one column gets no empty cells: there the URL itself
- * ends with a delimiter.
+ * Tells rows of a table with more cells than columns of their own, other than the empty ones that spreadsheets add. The columns of
+ * rejects would take them in. A table of one column gets no empty cells: there the URL itself ends with a delimiter.
  */
 function surplusRule(
-  columns: readonly string[],
+  { columns, format }: Plan,
   results: ResultColumns,
 ): (cells: readonly string[]) => boolean {
+  if (format === 'jsonl') return () => false;
   const width = columns.length;
   const isRejects = columns.at(-2) === 'line' && columns.at(-1) === 'reason';
   const isOneColumn = width - (isRejects ? 2 : 0) - Object.keys(results).length === 1;
@@ -144,8 +144,7 @@ function surplusRule(
     for (let index = width; index < length; index += 1) {
       if (cells[index] !== '') return true;
     }
-    if (isRejects && !/^\d*$/.test(cells[width - 2] ?? '')) return true;
-    return results.status !== undefined && strayCell(cells, results) !== undefined;
+    return isRejects && !/^\d*$/.test(cells[width - 2] ?? '');
   };
 }
 
