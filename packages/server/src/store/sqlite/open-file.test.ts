@@ -1,4 +1,4 @@
-import { chmod, readdir, stat, writeFile } from 'node:fs/promises';
+import { chmod, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import process from 'node:process';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -51,4 +51,16 @@ test('a file that is no database is refused as before', async () => {
   await writeFile(path(), 'no database, but text that is longer than its header'.repeat(20));
   const opening = openSqliteStore({ path: path(), publicUrl: PUBLIC_URL });
   await expect(opening).rejects.toThrow('is not an SQLite database');
+});
+
+// Linux shows locks. Without it, another program that closes the file takes itself for the last one, and removes the log.
+test('an open database is locked against the removal of its log', async (context) => {
+  const store = await openSqliteStore({ path: path(), publicUrl: PUBLIC_URL });
+  const { ino } = await stat(path());
+  const all = await readFile('/proc/locks', 'utf8').catch(() => '');
+  await store.close();
+  const ours = all.split('\n').filter((line) => line.includes(`READ ${process.pid} `));
+  // Not on other systems, and not in every container. The file of shared memory is locked in any case.
+  context.skip(ours.length === 0, 'this system shows no locks');
+  expect(ours).toContainEqual(expect.stringContaining(`:${ino} `));
 });

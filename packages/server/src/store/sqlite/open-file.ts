@@ -1,4 +1,4 @@
-import { chmodSync, closeSync, openSync, statSync } from 'node:fs';
+import { chmodSync, closeSync, existsSync, openSync, statSync } from 'node:fs';
 import { open, rm } from 'node:fs/promises';
 import { sql } from '../queries/reading.ts';
 import { StoreError } from '../store-error.ts';
@@ -31,10 +31,15 @@ export function openFile({
   }
 }
 
-/** Makes the file, or takes the rights of others away. SQLite gives the files beside it the same rights when it makes them. */
+/**
+ * Makes the file, or takes the rights of others away. SQLite gives the files beside it the same rights when it makes them.
+ *
+ * A file that exists is not opened here: on Unix, closing it would drop every lock that this process has on it, and another
+ * program could remove the write-ahead log of a database that is open.
+ */
 function makePrivate(path: string): void {
   try {
-    closeSync(openSync(path, 'a', 0o600));
+    if (!existsSync(path)) closeSync(openSync(path, 'a', 0o600));
     for (const file of [path, ...filesBeside(path)]) {
       const mode = statSync(file, { throwIfNoEntry: false })?.mode ?? 0;
       if ((mode & 0o077) !== 0) chmodSync(file, 0o600);
