@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { ownHostMatcher } from './hostnames.ts';
 import {
   checkTarget,
@@ -233,3 +233,20 @@ test('a list may be empty, and have line breaks', () => {
   expect(parseHostList(' ')).toEqual([]);
   expect(parseHostList('a.example,\n  B.example')).toEqual(['a.example', 'b.example']);
 });
+
+test.each([EVERY_TARGET_HOST, { allow: ['allowed.example'], deny: ['denied.example'] }])(
+  'a host of a thousand labels is looked up as few times as a name can have labels: %j',
+  (lists) => {
+    const looks = vi.spyOn(Set.prototype, 'has');
+    try {
+      const isAllowed = targetHostMatcher(lists);
+      const many = 'a.'.repeat(1_000);
+      expect(isAllowed(new URL(`http://${many}b`))).toBe(lists.allow.length === 0);
+      expect(isAllowed(new URL(`http://${many}allowed.example`))).toBe(true);
+      expect(isAllowed(new URL(`http://${many}denied.example`))).toBe(lists.deny.length === 0);
+      expect(looks.mock.calls.length).toBeLessThan(6 * 130);
+    } finally {
+      looks.mockRestore();
+    }
+  },
+);

@@ -1,4 +1,9 @@
-import { canonicalHostname, type IsOwnHost, normalizeHost } from './hostnames.ts';
+import {
+  canonicalHostname,
+  type IsOwnHost,
+  MAX_HOSTNAME_LENGTH,
+  normalizeHost,
+} from './hostnames.ts';
 
 /**
  * Scheme and authority, as every URL parser reads them. A backslash counts as a slash to browsers and as part of the
@@ -83,9 +88,10 @@ export function targetHostMatcher({ allow, deny }: TargetHosts): IsAllowedHost {
     !isUnder(denied, hostname) && (allowed.size === 0 || isUnder(allowed, hostname));
 }
 
-/** Looks up the host, then each domain above it. */
+/** Looks up the host, then each domain above it. No domain is longer than a hostname can be, so the rest of a longer host is left out. */
 function isUnder(domains: ReadonlySet<string>, hostname: string): boolean {
-  let domain = canonicalHostname(hostname);
+  if (domains.size === 0) return false;
+  let domain = canonicalHostname(hostname).slice(-MAX_HOSTNAME_LENGTH);
   for (;;) {
     if (domains.has(domain)) return true;
     const dot = domain.indexOf('.');

@@ -24,10 +24,9 @@ export function redirect(
     const code = c.req.param('code');
     setHeader(c, 'Cache-Control', CACHE_CONTROL);
     const link = CODE.test(code) ? await deps.findRedirect(code) : undefined;
+    if (link === undefined) throw notFound('Short link');
     const host = normalizeHost(authorityOf(c.req.url));
-    if (link === undefined || !isServedOn(host, link, await deps.ownHosts())) {
-      throw notFound('Short link');
-    }
+    if (!isServedOn(host, link, await deps.ownHosts())) throw notFound('Short link');
     if (!link.is_active) throw gone();
     if (c.req.method !== 'HEAD') {
       deps.onClick(code);
