@@ -37,9 +37,13 @@ function sayWait(message: string): void {
   stderr.write(`${message}\n`);
 }
 
-/** Serves until the first SIGTERM or SIGINT has been carried out; a second one ends the process at once. */
+/**
+ * Serves until the first SIGTERM or SIGINT has been carried out; a second one ends the process at once, and so does the first while
+ * the server starts: it serves nobody yet, and may wait for a database.
+ */
 async function start(settings: Settings, { dev }: { dev: boolean }): Promise<void> {
-  const signal = firstSignal();
+  let isServing = false;
+  const signal = firstSignal(() => isServing);
   // Once many connections have been opened, V8 takes the objects of requests for long-lived ones as well. They are then freed only by a
   // full garbage collection, and each of the small ones before it copies megabytes of them: pauses of 20 ms and more.
   setFlagsFromString('--no-allocation-site-pretenuring');
@@ -66,18 +70,19 @@ async function start(settings: Settings, { dev }: { dev: boolean }): Promise<voi
     if (server.devKey !== undefined) stdout.write(`api key: ${server.devKey}\n`);
     stdout.write(`listening on ${server.url}\n`);
   }
+  isServing = true;
   await signal;
   await server.stop();
   // What is still to be written to the log ends here if nobody reads it.
   setTimeout(() => process.exit(), LOG_FLUSH_MS).unref();
 }
 
-function firstSignal(): Promise<void> {
+function firstSignal(isServing: () => boolean): Promise<void> {
   return new Promise((resolve) => {
     let received = 0;
     const onSignal = () => {
       received += 1;
-      if (received > 1) process.exit(EXIT.failed);
+      if (received > 1 || !isServing()) process.exit(EXIT.failed);
       resolve();
     };
     process.on('SIGTERM', onSignal);

@@ -29,7 +29,7 @@ export class LinkRanker {
   readonly #outage: OutageLog;
   readonly #waiting = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
-  #running: Promise<void> | undefined;
+  #running: Promise<boolean> | undefined;
 
   constructor({ store, logger }: LinkRankerOptions) {
     this.#store = store;
@@ -49,34 +49,38 @@ export class LinkRanker {
     this.#timer.unref();
   }
 
-  /** Ranks the links that wait longest. After a failure they wait for the next turn. */
-  rank(): Promise<void> {
+  /** Ranks the links that wait longest. After a failure, which gives `false`, they wait for the next turn. */
+  rank(): Promise<boolean> {
     this.#running ??= this.#rank().finally(() => {
       this.#running = undefined;
     });
     return this.#running;
   }
 
-  /** Ranks what waits, within bounds. Call it when all clicks were counted. */
+  /** Ranks what waits, within bounds and until the first failure: each may take seconds. Call it when all clicks were counted. */
   async stop(): Promise<void> {
     clearInterval(this.#timer);
     await this.#running;
-    for (let turn = 0; turn < STOP_RANKINGS && this.#waiting.size > 0; turn += 1) await this.rank();
+    for (let turn = 0; turn < STOP_RANKINGS && this.#waiting.size > 0; turn += 1) {
+      if (!(await this.rank())) return;
+    }
   }
 
-  async #rank(): Promise<void> {
+  async #rank(): Promise<boolean> {
     const codes: string[] = [];
     for (const code of this.#waiting) {
       this.#waiting.delete(code);
       if (codes.push(code) === RANKED_TOGETHER) break;
     }
-    if (codes.length === 0) return;
+    if (codes.length === 0) return true;
     try {
       await this.#store.rankLinks(codes);
       this.#outage.succeeded();
+      return true;
     } catch (error) {
       this.add(codes);
       this.#outage.failed(error);
+      return false;
     }
   }
 }

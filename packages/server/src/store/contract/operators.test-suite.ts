@@ -1,6 +1,15 @@
 import { PLAN_LIMITS } from '@shortlink/sdk/wire';
 import { describe, expect, test } from 'vitest';
-import { finishJob, NOW, newCaller, newJob, newLink, resultsOf, sha256 } from './fixtures.ts';
+import {
+  finishJob,
+  NOW,
+  newCaller,
+  newJob,
+  newLink,
+  newLinks,
+  resultsOf,
+  sha256,
+} from './fixtures.ts';
 import type { UseStore } from './use-store.test-suite.ts';
 
 const HOUR_MS = 3_600_000;
@@ -251,6 +260,10 @@ export function testOperators(useStore: UseStore): void {
       const { accountId } = caller;
       const first = await store().addDomain({ hostname, accountId, now: NOW });
       const { code, short_url } = await createLink(caller, { domain_id: first?.id });
+      const links = newLinks(3).map((link) => ({ ...link, domain_id: first?.id ?? null }));
+      const accepted = await store().createJob({ caller, input: links, now: NOW });
+      if (!accepted.ok) throw new Error(accepted.reason);
+      const jobId = accepted.value.job_id;
       await remove(true);
       expect(await store().findLink(code)).toMatchObject({ is_active: false, short_url });
       const second = await store().addDomain({ hostname, accountId: other.accountId, now: NOW });
@@ -265,6 +278,13 @@ export function testOperators(useStore: UseStore): void {
         is_active: false,
         short_url,
       });
+      // A job of the first account that was accepted before still names its links as they were asked for.
+      await finishJob(store(), jobId);
+      const job = await store().findJob(accountId, jobId);
+      const urls = (await resultsOf(store(), job)).map((item) => new URL(item.short_url ?? ''));
+      expect(
+        urls.every((url) => url.host === hostname && !url.pathname.slice(1).includes('/')),
+      ).toBe(true);
       const own = await createLink(other, { domain_id: second?.id });
       expect(await store().findRedirect(own.code)).toMatchObject({ is_active: true, hostname });
     });

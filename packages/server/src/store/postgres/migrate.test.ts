@@ -2,11 +2,13 @@ import { PLAN_LIMITS } from '@shortlink/sdk/wire';
 import { Client } from 'pg';
 import { expect, test } from 'vitest';
 import { finishJob, NOW, newCaller, newLink, PUBLIC_URL } from '../contract/fixtures.ts';
+import { useCuttingProxy } from './cutting-proxy.test-suite.ts';
 import { migratePostgres, openPostgresStore } from './index.ts';
 import { MIGRATION_LOCK, migrate, migrations } from './migrate.ts';
 import { execute, usePostgres } from './test-postgres.test-suite.ts';
 
 const { newDatabase } = usePostgres();
+const openProxy = useCuttingProxy();
 const newest = migrations.at(-1)?.version ?? 0;
 
 test('ten instances that start at once migrate once, and all work', async () => {
@@ -45,6 +47,16 @@ test('a wait for another process that migrates is said after a second, and given
   const patient = migratePostgres(url);
   await other.end();
   expect(await patient).toEqual({ from: 0, to: newest });
+});
+
+test('a database that stops responding is given up', async () => {
+  const { url, swallow } = await openProxy(await newDatabase());
+  const client = new Client({ connectionString: url });
+  client.on('error', () => undefined);
+  await client.connect();
+  swallow(true);
+  const migrating = migrate(client, migrations, { name: 'x', now: NOW });
+  await expect(migrating).rejects.toMatchObject({ name: 'StoreError', reason: 'unavailable' });
 });
 
 test('a schema that is up to date is not waited for', async () => {

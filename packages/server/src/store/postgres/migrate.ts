@@ -11,6 +11,9 @@ export const migrations: readonly Migration[] = [initial, ...changes];
 /** Held from before the schema is changed until the connection ends. Any number that isn't used elsewhere in this database. */
 export const MIGRATION_LOCK = 7_305_812_447;
 
+/** How long a look at the schema may take, in milliseconds: a database that takes longer is as good as away. */
+const LOOK_MS = 4_000;
+
 /** How often the lock is asked for, when a wait for it is reported, and when it is given up, in milliseconds. */
 const ASK_MS = 100;
 const REPORT_AFTER_MS = 1_000;
@@ -57,28 +60,49 @@ export async function migrate(
   return { from, to: newest };
 }
 
+/** The rows of a query that looks, but changes nothing. */
+async function look<R extends object>(
+  client: Client,
+  name: string,
+  text: string,
+  values: unknown[] = [],
+): Promise<R[]> {
+  let timer: NodeJS.Timeout | undefined;
+  const silence = new Promise<never>((_, reject) => {
+    const error = new StoreError('unavailable', `The database ${name} does not respond.`);
+    timer = setTimeout(() => reject(error), LOOK_MS);
+  });
+  try {
+    return (await Promise.race([client.query<R>(text, values), silence])).rows;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
 async function lock(client: Client, options: MigrateOptions): Promise<void> {
   const { name, onWait = () => undefined, lockWaitMs = LOCK_WAIT_MS } = options;
   const startedAt = performance.now();
   let reported = false;
   for (;;) {
-    const { rows } = await client.query<{ locked: boolean }>(
+    const [row] = await look<{ locked: boolean }>(
+      client,
+      name,
       'SELECT pg_try_advisory_lock($1) AS locked',
       [MIGRATION_LOCK],
     );
-    if (rows[0]?.locked === true) return;
+    if (row?.locked === true) return;
     const waitedMs = performance.now() - startedAt;
     if (waitedMs >= lockWaitMs) {
       throw new StoreError(
         'busy',
-        `The schema of the database ${name} is being changed by ${await lockHolder(client)}, for more than ${lockWaitMs / 1_000} s. ` +
+        `The schema of the database ${name} is being changed by ${await lockHolder(client, name)}, for more than ${lockWaitMs / 1_000} s. ` +
           'Try again when it has ended.',
       );
     }
     if (waitedMs >= REPORT_AFTER_MS && !reported) {
       reported = true;
       onWait(
-        `waiting for ${await lockHolder(client)}, which is changing the schema of the database ${name}`,
+        `waiting for ${await lockHolder(client, name)}, which is changing the schema of the database ${name}`,
       );
     }
     await delay(ASK_MS);
@@ -86,13 +110,14 @@ async function lock(client: Client, options: MigrateOptions): Promise<void> {
 }
 
 /** Who holds the lock, as PostgreSQL knows it. */
-async function lockHolder(client: Client): Promise<string> {
-  const { rows } = await client.query<{ pid: number }>(
+async function lockHolder(client: Client, name: string): Promise<string> {
+  const [holder] = await look<{ pid: number }>(
+    client,
+    name,
     `SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted
        AND ((classid::bigint << 32) | objid::bigint) = $1 AND pid <> pg_backend_pid()`,
     [MIGRATION_LOCK],
   );
-  const [holder] = rows;
   return holder === undefined
     ? 'another process'
     : `another process (PostgreSQL's pid ${holder.pid})`;
@@ -116,12 +141,16 @@ async function apply(client: Client, migration: Migration, now: number): Promise
 
 /** Version of the last migration; 0 for a database without tables in the schema we work in. */
 async function schemaVersion(client: Client, name: string): Promise<number> {
-  const { rows: tables } = await client.query<{ name: string }>(
+  const tables = await look<{ name: string }>(
+    client,
+    name,
     'SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema()',
   );
   if (!hasSchema(name, tables)) return 0;
-  const { rows } = await client.query<{ version: number | null }>(
+  const [newest] = await look<{ version: number | null }>(
+    client,
+    name,
     'SELECT max(version) AS version FROM schema_migrations',
   );
-  return rows[0]?.version ?? 0;
+  return newest?.version ?? 0;
 }

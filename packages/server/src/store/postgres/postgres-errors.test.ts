@@ -1,4 +1,6 @@
-import { connect } from 'node:net';
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer } from 'node:net';
+import { connect as connectTls } from 'node:tls';
 import { DatabaseError } from 'pg';
 import { expect, test } from 'vitest';
 import { StoreError } from '../store-error.ts';
@@ -69,6 +71,19 @@ test('a refused connection is a lost one, of one address and of several', async 
   expect(toStoreError(ofSeveral, 'x').message).toBe(
     'The database x can not be reached (ECONNREFUSED).',
   );
+});
+
+test('a connection that is closed during the TLS handshake is a lost one', async () => {
+  const server = createServer((socket) => socket.destroy());
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const closed = await new Promise<Error>((resolve) => {
+    connectTls(port, '127.0.0.1').on('error', resolve);
+  });
+  server.close();
+  expect(isConnectionLost(closed)).toBe(true);
+  expect(toStoreError(closed, 'x')).toMatchObject({ reason: 'unavailable' });
 });
 
 test('anything else is a fault of ours', () => {

@@ -54,7 +54,9 @@ export function isConnectionLost(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   // Node gives one error for all addresses of a host name that were tried.
   const failed = error instanceof AggregateError ? error.errors[0] : error;
-  return 'syscall' in failed || LOST_MESSAGES.test(error.message);
+  // During the TLS handshake, Node names no system call.
+  const isReset = 'code' in failed && failed.code === 'ECONNRESET';
+  return 'syscall' in failed || isReset || LOST_MESSAGES.test(error.message);
 }
 
 /**

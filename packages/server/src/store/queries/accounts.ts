@@ -91,10 +91,15 @@ export function* ownedDomains(accountId: string, ids: readonly string[]): Readin
   return new Set(owned.map((row) => row.id).filter((id) => wanted.has(id)));
 }
 
-/** The hostname of a domain that is known to exist. */
+/** The hostname of a domain that is known to exist, or was removed since. */
 export function* hostnameOf(domainId: string): Reading<string> {
   const row = yield* rowOf<{ hostname: string }>(sql`
     SELECT hostname FROM domains WHERE id = ${domainId}`);
   if (row === undefined) throw new StoreError('internal', `There is no domain ${domainId}.`);
-  return row.hostname;
+  return ownName(row.hostname);
+}
+
+/** The name that the links of a domain were made on: once another account has the domain, the removed one is kept as `host/id`. */
+export function ownName(hostname: string): string {
+  return hostname.replace(/\/.*/, '');
 }

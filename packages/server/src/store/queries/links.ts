@@ -3,6 +3,7 @@ import type { ShortUrl } from '../links.ts';
 import type { LinkSearch } from '../operator-store.ts';
 import { IDEMPOTENCY_RETENTION_MS, TOP_LINKS } from '../retention.ts';
 import type { Idempotency, LinkChanges, Redirect } from '../store.ts';
+import { ownName } from './accounts.ts';
 import { type Reading, rowOf, rowsOf, sql, sqlText } from './reading.ts';
 
 export function* findRedirect(code: string): Reading<Redirect | undefined> {
@@ -97,7 +98,7 @@ function toLink(shortUrl: ShortUrl, row: LinkRow): Link {
   return {
     id: row.id,
     code: row.code,
-    short_url: shortUrl(row.code, ownName(row.hostname)),
+    short_url: shortUrl(row.code, row.hostname && ownName(row.hostname)),
     target_url: row.target_url,
     title: row.title === null ? '' : JSON.parse(row.title),
     redirect_type: row.redirect_type,
@@ -118,14 +119,9 @@ export function* mostClicked(shortUrl: ShortUrl, accountId: string): Reading<Top
     WHERE top_links.account_id = ${accountId} ORDER BY click_count DESC, link_details.code LIMIT ${TOP_LINKS}`);
   return rows.map(({ code, hostname, target_url, title, click_count }) => ({
     code,
-    short_url: shortUrl(code, ownName(hostname)),
+    short_url: shortUrl(code, hostname && ownName(hostname)),
     target_url,
     title: title === null ? '' : JSON.parse(title),
     click_count,
   }));
-}
-
-/** The name that the links of a domain were made on: once another account has the domain, the removed one is kept as `host/id`. */
-function ownName(hostname: string | null): string | null {
-  return hostname?.split('/', 1)[0] ?? null;
 }

@@ -88,7 +88,7 @@ async function insert(
   return new Set(inserted.map((row) => row.code));
 }
 
-/** Looks hostnames of custom domains up, each once: a domain keeps its hostname and is never deleted. */
+/** Looks hostnames of custom domains up, each once: the links of a domain keep its hostname, and it is never deleted. */
 export function hostnameLookup(): LinkMaker['hostnameOf'] {
   const known = new Map<string, string>();
   return async (session, domainId) => {
