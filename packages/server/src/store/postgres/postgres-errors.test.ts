@@ -55,6 +55,7 @@ test.each([
   'Connection terminated unexpectedly',
   'Connection terminated due to connection timeout',
   'Query read timeout',
+  'timeout expired',
   'Client has encountered a connection error and is not queryable',
 ])('the driver’s "%s" is a lost connection', (message) => {
   expect(isConnectionLost(new Error(message))).toBe(true);

@@ -32,7 +32,7 @@ const READ_ONLY = '25006';
 
 /** What the driver says of a connection that is gone or never came about, where it gives no code. */
 const LOST_MESSAGES =
-  /^(?:Connection terminated|timeout exceeded when trying to connect|Query read timeout|Client has encountered a connection error|Client was closed)/;
+  /^(?:Connection terminated|timeout exceeded when trying to connect|Query read timeout|Client has encountered a connection error|Client was closed|timeout expired)/;
 
 /** The transaction was rolled back because of others that ran at the same time; the same may pass now. */
 export function isConflict(error: unknown): boolean {
