@@ -110,7 +110,11 @@ export type DomainRemoval =
 
 export interface LinkSearch {
   accountId: string;
-  /** Text that the code, the target URL or the title contains, in upper or lower case. @default every link */
+  /**
+   * Text that the code, the target URL or the title contains, in upper or lower case; beyond ASCII, SQLite finds the same case only.
+   *
+   * @default every link
+   */
   query?: string | undefined;
   limit: number;
   /** UUID of the last link that was seen. */
