@@ -6,11 +6,11 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { Agent, request } from 'node:https';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { freePort } from '../../server/test/free-port.ts';
 import { startPostgres } from '../../server/test/start-postgres.ts';
 import { startCluster } from '../src/cluster.ts';
 import { startDatabaseProxy } from '../src/database-proxy.ts';
@@ -159,12 +159,4 @@ async function waitUntil(check: () => Promise<boolean>, withinMs: number): Promi
     if (performance.now() > end) throw new Error('it took too long');
     await sleep(100);
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  return typeof address === 'object' && address !== null ? address.port : 0;
 }

@@ -49,6 +49,9 @@ export async function startServer(options: StartOptions): Promise<ServerProcess>
       stdio: ['ignore', 'pipe', 'pipe', options.hasMovableClock ? 'ipc' : 'ignore'],
     },
   );
+  const kill = () => child.kill('SIGKILL');
+  process.once('exit', kill);
+  child.once('exit', () => process.removeListener('exit', kill));
   if (child.stdout === null || child.stderr === null) throw new Error('a server has pipes');
   const { stdout } = child;
   let log = '';

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Link } from '@shortlink/sdk';
 import type { Store } from '@shortlink/server';
+import { freePort } from '../../server/test/free-port.ts';
 import { type Backend, createBackend } from './backend.ts';
 import type { ClockMessage } from './movable-clock.ts';
 import { type Limits, newAccount, newCaller, newKey, openDatabase } from './operator.ts';
@@ -52,7 +53,9 @@ export class World {
     const root = await mkdtemp(join(tmpdir(), 'shortlink-e2e-'));
     const backend = await createBackend(root);
     const { database } = backend;
-    return new World(root, backend, await backend.start({ database, ...options }), options);
+    // A port that nobody else gets while a test starts the server again.
+    const server = await backend.start({ database, port: await freePort(), ...options });
+    return new World(root, backend, server, options);
   }
 
   /** Gives the next test an empty folder. */

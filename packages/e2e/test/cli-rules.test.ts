@@ -19,6 +19,7 @@ const cliRules = createRowRules(
     },
     resultColumns: {},
     isOwnFile: false,
+    isRejects: false,
   },
   { defaults: { tags: undefined, redirect_type: undefined }, addTags: [] },
 );

@@ -90,12 +90,12 @@ test('Ctrl-C twice: ends at once, and what was in flight is followed by the next
   await writeUrls(40_000);
   const stopped = shortlink(['import', 'urls.csv']);
   await stopped.until(/job [\d,]+ \/ 10,000/);
-  stopped.type(CTRL_C);
-  await stopped.until(/Stopping/);
   // A server that answers nothing more: whoever waits for it does not end.
   const { child } = world.server;
   onTestFinished(() => void child.kill('SIGCONT'));
   child.kill('SIGSTOP');
+  stopped.type(CTRL_C);
+  await stopped.until(/Stopping/);
   stopped.type(CTRL_C);
   expect(await stopped.exitCode).toBe(130);
   child.kill('SIGCONT');

@@ -1,7 +1,7 @@
 import { ServerError, Shortlink } from '@shortlink/sdk';
 import type { Store } from '@shortlink/server';
 import { Client } from 'pg';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { type PostgresProcess, startPostgres } from '../../server/test/start-postgres.ts';
 import { type Cluster, startCluster } from '../src/cluster.ts';
 import { type DatabaseProxy, startDatabaseProxy } from '../src/database-proxy.ts';
@@ -128,8 +128,9 @@ test('creates through the SDK while the database hangs: what is acknowledged is 
     outcome.status === 'fulfilled' ? [outcome.value.target_url] : [],
   );
   const unknown = outcomes.filter(
-    ({ status, ...outcome }) =>
-      status === 'rejected' && 'reason' in outcome && ServerError.isInstance(outcome.reason),
+    (outcome) =>
+      outcome.status === 'rejected' &&
+      (ServerError.isInstance(outcome.reason) || outcome.reason.outcome === 'unknown'),
   );
   const stored = await storedTargets(id);
   expect(new Set(stored).size).toBe(stored.length);
@@ -239,6 +240,7 @@ test('a server that was killed and one that is paused in the middle of a job: th
     .poll(async () => (await storedTargets(id)).length, { interval: 5 })
     .toBeGreaterThan(0);
   sleeper.child.kill('SIGSTOP');
+  onTestFinished(() => void sleeper.child.kill('SIGCONT'));
   await victim.stop('SIGKILL');
   await expect.poll(async () => (await storedTargets(id)).length, { interval: 300 }).toBe(10_000);
   sleeper.child.kill('SIGCONT');

@@ -12,6 +12,7 @@ import { launchChromium } from '../runtimes/drivers/launch-chromium.ts';
 import { bundleSize } from '../src/bundle-size.ts';
 import { PAGES, readPage } from '../src/documented-code.ts';
 import { runCommand } from '../src/run-command.ts';
+import { savePicture } from '../src/save-picture.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const DOCS = join(ROOT, 'packages/docs');
@@ -92,7 +93,7 @@ describe('the site', () => {
         const width = await tab.evaluate<number>('document.documentElement.scrollWidth');
         if (width > viewport.width) complaints.push(`${link} is ${width} wide`);
       }
-      await tab.screenshot({ path: join(ARTIFACTS, `docs-${colorScheme}.png`) });
+      await savePicture(tab, { path: join(ARTIFACTS, `docs-${colorScheme}.png`) });
       expect(complaints).toEqual([]);
       await context.close();
     }

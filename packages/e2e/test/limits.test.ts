@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { decided } from '../src/decided.ts';
 import { adminRaw } from '../src/server-process.ts';
 import { type Answer, World } from '../src/world.ts';
 
@@ -47,7 +48,7 @@ describe.each([
     const { key } = await world.caller(plan);
     const answers = await Promise.all(
       Array.from({ length: limits.rpm * 3 }, () =>
-        world.request(key, 'GET', '/api/v1/jobs/unknown'),
+        decided(() => world.request(key, 'GET', '/api/v1/jobs/unknown')),
       ),
     );
     const refused = answers.filter((answer) => answer.status === 429);
@@ -104,7 +105,9 @@ test('two concurrent batches never pass the total together', async () => {
   const { key } = await world.caller('custom', { links: 500 });
   const links = Array.from({ length: 200 }, (_, i) => ({ target_url: `${TARGET}${i}` }));
   const answers = await Promise.all(
-    Array.from({ length: 6 }, () => world.request(key, 'POST', `${LINKS}/batch`, { links })),
+    Array.from({ length: 6 }, () =>
+      decided(() => world.request(key, 'POST', `${LINKS}/batch`, { links })),
+    ),
   );
   expect(answers.map((answer) => answer.status).sort()).toEqual([202, 202, 403, 403, 403, 403]);
   const usage = await world.request(key, 'GET', '/api/v1/usage');

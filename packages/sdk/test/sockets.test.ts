@@ -97,7 +97,7 @@ describe('a connection that never stood', () => {
   });
 
   it('is not-sent for a name that does not exist', async () => {
-    const call = makeClient({ baseUrl: 'http://no-such-host.invalid', maxRetries: 0 }).links.create(
+    const call = makeClient({ baseUrl: 'http://a..invalid', maxRetries: 0 }).links.create(
       LINK_BODY,
     );
     await expect(call).rejects.toHaveProperty('outcome', 'not-sent');

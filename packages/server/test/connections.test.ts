@@ -107,14 +107,14 @@ describe('a connection whose client does not read', () => {
   });
 
   test('is kept while it reads slowly', async () => {
-    await serve(() => new Response(new Uint8Array(LARGE)), { stalledTimeoutMs: 1_000 });
+    await serve(() => new Response(new Uint8Array(LARGE)), { stalledTimeoutMs: 3_000 });
     const { socket } = open();
     let received = 0;
     socket.removeAllListeners('data');
     socket.on('data', (chunk: string) => {
       received += chunk.length;
       socket.pause();
-      setTimeout(() => socket.resume(), 1);
+      setTimeout(() => socket.resume(), 20);
     });
     socket.write(GET);
     await expect.poll(() => received).toBeGreaterThan(LARGE);
@@ -237,6 +237,12 @@ describe('what node rejects before the service sees it', () => {
     ['two Host lines', 'GET / HTTP/1.1\r\nHost: a\r\nhost: b\r\n\r\n', 400],
     ['two equal Host lines', 'GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n', 400],
     ['a broken Host', 'GET / HTTP/1.1\r\nHost: a b\r\nConnection: close\r\n\r\n', 400],
+    ['a Host above 300 bytes', `GET / HTTP/1.1\r\nHost: ${'y'.repeat(301)}\r\n\r\n`, 400],
+    [
+      'a request target with a host above 300 bytes',
+      `GET http:///${'%C3%BC'.repeat(51)}/ HTTP/1.1\r\nHost: x\r\n\r\n`,
+      400,
+    ],
     ['an expectation', 'GET / HTTP/1.1\r\nHost: x\r\nExpect: wonders\r\n\r\n', 417],
     [
       'a broken chunk',
@@ -279,6 +285,17 @@ describe('what node rejects before the service sees it', () => {
       expect(JSON.parse(body)).toEqual({ error: expect.any(String), code: 'invalid_request' });
     },
   );
+
+  test('a Host and the host of a request target may have 300 bytes', async () => {
+    await serve((incoming) => new Response(new URL(incoming.url).pathname));
+    const host = 'y'.repeat(300);
+    for (const head of [
+      `GET /${host}y HTTP/1.1\r\nHost: ${host}`,
+      `GET http://${host}/${host}y HTTP/1.1\r\nHost: x`,
+    ]) {
+      expect(await request(`${head}\r\nConnection: close\r\n\r\n`)).toMatch(/^HTTP\/1\.1 200 /);
+    }
+  });
 
   test('a health check of HTTP/1.0 needs no Host', async () => {
     await serve((incoming) => new Response(new URL(incoming.url).pathname));

@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import { accessSync, constants } from 'node:fs';
 import { chmod, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { request } from 'node:https';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import process from 'node:process';
@@ -13,6 +12,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { createLogger, type RunningServer, readSettings, startServer } from '../src/index.ts';
 import { openSqliteStore } from '../src/store/sqlite/index.ts';
 import { BATCH, LINKS, PUBLIC_URL, TARGET } from './fixture.ts';
+import { freePort } from './free-port.ts';
 
 const MIB = 1024 * 1024;
 
@@ -314,13 +314,4 @@ async function makeCertificate(folder: string, name: string): Promise<void> {
   await promisify(execFile)('openssl', [
     ...['req', '-x509', ...key, ...files, '-days', '2', '-subj', `/CN=${name}`],
   ]);
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const address = probe.address();
-  probe.close();
-  if (address === null || typeof address === 'string') throw new Error('not listening on a port');
-  return address.port;
 }

@@ -1,5 +1,5 @@
 import { createReadStream, createWriteStream, existsSync } from 'node:fs';
-import { mkdir, readFile, rename } from 'node:fs/promises';
+import { link, mkdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
@@ -50,13 +50,17 @@ async function unpack(): Promise<string> {
   const path = join(CACHE, `chromium-${version}`);
   if (existsSync(path)) return path;
   await mkdir(CACHE, { recursive: true });
-  // Only a whole file gets the name, also where several processes unpack at once.
+  // Only a whole file gets the name. Where several processes unpack at once the first one keeps it, since its browser runs by then
+  // and starts its own parts from the same path.
   const part = `${path}.${process.pid}`;
   await pipeline(
     createReadStream(join(folder, 'bin/chromium.br')),
     createBrotliDecompress(),
     createWriteStream(part, { mode: 0o700 }),
   );
-  await rename(part, path);
+  await link(part, path).catch((error) => {
+    if (error.code !== 'EEXIST') throw error;
+  });
+  await rm(part);
   return path;
 }

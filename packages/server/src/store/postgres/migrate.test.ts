@@ -39,7 +39,7 @@ test('a wait for another process that migrates is said after a second, and given
   const said: string[] = [];
   const migrating = migratePostgres(url, {
     onWait: (message) => said.push(message),
-    lockWaitMs: 2_000,
+    lockWaitMs: 5_000,
   });
   await expect(migrating).rejects.toMatchObject({ name: 'StoreError', reason: 'busy' });
   await expect(migrating).rejects.toThrow(`pid ${rows[0].pid}`);

@@ -20,11 +20,10 @@ export function usePostgres(): { newDatabase: (original?: string) => Promise<str
         ? // Without fsync: a test's database need not outlive a power cut.
           await startPostgres(['fsync=off'])
         : { url: existing, remove: () => dropDatabases(existing, made) };
-  }, 60_000);
-  // Dropping the databases of a whole suite on an existing server takes longer than a hook may by default.
+  });
   afterAll(async () => {
     await server?.remove();
-  }, 60_000);
+  });
   return {
     newDatabase: async (original) => {
       if (server === undefined) throw new Error('PostgreSQL runs within tests only.');
