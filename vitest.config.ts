@@ -15,7 +15,11 @@ const REAL_THINGS =
   /node:(child_process|http|net|tls|cluster|worker_threads)|(start|test)-postgres|temp-database|database-path|-process\.ts|start-server|start-test-server|fork|cutting-proxy|contract\.test-suite/;
 
 /** Tests of many random cases: the longest of those that need nothing real. */
-const LONG = ['test/import/histories.property.test.ts', 'src/bulk/create-many.property.test.ts'];
+const LONG = [
+  'test/import/histories.property.test.ts',
+  'test/import/mixed-rows.property.test.ts',
+  'src/bulk/create-many.property.test.ts',
+];
 
 /** What `pnpm test:fast` leaves out of a package. It follows from what the files import, so that no list can become outdated. */
 export const slowTestsOf = (root: string) =>

@@ -149,19 +149,15 @@ test('in a terminal: Ctrl-C ends the reading of standard input', async () => {
 test.each([
   ['create', '-'],
   ['auth', 'login', '--base-url', 'http://127.0.0.1:9'],
-])(
-  'SIGINT ends the reading of standard input: %s',
-  async (...argv) => {
-    const service = await stubService();
-    // Prints a line once it listens for signals.
-    const running = startReal(argv, { env: service.env, nodeArgs: ['--import', SHOW_SIGNALS] });
-    await running.printed('listens');
-    running.child.kill('SIGINT');
-    expect((await running.ended).exitCode).toBe(130);
-    expect(running.stderr()).toContain('Interrupted.');
-  },
-  30_000,
-);
+])('SIGINT ends the reading of standard input: %s', async (...argv) => {
+  const service = await stubService();
+  // Prints a line once it listens for signals.
+  const running = startReal(argv, { env: service.env, nodeArgs: ['--import', SHOW_SIGNALS] });
+  await running.printed('listens');
+  running.child.kill('SIGINT');
+  expect((await running.ended).exitCode).toBe(130);
+  expect(running.stderr()).toContain('Interrupted.');
+});
 
 test('an import that fails before it has read standard input ends', async () => {
   const service = await stubService();

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type Checked, checkInput, type Source } from './check/check-input.ts';
 import { compareRows, type Found, openExistingLinks } from './check/compare-rows.ts';
@@ -10,7 +9,7 @@ import { openJournal, peekJournal } from './journal/open-journal.ts';
 import { createRowRules } from './map/row-rules.ts';
 import { detectLayout } from './read/layout.ts';
 import { type Input, inputGuard, openInput } from './read/open-input.ts';
-import { isOnlyRecord, keepsEarlierResults } from './report/earlier-results.ts';
+import { keepOutput, keepsEarlierResults, onlyRecord } from './report/earlier-results.ts';
 import { fingerprint } from './report/keep-changed.ts';
 import { type OutputFile, openOutput } from './report/output-file.ts';
 import { RejectsFile, removeStaleRejects } from './report/rejects.ts';
@@ -45,15 +44,13 @@ export async function runImport(
     // The lock: from here on no other run imports under this journal.
     const open = settings.dryRun ? peekJournal : openJournal;
     const path = await journalPath(settings, input);
-    // A restart of what has no journal sets none aside.
-    const restart = settings.restart && existsSync(path);
-    journal = open(path, settings.baseUrl, restart);
+    journal = open(path, settings.baseUrl, settings.restart);
     if (!settings.dryRun) {
       await syncFolder(dirname(path)).catch((cause) => {
         throw writeError(path, cause);
       });
     }
-    const summary = await importInput(input, journal, { ...settings, restart }, deps);
+    const summary = await importInput(input, journal, settings, deps);
     return {
       ...summary,
       requests: deps.requestCount() - requestsBefore,
@@ -81,12 +78,10 @@ async function importInput(
   const layout = await detectLayout(input, settings);
   if (settings.inPlace) refuseInPlace(input, layout);
   const source = { input, layout, rules: createRowRules(layout, settings), guard };
-  const existing = await openExistingLinks(journal, settings, deps);
+  const existing = await openExistingLinks(journal, settings, deps, layout.plan.format);
   const result = await check(source, existing, settings, deps);
   if (result === undefined) return { ...emptySummary(settings), stopped: STOPPED_BY_USER };
   const { checked, found, summary } = result;
-  // All keys of JSON Lines are known now.
-  if (settings.inPlace) refuseInPlace(input, layout);
   const stopped = stoppedByRejects(input.name, summary, settings.maxRejects);
   if (settings.dryRun) {
     if (stopped !== undefined) {
@@ -101,9 +96,13 @@ async function importInput(
   if (stopped !== undefined) return { ...summary, stopped };
 
   // Send: feed the new rows to the service. The journal records each batch before and after its request.
-  const isRecord = await isOnlyRecord(found, journal, settings, deps);
-  const output = await openResults(input, settings, deps, isRecord);
+  const record = await onlyRecord({ checked, found, existing, journal, settings, deps });
+  const output = await openResults(input, settings, deps, record !== undefined);
   try {
+    // At once: the journal of a run that ends before its report has links, and the next one would ask no more.
+    if (record !== undefined) {
+      announceKept(await keepOutput(settings.output), deps, record === 'links');
+    }
     const sent = await sendNewRows({ source, checked, found, existing, journal, settings, deps });
     const isStopped = deps.signal.aborted || deps.stopSignal.aborted;
     const ended: ImportSummary = {
@@ -125,7 +124,7 @@ async function importInput(
       const format = createResultsFormat(settings, layout);
       await reportRows({ ...sent, source, checked, journal, limit }, format, output);
       await source.guard();
-      announceKept(await output.finish(), deps, isRecord);
+      announceKept(await output.finish(), deps);
     } catch (error) {
       const why = ended.stopped ?? whyStopped({ ...sent, failure: { error } }, settings, false, 0);
       return { ...ended, stopped: why };
@@ -179,20 +178,17 @@ async function openResults(
   { path }: Input,
   { output, inPlace, usualNames, journal }: ImportSettings,
   { stdout }: ImportDeps,
-  isRecord: boolean,
+  isKept: boolean,
 ): Promise<OutputFile> {
   return await openOutput(output, {
     stdout,
-    // In place, what is replaced is the input as it was read.
-    previous: inPlace ? await fingerprint(path) : isRecord ? NO_CONTENT : undefined,
+    // In place, what is replaced is the input as it was read; else what is kept already.
+    previous: inPlace || isKept ? await fingerprint(inPlace ? path : output) : undefined,
     unusedOption: usualNames?.output ? '-o' : undefined,
     // Once the results of standard input were read, its journal is removed.
     awaitsReader: typeof journal !== 'string',
   });
 }
-
-/** The fingerprint of nothing: whatever is there is kept. */
-const NO_CONTENT = '';
 
 /**
  * Whether the journal is of no more use. Standard input can't be imported again under the same name, so its journal goes once each

@@ -59,6 +59,39 @@ describe('results that may be the only record of links', () => {
     // The journal does not have the known link, which no row asks for any more.
     await world.import(known);
     expect(world.read(`${RESULTS}.old2`)).toContain('https://example.com/2');
+    // Nor does the one that a restart sets aside.
+    world.write('input.csv', file(row(4)));
+    await world.import({ ...known, restart: true });
+    expect(world.read(`${RESULTS}.old3`)).toContain('https://example.com/3');
+  });
+
+  test('are kept where a restart finds a journal that a killed run has left empty', async () => {
+    world.write('input.csv', file(row(1)));
+    await world.import();
+    world.write('empty', '');
+    world.write('input.csv', file(row(2)));
+    await world.import({ journal: world.path('empty'), restart: true });
+    expect(world.read(`${RESULTS}.old`)).toContain('https://example.com/1');
+  });
+
+  test('are kept once, before anything is sent', async () => {
+    world.write('input.csv', file(...Array.from({ length: 30 }, (_, n) => row(n))));
+    await world.import();
+    const results = world.read(RESULTS);
+    const lost = { journal: world.path('lost'), batchSize: 10, concurrency: 1 };
+    world.service.fault = () => ({ type: 'answer', status: 401, body: { error: 'no' } });
+    await world.import(lost);
+    world.service.fault = () => undefined;
+    world.onEvent = ({ type }) => {
+      if (type === 'rows-done') world.hardStop.abort();
+    };
+    await world.import(lost);
+    expect(world.read(RESULTS)).toBe(results);
+    world.onEvent = () => undefined;
+    await world.import(lost);
+    expect(world.read(RESULTS)).not.toBe(results);
+    expect(world.read(`${RESULTS}.old`)).toBe(results);
+    expect(world.files()).not.toContain(`${RESULTS}.old2`);
   });
 
   test('are replaced where the journal has another record, and where they hold no link', async () => {
@@ -79,6 +112,69 @@ describe('results that may be the only record of links', () => {
     });
     expect(world.files().filter((name) => /results.*old|^o\./.test(name))).toEqual([]);
   });
+});
+
+describe('results whose links stand elsewhere too are replaced', () => {
+  test('in an input that is a results file itself', async () => {
+    world.write('input.csv', file(row(1), row(2)));
+    await world.import();
+    world.write('filled.csv', world.read(RESULTS));
+    const again = { file: world.path('filled.csv'), output: world.path('out.csv') };
+    for (const title of ['A', 'B', 'C']) {
+      world.write('filled.csv', world.read('filled.csv').replace(/,T1|,A|,B/, `,${title}`));
+      expect(await world.import(again)).toMatchObject({ created: 0, existing: 2 });
+    }
+    expect(world.files().filter((name) => name.startsWith('out.csv'))).toEqual(['out.csv']);
+    // A row that was taken out leaves its link in the results alone.
+    world.write('filled.csv', world.read('filled.csv').replace(/^.*example.com\/2.*\n/m, ''));
+    await world.import(again);
+    expect(world.read('out.csv.old')).toContain('https://example.com/2');
+  });
+
+  test('in the known file', async () => {
+    world.write('input.csv', file(row(1), row(2)));
+    await world.import();
+    world.write('master.csv', world.read(RESULTS));
+    const known = {
+      known: world.path('master.csv'),
+      journal: world.path('other'),
+      output: world.path('out.csv'),
+    };
+    for (const title of ['A', 'B', 'C']) {
+      world.write('input.csv', file(row(1, title), row(2)));
+      expect(await world.import(known)).toMatchObject({ created: 0, existing: 2 });
+    }
+    expect(world.files().filter((name) => name.startsWith('out.csv'))).toEqual(['out.csv']);
+    world.write('input.csv', file(row(1)));
+    world.write('master.csv', world.read('master.csv').replace(/^.*example.com\/2.*\n/m, ''));
+    await world.import(known);
+    expect(world.read('out.csv.old')).toContain('https://example.com/2');
+  });
+});
+
+test('a file that is no results file is kept, and not called one', async () => {
+  world.write('input.csv', file(row(1)));
+  world.write(RESULTS, Buffer.from([0x89, 0x50, 0x4e, 0x47, 0, 1, 2, 3]));
+  await world.import();
+  expect(world.files()).toContain(`${RESULTS}.old`);
+  const kept = world.events.filter(({ type }) => type === 'warning');
+  expect(kept).toEqual([
+    { type: 'warning', message: expect.stringMatching(/^A file that was changed by hand is kept/) },
+  ]);
+});
+
+test.each([
+  ['sho.rt/k1', 'k1'],
+  ['https://sho.rt/12E4', '1.20E+05'],
+])('a link of the known file that is not clear is named: %s', async (short_url, code) => {
+  world.write('input.csv', file(row(1)));
+  const header = 'url,code,short_url,status,error\n';
+  world.write('known.csv', `${header}https://example.com/1,${code},${short_url},,\n`);
+  await expect(world.import({ known: world.path('known.csv') })).rejects.toMatchObject({
+    exitCode: 2,
+    message: expect.stringMatching(`known.csv, line 2: "${short_url}"`),
+  });
+  expect(world.service.requests).toBe(0);
 });
 
 describe('a results file without some of its columns', () => {
@@ -106,14 +202,45 @@ describe('a results file without some of its columns', () => {
       ),
     );
     world.write('cut.jsonl', objects.map((cells) => JSON.stringify(cells)).join('\n'));
-    for (const name of ['cut.csv', 'cut.jsonl']) {
+    const isEnough = missing.join() === 'error';
+    for (const name of isEnough ? ['cut.csv'] : ['cut.csv', 'cut.jsonl']) {
       await expect(world.import({ baseUrl, file: world.path(name) })).rejects.toMatchObject({
         exitCode: 2,
         message: expect.stringContaining(`"${missing[0]}"`),
       });
     }
     expect(world.service.created.size).toBe(2);
+    if (!isEnough) return;
+    // A line without its empty values still says which link it has.
+    const lines = { file: world.path('cut.jsonl'), known: world.path('input.csv.results.csv') };
+    expect(await world.import({ baseUrl, ...lines })).toMatchObject({ existing: 2, created: 100 });
   });
+
+  test.each(['csv', 'jsonl'] as const)(
+    'in %s, a link that lost its cell is named',
+    async (format) => {
+      const cells = {
+        ...{ url: 'https://example.com/1', title: 'T1', code: 'abc', short_url: '' },
+        ...{ status: 'created', error: '' },
+      };
+      const text =
+        format === 'csv'
+          ? `${Object.keys(cells)}\n${Object.values(cells)}\n`
+          : `${JSON.stringify(cells)}\n`;
+      world.write(`input.${format}`, text);
+      world.write('other.csv', file(row(1)));
+      for (const settings of [
+        { file: world.path(`input.${format}`) },
+        { file: world.path('other.csv'), known: world.path(`input.${format}`) },
+      ]) {
+        await expect(world.import(settings)).rejects.toMatchObject({
+          exitCode: 2,
+          message: expect.stringContaining('but has no short_url'),
+        });
+      }
+      expect(world.service.requests).toBe(0);
+    },
+  );
 
   test.each([
     'url,status,code\nhttps://example.com/1,active,x\n',
@@ -133,21 +260,6 @@ test('a part of the results is no file for --known, which says what is missing',
     'url,code,short_url,status\nhttps://example.com/1,x,https://s.example/x,created\n',
   );
   await expect(world.import({ known: world.path('known.csv') })).rejects.toThrow('no column error');
-});
-
-test('the results of JSON Lines are found behind many new rows', async () => {
-  const far = Array.from({ length: 600 }, (_, n) => object(n, { far: 'x'.repeat(1000) })).join('');
-  const own = { code: 'x', short_url: 'https://s.example/x', status: 'created', error: null };
-  world.write('input.jsonl', far + object(1000, own));
-  expect(await world.import(inPlace('input.jsonl'))).toMatchObject({ created: 600, existing: 1 });
-  expect(world.read('input.jsonl').endsWith(object(1000, own))).toBe(true);
-});
-
-test('keys of JSON Lines that come late fill their fields', async () => {
-  const far = Array.from({ length: 600 }, (_, n) => object(n, { far: 'x'.repeat(1000) })).join('');
-  world.write('input.jsonl', far + object(1000, { title: 'Late', extra: 1 }));
-  expect(await world.import({ file: world.path('input.jsonl') })).toMatchObject({ created: 601 });
-  expect(world.service.asked.flat().at(-1)).toMatchObject({ title: 'Late' });
 });
 
 test.each(['^', '~', 'x'])('our results are read whatever their delimiter is: %j', async (mark) => {
@@ -190,19 +302,27 @@ describe('JSON Lines in place', () => {
   );
 
   test.each(['code', 'status', 'error', 'short_url'])(
-    'with a key of their own that is named %s are refused before anything is sent',
+    'with a key of their own that is named %s are rejected, and keep it',
     async (key) => {
       const far = 'x'.repeat(1000);
-      for (const text of [
-        object(1, { [key]: 'mine' }),
-        Array.from({ length: 600 }, (_, n) => object(n, { far })).join('') +
-          object(0, { [key]: 1 }),
-      ]) {
+      const many = Array.from({ length: 600 }, (_, n) => object(n, { far })).join('');
+      for (const text of [object(1, { [key]: 'mine' }), many + object(0, { [key]: 1 })]) {
         world.write('input.jsonl', text);
-        await expect(world.import(inPlace('input.jsonl'))).rejects.toMatchObject({
-          exitCode: 2,
-          message: expect.stringContaining(`"${key}"`),
+        expect(await world.import(inPlace('input.jsonl'))).toMatchObject({
+          rejected: 1,
+          stopped: { reason: 'rejects' },
         });
+        expect(world.events).toContainEqual(
+          expect.objectContaining({
+            type: 'validated',
+            firstRejects: [
+              {
+                line: text.split('\n').length - 1,
+                reason: expect.stringMatching(/^"(mine|1)" stands in a key that the import fills/),
+              },
+            ],
+          }),
+        );
         expect(world.read('input.jsonl')).toBe(text);
       }
       expect(world.service.requests).toBe(0);

@@ -120,4 +120,5 @@ test.each([true, false])(
       { numRuns: 40, endOnFailure: true, timeout: 60_000 },
     );
   },
+  900_000,
 );

@@ -44,3 +44,10 @@ test('the same rows are new links where links exist already, and with --restart'
   remember();
   expect(codes.size).toBe(4);
 });
+
+test('--restart creates every row again, also where its journal is gone', async () => {
+  world.writeRows(2);
+  await world.import({ idempotency: true });
+  await world.import({ idempotency: true, restart: true, journal: world.path('fresh') });
+  expect(world.service.targets.size).toBe(4);
+});

@@ -88,3 +88,25 @@ test('a link that was written in by hand counts, and so does a row as an import 
   );
   expect(await world.import()).toMatchObject({ existing: 2, created: 1, rejected: 0 });
 });
+
+test('a row whose last cell a spreadsheet has left out is a row like any other', async () => {
+  const text = 'target_url,code,short_url,status,error\n';
+  world.write(
+    'input.csv',
+    `${text}https://example.com/1,abc,https://s.example/abc,created\nhttps://example.com/2,,,\n`,
+  );
+  expect(await world.import()).toMatchObject({ existing: 1, created: 1, rejected: 0 });
+});
+
+test('columns named line and reason are those of rejects only where lines have numbers', async () => {
+  const text = 'url,title,line,reason\n';
+  world.write('input.csv', `${text}${row(1)},Spring,new\n${row(2)},Summer,old\n`);
+  expect(await world.import()).toMatchObject({ created: 2, rejected: 0 });
+  world.write('rejects.csv', `${text}${row(3)},7,no title\n${row(4)},Spring,new\n`);
+  const file = world.path('rejects.csv');
+  expect(await world.import({ file, maxRejects: 'all' })).toMatchObject({
+    created: 1,
+    rejected: 1,
+  });
+  expect(world.read('rejects.csv.rejects.csv')).toContain('in the column of line numbers');
+});

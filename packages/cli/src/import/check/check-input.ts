@@ -1,5 +1,5 @@
 import { addHash, linkIdentity } from '../journal/link-text.ts';
-import { ownLink, partOfResultsGuard } from '../map/result-columns.ts';
+import { ownLink, partOfResultsGuard, refuseLostUrl } from '../map/result-columns.ts';
 import type { RowRules } from '../map/row-rules.ts';
 import type { Layout } from '../read/layout.ts';
 import type { Input } from '../read/open-input.ts';
@@ -61,6 +61,7 @@ export async function checkInput(
     const bad: Array<{ row: Row; reason: string }> = [];
     for (const row of batch) {
       refusePart(row);
+      refuseLostUrl(input.name, row, layout);
       const own = ownLink(row, layout);
       const { link, problem: reason } = rules.check(row);
       if (own !== undefined) {

@@ -1,12 +1,25 @@
-import { inputError } from '../errors.ts';
+import { inputError, shown } from '../errors.ts';
 import type { Journal } from '../journal/journal.ts';
 import { linkIdentity } from '../journal/link-text.ts';
-import { ownLink, RESULT_COLUMNS } from '../map/result-columns.ts';
+import {
+  ownLink,
+  partOfResultsGuard,
+  RESULT_COLUMNS,
+  refuseLostUrl,
+  strayText,
+} from '../map/result-columns.ts';
 import { createRowRules } from '../map/row-rules.ts';
-import { detectLayout } from '../read/layout.ts';
+import { detectLayout, type Layout } from '../read/layout.ts';
 import { openInput } from '../read/open-input.ts';
 import { readRows } from '../read/read-rows.ts';
-import { type Existing, type ImportDeps, type ImportSettings, NO_SERVICE } from '../types.ts';
+import {
+  type Existing,
+  type ImportDeps,
+  type ImportSettings,
+  NO_SERVICE,
+  type Plan,
+  type Row,
+} from '../types.ts';
 import type { Checked } from './check-input.ts';
 import { type Comparison, ExistingLinks } from './existing-links.ts';
 
@@ -22,6 +35,7 @@ export async function openExistingLinks(
   journal: Journal,
   settings: ImportSettings,
   deps: ImportDeps,
+  format: Plan['format'],
 ): Promise<ExistingLinks | undefined> {
   if (settings.known === undefined) {
     if (journal.hasLinks()) return new ExistingLinks(journal);
@@ -33,7 +47,7 @@ export async function openExistingLinks(
     return undefined;
   }
   const existing = new ExistingLinks(journal);
-  await addKnownLinks(settings.known, existing, settings, deps);
+  await addKnownLinks(settings.known, existing, settings, deps, format === 'jsonl');
   return existing;
 }
 
@@ -43,6 +57,7 @@ async function addKnownLinks(
   existing: ExistingLinks,
   settings: ImportSettings,
   deps: ImportDeps,
+  isOfLines: boolean,
 ): Promise<void> {
   const input = await openInput(file, deps.stdin, deps.signal);
   try {
@@ -55,17 +70,30 @@ async function addKnownLinks(
         'Give --known the results file of an earlier import.',
       );
     }
-    const rules = createRowRules(layout, settings);
+    const rules = createRowRules(layout, settings, isOfLines);
+    const refusePart = partOfResultsGuard(input.name, layout, new URL(settings.baseUrl).origin);
     for await (const rows of readRows(input, layout)) {
       for (const row of rows) {
+        refusePart(row);
+        refuseLostUrl(input.name, row, layout);
         const own = ownLink(row, layout);
-        if (own === undefined) continue;
-        existing.addKnown(linkIdentity(rules.link(row), settings.defaults.domain_id), own);
+        if (own === undefined) refuseUnclear(input.name, row, layout);
+        else existing.addKnown(linkIdentity(rules.link(row), settings.defaults.domain_id), own);
       }
     }
   } finally {
     await input.dispose();
   }
+}
+
+/** A link that could not be read would be created again. */
+function refuseUnclear(name: string, row: Row, layout: Layout): void {
+  const url = row.object?.['short_url'] ?? row.cells[layout.resultColumns.short_url ?? -1] ?? '';
+  if (typeof url !== 'string' || url.trim() === '' || strayText(row, layout) === undefined) return;
+  throw inputError(
+    `${name}, line ${row.line}: ${shown(url)} could be the short URL of a link, or something else`,
+    'Where it is one, write it with https:// and its code, or created as the status. Otherwise take the row out.',
+  );
 }
 
 /** Compares the rows that were checked with the links that exist, and announces the result. */

@@ -64,6 +64,10 @@ const MATCH_SINGLE = `
 const ANY_LINK_LEFT =
   'SELECT 1 FROM free_link WHERE id NOT IN (SELECT link FROM temp.match) LIMIT 1';
 
+const ANY_OTHER = `
+  SELECT 1 FROM temp.other WHERE short_url NOT IN (SELECT own FROM own_link)
+    AND short_url NOT IN (SELECT short_url FROM temp.known) LIMIT 1`;
+
 const COUNTS = `
   SELECT count(*) FILTER (WHERE link < 0 OR short_url IS NOT NULL) AS existing,
     count(*) FILTER (WHERE link > 0 AND short_url IS NULL) AS unknown,
@@ -122,6 +126,23 @@ export class ExistingLinks {
     this.#known.push([pair, content, code, short_url]);
     this.knownHash = addHash(this.knownHash, short_url);
     if (this.#known.length === CHUNK_ROWS) this.#flush();
+  }
+
+  /** Whether some of these short URLs are neither in a row nor in the known file. */
+  async lacks(links: AsyncIterable<readonly string[]>): Promise<boolean> {
+    this.#flush();
+    this.#db.exec('CREATE TEMP TABLE other (short_url TEXT)');
+    try {
+      for await (const some of links) {
+        this.#insert(
+          'temp.other (short_url)',
+          some.map((link) => [link]),
+        );
+      }
+      return this.#db.prepare(ANY_OTHER).get() !== undefined;
+    } finally {
+      this.#db.exec('DROP TABLE temp.other');
+    }
   }
 
   /** Whether any row asks for a link of this batch, as they were compared last. */

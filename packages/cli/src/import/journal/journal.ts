@@ -41,6 +41,8 @@ interface NewBatch {
 export class Journal {
   readonly path: string;
   readonly db: DatabaseSync;
+  /** Where the journal is that was set aside for this one. */
+  predecessor: string | undefined;
   /** The service of this run: links of other services are kept and ignored. */
   readonly service: number;
   /** Links of this run have ids from this one on. */
@@ -200,12 +202,8 @@ export class Journal {
           : links.map((link) => [link]);
         const firstLink = this.#nextLink;
         this.#nextLink += links.length;
-        insert.run(
-          firstLink,
-          Number(row['service']),
-          isCompleted ? null : id,
-          JSON.stringify(rows),
-        );
+        const batch = isCompleted ? null : id;
+        insert.run(firstLink, Number(row['service']), batch, JSON.stringify(rows));
         if (isCompleted) this.#forgetBatch({ id });
         else {
           this.#prepare('UPDATE batch SET first_link = ? WHERE id = ?').run(firstLink, id);

@@ -1,8 +1,7 @@
 import { readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { testFolder } from '../../../test/test-io.ts';
 import type { Journal } from './journal.ts';
 import { openJournal, peekJournal } from './open-journal.ts';
@@ -18,15 +17,21 @@ async function emptyJournal(): Promise<string> {
   return path;
 }
 
+/** Gives the test a temporary folder that no other program uses, and resolves to what lists it. */
+async function useOwnTmpdir(): Promise<() => string[]> {
+  const folder = await testFolder();
+  vi.stubEnv('TMPDIR', folder);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  return () => readdirSync(folder);
+}
+
 test('a journal that can not be used is not left locked', async () => {
   const path = await emptyJournal();
   expect(() => openJournal(path, URL, false)).toThrow(/no such table/);
   expect(() => openJournal(path, URL, false)).toThrow(/no such table/);
-  const copies = () =>
-    readdirSync(tmpdir()).filter((name) => name.startsWith('shortlink-journal-'));
-  const earlier = new Set(copies());
+  const copies = await useOwnTmpdir();
   expect(() => peekJournal(path, URL, false)).toThrow(/no such table/);
-  expect(copies().filter((name) => !earlier.has(name))).toEqual([]);
+  expect(copies()).toEqual([]);
   const db = new DatabaseSync(path);
   db.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT');
   db.close();
@@ -146,17 +151,15 @@ describe('a dry run', () => {
     expect(namesBeside(path)).toEqual([]);
     run(path, 'a');
     const before = readFileSync(path);
-    const copies = () =>
-      readdirSync(tmpdir()).filter((name) => name.startsWith('shortlink-journal-'));
-    const earlier = new Set(copies());
+    const copies = await useOwnTmpdir();
     expect(peek(path)).toEqual(['a']);
     const journal = peekJournal(path, URL, false);
     record(journal, 'b');
-    expect(copies().some((name) => !earlier.has(name))).toBe(true);
+    expect(copies()).toHaveLength(1);
     journal.close();
     expect(readFileSync(path)).toEqual(before);
     expect(namesBeside(path)).toEqual(['journal']);
-    expect(copies().filter((name) => !earlier.has(name))).toEqual([]);
+    expect(copies()).toEqual([]);
   });
 
   test('of a restart sees nothing of the journal', async () => {

@@ -40,10 +40,12 @@ export function openJournal(path: string, baseUrl: string, restart: boolean): Jo
     if (kept !== undefined && !existsSync(path)) renameSync(kept, path);
     throw error;
   }
-  return new Journal(path, db, baseUrl, () => {
+  const journal = new Journal(path, db, baseUrl, () => {
     if (isEmpty(db)) endEmpty(path, db, kept);
     db.close();
   });
+  journal.predecessor = kept;
+  return journal;
 }
 
 /** Removes an empty journal, and restores the one that was set aside for it, if any. */

@@ -16,7 +16,7 @@ interface MapColumnsInput {
   /** Columns of an earlier import, which fill no field. */
   resultColumns: ResultColumns;
   /** The first rows. */
-  samples: readonly Pick<Row, 'cells'>[];
+  samples: readonly Pick<Row, 'cells' | 'object'>[];
   /** Gains a sentence for each guess that the user should know. */
   notes: string[];
 }
@@ -42,11 +42,15 @@ function automaticColumn(input: MapColumnsInput, field: LinkField): number | und
   if (input.urlColumn !== undefined) return field === 'target_url' ? input.urlColumn : undefined;
   for (const key of ALIASES[field]) {
     const found = indexesWhere(input, (name) => columnKey(name) === key);
-    if (found.length > 1) throw ambiguous(input, field, found);
     const [index] = found;
     if (index === undefined) continue;
     const foreign = input.columns[foreignColumn(input, field) ?? -1];
-    if (foreign === undefined) return index;
+    if (foreign === undefined) {
+      // Of JSON Lines, each has its own keys.
+      const isTable = input.samples[0]?.object === undefined;
+      if (found.length > 1 && isTable) throw ambiguous(input, field, found);
+      return index;
+    }
     const name = input.columns[index] ?? '';
     input.notes.push(
       `${JSON.stringify(name)} is not used: ${JSON.stringify(foreign)} lists links of another service. If it is meant for this one: --map ${field}=${name}`,
@@ -57,27 +61,18 @@ function automaticColumn(input: MapColumnsInput, field: LinkField): number | und
 }
 
 /** A domain id or a redirect means nothing here where a column lists the short links of another service: that column. */
-function foreignColumn(
-  input: Pick<MapColumnsInput, 'columns' | 'resultColumns'>,
-  field: LinkField,
-): number | undefined {
-  if (field !== 'domain_id' && field !== 'redirect_type') return undefined;
-  return indexesWhere(input, (name) => SHORT_LINK_COLUMNS.has(columnKey(name)))[0];
+function foreignColumn(input: MapColumnsInput, field: LinkField): number | undefined {
+  if (!isOfOneService(field)) return undefined;
+  const { object } = input.samples[0] ?? {};
+  return indexesWhere(
+    input,
+    (name) => isShortLinkColumn(name) && (object === undefined || Object.hasOwn(object, name)),
+  )[0];
 }
 
-/**
- * The field that a key of JSON Lines fills which first appears far below: by its usual name, if no other key fills the field. The
- * rows above don't have it, so they mean what they meant.
- */
-export function mapLateColumn(
-  { columns, mapping }: Plan,
-  { map, resultColumns }: Pick<MapColumnsInput, 'map' | 'resultColumns'>,
-): void {
-  const key = columnKey(columns.at(-1) ?? '');
-  const field = LINK_FIELDS.find((name) => ALIASES[name].includes(key));
-  if (field === undefined || mapping[field] !== undefined || map[field] !== undefined) return;
-  if (foreignColumn({ columns, resultColumns }, field) !== undefined) return;
-  mapping[field] = columns.length - 1;
+/** Whether what a field holds means nothing at another service. */
+export function isOfOneService(field: LinkField): boolean {
+  return field === 'domain_id' || field === 'redirect_type';
 }
 
 /** Where no name says which column holds the target URL: the only one that holds a URL in each of the first rows. */
@@ -163,7 +158,7 @@ function ambiguous(input: MapColumnsInput, field: LinkField, found: readonly num
 }
 
 /** A column's name as names are compared: lower case, letters and digits only. */
-function columnKey(name: string): string {
+export function columnKey(name: string): string {
   return name
     .normalize('NFKC')
     .toLowerCase()
@@ -174,7 +169,7 @@ function columnKey(name: string): string {
  * Usual names of the columns that fill each field, best first. `link` comes last: other services export the short URL
  * under it (Bitly, Dub), so it counts only where no better name is found.
  */
-const ALIASES: Readonly<Record<LinkField, readonly string[]>> = {
+export const ALIASES: Readonly<Record<LinkField, readonly string[]>> = {
   target_url: [
     'targeturl',
     'longurl',
@@ -211,6 +206,11 @@ const SHORT_LINK_COLUMNS: ReadonlySet<string> = new Set([
   'keyword',
   'idstring',
 ]);
+
+/** Whether a column or key of this name holds the short link itself. */
+export function isShortLinkColumn(name: string): boolean {
+  return SHORT_LINK_COLUMNS.has(columnKey(name));
+}
 
 /** The columns there are, for messages: `"URL", "Title" and 3 more`. */
 function listColumns(columns: readonly string[]): string {

@@ -1,6 +1,7 @@
 import { inputError } from '../errors.ts';
 import { looksLikeUrl } from '../read/detect-format.ts';
 import type { Layout } from '../read/layout.ts';
+import { toCell } from '../read/read-rows.ts';
 import { dropFormulaGuard } from '../report/csv-cell.ts';
 import type { Row, RowStatus } from '../types.ts';
 import { trimmed } from './cells.ts';
@@ -45,36 +46,50 @@ export function partOfResultsGuard(
   service: string,
 ): (row: Row) => void {
   const { columns, format } = layout.plan;
-  const find = () => resultColumnsAt((column) => columns.lastIndexOf(column));
-  // JSON Lines may still add to the columns.
-  const found = format === 'jsonl' ? undefined : find();
-  if (found !== undefined && !isPart(missingColumns(found))) return () => {};
+  const present = resultColumnsAt((column) => columns.lastIndexOf(column));
+  if (format !== 'jsonl' && !isPart(missingColumns(present))) return () => {};
   return (row) => {
-    const { cells, line, object } = row;
-    const present = found ?? find();
-    const missing = missingColumns(present, object);
+    const { object } = row;
+    const missing = object
+      ? RESULT_COLUMNS.filter((key) => !Object.hasOwn(object, key))
+      : missingColumns(present);
     if (!isPart(missing) || ownLink(row, layout) !== undefined) return;
-    const { code, short_url, status } = resultCells(cells, present);
+    const { code, short_url, status } = resultsOf(row, present);
     const isCreated = missing.includes('status')
       ? missing.length === 1 || short_url.startsWith(`${service}/`)
       : status === 'created';
     if (!isCreated || (short_url === '' && (code === '' || !missing.includes('short_url')))) return;
     const list = missing.map((column) => JSON.stringify(column)).join(', ');
     throw inputError(
-      `${name}, line ${line}: the row has a link of an earlier import, but no ${list}, so the link would be created again`,
+      `${name}, line ${row.line}: the row has a link of an earlier import, but no ${list}, so the link would be created again`,
       'Import the file as that import wrote it. If the row is no result of an import, give these columns other names.',
     );
   };
 }
 
-function missingColumns(found: ResultColumns, object?: object): readonly ResultColumn[] {
-  return RESULT_COLUMNS.filter(
-    (column) => found[column] === -1 || (object && !Object.hasOwn(object, column)),
+/** Refuses a row that an import has written for a link that it created, where somebody has deleted the short URL. */
+export function refuseLostUrl(name: string, row: Row, layout: ResultLayout): void {
+  if (row.object === undefined ? layout.resultColumns.status === undefined : !isResult(row.object))
+    return;
+  const { short_url, status } = resultsOf(row, layout.resultColumns);
+  if (status !== 'created' || short_url !== '') return;
+  throw inputError(
+    `${name}, line ${row.line}: the row says that its link was created, but has no short_url, so the link would be created again`,
+    'Put the short URL back. If the link is to be created, clear the status too.',
   );
+}
+
+function missingColumns(found: ResultColumns): readonly ResultColumn[] {
+  return RESULT_COLUMNS.filter((column) => found[column] === -1);
 }
 
 function isPart({ length }: readonly ResultColumn[]): boolean {
   return length > 0 && length < RESULT_COLUMNS.length - 1;
+}
+
+interface ResultLayout {
+  /** Of a table. A line of JSON Lines says by its own keys what it is. */
+  resultColumns: ResultColumns;
 }
 
 /** The link that a row of a results file names, which exists whatever else is known. */
@@ -84,13 +99,14 @@ export interface OwnLink {
 }
 
 /** The link that the row itself names. */
-export function ownLink(
-  { cells }: Row,
-  { resultColumns }: { resultColumns: ResultColumns },
-): OwnLink | undefined {
-  const { code, short_url } = resultCells(cells, resultColumns);
-  if (short_url === '' || strayCell(cells, resultColumns) !== undefined) return undefined;
-  return { code: code || short_url.slice(short_url.lastIndexOf('/') + 1), short_url };
+export function ownLink(row: Row, layout: ResultLayout): OwnLink | undefined {
+  const { resultColumns } = layout;
+  if (row.object === undefined && resultColumns.short_url === undefined) return undefined;
+  const { code, short_url } = resultsOf(row, resultColumns);
+  if (short_url === '' || strayText(row, layout) !== undefined) return undefined;
+  const end = short_url.slice(short_url.lastIndexOf('/') + 1);
+  // A spreadsheet takes some codes for numbers, and changes them.
+  return { code: code !== '' && short_url.endsWith(code) ? code : end || code, short_url };
 }
 
 /** The words that an import writes into `status`. */
@@ -102,29 +118,38 @@ const STATUSES: ReadonlySet<string> = new Set([
   'unsent',
 ] satisfies RowStatus[]);
 
+/** Whether an import has written an object, or somebody who left out its empty values. */
+export function isResult(object: Readonly<Record<string, unknown>>): boolean {
+  return (
+    RESULT_COLUMNS.every((key) => Object.hasOwn(object, key)) ||
+    (object['status'] === 'created' && [object['code'], object['short_url']].every(Boolean))
+  );
+}
+
 /**
- * Text that stands in the result columns, though no import wrote it: the end of a row that was appended with a delimiter
- * that is not quoted. Without the result columns it would have too many cells. A short URL with its code is no such thing:
- * somebody may have written in a link that exists.
+ * Text that stands where results go, though no import wrote it: the end of a row that was appended with a delimiter that is not
+ * quoted, or in JSON Lines a key of the user's own. A short URL with its code is no such thing: somebody may have written in a link
+ * that exists.
  */
-export function strayCell(
-  cells: readonly string[],
-  resultColumns: ResultColumns,
-): string | undefined {
-  if (resultColumns.status === undefined) return undefined;
-  const { code, short_url, status } = resultCells(cells, resultColumns);
+export function strayText(row: Row, { resultColumns }: ResultLayout): string | undefined {
+  const { object } = row;
+  if (object === undefined && resultColumns.status === undefined) return undefined;
+  const { code, short_url, status, error } = resultsOf(row, resultColumns);
+  if (object !== undefined && !isResult(object)) {
+    return code || short_url || status || error || undefined;
+  }
   const isLink = looksLikeUrl(short_url) && short_url.endsWith(code);
-  if (isLink || hasStatus(cells, resultColumns)) return undefined;
-  return code || short_url || status || undefined;
+  return isLink || STATUSES.has(status) ? undefined : code || short_url || status || undefined;
 }
 
 /** Whether an import has written the results of the row. */
-export function hasStatus(cells: readonly string[], resultColumns: ResultColumns): boolean {
-  return STATUSES.has(resultCells(cells, resultColumns).status);
+export function hasStatus(row: Row, { resultColumns }: ResultLayout): boolean {
+  return STATUSES.has(resultsOf(row, resultColumns).status);
 }
 
-function resultCells(cells: readonly string[], resultColumns: ResultColumns) {
+function resultsOf({ cells, object }: Row, resultColumns: ResultColumns) {
   const read = (name: ResultColumn) => {
+    if (object !== undefined) return trimmed(toCell(object[name] ?? null));
     const index = resultColumns[name];
     return index === undefined ? '' : trimmed(cells[index] ?? '');
   };
@@ -133,5 +158,6 @@ function resultCells(cells: readonly string[], resultColumns: ResultColumns) {
     code: dropFormulaGuard(read('code')),
     short_url: read('short_url'),
     status: read('status'),
+    error: read('error'),
   };
 }

@@ -23,6 +23,7 @@ function check(
       mapping: Object.fromEntries(FIELDS.map((field, index) => [field, index])),
     },
     resultColumns: {},
+    isRejects: false,
     isOwnFile: options.isOwnFile === true,
   };
   const row: Row = { line: 2, cells, object: options.object };

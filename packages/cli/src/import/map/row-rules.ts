@@ -18,7 +18,8 @@ import {
   targetProblem,
   trimmed,
 } from './cells.ts';
-import { type ResultColumns, strayCell } from './result-columns.ts';
+import { rowMapping } from './map-keys.ts';
+import { strayText } from './result-columns.ts';
 
 /** What the input's rows mean, and which of them can be sent. */
 export interface RowRules {
@@ -30,12 +31,17 @@ export interface RowRules {
 
 /** The service's rules, since there one bad entry refuses a whole batch. */
 export function createRowRules(
-  { plan, isOwnFile, resultColumns }: Pick<Layout, 'plan' | 'isOwnFile' | 'resultColumns'>,
-  settings: Pick<ImportSettings, 'defaults' | 'addTags' | 'tagSeparator'>,
+  layout: Pick<Layout, 'plan' | 'isOwnFile' | 'isRejects' | 'resultColumns'>,
+  settings: Pick<ImportSettings, 'defaults' | 'addTags' | 'tagSeparator'> &
+    Partial<Pick<ImportSettings, 'inPlace' | 'map'>>,
+  /** Whether rows of a table are read as the lines of JSON Lines are whose results they hold. */
+  isOfLines = false,
 ): RowRules {
-  const { columns, mapping, hasHeader } = plan;
+  const { plan, isOwnFile } = layout;
   const { defaults, addTags = [], tagSeparator } = settings;
-  const hasSurplus = surplusRule(plan, resultColumns);
+  const meaningOf = rowMapping(layout, settings.map, isOfLines);
+  const isJsonl = plan.format === 'jsonl';
+  const placeProblem = isJsonl ? keyRule(layout, settings.inPlace === true) : cellRule(layout);
   const { tags: defaultTags = [] } = defaults;
   const clean = (cell: string | undefined): string => {
     const text = trimmed(cell ?? '');
@@ -51,7 +57,7 @@ export function createRowRules(
     return tags.length > 0 ? tags : undefined;
   };
 
-  const linkOf = (cells: readonly string[]): BatchLinkInput => ({
+  const linkOf = (cells: readonly string[], mapping: Plan['mapping']): BatchLinkInput => ({
     target_url: read(cells, mapping.target_url),
     title: read(cells, mapping.title) || undefined,
     tags: tagsOf(read(cells, mapping.tags)),
@@ -60,32 +66,24 @@ export function createRowRules(
     redirect_type: redirectTypeOf(read(cells, mapping.redirect_type)) ?? defaults.redirect_type,
   });
 
-  const cellsProblem = (cells: readonly string[]): string | undefined => {
-    const stray = strayCell(cells, resultColumns);
-    if (stray === undefined && !hasSurplus(cells)) return undefined;
-    const than = hasHeader ? 'the header' : 'the first row';
-    const what =
-      stray === undefined
-        ? `${cells.length} cells, ${than} has ${columns.length}`
-        : `${shown(stray)} stands in a column that the import fills`;
-    return `${what}: is a cell with a delimiter not quoted?`;
-  };
-
   return {
-    check({ cells, problem, object }) {
-      const link = linkOf(cells);
+    check(row) {
+      const { cells, problem, object } = row;
+      const { mapping, problem: keyProblem } = meaningOf(row);
+      const link = linkOf(cells, mapping);
       const redirect = read(cells, mapping.redirect_type);
       return {
         link,
         problem:
           problem ??
-          cellsProblem(cells) ??
-          nestedProblem(object, plan) ??
+          keyProblem ??
+          placeProblem(row) ??
+          nestedProblem(object, plan.columns, mapping) ??
           linkProblem(link) ??
           redirectProblem(redirect),
       };
     },
-    link: (row) => linkOf(row.cells),
+    link: (row) => linkOf(row.cells, meaningOf(row).mapping),
   };
 }
 
@@ -105,7 +103,11 @@ function linkProblem({ target_url, title, tags, domain_id }: BatchLinkInput): st
 }
 
 /** JSON may hold an object where text belongs. As a cell, it would become text that nobody wrote. */
-function nestedProblem(object: Row['object'], { columns, mapping }: Plan): string | undefined {
+function nestedProblem(
+  object: Row['object'],
+  columns: readonly string[],
+  mapping: Plan['mapping'],
+): string | undefined {
   if (object === undefined) return undefined;
   for (const field of ['title', 'tags'] as const) {
     const value = object[columns[mapping[field] ?? -1] ?? ''];
@@ -126,25 +128,50 @@ function redirectProblem(text: string): string | undefined {
   return `redirect_type ${shown(text)} is not one of ${REDIRECT_TYPES.join(', ')}`;
 }
 
+type PlaceRule = (row: Row) => string | undefined;
+
+/** In place, a key of the user's own would be replaced where it has the name of a result. */
+function keyRule(layout: Pick<Layout, 'resultColumns'>, inPlace: boolean): PlaceRule {
+  return (row) => {
+    const stray = inPlace ? strayText(row, layout) : undefined;
+    return stray && `${shown(stray)} stands in a key that the import fills: give it another name`;
+  };
+}
+
 /**
  * Tells rows of a table with more cells than columns of their own, other than the empty ones that spreadsheets add. The columns of
- * rejects would take them in. A table of one column gets no empty cells: there the URL itself ends with a delimiter.
+ * rejects and of results would take them in. A table of one column gets no empty cells: there the URL itself ends with a delimiter.
  */
-function surplusRule(
-  { columns, format }: Plan,
-  results: ResultColumns,
-): (cells: readonly string[]) => boolean {
-  if (format === 'jsonl') return () => false;
+function cellRule(layout: Pick<Layout, 'plan' | 'isRejects' | 'resultColumns'>): PlaceRule {
+  const { isRejects, resultColumns } = layout;
+  const { columns, hasHeader } = layout.plan;
   const width = columns.length;
-  const isRejects = columns.at(-2) === 'line' && columns.at(-1) === 'reason';
-  const isOneColumn = width - (isRejects ? 2 : 0) - Object.keys(results).length === 1;
-  return (cells) => {
+  const isFilled = resultColumns.status !== undefined;
+  const isOneColumn = width - (isRejects ? 2 : 0) - Object.keys(resultColumns).length === 1;
+  // Spreadsheets leave the last cell out where it is empty: the error of a link.
+  const lacksLast = (cells: readonly string[]) => cells.length === width - 1 && isFilled;
+  const isOdd = (cells: readonly string[]) => {
     const { length } = cells;
-    if (isOneColumn && (length > width || (length > 1 && length < width))) return true;
+    const isCut = length > 1 && length < width && !lacksLast(cells);
+    if (isOneColumn && (length > width || isCut)) return true;
     for (let index = width; index < length; index += 1) {
       if (cells[index] !== '') return true;
     }
-    return isRejects && !/^\d*$/.test(cells[width - 2] ?? '');
+    return false;
+  };
+  const misplaced = (row: Row) => {
+    const { cells } = row;
+    const stray = strayText(row, layout);
+    if (stray !== undefined) return `${shown(stray)} stands in a column that the import fills`;
+    if (isOdd(cells)) {
+      return `${cells.length} cells, ${hasHeader ? 'the header' : 'the first row'} has ${width}`;
+    }
+    const line = isRejects ? (cells[width - 2] ?? '') : '';
+    return /^\d*$/.test(line) ? undefined : `${shown(line)} stands in the column of line numbers`;
+  };
+  return (row) => {
+    const what = misplaced(row);
+    return what && `${what}: is a cell with a delimiter not quoted?`;
   };
 }
 

@@ -1,6 +1,6 @@
 import { inputError } from '../errors.ts';
 import { trimmed } from '../map/cells.ts';
-import { mapColumns, mapLateColumn } from '../map/map-columns.ts';
+import { mapColumns } from '../map/map-columns.ts';
 import { findResultColumns, type ResultColumns } from '../map/result-columns.ts';
 import type { ImportSettings, Plan, Row } from '../types.ts';
 import { isOneUrl, looksLikeUrl, sampleRows } from './detect-format.ts';
@@ -10,10 +10,10 @@ import { createReader, JsonlReader, URL_LIST_COLUMN } from './read-rows.ts';
 /** How to read the input: the plan, and what only the reader and the writer of results need. */
 export interface Layout extends Pick<Head, 'dialect' | 'preamble' | 'firstLine' | 'sheetRows'> {
   plan: Plan;
-  /** The columns of an earlier import that are in the input, by index: all four, or none. */
+  /** The columns of an earlier import that are in a table, by index: all four, or none. A line of JSON Lines has its own. */
   resultColumns: ResultColumns;
-  /** To be called with each key of JSON Lines that the beginning does not have, once it is in `plan.columns`. */
-  onColumn: () => void;
+  /** The rejects of an earlier import, with the number of a line in the last column but one. */
+  isRejects: boolean;
   /** This tool wrote the file: the apostrophes that made formulas harmless are removed again. */
   isOwnFile: boolean;
 }
@@ -55,21 +55,20 @@ export async function detectLayout(input: Source, settings: Settings): Promise<L
     firstUrl: firstUrl === '' ? undefined : firstUrl,
     notes,
   };
-  const isRejectsFile = columns.at(-2) === 'line' && columns.at(-1) === 'reason';
+  // A table of somebody else may end with columns of these names.
+  const isRejects =
+    columns.at(-2) === 'line' &&
+    columns.at(-1) === 'reason' &&
+    samples.some(({ cells }) => /^\d+$/.test(cells[columns.length - 2] ?? ''));
   return {
     plan,
     dialect,
-    resultColumns,
+    resultColumns: format === 'jsonl' ? {} : resultColumns,
     preamble,
     firstLine,
-    onColumn: () => {
-      if (resultColumns.status === undefined) {
-        Object.assign(resultColumns, findResultColumns(columns));
-      }
-      mapLateColumn(plan, { map: settings.map, resultColumns });
-    },
+    isRejects,
     // JSON needs no such apostrophe, so one that it holds is the user's own.
-    isOwnFile: format !== 'jsonl' && (isRejectsFile || resultColumns.status !== undefined),
+    isOwnFile: format !== 'jsonl' && (isRejects || resultColumns.status !== undefined),
     sheetRows,
   };
 }

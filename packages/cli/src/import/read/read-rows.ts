@@ -18,7 +18,7 @@ export async function* readRows(
   onBytes?: (bytes: Uint8Array) => void,
 ): AsyncGenerator<Row[]> {
   const { plan, preamble } = layout;
-  const reader = createReader(input.name, plan, layout.firstLine, layout.onColumn);
+  const reader = createReader(input.name, plan, layout.firstLine);
   let skip = headerRows(plan);
   let skipCharacters = preamble.length;
   const below = (rows: Row[]): Row[] => {
@@ -52,13 +52,12 @@ export function createReader(
   name: string,
   plan: Pick<Plan, 'format' | 'delimiter' | 'columns'>,
   firstLine: number,
-  onColumn?: () => void,
 ): RowReader {
   switch (plan.format) {
     case 'urls':
       return readerOfLines(new LineSplitter(name, firstLine), toUrlRow);
     case 'jsonl':
-      return new JsonlReader(name, plan.columns, firstLine, onColumn);
+      return new JsonlReader(name, plan.columns, firstLine);
     case 'xlsx':
       return readerOfLines(new LineSplitter(name), toSheetRow);
     default:
@@ -80,17 +79,14 @@ export class JsonlReader implements RowReader {
   readonly #indexes: Map<string, number>;
   readonly #lines: LineSplitter;
   readonly #name: string;
-  readonly #onColumn: (() => void) | undefined;
 
   /**
    * @param name name of the file in messages
    * @param columns keys that are known already; new ones are added to it
    * @param firstLine number of the first line that will be pushed
-   * @param onColumn called with each new key
    */
-  constructor(name: string, columns: string[] = [], firstLine = 1, onColumn?: () => void) {
+  constructor(name: string, columns: string[] = [], firstLine = 1) {
     this.#name = name;
-    this.#onColumn = onColumn;
     this.#lines = new LineSplitter(name, firstLine);
     this.columns = columns;
     this.#indexes = new Map(columns.map((key, index) => [key, index]));
@@ -128,7 +124,6 @@ export class JsonlReader implements RowReader {
     }
     this.columns.push(key);
     this.#indexes.set(key, index);
-    this.#onColumn?.();
     return index;
   }
 }
@@ -157,7 +152,8 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function toCell(value: unknown): string {
+/** A value of JSON as the text of a cell. */
+export function toCell(value: unknown): string {
   if (typeof value === 'string') return value;
   return value === null ? '' : JSON.stringify(value);
 }

@@ -1,30 +1,61 @@
-import { stat } from 'node:fs/promises';
+import { realpath, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import type { Found } from '../check/compare-rows.ts';
+import { writeError } from '../errors.ts';
 import type { Journal } from '../journal/journal.ts';
+import { addHash } from '../journal/link-text.ts';
 import { ownLink } from '../map/result-columns.ts';
 import { detectLayout } from '../read/layout.ts';
-import { openInput } from '../read/open-input.ts';
+import { type Input, openInput } from '../read/open-input.ts';
 import { readRows } from '../read/read-rows.ts';
+import type { SendNewRows } from '../send/send-new-rows.ts';
 import type { ImportDeps, ImportSettings, ImportSummary } from '../types.ts';
+import { keepChanged } from './keep-changed.ts';
+
+type Known = Omit<SendNewRows, 'source'>;
 
 /**
  * Whether the results that are there have links that neither the journal nor the new results would name: no journal knows of them, or
- * they are the known links themselves, of which no row asks for some.
+ * they are the known links themselves, of which no row asks for some. `unreadable` where they could.
  */
-export async function isOnlyRecord(
-  { comparison }: Found,
-  journal: Journal,
-  settings: ImportSettings,
-  deps: ImportDeps,
+export async function onlyRecord(known: Known): Promise<'links' | 'unreadable' | undefined> {
+  const { journal, found, settings, deps } = known;
+  const { output, inPlace } = settings;
+  if (inPlace) return undefined;
+  if (settings.known !== undefined && resolve(settings.known) === resolve(output)) {
+    return found.comparison?.leavesKnown === true ? 'links' : undefined;
+  }
+  const hasRecord = journal.hasLinks() || journal.otherServices().length > 0;
+  if (hasRecord || journal.predecessor !== undefined) return undefined;
+  const holds = await reads(settings, deps, (links) => hasOthers(links, known));
+  return holds === undefined ? 'unreadable' : holds ? 'links' : undefined;
+}
+
+/** Whether some of these links are neither in a row nor in the known file. */
+async function hasOthers(
+  links: AsyncIterable<readonly string[]>,
+  { checked, existing }: Known,
 ): Promise<boolean> {
-  const { output, known, inPlace, restart } = settings;
-  if (inPlace) return false;
-  const isKnown = known !== undefined && resolve(known) === resolve(output);
-  if (isKnown) return comparison?.leavesKnown === true;
-  // A restart has set the journal aside.
-  const isRecorded = restart || journal.hasLinks() || journal.otherServices().length > 0;
-  return !isRecorded && (await holdsLinks(settings, deps)) !== false;
+  if (existing !== undefined) return await existing.lacks(links);
+  let count = 0;
+  let hash = 0;
+  for await (const some of links) {
+    if (checked.own === 0 && some.length > 0) return true;
+    count += some.length;
+    for (const link of some) hash = addHash(hash, link);
+  }
+  return count > 0 && (count !== checked.own || hash !== checked.ownHash);
+}
+
+/** The fingerprint of nothing: whatever is there is kept. */
+const NO_CONTENT = '';
+
+/** Keeps the output that is there under another name, whatever wrote it, and resolves to that name. */
+export async function keepOutput(output: string): Promise<string | undefined> {
+  try {
+    return await keepChanged(await realpath(output), NO_CONTENT, NO_CONTENT);
+  } catch (cause) {
+    throw writeError(`${output}.old`, cause);
+  }
 }
 
 /** Whether there are no links at this service, and the results of an earlier run would be overwritten, which may be all that is left of it. */
@@ -37,31 +68,40 @@ export async function keepsEarlierResults(
   const { output, inPlace } = settings;
   const hasNone = created + unknown === 0 && !journal.hasLinks();
   const isFutile = hasNone && unsent + failed > 0 && !inPlace;
-  if (!isFutile || (await holdsLinks(settings, deps)) !== true) return false;
+  if (!isFutile || (await reads(settings, deps, isAny)) !== true) return false;
   const message = `Nothing was created. ${output} keeps the links of an earlier run.`;
   deps.onEvent({ type: 'warning', message });
   return true;
 }
 
-/** Whether the output holds the results of a run that has created something; undefined where it can't be read as results. */
-async function holdsLinks(
+async function isAny(links: AsyncIterable<readonly string[]>): Promise<boolean> {
+  for await (const some of links) if (some.length > 0) return true;
+  return false;
+}
+
+/** What `look` makes of the short URLs in the output; undefined where that can't be read as results. */
+async function reads(
   { output, map }: ImportSettings,
   deps: ImportDeps,
+  look: (links: AsyncIterable<readonly string[]>) => Promise<boolean>,
 ): Promise<boolean | undefined> {
   const stats = await stat(output).catch(() => undefined);
   if (!stats?.isFile() || stats.size === 0) return false;
   try {
     const input = await openInput(output, deps.stdin, deps.signal);
     try {
-      const layout = await detectLayout(input, { map, isMapOptional: true, inputFormat: 'auto' });
-      for await (const rows of readRows(input, layout)) {
-        if (rows.some((row) => ownLink(row, layout) !== undefined)) return true;
-      }
-      return false;
+      return await look(linksIn(input, map));
     } finally {
       await input.dispose();
     }
   } catch {
     return undefined;
+  }
+}
+
+async function* linksIn(input: Input, map: ImportSettings['map']): AsyncGenerator<string[]> {
+  const layout = await detectLayout(input, { map, isMapOptional: true, inputFormat: 'auto' });
+  for await (const rows of readRows(input, layout)) {
+    yield rows.flatMap((row) => ownLink(row, layout)?.short_url ?? []);
   }
 }

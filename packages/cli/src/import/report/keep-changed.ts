@@ -60,8 +60,15 @@ export async function keepChanged(
       return name;
     } catch (error) {
       if (!hasCode(error, 'EEXIST')) throw error;
+      // A run that has written nothing has kept it already.
+      if (await hasContent(name, found)) return name;
     }
   }
+}
+
+async function hasContent(path: string, content: string): Promise<boolean> {
+  const stats = await stat(path).catch(ignoreMissing);
+  return stats?.isFile() === true && (await fingerprint(path)) === content;
 }
 
 export function ignoreMissing(error: unknown): undefined {

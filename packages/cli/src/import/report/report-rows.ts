@@ -3,7 +3,13 @@ import type { Comparison, ExistingLinks } from '../check/existing-links.ts';
 import { inputError } from '../errors.ts';
 import type { Journal } from '../journal/journal.ts';
 import { type LinkResult, unpackResult } from '../journal/packed-results.ts';
-import { hasStatus, ownLink, RESULT_COLUMNS, strayCell } from '../map/result-columns.ts';
+import {
+  findResultColumns,
+  hasStatus,
+  ownLink,
+  RESULT_COLUMNS,
+  strayText,
+} from '../map/result-columns.ts';
 import type { Layout } from '../read/layout.ts';
 import type { Input } from '../read/open-input.ts';
 import { readRows } from '../read/read-rows.ts';
@@ -94,37 +100,27 @@ export function createResultsFormat(
   return isJsonl ? jsonl(layout, inPlace) : csv(layout, inPlace);
 }
 
-/** @throws CliError (exit code 2) when there are no columns that could be filled in, or they would replace others */
+/** @throws CliError (exit code 2) when there are no columns that could be filled in */
 export function refuseInPlace(
   { name, packing }: Pick<Input, 'name' | 'packing'>,
-  { plan: { format, hasHeader, columns }, resultColumns }: Layout,
+  { plan: { format, hasHeader } }: Layout,
 ): void {
   const isTable = (format === 'csv' || format === 'tsv') && hasHeader;
   if (packing !== undefined || (!isTable && format !== 'jsonl')) {
     throw inputError(
       `--in-place can't be used with ${name}: it needs a table with a header, or JSON Lines, as plain text`,
-      OWN_FILE,
-    );
-  }
-  // A table may have two columns of one name.
-  const isTaken = format === 'jsonl' && resultColumns.status === undefined;
-  const own = isTaken ? RESULT_COLUMNS.filter((key) => columns.includes(key)) : [];
-  if (own.length > 0) {
-    throw inputError(
-      `--in-place would replace what ${name} has in ${own.map((key) => JSON.stringify(key)).join(', ')}`,
-      `Give ${own.length === 1 ? 'this key another name' : 'these keys other names'}. ${OWN_FILE}`,
+      'Without --in-place, the results go into a file of their own.',
     );
   }
 }
-
-const OWN_FILE = 'Without --in-place, the results go into a file of their own.';
 
 const BYTE_ORDER_MARK = '\ufeff';
 
 /** As the input is written. Columns of earlier results are replaced where they stand; those that are missing come last. */
 function csv(layout: Layout, inPlace: boolean): ResultsFormat {
   const { columns } = layout.plan;
-  const { resultColumns } = layout;
+  // Of JSON Lines, all keys are known by now.
+  const resultColumns = findResultColumns(columns);
   const { delimiter, lineEnd, bom } = layout.dialect;
   const cell = cellWriter(delimiter);
   // Cells of the user's own file stay as they are. Only in another file, formulas are made harmless for spreadsheets.
@@ -147,9 +143,11 @@ function csv(layout: Layout, inPlace: boolean): ResultsFormat {
   };
   const isPlain = resultColumns.short_url === undefined;
   // What stands where the results go is too much as well: in a row that is too short to be one of ours, or with text that isn't.
-  const hidden = (cells: readonly string[]): readonly string[] => {
-    const isHidden = cells.length < columns.length || strayCell(cells, resultColumns) !== undefined;
-    return isHidden && !hasStatus(cells, resultColumns)
+  const hidden = (row: Row): readonly string[] => {
+    const { cells } = row;
+    // Where only the last cell is missing, it was the error.
+    const isHidden = cells.length < columns.length - 1 || strayText(row, layout) !== undefined;
+    return isHidden && !hasStatus(row, layout)
       ? cells.filter((_, index) => places.includes(index))
       : [];
   };
@@ -162,7 +160,7 @@ function csv(layout: Layout, inPlace: boolean): ResultsFormat {
       if (outcome.status === 'rejected') {
         // Cells that are too many come last, as in the rejects file: without them, the row would be valid, with a URL that is cut.
         const { cells } = row;
-        const surplus = [...hidden(cells), ...cells.slice(columns.length)];
+        const surplus = [...hidden(row), ...cells.slice(columns.length)];
         return line(cells, ownCell, resultCells(outcome), surplus);
       }
       const own = isPlain ? row.asCsv?.(columns.length, delimiter) : undefined;
@@ -193,9 +191,9 @@ function plainCellWriter(delimiter: string): (text: string) => string {
 
 /** A result replaces a key of the input that has its name. */
 function jsonl(layout: Layout, inPlace: boolean): ResultsFormat {
-  const { resultColumns } = layout;
   const { columns } = layout.plan;
   const names = uniqueNames(columns);
+  const places = new Set(Object.values(layout.resultColumns));
   const taken = new Set<string>(RESULT_COLUMNS);
   return {
     // What is read back must mean the same: the lines that are skipped, and that it is UTF-8 now.
@@ -205,7 +203,7 @@ function jsonl(layout: Layout, inPlace: boolean): ResultsFormat {
       // A line that is no object can't hold a result, and must not be lost.
       if (inPlace && text !== undefined) return `${text}\n`;
       // Nor one whose own keys have the names of results: it is rejected.
-      if (inPlace && object && strayCell(cells, resultColumns) !== undefined) {
+      if (inPlace && object && strayText(row, layout) !== undefined) {
         return `${JSON.stringify(object)}\n`;
       }
       const isCut = outcome.status === 'rejected' && cells.length > columns.length;
@@ -216,7 +214,9 @@ function jsonl(layout: Layout, inPlace: boolean): ResultsFormat {
       if (isCut && object === undefined) entries.push(['cells', cells]);
       const created = outcome.status === 'created' ? outcome : undefined;
       return `${JSON.stringify({
-        ...Object.fromEntries(entries.filter(([name]) => !taken.has(name))),
+        ...Object.fromEntries(
+          entries.filter(([name], index) => !taken.has(name) && !places.has(index)),
+        ),
         code: created?.code ?? null,
         short_url: created?.short_url ?? null,
         status: outcome.status,

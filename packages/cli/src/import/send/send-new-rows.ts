@@ -14,7 +14,8 @@ import { settleOpenBatches } from './settle-open.ts';
 /** Rounds that may follow the first one to send again what got no response: a batch that fails three times would fail again. */
 const MAX_REPEATS = 2;
 
-interface SendNewRows {
+/** What is known of the rows before the new ones are sent. */
+export interface SendNewRows {
   source: Source;
   checked: Checked;
   found: Found;

@@ -1,0 +1,93 @@
+import type { Layout } from '../read/layout.ts';
+import { LINK_FIELDS, type LinkField, type Plan, type Row } from '../types.ts';
+import { ALIASES, columnKey, isOfOneService, isShortLinkColumn } from './map-columns.ts';
+import { isResult, RESULT_COLUMNS } from './result-columns.ts';
+
+/** What the keys of one object fill. */
+interface Meaning {
+  /** By the index of the column that has the name of the key. */
+  mapping: Plan['mapping'];
+  /** Why that can't be known. */
+  problem: string | undefined;
+}
+
+/** Sets of keys that are remembered. Most files have a few. */
+const MAX_KNOWN = 1_000;
+
+/**
+ * Which keys fill which fields, for each line of JSON Lines by its own keys: what a line means depends on no other, so that the file can
+ * grow and be sorted. Keys without a value are as good as not there. `--map` goes first.
+ */
+export function keyMapping(
+  plan: Pick<Plan, 'columns' | 'mapping'>,
+  map: Readonly<Partial<Record<LinkField, string>>> = {},
+): (object: Readonly<Record<string, unknown>>) => Meaning {
+  const known = new Map<string, Meaning>();
+  return (object) => {
+    const isOurs = isResult(object);
+    const keys = Object.keys(object).filter(
+      (key) => object[key] !== null && object[key] !== '' && !(isOurs && isResultKey(key)),
+    );
+    const name = JSON.stringify(keys);
+    let meaning = known.get(name);
+    if (meaning === undefined) {
+      meaning = meaningOf(keys, plan, map);
+      if (known.size === MAX_KNOWN) known.clear();
+      known.set(name, meaning);
+    }
+    return meaning;
+  };
+}
+
+/**
+ * Which columns fill which fields, for each row.
+ *
+ * @param isOfLines - whether rows of a table are read as the lines of JSON Lines are whose results they hold
+ */
+export function rowMapping(
+  { plan, resultColumns }: Pick<Layout, 'plan' | 'resultColumns'>,
+  map: Readonly<Partial<Record<LinkField, string>>> | undefined,
+  isOfLines: boolean,
+): (row: Row) => Meaning {
+  const ofKeys = keyMapping(plan, map);
+  const ofTable: Meaning = { mapping: plan.mapping, problem: undefined };
+  const results = new Set<number>(Object.values(resultColumns));
+  const own = [...plan.columns.entries()].filter(([index]) => !results.has(index));
+  return ({ cells, object }) => {
+    if (object !== undefined) return ofKeys(object);
+    if (!isOfLines) return ofTable;
+    return ofKeys(Object.fromEntries(own.map(([index, name]) => [name, cells[index] ?? ''])));
+  };
+}
+
+function isResultKey(key: string): boolean {
+  return RESULT_COLUMNS.some((name) => name === key);
+}
+
+function meaningOf(
+  keys: readonly string[],
+  { columns, mapping: usual }: Pick<Plan, 'columns' | 'mapping'>,
+  map: Readonly<Partial<Record<LinkField, string>>>,
+): Meaning {
+  const names = keys.map(columnKey);
+  const isForeign = keys.some(isShortLinkColumn);
+  const mapping: Plan['mapping'] = {};
+  let problem: string | undefined;
+  for (const field of LINK_FIELDS) {
+    if (map[field] !== undefined) {
+      if (usual[field] !== undefined) mapping[field] = usual[field];
+      continue;
+    }
+    if (isForeign && isOfOneService(field)) continue;
+    const alias = ALIASES[field].find((name) => names.includes(name));
+    const [key, other] = keys.filter((_, index) => names[index] === alias);
+    if (key === undefined) continue;
+    mapping[field] = columns.indexOf(key);
+    if (other !== undefined) {
+      problem ??= `${JSON.stringify(key)} and ${JSON.stringify(other)} could both be ${field}`;
+    }
+  }
+  // Where no key has a usual name, the file may have one that only holds URLs.
+  if (usual.target_url !== undefined) mapping.target_url ??= usual.target_url;
+  return { mapping, problem };
+}
