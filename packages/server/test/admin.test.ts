@@ -278,6 +278,24 @@ describe('domains', () => {
   });
 });
 
+test.each(['*.x.com', 'a,b', '.x.com', 'a:0', 'https://x.com', 'x.com/path'])(
+  '%s can not be added as a domain, and one line says what can',
+  async (host) => {
+    const { id } = await createAccount();
+    expect(await run('domains', 'add', host, '--account', id)).not.toBe(0);
+    expect(err.join('')).toMatch(
+      /Expected a host name without scheme or path, such as go\.example\.com, or an IP address, with a port from 1 to 65535 if it has one\./,
+    );
+    expect(await json('domains', 'list')).toEqual([]);
+  },
+);
+
+test('a domain that was added before names were checked can be removed', async () => {
+  const { id } = await createAccount();
+  await store.addDomain({ hostname: '*.x.com', accountId: id, now: START });
+  expect(await json('domains', 'remove', '*.X.com')).toMatchObject({ removed: true });
+});
+
 test.each([
   [{ SHORTLINK_PUBLIC_URL: 'https://sho.rt' }, ['sho.rt', 'SHO.rt.', 'sho.rt:443']],
   // The variable may be set for the server and not for this command: then the address that the server has by default.

@@ -47,6 +47,20 @@ describe('whether a host is served', () => {
     expect(await ask('')).toBe(404);
   });
 
+  test('is answered by the name of a domain, since the name in a TLS handshake has no port', async () => {
+    const { store, ask, later } = await prepare();
+    const [first] = await store.listDomains();
+    const accountId = first?.account_id ?? '';
+    await addDomain(store, { hostname: 'to.example:8443', accountId, now: Date.now() });
+    later();
+    for (const host of ['to.example', 'to.example:8443', 'to.example:9000', 'go.example:8443']) {
+      expect(await ask(`?domain=${host}`), host).toBe(200);
+    }
+    await store.removeDomain({ hostname: 'to.example:8443', force: false, now: Date.now() });
+    later();
+    expect(await ask('?domain=to.example')).toBe(404);
+  });
+
   test('follows the list of domains', async () => {
     const { store, ask, later } = await prepare();
     expect(await ask('?domain=go.example')).toBe(200);

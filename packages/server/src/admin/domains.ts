@@ -5,7 +5,7 @@ import type { Domain, Store } from '../store/store.ts';
 import { requireAccount } from './accounts.ts';
 import { type CommandContext, CommandFailed, databaseCommand, runOnStore } from './command.ts';
 import { examples } from './help.ts';
-import { parseHostname } from './parse-options.ts';
+import { parseHostname, parseKnownHostname } from './parse-options.ts';
 
 export function registerDomains(program: Command, context: CommandContext): void {
   const domains = program
@@ -51,7 +51,7 @@ function registerRemove(domains: Command, context: CommandContext): void {
     'domains remove go.example.com',
     'domains remove go.example.com --force',
   )
-    .argument('<hostname>', 'host name, as domains list shows it', parseHostname)
+    .argument('<hostname>', 'host name, as domains list shows it', parseKnownHostname)
     .option(
       '--force',
       'remove it even if it has links: they respond with 410 until it is added again',

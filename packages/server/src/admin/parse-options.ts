@@ -6,7 +6,7 @@ import {
   type PlanLimits,
 } from '@shortlink/sdk/wire';
 import { InvalidArgumentError } from 'commander';
-import { parseDomainHostname } from '../domain/hostnames.ts';
+import { normalizeHost, parseDomainHostname } from '../domain/hostnames.ts';
 
 // Parsers of options, for commander: each makes a value of a text, or says what is accepted.
 
@@ -101,12 +101,20 @@ export function parseDuration(text: string): number {
   return duration;
 }
 
+/** The hostname of a custom domain that is added. */
 export function parseHostname(text: string): string {
   const hostname = parseDomainHostname(text);
   if (hostname === undefined) {
-    throw new InvalidArgumentError('Expected a host name without scheme.');
+    throw new InvalidArgumentError(
+      'Expected a host name without scheme or path, such as go.example.com, or an IP address, with a port from 1 to 65535 if it has one.',
+    );
   }
   return hostname;
+}
+
+/** The hostname of a custom domain that exists. It may have been added when more was accepted. */
+export function parseKnownHostname(text: string): string {
+  return normalizeHost(text) ?? parseHostname(text);
 }
 
 /** A whole number from 1 to `max`. */

@@ -41,8 +41,33 @@ test.each([
   expect(parseDomainHostname(host)).toBeUndefined();
 });
 
-test.each(['a..b', `${'a'.repeat(60)}.`.repeat(5)])('%j is no domain', (host) => {
+test.each([
+  'a..b',
+  `${'a'.repeat(60)}.`.repeat(5),
+  `${'a'.repeat(64)}.example`,
+  `${'ü'.repeat(60)}.example`,
+  '.x.com',
+  '*.x.com',
+  'a,b',
+  'host;x',
+  'go_example$.com',
+  "o'brien.example",
+  'a:0',
+  '[::1]:0',
+])('%j is no domain', (host) => {
   expect(parseDomainHostname(host)).toBeUndefined();
+});
+
+test.each([
+  'localhost',
+  'go_to.my-domain.example',
+  '_x.xn--bcher-kva.example',
+  `${'a'.repeat(63)}.example`,
+  '127.0.0.1:1',
+  '[2001:db8::1]',
+  'go.example:65535',
+])('%j is a domain', (host) => {
+  expect(parseDomainHostname(host)).toBe(host);
 });
 
 const LONGEST = ['a', 'b', 'c', 'd', 'e']

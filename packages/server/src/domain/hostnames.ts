@@ -1,6 +1,57 @@
 /** Longest hostname, in characters (RFC 1035 section 2.3.4). */
 export const MAX_HOSTNAME_LENGTH = 253;
 
+/** Longest label of a hostname, which is what stands between two dots, in characters (RFC 1035 section 2.3.4). */
+export const MAX_LABEL_LENGTH = 63;
+
+const LONGER_THAN_DNS = new RegExp(
+  `^.{${MAX_HOSTNAME_LENGTH + 1}}|(?:^|\\.)[^.]{${MAX_LABEL_LENGTH + 1}}`,
+  'su',
+);
+
+/** A host that a URL parser reads in one pass: ASCII that isn't percent-encoded. */
+const ONE_PASS_HOST = /^[\x21-\x24\x26-\x7e]*$/;
+
+/** Characters that have no place in a hostname and are left out of it (UTS 46). The two joiners stay. */
+const LEFT_OUT = /(?:(?![\u200c\u200d])\p{Default_Ignorable_Code_Point})+/gu;
+
+/**
+ * More than any name has before it is normalised: characters, of which at most three become one; or marks in a row, also of those
+ * that become marks. They are sorted, in quadratic time.
+ */
+const FAR_TOO_LONG = new RegExp(
+  `^.{${4 * MAX_HOSTNAME_LENGTH}}|(?:^|[^\\p{Mark}ﾞﾟ])[\\p{Mark}ﾞﾟ]{${MAX_LABEL_LENGTH + 1}}`,
+  'su',
+);
+
+/**
+ * Whether a host that is not ASCII is longer than DNS allows, counted once it is normalised and before it is in punycode. A URL parser needs
+ * time in proportion to the square of a label's length for such a host, 5 ms for 2,000 characters; this needs linear time. It rejects no host
+ * that DNS can carry, because punycode has one character or more for each that is counted.
+ *
+ * @param host without user name and port, otherwise as it was sent
+ */
+export function isTooLongToParse(host: string): boolean {
+  if (ONE_PASS_HOST.test(host)) return false;
+  // UTS 46 maps the mark U+0345 to a letter before it normalises.
+  const visible = percentDecoded(host).replace(LEFT_OUT, '').replaceAll('\u0345', 'ι');
+  if (FAR_TOO_LONG.test(visible)) return true;
+  const normal = visible.normalize('NFKC');
+  if (ONE_PASS_HOST.test(normal)) return false;
+  if (FAR_TOO_LONG.test(normal)) return true;
+  const name = normal.toLowerCase().normalize('NFKC').replaceAll('。', '.');
+  return LONGER_THAN_DNS.test(canonicalHostname(name));
+}
+
+/** A broken escape is in no valid host; its characters are counted as they are. */
+function percentDecoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
 /** What a `host` or `host:port` may be made of before it is given to the URL parser: anything that would end or split the authority is out. */
 const AUTHORITY = /^[^\s/?#\\@<>]+$/;
 
@@ -20,15 +71,24 @@ export function normalizeHost(host: string): string | undefined {
   return url.port === '' || url.port === '443' ? hostname : `${hostname}:${url.port}`;
 }
 
+/** What a domain can be: labels of letters, digits, `-` and `_`, or an IPv6 address; then a port other than 0. */
+const DOMAIN = new RegExp(
+  `^(?:[a-z0-9_-]{1,${MAX_LABEL_LENGTH}}(?:\\.[a-z0-9_-]{1,${MAX_LABEL_LENGTH}})*|\\[[\\da-f:]+\\])(?::[1-9]\\d*)?$`,
+);
+
 /**
  * Hostname of a custom domain as it is stored, or `undefined` when it can't be one. A port is allowed,
  * for services that don't run on 80 or 443.
  */
 export function parseDomainHostname(input: string): string | undefined {
   const host = normalizeHost(input);
-  if (host === undefined || host.replace(/:\d+$/, '').length > MAX_HOSTNAME_LENGTH)
-    return undefined;
-  return host.includes('..') ? undefined : host;
+  if (host === undefined || !DOMAIN.test(host)) return undefined;
+  return withoutPort(host).length > MAX_HOSTNAME_LENGTH ? undefined : host;
+}
+
+/** The hostname of a normalised host. */
+export function withoutPort(host: string): string {
+  return host.replace(/:\d+$/, '');
 }
 
 /** `true` for a URL that points back at the service. */
@@ -97,6 +157,8 @@ export interface OwnHosts {
   isOwnHost: IsOwnHost;
   /** `true` when the normalised host is a custom domain. */
   isCustomDomain(host: string): boolean;
+  /** `true` when a custom domain has this hostname, on whatever port. */
+  isCustomHostname(hostname: string): boolean;
 }
 
 /** The service's own hosts: that of the public URL, and the custom domains. */
@@ -108,8 +170,10 @@ export function ownHostsOf(
   const domains = new Set(customDomains.map((domain) => domain.hostname));
   // Links of the default domain redirect on the public URL, even if it was registered as a custom domain by mistake.
   if (publicHost !== undefined) domains.delete(publicHost);
+  const hostnames = new Set([...domains].map(withoutPort));
   return {
     isOwnHost: ownHostMatcher(publicHost === undefined ? domains : [publicHost, ...domains]),
     isCustomDomain: (host) => domains.has(host),
+    isCustomHostname: (hostname) => hostnames.has(hostname),
   };
 }

@@ -1,7 +1,9 @@
 import {
   canonicalHostname,
   type IsOwnHost,
+  isTooLongToParse,
   MAX_HOSTNAME_LENGTH,
+  MAX_LABEL_LENGTH,
   normalizeHost,
 } from './hostnames.ts';
 
@@ -22,6 +24,8 @@ const OUTER_WHITESPACE = /^\s|\s$/;
 
 /** Longest `Location`: it has to fit into the header buffers of proxies, and a character can become twelve bytes of it. */
 const MAX_LOCATION_BYTES = 8_192;
+
+const HOST_TOO_LONG = `must have at most ${MAX_HOSTNAME_LENGTH} characters in a host that is not ASCII, and at most ${MAX_LABEL_LENGTH} between its dots`;
 
 /** What the rules need to know of the service. */
 export interface TargetRules {
@@ -48,23 +52,36 @@ export function checkTarget(target: string, rules: TargetRules): string | undefi
   const match = SCHEME_AND_AUTHORITY.exec(target);
   if (match === null || match[2] !== '') return 'must be an absolute http or https URL';
   if (!USER_INFO.test(match[1] ?? '')) return 'must not contain a password';
+  if (isTooLongToParse(hostIn(match[1] ?? ''))) return HOST_TOO_LONG;
   const url = URL.parse(target);
   if (url === null) return 'must be an absolute http or https URL';
   if (rules.isOwnHost(url)) return "must not point to one of the service's own domains";
   if (!rules.isAllowedHost(url)) return 'must not point to a host that this service does not allow';
-  if (locationOf(target).length > MAX_LOCATION_BYTES) {
+  const location = HEADER_SAFE.test(target) ? target : url.href;
+  if (location.length > MAX_LOCATION_BYTES) {
     return `must have at most ${MAX_LOCATION_BYTES} bytes once it is percent-encoded`;
   }
   if (origin !== undefined) rules.fineOrigins?.add(origin);
   return undefined;
 }
 
+/** The host of an authority, without user name and port. */
+function hostIn(authority: string): string {
+  return authority.slice(authority.lastIndexOf('@') + 1).replace(/:\d*$/, '');
+}
+
 /** Printable ASCII without a space can stand in a header as it is. */
 const HEADER_SAFE = /^[\x21-\x7e]+$/;
 
-/** The `Location` of a redirect: the target as it was sent where a header can carry that, else as a URL parser writes it, in ASCII too. */
+/**
+ * The `Location` of a redirect: the target as it was sent where a header can carry that, else as a URL parser writes it, in ASCII too. Links that
+ * were stored before hosts had a limit may have one that takes long to parse: of these the other characters are percent-encoded.
+ */
 export function locationOf(target: string): string {
-  return HEADER_SAFE.test(target) ? target : new URL(target).href;
+  if (HEADER_SAFE.test(target)) return target;
+  const authority = SCHEME_AND_AUTHORITY.exec(target)?.[1] ?? '';
+  if (!isTooLongToParse(hostIn(authority))) return new URL(target).href;
+  return target.replace(/[^\x21-\x7e]+/g, encodeURIComponent);
 }
 
 /** Lists of hosts that the operator allows or denies as targets. Each name also stands for its subdomains. */

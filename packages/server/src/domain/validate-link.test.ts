@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import {
   domainIdsOf,
   isDomainId,
@@ -15,9 +15,16 @@ const rules = {
 
 const TARGET = 'https://example.com/';
 
-test('others get their turn while a large batch is checked', async () => {
-  const links = Array.from({ length: 10_000 }, (_, n) => ({
-    target_url: `https://example.com/${n}`,
+/** Checks a batch by a clock that each entry moves on; returns how many turns of the event loop others got meanwhile. */
+async function turnsDuring(entries: number, msPerEntry: number): Promise<number> {
+  let now = 0;
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => now);
+  const isOwnHost = () => {
+    now += msPerEntry;
+    return false;
+  };
+  const links = Array.from({ length: entries }, (_, n) => ({
+    target_url: `https://${n}.example/`,
   }));
   let turns = 0;
   let isChecking = true;
@@ -26,20 +33,28 @@ test('others get their turn while a large batch is checked', async () => {
     if (isChecking) setImmediate(count);
   };
   setImmediate(count);
-  const checked = await validateEntries({ domain_id: undefined, links }, rules);
-  isChecking = false;
-  expect(checked).toMatchObject({ ok: true, value: { length: 10_000 } });
-  expect(turns).toBeGreaterThanOrEqual(10);
+  try {
+    const checked = await validateEntries({ domain_id: undefined, links }, { ...rules, isOwnHost });
+    expect(checked).toMatchObject({ ok: true, value: { length: entries } });
+    return turns;
+  } finally {
+    isChecking = false;
+    clock.mockRestore();
+  }
+}
+
+test('others get their turn after each millisecond that a batch is checked', async () => {
+  const turns = await turnsDuring(10_000, 1 / 128);
+  expect(turns).toBeGreaterThan(70);
+  expect(turns).toBeLessThan(85);
 });
 
-test('a batch of a hundred entries takes one turn', async () => {
-  const links = Array.from({ length: 100 }, () => ({ target_url: TARGET }));
-  let hasTurned = false;
-  setImmediate(() => {
-    hasTurned = true;
-  });
-  await validateEntries({ domain_id: undefined, links }, rules);
-  expect(hasTurned).toBe(false);
+test('others get their turn after eight entries at the latest, if these take a millisecond', async () => {
+  expect(await turnsDuring(80, 1)).toBeGreaterThanOrEqual(9);
+});
+
+test('a batch that takes less than a millisecond takes one turn', async () => {
+  expect(await turnsDuring(100, 1 / 128)).toBe(0);
 });
 
 test('a hopeless batch is given up at the hundredth finding', async () => {

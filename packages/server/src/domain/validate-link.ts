@@ -154,8 +154,11 @@ export function domainIdsOf(batch: BatchOutline): string[] {
   return [...ids];
 }
 
-/** Entries that are checked in one turn of the event loop: a millisecond at most. Redirects wait no longer for a batch. */
-const ENTRIES_PER_TURN = 100;
+/** How long entries are checked in one turn of the event loop, in milliseconds. Redirects wait little longer for a batch, however much an entry costs. */
+const TURN_MS = 1;
+
+/** Entries between two looks at the clock, which takes a fifth of the time of a small entry. */
+const ENTRIES_PER_LOOK = 8;
 
 /**
  * Checks all entries; one bad entry is enough to reject the batch. Stops after {@link MAX_ERROR_DETAILS}
@@ -172,8 +175,12 @@ export async function validateEntries(
   const entryRules = { ...rules, defaultDomainId, fineOrigins: new Set<string>() };
   const links: ValidLink[] = [];
   const details: ErrorDetail[] = [];
+  let turnEndsAt = performance.now() + TURN_MS;
   for (const [index, entry] of batch.links.entries()) {
-    if (index > 0 && index % ENTRIES_PER_TURN === 0) await nextTurn();
+    if (index % ENTRIES_PER_LOOK === 0 && performance.now() >= turnEndsAt) {
+      await nextTurn();
+      turnEndsAt = performance.now() + TURN_MS;
+    }
     const checked = validateLink(entry, entryRules);
     if (checked.ok) links.push(checked.value);
     else details.push(...checked.details.map((detail) => ({ index, ...detail })));

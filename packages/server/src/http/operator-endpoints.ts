@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Context } from 'hono';
-import { normalizeHost } from '../domain/hostnames.ts';
+import { normalizeHost, withoutPort } from '../domain/hostnames.ts';
 import { notFound, Problem } from '../domain/problem.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { AppEnv, RouteDeps } from './context.ts';
@@ -70,9 +70,9 @@ export const TLS_ASK_PATH = '/internal/tls-check';
 
 /**
  * `GET /internal/tls-check?domain=<host>`: 200 when the service serves this host, 404 when it doesn't. It is what Caddy's
- * `on_demand_tls` asks before it gets a certificate, so that a visitor can't make it get one for another name. With a token
- * (`&token=`, since Caddy can't send a header) from anywhere; else from this machine only, so that strangers can't find out which
- * customers the service has. The list of domains is the one in memory, so that a response costs no query.
+ * `on_demand_tls` asks before it gets a certificate, so that a visitor can't make it get one for another name. Ports play no part:
+ * the name in a TLS handshake has none. With a token (`&token=`, since Caddy can't send a header) from anywhere; else from this machine
+ * only, so that strangers can't find out which customers the service has. The list of domains is the one in memory, so that a response costs no query.
  */
 export function tlsAsk(
   deps: Pick<RouteDeps, 'ownHosts'>,
@@ -85,9 +85,11 @@ export function tlsAsk(
       throw new Problem(403, 'forbidden', 'This is for the proxy in front of the service.');
     }
     const host = normalizeHost(c.req.query('domain') ?? '');
+    const hostname = host === undefined ? undefined : withoutPort(host);
     const isServed =
-      host !== undefined &&
-      (host === normalizeHost(publicHostname) || (await deps.ownHosts()).isCustomDomain(host));
+      hostname !== undefined &&
+      (hostname === normalizeHost(publicHostname) ||
+        (await deps.ownHosts()).isCustomHostname(hostname));
     if (!isServed) throw notFound('Domain');
     return respondJson(c, { status: 'ok' }, 200, { 'Cache-Control': 'no-store' });
   };

@@ -29,14 +29,24 @@ export function checkRequest(incoming: IncomingMessage, outgoing: ServerResponse
   return false;
 }
 
+/** Longest `Host`, and longest authority of a request target: a hostname has at most 253 characters. A URL parser may take milliseconds for a longer one. */
+const MAX_HOST_BYTES = 300;
+
+/** The authority of a request target that is a URL. A URL parser passes over more than two slashes. */
+const AUTHORITY = /^https?:\/\/+([^/?#]*)/;
+
 /** RFC 9112 section 3.2: a request of HTTP/1.1 has exactly one `Host`. Which of two is meant is a guess, that a proxy in front may make differently. */
-function hostProblem({ rawHeaders, httpVersion }: IncomingMessage): string | undefined {
+function hostProblem({ rawHeaders, httpVersion, headers, url }: IncomingMessage) {
   let hosts = 0;
   for (let i = 0; i < rawHeaders.length; i += 2) {
     if (rawHeaders[i]?.length === 4 && rawHeaders[i]?.toLowerCase() === 'host') hosts += 1;
   }
   if (hosts > 1) return 'The request has more than one Host header.';
   if (hosts === 0 && httpVersion === '1.1') return 'The request has no Host header.';
+  const authority = AUTHORITY.exec(url ?? '')?.[1];
+  if (Math.max(headers.host?.length ?? 0, authority?.length ?? 0) > MAX_HOST_BYTES) {
+    return `The host of the request has more than ${MAX_HOST_BYTES} bytes.`;
+  }
   return undefined;
 }
 
