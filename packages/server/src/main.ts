@@ -29,12 +29,27 @@ process.exitCode = await runProgram(process.argv.slice(2), packageJson.version, 
   now: Date.now,
   openStore: (settings) => openStore({ ...settings, publicUrl: publicUrlOf(settings) }, sayWait),
   migrate: (settings) => migrateDatabase(settings, sayWait),
-  backup: backupDatabase,
+  backup: (settings, file) => interruptible((signal) => backupDatabase(settings, file, signal)),
   start,
 });
 
 function sayWait(message: string): void {
   stderr.write(`${message}\n`);
+}
+
+/** Lets a command undo what it has begun when the process is to end, and then ends it as the signal does where nobody listens. */
+async function interruptible(act: (signal: AbortSignal) => Promise<void>): Promise<void> {
+  const interruption = new AbortController();
+  const onSignal = (name: NodeJS.Signals) => interruption.abort(name);
+  const names = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
+  // A second signal of the same name ends the process at once.
+  for (const name of names) process.once(name, onSignal);
+  try {
+    await act(interruption.signal);
+  } finally {
+    for (const name of names) process.off(name, onSignal);
+    if (interruption.signal.aborted) process.kill(process.pid, interruption.signal.reason);
+  }
 }
 
 /**

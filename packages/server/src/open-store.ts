@@ -40,13 +40,17 @@ export async function migrateDatabase(
 }
 
 /** Writes a copy of the database into a new file, while the server runs. PostgreSQL has its own command for that. */
-export async function backupDatabase({ database }: Settings, file: string): Promise<void> {
+export async function backupDatabase(
+  { database }: Settings,
+  file: string,
+  signal?: AbortSignal,
+): Promise<void> {
   if (database.engine !== 'sqlite') {
     throw new ConfigError(
       `backup copies SQLite databases only; for PostgreSQL run: pg_dump --format=custom --file=${JSON.stringify(file)} "$SHORTLINK_DATABASE_URL"`,
     );
   }
-  await backupSqlite(database.path, file);
+  await backupSqlite(database.path, file, signal);
 }
 
 /** The driver reads these files when it connects, and its error would name no setting. */

@@ -1,10 +1,12 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
+import { Database } from '../src/store/sqlite/database.ts';
+import { migrateSqlite } from '../src/store/sqlite/index.ts';
 import { startTestServer } from '../src/testing/index.ts';
 import { post, raw, useProcesses } from './server-process.ts';
 
@@ -52,7 +54,7 @@ describe('a serving process', () => {
   });
 
   test('with a drain delay it says first that it is not ready, and still answers', async () => {
-    const server = await start([], { SHORTLINK_DRAIN_DELAY_MS: '700' });
+    const server = await start([], { SHORTLINK_DRAIN_DELAY_MS: '4000' });
     expect((await fetch(`${server.url}/readyz`)).status).toBe(200);
     server.child.kill('SIGTERM');
     const ready = () =>
@@ -77,7 +79,7 @@ describe('a serving process', () => {
     );
     await fetch(`${server.url}/healthz`);
     server.child.kill('SIGTERM');
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    await expect.poll(server.log).toContain('"msg":"stopping"');
     server.child.kill('SIGTERM');
     expect((await server.ended).code).toBe(1);
   });
@@ -134,6 +136,48 @@ test('a backup taken while it serves can be served in its place', async () => {
       'pg_dump --format=custom --file="x.db" "$SHORTLINK_DATABASE_URL"',
     ),
   });
+});
+
+describe('a backup that is killed', () => {
+  /** A backup that waits for its database, the file that it shall write, and what ends the wait. */
+  async function waitingBackup() {
+    const path = join(folder(), 'x.db');
+    await migrateSqlite(path);
+    const holder = new Database({ path });
+    // With a write-ahead log, nobody who reads would wait.
+    holder.exec('PRAGMA journal_mode = DELETE');
+    holder.exec('BEGIN EXCLUSIVE');
+    const { child } = run(['backup', join(folder(), 'backup.db')]);
+    const exit = once(child, 'exit');
+    await expect.poll(files).not.toEqual(['x.db']);
+    return { child, exit, release: () => holder.close() };
+  }
+  const files = () => readdir(folder());
+
+  test.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)('by %s: leaves nothing', async (signal) => {
+    const { child, exit, release } = await waitingBackup();
+    child.kill(signal);
+    expect(await exit).toEqual([null, signal]);
+    release();
+    expect(await files()).toEqual(['x.db']);
+  });
+
+  test('by SIGKILL: leaves no file of its name, and the next one succeeds', async () => {
+    const { child, exit, release } = await waitingBackup();
+    child.kill('SIGKILL');
+    await exit;
+    release();
+    expect(await files()).not.toContain('backup.db');
+    const next = run(['backup', join(folder(), 'backup.db')]);
+    expect(await next.ended).toEqual({ code: 0, stderr: '' });
+    expect(await files()).toContain('backup.db');
+  });
+});
+
+test('migrating a database in memory leaves no file', async () => {
+  const migrate = run(['migrate'], { SHORTLINK_DATABASE_URL: 'sqlite::memory:' });
+  expect(await migrate.ended).toEqual({ code: 0, stderr: '' });
+  expect(await readdir(folder())).toEqual([]);
 });
 
 test('a log reader that stalls stops nothing, and a line says how many lines it missed', async () => {

@@ -1,13 +1,40 @@
-import { readFile, stat, writeFile } from 'node:fs/promises';
+import fs, { readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
 import { dirname, join } from 'node:path';
-import { expect, test } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import { finishJob, NOW, newCaller, newJob, newLink, PUBLIC_URL } from '../contract/fixtures.ts';
 import { Database } from './database.ts';
-import { backupSqlite, openSqliteStore } from './index.ts';
+import { backupSqlite, migrateSqlite, openSqliteStore } from './index.ts';
 import { useDatabasePath } from './temp-database.test-suite.ts';
 
 const path = useDatabasePath();
 const copyPath = () => join(dirname(path()), 'copy.db');
+
+/** A database that a backup waits for until it is released. */
+async function lockedDatabase(): Promise<Database> {
+  await migrateSqlite(path());
+  const holder = new Database({ path: path() });
+  // With a write-ahead log, nobody who reads would wait.
+  holder.exec('PRAGMA journal_mode = DELETE');
+  holder.exec('BEGIN EXCLUSIVE');
+  return holder;
+}
+
+/** The backup, and what is beside it. */
+const files = async () =>
+  (await readdir(dirname(path()))).filter((name) => name.startsWith('copy.db'));
+
+afterEach(() => {
+  vi.restoreAllMocks();
+  syncBuiltinESMExports();
+});
+
+/** Makes `link` fail as it does on file systems without hard links. */
+function withoutHardLinks(): void {
+  const error = Object.assign(new Error('EPERM: operation not permitted'), { code: 'EPERM' });
+  vi.spyOn(fs, 'link').mockRejectedValue(error);
+  syncBuiltinESMExports();
+}
 
 test('a backup made while the server writes holds all that was acknowledged before, and can be served', async () => {
   const store = await openSqliteStore({ path: path(), publicUrl: PUBLIC_URL });
@@ -59,6 +86,7 @@ test('a file that exists is left alone', async () => {
 });
 
 test('a backup into a folder that does not exist says so', async () => {
+  await (await openSqliteStore({ path: path(), publicUrl: PUBLIC_URL })).close();
   const file = join(dirname(path()), 'nowhere', 'copy.db');
   await expect(backupSqlite(path(), file)).rejects.toMatchObject({
     reason: 'unavailable',
@@ -67,8 +95,91 @@ test('a backup into a folder that does not exist says so', async () => {
 });
 
 test('a database that does not exist is not made, nor is its copy', async () => {
-  await expect(backupSqlite(path(), copyPath())).rejects.toMatchObject({ reason: 'unavailable' });
+  await expect(backupSqlite(path(), copyPath())).rejects.toMatchObject({
+    reason: 'unavailable',
+    message: `There is no database ${path()}.`,
+  });
   await expect(stat(path())).rejects.toThrow('ENOENT');
   await expect(stat(copyPath())).rejects.toThrow('ENOENT');
   await expect(backupSqlite(':memory:', copyPath())).rejects.toThrow('in memory');
+});
+
+test('a file that holds no database of this service is not copied', async () => {
+  await writeFile(path(), '');
+  await expect(backupSqlite(path(), copyPath())).rejects.toMatchObject({
+    reason: 'corrupt',
+    message: `The database ${path()} is empty; it isn't one of shortlink-server.`,
+  });
+  const db = new Database({ path: path() });
+  db.exec('CREATE TABLE recipes (name TEXT)');
+  db.close();
+  await expect(backupSqlite(path(), copyPath())).rejects.toMatchObject({
+    reason: 'corrupt',
+    message: expect.stringContaining('holds other tables'),
+  });
+  expect(await files()).toEqual([]);
+});
+
+test('the file has its name only when the copy is whole, and only its owner can read the part of it', async () => {
+  const holder = await lockedDatabase();
+  const backup = backupSqlite(path(), copyPath());
+  await expect.poll(files).toEqual([expect.stringMatching(/^copy\.db\.\w+\.part$/)]);
+  const [part = ''] = await files();
+  expect((await stat(join(dirname(path()), part))).mode & 0o777).toBe(0o600);
+  holder.close();
+  await backup;
+  expect(await files()).toEqual(['copy.db']);
+  expect((await stat(copyPath())).mode & 0o777).toBe(0o600);
+});
+
+test.each(['with hard links', 'without'])(
+  'a file that appears while the copy is made is not overwritten, %s',
+  async (links) => {
+    if (links === 'without') withoutHardLinks();
+    const holder = await lockedDatabase();
+    const backup = backupSqlite(path(), copyPath()).catch((error: unknown) => error);
+    await expect.poll(files).toContainEqual(expect.stringMatching(/\.part$/));
+    await writeFile(copyPath(), 'precious');
+    holder.close();
+    expect(await backup).toMatchObject({
+      reason: 'unavailable',
+      message: expect.stringContaining(`${copyPath()} exists already`),
+    });
+    expect(await readFile(copyPath(), 'utf8')).toBe('precious');
+    expect(await files()).toEqual(['copy.db']);
+  },
+);
+
+test('on a file system without hard links, the backup gets its name all the same', async () => {
+  await migrateSqlite(path());
+  withoutHardLinks();
+  await backupSqlite(path(), copyPath());
+  expect(await files()).toEqual(['copy.db']);
+  const db = new Database({ path: copyPath() });
+  expect(db.get('PRAGMA integrity_check')).toEqual({ integrity_check: 'ok' });
+  db.close();
+});
+
+test.each(['-journal', '-wal'])(
+  'a %s that another database left beside the name is not taken for one of the backup',
+  async (suffix) => {
+    await migrateSqlite(path());
+    await writeFile(copyPath() + suffix, 'old');
+    await expect(backupSqlite(path(), copyPath())).rejects.toThrow(
+      `The file ${copyPath()}${suffix} exists already.`,
+    );
+    expect(await files()).toEqual([`copy.db${suffix}`]);
+  },
+);
+
+test('a backup that is interrupted leaves nothing, also while it waits', async () => {
+  const holder = await lockedDatabase();
+  const interruption = new AbortController();
+  const backup = backupSqlite(path(), copyPath(), interruption.signal);
+  const outcome = backup.catch((error: unknown) => error);
+  await expect.poll(files).toContainEqual(expect.stringMatching(/\.part$/));
+  interruption.abort();
+  expect(await outcome).toMatchObject({ message: 'The backup was interrupted.' });
+  expect(await files()).toEqual([]);
+  holder.close();
 });

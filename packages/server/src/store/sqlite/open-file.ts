@@ -1,6 +1,4 @@
 import { chmodSync, closeSync, existsSync, openSync, statSync } from 'node:fs';
-import { open, rm } from 'node:fs/promises';
-import { sql } from '../queries/reading.ts';
 import { StoreError } from '../store-error.ts';
 import { Database } from './database.ts';
 
@@ -11,7 +9,10 @@ import { Database } from './database.ts';
  */
 const CHECKPOINT_PAGES = 4_000;
 
-/** Opens a connection to a database file, with the write-ahead log on. Nobody but the file's owner can read it from then on. */
+/**
+ * Opens a connection to a database file, with the write-ahead log on. Nobody but the file's owner can read it from then on. `:memory:` is
+ * no file.
+ */
 export function openFile({
   path,
   busyTimeoutMs,
@@ -19,7 +20,7 @@ export function openFile({
   path: string;
   busyTimeoutMs: number;
 }): Database {
-  makePrivate(path);
+  if (path !== ':memory:') makePrivate(path);
   const db = new Database({ path, busyTimeoutMs });
   try {
     db.exec('PRAGMA journal_mode = WAL');
@@ -82,40 +83,5 @@ export class OpenedFile {
       statSync(file, { throwIfNoEntry: false }),
     );
     return files.map((stats) => `${stats?.dev}:${stats?.ino}`).join(' ');
-  }
-}
-
-/**
- * Writes a copy of the database as it is at this moment, compacted, into a new file that only its owner can read. The server
- * may run: readers don't hold up its writes. The copy is on disk when this resolves.
- *
- * @throws StoreError when the file exists already, or when either database can't be read or written; a half copy is removed.
- */
-export async function backupSqlite(path: string, file: string): Promise<void> {
-  if (path === ':memory:') {
-    throw new StoreError('unavailable', 'A database in memory can not be backed up.');
-  }
-  const copy = await open(file, 'wx', 0o600).catch((error: unknown) => {
-    const code = error instanceof Error && 'code' in error ? error.code : error;
-    const message =
-      code === 'EEXIST'
-        ? `The file ${file} exists already. Choose another name for the backup, or delete that file first.`
-        : `The backup file ${file} can not be made (${code}). Its folder must exist and be writable.`;
-    throw new StoreError('unavailable', message, { cause: error });
-  });
-  try {
-    const db = new Database({ path, readOnly: true });
-    try {
-      // SQLite writes into an empty file, but leaves it to us to wait for the disk.
-      db.run(sql`VACUUM INTO ${file}`);
-    } finally {
-      db.close();
-    }
-    await copy.sync();
-  } catch (error) {
-    await rm(file, { force: true });
-    throw error;
-  } finally {
-    await copy.close();
   }
 }

@@ -1,0 +1,109 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { link, lstat, open, rename, rm } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import { StoreError } from '../store-error.ts';
+import type { BackupThreadData, BackupThreadReply } from './backup-thread.ts';
+
+/**
+ * Writes a copy of the database as it is at this moment, compacted, into a new file that only its owner can read. The server
+ * may run: readers don't hold up its writes. The copy is on disk when this resolves.
+ *
+ * The file has its name only when the copy is whole. Until then it is called `<name>.<random>.part`, and that is all that a crash leaves
+ * behind.
+ *
+ * @param signal - Interrupts it. The thread that copies can't be stopped, and goes on until the process ends.
+ * @throws StoreError when the file exists already, when there is no database of this program, when either file can't be read or
+ * written, or when it was interrupted; a half copy is removed.
+ */
+export async function backupSqlite(
+  path: string,
+  file: string,
+  signal?: AbortSignal,
+): Promise<void> {
+  if (path === ':memory:') {
+    throw new StoreError('unavailable', 'A database in memory can not be backed up.');
+  }
+  if (!existsSync(path)) throw new StoreError('unavailable', `There is no database ${path}.`);
+  await checkFree(file);
+  // SQLite would take a name that begins with "file:" for a URL.
+  const part = `${resolve(file)}.${randomBytes(4).toString('hex')}.part`;
+  const copy = await open(part, 'wx', 0o600).catch((error: unknown) => {
+    const code = error instanceof Error && 'code' in error ? error.code : error;
+    const message = `The backup file ${file} can not be made (${code}). Its folder must exist and be writable.`;
+    throw new StoreError('unavailable', message, { cause: error });
+  });
+  try {
+    await copyOnThread({ path, part }, signal);
+    // SQLite writes into an empty file, but leaves it to us to wait for the disk.
+    await copy.sync();
+    await giveName(part, file);
+  } finally {
+    await copy.close();
+    for (const left of [part, `${part}-journal`]) await rm(left, { force: true });
+  }
+}
+
+/** Files beside it count too: SQLite would take an old one for changes of the backup, and carry them out in it. */
+async function checkFree(file: string): Promise<void> {
+  for (const name of [file, `${file}-journal`, `${file}-wal`]) {
+    const isFree = await lstat(name).then(
+      () => false,
+      () => true,
+    );
+    if (!isFree) throw taken(name);
+  }
+}
+
+function taken(file: string, cause?: unknown): StoreError {
+  const message = `The file ${file} exists already. Choose another name for the backup, or delete that file first.`;
+  return new StoreError('unavailable', message, { cause });
+}
+
+/** Gives a whole copy its name, unless another file has got that name meanwhile, and waits for the disk. */
+async function giveName(part: string, file: string): Promise<void> {
+  try {
+    // Unlike `rename`, this never overwrites.
+    await link(part, file);
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') {
+      throw taken(file, error);
+    }
+    // Some file systems have no hard links.
+    await checkFree(file);
+    await rename(part, file);
+  }
+  await syncFolder(dirname(file));
+}
+
+/** Not every system can do this. SQLite too takes the name of a new file for written then. */
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path).catch(() => undefined);
+  await folder?.sync().catch(() => undefined);
+  await folder?.close();
+}
+
+/** Run from source, the thread's file is TypeScript (Node strips the types); in a build it stands beside the bundle. */
+const THREAD_FILE = new URL(
+  import.meta.url.endsWith('.ts') ? './backup-thread.ts' : './backup-thread.js',
+  import.meta.url,
+);
+
+/** Copies on a thread of its own: it can take minutes, in which this one would not learn of a signal. */
+function copyOnThread(data: BackupThreadData, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const interrupt = () => reject(new StoreError('unavailable', 'The backup was interrupted.'));
+    if (signal?.aborted) return interrupt();
+    signal?.addEventListener('abort', interrupt, { once: true });
+    const thread = new Worker(THREAD_FILE, { workerData: data, name: 'shortlink-backup' });
+    thread.once('message', (reply: BackupThreadReply) => {
+      if (reply.ok) resolve();
+      else reject(new StoreError(reply.reason, reply.message));
+    });
+    const fail = (cause: unknown) =>
+      reject(new StoreError('internal', `The backup thread ended: ${cause}`, { cause }));
+    thread.once('error', fail);
+    thread.once('exit', fail);
+  });
+}
