@@ -55,3 +55,22 @@ test('a run that takes longer than the interval is not doubled, and stop waits f
   finish();
   await stopping;
 });
+
+test('stop ends a run after its present step, so that no service manager has to kill the process', async () => {
+  let steps = 0;
+  const store = {
+    prune: async (_: number, signal?: AbortSignal) => {
+      while (signal?.aborted !== true) {
+        await new Promise((resolve) => setTimeout(resolve, 100));
+        steps += 1;
+      }
+    },
+  };
+  const housekeeping = new Housekeeping({ store });
+  housekeeping.start();
+  await vi.advanceTimersByTimeAsync(250);
+  const stopped = housekeeping.stop();
+  await vi.advanceTimersByTimeAsync(50);
+  await stopped;
+  expect(steps).toBe(3);
+});

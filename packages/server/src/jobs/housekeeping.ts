@@ -15,6 +15,7 @@ export interface HousekeepingOptions {
 /** Deletes what is past its retention: once at the start, then every hour. */
 export class Housekeeping {
   readonly #options: HousekeepingOptions;
+  readonly #stopping = new AbortController();
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<void> | undefined;
 
@@ -28,16 +29,17 @@ export class Housekeeping {
     this.#timer.unref();
   }
 
-  /** Waits for the run that is under way. */
+  /** Waits for the present step of the run that is under way: all of them can take longer than a service manager waits for the exit. */
   async stop(): Promise<void> {
     clearInterval(this.#timer);
+    this.#stopping.abort();
     await this.#running;
   }
 
   #prune(): void {
     const { store, logger, now = Date.now } = this.#options;
     this.#running ??= store
-      .prune(now())
+      .prune(now(), this.#stopping.signal)
       .catch((error: unknown) => {
         logger?.error({ err: error }, 'old rows could not be deleted');
       })

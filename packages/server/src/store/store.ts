@@ -108,8 +108,10 @@ export interface Store extends OperatorStore {
   /**
    * Deletes what is past its retention (see `retention.ts`): idempotency records, counters of old windows, history of keys, and
    * completed jobs with their results. In several bounded steps, so that other writes get their turn.
+   *
+   * @param signal - Ends it after the present step. The rest is deleted the next time.
    */
-  prune(now: number): Promise<void>;
+  prune(now: number, signal?: AbortSignal): Promise<void>;
   /**
    * What changed since the change with this number, 0 for all there ever was. Creates and clicks are no changes. Numbers follow the
    * order of commits: with `latest`, nothing before it was missed. Reads only.

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { Caller } from '../store.ts';
 import {
   finishJob,
   NOW,
@@ -149,22 +150,41 @@ export function testHousekeeping(useStore: UseStore): void {
     expect(await store().findJob(caller.accountId, unfinished)).toMatchObject({ processed: 101 });
   });
 
+  /** Creates that many links with idempotency keys, and returns how many of these the store still knows. */
+  async function createWithKeys(caller: Caller, count: number): Promise<() => Promise<number>> {
+    const keys = Array.from({ length: count }, (_, n) => ({ key: `k${n}`, fingerprint: 'f' }));
+    await Promise.all(
+      keys.map((idempotency, n) =>
+        store().createLink({ caller, input: newLink(n), now: NOW, idempotency }),
+      ),
+    );
+    return async () => {
+      const found = keys.map((key) => store().findCreated(caller.accountId, key, NOW));
+      return (await Promise.all(found)).filter((response) => response !== undefined).length;
+    };
+  }
+
   test('pruning takes all that is old, however much it is', async () => {
     const caller = await newCaller(store());
-    await Promise.all(
-      Array.from({ length: 2_500 }, (_, n) => {
-        const idempotency = { key: `k${n}`, fingerprint: 'f' };
-        return store().createLink({ caller, input: newLink(n), now: NOW, idempotency });
-      }),
-    );
+    const known = await createWithKeys(caller, 2_500);
     for (let day = 0; day < 3; day += 1) await store().admit(caller, NOW - (401 + day) * DAY);
     await store().admit(caller, NOW);
+    expect(await known()).toBe(2_500);
     await store().prune(NOW + DAY);
+    expect(await known()).toBe(0);
     const { keys } = await store().usage(caller.accountId, NOW);
     expect(keys[0]?.history).toHaveLength(1);
-    const idempotency = { key: 'k2499', fingerprint: 'f' };
-    const again = await store().createLink({ caller, input: newLink(), now: NOW, idempotency });
-    expect(again).toMatchObject({ replayed: false });
+  });
+
+  test('pruning that is stopped ends after its step, and the next one takes the rest', async () => {
+    const known = await createWithKeys(await newCaller(store()), 2_500);
+    const stopping = new AbortController();
+    const pruning = store().prune(NOW + DAY, stopping.signal);
+    stopping.abort();
+    await pruning;
+    expect(await known()).toBeGreaterThan(0);
+    await store().prune(NOW + DAY);
+    expect(await known()).toBe(0);
   });
 
   test('closing finishes what was started; then everything rejects', async () => {

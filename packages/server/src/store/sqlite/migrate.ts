@@ -49,8 +49,8 @@ export function migrate(
   }
 }
 
-/** Version of the last migration; 0 for an empty database. */
-function schemaVersion(db: Database): number {
+/** Version of the last migration; 0 for an empty database. Throws for the database of another program. */
+export function schemaVersion(db: Database): number {
   const tables = db.all<{ name: string }>(
     `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'`,
   );

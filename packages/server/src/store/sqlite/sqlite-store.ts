@@ -50,9 +50,10 @@ export function sqliteStore({ reader, writer, shortUrl, file }: SqliteStoreParts
     usage: async (accountId, now) =>
       reader.snapshot(() => reader.read(usage(shortUrl, accountId, now))),
     /** In bounded steps, between which other writes get their turn; each step is atomic. */
-    prune: async (now) => {
-      let step = await writer.submit('pruneSome', now);
-      while (!step.done) step = await writer.submit('pruneSome', now);
+    prune: async (now, signal) => {
+      while (!signal?.aborted && !(await writer.submit('pruneSome', now)).done) {
+        // There is more.
+      }
     },
     isHealthy: () => writer.isHealthy && file?.isInPlace() !== false,
     close: async () => {
