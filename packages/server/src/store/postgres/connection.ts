@@ -6,9 +6,9 @@ const CONNECT_TIMEOUT_MS = 2_000;
 
 /**
  * The server stops a statement after this long, so that no request waits for a slow disk without end. Reads are short; a write
- * may be a batch of 10,000 links.
+ * may be a batch of 10,000 links. A search is a read of the operator's commands that goes through all links.
  */
-const TIMEOUTS_MS = { read: 3_000, write: 5_000 } as const;
+const TIMEOUTS_MS = { read: 3_000, write: 5_000, search: 60_000 } as const;
 
 /** The driver gives up a connection that is silent for this much longer than a statement may take: its other end is gone. */
 const SILENCE_MS = 1_000;
@@ -51,13 +51,14 @@ export function migrationConfig(url: string): ClientConfig {
 }
 
 /** Settings of connections for requests. */
-export function requestConfig(url: string, kind: keyof typeof TIMEOUTS_MS): ClientConfig {
+export function requestConfig(url: string, kind: 'read' | 'write'): ClientConfig {
+  return { ...migrationConfig(url), ...timeoutsOf(kind) };
+}
+
+/** How long a statement may take: at the server, and for the driver. */
+export function timeoutsOf(kind: keyof typeof TIMEOUTS_MS) {
   const timeoutMs = TIMEOUTS_MS[kind];
-  return {
-    ...migrationConfig(url),
-    statement_timeout: timeoutMs,
-    query_timeout: timeoutMs + SILENCE_MS,
-  };
+  return { statement_timeout: timeoutMs, query_timeout: timeoutMs + SILENCE_MS };
 }
 
 /**

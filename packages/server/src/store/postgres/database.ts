@@ -1,7 +1,7 @@
 import type { ClientConfig, PoolClient, QueryResult, QueryResultRow } from 'pg';
 import { StoreError, type StoreErrorReason } from '../store-error.ts';
 import { FATE_WAIT_MS, fateOf } from './commit-fate.ts';
-import { databaseName, requestConfig } from './connection.ts';
+import { databaseName, requestConfig, timeoutsOf } from './connection.ts';
 import { Connections } from './connections.ts';
 import { Lanes } from './gate.ts';
 import { isConflict, isConnectionLost, isReadOnly } from './postgres-errors.ts';
@@ -38,6 +38,11 @@ export interface Lane {
   key: string;
   /** Writes of the lane that run at a time. @default 1 */
   places?: number | undefined;
+}
+
+/** What the driver takes with a single statement, in place of the setting of its connection. */
+interface QueryOptions {
+  query_timeout?: number | undefined;
 }
 
 export interface DatabaseOptions {
@@ -102,6 +107,17 @@ export class Database {
     return this.#reads.run(isConnectionLost, async ({ client }) => {
       await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
       const value = await act(this.#sessionOn(client));
+      await client.query('COMMIT');
+      return value;
+    });
+  }
+
+  /** Reads that may go through all links, and so take longer than a request may wait. */
+  search<T>(act: (session: Session) => Promise<T>): Promise<T> {
+    const { statement_timeout, query_timeout } = timeoutsOf('search');
+    return this.#reads.run(isConnectionLost, async ({ client }) => {
+      await client.query(`BEGIN READ ONLY; SET LOCAL statement_timeout = ${statement_timeout}`);
+      const value = await act(this.#sessionOn(client, { query_timeout }));
       await client.query('COMMIT');
       return value;
     });
@@ -186,17 +202,18 @@ export class Database {
     );
   }
 
-  #sessionOn(client: PoolClient): Session {
+  #sessionOn(client: PoolClient, options?: QueryOptions): Session {
     return sessionOn(<R extends QueryResultRow>(statement: PostgresStatement) =>
-      this.#query<R>(client, statement),
+      this.#query<R>(client, statement, options),
     );
   }
 
   #query<R extends QueryResultRow>(
     client: PoolClient,
     { text, values }: PostgresStatement,
+    options?: QueryOptions,
   ): Promise<QueryResult<R>> {
-    return client.query<R>({ ...this.#prepared(text), values: [...values] });
+    return client.query<R>({ ...this.#prepared(text), ...options, values: [...values] });
   }
 
   #unknownFate(cause: unknown): StoreError {

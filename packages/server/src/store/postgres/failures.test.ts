@@ -79,7 +79,7 @@ test('a request is counted once when the connection is lost while it is counted'
   const caller = await newCaller(store);
   await execute(
     directUrl,
-    `CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(1); RETURN NULL; END $$;
+    `CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(4); RETURN NULL; END $$;
      CREATE TRIGGER slow_count AFTER UPDATE ON request_counters FOR EACH STATEMENT EXECUTE FUNCTION wait()`,
   );
   const unavailable = { name: 'StoreError', reason: 'unavailable' };
@@ -139,7 +139,7 @@ test('a commit that is still under way when its connection is lost is waited for
   // The database takes a second for the commit itself.
   await execute(
     directUrl,
-    `CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(1); RETURN NULL; END $$;
+    `CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(4); RETURN NULL; END $$;
      CREATE CONSTRAINT TRIGGER slow_commit AFTER INSERT ON links DEFERRABLE INITIALLY DEFERRED
        FOR EACH ROW EXECUTE FUNCTION wait()`,
   );
@@ -252,5 +252,21 @@ test('a generator that gives one code over and over ends, and nothing is kept', 
   await expect(again).rejects.toMatchObject({ reason: 'internal' });
   expect(await count()).toBe(1);
   expect(await linksUsed(store, caller)).toBe(1);
+  await store.close();
+});
+
+test('a list of links may take longer than the reads of requests, since it goes through all links', async () => {
+  const { store, directUrl } = await setUp();
+  const caller = await newCaller(store);
+  const outcome = await store.createLink({ caller, input: newLink(), now: NOW });
+  if (!outcome.ok) throw new Error(outcome.reason);
+  // It reads the link twice: to find it, and to show it. A read of a request ends after 3 s.
+  await execute(
+    directUrl,
+    `ALTER VIEW link_details RENAME TO fast_details;
+     CREATE VIEW link_details AS SELECT * FROM fast_details WHERE pg_sleep(2.5)::text = ''`,
+  );
+  const search = { accountId: caller.accountId, limit: 10 };
+  expect(await store.listLinks(search)).toEqual([outcome.value]);
   await store.close();
 });

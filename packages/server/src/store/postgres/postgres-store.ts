@@ -2,6 +2,7 @@ import type { Link } from '@shortlink/sdk/wire';
 import { startOfDay } from '../../domain/limits.ts';
 import { toJobChunks } from '../links.ts';
 import { pendingJobs } from '../queries/jobs.ts';
+import { listLinks } from '../queries/links.ts';
 import { storeReads } from '../queries/store-reads.ts';
 import { usage } from '../queries/usage.ts';
 import type { Caller, CreateOutcome, CreateRequest, NewLink, Store } from '../store.ts';
@@ -85,6 +86,9 @@ export function postgresStore({ db, maker }: PostgresStoreParts): Store {
       return write(linksOf(request.caller), (session) => createJob(session, { ...request, input }));
     },
 
+    listLinks: (search) =>
+      calls.run(() => db.search((session) => session.read(listLinks(maker.shortUrl, search)))),
+
     // A node that lags behind may not know the newest jobs.
     pendingJobs: () => calls.run(() => db.primaryReader.read(pendingJobs())),
     runJobChunk: (jobId, now) =>
@@ -102,10 +106,10 @@ export function postgresStore({ db, maker }: PostgresStoreParts): Store {
       calls.run(() =>
         db.snapshot((session) => session.read(usage(maker.shortUrl, accountId, now))),
       ),
-    prune: (now) =>
+    prune: (now, signal) =>
       calls.run(async () => {
         for (const step of pruneSteps(now)) {
-          while (await db.write(HOUSEKEEPING, step)) {
+          while (!signal?.aborted && (await db.write(HOUSEKEEPING, step))) {
             // There is more.
           }
         }

@@ -4,7 +4,7 @@ import type { LinkSearch } from '../operator-store.ts';
 import { IDEMPOTENCY_RETENTION_MS, TOP_LINKS } from '../retention.ts';
 import type { Idempotency, LinkChanges, Redirect } from '../store.ts';
 import { ownName } from './accounts.ts';
-import { type Reading, rowOf, rowsOf, sql, sqlText } from './reading.ts';
+import { type Reading, rowOf, rowsOf, type Statement, sql, sqlText } from './reading.ts';
 
 export function* findRedirect(code: string): Reading<Redirect | undefined> {
   const row = yield* rowOf<{
@@ -79,18 +79,28 @@ export function* listLinks(
   shortUrl: ShortUrl,
   { accountId, query = '', limit, cursor = '' }: LinkSearch,
 ): Reading<Link[]> {
-  const contains = (text: string) => `%${text.replace(/[\\%_]/g, '\\$&')}%`;
-  const pattern = contains(query);
-  // Titles are read as JSON strings.
-  const titlePattern = contains(JSON.stringify(query).slice(1, -1));
   const rows = yield* rowsOf<LinkRow>(sql`
     ${SELECT_LINK} WHERE code IN (
       SELECT code FROM link_details WHERE account_id = ${accountId} AND (${cursor} = '' OR CAST(id AS text) < ${cursor})
-        AND (lower(target_url) LIKE lower(${pattern}) ESCAPE '\\' OR lower(title) LIKE lower(${titlePattern}) ESCAPE '\\'
-          OR lower(code) LIKE lower(${pattern}) ESCAPE '\\')
+        ${query === '' ? NO_CONDITION : sql`AND (${contains(query)})`}
       ORDER BY id DESC LIMIT ${limit})
     ORDER BY link_details.id DESC`);
   return rows.map((row) => toLink(shortUrl, row));
+}
+
+const NO_CONDITION = sqlText('');
+
+/** The condition of links whose target URL, title or code contains a text. */
+function contains(query: string): Statement {
+  const pattern = patternOf(query);
+  // Titles are read as JSON strings.
+  const titlePattern = patternOf(JSON.stringify(query).slice(1, -1));
+  return sql`lower(target_url) LIKE lower(${pattern}) ESCAPE '\\' OR lower(title) LIKE lower(${titlePattern}) ESCAPE '\\'
+    OR lower(code) LIKE lower(${pattern}) ESCAPE '\\'`;
+}
+
+function patternOf(text: string): string {
+  return `%${text.replace(/[\\%_]/g, '\\$&')}%`;
 }
 
 /** The link as a person sees it: its account and domain switch it off as well. */
