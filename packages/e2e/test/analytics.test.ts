@@ -7,9 +7,10 @@ import {
   type TestServer,
   type TestServerOptions,
 } from '@shortlink/server/testing';
-import type { Browser, Page } from 'playwright-core';
+import type { Browser, Page, Route } from 'playwright-core';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { launchChromium } from '../runtimes/drivers/launch-chromium.ts';
+import { savePicture } from '../src/save-picture.ts';
 
 const ARTIFACTS = fileURLToPath(new URL('../artifacts/', import.meta.url));
 const AXE = createRequire(import.meta.url).resolve('axe-core');
@@ -112,8 +113,11 @@ interface Visit {
   complaints: string[];
 }
 
-/** Opens the page in a browser context of its own, and records its requests and errors. */
-async function visit(options: Parameters<Browser['newContext']>[0] = {}): Promise<Visit> {
+/** Opens the page in a browser context of its own, at the time of the service, and records its requests and errors. */
+async function visit(
+  options: Parameters<Browser['newContext']>[0] = {},
+  { url } = server,
+): Promise<Visit> {
   const context = await browser.newContext({ locale: 'en-US', ...options });
   // A page that stays open asks for the usage again and again, and the clock of the service stands still in one minute.
   onTestFinished(() => context.close());
@@ -126,7 +130,8 @@ async function visit(options: Parameters<Browser['newContext']>[0] = {}): Promis
   });
   page.on('pageerror', (error) => complaints.push(String(error)));
   page.on('dialog', (dialog) => complaints.push(dialog.message()));
-  await page.goto(`${server.url}/analytics`);
+  await page.clock.setFixedTime(NOW);
+  await page.goto(`${url}/analytics`);
   return { page, requests, complaints };
 }
 
@@ -255,27 +260,55 @@ test('sorts the keys by any column', async () => {
   expect(await names()).toEqual(['test', '<img src=x onerror=alert(1)>']);
 });
 
+test('keeps the focus on the key that was opened, also among keys of one name', async () => {
+  const other = await serve({ api_keys: 3 });
+  for (const name of ['default', 'default']) await addKey(other, name);
+  const { page } = await visit({}, other);
+  await lookAt(page, other.apiKey);
+  const buttons = page.locator('.keys .open');
+  expect(await buttons.allTextContents()).toEqual(['test', 'default', 'default']);
+  for (const n of [2, 1, 0]) {
+    await buttons.nth(n).click();
+    expect(await buttons.nth(n).getAttribute('aria-expanded')).toBe('true');
+    expect(await buttons.nth(n).evaluate((button) => button.matches(':focus'))).toBe(true);
+  }
+});
+
+/** When the tests of the page's own clock begin. */
+const START = Date.UTC(2026, 0, 5, 12, 0, 30);
+
+/** Stops the page's clock and timers, so that only the test lets time pass. */
+async function stopTime(page: Page): Promise<void> {
+  // An installed clock goes on by itself until it is paused.
+  await page.clock.install({ time: START - DAY });
+  await page.clock.pauseAt(START);
+}
+
+/** A response with the usage of an account whose minute ends so many milliseconds after the start. */
+function usageOf({ used, endsAfter }: { used: number; endsAfter: number }) {
+  const resets_at = new Date(START + endsAfter).toISOString();
+  const minute = { used, limit: 60, resets_at };
+  const long = { used: 60, limit: 5_000, resets_at: new Date(START + DAY * 9).toISOString() };
+  return {
+    json: {
+      plan: 'custom',
+      requests: { minute, day: long, month: long },
+      links: { used: 1, limit: null },
+      api_keys: { used: 0, limit: 1 },
+      batch_size: null,
+      keys: [],
+    },
+  };
+}
+
 test('counts down, and asks again when the minute has ended', async () => {
   const { page } = await visit();
+  await stopTime(page);
   let asked = 0;
   let used = 60;
-  const start = Date.UTC(2026, 0, 5, 12, 0, 30);
-  await page.clock.install({ time: start });
   await page.route('**/api/v1/usage', (route) => {
     asked += 1;
-    const ends = (ms: number) => new Date(Date.UTC(2026, 0, 5, 12, 0) + ms).toISOString();
-    const minute = { used, limit: 60, resets_at: ends(asked * 60_000) };
-    const long = { used: 60, limit: 5_000, resets_at: ends(DAY * 9) };
-    return route.fulfill({
-      json: {
-        plan: 'custom',
-        requests: { minute, day: long, month: long },
-        links: { used: 1, limit: null },
-        api_keys: { used: 0, limit: 1 },
-        batch_size: null,
-        keys: [],
-      },
-    });
+    return route.fulfill(usageOf({ used, endsAfter: asked * 60_000 - 30_000 }));
   });
   await lookAt(page);
   const note = page.locator('#limits li').first().locator('.note');
@@ -294,6 +327,55 @@ test('counts down, and asks again when the minute has ended', async () => {
   expect(await notice.isVisible()).toBe(false);
 });
 
+test('asks again after a failure, not before the service wants it, until the key is rejected', async () => {
+  const { page } = await visit();
+  await stopTime(page);
+  const routes: Route[] = [];
+  await page.route('**/api/v1/usage', (route) => {
+    routes.push(route);
+  });
+  const refresh = page.locator('#refresh');
+  /** Without a response the service can't be reached. */
+  const respond = async (response?: Parameters<Route['fulfill']>[0]) => {
+    await expect.poll(() => routes.length).toBe(1);
+    const route = routes.shift();
+    await (response === undefined ? route?.abort() : route?.fulfill(response));
+    await expect.poll(() => refresh.isEnabled()).toBe(true);
+  };
+  /** How long the page waits until its next request, at most 100 seconds. */
+  const nextRequestMs = async () => {
+    let waitedMs = 0;
+    while (waitedMs < 100_000 && (await refresh.isEnabled())) {
+      await page.clock.runFor(1_000);
+      waitedMs += 1_000;
+    }
+    return waitedMs;
+  };
+  await signIn(page);
+  await respond(usageOf({ used: 1, endsAfter: 30_000 }));
+  expect(await nextRequestMs()).toBe(31_000);
+  await respond();
+  const alert = page.getByRole('alert');
+  expect(await alert.textContent()).toContain('can not be reached');
+  const announced = await alert.evaluateHandle((element) => element.firstChild);
+  expect(await nextRequestMs()).toBe(10_000);
+  await respond();
+  // The same words are not announced again.
+  expect(await announced.evaluate((text) => text?.isConnected)).toBe(true);
+  expect(await nextRequestMs()).toBe(10_000);
+  const tooOften = { error: 'Usage can be read 60 times per minute. Try again in 25 s.' };
+  await respond({ status: 429, headers: { 'Retry-After': '25' }, json: tooOften });
+  expect(await alert.textContent()).toBe(tooOften.error);
+  expect(await nextRequestMs()).toBe(25_000);
+  await respond(usageOf({ used: 2, endsAfter: 90_000 }));
+  expect(await alert.count()).toBe(0);
+  expect(await page.locator('#limits li').first().textContent()).toContain('2 of 60');
+  expect(await nextRequestMs()).toBe(15_000);
+  await respond({ status: 401, json: { error: 'API key has expired.' } });
+  expect(await alert.textContent()).toBe('API key has expired.');
+  expect(await nextRequestMs()).toBe(100_000);
+});
+
 const DESKTOP = { width: 1280, height: 900 };
 
 test.each([
@@ -303,14 +385,14 @@ test.each([
   ['small', { colorScheme: 'dark', viewport: { width: 320, height: 640 }, isMobile: true }],
 ] as const)('is accessible and fits: %s', async (name, options) => {
   const { page } = await visit({ ...options, deviceScaleFactor: 1 });
-  await page.screenshot({ path: `${ARTIFACTS}analytics-${name}-sign-in.png` });
+  await savePicture(page, { path: `${ARTIFACTS}analytics-${name}-sign-in.png` });
   expect(await axe(page)).toEqual([]);
   await lookAt(page);
   await page.getByRole('button', { name: 'test', exact: true }).click();
   await page.getByText('These days as a table').click();
   expect(await axe(page)).toEqual([]);
   await page.getByText('These days as a table').click();
-  await page.screenshot({ path: `${ARTIFACTS}analytics-${name}.png`, fullPage: true });
+  await savePicture(page, { path: `${ARTIFACTS}analytics-${name}.png`, fullPage: true });
   await expectToFit(page);
 });
 
@@ -352,10 +434,11 @@ test.each(Object.keys(SCENES))('has words for an account: %s', async (name) => {
   const page = await context.newPage();
   await page.goto(`${other.url}/analytics`);
   await lookAt(page, other.apiKey);
-  await page.screenshot({ path: `${ARTIFACTS}analytics-${name}.png`, fullPage: true });
+  await savePicture(page, { path: `${ARTIFACTS}analytics-${name}.png`, fullPage: true });
   expect(await axe(page)).toEqual([]);
   await page.setViewportSize({ width: 390, height: 844 });
-  await page.screenshot({ path: `${ARTIFACTS}analytics-${name}-phone.png`, fullPage: true });
+  await savePicture(page, { path: `${ARTIFACTS}analytics-${name}-phone.png`, fullPage: true });
+  expect(await axe(page)).toEqual([]);
   await expectToFit(page);
   const text = (await page.locator('main').textContent()) ?? '';
   const height = await page.evaluate<number>('document.documentElement.scrollHeight');
@@ -398,13 +481,32 @@ test('can be used with the keyboard alone', async () => {
   expect(await page.locator('.keys').count()).toBe(0);
 });
 
+test('keeps the focus on the button while it refreshes, and refreshes once', async () => {
+  const { page } = await visit();
+  await lookAt(page);
+  const routes: Route[] = [];
+  await page.route('**/api/v1/usage', (route) => {
+    routes.push(route);
+  });
+  const refresh = page.getByRole('button', { name: 'Refresh' });
+  await refresh.focus();
+  await page.keyboard.press('Enter');
+  await expect.poll(() => refresh.isEnabled()).toBe(false);
+  await page.keyboard.press('Enter');
+  await expect.poll(() => routes.length).toBe(1);
+  await routes[0]?.continue();
+  await expect.poll(() => refresh.isEnabled()).toBe(true);
+  expect(routes).toHaveLength(1);
+  expect(await page.evaluate('document.activeElement.id')).toBe('refresh');
+});
+
 test('a wrong key is reported, and leaves nothing behind', async () => {
   const { page } = await visit();
   await page.getByLabel('Remember until this tab is closed').check();
   await signIn(page, 'sl_wrong');
   await expect.poll(() => page.getByRole('alert').textContent()).toBe('API key is invalid.');
   expect(await page.evaluate('document.activeElement.id')).toBe('key');
-  await page.screenshot({ path: `${ARTIFACTS}analytics-wrong-key.png` });
+  await savePicture(page, { path: `${ARTIFACTS}analytics-wrong-key.png` });
   await signIn(page, 'schlüssel');
   await expect.poll(() => page.getByRole('alert').textContent()).toMatch(/invalid|characters/);
   expect(await page.locator('#usage').isVisible()).toBe(false);
@@ -425,6 +527,87 @@ test('the key is kept in memory, or for the tab when asked, and nowhere else', a
   expect(page.url()).toBe(`${server.url}/analytics`);
   await page.getByRole('button', { name: 'Forget the key' }).click();
   expect(await page.evaluate('sessionStorage.length')).toBe(0);
+});
+
+test.each([
+  ['kept', 'the service is away', { status: 503, json: { error: 'Try again in a moment.' } }],
+  ['kept', 'there are too many requests', { status: 429, json: { error: 'Try again in 9 s.' } }],
+  ['kept', 'a firewall rejects the request', { status: 403, body: 'Forbidden' }],
+  ['forgotten', 'it is invalid', { status: 401, json: { error: 'API key is invalid.' } }],
+  [
+    'forgotten',
+    'the account is disabled',
+    { status: 403, json: { error: 'This account is disabled.', code: 'account_disabled' } },
+  ],
+])('the remembered key is %s when %s', async (outcome, _, response) => {
+  const { page } = await visit();
+  const stored = () => page.evaluate('sessionStorage.length');
+  await page.getByLabel('Remember until this tab is closed').check();
+  await lookAt(page);
+  await page.route('**/api/v1/usage', (route) => route.fulfill(response));
+  await page.reload();
+  await page.getByRole('alert').waitFor();
+  expect(await stored()).toBe(outcome === 'kept' ? 1 : 0);
+  expect(await page.locator('#usage').isVisible()).toBe(false);
+  // The key is still in the field, as one that was just typed, so the button tries it again.
+  await page.unroute('**/api/v1/usage');
+  await page.getByRole('button', { name: 'Show usage' }).click();
+  await page.getByRole('heading', { name: 'Custom plan' }).waitFor();
+  expect(await stored()).toBe(1);
+  expect(await page.locator('#key').inputValue()).toBe('');
+});
+
+test('a remembered key that could not be tried can be forgotten', async () => {
+  const { page } = await visit();
+  const remember = page.getByLabel('Remember until this tab is closed');
+  await remember.check();
+  await lookAt(page);
+  await page.route('**/api/v1/usage', (route) => route.abort());
+  await page.reload();
+  await page.getByRole('alert').waitFor();
+  await remember.uncheck();
+  expect(await page.evaluate('sessionStorage.length')).toBe(0);
+});
+
+test.each([
+  ['a response', (route: Route) => route.continue()],
+  ['a failure', (route: Route) => route.abort()],
+])('ignores %s that comes after the key is forgotten', async (_, end) => {
+  const { page } = await visit();
+  await lookAt(page);
+  const held = Promise.withResolvers<Route>();
+  await page.route('**/api/v1/usage', (route) => held.resolve(route));
+  await page.getByRole('button', { name: 'Refresh' }).click();
+  const route = await held.promise;
+  const ended = Promise.withResolvers<unknown>();
+  page.on('requestfinished', ended.resolve).on('requestfailed', ended.resolve);
+  await page.getByRole('button', { name: 'Forget the key' }).click();
+  await end(route);
+  await ended.promise;
+  // What the page had to do with the other request is done when this one has a response.
+  await page.unroute('**/api/v1/usage');
+  await page.evaluate('fetch("/api/v1/usage").then((response) => response.text())');
+  expect(await page.locator('#usage').isVisible()).toBe(false);
+  expect(await page.locator('#limits li').count()).toBe(0);
+  expect(await page.getByRole('alert').count()).toBe(0);
+  await lookAt(page);
+});
+
+test('leaves nothing of the account in the page when the key is forgotten', async () => {
+  const { page } = await visit();
+  const content = () => page.locator('#usage').innerHTML();
+  const empty = await content();
+  await lookAt(page);
+  await page.getByRole('button', { name: 'test', exact: true }).click();
+  await page.route('**/api/v1/usage', (route) => route.abort());
+  await page.getByRole('button', { name: 'Refresh' }).click();
+  await page.getByRole('alert').waitFor();
+  await page.getByRole('button', { name: 'Forget the key' }).click();
+  expect(await content()).toBe(empty);
+  // The charts are drawn again for the next account.
+  await page.unroute('**/api/v1/usage');
+  await lookAt(page);
+  expect(await page.locator('#account-requests .readout').textContent()).toMatch(/^30 days/);
 });
 
 test('a service that stops responding is reported, and what was shown stays', async () => {

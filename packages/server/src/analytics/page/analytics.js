@@ -2,13 +2,16 @@ import './charts.js';
 import './keys.js';
 import {
   addRows,
-  count,
   duration,
   fill,
   fromTemplate,
+  historyOf,
   lastDays,
+  lineOf,
+  noticeOf,
   number,
   percent,
+  withoutScheme,
 } from './words.js';
 
 const STORED_KEY = 'shortlink-api-key';
@@ -19,8 +22,16 @@ const AFTER_RESET_MS = 500;
 /** The page asks by itself no more often than this, in milliseconds, whatever the two clocks say. */
 const LEAST_REFETCH_MS = 10_000;
 
-/** From this share of a limit on, the page says so. */
-const NEAR = 0.8;
+/** What shows the account, beside its heading, the charts and the keys. */
+const FILLED = [
+  'status',
+  'notice-text',
+  'notice-wait',
+  'limits',
+  'account-days',
+  'top-links-note',
+  'top-links-rows',
+];
 
 const byId = (id) => document.getElementById(id);
 
@@ -30,16 +41,23 @@ let apiKey = '';
 /** What was last shown, how far the service's clock is ahead of this one, and when to ask again by itself. */
 let shown;
 
+/** The request that is under way: an `AbortController`, or `undefined`. */
+let running;
+
 let periodDays = 30;
 let countdown;
 
 byId('sign-in').addEventListener('submit', (event) => {
   event.preventDefault();
+  if (running !== undefined) return;
   apiKey = byId('key').value.trim();
   if (apiKey === '') showError('Enter an API key first.');
   else show({ moveFocus: true });
 });
-byId('refresh').addEventListener('click', () => show());
+byId('remember').addEventListener('change', ({ target }) => {
+  if (!target.checked) sessionStorage.removeItem(STORED_KEY);
+});
+byId('refresh').addEventListener('click', () => running ?? show());
 byId('sign-out').addEventListener('click', signOut);
 byId('period').addEventListener('click', ({ target }) => {
   if (target.value === undefined) return;
@@ -49,24 +67,32 @@ byId('period').addEventListener('click', ({ target }) => {
   }
   renderHistory(shown.usage);
 });
-document.addEventListener('visibilitychange', () => {
-  if (!document.hidden && shown !== undefined && Date.now() >= shown.refetchAt) show();
-});
+document.addEventListener('visibilitychange', refetchWhenDue);
+
+fill(document, '#welcome-login', `npx @shortlink/cli auth login --base-url ${location.origin}`);
 
 apiKey = sessionStorage.getItem(STORED_KEY) ?? '';
-if (apiKey !== '') show();
+if (apiKey !== '') {
+  // In the form the key can be tried again, or forgotten, when the first request fails.
+  byId('key').value = apiKey;
+  byId('remember').checked = true;
+  show();
+}
 
 function signOut() {
+  running?.abort();
+  setRunning(undefined);
   apiKey = '';
   shown = undefined;
   clearInterval(countdown);
   sessionStorage.removeItem(STORED_KEY);
   byId('key').value = '';
   byId('remember').checked = false;
-  byId('keys').clear();
-  byId('limits').replaceChildren();
-  byId('account-days').replaceChildren();
-  byId('top-links-rows').replaceChildren();
+  for (const id of ['account-requests', 'account-links', 'keys']) byId(id).clear();
+  for (const id of FILLED) byId(id).replaceChildren();
+  byId('account-heading').textContent = 'Account';
+  byId('notice').hidden = true;
+  showError('');
   toggle({ signedIn: false });
   byId('key').focus();
 }
@@ -79,10 +105,11 @@ function toggle({ signedIn }) {
 
 /** Asks for the usage and shows it; an error leaves what was shown before and says why. */
 async function show({ moveFocus = false } = {}) {
-  const buttons = [byId('refresh'), byId('sign-in').querySelector('button')];
-  for (const button of buttons) button.disabled = true;
+  const request = new AbortController();
+  setRunning(request);
   try {
-    const answered = await fetchUsage();
+    const answered = await fetchUsage(request.signal);
+    request.signal.throwIfAborted();
     showError('');
     if (byId('remember').checked) sessionStorage.setItem(STORED_KEY, apiKey);
     byId('key').value = '';
@@ -90,10 +117,24 @@ async function show({ moveFocus = false } = {}) {
     render(answered);
     if (moveFocus) byId('account-heading').focus();
   } catch (error) {
-    if (byId('usage').hidden) sessionStorage.removeItem(STORED_KEY);
+    if (request.signal.aborted) return;
+    if (error.isKeyRejected) sessionStorage.removeItem(STORED_KEY);
+    if (shown !== undefined) {
+      const waitMs = Math.max(LEAST_REFETCH_MS, error.retryAfterMs ?? 0);
+      // A key that is rejected once is rejected again: only the visitor asks then.
+      shown.refetchAt = error.isKeyRejected ? Number.POSITIVE_INFINITY : Date.now() + waitMs;
+    }
     showError(error.message);
   } finally {
-    for (const button of buttons) button.disabled = false;
+    if (running === request) setRunning(undefined);
+  }
+}
+
+/** While a request is under way, no button sends another one. They are not `disabled`: that would take the focus from them. */
+function setRunning(request) {
+  running = request;
+  for (const button of [byId('refresh'), byId('sign-in').querySelector('button')]) {
+    button.ariaDisabled = request === undefined ? null : 'true';
   }
 }
 
@@ -104,28 +145,41 @@ function showError(text) {
     ['key-error', isSignedIn ? '' : text],
     ['problem', isSignedIn ? text : ''],
   ]) {
-    byId(id).textContent = message;
+    // Text that is set is announced, also when it is the same.
+    if (byId(id).textContent !== message) byId(id).textContent = message;
     byId(id).hidden = message === '';
   }
   byId('key').setAttribute('aria-invalid', String(!isSignedIn && text !== ''));
   if (!isSignedIn && text !== '') byId('key').focus();
 }
 
-async function fetchUsage() {
+async function fetchUsage(signal) {
   let response;
   try {
     response = await fetch('/api/v1/usage', {
       headers: { 'X-Api-Key': apiKey },
       cache: 'no-store',
+      signal,
     });
   } catch {
     throw new Error('The service can not be reached, or the key has characters that no key has.');
   }
   const body = await response.json().catch(() => ({}));
-  if (!response.ok) throw new Error(body.error ?? `The service answered ${response.status}.`);
+  if (!response.ok) {
+    const error = new Error(body.error ?? `The service answered ${response.status}.`);
+    throw Object.assign(error, {
+      isKeyRejected: response.status === 401 || body.code === 'account_disabled',
+      retryAfterMs: retryAfterMs(response.headers.get('Retry-After') ?? ''),
+    });
+  }
   const aheadMs = Date.parse(response.headers.get('Date') ?? '') - Date.now();
   // The header has whole seconds: a smaller difference is none.
   return { usage: body, aheadMs: Math.abs(aheadMs) > 2_000 ? aheadMs : 0 };
+}
+
+/** `Retry-After` has seconds or a date. */
+function retryAfterMs(value) {
+  return Number(value) * 1_000 || Date.parse(value) - Date.now() || 0;
 }
 
 function render({ usage, aheadMs }) {
@@ -147,7 +201,6 @@ function render({ usage, aheadMs }) {
   const isEmpty = links.used === 0 && historyOf(usage).length === 0;
   byId('welcome').hidden = !isEmpty;
   byId('history').hidden = isEmpty;
-  fill(document, '#welcome-login', `npx @shortlink/cli auth login --base-url ${location.origin}`);
   renderHistory(usage);
   renderTopLinks(usage.top_links, isEmpty);
   byId('keys').show(usage.keys);
@@ -181,40 +234,11 @@ function tick() {
     window === undefined
       ? ''
       : `Resets in ${duration(new Date(window.resets_at).getTime() - now)}.`;
-  if (Date.now() >= shown.refetchAt && !document.hidden) {
-    shown.refetchAt = Number.POSITIVE_INFINITY;
-    show();
-  }
+  refetchWhenDue();
 }
 
-/** The one sentence about the limit that matters most: one that is reached, else one that is near. */
-function noticeOf({ minute, day, month }, links) {
-  const windows = [
-    { window: month, when: 'this month' },
-    { window: day, when: 'today' },
-    { window: minute, when: 'this minute' },
-  ];
-  for (const { window, when } of windows) {
-    if (window.limit === null || window.used < window.limit) continue;
-    const text = `All ${number.format(window.limit)} requests of ${when} are used; more are refused.`;
-    return { isReached: true, text, window };
-  }
-  if (links.limit !== null && links.used >= links.limit) {
-    const text = `All ${number.format(links.limit)} links of the plan are used. New links are refused; the existing ones keep working.`;
-    return { isReached: true, text };
-  }
-  if (links.limit !== null && links.used >= links.limit * NEAR) {
-    const left = links.limit - links.used;
-    return { text: `There is room for ${count(left, 'more link')} in the plan.` };
-  }
-  for (const { window, when } of windows.slice(0, 2)) {
-    if (window.limit === null || window.used < window.limit * NEAR) continue;
-    return {
-      text: `${percent(window.used, window.limit)} of the requests of ${when} are used.`,
-      window,
-    };
-  }
-  return undefined;
+function refetchWhenDue() {
+  if (!document.hidden && running === undefined && Date.now() >= shown?.refetchAt) show();
 }
 
 function limitCard(name, { used, limit }, { isNeutral = false } = {}) {
@@ -234,20 +258,6 @@ function batchCard(limit) {
   fill(card, '.allowed', 'at most');
   card.querySelector('usage-meter').remove();
   return card;
-}
-
-/** The days of the whole account. An older service has those of each key only. */
-function historyOf({ history, keys }) {
-  if (history !== undefined) return history;
-  const byDate = new Map();
-  for (const { date, requests, refused, links } of keys.flatMap((key) => key.history)) {
-    const sum = byDate.get(date) ?? { date, requests: 0, refused: 0, links: 0 };
-    sum.requests += requests;
-    sum.refused += refused;
-    sum.links += links;
-    byDate.set(date, sum);
-  }
-  return [...byDate.values()];
 }
 
 function renderHistory(usage) {
@@ -287,16 +297,6 @@ function renderTopLinks(links, isEmpty) {
       return [name, target, number.format(click_count)];
     }),
   );
-}
-
-const withoutScheme = (url) => url.replace(/^https?:\/\//, '');
-
-/** One line of text, cut where there is no room for it. */
-function lineOf(textContent, className = '') {
-  return Object.assign(document.createElement('span'), {
-    textContent,
-    className: `cut ${className}`,
-  });
 }
 
 function noteOnTopLinks(links) {

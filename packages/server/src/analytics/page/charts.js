@@ -79,6 +79,13 @@ class UsageChart extends HTMLElement {
     this.#draw();
   }
 
+  clear() {
+    this.#plot?.destroy();
+    this.#plot = undefined;
+    this.#content = undefined;
+    this.replaceChildren();
+  }
+
   #dark = matchMedia('(prefers-color-scheme: dark)');
   #observer = new ResizeObserver(() => {
     if (this.#plot === undefined) this.#draw();

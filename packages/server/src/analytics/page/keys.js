@@ -72,6 +72,7 @@ class UsageKeys extends HTMLElement {
     const button = Object.assign(document.createElement('button'), {
       type: 'button',
       className: 'open',
+      value: row.key.id,
       textContent: row.name,
       ariaExpanded: String(isOpen),
     });
@@ -95,9 +96,8 @@ class UsageKeys extends HTMLElement {
     this.#openId = this.#openId === id ? undefined : id;
     this.#fill();
     // The rows were made anew: the one that was pressed keeps the focus.
-    const names = [...this.querySelectorAll('button.open')];
-    const pressed = this.#rows.find((row) => row.key.id === id);
-    names.find((button) => button.textContent === pressed.name)?.focus();
+    const buttons = [...this.querySelectorAll('button.open')];
+    buttons.find((button) => button.value === id)?.focus();
   }
 }
 

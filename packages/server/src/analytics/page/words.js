@@ -1,5 +1,8 @@
 const DAY_MS = 86_400_000;
 
+/** From this share of a limit on, the page says so. */
+const NEAR = 0.8;
+
 export const number = new Intl.NumberFormat('en-US');
 
 const shortDate = new Intl.DateTimeFormat('en-US', {
@@ -32,6 +35,38 @@ export function duration(ms) {
 /** `3 requests`, `1 link`. */
 export const count = (amount, noun) => `${number.format(amount)} ${noun}${amount === 1 ? '' : 's'}`;
 
+/** The one sentence about the limit that matters most: one that is reached, else one that is near. */
+export function noticeOf({ minute, day, month }, links) {
+  const windows = [
+    { window: month, when: 'this month' },
+    { window: day, when: 'today' },
+    { window: minute, when: 'this minute' },
+  ];
+  for (const { window, when } of windows) {
+    if (window.limit === null || window.used < window.limit) continue;
+    const text = `All ${number.format(window.limit)} requests of ${when} are used; more are refused.`;
+    return { isReached: true, text, window };
+  }
+  if (links.limit !== null && links.used >= links.limit) {
+    const text = `All ${number.format(links.limit)} links of the plan are used. New links are refused; the existing ones keep working.`;
+    return { isReached: true, text };
+  }
+  if (links.limit !== null && links.used >= links.limit * NEAR) {
+    const left = links.limit - links.used;
+    return { text: `There is room for ${count(left, 'more link')} in the plan.` };
+  }
+  for (const { window, when } of windows.slice(0, 2)) {
+    if (window.limit === null || window.used < window.limit * NEAR) continue;
+    return {
+      text: `${percent(window.used, window.limit)} of the requests of ${when} are used.`,
+      window,
+    };
+  }
+  return undefined;
+}
+
+export const withoutScheme = (url) => url.replace(/^https?:\/\//, '');
+
 /** `just now`, `4 min ago`, `on Nov 3`; of a day alone `today` or `on Nov 3`; `never` where nothing is known. */
 export function ago(iso) {
   if (!iso) return 'never';
@@ -53,6 +88,20 @@ export function lastDays(history, length) {
   });
 }
 
+/** The days of the whole account. An older service has those of each key only. */
+export function historyOf({ history, keys }) {
+  if (history !== undefined) return history;
+  const byDate = new Map();
+  for (const { date, requests, refused, links } of keys.flatMap((key) => key.history)) {
+    const sum = byDate.get(date) ?? { date, requests: 0, refused: 0, links: 0 };
+    sum.requests += requests;
+    sum.refused += refused;
+    sum.links += links;
+    byDate.set(date, sum);
+  }
+  return [...byDate.values()];
+}
+
 /** The sum of one figure over days. */
 export const total = (days, part) => days.reduce((sum, day) => sum + day[part], 0);
 
@@ -64,6 +113,14 @@ export function fromTemplate(id) {
 /** Always as text: names of keys and titles of links are whatever somebody typed. */
 export function fill(parent, selector, text) {
   parent.querySelector(selector).textContent = text;
+}
+
+/** One line of text, cut where there is no room for it. */
+export function lineOf(textContent, className = '') {
+  return Object.assign(document.createElement('span'), {
+    textContent,
+    className: `cut ${className}`,
+  });
 }
 
 export function addRows(body, rows) {
