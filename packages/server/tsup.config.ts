@@ -7,7 +7,7 @@ export default defineConfig({
     testing: 'src/testing/index.ts',
     'testing-msw': 'src/testing/msw.ts',
     'writer-thread': 'src/store/sqlite/writer-thread.ts',
-    'backup-thread': 'src/store/sqlite/backup-thread.ts',
+    'backup-process': 'src/store/sqlite/backup-process.ts',
   },
   // The analytics page is read at run time, from beside the bundle.
   publicDir: 'src/analytics/page',

@@ -147,10 +147,10 @@ describe('a backup that is killed', () => {
     // With a write-ahead log, nobody who reads would wait.
     holder.exec('PRAGMA journal_mode = DELETE');
     holder.exec('BEGIN EXCLUSIVE');
-    const { child } = run(['backup', join(folder(), 'backup.db')]);
+    const { child, ended } = run(['backup', join(folder(), 'backup.db')]);
     const exit = once(child, 'exit');
     await expect.poll(files).not.toEqual(['x.db']);
-    return { child, exit, release: () => holder.close() };
+    return { child, exit, ended, release: () => holder.close() };
   }
   const files = () => readdir(folder());
 
@@ -163,10 +163,12 @@ describe('a backup that is killed', () => {
   });
 
   test('by SIGKILL: leaves no file of its name, and the next one succeeds', async () => {
-    const { child, exit, release } = await waitingBackup();
+    const { child, exit, ended, release } = await waitingBackup();
     child.kill('SIGKILL');
     await exit;
     release();
+    // The process that copies is left alone, and has the same standard error.
+    await ended;
     expect(await files()).not.toContain('backup.db');
     const next = run(['backup', join(folder(), 'backup.db')]);
     expect(await next.ended).toEqual({ code: 0, stderr: '' });

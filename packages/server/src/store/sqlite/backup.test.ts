@@ -1,6 +1,7 @@
 import fs, { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test, vi } from 'vitest';
 import { finishJob, NOW, newCaller, newJob, newLink, PUBLIC_URL } from '../contract/fixtures.ts';
 import { Database } from './database.ts';
@@ -182,4 +183,7 @@ test('a backup that is interrupted leaves nothing, also while it waits', async (
   expect(await outcome).toMatchObject({ message: 'The backup was interrupted.' });
   expect(await files()).toEqual([]);
   holder.close();
+  // Who still waited for the database would write its copy now.
+  await sleep(500);
+  expect(await files()).toEqual([]);
 });

@@ -1,10 +1,14 @@
+import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { link, lstat, open, rename, rm } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { Worker } from 'node:worker_threads';
+import { execPath } from 'node:process';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
 import { StoreError } from '../store-error.ts';
-import type { BackupThreadData, BackupThreadReply } from './backup-thread.ts';
+import type { BackupFailure } from './backup-process.ts';
 
 /**
  * Writes a copy of the database as it is at this moment, compacted, into a new file that only its owner can read. The server
@@ -13,7 +17,7 @@ import type { BackupThreadData, BackupThreadReply } from './backup-thread.ts';
  * The file has its name only when the copy is whole. Until then it is called `<name>.<random>.part`, and that is all that a crash leaves
  * behind.
  *
- * @param signal - Interrupts it. The thread that copies can't be stopped, and goes on until the process ends.
+ * @param signal - Interrupts it.
  * @throws StoreError when the file exists already, when there is no database of this program, when either file can't be read or
  * written, or when it was interrupted; a half copy is removed.
  */
@@ -35,7 +39,7 @@ export async function backupSqlite(
     throw new StoreError('unavailable', message, { cause: error });
   });
   try {
-    await copyOnThread({ path, part }, signal);
+    await copyInProcess(path, part, signal);
     // SQLite writes into an empty file, but leaves it to us to wait for the disk.
     await copy.sync();
     await giveName(part, file);
@@ -84,26 +88,33 @@ async function syncFolder(path: string): Promise<void> {
   await folder?.close();
 }
 
-/** Run from source, the thread's file is TypeScript (Node strips the types); in a build it stands beside the bundle. */
-const THREAD_FILE = new URL(
-  import.meta.url.endsWith('.ts') ? './backup-thread.ts' : './backup-thread.js',
+/** Run from source, the program is TypeScript (Node strips the types); in a build it stands beside the bundle. */
+const PROGRAM = new URL(
+  import.meta.url.endsWith('.ts') ? './backup-process.ts' : './backup-process.js',
   import.meta.url,
 );
 
-/** Copies on a thread of its own: it can take minutes, in which this one would not learn of a signal. */
-function copyOnThread(data: BackupThreadData, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const interrupt = () => reject(new StoreError('unavailable', 'The backup was interrupted.'));
-    if (signal?.aborted) return interrupt();
-    signal?.addEventListener('abort', interrupt, { once: true });
-    const thread = new Worker(THREAD_FILE, { workerData: data, name: 'shortlink-backup' });
-    thread.once('message', (reply: BackupThreadReply) => {
-      if (reply.ok) resolve();
-      else reject(new StoreError(reply.reason, reply.message));
-    });
-    const fail = (cause: unknown) =>
-      reject(new StoreError('internal', `The backup thread ended: ${cause}`, { cause }));
-    thread.once('error', fail);
-    thread.once('exit', fail);
+/**
+ * Copies in a process of its own, since it can take minutes: here a signal would not be noticed, and SQLite has no way to stop it that
+ * Node offers. When this settles the process has ended, so that nobody writes the part any more.
+ */
+async function copyInProcess(path: string, part: string, signal?: AbortSignal): Promise<void> {
+  const child = spawn(execPath, [fileURLToPath(PROGRAM), path, part], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    // Ctrl-C goes to all processes of a terminal's group. This one is ended from here.
+    detached: true,
   });
+  const kill = () => child.kill('SIGKILL');
+  signal?.addEventListener('abort', kill, { once: true });
+  if (signal?.aborted) kill();
+  const [output, [code, killer]] = await Promise.all([text(child.stdout), once(child, 'close')]);
+  signal?.removeEventListener('abort', kill);
+  if (signal?.aborted) throw new StoreError('unavailable', 'The backup was interrupted.');
+  if (output !== '') {
+    const { reason, message }: BackupFailure = JSON.parse(output);
+    throw new StoreError(reason, message);
+  }
+  if (code !== 0) {
+    throw new StoreError('internal', `The process that copies ended with ${killer ?? code}.`);
+  }
 }
