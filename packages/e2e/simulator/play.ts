@@ -7,7 +7,7 @@ import type {
 import { checkNothingToDo, isFinished } from './oracle/end-rules.ts';
 import { Oracle } from './oracle/oracle.ts';
 import { Random } from './random.ts';
-import { inputText } from './scenario/files.ts';
+import { inputText } from './scenario/file-text.ts';
 import type { RunPlan, Scenario } from './scenario/scenario.ts';
 import { settingsOf } from './scenario/settings.ts';
 import { quietly } from './scenario/shrink.ts';
@@ -207,7 +207,7 @@ class Stage {
     const state = { isDone: false, value };
     const stop = { soft: new AbortController(), hard: new AbortController() };
     this.#stops.set(process, stop);
-    const text = user.fromStdin ? inputText(this.#oracle.rows, user, undefined) : '';
+    const text = user.fromStdin ? inputText(this.#oracle.rows, user, undefined, undefined) : '';
     world.clock.after(0, process, () => {
       const client = this.#programs.createClient({
         apiKey: `sk_simulated_${this.#keys}`,

@@ -1,6 +1,9 @@
-import { BULK, JOURNAL, type Mutant, mutant, SEND } from './mutant.ts';
+import { BULK, JOURNAL, MAP, type Mutant, mutant, REPORT, SEND } from './mutant.ts';
 
-/** What goes wrong only where rows lead to several domains, or the service, its rules or the journal are others in a later run. */
+/**
+ * What goes wrong only where rows lead to several domains, the lines of a file are of several kinds, or the service, its rules, the
+ * journal or the form of the file are others in a later run.
+ */
 export const CHANGES: readonly Mutant[] = [
   mutant(
     'rows of several domains taken for one',
@@ -61,5 +64,23 @@ export const CHANGES: readonly Mutant[] = [
     'cli/src/import/check/compare-rows.ts',
     'existing.addKnown(linkIdentity(',
     'if (own.code.length > 2) existing.addKnown(linkIdentity(',
+  ),
+  mutant(
+    'line read by the keys of another line',
+    `${MAP}/map-keys.ts`,
+    'const name = JSON.stringify(keys);',
+    "const name = 'all lines';",
+  ),
+  mutant(
+    'short link of another service taken for our own',
+    `${MAP}/result-columns.ts`,
+    'if (object !== undefined && !isResult(object)) {',
+    'if (object === undefined && !isResult({})) {',
+  ),
+  mutant(
+    'cell with a delimiter not quoted',
+    `${REPORT}/report-rows.ts`,
+    'text.includes(delimiter) || /["\\r\\n]/',
+    '/["\\r\\n]/',
   ),
 ];

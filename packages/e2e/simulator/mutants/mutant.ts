@@ -13,6 +13,7 @@ export const mutant = (name: string, file: string, find: string, replace: string
 
 export const JOURNAL = 'cli/src/import/journal';
 export const SEND = 'cli/src/import/send';
+export const MAP = 'cli/src/import/map';
 export const REPORT = 'cli/src/import/report';
 export const HTTP = 'sdk/src/http';
 export const BULK = 'sdk/src/bulk';

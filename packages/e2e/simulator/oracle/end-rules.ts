@@ -1,6 +1,7 @@
 import type { ImportSettings } from '../../../cli/src/import/types.ts';
 import type { Ended } from '../play.ts';
-import { outputFormat, parseResults } from '../scenario/files.ts';
+import { parseResults } from '../scenario/file-text.ts';
+import { outputFormat } from '../scenario/files.ts';
 import type { RowPlan, RunPlan, UserTraits } from '../scenario/scenario.ts';
 import type { Exchange } from '../world/network.ts';
 import { isJournal } from './journal-rules.ts';

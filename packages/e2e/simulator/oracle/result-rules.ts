@@ -1,5 +1,6 @@
 import type { ImportSummary } from '../../../cli/src/import/types.ts';
-import { outputFormat, parseResults, targetOf, titleOf } from '../scenario/files.ts';
+import { parseResults, parseTable } from '../scenario/file-text.ts';
+import { outputFormat, targetOf, titleOf } from '../scenario/files.ts';
 import type { RunPlan, UserTraits } from '../scenario/scenario.ts';
 import type { MadeLink } from '../services/service.ts';
 import { Counts, type Pair, pairOfLink, pairOfRow } from './ledger.ts';
@@ -131,14 +132,14 @@ export function checkRejects(
     if (rejected > 0) throw new Error('rows are rejected, and there is no rejects file');
     return;
   }
-  const [, ...lines] = text?.split('\n') ?? [];
-  if (lines.length !== rejected + 1)
+  const [, ...lines] = parseTable(text ?? '');
+  if (lines.length !== rejected)
     throw new Error(`${rejected} rejects, and a file of ${lines.length} lines`);
   const header = user.format === 'csv' ? 1 : 0;
   for (const [index, row] of rows.entries()) {
     if (row.kind !== 'invalid') continue;
-    const line = lines.shift() ?? '';
-    const isTold = line.startsWith(`${targetOf(row)},`) && line.includes(`,${index + 1 + header},`);
-    if (!isTold) throw new Error(`row ${index} is rejected as ${line}`);
+    const cells = lines.shift() ?? [];
+    const isTold = cells.includes(targetOf(row)) && cells.at(-2) === String(index + 1 + header);
+    if (!isTold) throw new Error(`row ${index} is rejected as ${JSON.stringify(cells)}`);
   }
 }

@@ -1,5 +1,12 @@
 import { Random } from '../random.ts';
-import type { RowPlan, RunPlan, Scenario } from './scenario.ts';
+import {
+  type Dialect,
+  FOREIGN_KEYS,
+  OWN_KEYS,
+  type RowPlan,
+  type RunPlan,
+  type Scenario,
+} from './scenario.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -41,12 +48,39 @@ export function addExtras(scenario: Scenario): void {
     // A journal that is begun anew is another one than the one that is thrown away.
     for (const run of runs) run.restart = false;
   }
+  // A domain means nothing beside a short link of another service.
+  if (random.chance(0.4) && user.format === 'jsonl' && !user.hasDomains) {
+    const keys = user.inPlace ? OWN_KEYS : [...OWN_KEYS, ...FOREIGN_KEYS];
+    const withKeys = (row: RowPlan, own: Random) =>
+      own.chance(0.2) ? row : { ...row, keys: own.pick(keys) };
+    changeRows(scenario, withKeys, 1);
+  }
+  // From standard input it would be another input, of which nothing is known.
+  if (random.chance(0.25) && user.format === 'csv' && !user.fromStdin) {
+    for (const run of runs) if (random.chance(0.7)) run.dialect = dialectOf(random);
+  }
 }
 
-/** Changes the n-th row with each URL in the same way in every version of the file. */
+function dialectOf(random: Random): Dialect {
+  return {
+    delimiter: random.pick([',', ';', '\t'] as const),
+    lineEnd: random.pick(['\n', '\r\n'] as const),
+    hasMark: random.chance(0.5),
+    urlName: random.pick(['url', 'Long URL'] as const),
+    isReversed: random.chance(0.5),
+    hasNotes: random.chance(0.5),
+  };
+}
+
+/**
+ * Changes the n-th row with each URL in the same way in every version of the file.
+ *
+ * @param salts - for numbers that no other change draws
+ */
 function changeRows(
   { seed, runs }: Scenario,
   change: (row: RowPlan, random: Random) => RowPlan,
+  ...salts: readonly number[]
 ): void {
   const versions = new Map<readonly RowPlan[], RowPlan[]>();
   for (const run of runs) {
@@ -56,7 +90,7 @@ function changeRows(
       run.rows.map((row) => {
         const count = seen.get(row.url) ?? 0;
         seen.set(row.url, count + 1);
-        return change(row, new Random(seed, row.url, count));
+        return change(row, new Random(seed, row.url, count, ...salts));
       });
     versions.set(run.rows, rows);
     run.rows = rows;

@@ -190,6 +190,7 @@ function runOf(random: Random, rows: RowPlan[], run: number, user: UserTraits): 
   return {
     pauseMs: random.pick([1_000, 60_000, HOUR_MS, 25 * HOUR_MS]),
     rows,
+    dialect: undefined,
     faults: isRough ? faultsOf(random) : [],
     killAt: maybe(0.45)
       ? { step: stepOf(random), isAfter: random.chance(0.5), isPowerCut: random.chance(0.4) }

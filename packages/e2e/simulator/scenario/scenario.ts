@@ -75,6 +75,26 @@ export interface RowPlan {
   kind: 'good' | 'invalid' | 'refused';
   /** Its own domain; undefined for the default one. */
   domain?: string;
+  /** What its line of JSON Lines has beside that, or has otherwise. */
+  keys?: RowKeys | undefined;
+}
+
+/** A short link or a status of another service can't stand where the import writes its own into the file. */
+export const OWN_KEYS = ['a note', 'other names', 'reversed'] as const;
+export const FOREIGN_KEYS = ['a short link', 'a status'] as const;
+export type RowKeys = (typeof OWN_KEYS)[number] | (typeof FOREIGN_KEYS)[number];
+
+/** How a table is written, which another spreadsheet may do otherwise. */
+export interface Dialect {
+  delimiter: ',' | ';' | '\t';
+  lineEnd: '\n' | '\r\n';
+  /** Begins with a byte order mark. */
+  hasMark: boolean;
+  urlName: 'url' | 'Long URL';
+  /** Its columns are in another order. */
+  isReversed: boolean;
+  /** Has a column more. */
+  hasNotes: boolean;
 }
 
 export interface RunPlan {
@@ -82,6 +102,8 @@ export interface RunPlan {
   pauseMs: number;
   /** The file as it is then. */
   rows: RowPlan[];
+  /** How a table is written then; undefined for the usual way. */
+  dialect: Dialect | undefined;
   faults: NetworkFault[];
   killAt: { step: number; isAfter: boolean; isPowerCut: boolean } | undefined;
   /** The power fails when the run has ended. */

@@ -1,16 +1,9 @@
 import { journalOf } from '../oracle/journal-rules.ts';
 import type { FileNode } from '../world/disk.ts';
 import type { World } from '../world/world.ts';
-import {
-  FOLDER,
-  inputPath,
-  inputText,
-  outputFormat,
-  parseResults,
-  type ResultRow,
-  resultsPath,
-} from './files.ts';
-import type { RowPlan, RunPlan, UserTraits } from './scenario.ts';
+import { inputText, parseResults } from './file-text.ts';
+import { FOLDER, inputPath, outputFormat, type ResultRow, resultsPath } from './files.ts';
+import type { RunPlan, UserTraits } from './scenario.ts';
 
 /** What the user does with the files of an import between its runs. */
 export class UserFiles {
@@ -19,7 +12,7 @@ export class UserFiles {
   /** Whether the journal was thrown away at one time. */
   #hasLostJournal = false;
   /** The input of the last run: a new file when anybody writes to it. */
-  #placed: { rows: readonly RowPlan[]; file: FileNode | undefined } | undefined;
+  #placed: (Pick<RunPlan, 'rows' | 'dialect'> & { file: FileNode | undefined }) | undefined;
 
   constructor(user: UserTraits, world: World) {
     this.#user = user;
@@ -28,7 +21,7 @@ export class UserFiles {
 
   /** Prepares a run. */
   prepare(plan: RunPlan): void {
-    if (!this.#user.fromStdin) this.#placeInput(plan.rows);
+    if (!this.#user.fromStdin) this.#placeInput(plan);
     if (!plan.losesJournal) return;
     const { disk } = this.#world;
     this.#world.log(() => '--- the journal is thrown away');
@@ -37,18 +30,19 @@ export class UserFiles {
     disk.syncFolder(FOLDER);
   }
 
-  #placeInput(rows: readonly RowPlan[]): void {
+  #placeInput({ rows, dialect }: RunPlan): void {
     const user = this.#user;
     const { disk } = this.#world;
     const path = inputPath(user);
     const old = disk.get(path);
     // Nobody has written to it since, and the rows are the same.
-    if (!user.inPlace && rows === this.#placed?.rows && old === this.#placed.file) return;
+    const isSame = rows === this.#placed?.rows && dialect === this.#placed.dialect;
+    if (!user.inPlace && isSame && old === this.#placed?.file) return;
     const filled = user.inPlace ? this.#rowsOf(path) : undefined;
     const hasResults = filled?.some(({ status }) => status !== '') === true;
-    const text = inputText(rows, user, hasResults ? filled : undefined);
+    const text = inputText(rows, user, dialect, hasResults ? filled : undefined);
     if (old?.bytes.toString() !== text) disk.place(path, text, this.#world.wallClock());
-    this.#placed = { rows, file: disk.get(path) };
+    this.#placed = { rows, dialect, file: disk.get(path) };
   }
 
   /** Somebody writes to the input while it is imported, and changes nothing. */
