@@ -116,7 +116,7 @@ test('in a terminal: Ctrl-C once finishes the batch in flight, twice ends now', 
   });
 
   const batches = () => service.requests.filter(({ method }) => method === 'POST').length;
-  service.answer(BATCH, slow(600));
+  service.answer(BATCH, slow(2_000));
   const once = startInTerminal(argv, { env: service.env, cwd: folder });
   await expect.poll(batches).toBe(1);
   once.child.stdin.write('\u0003');

@@ -17,8 +17,13 @@ const AXE = createRequire(import.meta.url).resolve('axe-core');
 
 const DAY = 86_400_000;
 
-/** The service's clock stands still here, so that no window ends during a test. The minutes before it belong to the same day. */
-const NOW = Math.max(Date.now(), Math.floor(Date.now() / DAY) * DAY + 5 * 60_000);
+/**
+ * The service's clock stands still here, at the start of a minute, so that no window ends during a test and no page is close to a
+ * refresh. The minutes before it belong to the same day.
+ */
+const NOW =
+  Math.floor(Math.max(Date.now(), Math.floor(Date.now() / DAY) * DAY + 5 * 60_000) / 60_000) *
+  60_000;
 
 let server: TestServer;
 let browser: Browser;

@@ -54,7 +54,7 @@ describe('a serving process', () => {
   });
 
   test('with a drain delay it says first that it is not ready, and still answers', async () => {
-    const server = await start([], { SHORTLINK_DRAIN_DELAY_MS: '4000' });
+    const server = await start([], { SHORTLINK_DRAIN_DELAY_MS: '8000' });
     expect((await fetch(`${server.url}/readyz`)).status).toBe(200);
     server.child.kill('SIGTERM');
     const ready = () =>

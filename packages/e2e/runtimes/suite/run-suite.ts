@@ -4,7 +4,7 @@ import { Stage } from './stage.ts';
 import { UnhandledRejections } from './unhandled-rejections.ts';
 
 /** Longest time of one check, in milliseconds. A check that hangs is reported as failed. */
-const CHECK_TIMEOUT_MS = 30_000;
+const CHECK_TIMEOUT_MS = 100_000;
 
 /** Runs every check, one after the other, and sends the report to the stage. */
 export async function runSuite(stageUrl: string): Promise<void> {

@@ -140,11 +140,15 @@ test('two idle instances keep few connections and ask little', async () => {
   await expect
     .poll(async () => (await sample()).connections, { interval: 1_000 })
     .toBeLessThanOrEqual(4);
-  const startedAt = performance.now();
-  const before = await sample();
-  await sleep(4_000);
-  const asked = (await sample()).commits - before.commits;
-  // Each looks for jobs once a second; the two samples are a few statements.
-  expect(asked).toBeLessThan(3 * ((performance.now() - startedAt) / 1_000) + 10);
+  /** How far what they ask for is above what they may: each looks for jobs once a second, and two samples are a few statements. */
+  const surplus = async () => {
+    const startedAt = performance.now();
+    const before = await sample();
+    await sleep(4_000);
+    const asked = (await sample()).commits - before.commits;
+    return asked - (3 * ((performance.now() - startedAt) / 1_000) + 10);
+  };
+  // The database counts its own housekeeping too, which may come once.
+  await expect.poll(surplus).toBeLessThan(0);
   await Promise.all(runners.map((runner) => runner.stop()));
 });

@@ -85,7 +85,10 @@ test('a request is counted once when the connection is lost while it is counted'
   const unavailable = { name: 'StoreError', reason: 'unavailable' };
   const rejected = expect(store.admit(caller, NOW)).rejects.toMatchObject(unavailable);
   const sleeping = () =>
-    execute(directUrl, `SELECT pid FROM pg_stat_activity WHERE wait_event = 'PgSleep'`);
+    execute(
+      directUrl,
+      `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'`,
+    );
   await expect.poll(sleeping, { interval: 10 }).toHaveLength(1);
   proxy.block(true);
   proxy.block(false);
@@ -136,10 +139,10 @@ test('a commit whose outcome stays unknown is another error than a database that
 test('a commit that is still under way when its connection is lost is waited for, and not repeated', async () => {
   const { store, proxy, directUrl, count } = await setUp();
   const caller = await newCaller(store);
-  // The database takes a second for the commit itself.
+  // The database takes two seconds for the commit itself. It would end it after five.
   await execute(
     directUrl,
-    `CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(4); RETURN NULL; END $$;
+    `CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(2); RETURN NULL; END $$;
      CREATE CONSTRAINT TRIGGER slow_commit AFTER INSERT ON links DEFERRABLE INITIALLY DEFERRED
        FOR EACH ROW EXECUTE FUNCTION wait()`,
   );

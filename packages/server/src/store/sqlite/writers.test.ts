@@ -71,7 +71,11 @@ test('when the thread dies, the outcome of what was posted to it is unknown, and
   const threads: Worker[] = [];
   const onWorker = (worker: Worker) => threads.push(worker);
   process.on('worker', onWorker);
-  const store = await openSqliteStore({ path: path(), publicUrl: PUBLIC_URL, busyTimeoutMs: 800 });
+  const store = await openSqliteStore({
+    path: path(),
+    publicUrl: PUBLIC_URL,
+    busyTimeoutMs: 30_000,
+  });
   const caller = await newCaller(store);
   const create = () => store.createLink({ caller, input: newLink(), now: NOW });
   // The thread waits for the lock with the create in its hands.
