@@ -395,3 +395,39 @@ test('while the database is away or hangs, links in memory redirect without wait
   Object.assign(store, { findRedirect: failures[0] });
   expect((await send(fast, requestOf(`/${other.code}`))).status).toContain('500');
 });
+
+test('a stored target that the URL parser refuses is redirected to, from memory too', async () => {
+  const { code } = await shorten();
+  const link = { target_url: 'http://ex ample/ü', redirect_type: 302, is_active: true } as const;
+  Object.assign(store, { findRedirect: async () => ({ ...link, hostname: null }) });
+  for (const isFast of [false, true]) {
+    const before = answeredFast;
+    const { status, headers } = await send(fast, requestOf(`/${code}`));
+    expect(status).toContain('302');
+    expect(headers).toContain('Location: http://ex%20ample/%C3%BC');
+    expect(answeredFast > before).toBe(isFast);
+  }
+});
+
+test('a failure to redirect from memory is logged and gets a 500, and the process goes on', async () => {
+  await stop();
+  const lines: string[] = [];
+  await start({ logger: createLogger('info', (line) => lines.push(line)) });
+  const { code } = await shorten();
+  const { findRedirect } = store;
+  const damaged = {
+    ...(await findRedirect(code)),
+    get hostname(): string {
+      throw new Error('damaged');
+    },
+  };
+  Object.assign(store, { findRedirect: async () => damaged });
+  for (let n = 0; n < 3; n += 1) {
+    expect((await send(fast, requestOf(`/${code}`))).status).toContain('500');
+  }
+  const messages = lines.map((line) => JSON.parse(line)).map(({ msg, err }) => [msg, err?.message]);
+  expect(messages).toContainEqual(['redirect from memory failed', 'damaged']);
+  Object.assign(store, { findRedirect });
+  const other = await shorten();
+  expect((await send(fast, requestOf(`/${other.code}`))).status).toContain('302');
+});

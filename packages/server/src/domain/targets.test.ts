@@ -250,3 +250,10 @@ test.each([EVERY_TARGET_HOST, { allow: ['allowed.example'], deny: ['denied.examp
     }
   },
 );
+
+test.each([
+  ['http://ex ample/ü', 'http://ex%20ample/%C3%BC'],
+  ['', ''],
+])('the Location of %j, which a URL parser refuses, is percent-encoded', (target, location) => {
+  expect(locationOf(target)).toBe(location);
+});

@@ -75,13 +75,14 @@ const HEADER_SAFE = /^[\x21-\x7e]+$/;
 
 /**
  * The `Location` of a redirect: the target as it was sent where a header can carry that, else as a URL parser writes it, in ASCII too. Links that
- * were stored before hosts had a limit may have one that takes long to parse: of these the other characters are percent-encoded.
+ * were stored before hosts had a limit may have one that takes long to parse, and a newer Node may have stored one that this parser refuses: of
+ * these the other characters are percent-encoded.
  */
 export function locationOf(target: string): string {
   if (HEADER_SAFE.test(target)) return target;
   const authority = SCHEME_AND_AUTHORITY.exec(target)?.[1] ?? '';
-  if (!isTooLongToParse(hostIn(authority))) return new URL(target).href;
-  return target.replace(/[^\x21-\x7e]+/g, encodeURIComponent);
+  const url = isTooLongToParse(hostIn(authority)) ? null : URL.parse(target);
+  return url?.href ?? target.replace(/[^\x21-\x7e]+/g, encodeURIComponent);
 }
 
 /** Lists of hosts that the operator allows or denies as targets. Each name also stands for its subdomains. */

@@ -73,7 +73,7 @@ export function fastRedirect(deps: FastRedirectDeps): RedirectNow {
     for (const response of unsent.splice(0)) response.end();
   }
 
-  return (request, response) => {
+  function redirectFromMemory(request: IncomingMessage, response: ServerResponse): boolean {
     const startedAt = performance.now();
     const { method, url = '', headers } = request;
     if (isLogged || method !== 'GET' || !PATH.test(url)) return false;
@@ -93,6 +93,16 @@ export function fastRedirect(deps: FastRedirectDeps): RedirectNow {
     onClick(code);
     observe(link.redirect_type, (performance.now() - startedAt) / 1_000);
     return true;
+  }
+
+  return (request, response) => {
+    try {
+      return redirectFromMemory(request, response);
+    } catch (error) {
+      // What is thrown in a listener of node's server ends the process. The app makes a 500 of the same failure.
+      logger?.error({ err: error }, 'redirect from memory failed');
+      return response.headersSent;
+    }
   };
 }
 
