@@ -205,4 +205,26 @@ export function testHousekeeping(useStore: UseStore): void {
     await expect(store().admit(caller, NOW)).rejects.toMatchObject({ reason: 'closed' });
     await expect(store().close()).resolves.toBeUndefined();
   });
+
+  test('the last days of use may be far apart, of each kind and key in other weeks, and of a revoked key', async () => {
+    const caller = await newCaller(store());
+    const other = await newKey(store(), caller.accountId);
+    const dateOf = (day: number) => new Date(NOW - day * DAY).toISOString().slice(0, 10);
+    const admitted: string[] = [];
+    const created: string[] = [];
+    for (let day = 240; day >= 0; day -= 6) {
+      await store().admit(caller, NOW - day * DAY);
+      admitted.push(dateOf(day));
+    }
+    for (let day = 399; day >= 0; day -= 4) {
+      const input = newLinks(1);
+      await store().createBatch({ caller: other, input, now: NOW - day * DAY });
+      created.push(dateOf(day));
+    }
+    await store().revokeKey(other.keyId, NOW);
+    const { history = [], keys } = await store().usage(caller.accountId, NOW);
+    expect(keys.map((key) => key.history.map(({ date }) => date))).toEqual([admitted.slice(-30)]);
+    const both = [...new Set([...admitted, ...created])].toSorted().slice(-90);
+    expect(history.map(({ date }) => date)).toEqual(both);
+  });
 }

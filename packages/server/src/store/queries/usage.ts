@@ -104,33 +104,49 @@ interface DayRow {
   links: number;
 }
 
-/** The use of each key by the day, in two parts that have to be added: requests, and links. Revoked keys are among them. */
-function keyDays(accountId: string): Statement {
+/**
+ * The use of each key by the day, in two parts that have to be added: requests, and links. Each part has the last `count` days of each key, and
+ * so everything that belongs to the last `count` days of a key or of all keys together.
+ *
+ * The first days are found before the parts are read: PostgreSQL may otherwise look for them again for each row.
+ *
+ * @param keys - The condition of the keys.
+ */
+function keyDays(keys: Statement, count: number): Statement {
   return sql`
-    SELECT key_id, day, requests, refused, 0 AS links, revoked_at
-      FROM api_keys JOIN key_requests ON key_id = api_keys.id WHERE account_id = ${accountId}
+    WITH chosen AS MATERIALIZED (
+      SELECT id, ${firstDay('key_requests', count)} AS first_requests, ${firstDay('key_links', count)} AS first_links
+      FROM api_keys WHERE ${keys})
+    SELECT key_id, day, requests, refused, 0 AS links
+      FROM chosen JOIN key_requests ON key_id = id AND day >= first_requests
     UNION ALL
-    SELECT key_id, day, 0, refused, links, revoked_at
-      FROM api_keys JOIN key_links ON key_id = api_keys.id WHERE account_id = ${accountId}`;
+    SELECT key_id, day, 0, refused, links FROM chosen JOIN key_links ON key_id = id AND day >= first_links`;
+}
+
+/** The first of the last `count` days that a key has in a table. */
+function firstDay(table: 'key_requests' | 'key_links', count: number): Statement {
+  return sql`(SELECT min(day) FROM (
+    SELECT day FROM ${sqlText(table)} WHERE key_id = api_keys.id ORDER BY day DESC LIMIT ${count}) AS newest)`;
 }
 
 const SUMS = sqlText(`
   CAST(sum(requests) AS bigint) AS requests, CAST(sum(refused) AS bigint) AS refused, CAST(sum(links) AS bigint) AS links`);
 
-/** The last days of use of the account, oldest first. */
+/** The last days of use of the account, oldest first. Revoked keys are among those that used it. */
 function* accountHistory(accountId: string): Reading<KeyDay[]> {
   const rows = yield* rowsOf<DayRow>(sql`
-    SELECT day, ${SUMS} FROM (${keyDays(accountId)}) AS parts
+    SELECT day, ${SUMS} FROM (${keyDays(sql`account_id = ${accountId}`, ACCOUNT_HISTORY_DAYS)}) AS parts
     GROUP BY day ORDER BY day DESC LIMIT ${ACCOUNT_HISTORY_DAYS}`);
   return rows.toReversed().map(({ day, ...counts }) => ({ date: dateOf(day), ...counts }));
 }
 
 /** The last days of use of each key, oldest first. */
 function* keyHistories(accountId: string): Reading<Map<string, KeyDay[]>> {
+  const keys = sql`account_id = ${accountId} AND revoked_at IS NULL`;
   const rows = yield* rowsOf<DayRow & { key_id: string }>(sql`
     SELECT key_id, day, requests, refused, links FROM (
       SELECT key_id, day, ${SUMS}, row_number() OVER (PARTITION BY key_id ORDER BY day DESC) AS age
-      FROM (${keyDays(accountId)}) AS parts WHERE revoked_at IS NULL
+      FROM (${keyDays(keys, USAGE_HISTORY_DAYS)}) AS parts
       GROUP BY key_id, day) AS days
     WHERE age <= ${USAGE_HISTORY_DAYS} ORDER BY day`);
   return groupByKey(rows, ({ day, ...counts }) => ({ date: dateOf(day), ...counts }));

@@ -23,19 +23,22 @@ interface PlanLine {
 
 /** What SQLite goes through row by row to carry out a reading; everything else it finds by an index. */
 async function scansOf(readingOf: (accountId: string) => Reading<unknown>): Promise<PlanLine[]> {
+  return (await planOf(readingOf)).filter(({ detail }) => detail.startsWith('SCAN '));
+}
+
+async function planOf(readingOf: (accountId: string) => Reading<unknown>): Promise<PlanLine[]> {
   const store = await openSqliteStore({ path: path(), publicUrl: PUBLIC_URL });
   const caller = await newCaller(store);
   await store.createBatch({ caller, input: newLinks(3), now: NOW });
   await store.close();
   const db = new Database({ path: path() });
-  const scans: PlanLine[] = [];
+  const plan: PlanLine[] = [];
   read(readingOf(caller.accountId), (statement) => {
-    const plan = db.all<PlanLine>(sql`${sqlText('EXPLAIN QUERY PLAN')} ${statement}`);
-    scans.push(...plan.filter(({ detail }) => detail.startsWith('SCAN ')));
+    plan.push(...db.all<PlanLine>(sql`${sqlText('EXPLAIN QUERY PLAN')} ${statement}`));
     return db.all(statement);
   });
   db.close();
-  return scans;
+  return plan;
 }
 
 test.each<[string, (accountId: string) => Reading<unknown>]>([
@@ -115,4 +118,12 @@ test.each([
   });
   // In a large account, to compare three texts of each link takes several times as long as to find its links.
   expect(texts.some((text) => text.includes('LIKE'))).toBe(compares);
+});
+
+test('the usage of an account reads the last days of a key, not all that are kept', async () => {
+  const plan = await planOf((accountId) => usage(shortUrl, accountId, NOW));
+  const readings = plan.map(({ detail }) => detail).filter((line) => line.includes(' key_days '));
+  // The windows, and two parts of the two histories. For each part another reading finds the first day and ends there.
+  expect(readings.filter((line) => line.includes('(key_id=? AND day>'))).toHaveLength(5);
+  expect(readings).toHaveLength(5 + 4);
 });
