@@ -56,7 +56,6 @@ async function serve(
   const port = Number(new URL(listener.url).port || 80);
   const publicUrl = publicUrlOf({ ...settings, port });
   const store = await openStore({ ...settings, publicUrl }, (message) => logger.warn(message));
-  const devKey = dev ? await createDevAccount(store, Date.now()) : undefined;
   const metrics = new Metrics();
   metrics.watchProcess();
   const service = createService({
@@ -67,7 +66,19 @@ async function serve(
     logger,
     metrics,
   });
-  await service.start();
+  const end = async () => {
+    await service.stop();
+    await store.close();
+  };
+  let devKey: string | undefined;
+  try {
+    if (dev) devKey = await createDevAccount(store, Date.now());
+    await service.start();
+  } catch (error) {
+    // Connections and threads of the database would keep the process alive.
+    await end();
+    throw error;
+  }
   listener.respondWith(service.fetch, service.redirectNow);
   const started = { url: listener.url, publicUrl, devKey };
   announce(started);
@@ -80,8 +91,7 @@ async function serve(
       // Balancers that see the 503 of `/readyz` in this time send nothing more to a port that is about to close.
       if (settings.drainDelayMs > 0) await sleep(settings.drainDelayMs);
       await listener.close();
-      await service.stop();
-      await store.close();
+      await end();
       logger.info('stopped');
     },
   };
