@@ -56,6 +56,7 @@ export function createService(options: ServiceOptions): Service {
   const redirects = new RedirectCache({ store });
   const follower = new LinkFollower({ store, cache: redirects, publicUrl, logger });
   const ownHosts = () => follower.ownHosts();
+  const knownOwnHosts = () => follower.knownOwnHosts();
   const onClick = (code: string) => clicks.add(code);
   let draining = false;
   const isDraining = () => draining;
@@ -72,7 +73,14 @@ export function createService(options: ServiceOptions): Service {
   const findInMemory = (code: string, now: number) => redirects.get(code, now);
   return {
     fetch: (request, connection) => app.fetch(request, connection),
-    redirectNow: fastRedirect({ findInMemory, ownHosts, onClick, isDraining, metrics, logger }),
+    redirectNow: fastRedirect({
+      findInMemory,
+      knownOwnHosts,
+      onClick,
+      isDraining,
+      metrics,
+      logger,
+    }),
     start: async () => {
       await follower.start();
       await runner.start();

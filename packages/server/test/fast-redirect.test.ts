@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import type { Link } from '@shortlink/sdk/wire';
-import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { addDomain } from '../src/admin/domains.ts';
 import { createLogger } from '../src/logger.ts';
 import { Metrics } from '../src/metrics/metrics.ts';
@@ -430,4 +430,22 @@ test('a failure to redirect from memory is logged and gets a 500, and the proces
   Object.assign(store, { findRedirect });
   const other = await shorten();
   expect((await send(fast, requestOf(`/${other.code}`))).status).toContain('302');
+});
+
+test('custom domains that can not be read at the start fail requests, not the process', async () => {
+  const { code } = await shorten();
+  await stop();
+  const listDomains = vi.spyOn(store, 'listDomains').mockRejectedValue(new Error('away'));
+  const unhandled: unknown[] = [];
+  const onUnhandled = (error: unknown) => unhandled.push(error);
+  process.on('unhandledRejection', onUnhandled);
+  await start();
+  for (let n = 0; n < 3; n += 1) {
+    expect((await send(fast, requestOf(`/${code}`))).status).toContain('500');
+  }
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  process.off('unhandledRejection', onUnhandled);
+  expect(unhandled).toEqual([]);
+  listDomains.mockRestore();
+  expect((await send(fast, requestOf(`/${code}`))).status).toContain('302');
 });

@@ -14,7 +14,8 @@ export type RedirectNow = (request: IncomingMessage, response: ServerResponse) =
 export interface FastRedirectDeps {
   /** `now` is that of `performance.now()`. */
   findInMemory: (code: string, now: number) => Redirect | undefined;
-  ownHosts: () => OwnHosts | Promise<OwnHosts>;
+  /** `undefined` while they are not known. It must not read them: nobody would wait for that, or notice its failure. */
+  knownOwnHosts: () => OwnHosts | undefined;
   onClick: (code: string) => void;
   isDraining: () => boolean;
   metrics: Metrics;
@@ -35,7 +36,7 @@ const MAX_HOSTS = 1_000;
  * to everything else; both use the same rules and give the same response, header by header.
  */
 export function fastRedirect(deps: FastRedirectDeps): RedirectNow {
-  const { findInMemory, ownHosts, onClick, isDraining, metrics, logger } = deps;
+  const { findInMemory, knownOwnHosts, onClick, isDraining, metrics, logger } = deps;
   const observe = metrics.redirectCounter(REDIRECT_ROUTE);
   const hosts = new Map<string, string>();
   const isLogged = logger?.isLevelEnabled('debug') === true;
@@ -81,8 +82,8 @@ export function fastRedirect(deps: FastRedirectDeps): RedirectNow {
     const link = findInMemory(code, startedAt);
     if (link === undefined || !link.is_active) return false;
     const host = hostOf(headers.host);
-    const own = ownHosts();
-    if (host === undefined || own instanceof Promise || !isServedOn(host, link, own)) return false;
+    const own = knownOwnHosts();
+    if (host === undefined || own === undefined || !isServedOn(host, link, own)) return false;
     // The app closes the connection, or reads the body.
     if (isDraining() || hasBody(headers)) return false;
 

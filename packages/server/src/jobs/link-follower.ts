@@ -46,6 +46,11 @@ export class LinkFollower {
     return this.#ownHosts ?? this.#readOwnHosts();
   }
 
+  /** The same where nobody can wait: `undefined` if they were never read. */
+  knownOwnHosts(): OwnHosts | undefined {
+    return this.#ownHosts;
+  }
+
   async #follow(): Promise<void> {
     try {
       await this.#askOnce();
