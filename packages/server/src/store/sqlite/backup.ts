@@ -9,6 +9,7 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { StoreError } from '../store-error.ts';
 import type { BackupFailure } from './backup-process.ts';
+import { absolutePath } from './open-file.ts';
 
 /**
  * Writes a copy of the database as it is at this moment, compacted, into a new file that only its owner can read. The server
@@ -39,7 +40,7 @@ export async function backupSqlite(
     throw new StoreError('unavailable', message, { cause: error });
   });
   try {
-    await copyInProcess(path, part, signal);
+    await copyInProcess(absolutePath(path), part, signal);
     // SQLite writes into an empty file, but leaves it to us to wait for the disk.
     await copy.sync();
     await giveName(part, file);

@@ -1,4 +1,3 @@
-import { resolve } from 'node:path';
 import { generateCode } from '../../domain/ids.ts';
 import { shortUrlMaker } from '../links.ts';
 import type { MigrationReport } from '../migration.ts';
@@ -6,7 +5,7 @@ import type { Store } from '../store.ts';
 import { backupSqlite } from './backup.ts';
 import { BUSY_TIMEOUT_MS, Database } from './database.ts';
 import { migrate, migrations } from './migrate.ts';
-import { OpenedFile, openFile } from './open-file.ts';
+import { absolutePath, OpenedFile, openFile } from './open-file.ts';
 import { sqliteStore } from './sqlite-store.ts';
 import { WriteCore } from './write-core.ts';
 import { InlineWriter, ThreadWriter } from './writers.ts';
@@ -31,8 +30,7 @@ export interface SqliteStoreOptions {
  */
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
   const { publicUrl, busyTimeoutMs = BUSY_TIMEOUT_MS } = options;
-  // A relative path would lead nowhere once the working directory is renamed or deleted.
-  const path = options.path === ':memory:' ? options.path : resolve(options.path);
+  const path = absolutePath(options.path);
   const shortUrl = shortUrlMaker(publicUrl);
   if (path === ':memory:') {
     const db = new Database({ path });
@@ -58,7 +56,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
 
 /** Brings the schema of a database file up to date and returns what was done. Throws as {@link openSqliteStore} does. */
 export async function migrateSqlite(path: string): Promise<MigrationReport> {
-  const db = openFile({ path, busyTimeoutMs: BUSY_TIMEOUT_MS });
+  const db = openFile({ path: absolutePath(path), busyTimeoutMs: BUSY_TIMEOUT_MS });
   try {
     return migrate(db, migrations, Date.now());
   } finally {

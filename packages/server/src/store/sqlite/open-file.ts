@@ -1,4 +1,5 @@
 import { chmodSync, closeSync, existsSync, openSync, statSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { StoreError } from '../store-error.ts';
 import { Database } from './database.ts';
 
@@ -8,6 +9,14 @@ import { Database } from './database.ts';
  * spends a third of its time copying.
  */
 const CHECKPOINT_PAGES = 4_000;
+
+/**
+ * The path of a database, as SQLite takes it. A relative one would lead nowhere once the working directory is renamed or deleted, and one that
+ * begins with `file:` would be a URL to SQLite.
+ */
+export function absolutePath(path: string): string {
+  return path === ':memory:' ? path : resolve(path);
+}
 
 /**
  * Opens a connection to a database file, with the write-ahead log on. Nobody but the file's owner can read it from then on. `:memory:` is
