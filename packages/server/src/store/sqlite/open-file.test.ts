@@ -1,4 +1,4 @@
-import { chmod, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { chmod, readdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import process from 'node:process';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -63,4 +63,19 @@ test('an open database is locked against the removal of its log', async (context
   // Not on other systems, and not in every container. The file of shared memory is locked in any case.
   context.skip(ours.length === 0, 'this system shows no locks');
   expect(ours).toContainEqual(expect.stringContaining(`:${ino} `));
+});
+
+test('a path that can no longer be looked at, such as a link in a circle, is not the open file', async () => {
+  const store = await openSqliteStore({ path: path(), publicUrl: PUBLIC_URL });
+  const caller = await newCaller(store);
+  await rename(path(), `${path()}.old`);
+  await symlink(path(), path());
+  expect(store.isHealthy()).toBe(false);
+  const create = () => store.createLink({ caller, input: newLink(), now: NOW });
+  await expect(create()).rejects.toMatchObject({ reason: 'unavailable' });
+  await rm(path());
+  await rename(`${path()}.old`, path());
+  expect(await create()).toMatchObject({ ok: true });
+  expect(store.isHealthy()).toBe(true);
+  await store.close();
 });

@@ -88,9 +88,16 @@ export class OpenedFile {
   }
 
   #identityNow(): string {
-    const files = [this.#path, `${this.#path}-wal`].map((file) =>
-      statSync(file, { throwIfNoEntry: false }),
-    );
-    return files.map((stats) => `${stats?.dev}:${stats?.ino}`).join(' ');
+    return [this.#path, `${this.#path}-wal`].map(identityOf).join(' ');
+  }
+}
+
+function identityOf(file: string): string {
+  try {
+    const stats = statSync(file, { throwIfNoEntry: false });
+    return `${stats?.dev}:${stats?.ino}`;
+  } catch {
+    // A link in a circle, or a folder that may not be entered: nobody finds the open file there.
+    return 'hidden';
   }
 }
