@@ -1,10 +1,14 @@
-import { argv, stdout } from 'node:process';
+import { writeSync } from 'node:fs';
+import process, { argv } from 'node:process';
 import { sql } from '../queries/reading.ts';
 import { StoreError, type StoreErrorReason } from '../store-error.ts';
 import { Database } from './database.ts';
 import { schemaVersion } from './migrate.ts';
 
-/** What the process prints when it can't copy the database. It prints nothing when it has. */
+/** File descriptor of the pipe to the process that started this one. Standard output may get lines that are not ours. */
+const PARENT = 3;
+
+/** What the process writes to its parent, as JSON, before it ends with an error. */
 export interface BackupFailure {
   reason: StoreErrorReason;
   message: string;
@@ -30,5 +34,6 @@ try {
 } catch (error) {
   if (!(error instanceof StoreError)) throw error;
   const failure: BackupFailure = { reason: error.reason, message: error.message };
-  stdout.write(JSON.stringify(failure));
+  writeSync(PARENT, JSON.stringify(failure));
+  process.exitCode = 1;
 }

@@ -5,6 +5,7 @@ import { existsSync } from 'node:fs';
 import { link, lstat, open, rename, rm } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { execPath } from 'node:process';
+import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { StoreError } from '../store-error.ts';
@@ -101,21 +102,22 @@ const PROGRAM = new URL(
  */
 async function copyInProcess(path: string, part: string, signal?: AbortSignal): Promise<void> {
   const child = spawn(execPath, [fileURLToPath(PROGRAM), path, part], {
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', 'ignore', 'inherit', 'pipe'],
     // Ctrl-C goes to all processes of a terminal's group. This one is ended from here.
     detached: true,
   });
   const kill = () => child.kill('SIGKILL');
   signal?.addEventListener('abort', kill, { once: true });
   if (signal?.aborted) kill();
-  const [output, [code, killer]] = await Promise.all([text(child.stdout), once(child, 'close')]);
+  // The types don't know what is behind the third descriptor.
+  const failure = child.stdio[3] as Readable;
+  const [output, [code, killer]] = await Promise.all([text(failure), once(child, 'close')]);
   signal?.removeEventListener('abort', kill);
   if (signal?.aborted) throw new StoreError('unavailable', 'The backup was interrupted.');
-  if (output !== '') {
-    const { reason, message }: BackupFailure = JSON.parse(output);
-    throw new StoreError(reason, message);
-  }
-  if (code !== 0) {
+  if (code === 0) return;
+  if (output === '') {
     throw new StoreError('internal', `The process that copies ended with ${killer ?? code}.`);
   }
+  const { reason, message }: BackupFailure = JSON.parse(output);
+  throw new StoreError(reason, message);
 }

@@ -1,0 +1,39 @@
+import { readdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { afterEach, expect, test, vi } from 'vitest';
+import { backupSqlite, migrateSqlite } from './index.ts';
+import { useDatabasePath } from './temp-database.test-suite.ts';
+
+const path = useDatabasePath();
+const copyPath = () => join(dirname(path()), 'copy.db');
+
+afterEach(() => {
+  vi.unstubAllEnvs();
+});
+
+/** Makes the process that copies run this code first, as options of an operator can. */
+async function runFirst(code: string): Promise<void> {
+  const file = join(dirname(path()), 'first.cjs');
+  await writeFile(file, code);
+  vi.stubEnv('NODE_OPTIONS', `--require ${file}`);
+}
+
+const PRINTS = `
+  console.log('traced');
+  process.on('exit', () => console.log('{"reason":"corrupt","message":"not ours"}'));`;
+
+test('what else the process prints that copies is no failure', async () => {
+  await migrateSqlite(path());
+  await runFirst(PRINTS);
+  await backupSqlite(path(), copyPath());
+  expect(await readdir(dirname(path()))).toContain('copy.db');
+});
+
+test('nor does it hide one', async () => {
+  await writeFile(path(), '');
+  await runFirst(PRINTS);
+  await expect(backupSqlite(path(), copyPath())).rejects.toMatchObject({
+    reason: 'corrupt',
+    message: `The database ${path()} is empty; it isn't one of shortlink-server.`,
+  });
+});
