@@ -37,3 +37,20 @@ test('nor does it hide one', async () => {
     message: `The database ${path()} is empty; it isn't one of shortlink-server.`,
   });
 });
+
+test('a disk that is full is that of the backup', async () => {
+  await migrateSqlite(path());
+  await runFirst(`
+    const { DatabaseSync } = process.getBuiltinModule('node:sqlite');
+    const { prepare } = DatabaseSync.prototype;
+    DatabaseSync.prototype.prepare = function (sql) {
+      if (!sql.startsWith('VACUUM')) return prepare.call(this, sql);
+      throw Object.assign(new Error('database or disk is full'), { errcode: 13 });
+    };`);
+  await expect(backupSqlite(path(), copyPath())).rejects.toMatchObject({
+    reason: 'full',
+    message: `The backup file ${copyPath()} can not be written: no space is left.`,
+  });
+  const files = await readdir(dirname(path()));
+  expect(files.filter((name) => name.startsWith('copy.db'))).toEqual([]);
+});

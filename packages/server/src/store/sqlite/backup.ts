@@ -41,7 +41,12 @@ export async function backupSqlite(
     throw new StoreError('unavailable', message, { cause: error });
   });
   try {
-    await copyInProcess(absolutePath(path), part, signal);
+    await copyInProcess(absolutePath(path), part, signal).catch((error: unknown) => {
+      // Only the copy grows.
+      if (!(error instanceof StoreError) || error.reason !== 'full') throw error;
+      const message = `The backup file ${file} can not be written: no space is left.`;
+      throw new StoreError('full', message, { cause: error });
+    });
     // SQLite writes into an empty file, but leaves it to us to wait for the disk.
     await copy.sync();
     await giveName(part, file);
