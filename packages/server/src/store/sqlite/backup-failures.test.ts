@@ -1,4 +1,4 @@
-import { readdir, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterEach, expect, test, vi } from 'vitest';
 import { backupSqlite, migrateSqlite } from './index.ts';
@@ -54,3 +54,18 @@ test('a disk that is full is that of the backup', async () => {
   const files = await readdir(dirname(path()));
   expect(files.filter((name) => name.startsWith('copy.db'))).toEqual([]);
 });
+
+test.each(['', '.', '..', 'new/', 'new/.', 'folder/'])(
+  'a backup is not copied into %j, which names no file',
+  async (name) => {
+    await migrateSqlite(path());
+    const folder = dirname(path());
+    await mkdir(join(folder, 'folder'));
+    const file = name === '' ? '' : `${folder}/${name}`;
+    await expect(backupSqlite(path(), file)).rejects.toMatchObject({
+      reason: 'unavailable',
+      message: `${JSON.stringify(file)} is no name of a file. Name the file to write the backup to, such as backup.db.`,
+    });
+    expect((await readdir(folder)).toSorted()).toEqual(['folder', 'shortlink.db']);
+  },
+);

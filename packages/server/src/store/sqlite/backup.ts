@@ -28,6 +28,7 @@ export async function backupSqlite(
   file: string,
   signal?: AbortSignal,
 ): Promise<void> {
+  checkName(file);
   if (path === ':memory:') {
     throw new StoreError('unavailable', 'A database in memory can not be backed up.');
   }
@@ -54,6 +55,13 @@ export async function backupSqlite(
     await copy.close();
     for (const left of [part, `${part}-journal`]) await rm(left, { force: true });
   }
+}
+
+/** A folder is found out only when the copy gets its name, which can be minutes later. */
+function checkName(file: string): void {
+  if (!/(?:^|[/\\])\.{0,2}$/.test(file)) return;
+  const message = `${JSON.stringify(file)} is no name of a file. Name the file to write the backup to, such as backup.db.`;
+  throw new StoreError('unavailable', message);
 }
 
 /** Files beside it count too: SQLite would take an old one for changes of the backup, and carry them out in it. */
