@@ -1,7 +1,7 @@
 import { dirname, join } from 'node:path';
-import { type Checked, checkInput, type Source } from './check/check-input.ts';
+import { addRows, type Checked, checkInput, type Source } from './check/check-input.ts';
 import { compareRows, type Found, openExistingLinks } from './check/compare-rows.ts';
-import type { ExistingLinks } from './check/existing-links.ts';
+import { ExistingLinks } from './check/existing-links.ts';
 import { planSending } from './check/forecast.ts';
 import { systemReason, writeError } from './errors.ts';
 import type { Journal } from './journal/journal.ts';
@@ -78,10 +78,9 @@ async function importInput(
   const layout = await detectLayout(input, settings);
   if (settings.inPlace) refuseInPlace(input, layout);
   const source = { input, layout, rules: createRowRules(layout, settings), guard };
-  const existing = await openExistingLinks(journal, settings, deps, layout.plan.format);
-  const result = await check(source, existing, settings, deps);
+  const result = await check(source, journal, settings, deps);
   if (result === undefined) return { ...emptySummary(settings), stopped: STOPPED_BY_USER };
-  const { checked, found, summary } = result;
+  const { checked, existing, found, summary } = result;
   const stopped = stoppedByRejects(input.name, summary, settings.maxRejects);
   if (settings.dryRun) {
     if (stopped !== undefined) {
@@ -137,14 +136,22 @@ async function importInput(
   }
 }
 
+interface CheckResult {
+  checked: Checked;
+  existing: ExistingLinks | undefined;
+  found: Found;
+  summary: ImportSummary;
+}
+
 /** The first pass, and the rejects file that it writes. Undefined when the user stopped it. */
 async function check(
   source: Source,
-  existing: ExistingLinks | undefined,
+  journal: Journal,
   settings: ImportSettings,
   deps: ImportDeps,
-): Promise<{ checked: Checked; found: Found; summary: ImportSummary } | undefined> {
+): Promise<CheckResult | undefined> {
   const { dryRun, usualNames } = settings;
+  let existing = await openExistingLinks(journal, settings, deps, source.layout.plan.format);
   const open = () =>
     openOutput(settings.rejects, {
       stdout: deps.stdout,
@@ -156,6 +163,11 @@ async function check(
     const checked = await checkInput(source, settings, existing, rejects, deps);
     if (checked === undefined) return undefined;
     const { rows, rejected } = checked;
+    // Rows that may have their link are compared like others, also where nothing else knows of any.
+    if (existing === undefined && checked.doubtful > 0) {
+      existing = new ExistingLinks(journal);
+      await addRows(source, checked, settings, existing);
+    }
     const found = compareRows(checked, existing, settings, deps);
     announceKept(await rejects?.finish(), deps);
     if (rejected === 0 && !dryRun) await removeStaleRejects(settings.rejects);
@@ -166,6 +178,7 @@ async function check(
     const counts = { rows, rejected, existing: have, changed, gone, unknown, unsent };
     return {
       checked,
+      existing,
       found,
       summary: { ...emptySummary(settings), ...counts, rejectsFile: rejects?.path },
     };

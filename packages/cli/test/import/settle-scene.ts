@@ -47,6 +47,7 @@ export class SettleScene {
     const existing = {
       asksFor: (batch: OpenBatch) => this.asksFor(batch),
       compare: () => ({ unknown: this.unknown }),
+      releaseDoubts: () => false,
     };
     const { comparison, needsNewKeys, failure } = await settleOpenBatches({
       journal: this.journal,

@@ -1,5 +1,5 @@
 import { addHash, linkIdentity } from '../journal/link-text.ts';
-import { ownLink, partOfResultsGuard, refuseLostUrl } from '../map/result-columns.ts';
+import { partOfResultsGuard, refuseLostUrl, rowLink } from '../map/result-columns.ts';
 import type { RowRules } from '../map/row-rules.ts';
 import type { Layout } from '../read/layout.ts';
 import type { Input } from '../read/open-input.ts';
@@ -35,6 +35,8 @@ export interface Checked {
   own: number;
   /** A hash of their short URLs. */
   ownHash: number;
+  /** Rows that say themselves that their link may exist. */
+  doubtful: number;
 }
 
 /**
@@ -49,7 +51,8 @@ export async function checkInput(
   deps: Pick<ImportDeps, 'onEvent' | 'signal' | 'stopSignal'>,
 ): Promise<Checked | undefined> {
   const firstRejects: Reject[] = [];
-  const found: Checked = { rows: 0, rejected: 0, rejectedRows: new RowSet(), own: 0, ownHash: 0 };
+  const rejectedRows = new RowSet();
+  const found: Checked = { rows: 0, rejected: 0, rejectedRows, own: 0, ownHash: 0, doubtful: 0 };
   const refusePart = partOfResultsGuard(input.name, layout, new URL(settings.baseUrl).origin);
   let bytesRead = 0;
   let announced = 0;
@@ -62,16 +65,19 @@ export async function checkInput(
     for (const row of batch) {
       refusePart(row);
       refuseLostUrl(input.name, row, layout);
-      const own = ownLink(row, layout);
+      const named = rowLink(row, layout);
+      const { own } = named;
       const { link, problem: reason } = rules.check(row);
       if (own !== undefined) {
         found.own += 1;
         found.ownHash = addHash(found.ownHash, own.short_url);
       }
       if (own !== undefined || reason === undefined) {
-        const identity = existing && linkIdentity(link, settings.defaults.domain_id);
-        if (identity !== undefined)
-          existing?.addRow(found.rows, row.line, identity, own?.short_url);
+        if (named.doubt !== undefined) found.doubtful += 1;
+        if (existing !== undefined) {
+          const identity = linkIdentity(link, settings.defaults.domain_id);
+          existing.addRow(found.rows, named, identity);
+        }
       } else {
         bad.push({ row, reason });
         found.rejectedRows.add(found.rows);
@@ -91,4 +97,23 @@ export async function checkInput(
   const { rows, rejected } = found;
   deps.onEvent({ type: 'validated', plan: layout.plan, rows, rejected, firstRejects });
   return found;
+}
+
+/** Adds the rows to a comparison that was not there when they were checked. Reads the input once more. */
+export async function addRows(
+  { input, layout, rules }: Source,
+  { rejectedRows }: Checked,
+  { defaults }: Pick<ImportSettings, 'defaults'>,
+  existing: ExistingLinks,
+): Promise<void> {
+  let number = 0;
+  for await (const rows of readRows(input, layout)) {
+    for (const row of rows) {
+      if (!rejectedRows.has(number)) {
+        const identity = linkIdentity(rules.link(row), defaults.domain_id);
+        existing.addRow(number, rowLink(row, layout), identity);
+      }
+      number += 1;
+    }
+  }
 }

@@ -2,10 +2,10 @@ import { inputError, shown } from '../errors.ts';
 import type { Journal } from '../journal/journal.ts';
 import { linkIdentity } from '../journal/link-text.ts';
 import {
-  ownLink,
   partOfResultsGuard,
   RESULT_COLUMNS,
   refuseLostUrl,
+  rowLink,
   strayText,
 } from '../map/result-columns.ts';
 import { createRowRules } from '../map/row-rules.ts';
@@ -76,9 +76,9 @@ async function addKnownLinks(
       for (const row of rows) {
         refusePart(row);
         refuseLostUrl(input.name, row, layout);
-        const own = ownLink(row, layout);
-        if (own === undefined) refuseUnclear(input.name, row, layout);
-        else existing.addKnown(linkIdentity(rules.link(row), settings.defaults.domain_id), own);
+        const named = rowLink(row, layout);
+        if (named.own === undefined) refuseUnclear(input.name, row, layout);
+        existing.addKnown(linkIdentity(rules.link(row), settings.defaults.domain_id), named);
       }
     }
   } finally {

@@ -2,7 +2,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { Journal, OpenBatch } from '../journal/journal.ts';
 import { addHash, type LinkIdentity } from '../journal/link-text.ts';
 import { type LinkResult, NO_RESPONSE } from '../journal/packed-results.ts';
-import type { OwnLink } from '../map/result-columns.ts';
+import type { RowLink } from '../map/result-columns.ts';
 import type { Existing } from '../types.ts';
 import { RowSet } from './row-set.ts';
 
@@ -29,10 +29,14 @@ export interface Comparison extends Omit<Existing, 'new'> {
 /**
  * `match` says which row has which link: one of the table `link`, or by a negative number one of `known`. Links that a row names itself
  * are not free for others with the same target URL, and one that both the journal and the known file name is there once.
+ *
+ * A link of `known` without a short URL may exist: the known file says so, or the row `of_row` of the input itself.
  */
 const tables = (service: number) => `
   CREATE TEMP TABLE row (number INTEGER PRIMARY KEY, line INTEGER, pair TEXT, content TEXT, own TEXT);
-  CREATE TEMP TABLE known (id INTEGER PRIMARY KEY, pair TEXT, content TEXT, code TEXT, short_url TEXT);
+  CREATE TEMP TABLE known (
+    id INTEGER PRIMARY KEY, pair TEXT, content TEXT, code TEXT, short_url TEXT, error TEXT, of_row INTEGER
+  );
   CREATE TEMP TABLE match (number INTEGER PRIMARY KEY, link INTEGER);
   CREATE TEMP VIEW own_link AS SELECT pair, own FROM temp.row WHERE own IS NOT NULL;
   CREATE TEMP VIEW our_link AS SELECT * FROM link WHERE service = ${service};
@@ -40,18 +44,20 @@ const tables = (service: number) => `
   CREATE TEMP VIEW free_link AS
     SELECT id, pair, content FROM our_link WHERE short_url IS NULL OR (pair, short_url) NOT IN own_link
     UNION ALL SELECT -min(id), pair, content FROM temp.known
-    WHERE (pair, short_url) NOT IN own_link
+    WHERE short_url IS NOT NULL AND (pair, short_url) NOT IN own_link
       AND (pair, short_url) NOT IN (SELECT pair, short_url FROM our_link WHERE short_url IS NOT NULL)
-    GROUP BY pair, short_url`;
+    GROUP BY pair, short_url;
+  CREATE TEMP VIEW doubtful_link AS
+    SELECT -id AS id, pair FROM temp.known WHERE short_url IS NULL AND of_row IS NULL`;
 
 /** Pairs the n-th row with the n-th link of those that are alike in `columns`, where neither has a partner yet. */
-const matchBy = (columns: string) => `
+const matchBy = (columns: string, links = 'free_link') => `
   INSERT INTO temp.match SELECT number, id FROM (
     SELECT number, ${columns}, row_number() OVER (PARTITION BY ${columns} ORDER BY number) AS n
     FROM temp.row WHERE own IS NULL AND number NOT IN (SELECT number FROM temp.match)
   ) JOIN (
     SELECT id, ${columns}, row_number() OVER (PARTITION BY ${columns} ORDER BY id < 0, abs(id)) AS n
-    FROM free_link WHERE id NOT IN (SELECT link FROM temp.match)
+    FROM ${links} WHERE id NOT IN (SELECT link FROM temp.match)
   ) USING (${columns}, n)`;
 
 /** The same for those that are the only ones of their kind, as nearly all are: numbering them would cost three times as much. */
@@ -61,24 +67,32 @@ const MATCH_SINGLE = `
     UNION ALL SELECT pair, content, NULL, id FROM free_link
   ) GROUP BY pair, content HAVING count(number) = 1 AND count(id) = 1`;
 
+/**
+ * What a row itself says counts where the journal knew nothing of the row, now or when the rows were compared before: links that it had were
+ * refused since.
+ */
+const MATCH_OWN_DOUBTS = `
+  DELETE FROM temp.known WHERE of_row IN (SELECT number FROM temp.match);
+  INSERT INTO temp.match SELECT of_row, -id FROM temp.known WHERE of_row IS NOT NULL`;
+
 const ANY_LINK_LEFT =
   'SELECT 1 FROM free_link WHERE id NOT IN (SELECT link FROM temp.match) LIMIT 1';
 
 const ANY_OTHER = `
   SELECT 1 FROM temp.other WHERE short_url NOT IN (SELECT own FROM own_link)
-    AND short_url NOT IN (SELECT short_url FROM temp.known) LIMIT 1`;
+    AND short_url NOT IN (SELECT short_url FROM temp.known WHERE short_url IS NOT NULL) LIMIT 1`;
 
 const COUNTS = `
-  SELECT count(*) FILTER (WHERE link < 0 OR short_url IS NOT NULL) AS existing,
-    count(*) FILTER (WHERE link > 0 AND short_url IS NULL) AS unknown,
-    count(*) FILTER (WHERE short_url IS NOT NULL AND (link >= ? OR link IN temp.open_link)) AS created,
+  SELECT count(coalesce(our_link.short_url, known.short_url)) AS existing,
+    count(*) - count(coalesce(our_link.short_url, known.short_url)) AS unknown,
+    count(our_link.short_url) FILTER (WHERE link >= ? OR link IN temp.open_link) AS created,
     EXISTS (SELECT 1 FROM temp.row JOIN temp.known USING (pair)) AS uses_known,
     EXISTS (SELECT 1 FROM free_link WHERE id < 0 AND id NOT IN (SELECT link FROM temp.match)) AS leaves_known,
     (
       SELECT count(*) FROM our_link WHERE short_url IS NOT NULL AND short_url NOT IN (SELECT own FROM own_link)
         AND id NOT IN (SELECT link FROM temp.match)
     ) AS gone
-  FROM temp.match LEFT JOIN our_link ON our_link.id = match.link`;
+  FROM temp.match LEFT JOIN our_link ON our_link.id = match.link LEFT JOIN temp.known ON known.id = -match.link`;
 
 const CHANGED = `
   SELECT line, count(*) OVER () AS changed FROM (
@@ -88,18 +102,31 @@ const CHANGED = `
     WHERE our_link.pair <> row.pair OR our_link.content <> row.content
   ) ORDER BY line LIMIT ${FIRST_CHANGED}`;
 
+/** A row of the table `known`, without its id. */
+type FileLink = readonly [
+  pair: string,
+  content: string,
+  code: string | null,
+  short_url: string | null,
+  error: string | null,
+  of_row: number | null,
+];
+
 /**
  * Finds out which rows ask for links that exist. The database sorts rows and links by target URL and domain, on disk where memory does
  * not hold them, so that millions of either take no more memory than a few.
  *
  * A row that names its short URL itself has that link. Of the others, rows whose title and tags are those of a link have it, so that a
- * sorted file is no changed one; the rest get the links that are left, in their order.
+ * sorted file is no changed one; the rest get the links that are left, in their order. Rows that still have none are in doubt where their
+ * file, or the known one, says so.
  */
 export class ExistingLinks {
   readonly #db: DatabaseSync;
   readonly #journal: Journal;
   #rows: Array<readonly [number, number, string, string, string | null]> = [];
-  #known: Array<readonly [string, string, string, string]> = [];
+  #known: FileLink[] = [];
+  /** Whether files say of any link that it may exist. */
+  #hasDoubts = false;
   /** A hash of the short URLs that an earlier results file names. */
   knownHash = 0;
 
@@ -110,22 +137,26 @@ export class ExistingLinks {
     this.#db.exec('INSERT INTO temp.open_link SELECT id FROM our_link WHERE short_url IS NULL');
   }
 
-  /** Adds a row of the input by its number, and its line; `own` is the short URL that stands in it, if any. */
-  addRow(
-    number: number,
-    line: number,
-    { pair, content }: LinkIdentity,
-    own: string | undefined,
-  ): void {
-    this.#rows.push([number, line, pair, content, own ?? null]);
+  /** Adds a row of the input by its number. */
+  addRow(number: number, row: RowLink, { pair, content }: LinkIdentity): void {
+    const { line, own, doubt } = row;
+    this.#rows.push([number, line, pair, content, own?.short_url ?? null]);
+    if (doubt !== undefined) this.#addLink([pair, content, null, null, doubt, number]);
     if (this.#rows.length === CHUNK_ROWS) this.#flush();
   }
 
-  /** Adds a link that an earlier results file names. */
-  addKnown({ pair, content }: LinkIdentity, { code, short_url }: OwnLink): void {
-    this.#known.push([pair, content, code, short_url]);
-    this.knownHash = addHash(this.knownHash, short_url);
-    if (this.#known.length === CHUNK_ROWS) this.#flush();
+  /** Forgets what files say of links that may exist, so that their rows are new. Returns whether there are any. */
+  releaseDoubts(): boolean {
+    this.#flush();
+    return this.#db.prepare('DELETE FROM temp.known WHERE short_url IS NULL').run().changes > 0;
+  }
+
+  /** Adds a link that an earlier results file names, or of which it says that it may exist. */
+  addKnown({ pair, content }: LinkIdentity, { own, doubt }: RowLink): void {
+    if (own === undefined && doubt === undefined) return;
+    const { code = null, short_url = null } = own ?? {};
+    this.#addLink([pair, content, code, short_url, doubt ?? null, null]);
+    if (own !== undefined) this.knownHash = addHash(this.knownHash, own.short_url);
   }
 
   /** Whether some of these short URLs are neither in a row nor in the known file. */
@@ -162,6 +193,10 @@ export class ExistingLinks {
         this.#db.exec(matchBy('pair, content'));
         this.#db.exec(matchBy('pair'));
       }
+      if (this.#hasDoubts) {
+        this.#db.exec(MATCH_OWN_DOUBTS);
+        this.#db.exec(matchBy('pair', 'doubtful_link'));
+      }
       const counts = this.#db.prepare(COUNTS).get(this.#journal.firstNewLink) ?? {};
       const changed = this.#db.prepare(CHANGED).all();
       const matched = new RowSet();
@@ -184,7 +219,7 @@ export class ExistingLinks {
   *matches(): Generator<LinkResult> {
     const states = this.#matches(
       `number, coalesce(link.code, known.code), coalesce(link.short_url, known.short_url),
-        coalesce(link.error, batch.error, 'accepted as job ' || batch.job || ', whose end was not seen')`,
+        coalesce(link.error, batch.error, 'accepted as job ' || batch.job || ', whose end was not seen', known.error)`,
       `LEFT JOIN link ON link.id = match.link LEFT JOIN batch ON batch.id = link.batch
         LEFT JOIN temp.known ON known.id = -match.link`,
     );
@@ -209,9 +244,15 @@ export class ExistingLinks {
     }
   }
 
+  #addLink(link: FileLink): void {
+    this.#known.push(link);
+    this.#hasDoubts ||= link[3] === null;
+    if (this.#known.length === CHUNK_ROWS) this.#flush();
+  }
+
   #flush(): void {
     this.#insert('temp.row (number, line, pair, content, own)', this.#rows);
-    this.#insert('temp.known (pair, content, code, short_url)', this.#known);
+    this.#insert('temp.known (pair, content, code, short_url, error, of_row)', this.#known);
     this.#rows = [];
     this.#known = [];
   }

@@ -1,4 +1,5 @@
 import { inputError } from '../errors.ts';
+import { NO_RESPONSE } from '../journal/packed-results.ts';
 import { looksLikeUrl } from '../read/detect-format.ts';
 import type { Layout } from '../read/layout.ts';
 import { toCell } from '../read/read-rows.ts';
@@ -69,8 +70,7 @@ export function partOfResultsGuard(
 
 /** Refuses a row that an import has written for a link that it created, where somebody has deleted the short URL. */
 export function refuseLostUrl(name: string, row: Row, layout: ResultLayout): void {
-  if (row.object === undefined ? layout.resultColumns.status === undefined : !isResult(row.object))
-    return;
+  if (!hasResults(row, layout)) return;
   const { short_url, status } = resultsOf(row, layout.resultColumns);
   if (status !== 'created' || short_url !== '') return;
   throw inputError(
@@ -107,6 +107,31 @@ export function ownLink(row: Row, layout: ResultLayout): OwnLink | undefined {
   const end = short_url.slice(short_url.lastIndexOf('/') + 1);
   // A spreadsheet takes some codes for numbers, and changes them.
   return { code: code !== '' && short_url.endsWith(code) ? code : end || code, short_url };
+}
+
+/** What a row says about its link. */
+export interface RowLink {
+  line: number;
+  /** The link that the row itself names. */
+  own: OwnLink | undefined;
+  /** Why it is not known whether the link exists, where an import has written so. */
+  doubt: string | undefined;
+}
+
+export function rowLink(row: Row, layout: ResultLayout): RowLink {
+  const own = ownLink(row, layout);
+  return { line: row.line, own, doubt: own === undefined ? doubtOf(row, layout) : undefined };
+}
+
+function doubtOf(row: Row, layout: ResultLayout): string | undefined {
+  if (!hasResults(row, layout)) return undefined;
+  const { status, error } = resultsOf(row, layout.resultColumns);
+  return status === 'unknown' ? error || NO_RESPONSE : undefined;
+}
+
+/** Whether a row has a place for each result. */
+function hasResults({ object }: Row, { resultColumns }: ResultLayout): boolean {
+  return object === undefined ? resultColumns.status !== undefined : isResult(object);
 }
 
 /** The words that an import writes into `status`. */

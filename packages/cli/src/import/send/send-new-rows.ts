@@ -1,11 +1,9 @@
-import type { Checked, Source } from '../check/check-input.ts';
+import { addRows, type Checked, type Source } from '../check/check-input.ts';
 import { type Found, foundOf } from '../check/compare-rows.ts';
 import { type Comparison, ExistingLinks } from '../check/existing-links.ts';
 import { planSending } from '../check/forecast.ts';
 import type { Journal } from '../journal/journal.ts';
-import { linkIdentity } from '../journal/link-text.ts';
 import { ownLink } from '../map/result-columns.ts';
-import { readRows } from '../read/read-rows.ts';
 import type { Forecast, ImportDeps, ImportSettings } from '../types.ts';
 import type { SentBatch } from './batch-recorder.ts';
 import { type SendResult, sendRows } from './send-rows.ts';
@@ -103,7 +101,7 @@ export async function sendNewRows(input: SendNewRows): Promise<Sent> {
     journal.unpackBatches();
     if (existing === undefined) {
       existing = new ExistingLinks(journal);
-      await addRows(input, existing);
+      await addRows(source, checked, settings, existing);
     }
     found = foundOf(checked, existing.compare());
   }
@@ -132,21 +130,4 @@ function countsOf({ checked }: SendNewRows, found: Found, result?: SendResult) {
     changed: found.changed,
     gone: found.gone,
   };
-}
-
-/** Reads the input once more, for a comparison that the check had no need of. */
-async function addRows(
-  { source, checked, settings }: SendNewRows,
-  existing: ExistingLinks,
-): Promise<void> {
-  let number = 0;
-  for await (const rows of readRows(source.input, source.layout)) {
-    for (const row of rows) {
-      if (!checked.rejectedRows.has(number)) {
-        const identity = linkIdentity(source.rules.link(row), settings.defaults.domain_id);
-        existing.addRow(number, row.line, identity, ownLink(row, source.layout)?.short_url);
-      }
-      number += 1;
-    }
-  }
 }

@@ -53,11 +53,14 @@ interface Settling extends Settled {
 
 /**
  * Decides what requests of an earlier run, or an earlier round, have created: jobs are polled; a request whose idempotency key the
- * service still knows is sent again, as it was; with `--on-unknown retry` the others are forgotten, so that their rows are new.
+ * service still knows is sent again, as it was; with `--on-unknown retry` the others are forgotten, and what files say of them, so that
+ * their rows are new.
  */
 export async function settleOpenBatches(input: SettleInput): Promise<Settled> {
   const { journal, existing, settings, deps } = input;
-  const needsNewKeys = settings.onUnknown === 'retry' && journal.releaseUnanswered();
+  const isRetry = settings.onUnknown === 'retry';
+  const needsNewKeys = isRetry && journal.releaseUnanswered();
+  const isReleased = isRetry && existing.releaseDoubts();
   const open = journal.openBatches();
   if (open.length > 0) {
     const rows = open.reduce((sum, { size }) => sum + size, 0);
@@ -68,7 +71,7 @@ export async function settleOpenBatches(input: SettleInput): Promise<Settled> {
     needsNewKeys,
     failure: undefined,
     followed: new Set(),
-    isChanged: needsNewKeys,
+    isChanged: needsNewKeys || isReleased,
   };
   // A row whose link was refused may ask for one of another batch, which is followed then.
   do {

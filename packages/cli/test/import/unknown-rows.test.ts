@@ -1,0 +1,146 @@
+import { rmSync } from 'node:fs';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { ImportSettings } from '../../src/import/types.ts';
+import { ImportHarness } from './import-harness.ts';
+
+let world: ImportHarness;
+beforeEach(() => {
+  world = new ImportHarness();
+});
+afterEach(() => world.dispose());
+
+/** Two rows whose response was lost, filled into the file itself, as a CI runner commits it: without the journal. */
+async function fillIn(name: 'input.csv' | 'input.jsonl', created = true): Promise<Settings> {
+  const urls = ['https://example.com/1', 'https://example.com/2'];
+  const settings = inPlace(name);
+  world.write(name, fileOf(name, urls));
+  world.service.fault = () => ({ type: 'lost', created });
+  expect(await world.import(settings)).toMatchObject({ unknown: 2 });
+  world.service.fault = () => undefined;
+  loseJournal();
+  return settings;
+}
+
+type Settings = Partial<ImportSettings> & { file: string };
+
+const inPlace = (name: string): Settings => {
+  const path = world.path(name);
+  return { file: path, inPlace: true, output: path };
+};
+const fileOf = (name: string, urls: readonly string[]) =>
+  name.endsWith('l')
+    ? urls.map((url) => `${JSON.stringify({ url })}\n`).join('')
+    : `url\n${urls.join('\n')}\n`;
+
+function loseJournal(): void {
+  for (const name of world.files()) if (/journal/.test(name)) rmSync(world.path(name));
+}
+
+describe.each(['input.csv', 'input.jsonl'] as const)('rows of %s that are unknown', (name) => {
+  test.each([false, true])('are not sent without asking, idempotency: %s', async (idempotency) => {
+    const settings = { ...(await fillIn(name)), idempotency };
+    const filled = world.read(name);
+    expect(await world.import(settings)).toMatchObject({
+      unknown: 2,
+      stopped: { reason: 'unknown', mustDecide: true },
+    });
+    expect(world.created()).toEqual({ links: 2, duplicates: 0 });
+    expect(world.read(name)).toBe(filled);
+  });
+
+  test('are left alone with --on-unknown skip, and the others are sent', async () => {
+    const settings = await fillIn(name);
+    const filled = world.read(name);
+    const added = name.endsWith('l')
+      ? `${JSON.stringify({ url: 'https://example.com/3' })}\n`
+      : 'https://example.com/3,,,,\n';
+    world.write(name, filled + added);
+    const skip = { ...settings, onUnknown: 'skip' } as const;
+    expect(await world.import(skip)).toMatchObject({ unknown: 2, created: 1, stopped: undefined });
+    expect(world.created()).toEqual({ links: 3, duplicates: 0 });
+    expect(world.read(name).startsWith(filled)).toBe(true);
+    // With the journal of that run, and a second row that asks for the same link.
+    world.write(name, world.read(name) + added);
+    expect(await world.import(skip)).toMatchObject({ unknown: 2, created: 1, existing: 1 });
+  });
+
+  test('are sent with --on-unknown retry, once', async () => {
+    const settings = { ...(await fillIn(name, false)), onUnknown: 'retry' } as const;
+    expect(await world.import(settings)).toMatchObject({ created: 2, unknown: 0 });
+    expect(await world.import(settings)).toMatchObject({ created: 0, existing: 2 });
+    expect(world.created()).toEqual({ links: 2, duplicates: 0 });
+  });
+});
+
+test('unknown rows are not sent either where the file has another name now', async () => {
+  await fillIn('input.csv');
+  world.write('renamed.csv', world.read('input.csv'));
+  expect(await world.import({ file: world.path('renamed.csv') })).toMatchObject({ unknown: 2 });
+  expect(world.created()).toEqual({ links: 2, duplicates: 0 });
+  expect(world.read('renamed.csv.results.csv')).toBe(world.read('input.csv'));
+});
+
+test('unknown rows are counted by a dry run', async () => {
+  const settings = await fillIn('input.csv');
+  const dry = { ...settings, dryRun: true };
+  expect(await world.import(dry)).toMatchObject({ unknown: 2, unsent: 0 });
+});
+
+describe('rows that are unknown in the file of --known', () => {
+  const known = () => ({ known: world.path('known.csv') });
+  beforeEach(async () => {
+    await fillIn('input.csv');
+    world.write('known.csv', world.read('input.csv'));
+    world.write('input.csv', 'url\nhttps://example.com/2\nhttps://example.com/3\n');
+  });
+
+  test('are not sent without asking', async () => {
+    expect(await world.import(known())).toMatchObject({
+      unknown: 1,
+      unsent: 1,
+      stopped: { reason: 'unknown' },
+    });
+    expect(world.created()).toEqual({ links: 2, duplicates: 0 });
+    expect(world.statuses()).toEqual(['unknown', 'unsent']);
+  });
+
+  test('are left or sent as --on-unknown says', async () => {
+    const skip = { ...known(), onUnknown: 'skip' } as const;
+    expect(await world.import(skip)).toMatchObject({ unknown: 1, created: 1 });
+    expect(await world.import(skip)).toMatchObject({ unknown: 1, created: 0, existing: 1 });
+    const retry = { ...known(), onUnknown: 'retry' } as const;
+    expect(await world.import(retry)).toMatchObject({ unknown: 0, created: 1, existing: 1 });
+    // The journal knows the link now, which goes before what the file says.
+    expect(await world.import(known())).toMatchObject({ unknown: 0, created: 0, existing: 2 });
+  });
+});
+
+describe('what the journal knows of a row goes before what the file says', () => {
+  const one = 'url,title,code,short_url,status,error\nhttps://example.com/1,A,,,unknown,lost\n';
+
+  test.each([
+    ['exists', () => undefined, { created: 1, unknown: 0 }],
+    [
+      'was refused',
+      () => ({ type: 'answer', status: 422, body: { error: 'no' } }) as const,
+      { created: 0, failed: 1, unknown: 0 },
+    ],
+  ])('where its link %s', async (_, fault, outcome) => {
+    const settings = { ...inPlace('input.csv'), idempotency: true };
+    world.write('input.csv', 'url,title\nhttps://example.com/1,A\n');
+    world.service.fault = () => ({ type: 'lost', created: false });
+    await world.import(settings);
+    expect(world.read('input.csv')).toContain('unknown');
+    world.service.fault = fault;
+    expect(await world.import(settings)).toMatchObject(outcome);
+  });
+
+  test('so that a second row with the same link is new', async () => {
+    const settings = inPlace('input.csv');
+    world.write('input.csv', 'url,title\nhttps://example.com/1,A\n');
+    await world.import(settings);
+    // The report of that run was lost.
+    world.write('input.csv', `${one}https://example.com/1,B,,,,\n`);
+    expect(await world.import(settings)).toMatchObject({ created: 1, existing: 1, unknown: 0 });
+  });
+});
