@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import type { Row } from '../types.ts';
 import { MAX_ROW_LENGTH } from './lines.ts';
 import { CsvReader } from './read-csv.ts';
@@ -160,4 +160,24 @@ test('a quote that never closes does not read the rest of the file into memory',
 test('text after a closing quote is an error that names its line', () => {
   expect(() => read(['a,b\n"x"y,2\n'])).toThrow('line 2: "y" follows the closing quote of "x"');
   expect(() => read(['a\n"one,2\n"three",4\n'])).toThrow('line 3: "t" follows the closing quote');
+});
+
+test.each([
+  ['of many lines with doubled quotes', (lines: number) => `"${'""q""\n'.repeat(lines)}",x\n`],
+  [
+    'behind another one of many lines',
+    (lines: number) => `"${'q\n'.repeat(lines)}","${'""q\n'.repeat(lines)}"\n`,
+  ],
+])('twice as long a cell takes about twice the work, line by line: %s', (_, textOf) => {
+  const work = (lines: number) => {
+    const text = textOf(lines);
+    const find = vi.spyOn(String.prototype, 'indexOf');
+    try {
+      expect(read(text.split(/(?<=\n)/))).toHaveLength(1);
+      return find.mock.calls.length;
+    } finally {
+      find.mockRestore();
+    }
+  };
+  expect(work(400) / work(200)).toBeLessThan(3);
 });

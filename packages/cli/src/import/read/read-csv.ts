@@ -31,6 +31,11 @@ export class CsvReader implements RowReader {
   readonly #name: string;
   /** The beginning of a row whose end has not come yet. */
   #rest = '';
+  /**
+   * Length of the text with which the end of that row is looked for again. Each look begins with the row: were it not twice as long as at
+   * the last one, a long row that comes in small pieces would take quadratic time.
+   */
+  #nextLength = 0;
   /** Where the next delimiter stands in the text that is being parsed. */
   #nextDelimiter = -1;
   #line: number;
@@ -43,7 +48,12 @@ export class CsvReader implements RowReader {
   }
 
   push(text: string): Row[] {
-    return this.#parse(this.#rest + text, false);
+    const whole = this.#rest + text;
+    if (whole.length < this.#nextLength && whole.length <= MAX_ROW_LENGTH) {
+      this.#rest = whole;
+      return [];
+    }
+    return this.#parse(whole, false);
   }
 
   end(): Row[] {
@@ -83,6 +93,7 @@ export class CsvReader implements RowReader {
       }
     }
     this.#rest = text.slice(position);
+    this.#nextLength = 2 * this.#rest.length;
     if (this.#rest.length > MAX_ROW_LENGTH) throw this.#tooLong();
     return rows;
   }
