@@ -84,7 +84,7 @@ test('a link that was written in by hand counts, and so does a row as an import 
   const text = 'url,title,code,short_url,status,error\n';
   world.write(
     'input.csv',
-    `${text}${row(1)},x,https://s.example/x,,\n${row(3)},x,https://s.example/x,live,\n${row(2)},,,unsent,later\n`,
+    `${text}${row(1)},x,https://s.example/x,,\n${row(3)},y,https://s.example/y,live,\n${row(2)},,,unsent,later\n`,
   );
   expect(await world.import()).toMatchObject({ existing: 2, created: 1, rejected: 0 });
 });

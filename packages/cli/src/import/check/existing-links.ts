@@ -145,6 +145,12 @@ export class ExistingLinks {
     if (this.#rows.length === CHUNK_ROWS) this.#flush();
   }
 
+  /** Removes a row of the input that turned out to be no link of its own. */
+  removeRow(number: number): void {
+    this.#flush();
+    this.#db.prepare('DELETE FROM temp.row WHERE number = ?').run(number);
+  }
+
   /** Forgets what files say of links that may exist, so that their rows are new. Returns whether there are any. */
   releaseDoubts(): boolean {
     this.#flush();

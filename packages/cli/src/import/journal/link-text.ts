@@ -37,6 +37,11 @@ export function addHash(sum: number, text: string): number {
   return (sum + addText(0x811c9dc5, text)) >>> 0;
 }
 
+/** The hash as it was before {@link addHash} added a text. */
+export function removeHash(sum: number, text: string): number {
+  return (sum - addText(0x811c9dc5, text)) >>> 0;
+}
+
 /** FNV-1a over UTF-16 code units. Two contents with one hash only hide that a row was edited. */
 export function contentHash({ title = '', tags = [], redirect_type }: BatchLinkInput): string {
   let hash = addText(0x811c9dc5 ^ (redirect_type ?? 0), title);

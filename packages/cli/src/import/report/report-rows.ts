@@ -6,6 +6,7 @@ import { type LinkResult, unpackResult } from '../journal/packed-results.ts';
 import {
   findResultColumns,
   hasStatus,
+  type OwnLink,
   ownLink,
   RESULT_COLUMNS,
   strayText,
@@ -21,7 +22,12 @@ import type { OutputFile } from './output-file.ts';
 /** Outcome of one row, as its line in the results names it. */
 export type Outcome =
   | { status: 'created'; code: string; short_url: string }
-  | { status: Exclude<RowStatus, 'created'>; error: string };
+  | {
+      status: Exclude<RowStatus, 'created'>;
+      error: string;
+      /** The link that a rejected row names though it is that of another row. In place it stays there, so that the row stays rejected. */
+      own?: OwnLink | undefined;
+    };
 
 interface ReportInput {
   source: Source;
@@ -47,10 +53,11 @@ export async function reportRows(
   const left = unsent(report.limit);
   const outcomeOf = (row: Row, number: number): Outcome => {
     const own = ownLink(row, source.layout);
-    if (own !== undefined) return { status: 'created', ...own };
     if (checked.rejectedRows.has(number)) {
-      return { status: 'rejected', error: source.rules.check(row).problem ?? '' };
+      const error = checked.copies.get(number) ?? source.rules.check(row).problem ?? '';
+      return { status: 'rejected', error, own };
     }
+    if (own !== undefined) return { status: 'created', ...own };
     if (comparison?.matched.has(number)) return matches?.next().value ?? left;
     return sent.next().value ?? left;
   };
@@ -161,7 +168,7 @@ function csv(layout: Layout, inPlace: boolean): ResultsFormat {
         // Cells that are too many come last, as in the rejects file: without them, the row would be valid, with a URL that is cut.
         const { cells } = row;
         const surplus = [...hidden(row), ...cells.slice(columns.length)];
-        return line(cells, ownCell, resultCells(outcome), surplus);
+        return line(cells, ownCell, resultCells(outcome, inPlace), surplus);
       }
       const own = isPlain ? row.asCsv?.(columns.length, delimiter) : undefined;
       if (own === undefined) return line(row.cells, ownCell, resultCells(outcome));
@@ -172,10 +179,14 @@ function csv(layout: Layout, inPlace: boolean): ResultsFormat {
   };
 }
 
-function resultCells(outcome: Outcome): readonly string[] {
-  return outcome.status === 'created'
-    ? [outcome.code, outcome.short_url, 'created', '']
-    : ['', '', outcome.status, outcome.error];
+function resultCells(outcome: Outcome, inPlace = false): readonly string[] {
+  const { code = '', short_url = '' } = linkOf(outcome, inPlace) ?? {};
+  return [code, short_url, outcome.status, outcome.status === 'created' ? '' : outcome.error];
+}
+
+function linkOf(outcome: Outcome, inPlace: boolean): OwnLink | undefined {
+  if (outcome.status === 'created') return outcome;
+  return inPlace ? outcome.own : undefined;
 }
 
 /** Writes cells that a spreadsheet won't run as formulas. */
@@ -212,13 +223,13 @@ function jsonl(layout: Layout, inPlace: boolean): ResultsFormat {
         : names.map((name, index) => [name, isCut ? '' : (cells[index] ?? '')] as const);
       // A row with more cells than columns keeps all of them in `cells`, and its columns empty: it would be valid otherwise, with a URL that is cut.
       if (isCut && object === undefined) entries.push(['cells', cells]);
-      const created = outcome.status === 'created' ? outcome : undefined;
+      const link = linkOf(outcome, inPlace);
       return `${JSON.stringify({
         ...Object.fromEntries(
           entries.filter(([name], index) => !taken.has(name) && !places.has(index)),
         ),
-        code: created?.code ?? null,
-        short_url: created?.short_url ?? null,
+        code: link?.code ?? null,
+        short_url: link?.short_url ?? null,
         status: outcome.status,
         error: outcome.status === 'created' ? null : outcome.error,
       } satisfies Record<(typeof RESULT_COLUMNS)[number], string | null>)}\n`;
