@@ -65,6 +65,20 @@ describe('results that may be the only record of links', () => {
     expect(world.read(`${RESULTS}.old3`)).toContain('https://example.com/3');
   });
 
+  test('are saved and replaced where each row failed, so that the reasons are in a file', async () => {
+    world.write('input.csv', file(row(1)));
+    await world.import();
+    const results = world.read(RESULTS);
+    world.service.refusesTitle = 'T2';
+    world.write('input.csv', file(row(2)));
+    expect(await world.import({ journal: world.path('lost') })).toMatchObject({
+      failed: 1,
+      output: world.path(RESULTS),
+    });
+    expect(world.read(`${RESULTS}.old`)).toBe(results);
+    expect(world.table().at(-1)?.slice(-2)).toEqual(['failed', 'title is refused']);
+  });
+
   test('are kept where a restart finds a journal that a killed run has left empty', async () => {
     world.write('input.csv', file(row(1)));
     await world.import();

@@ -67,7 +67,8 @@ export async function keepsEarlierResults(
 ): Promise<boolean> {
   const { output, inPlace } = settings;
   const hasNone = created + unknown === 0 && !journal.hasLinks();
-  const isFutile = hasNone && unsent + failed > 0 && !inPlace;
+  // Only the new results say why a row failed. Links that nothing else knows were saved before.
+  const isFutile = hasNone && unsent > 0 && failed === 0 && !inPlace;
   if (!isFutile || (await reads(settings, deps, isAny)) !== true) return false;
   const message = `Nothing was created. ${output} keeps the links of an earlier run.`;
   deps.onEvent({ type: 'warning', message });
