@@ -14,8 +14,14 @@ import { fingerprint } from './report/keep-changed.ts';
 import { type OutputFile, openOutput } from './report/output-file.ts';
 import { RejectsFile, removeStaleRejects } from './report/rejects.ts';
 import { createResultsFormat, refuseInPlace, reportRows } from './report/report-rows.ts';
-import { emptySummary, STOPPED_BY_USER, stoppedByRejects, whyStopped } from './report/summary.ts';
-import { sendNewRows } from './send/send-new-rows.ts';
+import {
+  emptySummary,
+  STOPPED_BY_USER,
+  stoppedByRejects,
+  whyStopped,
+  withPlace,
+} from './report/summary.ts';
+import { type SendNewRows, type Sent, sendNewRows } from './send/send-new-rows.ts';
 import { syncFolder } from './sync-folder.ts';
 import type { ImportDeps, ImportSettings, ImportSummary } from './types.ts';
 
@@ -83,12 +89,7 @@ async function importInput(
   const { checked, existing, found, summary } = result;
   const stopped = stoppedByRejects(input.name, summary, settings.maxRejects);
   if (settings.dryRun) {
-    if (stopped !== undefined) {
-      const what =
-        summary.rejected === 1 ? "A row can't be sent: it" : "Some rows can't be sent: they";
-      const message = `${what} would stop the import before anything is sent, unless --max-rejects allows it.`;
-      deps.onEvent({ type: 'warning', message });
-    }
+    if (stopped !== undefined) announceRejects(summary, deps);
     if (found.new === 0) return summary;
     return { ...summary, forecast: await planSending(found.new, settings, deps) };
   }
@@ -117,23 +118,42 @@ async function importInput(
     }
 
     // Report: read the input once more, and write what the journal knows of each row.
-    // Where nothing has stopped the run, only `--limit` leaves rows.
-    const limit = ended.stopped === undefined ? settings.limit : undefined;
-    try {
-      const format = createResultsFormat(settings, layout);
-      await reportRows({ ...sent, source, checked, journal, limit }, format, output);
-      await source.guard();
-      announceKept(await output.finish(), deps);
-    } catch (error) {
-      const why = ended.stopped ?? whyStopped({ ...sent, failure: { error } }, settings, false, 0);
-      return { ...ended, stopped: why };
-    }
-    const isDone = isOnRecord(ended, settings, deps);
-    if (isDone) journal.forget();
-    return { ...ended, output: settings.output, journal: isDone ? undefined : ended.journal };
+    return await writeResults(ended, { ...sent, source, checked, journal }, output, settings, deps);
   } finally {
     await output.discard();
   }
+}
+
+/** The results of a run that has ended so, and what the writing of them adds to its summary. */
+async function writeResults(
+  ended: ImportSummary,
+  sent: Sent & Pick<SendNewRows, 'source' | 'checked' | 'journal'>,
+  output: OutputFile,
+  settings: ImportSettings,
+  deps: ImportDeps,
+): Promise<ImportSummary> {
+  const { source, checked, journal } = sent;
+  // Where nothing has stopped the run, only `--limit` leaves rows.
+  const limit = ended.stopped === undefined ? settings.limit : undefined;
+  try {
+    await reportRows({ ...sent, limit }, createResultsFormat(settings, source.layout), output);
+    await source.guard();
+    announceKept(await output.finish(), deps);
+  } catch (error) {
+    if (ended.stopped === undefined) {
+      return { ...ended, stopped: whyStopped({ ...sent, failure: { error } }, settings, false, 0) };
+    }
+    deps.onEvent({
+      type: 'warning',
+      message: `The results were not written: ${systemReason(error)}`,
+    });
+    return ended;
+  }
+  const stopped = withPlace(ended.stopped);
+  const isDone = isOnRecord(ended, settings, deps);
+  if (isDone) journal.forget();
+  const remembered = isDone ? undefined : ended.journal;
+  return { ...ended, stopped, output: settings.output, journal: remembered };
 }
 
 interface CheckResult {
@@ -214,6 +234,12 @@ function isOnRecord(
 ): boolean {
   const hasAll = stopped === undefined && unsent + unknown + failed === 0;
   return hasAll && stdout.isClosed?.() !== true && typeof journal !== 'string';
+}
+
+function announceRejects({ rejected }: ImportSummary, deps: Pick<ImportDeps, 'onEvent'>): void {
+  const what = rejected === 1 ? "A row can't be sent: it" : "Some rows can't be sent: they";
+  const message = `${what} would stop the import before anything is sent, unless --max-rejects allows it.`;
+  deps.onEvent({ type: 'warning', message });
 }
 
 /** Warns where a file was kept under another name: a person had changed it, or nothing else names its links. */

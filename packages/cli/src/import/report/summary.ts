@@ -103,12 +103,16 @@ function stoppedByUnknown(unknown: number, areJobs: boolean): Stopped {
   }
   return {
     reason: 'unknown',
-    message:
-      `It is not known whether ${plural(unknown, 'row')} became links, because the response to their request was lost. ` +
-      'The results file marks them as unknown.',
+    message: `It is not known whether ${plural(unknown, 'row')} became links, because the response to their request was lost.`,
     hint: 'Look on the server whether these links exist. Then run the command again, with --on-unknown skip to leave these rows, or with --on-unknown retry to send them again.',
     mustDecide: true,
   };
+}
+
+/** Names the place where the user finds the rows to decide about, once the results are written. */
+export function withPlace(stopped: ImportSummary['stopped']): ImportSummary['stopped'] {
+  if (stopped?.mustDecide !== true) return stopped;
+  return { ...stopped, message: `${stopped.message} The results file marks them as unknown.` };
 }
 
 /** Undefined where no more rows are rejected than are allowed. */
