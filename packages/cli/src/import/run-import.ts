@@ -13,7 +13,12 @@ import { keepOutput, keepsEarlierResults, onlyRecord } from './report/earlier-re
 import { fingerprint } from './report/keep-changed.ts';
 import { type OutputFile, openOutput } from './report/output-file.ts';
 import { RejectsFile, removeStaleRejects } from './report/rejects.ts';
-import { createResultsFormat, refuseInPlace, reportRows } from './report/report-rows.ts';
+import {
+  createResultsFormat,
+  refuseInPlace,
+  refuseIrregularInPlace,
+  reportRows,
+} from './report/report-rows.ts';
 import {
   emptySummary,
   STOPPED_BY_USER,
@@ -39,6 +44,7 @@ export async function runImport(
 ): Promise<ImportSummary> {
   const startedAt = deps.now();
   const requestsBefore = deps.requestCount();
+  if (settings.inPlace) await refuseIrregularInPlace(settings.file);
   // Nothing is in flight while standard input is read: the first Ctrl-C ends it.
   const stop = AbortSignal.any([deps.signal, deps.stopSignal]);
   const input = await openInput(settings.file, deps.stdin, stop).catch((error: unknown) => {

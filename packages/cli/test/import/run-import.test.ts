@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { fstatSync, statSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { LinkSource } from '../../src/import/send/link-source.ts';
@@ -316,4 +317,17 @@ test('a file that is changed while it is sent is not sent any further', async ()
   expect(summary.stopped).toMatchObject({ reason: 'error' });
   expect(summary.stopped?.message).toContain('was changed while');
   expect(world.service.asked).toHaveLength(1);
+});
+
+test('--in-place is refused for a pipe, which can not be replaced, before it is read', async () => {
+  execFileSync('sh', ['-c', 'mkfifo "$0"', world.path('pipe.csv')]);
+  const file = world.path('pipe.csv');
+  const settings = { file, output: file, inPlace: true };
+  const imported = world.import(settings);
+  await expect(imported).rejects.toMatchObject({
+    exitCode: 2,
+    message: expect.stringMatching(
+      /^--in-place can't be used with pipe.csv: it is no regular file/,
+    ),
+  });
 });

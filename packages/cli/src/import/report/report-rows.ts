@@ -1,3 +1,5 @@
+import { stat } from 'node:fs/promises';
+import { basename } from 'node:path';
 import type { Checked, Source } from '../check/check-input.ts';
 import type { Comparison, ExistingLinks } from '../check/existing-links.ts';
 import { inputError } from '../errors.ts';
@@ -119,6 +121,16 @@ export function refuseInPlace(
       'Without --in-place, the results go into a file of their own.',
     );
   }
+}
+
+/** @throws CliError (exit code 2) for a pipe or device, which can't be replaced, before it is read */
+export async function refuseIrregularInPlace(file: string): Promise<void> {
+  const stats = await stat(file).catch(() => undefined);
+  if (stats === undefined || stats.isFile() || stats.isDirectory()) return;
+  throw inputError(
+    `--in-place can't be used with ${basename(file)}: it is no regular file`,
+    'Without --in-place, the results go into a file of their own.',
+  );
 }
 
 const BYTE_ORDER_MARK = '\ufeff';
