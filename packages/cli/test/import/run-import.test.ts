@@ -331,3 +331,17 @@ test('--in-place is refused for a pipe, which can not be replaced, before it is 
     ),
   });
 });
+
+test.each([8_000, 200_000])(
+  'a line of JSON that is nested %d deep is a problem of its row',
+  async (depth) => {
+    const deep = `{"url":"https://example.com/1","note":${'['.repeat(depth)}${']'.repeat(depth)}}\n`;
+    world.write('deep.jsonl', `{"url":"https://example.com/2"}\n${deep}`);
+    const settings = { file: world.path('deep.jsonl'), maxRejects: 'all' } as const;
+    expect(await world.import(settings)).toMatchObject({ created: 1, rejected: 1 });
+    expect(world.read('deep.jsonl.rejects.csv')).toContain('nested too deep');
+    const inPlace = { ...settings, inPlace: true, output: settings.file };
+    expect(await world.import(inPlace)).toMatchObject({ existing: 1, rejected: 1 });
+    expect(world.read('deep.jsonl')).toContain(deep);
+  },
+);

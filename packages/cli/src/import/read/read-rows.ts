@@ -107,6 +107,14 @@ export class JsonlReader implements RowReader {
     }
     const cells: string[] = [];
     for (const [key, value] of Object.entries(object)) {
+      if (isDeeperThan(MAX_NESTING, value)) {
+        return {
+          line,
+          cells: [],
+          text,
+          problem: `${shown(key)} is nested too deep: ${shown(text)}`,
+        };
+      }
       const index = this.#indexes.get(key) ?? this.#addColumn(key, line);
       while (cells.length < index) cells.push('');
       cells[index] = toCell(value);
@@ -150,6 +158,14 @@ function parseObject(text: string): Record<string, unknown> | undefined {
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Levels of arrays and objects in a value. Writing some thousands of them as JSON again would overflow the stack. */
+const MAX_NESTING = 500;
+
+function isDeeperThan(levels: number, value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === 0 || Object.values(value).some((item) => isDeeperThan(levels - 1, item));
 }
 
 /** A value of JSON as the text of a cell. */
