@@ -200,6 +200,7 @@ describe('a results file without some of its columns', () => {
     ['code', 'error'],
     ['short_url', 'error'],
     ['status', 'error'],
+    ['code', 'status', 'error'],
   ])('without %s %s is not imported again, wherever its links are', async (...missing) => {
     const baseUrl = 'https://s.example';
     world.write('input.csv', file(row(1), row(2)));

@@ -84,7 +84,7 @@ function missingColumns(found: ResultColumns): readonly ResultColumn[] {
 }
 
 function isPart({ length }: readonly ResultColumn[]): boolean {
-  return length > 0 && length < RESULT_COLUMNS.length - 1;
+  return length > 0 && length < RESULT_COLUMNS.length;
 }
 
 interface ResultLayout {
