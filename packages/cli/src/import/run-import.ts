@@ -194,7 +194,7 @@ async function check(
       existing = new ExistingLinks(journal);
       await addRows(source, checked, settings, existing);
     }
-    const found = compareRows(checked, existing, settings, deps);
+    const found = compareRows(checked, existing, journal, settings, deps);
     announceKept(await rejects?.finish(), deps);
     if (rejected === 0 && !dryRun) await removeStaleRejects(settings.rejects);
     if (rows === 0) {

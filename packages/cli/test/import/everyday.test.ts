@@ -132,7 +132,7 @@ describe('the same command again', () => {
     expect(warnings()).toEqual([]);
     expect(await world.import({ baseUrl: 'http://other' })).toMatchObject({ created: 3 });
     const message =
-      'The journal has links of http://host, and none of http://other: each row is new there.';
+      'The journal has links of http://host, and none of http://other: 3 rows are new there.';
     expect(warnings()).toEqual([{ type: 'warning', message }]);
     expect(await world.import({ baseUrl: 'http://host' })).toMatchObject({ existing: 3 });
   });

@@ -1,3 +1,4 @@
+import { plural } from '../../format.ts';
 import { inputError, shown } from '../errors.ts';
 import type { Journal } from '../journal/journal.ts';
 import { linkIdentity } from '../journal/link-text.ts';
@@ -38,13 +39,7 @@ export async function openExistingLinks(
   format: Plan['format'],
 ): Promise<ExistingLinks | undefined> {
   if (settings.known === undefined) {
-    if (journal.hasLinks()) return new ExistingLinks(journal);
-    const others = journal.otherServices();
-    if (others.length > 0 && settings.baseUrl !== NO_SERVICE) {
-      const message = `The journal has links of ${others.join(', ')}, and none of ${settings.baseUrl}: each row is new there.`;
-      deps.onEvent({ type: 'warning', message });
-    }
-    return undefined;
+    return journal.hasLinks() ? new ExistingLinks(journal) : undefined;
   }
   const existing = new ExistingLinks(journal);
   await addKnownLinks(settings.known, existing, settings, deps, format === 'jsonl');
@@ -100,20 +95,40 @@ function refuseUnclear(name: string, row: Row, layout: Layout): void {
 export function compareRows(
   checked: Checked,
   existing: ExistingLinks | undefined,
-  settings: Pick<ImportSettings, 'known'>,
+  journal: Journal,
+  settings: Pick<ImportSettings, 'known' | 'baseUrl'>,
   deps: Pick<ImportDeps, 'onEvent'>,
 ): Found {
-  const comparison = existing?.compare();
-  if (settings.known !== undefined && checked.rows > 0 && comparison?.usesKnown === false) {
-    deps.onEvent({
-      type: 'warning',
-      message: `No row asks for a link of ${settings.known} (--known): are its target URLs those of this file?`,
-    });
+  const found = foundOf(checked, existing?.compare());
+  for (const message of surprises(found, checked, journal, settings)) {
+    deps.onEvent({ type: 'warning', message });
   }
-  const found = foundOf(checked, comparison);
   const { comparison: _, unknown: __, ...counts } = found;
   deps.onEvent({ type: 'compared', rows: checked.rows, ...counts });
   return found;
+}
+
+/** What the user may not expect of the comparison. */
+function surprises(
+  found: Found,
+  { rows }: Checked,
+  journal: Journal,
+  { known, baseUrl }: Pick<ImportSettings, 'known' | 'baseUrl'>,
+): string[] {
+  const messages: string[] = [];
+  if (known !== undefined && rows > 0 && found.comparison?.usesKnown === false) {
+    messages.push(
+      `No row asks for a link of ${known} (--known): are its target URLs those of this file?`,
+    );
+  }
+  const others = known === undefined && !journal.hasLinks() ? journal.otherServices() : [];
+  if (others.length > 0 && found.new > 0 && baseUrl !== NO_SERVICE) {
+    const what = plural(found.new, 'row is', 'rows are');
+    messages.push(
+      `The journal has links of ${others.join(', ')}, and none of ${baseUrl}: ${what} new there.`,
+    );
+  }
+  return messages;
 }
 
 export function foundOf(checked: Checked, comparison: Comparison | undefined): Found {
