@@ -31,3 +31,15 @@ test('a filled file at another service is not said to be new there', async () =>
     },
   ]);
 });
+
+test('a restart says which cells keep filled rows from being created again', async () => {
+  append();
+  expect(await world.import({ ...settings, restart: true })).toMatchObject({ created: 1 });
+  expect(warnings()).toEqual([
+    {
+      type: 'warning',
+      message:
+        '1 row names its link itself and is not created again by --restart. To create a row again, clear its code, short_url, status and error.',
+    },
+  ]);
+});

@@ -96,7 +96,7 @@ export function compareRows(
   checked: Checked,
   existing: ExistingLinks | undefined,
   journal: Journal,
-  settings: Pick<ImportSettings, 'known' | 'baseUrl'>,
+  settings: Pick<ImportSettings, 'known' | 'baseUrl' | 'restart'>,
   deps: Pick<ImportDeps, 'onEvent'>,
 ): Found {
   const found = foundOf(checked, existing?.compare());
@@ -111,9 +111,9 @@ export function compareRows(
 /** What the user may not expect of the comparison. */
 function surprises(
   found: Found,
-  { rows }: Checked,
+  { rows, own }: Checked,
   journal: Journal,
-  { known, baseUrl }: Pick<ImportSettings, 'known' | 'baseUrl'>,
+  { known, baseUrl, restart }: Pick<ImportSettings, 'known' | 'baseUrl' | 'restart'>,
 ): string[] {
   const messages: string[] = [];
   if (known !== undefined && rows > 0 && found.comparison?.usesKnown === false) {
@@ -126,6 +126,16 @@ function surprises(
     const what = plural(found.new, 'row is', 'rows are');
     messages.push(
       `The journal has links of ${others.join(', ')}, and none of ${baseUrl}: ${what} new there.`,
+    );
+  }
+  if (restart && own > 0) {
+    const what = plural(
+      own,
+      'row names its link itself and is',
+      'rows name their links themselves and are',
+    );
+    messages.push(
+      `${what} not created again by --restart. To create a row again, clear its code, short_url, status and error.`,
     );
   }
   return messages;
