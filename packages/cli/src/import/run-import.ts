@@ -89,7 +89,12 @@ async function importInput(
   const guard = await inputGuard(input);
   const layout = await detectLayout(input, settings);
   if (settings.inPlace) refuseInPlace(input, layout);
-  const source = { input, layout, rules: createRowRules(layout, settings), guard };
+  const source = {
+    input,
+    layout,
+    rules: createRowRules(layout, settings, layout.isOfLines),
+    guard,
+  };
   const result = await check(source, journal, settings, deps);
   if (result === undefined) return { ...emptySummary(settings), stopped: STOPPED_BY_USER };
   const { checked, existing, found, summary } = result;
@@ -177,7 +182,7 @@ async function check(
   deps: ImportDeps,
 ): Promise<CheckResult | undefined> {
   const { dryRun, usualNames } = settings;
-  let existing = await openExistingLinks(journal, settings, deps, source.layout.plan.format);
+  let existing = await openExistingLinks(journal, settings, deps, source.layout);
   const open = () =>
     openOutput(settings.rejects, {
       stdout: deps.stdout,

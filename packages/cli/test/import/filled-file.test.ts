@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { ImportSettings } from '../../src/import/types.ts';
 import { ImportHarness } from './import-harness.ts';
 
@@ -42,4 +42,47 @@ test('a restart says which cells keep filled rows from being created again', asy
         '1 row names its link itself and is not created again by --restart. To create a row again, clear its code, short_url, status and error.',
     },
   ]);
+});
+
+describe('our own table of JSON Lines whose lines have other keys is read line by line', () => {
+  const lines = [
+    { url: 'https://example.com/a', title: 'A', tags: ['x', 'y'] },
+    { link: 'https://example.com/b', name: 'B', labels: 'z' },
+  ];
+  const asked = () => world.service.asked.at(-1);
+  const write = (objects: readonly object[]) =>
+    world.write('lines.jsonl', objects.map((object) => `${JSON.stringify(object)}\n`).join(''));
+
+  test('rejects', async () => {
+    const broken = lines.map((line) => JSON.stringify(line).replaceAll('https://', ''));
+    write(broken.map((line) => JSON.parse(line)));
+    const file = world.path('lines.jsonl');
+    expect(await world.import({ file })).toMatchObject({ rejected: 2 });
+    const name = 'lines.jsonl.rejects.csv';
+    world.write(name, world.read(name).replaceAll(/(?<=^|,)example/gm, 'https://example'));
+    expect(await world.import({ file: world.path(name) })).toMatchObject({ created: 2 });
+    expect(asked()).toEqual([
+      { target_url: 'https://example.com/a', title: 'A', tags: ['x', 'y'] },
+      { target_url: 'https://example.com/b', title: 'B', tags: ['z'] },
+    ]);
+  });
+
+  test('results', async () => {
+    write(lines);
+    world.service.fault = () => ({ type: 'answer', status: 401, body: { error: 'no' } });
+    await world.import({ file: world.path('lines.jsonl') });
+    world.service.fault = () => undefined;
+    const file = world.path('lines.jsonl.results.csv');
+    expect(await world.import({ file })).toMatchObject({ created: 2 });
+    expect(asked()?.map(({ title }) => title)).toEqual(['A', 'B']);
+  });
+
+  test('but not that of a table, where an empty cell is an empty value', async () => {
+    world.write('table.csv', 'url,link,title,name\nhttps://example.com/a,https://b.example,,B\n');
+    world.service.fault = () => ({ type: 'answer', status: 401, body: { error: 'no' } });
+    await world.import({ file: world.path('table.csv') });
+    world.service.fault = () => undefined;
+    await world.import({ file: world.path('table.csv.results.csv') });
+    expect(asked()).toEqual([{ target_url: 'https://example.com/a' }]);
+  });
 });

@@ -18,7 +18,6 @@ import {
   type ImportDeps,
   type ImportSettings,
   NO_SERVICE,
-  type Plan,
   type Row,
 } from '../types.ts';
 import type { Checked } from './check-input.ts';
@@ -36,13 +35,19 @@ export async function openExistingLinks(
   journal: Journal,
   settings: ImportSettings,
   deps: ImportDeps,
-  format: Plan['format'],
+  { plan, isOfLines }: Layout,
 ): Promise<ExistingLinks | undefined> {
   if (settings.known === undefined) {
     return journal.hasLinks() ? new ExistingLinks(journal) : undefined;
   }
   const existing = new ExistingLinks(journal);
-  await addKnownLinks(settings.known, existing, settings, deps, format === 'jsonl');
+  await addKnownLinks(
+    settings.known,
+    existing,
+    settings,
+    deps,
+    isOfLines || plan.format === 'jsonl',
+  );
   return existing;
 }
 
@@ -65,7 +70,7 @@ async function addKnownLinks(
         'Give --known the results file of an earlier import.',
       );
     }
-    const rules = createRowRules(layout, settings, isOfLines);
+    const rules = createRowRules(layout, settings, isOfLines || layout.isOfLines);
     const refusePart = partOfResultsGuard(input.name, layout, new URL(settings.baseUrl).origin);
     for await (const rows of readRows(input, layout)) {
       for (const row of rows) {

@@ -16,7 +16,13 @@ export interface Layout extends Pick<Head, 'dialect' | 'preamble' | 'firstLine' 
   isRejects: boolean;
   /** This tool wrote the file: the apostrophes that made formulas harmless are removed again. */
   isOwnFile: boolean;
+  /** It wrote it for JSON Lines, of which each had its own keys. */
+  isOfLines: boolean;
 }
+
+/** The names that rejects and results of JSON Lines have, unless the user names them: nothing in a table tells. */
+const TABLE_OF_LINES =
+  /\.(?:jsonl|ndjson|json)(?:\.gz)?(?:\.(?:results|rejects)\.csv)+(?:\.old\d*)?$/i;
 
 interface Settings extends HeadSettings, Pick<ImportSettings, 'map'> {
   /** Where a column of `map` is not there, the usual names are looked for: the map was made for another file. @default false */
@@ -60,6 +66,8 @@ export async function detectLayout(input: Source, settings: Settings): Promise<L
     columns.at(-2) === 'line' &&
     columns.at(-1) === 'reason' &&
     samples.some(({ cells }) => /^\d+$/.test(cells[columns.length - 2] ?? ''));
+  // JSON needs no apostrophe before a formula, so one that it holds is the user's own.
+  const isOwnFile = format !== 'jsonl' && (isRejects || resultColumns.status !== undefined);
   return {
     plan,
     dialect,
@@ -67,8 +75,8 @@ export async function detectLayout(input: Source, settings: Settings): Promise<L
     preamble,
     firstLine,
     isRejects,
-    // JSON needs no such apostrophe, so one that it holds is the user's own.
-    isOwnFile: format !== 'jsonl' && (isRejects || resultColumns.status !== undefined),
+    isOwnFile,
+    isOfLines: isOwnFile && TABLE_OF_LINES.test(input.name),
     sheetRows,
   };
 }
