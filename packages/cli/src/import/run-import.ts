@@ -1,6 +1,6 @@
 import { dirname, join } from 'node:path';
-import { addRows, type Checked, checkInput, type Source } from './check/check-input.ts';
-import { compareRows, type Found, openExistingLinks } from './check/compare-rows.ts';
+import { addRows, checkInput, type Source } from './check/check-input.ts';
+import { compareRows, openExistingLinks } from './check/compare-rows.ts';
 import { ExistingLinks } from './check/existing-links.ts';
 import { planSending } from './check/forecast.ts';
 import { systemReason, writeError } from './errors.ts';
@@ -25,6 +25,7 @@ import {
   stoppedByRejects,
   whyStopped,
   withPlace,
+  wouldStop,
 } from './report/summary.ts';
 import { type SendNewRows, type Sent, sendNewRows } from './send/send-new-rows.ts';
 import { syncFolder } from './sync-folder.ts';
@@ -100,7 +101,7 @@ async function importInput(
   const { checked, existing, found, summary } = result;
   const stopped = stoppedByRejects(input.name, summary, settings.maxRejects);
   if (settings.dryRun) {
-    if (stopped !== undefined) announceRejects(summary, deps);
+    if (stopped !== undefined) deps.onEvent({ type: 'warning', message: wouldStop(summary) });
     if (found.new === 0) return summary;
     return { ...summary, forecast: await planSending(found.new, settings, deps) };
   }
@@ -167,12 +168,7 @@ async function writeResults(
   return { ...ended, stopped, output: settings.output, journal: remembered };
 }
 
-interface CheckResult {
-  checked: Checked;
-  existing: ExistingLinks | undefined;
-  found: Found;
-  summary: ImportSummary;
-}
+type CheckResult = Pick<SendNewRows, 'checked' | 'existing' | 'found'> & { summary: ImportSummary };
 
 /** The first pass, and the rejects file that it writes. Undefined when the user stopped it. */
 async function check(
@@ -245,12 +241,6 @@ function isOnRecord(
 ): boolean {
   const hasAll = stopped === undefined && unsent + unknown + failed === 0;
   return hasAll && stdout.isClosed?.() !== true && typeof journal !== 'string';
-}
-
-function announceRejects({ rejected }: ImportSummary, deps: Pick<ImportDeps, 'onEvent'>): void {
-  const what = rejected === 1 ? "A row can't be sent: it" : "Some rows can't be sent: they";
-  const message = `${what} would stop the import before anything is sent, unless --max-rejects allows it.`;
-  deps.onEvent({ type: 'warning', message });
 }
 
 /** Warns where a file was kept under another name: a person had changed it, or nothing else names its links. */

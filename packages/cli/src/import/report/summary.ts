@@ -133,6 +133,12 @@ export function stoppedByRejects(
   };
 }
 
+/** What a dry run says where rejected rows would stop an import. */
+export function wouldStop({ rejected }: Pick<ImportSummary, 'rejected'>): string {
+  const what = rejected === 1 ? "A row can't be sent: it" : "Some rows can't be sent: they";
+  return `${what} would stop the import before anything is sent, unless --max-rejects allows it.`;
+}
+
 function sentence(text: string): string {
   return /[.!?]$/.test(text) ? text : `${text}.`;
 }
