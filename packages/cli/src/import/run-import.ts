@@ -144,7 +144,7 @@ async function writeResults(
   settings: ImportSettings,
   deps: ImportDeps,
 ): Promise<ImportSummary> {
-  const { source, checked, journal } = sent;
+  const { source, journal } = sent;
   // Where nothing has stopped the run, only `--limit` leaves rows.
   const limit = ended.stopped === undefined ? settings.limit : undefined;
   try {

@@ -67,13 +67,10 @@ const MATCH_SINGLE = `
     UNION ALL SELECT pair, content, NULL, id FROM free_link
   ) GROUP BY pair, content HAVING count(number) = 1 AND count(id) = 1`;
 
-/**
- * What a row itself says counts where the journal knew nothing of the row, now or when the rows were compared before: links that it had were
- * refused since.
- */
-const MATCH_OWN_DOUBTS = `
-  DELETE FROM temp.known WHERE of_row IN (SELECT number FROM temp.match);
-  INSERT INTO temp.match SELECT of_row, -id FROM temp.known WHERE of_row IS NOT NULL`;
+/** What a row itself says counts where the journal knew nothing of the row, now or when the rows were compared before. */
+const DROP_KNOWN_DOUBTS = 'DELETE FROM temp.known WHERE of_row IN (SELECT number FROM temp.match)';
+const MATCH_OWN_DOUBTS =
+  'INSERT INTO temp.match SELECT of_row, -id FROM temp.known WHERE of_row IS NOT NULL';
 
 const ANY_LINK_LEFT =
   'SELECT 1 FROM free_link WHERE id NOT IN (SELECT link FROM temp.match) LIMIT 1';
@@ -200,6 +197,7 @@ export class ExistingLinks {
         this.#db.exec(matchBy('pair'));
       }
       if (this.#hasDoubts) {
+        this.#db.exec(DROP_KNOWN_DOUBTS);
         this.#db.exec(MATCH_OWN_DOUBTS);
         this.#db.exec(matchBy('pair', 'doubtful_link'));
       }
