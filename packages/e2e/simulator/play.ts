@@ -149,7 +149,7 @@ class Stage {
     this.#network.beginRun(this.#run, plan.faults);
     const settings = settingsOf(plan, this.#scenario.user, onUnknown, known);
     const process = new Process(`run ${this.#run}`, plan);
-    this.#oracle.beginRun(plan, settings, process, this.#files.namedCodes(known));
+    this.#oracle.beginRun(plan, settings, process, this.#files.stated(known));
     const ended = [this.#start(process, settings)];
     this.#scheduleEvents(plan, process, settings, ended);
     const isDone = () => ended.every(({ isDone: done, value }) => done || !value.process.isAlive);

@@ -66,6 +66,12 @@ export const CHANGES: readonly Mutant[] = [
     'if (own.code.length > 2) existing.addKnown(linkIdentity(',
   ),
   mutant(
+    'row that its file calls unknown sent again',
+    `${MAP}/result-columns.ts`,
+    "return status === 'unknown' ? error || NO_RESPONSE : undefined;",
+    "return status === 'in doubt' ? error || NO_RESPONSE : undefined;",
+  ),
+  mutant(
     'line read by the keys of another line',
     `${MAP}/map-keys.ts`,
     'const name = JSON.stringify(keys);',

@@ -1,5 +1,5 @@
 import type { ImportSummary } from '../../../cli/src/import/types.ts';
-import { targetOf, titleOf } from '../scenario/files.ts';
+import { type ResultRow, targetOf, titleOf } from '../scenario/files.ts';
 import type { RowPlan, UserTraits } from '../scenario/scenario.ts';
 import { REFUSED_TITLE } from '../services/scripted.ts';
 import type { MadeLink } from '../services/service.ts';
@@ -113,6 +113,12 @@ export function mayHaveWorked({ neverSent, received }: Exchange): boolean {
   return status < 400 || status === 408 || status >= 500;
 }
 
+/** How many links were asked for by requests that may have worked. */
+export function linksSent(exchanges: readonly Exchange[]): number {
+  const sent = exchanges.filter((exchange) => isCreate(exchange) && mayHaveWorked(exchange));
+  return sent.reduce((sum, exchange) => sum + linksOf(exchange).length, 0);
+}
+
 /** With any other word, a job is over only once all of its results are there. */
 const JOB_IS_OVER = ['completed', 'failed'];
 
@@ -165,6 +171,12 @@ export function mayExist(
   }
   for (const link of made) if (told.has(link.code) && pairOfLink(link) === pair) count -= 1;
   return count;
+}
+
+/** Links whose codes stand in rows of a file. */
+export function linksIn(rows: readonly ResultRow[], made: readonly MadeLink[]): MadeLink[] {
+  const codes = new Set(rows.map(({ code }) => code));
+  return made.filter(({ code }) => codes.has(code));
 }
 
 /** Links that a file names, as many as there were rows for them at one time. */

@@ -1,6 +1,6 @@
 import type { ImportSettings, ImportSummary } from '../../../cli/src/import/types.ts';
 import type { Ended } from '../play.ts';
-import { inputPath } from '../scenario/files.ts';
+import { inputPath, type ResultRow } from '../scenario/files.ts';
 import type { RowPlan, RunPlan, Scenario } from '../scenario/scenario.ts';
 import { REFUSED_TITLE } from '../services/scripted.ts';
 import type { MadeLink, Service } from '../services/service.ts';
@@ -24,7 +24,9 @@ import {
   isLeftOpen,
   isWorkedTooLate,
   lacksResults,
+  linksIn,
   linksOf,
+  linksSent,
   mayExist,
   mayHaveMade,
   mayHaveWorked,
@@ -33,7 +35,7 @@ import {
   sharedTargets,
   toldCodes,
 } from './ledger.ts';
-import { checkApart, checkAsked, checkRequests } from './request-rules.ts';
+import { checkApart, checkAsked, checkRequests, checkStated } from './request-rules.ts';
 import { checkIsWhole, checkRejects, checkResults } from './result-rules.ts';
 import { checkAgreement, checkSummary } from './summary-rules.ts';
 
@@ -72,6 +74,8 @@ export class Oracle {
   readonly #told = new Set<string>();
   /** Links from before the journal was thrown away that a file names: the import has to find them there. */
   #named: readonly MadeLink[] = [];
+  /** What a file says of its rows, since the journal was thrown away. */
+  #stated: readonly ResultRow[] = [];
   /** Codes that were in the journal when the run began. */
   #known: ReadonlySet<string> = new Set();
   /** Rows as they were in any run, with their titles. */
@@ -97,12 +101,12 @@ export class Oracle {
     this.#areTitlesCertain = texts.size === 1 && service.shape !== 3 && !hasRefusedRows;
   }
 
-  /** @param named - codes that the input itself or `--known` names, since the journal was thrown away */
+  /** @param stated - rows of the input itself or of the `--known` file, since the journal was thrown away */
   beginRun(
     plan: RunPlan,
     settings: ImportSettings,
     process: Process,
-    named: ReadonlySet<string>,
+    stated: readonly ResultRow[],
   ): void {
     const { world } = this.#all;
     process.onKilled = () => addRecorded(this.#recorded, world.disk.names);
@@ -110,9 +114,9 @@ export class Oracle {
     this.rows = plan.rows;
     this.#settings = settings;
     if ((plan.restart && !plan.dryRun) || plan.losesJournal) this.#beginAgain();
-    this.#named = this.#all.service.made.filter((link) => {
-      return named.has(link.code) && this.#runOf(link) < this.#firstRun;
-    });
+    const isEarlier = (link: MadeLink) => this.#runOf(link) < this.#firstRun;
+    this.#named = linksIn(stated, this.#all.service.made).filter(isEarlier);
+    this.#stated = stated;
     this.#known = new Set(this.#told);
     if (plan.rows !== this.#countedRows) this.#countRows(plan);
     if (settings.onUnknown === 'retry' && !plan.dryRun) this.#mayRepeat = true;
@@ -176,11 +180,12 @@ export class Oracle {
       this.#wanted.raise(this.#wantedBefore);
     }
     this.#checkLinks();
+    if (plan.losesJournal && !this.#mayRepeat)
+      checkStated(this.#stated, ofRun, service.made, plan.rows, scenario.user);
     this.#checkSent();
     if (hasSecond) return;
     const text = this.#outputText(settings.output);
-    const { user } = scenario;
-    const { made } = service;
+    const [{ user }, { made }] = [scenario, service];
     const areTitlesCertain = this.#areTitlesCertain && !network.exchanges.some(lacksResults);
     const results = { text, plan, user, made, areTitlesCertain };
     if (summary?.output === undefined) {
@@ -243,11 +248,7 @@ export class Oracle {
   #isCertain(earlier: readonly MadeLink[], { restart }: RunPlan): boolean {
     const isOneEpoch = !restart && this.#firstRun === 1;
     if (!isOneEpoch || this.#mayRepeat || this.#doubts.hasRefusedRows) return false;
-    let sent = 0;
-    for (const exchange of this.#exchanges()) {
-      const isEarlier = exchange.run < this.#run && isCreate(exchange);
-      if (isEarlier && mayHaveWorked(exchange)) sent += linksOf(exchange).length;
-    }
+    const sent = linksSent(this.#exchanges().filter(({ run }) => run < this.#run));
     const isRecorded = [...this.#recorded.entries()].length > 0;
     return (
       !isRecorded && sent === earlier.length && earlier.every(({ code }) => this.#known.has(code))

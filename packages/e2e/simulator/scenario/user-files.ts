@@ -69,11 +69,11 @@ export class UserFiles {
     return disk.get(path) && path;
   }
 
-  /** Codes that a file names, where the journal does not know all of them. */
-  namedCodes(known: string | undefined): ReadonlySet<string> {
+  /** What a file says of its rows, where the journal does not know all of it. */
+  stated(known: string | undefined): readonly ResultRow[] {
     const path = this.#user.inPlace ? inputPath(this.#user) : known;
-    if (!this.#hasLostJournal || path === undefined) return new Set();
-    return new Set(this.#rowsOf(path)?.map(({ code }) => code));
+    if (!this.#hasLostJournal || path === undefined) return [];
+    return this.#rowsOf(path) ?? [];
   }
 
   #rowsOf(path: string): ResultRow[] | undefined {

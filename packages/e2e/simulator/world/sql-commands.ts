@@ -25,5 +25,7 @@ function readCommand(sql: string): Command {
   if (sql === 'ROLLBACK') return { kind: 'roll back' };
   if (sql.includes('CREATE TABLE service')) return { kind: 'tables' };
   if (sql.includes('CREATE TEMP TABLE')) return { kind: 'temporary tables' };
+  // It is prepared, and only the first one would be.
+  if (/;\s*\S/.test(sql)) throw new Error(`several statements at once: ${sql}`);
   return { kind: 'statement' };
 }
