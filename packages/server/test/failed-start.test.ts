@@ -14,7 +14,7 @@ const { newDatabase } = usePostgres();
 async function start(database: string, ...flags: string[]): Promise<unknown> {
   const env = { SHORTLINK_DATABASE_URL: database };
   const { ended, log } = run(['start', '--port', '0', ...flags], env);
-  const tooLong = sleep(30_000, undefined, { ref: false });
+  const tooLong = sleep(90_000, undefined, { ref: false });
   return Promise.race([ended, tooLong.then(() => `still runs: ${log()}`)]);
 }
 
