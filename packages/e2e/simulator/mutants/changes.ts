@@ -63,7 +63,7 @@ export const CHANGES: readonly Mutant[] = [
     'links of the known file created again',
     'cli/src/import/check/compare-rows.ts',
     'existing.addKnown(linkIdentity(',
-    'if (own.code.length > 2) existing.addKnown(linkIdentity(',
+    'if ((named.own?.code.length ?? 9) > 2) existing.addKnown(linkIdentity(',
   ),
   mutant(
     'row that its file calls unknown sent again',

@@ -35,8 +35,8 @@ export const FALSE_WORDS: readonly Mutant[] = [
   mutant(
     'code of a row that has no link',
     `${REPORT}/report-rows.ts`,
-    ": ['', '', outcome.status, outcome.error]",
-    ": ['c0', '', outcome.status, outcome.error]",
+    "const { code = '', short_url = '' } = linkOf",
+    "const { code = 'c0', short_url = '' } = linkOf",
   ),
   mutant('results without the reason', `${REPORT}/report-rows.ts`, 'cell(outcome.error)', "''"),
   {
