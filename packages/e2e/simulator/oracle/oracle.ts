@@ -187,7 +187,7 @@ export class Oracle {
     const text = this.#outputText(settings.output);
     const [{ user }, { made }] = [scenario, service];
     const areTitlesCertain = this.#areTitlesCertain && !network.exchanges.some(lacksResults);
-    const results = { text, plan, user, made, areTitlesCertain };
+    const results = { text, plan, user, made, areTitlesCertain, stated: this.#stated };
     if (summary?.output === undefined) {
       if (this.#isOutputDurable) checkIsWhole(results, this.#outputBefore?.toString());
     } else {
