@@ -54,6 +54,14 @@ export {
   type LinkCopy,
   linkSchema,
 } from './link.ts';
+export {
+  type LookupAnswer,
+  type LookupBody,
+  type LookupResult,
+  type LookupTarget,
+  lookupSchema,
+  MAX_LOOKUP_ENTRIES,
+} from './lookup.ts';
 // Routes and headers
 export { API_PREFIX, HEADERS, jobPath, ROUTES } from './routes.ts';
 export {

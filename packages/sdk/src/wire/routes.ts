@@ -1,10 +1,11 @@
 /** Prefix of all paths, relative to the service's base address; it names the version of the protocol. */
 export const API_PREFIX = '/api/v1';
 
-/** Every path a client calls. `usage` is an addition of the reference server. */
+/** Every path a client calls. `linksLookup` and `usage` are additions of the reference server. */
 export const ROUTES = {
   links: '/api/v1/links',
   linksBatch: '/api/v1/links/batch',
+  linksLookup: '/api/v1/links/lookup',
   jobs: '/api/v1/jobs',
   usage: '/api/v1/usage',
 } as const;

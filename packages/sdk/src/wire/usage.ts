@@ -64,6 +64,7 @@ export const usageSchema = z.looseObject({
   links: resourceUsageSchema,
   api_keys: resourceUsageSchema,
   batch_size: nullableNumber,
+  features: z.optional(z.array(string)),
   history: z.optional(z.array(keyDaySchema)),
   top_links: z.optional(z.array(topLinkSchema)),
   keys: z.array(keyUsageSchema),
@@ -84,6 +85,7 @@ export function readUsage(value: unknown): Read<Usage> {
     links: readResource,
     api_keys: readResource,
     batch_size: limit,
+    features: (features) => (features === undefined ? undefined : texts(features)),
     history: (history) => (history === undefined ? undefined : each(history, readDay)),
     top_links: (links) => (links === undefined ? undefined : each(links, readTopLink)),
     keys: (keys) => each(keys, readKey),
@@ -211,6 +213,11 @@ export interface Usage {
   api_keys: ResourceUsage;
   /** Links one batch request may carry; `null` is the endpoint's own maximum. */
   batch_size: number | null;
+  /**
+   * What the service offers beyond creating and polling: `idempotency` (it honours `Idempotency-Key`), `lookup` (it tells which
+   * links exist). Older servers send none.
+   */
+  features?: string[] | undefined;
   /** The last 90 days that have any use, oldest first, over all keys, also revoked ones. Older servers send none. */
   history?: KeyDay[] | undefined;
   /** The 10 most clicked links, the most clicked one first. Only for keys with `analytics:read`; older servers send none. */
