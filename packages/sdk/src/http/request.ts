@@ -6,6 +6,8 @@ export interface TransportRequest<T> {
   method: 'GET' | 'POST';
   /** From the service's root, such as `/api/v1/links`. */
   path: string;
+  /** A POST that changes nothing, so that it is repeated like a GET, and needs no idempotency key. */
+  createsNothing?: boolean | undefined;
   /** JSON. */
   body?: string | undefined;
   /** Reads a 2xx response. */

@@ -84,7 +84,8 @@ export class HttpTransport implements Transport {
     const { method, path, body } = asked;
     const { baseUrl, fetch, fetchOptions, maxResponseBytes } = this.#settings;
     const given = <K extends CallOption>(name: K) => options[name] ?? this.#settings[name];
-    const key = method === 'POST' ? idempotencyKey(given('idempotency')) : undefined;
+    const key =
+      method === 'POST' && !asked.createsNothing ? idempotencyKey(given('idempotency')) : undefined;
     return {
       ...asked,
       hasIdempotencyKey: key !== undefined,
