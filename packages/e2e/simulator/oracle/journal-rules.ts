@@ -25,14 +25,6 @@ export function checkCodes(journal: FileNode | undefined, told: ReadonlySet<stri
   const known = new Set<string>();
   const links = queryDatabase(journal, 'SELECT code FROM link WHERE short_url IS NOT NULL');
   for (const row of links ?? []) known.add(String(row['code']));
-  const batches = queryDatabase(journal, 'SELECT results FROM batch WHERE results IS NOT NULL');
-  for (const row of batches ?? []) {
-    const { items } = JSON.parse(String(row['results'])) as { items: unknown[] };
-    for (const item of items) {
-      if (typeof item === 'string') known.add(item);
-      else if (Array.isArray(item)) known.add(String(item[0]));
-    }
-  }
   const lost = [...told].filter((code) => !known.has(code));
   if (lost.length > 0) throw new Error(`the journal has forgotten ${lost.slice(0, 5)}`);
 }
@@ -60,14 +52,10 @@ export function checkJobs(
 export function addRecorded(recorded: Counts, names: Iterable<[string, FileNode]>): void {
   const journals = [...names].flatMap(([path, file]) => (isJournal(path) ? [file] : []));
   for (const journal of journals) {
-    // Where a part of a batch was refused, that is recorded before the others are sent.
     const open = queryDatabase(
       journal,
-      `SELECT links FROM request JOIN batch ON batch.id = request.batch
-       WHERE (state = 'sent' OR error LIKE 'sent, and the import ended%') AND first_link IS NULL`,
+      'SELECT pair FROM link JOIN batch ON batch.id = link.batch WHERE link.short_url IS NULL AND job IS NULL AND batch.error IS NULL',
     );
-    for (const row of open ?? []) {
-      for (const link of JSON.parse(String(row['links'])) as string[]) recorded.add(link.slice(7));
-    }
+    for (const { pair } of open ?? []) recorded.add(String(pair));
   }
 }

@@ -34,7 +34,8 @@ export function inputText(
     return index === -1 ? undefined : left.splice(index, 1)[0];
   };
   const objects = rows.map((row) => {
-    const { code = '', short_url = '', status = '', error = '' } = resultsOf(row) ?? {};
+    const found = resultsOf(row);
+    const { code = '', short_url = '', status = '', error = '', made_for = '' } = found ?? {};
     return {
       row,
       own: {
@@ -42,7 +43,7 @@ export function inputText(
         title: titleOf(row, user),
         ...(user.hasDomains && { domain_id: row.domain ?? '' }),
       },
-      results: filled === undefined ? {} : { code, short_url, status, error },
+      results: filled === undefined ? {} : { code, short_url, status, error, made_for },
     };
   });
   switch (user.format) {
@@ -118,7 +119,7 @@ export function parseResults(
   const target = column(...URL_NAMES);
   const [title, domain] = [column('title'), column('domain_id')];
   const [code, url] = [column('code'), column('short_url')];
-  const [status, error] = [column('status'), column('error')];
+  const [status, error, madeFor] = [column('status'), column('error'), column('made_for')];
   return lines.map((cells) => {
     const cell = (index: number) => cells[index] ?? '';
     return {
@@ -129,6 +130,7 @@ export function parseResults(
       short_url: cell(url),
       status: cell(status),
       error: cell(error),
+      made_for: cell(madeFor),
     };
   });
 }
@@ -158,6 +160,7 @@ function toRow(row: Record<string, unknown>): ResultRow {
     short_url: text('short_url'),
     status: text('status'),
     error: text('error'),
+    made_for: text('made_for'),
   };
 }
 

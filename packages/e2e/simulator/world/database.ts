@@ -4,7 +4,7 @@ import type { DatabaseContent, FileNode } from './disk.ts';
 import { commandOf } from './sql-commands.ts';
 import { type Process, theWorld } from './world.ts';
 
-const TABLES = ['service', 'batch', 'request', 'link'];
+const TABLES = ['service', 'batch', 'body', 'link', 'owner', 'written'];
 const TEMP_TABLES = ['row', 'known', 'match', 'open_link'];
 
 const SQLITE_BUSY = 5;
@@ -196,7 +196,8 @@ export class SimulatedDatabase {
       return { get: () => (isCreated ? { 1: 1 } : undefined) };
     }
     if (sql === 'PRAGMA application_id') return { get: () => ({ application_id: 0x534c4a31 }) };
-    if (sql === 'PRAGMA user_version') return { get: () => ({ user_version: 1 }) };
+    if (sql === 'PRAGMA user_version') return { get: () => ({ user_version: 2 }) };
+    if (sql.startsWith('PRAGMA page_')) return { get: () => ({ page_size: 0, page_count: 0 }) };
     return this.#content.prepare(sql);
   }
 
