@@ -2,7 +2,7 @@ import { queryDatabase } from '../world/database.ts';
 import type { FileNode } from '../world/disk.ts';
 import type { Exchange } from '../world/network.ts';
 import type { Process } from '../world/world.ts';
-import { type Counts, toldJob } from './ledger.ts';
+import { Counts, toldJob } from './ledger.ts';
 
 const SUFFIX = '.shortlink-journal';
 
@@ -10,18 +10,12 @@ export function isJournal(path: string): boolean {
   return path.endsWith(SUFFIX);
 }
 
-/** The journal of an input that is a file. */
-export function journalOf(path: string): string {
-  return path + SUFFIX;
-}
-
 export function hasBatches(journal: FileNode): boolean {
   return queryDatabase(journal, 'SELECT 1 FROM batch LIMIT 1')?.length === 1;
 }
 
-/** Every code that the program was told is in its journal. */
-export function checkCodes(journal: FileNode | undefined, told: ReadonlySet<string>): void {
-  if (told.size === 0) return;
+/** The codes that a journal knows. */
+export function recordedCodes(journal: FileNode | undefined): ReadonlySet<string> {
   const known = new Set<string>();
   const links = queryDatabase(journal, 'SELECT code FROM link WHERE short_url IS NOT NULL');
   for (const row of links ?? []) known.add(String(row['code']));
@@ -33,6 +27,39 @@ export function checkCodes(journal: FileNode | undefined, told: ReadonlySet<stri
       else if (Array.isArray(item)) known.add(String(item[0]));
     }
   }
+  return known;
+}
+
+/** Links of which a journal knows that they may exist, and not which ones they are. */
+export function openLinks(journal: FileNode): Counts {
+  const open = new Counts();
+  const pairs = queryDatabase(journal, 'SELECT pair FROM link WHERE short_url IS NULL');
+  for (const row of pairs ?? []) open.add(String(row['pair']));
+  const batches = queryDatabase(
+    journal,
+    `SELECT links, results FROM request JOIN batch ON batch.id = request.batch
+     WHERE first_link IS NULL`,
+  );
+  for (const row of batches ?? []) {
+    const { items = [] } = JSON.parse(String(row['results'] ?? '{}')) as { items?: unknown[] };
+    const links = JSON.parse(String(row['links'])) as string[];
+    for (const [index, link] of links.entries()) {
+      if (isOpen(items[index])) open.add(link.slice(7));
+    }
+  }
+  return open;
+}
+
+/** An item is a code, a code with its short URL, or the error of a link; an empty one stands for a link that the response left out. */
+function isOpen(item: unknown): boolean {
+  if (item === undefined) return true;
+  return typeof item === 'object' && item !== null && 'error' in item && item.error === '';
+}
+
+/** Every code that the program was told is in its journal. */
+export function checkCodes(journal: FileNode | undefined, told: ReadonlySet<string>): void {
+  if (told.size === 0) return;
+  const known = recordedCodes(journal);
   const lost = [...told].filter((code) => !known.has(code));
   if (lost.length > 0) throw new Error(`the journal has forgotten ${lost.slice(0, 5)}`);
 }

@@ -77,7 +77,7 @@ function dialectOf(random: Random): Dialect {
  *
  * @param salts - for numbers that no other change draws
  */
-function changeRows(
+export function changeRows(
   { seed, runs }: Scenario,
   change: (row: RowPlan, random: Random) => RowPlan,
   ...salts: readonly number[]
@@ -159,6 +159,6 @@ function withDomain(row: RowPlan, random: Random): RowPlan {
   return domain === '' ? row : { ...row, domain };
 }
 
-function maybeRefused(row: RowPlan, random: Random): RowPlan {
+export function maybeRefused(row: RowPlan, random: Random): RowPlan {
   return row.kind === 'good' && random.chance(0.2) ? { ...row, kind: 'refused' } : row;
 }
