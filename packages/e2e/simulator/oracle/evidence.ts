@@ -5,7 +5,7 @@ import type { UserTraits } from '../scenario/scenario.ts';
 import type { Decisions } from '../scenario/settings.ts';
 import type { MadeLink } from '../services/service.ts';
 import type { Disk, FileNode } from '../world/disk.ts';
-import { isJournal, openLinks, recordedCodes } from './journal-rules.ts';
+import { isJournal, openLinks, recordedCodes, recordedKeys } from './journal-rules.ts';
 import { Counts, type Pair, pairOf, pairOfLink } from './ledger.ts';
 
 /** What the files beside an input say of links, at one moment. */
@@ -16,6 +16,8 @@ export interface Evidence {
   taken: Counts;
   /** Codes that the journal knows. */
   codes: ReadonlySet<string>;
+  /** Keys of the requests in it. */
+  keys: readonly string[];
   /** Rows of the files that are no journals. */
   rows: readonly ResultRow[];
 }
@@ -24,6 +26,7 @@ export const NO_EVIDENCE: Evidence = {
   links: new Counts(),
   taken: new Counts(),
   codes: new Set(),
+  keys: [],
   rows: [],
 };
 
@@ -61,7 +64,8 @@ export function readEvidence(reading: Reading): Evidence {
   }
   const named = countLinks(all);
   taken.raise(named);
-  return { links: named, taken, codes, rows };
+  const keys = recordedKeys(disk.get(paths.journal));
+  return { links: named, taken, codes, keys, rows };
 }
 
 /** Whether what a file says counts: not that of files under other names, where the user has decided against them. */

@@ -50,6 +50,12 @@ export function openLinks(journal: FileNode): Counts {
   return open;
 }
 
+/** Idempotency keys of the requests that a journal knows. */
+export function recordedKeys(journal: FileNode | undefined): string[] {
+  const sql = 'SELECT idempotency_key FROM batch WHERE idempotency_key IS NOT NULL';
+  return (queryDatabase(journal, sql) ?? []).map((row) => String(row['idempotency_key']));
+}
+
 /** An item is a code, a code with its short URL, or the error of a link; an empty one stands for a link that the response left out. */
 function isOpen(item: unknown): boolean {
   if (item === undefined) return true;

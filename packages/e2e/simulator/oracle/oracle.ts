@@ -119,7 +119,7 @@ export class Oracle {
       this.#evidence = readEvidence({ disk: world.disk, paths, user, made, decisions });
     }
     if ((plan.restart && !plan.dryRun) || hasLost) this.#beginAgain(hasLost);
-    else if (hasEvidence) this.#sent.raise(this.#evidence.taken);
+    else if (hasEvidence) this.#sent.raise(this.#evidence.links);
     this.#sent.beginRun();
     this.#known = new Set(this.#told);
     if (plan.rows !== this.#countedRows) this.#countRows(plan);
@@ -152,7 +152,7 @@ export class Oracle {
     if (!hasLost) return this.#sent.beginAgain(this.#named);
     for (const code of this.#evidence.codes) this.#told.add(code);
     this.#named.raise(this.#evidence.links);
-    this.#sent.beginAgain(this.#evidence.taken);
+    this.#sent.beginAgain(this.#evidence.taken, this.#evidence.keys);
   }
 
   /** Links that exist, as the program was told, or as files say. */

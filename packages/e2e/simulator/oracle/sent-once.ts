@@ -39,21 +39,27 @@ export class SentOnce {
   #ageless = new Set<Pair>();
   #isOff = false;
   readonly #sendings = new Map<string, Sending>();
+  /** Keys of requests that count since before they were sent. */
+  readonly #recorded = new Set<string>();
   /** Links of rows that the service refuses, most of the time: their requests don't count, and may have made some. */
   readonly #refused = new Set<Pair>();
 
-  /** @param taken - links that files name, or of which they say that they may exist */
-  beginAgain(taken: Counts): void {
+  /**
+   * @param taken - links that files name, or of which they say that they may exist
+   * @param keys - of requests that are in the journal, and so in `taken`
+   */
+  beginAgain(taken: Counts, keys: Iterable<string> = []): void {
     this.#active = new Counts();
     this.#active.raise(taken);
     this.#freed = new Set();
     this.#ageless = new Set();
     this.#isOff = false;
+    for (const key of keys) this.#recorded.add(key);
   }
 
-  /** Files name these links, or say that they may exist. */
-  raise(taken: Counts): void {
-    this.#active.raise(taken);
+  /** Files name these links. */
+  raise(named: Counts): void {
+    this.#active.raise(named);
   }
 
   beginRun(): void {
@@ -143,7 +149,8 @@ export class SentOnce {
           if (title === REFUSED_TITLE) this.#refused.add(pair);
           else links.add(pair);
         }
-        for (const [pair, count] of links.entries()) sent.add(pair, count);
+        const isRecorded = this.#recorded.delete(key);
+        for (const [pair, count] of links.entries()) if (!isRecorded) sent.add(pair, count);
         this.#sendings.set(key, { firstAt: sentAt, links });
       }
     }

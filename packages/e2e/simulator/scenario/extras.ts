@@ -44,6 +44,7 @@ export function addExtras(scenario: Scenario): void {
   }
   if (random.chance(0.15) && !user.fromStdin) {
     user.namesResults = !user.inPlace && random.chance(0.6);
+    user.keepsResults = true;
     for (const run of runs.slice(1)) run.losesJournal = random.chance(0.5);
     // A journal that is begun anew is another one than the one that is thrown away.
     for (const run of runs) run.restart = false;

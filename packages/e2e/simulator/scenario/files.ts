@@ -10,6 +10,7 @@ export interface ResultRow {
   short_url: string;
   status: string;
   error: string;
+  made_for: string;
 }
 
 export const FOLDER = '/files';

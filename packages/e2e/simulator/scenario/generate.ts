@@ -138,6 +138,7 @@ function userOf(random: Random, size: number, hasIdempotency: boolean): UserTrai
     domain: random.chance(0.2) ? 'dom-1' : undefined,
     hasDomains: false,
     namesResults: false,
+    keepsResults: false,
     losesFiles: false,
     onSimilar: 'reuse',
   };

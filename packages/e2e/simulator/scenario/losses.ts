@@ -30,6 +30,7 @@ export function addLosses(scenario: Scenario): void {
 function loseFiles(scenario: Scenario, random: Random): void {
   const { service, user, runs } = scenario;
   user.losesFiles = true;
+  user.keepsResults = true;
   user.onSimilar = random.pick(['reuse', 'create']);
   user.namesResults = false;
   if (service.kind === 'scripted' && random.chance(0.4)) {

@@ -67,6 +67,8 @@ export interface UserTraits {
   hasDomains: boolean;
   /** Names the last results with `--known`, once the journal was thrown away. */
   namesResults: boolean;
+  /** Whoever edits the title of a row leaves the results beside it, in a file that is filled in place. */
+  keepsResults: boolean;
   /** Files are lost or damaged between runs. */
   losesFiles: boolean;
   /** What a user decides in the end who is stopped by links that may or may not be those of the rows. */
