@@ -1,7 +1,7 @@
 import { dirname, join } from 'node:path';
 import { addRows, checkInput, type Source } from './check/check-input.ts';
-import { compareRows, openExistingLinks } from './check/compare-rows.ts';
-import { ExistingLinks } from './check/existing-links.ts';
+import { announce, compareRows, gatherEvidence } from './check/compare-rows.ts';
+import { Evidence } from './check/evidence.ts';
 import { planSending } from './check/forecast.ts';
 import { systemReason, writeError } from './errors.ts';
 import type { Journal } from './journal/journal.ts';
@@ -9,8 +9,7 @@ import { openJournal, peekJournal } from './journal/open-journal.ts';
 import { createRowRules } from './map/row-rules.ts';
 import { detectLayout } from './read/layout.ts';
 import { type Input, inputGuard, openInput } from './read/open-input.ts';
-import { keepOutput, keepsEarlierResults, onlyRecord } from './report/earlier-results.ts';
-import { fingerprint } from './report/keep-changed.ts';
+import { fingerprint, NO_OWN_FILES, type OwnFiles } from './report/keep-changed.ts';
 import { type OutputFile, openOutput } from './report/output-file.ts';
 import { RejectsFile, removeStaleRejects } from './report/rejects.ts';
 import {
@@ -27,7 +26,7 @@ import {
   withPlace,
   wouldStop,
 } from './report/summary.ts';
-import { type SendNewRows, type Sent, sendNewRows } from './send/send-new-rows.ts';
+import { findOut, type SendNewRows, type Sent, sendNewRows, traitsOf } from './send/send-new-rows.ts';
 import { syncFolder } from './sync-folder.ts';
 import type { ImportDeps, ImportSettings, ImportSummary } from './types.ts';
 
@@ -57,7 +56,8 @@ export async function runImport(
     // The lock: from here on no other run imports under this journal.
     const open = settings.dryRun ? peekJournal : openJournal;
     const path = await journalPath(settings, input);
-    journal = open(path, settings.baseUrl, settings.restart);
+    const { baseUrl, restart, file } = settings;
+    journal = open({ path, baseUrl, restart, input: file === '-' ? undefined : file });
     if (!settings.dryRun) {
       await syncFolder(dirname(path)).catch((cause) => {
         throw writeError(path, cause);
@@ -98,24 +98,22 @@ async function importInput(
   };
   const result = await check(source, journal, settings, deps);
   if (result === undefined) return { ...emptySummary(settings), stopped: STOPPED_BY_USER };
-  const { checked, existing, found, summary } = result;
+  const { checked, evidence, found, summary } = result;
   const stopped = stoppedByRejects(input.name, summary, settings.maxRejects);
+  const known = { source, checked, found, evidence, journal, settings, deps };
   if (settings.dryRun) {
     if (stopped !== undefined) deps.onEvent({ type: 'warning', message: wouldStop(summary) });
-    if (found.new === 0) return summary;
-    return { ...summary, forecast: await planSending(found.new, settings, deps) };
+    return await forecastOnly(known, summary);
   }
-  if (stopped !== undefined) return { ...summary, stopped };
+  if (stopped !== undefined) {
+    announce(found, checked, deps);
+    return { ...summary, stopped };
+  }
 
   // Send: feed the new rows to the service. The journal records each batch before and after its request.
-  const record = await onlyRecord({ checked, found, existing, journal, settings, deps });
-  const output = await openResults(input, settings, deps, record !== undefined);
+  const output = await openResults(input, settings, deps, journal);
   try {
-    // At once: the journal of a run that ends before its report has links, and the next one would ask no more.
-    if (record !== undefined) {
-      announceKept(await keepOutput(settings.output), deps, record === 'links');
-    }
-    const sent = await sendNewRows({ source, checked, found, existing, journal, settings, deps });
+    const sent = await sendNewRows(known);
     const isStopped = deps.signal.aborted || deps.stopSignal.aborted;
     const ended: ImportSummary = {
       ...summary,
@@ -125,15 +123,25 @@ async function importInput(
       journal: journal.isEmpty ? undefined : journal.path,
     };
     // "Stop now": the journal has everything, and the next run writes the results.
-    if (deps.signal.aborted || (await keepsEarlierResults(ended, journal, settings, deps))) {
-      return ended;
-    }
+    if (deps.signal.aborted) return ended;
 
     // Report: read the input once more, and write what the journal knows of each row.
     return await writeResults(ended, { ...sent, source, checked, journal }, output, settings, deps);
   } finally {
     await output.discard();
   }
+}
+
+/** What an import would do, where only the service may know of links. */
+async function forecastOnly(known: SendNewRows, summary: ImportSummary): Promise<ImportSummary> {
+  const { checked, settings, deps } = known;
+  const isNew = known.found.new + known.found.unknown > 0;
+  const service = isNew ? await traitsOf(settings, deps) : undefined;
+  const { found } = service === undefined ? known : await findOut(known, service, known.found);
+  announce(found, checked, deps);
+  const after = { ...summary, ...countsOf(found) };
+  if (found.new === 0) return after;
+  return { ...after, forecast: planSending(found.new, service?.usage, settings, deps) };
 }
 
 /** The results of a run that has ended so, and what the writing of them adds to its summary. */
@@ -148,7 +156,7 @@ async function writeResults(
   // Where nothing has stopped the run, only `--limit` leaves rows.
   const limit = ended.stopped === undefined ? settings.limit : undefined;
   try {
-    await reportRows({ ...sent, limit }, createResultsFormat(settings, source.layout), output);
+    await reportRows({ ...sent, limit, settings }, createResultsFormat(settings, source.layout), output);
     await source.guard();
     announceKept(await output.finish(), deps);
   } catch (error) {
@@ -168,7 +176,7 @@ async function writeResults(
   return { ...ended, stopped, output: settings.output, journal: remembered };
 }
 
-type CheckResult = Pick<SendNewRows, 'checked' | 'existing' | 'found'> & { summary: ImportSummary };
+type CheckResult = Pick<SendNewRows, 'checked' | 'evidence' | 'found'> & { summary: ImportSummary };
 
 /** The first pass, and the rejects file that it writes. Undefined when the user stopped it. */
 async function check(
@@ -178,56 +186,71 @@ async function check(
   deps: ImportDeps,
 ): Promise<CheckResult | undefined> {
   const { dryRun, usualNames } = settings;
-  let existing = await openExistingLinks(journal, settings, deps, source.layout);
+  let evidence = await gatherEvidence(journal, settings, deps, source.layout);
   const open = () =>
     openOutput(settings.rejects, {
       stdout: deps.stdout,
       unusedOption: usualNames?.rejects ? '--rejects' : undefined,
+      ownFiles: ownFilesOf(journal, settings),
     });
   // A dry run writes nothing.
   const rejects = dryRun ? undefined : new RejectsFile(source.layout, open);
   try {
-    const checked = await checkInput(source, settings, existing, rejects, deps);
+    const origins = [new URL(settings.baseUrl).origin, ...journal.origins()];
+    const checked = await checkInput(source, settings, evidence, rejects, deps, origins);
     if (checked === undefined) return undefined;
     const { rows, rejected } = checked;
-    // Rows that may have their link are compared like others, also where nothing else knows of any.
-    if (existing === undefined && checked.doubtful > 0) {
-      existing = new ExistingLinks(journal);
-      await addRows(source, checked, settings, existing);
+    // Rows that name their links are compared with each other, also where nothing else knows of any.
+    if (evidence === undefined && checked.claims > 0) {
+      evidence = new Evidence(journal);
+      await addRows(source, checked, settings, evidence);
     }
-    const found = compareRows(checked, existing, journal, settings, deps);
+    const found = compareRows(checked, evidence, journal, settings, deps);
     announceKept(await rejects?.finish(), deps);
-    if (rejected === 0 && !dryRun) await removeStaleRejects(settings.rejects);
+    if (rejected === 0 && !dryRun) {
+      await removeStaleRejects(settings.rejects, ownFilesOf(journal, settings));
+    }
     if (rows === 0) {
       deps.onEvent({ type: 'warning', message: `${source.input.name} has no rows.` });
     }
-    const { new: unsent, existing: have, changed, gone, unknown } = found;
-    const counts = { rows, rejected, existing: have, changed, gone, unknown, unsent };
-    return {
-      checked,
-      existing,
-      found,
-      summary: { ...emptySummary(settings), ...counts, rejectsFile: rejects?.path },
-    };
+    const counts = { rows, rejected, ...countsOf(found), rejectsFile: rejects?.path };
+    return { checked, evidence, found, summary: { ...emptySummary(settings), ...counts } };
   } finally {
     await rejects?.discard();
   }
 }
 
+function countsOf({ new: unsent, existing, changed, gone, unknown }: SendNewRows['found']) {
+  return { existing, changed, gone, unknown, unsent };
+}
+
 async function openResults(
   { path }: Input,
-  { output, inPlace, usualNames, journal }: ImportSettings,
+  settings: ImportSettings,
   { stdout }: ImportDeps,
-  isKept: boolean,
+  journal: Journal,
 ): Promise<OutputFile> {
+  const { output, inPlace, usualNames } = settings;
+  const own = ownFilesOf(journal, settings);
+  // In place, what is replaced is the input as it was read.
+  const input = inPlace ? await fingerprint(path) : undefined;
+  const hasWritten = (content: string) => content === input || own.hasWritten(content);
   return await openOutput(output, {
     stdout,
-    // In place, what is replaced is the input as it was read; else what is kept already.
-    previous: inPlace || isKept ? await fingerprint(inPlace ? path : output) : undefined,
+    ownFiles: { ...own, hasWritten },
     unusedOption: usualNames?.output ? '-o' : undefined,
     // Once the results of standard input were read, its journal is removed.
-    awaitsReader: typeof journal !== 'string',
+    awaitsReader: typeof settings.journal !== 'string',
   });
+}
+
+/** The journal remembers what was written, but not that of standard input, whose name is that of its content. */
+function ownFilesOf(journal: Journal, settings: ImportSettings): OwnFiles {
+  if (settings.file === '-' || settings.dryRun) return NO_OWN_FILES;
+  return {
+    hasWritten: (content) => journal.hasWritten(content),
+    willWrite: (content) => journal.willWrite(content),
+  };
 }
 
 /**
@@ -243,17 +266,11 @@ function isOnRecord(
   return hasAll && stdout.isClosed?.() !== true && typeof journal !== 'string';
 }
 
-/** Warns where a file was kept under another name: a person had changed it, or nothing else names its links. */
-function announceKept(
-  kept: string | undefined,
-  deps: Pick<ImportDeps, 'onEvent'>,
-  isRecord = false,
-): void {
+/** Warns where a file was kept under another name, because a person had changed it. */
+function announceKept(kept: string | undefined, deps: Pick<ImportDeps, 'onEvent'>): void {
   if (kept === undefined) return;
-  const what = isRecord
-    ? 'The results of an earlier run, which the journal does not know, are'
-    : 'A file that was changed by hand is';
-  deps.onEvent({ type: 'warning', message: `${what} kept as ${kept}.` });
+  const message = `A file that no import is known to have written is kept as ${kept}.`;
+  deps.onEvent({ type: 'warning', message });
 }
 
 /** Standard input has no name, so its journal has that of its content: the same rows find it again. */

@@ -14,6 +14,9 @@ export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
 export const ON_UNKNOWN = ['stop', 'retry', 'skip'] as const;
 export type OnUnknown = (typeof ON_UNKNOWN)[number];
 
+export const ON_SIMILAR = ['stop', 'reuse', 'create'] as const;
+export type OnSimilar = (typeof ON_SIMILAR)[number];
+
 /** Address in a dry run without an account, which compares with the links of no service. */
 export const NO_SERVICE = 'http://localhost/';
 
@@ -60,8 +63,12 @@ export interface ImportSettings {
   limit?: number | undefined;
   dryRun: boolean;
   maxRejects: number | 'all';
+  /** `--on-unknown`: for rows that may have become links, where the service can't be asked. */
   onUnknown: OnUnknown;
-  idempotency: boolean;
+  /** `--on-similar`: for rows of which a link exists that could be theirs, and could be another one. @default 'stop' */
+  onSimilar?: OnSimilar | undefined;
+  /** @default where the service lists it among its features */
+  idempotency?: boolean | undefined;
   /** Address of the service. */
   baseUrl: string;
 }
@@ -108,6 +115,14 @@ export interface Reject {
   line: number;
   reason: string;
 }
+
+/** What the service said of one link. */
+export type LinkResult =
+  | { status: 'created'; code: string; short_url: string }
+  | { status: 'failed' | 'unknown'; error: string };
+
+/** Why it is not known what became of a request that was begun. */
+export const NO_RESPONSE = 'sent, and the import ended before the response came';
 
 /** Outcome of one row, as the results file names it. */
 export type RowStatus = 'created' | 'rejected' | 'failed' | 'unknown' | 'unsent';
@@ -217,7 +232,7 @@ export interface ImportSummary {
 /** What an import needs from its surroundings. */
 export interface ImportDeps {
   client: {
-    links: Pick<Shortlink['links'], 'createMany'>;
+    links: Pick<Shortlink['links'], 'createMany' | 'lookup'>;
     usage: Pick<Shortlink['usage'], 'retrieve'>;
   };
   /** Read when the input is `-`. */
@@ -225,6 +240,8 @@ export interface ImportDeps {
   /** Written when the output is `-`. */
   stdout: TextWritable;
   onEvent: (event: ImportEvent) => void;
+  /** Asks the user what becomes of rows that could have a link that exists, or not. Undefined where nobody can be asked. */
+  decide?: ((message: string) => Promise<OnSimilar>) | undefined;
   /** Ends the import at once: requests in flight are aborted, and become `unknown`. */
   signal: AbortSignal;
   /** Ends it softly: no new batch is sent, those in flight are finished. */

@@ -1,27 +1,15 @@
+import { resolve } from 'node:path';
 import { plural } from '../../format.ts';
-import { inputError, shown } from '../errors.ts';
+import { inputError } from '../errors.ts';
 import type { Journal } from '../journal/journal.ts';
-import { linkIdentity } from '../journal/link-text.ts';
-import {
-  partOfResultsGuard,
-  RESULT_COLUMNS,
-  refuseLostUrl,
-  rowLink,
-  strayText,
-} from '../map/result-columns.ts';
-import { createRowRules } from '../map/row-rules.ts';
-import { detectLayout, type Layout } from '../read/layout.ts';
-import { openInput } from '../read/open-input.ts';
-import { readRows } from '../read/read-rows.ts';
-import {
-  type Existing,
-  type ImportDeps,
-  type ImportSettings,
-  NO_SERVICE,
-  type Row,
-} from '../types.ts';
+import { LEAST_COLUMNS } from '../map/result-columns.ts';
+import type { Layout } from '../read/layout.ts';
+import { fingerprint } from '../report/keep-changed.ts';
+import { type Existing, type ImportDeps, type ImportSettings, NO_SERVICE } from '../types.ts';
 import type { Checked } from './check-input.ts';
-import { type Comparison, ExistingLinks } from './existing-links.ts';
+import { type Comparison, Evidence } from './evidence.ts';
+import { SOURCES } from './evidence-sql.ts';
+import { isFilled, readLinks } from './read-links.ts';
 
 /** How the rows compare with what exists. */
 export interface Found extends Existing {
@@ -30,93 +18,66 @@ export interface Found extends Existing {
   comparison: Comparison | undefined;
 }
 
-/** What rows are compared with: the journal, and an earlier results file. Undefined where there is nothing. */
-export async function openExistingLinks(
+/**
+ * Gathers what this machine knows of links before the rows are read, best first: the journal, the results that an import has written
+ * beside the input, and the file of `--known`. Undefined where there is nothing, and the rows have no columns for links of their own.
+ */
+export async function gatherEvidence(
   journal: Journal,
   settings: ImportSettings,
   deps: ImportDeps,
   { plan, isOfLines }: Layout,
-): Promise<ExistingLinks | undefined> {
-  if (settings.known === undefined) {
-    return journal.hasLinks() ? new ExistingLinks(journal) : undefined;
+): Promise<Evidence | undefined> {
+  const { known, output } = settings;
+  const mayClaim = LEAST_COLUMNS.some((column) => plan.columns.includes(column));
+  const isRecord = await isUnknownRecord(journal, settings);
+  if (!journal.hasLinks() && known === undefined && !isRecord && !mayClaim) return undefined;
+  const evidence = new Evidence(journal);
+  const files = { isOfLines: isOfLines || plan.format === 'jsonl' };
+  if (isRecord) {
+    await readLinks({ ...files, path: output, source: SOURCES.results }, evidence, settings, deps);
   }
-  const existing = new ExistingLinks(journal);
-  await addKnownLinks(
-    settings.known,
-    existing,
-    settings,
-    deps,
-    isOfLines || plan.format === 'jsonl',
-  );
-  return existing;
-}
-
-/** @throws CliError (exit code 2) when the file is no results file */
-async function addKnownLinks(
-  file: string,
-  existing: ExistingLinks,
-  settings: ImportSettings,
-  deps: ImportDeps,
-  isOfLines: boolean,
-): Promise<void> {
-  const input = await openInput(file, deps.stdin, deps.signal);
-  try {
-    const { map } = settings;
-    const layout = await detectLayout(input, { map, isMapOptional: true, inputFormat: 'auto' });
-    const missing = RESULT_COLUMNS.filter((column) => !layout.plan.columns.includes(column));
-    if (missing.length > 0) {
+  if (known !== undefined && !(isRecord && resolve(known) === resolve(output))) {
+    const isOutput = resolve(known) === resolve(output);
+    const source = isOutput ? SOURCES.results : SOURCES.known;
+    if (!(await readLinks({ ...files, path: known, source }, evidence, settings, deps))) {
       throw inputError(
-        `${input.name} is no whole results file: it has no column ${missing.join(', ')}`,
+        `${known} is no whole results file: it lacks some of the columns ${LEAST_COLUMNS.join(', ')}`,
         'Give --known the results file of an earlier import.',
       );
     }
-    const rules = createRowRules(layout, settings, isOfLines || layout.isOfLines);
-    const refusePart = partOfResultsGuard(input.name, layout, new URL(settings.baseUrl).origin);
-    for await (const rows of readRows(input, layout)) {
-      for (const row of rows) {
-        refusePart(row);
-        refuseLostUrl(input.name, row, layout);
-        const named = rowLink(row, layout);
-        if (named.own === undefined) refuseUnclear(input.name, row, layout);
-        existing.addKnown(linkIdentity(rules.link(row), settings.defaults.domain_id), named);
-      }
-    }
-  } finally {
-    await input.dispose();
   }
+  return evidence;
 }
 
-/** A link that could not be read would be created again. */
-function refuseUnclear(name: string, row: Row, layout: Layout): void {
-  const url = row.object?.['short_url'] ?? row.cells[layout.resultColumns.short_url ?? -1] ?? '';
-  if (typeof url !== 'string' || url.trim() === '' || strayText(row, layout) === undefined) return;
-  throw inputError(
-    `${name}, line ${row.line}: ${shown(url)} could be the short URL of a link, or something else`,
-    'Where it is one, write it with https:// and its code, or created as the status. Otherwise take the row out.',
-  );
+/** Whether the results that are there are not those that the journal knows to be written last. */
+async function isUnknownRecord(
+  journal: Journal,
+  { output, inPlace, restart }: ImportSettings,
+): Promise<boolean> {
+  if (inPlace || restart || output === '-' || !(await isFilled(output))) return false;
+  return !journal.hasWritten(await fingerprint(output));
 }
 
 /** Compares the rows that were checked with the links that exist, and announces the result. */
 export function compareRows(
   checked: Checked,
-  existing: ExistingLinks | undefined,
+  evidence: Evidence | undefined,
   journal: Journal,
   settings: Pick<ImportSettings, 'known' | 'baseUrl' | 'restart'>,
   deps: Pick<ImportDeps, 'onEvent'>,
 ): Found {
-  const found = foundOf(checked, existing?.compare());
+  const found = foundOf(checked, evidence?.compare());
   for (const message of surprises(found, checked, journal, settings)) {
     deps.onEvent({ type: 'warning', message });
   }
-  const { comparison: _, unknown: __, ...counts } = found;
-  deps.onEvent({ type: 'compared', rows: checked.rows, ...counts });
   return found;
 }
 
 /** What the user may not expect of the comparison. */
 function surprises(
   found: Found,
-  { rows, own }: Checked,
+  { rows, claims }: Checked,
   journal: Journal,
   { known, baseUrl, restart }: Pick<ImportSettings, 'known' | 'baseUrl' | 'restart'>,
 ): string[] {
@@ -133,9 +94,14 @@ function surprises(
       `The journal has links of ${others.join(', ')}, and none of ${baseUrl}: ${what} new there.`,
     );
   }
-  if (restart && own > 0) {
+  for (const { line, short_url } of found.comparison?.former ?? []) {
+    messages.push(
+      `Line ${line} asks for another link than before: ${short_url} still leads to the old target.`,
+    );
+  }
+  if (restart && claims > 0) {
     const what = plural(
-      own,
+      claims,
       'row names its link itself and is',
       'rows name their links themselves and are',
     );
@@ -146,12 +112,20 @@ function surprises(
   return messages;
 }
 
+/** Says how the rows compare, once everything that can know was asked. */
+export function announce(
+  { comparison: _, unknown: __, ...counts }: Found,
+  { rows }: Checked,
+  deps: Pick<ImportDeps, 'onEvent'>,
+): void {
+  deps.onEvent({ type: 'compared', rows, ...counts });
+}
+
 export function foundOf(checked: Checked, comparison: Comparison | undefined): Found {
   const { existing = 0, unknown = 0, changed = 0, changedLines = [], gone = 0 } = comparison ?? {};
-  const have = checked.own + existing;
   return {
-    new: checked.rows - checked.rejected - have - unknown,
-    existing: have,
+    new: checked.rows - checked.rejected - existing - unknown,
+    existing,
     changed,
     changedLines,
     gone,

@@ -1,12 +1,13 @@
 import {
-  AuthenticationError,
+  ApiError,
   MAX_BATCH_LINKS,
   MAX_SYNC_BATCH_LINKS,
+  ShortlinkError,
   type Usage,
 } from '@shortlink/sdk';
 import type { Forecast, ImportDeps, ImportSettings } from '../types.ts';
 
-/** Longest wait for the usage. An import works without it. */
+/** Longest wait for an answer with the usage. */
 const USAGE_TIMEOUT_MS = 10_000;
 
 /** Polls that a job takes, as a rule of thumb. */
@@ -14,30 +15,35 @@ const POLLS_PER_JOB = 2;
 
 const MINUTE_MS = 60_000;
 
+/** Statuses that say that there is no such endpoint, or that the key may not use it. Any other error says nothing of what the service offers. */
+const NOT_OFFERED: readonly number[] = [400, 403, 404, 405, 406, 410, 501];
+
 /**
- * What the account has left of its plan; undefined where the service does not report it.
+ * What the account has left of its plan, and what the service offers; undefined where it has no such endpoint.
  *
- * @throws AuthenticationError when the key is not valid: then nothing could be sent either
+ * @throws ShortlinkError when it can't be known: without a look-up that the service has, links would be created twice
  */
-async function retrieveUsage(
-  client: ImportDeps['client'],
-  signal: AbortSignal,
-): Promise<Usage | undefined> {
+export async function retrieveUsage({
+  client,
+  signal,
+}: Pick<ImportDeps, 'client' | 'signal'>): Promise<Usage | undefined> {
   try {
-    return await client.usage.retrieve({ signal, timeoutMs: USAGE_TIMEOUT_MS, maxRetries: 0 });
+    return await client.usage.retrieve({ signal, timeoutMs: USAGE_TIMEOUT_MS });
   } catch (error) {
-    if (AuthenticationError.isInstance(error)) throw error;
+    // In a dry run without an account, nobody is asked.
+    const isOffered = ApiError.isInstance(error) && !NOT_OFFERED.includes(error.status);
+    if (isOffered || (ShortlinkError.isInstance(error) && !ApiError.isInstance(error))) throw error;
     return undefined;
   }
 }
 
-/** Finds out what creating `links` links takes, and announces it. */
-export async function planSending(
+/** Announces what creating `links` links takes. */
+export function planSending(
   links: number,
+  usage: Usage | undefined,
   settings: ImportSettings,
-  deps: Pick<ImportDeps, 'client' | 'signal' | 'wallClock' | 'onEvent'>,
-): Promise<Forecast> {
-  const usage = await retrieveUsage(deps.client, deps.signal);
+  deps: Pick<ImportDeps, 'wallClock' | 'onEvent'>,
+): Forecast {
   const planned = forecast(links, settings, usage, deps.wallClock());
   deps.onEvent({ type: 'forecast', forecast: planned });
   return planned;

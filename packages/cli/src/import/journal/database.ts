@@ -16,13 +16,10 @@ import { inputError, systemReason, writeError } from '../errors.ts';
 const APPLICATION_ID = 0x534c4a31;
 
 /** `PRAGMA user_version`; a journal of a higher version was written by a newer release. */
-const SCHEMA_VERSION = 1;
+const SCHEMA_VERSION = 2;
 
 /** Bytes of a page. The texts of a batch are long, so that larger pages are written faster; a small batch writes few of them. */
 const PAGE_BYTES = 8_192;
-
-/** Pages that the write-ahead log may grow to before they are copied into the database: 16 MB. */
-const CHECKPOINT_PAGES = 2_000;
 
 /** Longest wait for a lock that another process holds for a moment, such as one that looks at the same time. */
 const LOCK_WAIT_MS = 250;
@@ -32,19 +29,23 @@ const MAX_OPENS = 5;
 
 const SCHEMA = `
   CREATE TABLE service (id INTEGER PRIMARY KEY, url TEXT NOT NULL UNIQUE) STRICT;
-  -- A request for links, from the moment before it is sent. Once its links are rows of 'link', 'first_link' is the first of them.
+  -- A request that may have created links, from the moment before it is sent: those of 'link' that name it.
   CREATE TABLE batch (
-    id INTEGER PRIMARY KEY, service INTEGER NOT NULL REFERENCES service, state TEXT NOT NULL, sent_at TEXT NOT NULL,
-    idempotency_key TEXT, job TEXT, error TEXT, size INTEGER NOT NULL, first_link INTEGER, domain TEXT, results TEXT
+    id INTEGER PRIMARY KEY, service INTEGER NOT NULL REFERENCES service, sent_at TEXT NOT NULL,
+    idempotency_key TEXT, job TEXT, error TEXT, first_link INTEGER NOT NULL, size INTEGER NOT NULL, domain TEXT
   ) STRICT;
-  -- What a request holds: in 'links' a JSON array with one text per link (see link-text.ts), and in 'body' its links as they are sent,
-  -- where it may be sent again under its key. Apart from 'batch', whose rows are written again at each step.
-  CREATE TABLE request (batch INTEGER PRIMARY KEY REFERENCES batch, links TEXT NOT NULL, body TEXT) STRICT;
-  -- A link that exists, or may exist: then it has no short_url, and 'batch' is the request that may have created it.
+  -- The links of a request as they are sent, where it may be sent again under its key.
+  CREATE TABLE body (batch INTEGER PRIMARY KEY REFERENCES batch, links TEXT NOT NULL) STRICT;
+  -- A link that exists, or may exist: then it has no short_url, and 'batch' is the request that may have created it. One that was refused
+  -- ('failed') stays until the next run. See link-identity.ts for 'key' and 'content'.
   CREATE TABLE link (
-    id INTEGER PRIMARY KEY, service INTEGER NOT NULL REFERENCES service, pair TEXT NOT NULL, content TEXT NOT NULL,
-    batch INTEGER REFERENCES batch, code TEXT, short_url TEXT, error TEXT
+    id INTEGER PRIMARY KEY, service INTEGER NOT NULL REFERENCES service, key INTEGER NOT NULL, content INTEGER NOT NULL, pair TEXT NOT NULL,
+    batch INTEGER REFERENCES batch, code TEXT, short_url TEXT, error TEXT, failed INTEGER
   ) STRICT;
+  -- Whose journal it is: the input, as seen from the folder of the journal.
+  CREATE TABLE owner (input TEXT NOT NULL) STRICT;
+  -- SHA-256 of files that imports have written: a file with another content was changed since.
+  CREATE TABLE written (id INTEGER PRIMARY KEY, content TEXT NOT NULL) STRICT;
   PRAGMA application_id = ${APPLICATION_ID};
   PRAGMA user_version = ${SCHEMA_VERSION};`;
 
@@ -65,10 +66,8 @@ export function openLocked(path: string): DatabaseSync {
       db.exec('BEGIN EXCLUSIVE; COMMIT');
       // A run that ends without having recorded anything removes its journal: then this lock is one of a file without a name.
       if (before === inodeOf(path) || opens === MAX_OPENS) {
-        db.exec(
-          `PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`,
-        );
-        db.exec(BOUNDED_MEMORY);
+        // Without a write-ahead log, the file itself has everything that is committed.
+        db.exec(`PRAGMA journal_mode = DELETE; PRAGMA synchronous = FULL; ${BOUNDED_MEMORY}`);
         prepareSchema(db, path);
         return db;
       }
@@ -106,12 +105,13 @@ export function inTransaction<T>(db: DatabaseSync, path: string, work: () => T):
   }
 }
 
-/** Whether a journal remembers nothing, of any service. */
+/** Whether a journal remembers no link, of any service. */
 export function isEmpty(db: DatabaseSync): boolean {
-  return db.prepare('SELECT 1 FROM link UNION ALL SELECT 1 FROM batch').get() === undefined;
+  const sql = 'SELECT 1 FROM link WHERE failed IS NULL UNION ALL SELECT 1 FROM batch';
+  return db.prepare(sql).get() === undefined;
 }
 
-/** The last id of all links, also of those that were refused and removed from a batch that is still open. */
+/** The last id of all links, also of those that were removed from a batch that is still open. */
 export function lastLink(db: DatabaseSync): number {
   const sql = `SELECT max(id) AS id FROM (
     SELECT 0 AS id UNION ALL SELECT max(id) FROM link UNION ALL SELECT max(first_link + size - 1) FROM batch
@@ -119,12 +119,8 @@ export function lastLink(db: DatabaseSync): number {
   return Number(db.prepare(sql).get()?.['id']);
 }
 
-/** Ends the write-ahead log, so that the journal is one file. The lock stays. */
-export const ONE_FILE = 'PRAGMA journal_mode = DELETE';
-
 /** Removes the file while it is locked: a run that has opened it in the meantime notices (see {@link openLocked}). */
-export function removeJournal(path: string, db: DatabaseSync): void {
-  db.exec(ONE_FILE);
+export function removeJournal(path: string): void {
   rmSync(path, { force: true });
 }
 
@@ -152,12 +148,16 @@ function prepareSchema(db: DatabaseSync, path: string): void {
     return;
   }
   if (read('application_id') !== APPLICATION_ID) throw notAJournal(path);
-  if (read('user_version') > SCHEMA_VERSION) {
+  const version = read('user_version');
+  if (version > SCHEMA_VERSION) {
     throw inputError(
       `${path} was written by a newer release of shortlink`,
       'Update shortlink, or name another file: --journal FILE',
     );
   }
+  if (version < SCHEMA_VERSION) throw earlierRelease(path);
+  const bytes = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+  if (bytes < read('page_size') * read('page_count')) throw damaged(path, 'a part of it is missing');
 }
 
 /** Creates the file, readable by its owner only, and rejects a file that is no journal. */
@@ -186,7 +186,7 @@ function notWritable(path: string, cause: unknown) {
  * @throws CliError (exit code 2) when the journal, or a file that belongs to it, is there and is no regular file
  */
 export function refuseIrregular(path: string): void {
-  for (const part of [path, `${path}-wal`, `${path}-shm`, `${path}-journal`]) {
+  for (const part of [path, `${path}-journal`]) {
     const stats = lookAt(part);
     if (stats === undefined || stats.isFile()) continue;
     const what = stats.isSymbolicLink()
@@ -211,10 +211,20 @@ function lookAt(path: string): Stats | undefined {
 
 /** @throws CliError (exit code 2) for a journal of version 0.1, or a file that is none */
 export function refuseTextJournal(path: string): void {
-  if (beginningOf(path) !== 'text') return;
-  throw inputError(
-    `${path} is a journal of shortlink 0.1, which recorded positions in the file instead of links`,
+  if (beginningOf(path) === 'text') throw earlierRelease(path);
+}
+
+function earlierRelease(path: string) {
+  return inputError(
+    `${path} is a journal of an earlier release of shortlink`,
     'Move it away and run the same command with --known and the results file of that import: the links in it are not created again.',
+  );
+}
+
+function damaged(path: string, how: string) {
+  return inputError(
+    `${path} is damaged: ${how}`,
+    'Keep it, and run with another --journal and with --known and the results file: the links in it are not created again.',
   );
 }
 
@@ -268,10 +278,7 @@ function readableError(path: string, error: unknown): unknown {
       return writeError(path, systemError('EIO', error));
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
-      return inputError(
-        `${path} is damaged: ${error.message}`,
-        'Keep it, and run with another --journal and with --known and the results file: the links in it are not created again.',
-      );
+      return damaged(path, error.message);
     default:
       return error;
   }

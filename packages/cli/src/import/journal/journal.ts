@@ -1,39 +1,48 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { BatchLinkInput } from '@shortlink/sdk';
 import { serviceUrl } from '../../config/settings.ts';
+import { type LinkIdentity, linkOfPair, madeFor } from '../map/link-identity.ts';
+import { type LinkResult, NO_RESPONSE } from '../types.ts';
 import { inTransaction, isEmpty, lastLink, removeJournal } from './database.ts';
-import { linkOfPair } from './link-text.ts';
-import { completedRows, NO_RESPONSE, type PackedResults, unpackResult } from './packed-results.ts';
+
+/** The links of a batch in the table `link`: so many, from this id on. */
+export interface LinkRange {
+  firstLink: number;
+  size: number;
+}
 
 /** A request of an earlier run, or of an earlier round of this run, that may have created links. */
-export interface OpenBatch {
+export interface OpenBatch extends LinkRange {
   id: number;
   /** RFC 3339. */
   sentAt: string;
   idempotencyKey: string | undefined;
   /** The job, which a poll may still find. */
   job: string | undefined;
-  /** Links in it. */
-  size: number;
   /** Default domain of the request. */
   domain: string | undefined;
   /** JSON of its links, where it may be sent again under its key. */
   body: string | undefined;
-  /** The first of its rows in the table `link`. */
-  firstLink: number;
 }
 
-interface NewBatch {
-  /** JSON array of link texts. */
-  links: string;
-  size: number;
-  sentAt: string;
-  idempotencyKey: string | undefined;
-  domain: string | undefined;
-  body: string | undefined;
-  /** What became of its links, where no request is needed. */
-  results?: PackedResults | undefined;
+interface NewBatch extends Pick<OpenBatch, 'sentAt' | 'idempotencyKey' | 'domain' | 'body'> {
+  links: readonly LinkIdentity[];
 }
+
+/** What became of the links of a batch. */
+export interface Decision {
+  results: readonly LinkResult[];
+  /** Ids of the links in the table `link`, in the order of the results. @default all links of the batch */
+  ids?: readonly number[] | undefined;
+  /** Whether links without a result will never get one: the request is forgotten. */
+  isFinal: boolean;
+  /** The job that may still be polled, and why it is not known what the other links are. */
+  job?: string | undefined;
+  error?: string | undefined;
+}
+
+/** How many files that were written are remembered. */
+const MAX_WRITTEN = 16;
 
 /**
  * The journal of an import: which links exist, and which requests may have created some. Everything is on disk when a method returns.
@@ -41,12 +50,10 @@ interface NewBatch {
 export class Journal {
   readonly path: string;
   readonly db: DatabaseSync;
-  /** Where the journal is that was set aside for this one. */
-  predecessor: string | undefined;
   /** The service of this run: links of other services are kept and ignored. */
   readonly service: number;
-  /** Links of this run have ids from this one on. */
-  readonly firstNewLink: number;
+  /** Links that this run has created have ids from this one on. */
+  firstNewLink = 1;
   readonly #dispose: () => void;
   readonly #statements = new Map<string, StatementSync>();
   #nextLink = 1;
@@ -63,58 +70,72 @@ export class Journal {
       this.service = inTransaction(db, path, () => {
         const url = serviceUrl(baseUrl);
         db.prepare('INSERT INTO service (url) VALUES (?) ON CONFLICT DO NOTHING').run(url);
+        db.prepare('DELETE FROM link WHERE failed IS NOT NULL').run();
         return Number(db.prepare('SELECT id FROM service WHERE url = ?').get(url)?.['id']);
       });
-      this.#nextLink = lastLink(db) + 1;
-      this.unpackBatches();
-      this.firstNewLink = this.#nextLink;
+      this.beginCreating();
     } catch (error) {
       db.close();
       throw error;
     }
   }
 
-  /** Records a request before it is sent, or a batch that needs none. */
-  begin(batch: NewBatch): number {
-    const { links, size, sentAt, idempotencyKey = null, domain = null, body = null } = batch;
-    const results = batch.results === undefined ? null : JSON.stringify(batch.results);
-    const state = results === null ? 'sent' : 'completed';
+  /** From here on, links that are added are new ones. */
+  beginCreating(): void {
+    this.#nextLink = lastLink(this.db) + 1;
+    this.firstNewLink = this.#nextLink;
+  }
+
+  /** Records a request before it is sent. */
+  begin(batch: NewBatch): { id: number } & LinkRange {
+    const { links, sentAt, idempotencyKey = null, domain = null, body } = batch;
+    const [firstLink, size] = [this.#nextLink, links.length];
     return this.write(() => {
       const { lastInsertRowid } = this.#prepare(
-        `INSERT INTO batch (service, state, sent_at, idempotency_key, size, domain, results)
-         VALUES (?, ?, ?, ?, ?, ?, ?)`,
-      ).run(this.service, state, sentAt, idempotencyKey, size, domain, results);
+        `INSERT INTO batch (service, sent_at, idempotency_key, first_link, size, domain) VALUES (?, ?, ?, ?, ?, ?)`,
+      ).run(this.service, sentAt, idempotencyKey, firstLink, size, domain);
       const id = Number(lastInsertRowid);
-      const insert = this.#prepare('INSERT INTO request (batch, links, body) VALUES (?, ?, ?)');
-      insert.run(id, links, body);
-      return id;
+      if (body !== undefined) this.#prepare('INSERT INTO body VALUES (?, ?)').run(id, body);
+      const rows = JSON.stringify(links.map(({ key, content, pair }) => [key, content, pair]));
+      this.#prepare(
+        `INSERT INTO link (id, service, batch, key, content, pair)
+         SELECT ? + key, ?, ?, value ->> 0, value ->> 1, value ->> 2 FROM json_each(?)`,
+      ).run(firstLink, this.service, id, rows);
+      this.#nextLink += size;
+      return { id, firstLink, size };
     });
   }
 
   /** The request became a job. It is not sent again: to its key the service would respond with the same job. */
   accepted(id: number, job: string): void {
     this.write(() => {
-      this.#prepare("UPDATE batch SET state = 'accepted', job = ? WHERE id = ?").run(job, id);
+      this.#prepare('UPDATE batch SET job = ? WHERE id = ?').run(job, id);
       this.#dropBody(id);
     });
   }
 
-  completed(id: number, results: PackedResults): void {
-    const sql = "UPDATE batch SET state = 'completed', results = ? WHERE id = ?";
-    this.write(() => this.#prepare(sql).run(JSON.stringify(results), id));
-  }
-
-  /**
-   * Records that it can't be known what the request created, except for the links that it has certainly created or refused.
-   *
-   * @param ids - of the links in the table `link`, in the order of the results, where they are there already
-   */
-  unknown(id: number, results: PackedResults, job?: string, ids: readonly number[] = []): void {
+  /** Records which links of a batch exist and which were refused. Of the others, what is known stays. */
+  decide({ id, firstLink, size }: { id: number } & LinkRange, decision: Decision): void {
+    const { results, ids, isFinal, job = null, error = null } = decision;
+    const created: unknown[] = [];
+    const others: unknown[] = [];
+    results.forEach((result, index) => {
+      const link = ids?.[index] ?? firstLink + index;
+      if (result.status === 'created') created.push([link, result.code, result.short_url]);
+      else if (result.status === 'failed') others.push([link, result.error, 1]);
+      else if (isFinal) others.push([link, result.error, null]);
+    });
     this.write(() => {
       this.#prepare(
-        "UPDATE batch SET state = 'unknown', error = ?, job = ?, results = ? WHERE id = ?",
-      ).run(results.missing ?? null, job ?? null, JSON.stringify(results), id);
-      this.#decide(results, ids);
+        `UPDATE link SET batch = NULL, code = value ->> 1, short_url = value ->> 2, error = NULL
+         FROM json_each(?) WHERE link.id = value ->> 0`,
+      ).run(JSON.stringify(created));
+      this.#prepare(
+        `UPDATE link SET batch = NULL, error = value ->> 1, failed = value ->> 2
+         FROM json_each(?) WHERE link.id = value ->> 0 AND short_url IS NULL`,
+      ).run(JSON.stringify(others));
+      if (isFinal) this.#forgetBatch(id, firstLink, size);
+      else this.#prepare('UPDATE batch SET job = ?, error = ? WHERE id = ?').run(job, error, id);
     });
   }
 
@@ -123,32 +144,35 @@ export class Journal {
     this.write(() => this.#dropBody(id));
   }
 
-  /** Nothing was created by a request of this run. */
-  removed(id: number): void {
-    this.write(() => this.#forgetBatch({ id }));
-  }
-
   /** Forgets an open batch, so that its rows are new again, but for those whose link is known. */
-  release(batch: OpenBatch): void {
+  release({ id, firstLink, size }: { id: number } & LinkRange): void {
     this.write(() => {
-      this.#forgetBatch(batch);
-      const sql = 'DELETE FROM link WHERE id >= ? AND id < ? AND short_url IS NULL';
-      this.#prepare(sql).run(batch.firstLink, batch.firstLink + batch.size);
+      const sql = 'DELETE FROM link WHERE id >= ? AND id < ? AND batch = ?';
+      this.#prepare(sql).run(firstLink, firstLink + size, id);
+      this.#forgetBatch(id, firstLink, 0);
     });
   }
 
-  /** What this run has recorded of a batch. */
-  results(id: number): PackedResults {
-    const results = this.#prepare('SELECT results FROM batch WHERE id = ?').get(id)?.['results'];
-    const nothing = { prefix: '', items: [], missing: NO_RESPONSE };
-    return results === null ? nothing : JSON.parse(String(results));
+  /** What is known of the links of a batch, each with the cell `made_for`. */
+  results({ firstLink, size }: LinkRange): (LinkResult & { made_for: string })[] {
+    const found = this.#prepare(
+      `SELECT json_group_array(json_array(key, content, code, short_url, error, failed)) AS links
+       FROM (SELECT * FROM link WHERE id >= ? AND id < ? ORDER BY id)`,
+    ).get(firstLink, firstLink + size);
+    const links: [number, number, string, string | null, string | null, number | null][] =
+      JSON.parse(String(found?.['links']));
+    return links.map(([key, content, code, short_url, error, failed]) => {
+      const made_for = madeFor({ key, content });
+      if (short_url !== null) return { status: 'created', code, short_url, made_for };
+      const status = failed === null ? 'unknown' : 'failed';
+      return { status, error: error ?? NO_RESPONSE, made_for };
+    });
   }
 
-  /** The batches of this service that may have created links, oldest first. Their links are in the table `link`. */
+  /** The batches of this service that may have created links, oldest first. */
   openBatches(): OpenBatch[] {
     const rows = this.#prepare(
-      `SELECT batch.*, request.body FROM batch JOIN request ON request.batch = batch.id
-       WHERE service = ? AND first_link IS NOT NULL ORDER BY id`,
+      'SELECT batch.*, body.links FROM batch LEFT JOIN body ON body.batch = batch.id WHERE service = ? ORDER BY id',
     ).all(this.service);
     return rows.map((row) => ({
       id: Number(row['id']),
@@ -157,74 +181,29 @@ export class Journal {
       job: text(row['job']),
       size: Number(row['size']),
       domain: text(row['domain']),
-      body: text(row['body']),
+      body: text(row['links']),
       firstLink: Number(row['first_link']),
     }));
   }
 
-  /** The links of an open batch, in the order of the request, without those that it refused. */
-  linksOf(batch: OpenBatch): ({ id: number } & BatchLinkInput)[] {
-    return this.#prepare('SELECT id, pair FROM link WHERE id >= ? AND id < ? ORDER BY id')
-      .all(batch.firstLink, batch.firstLink + batch.size)
+  /** The links of an open batch that are not decided, in the order of the request. */
+  linksOf({ id, firstLink, size }: OpenBatch): ({ id: number } & BatchLinkInput)[] {
+    return this.#prepare('SELECT id, pair FROM link WHERE id >= ? AND id < ? AND batch = ? ORDER BY id')
+      .all(firstLink, firstLink + size, id)
       .map((row) => ({ id: Number(row['id']), ...linkOfPair(String(row['pair'])) }));
-  }
-
-  /** Records the outcome of an open batch, whose links have these ids: they exist, or don't, or it stays unknown. */
-  settle(batch: OpenBatch, results: PackedResults, ids: readonly number[]): void {
-    this.write(() => {
-      this.#decide(results, ids, true);
-      this.#forgetBatch(batch);
-    });
-  }
-
-  /**
-   * Makes rows of `link` out of the batches that were recorded since the last time. Recording a request as one row of text is
-   * several times cheaper than as rows, and only a later run, or a later round, asks for single links.
-   */
-  unpackBatches(): void {
-    this.write(() => {
-      const next = this.#prepare(
-        `SELECT id, service, state, links, results FROM batch JOIN request ON request.batch = batch.id
-         WHERE first_link IS NULL ORDER BY id LIMIT 1`,
-      );
-      const insert = this.#prepare(
-        `INSERT INTO link (id, service, batch, content, pair, code, short_url, error)
-         SELECT ? + key, ?, ?, substr(value ->> 0, 1, 7), substr(value ->> 0, 8), value ->> 1, value ->> 2, value ->> 3
-         FROM json_each(?)`,
-      );
-      // One at a time: the requests of a large import don't fit into memory together.
-      for (let row = next.get(); row !== undefined; row = next.get()) {
-        const id = Number(row['id']);
-        const isCompleted = row['state'] === 'completed';
-        const links: string[] = JSON.parse(String(row['links']));
-        const rows = isCompleted
-          ? completedRows(links, JSON.parse(String(row['results'])))
-          : links.map((link) => [link]);
-        const firstLink = this.#nextLink;
-        this.#nextLink += links.length;
-        const batch = isCompleted ? null : id;
-        insert.run(firstLink, Number(row['service']), batch, JSON.stringify(rows));
-        if (isCompleted) this.#forgetBatch({ id });
-        else {
-          this.#prepare('UPDATE batch SET first_link = ? WHERE id = ?').run(firstLink, id);
-          this.#prepare("UPDATE request SET links = '[]' WHERE batch = ?").run(id);
-          const ids = links.map((_, index) => firstLink + index);
-          if (row['results'] !== null) this.#decide(JSON.parse(String(row['results'])), ids);
-        }
-      }
-    });
   }
 
   /** Whether there is a link of this service to compare rows with. */
   hasLinks(): boolean {
-    const found = this.#prepare('SELECT 1 FROM link WHERE service = ? LIMIT 1').get(this.service);
-    return found !== undefined;
+    const sql = 'SELECT 1 FROM link WHERE service = ? AND failed IS NULL LIMIT 1';
+    return this.#prepare(sql).get(this.service) !== undefined;
   }
 
-  /** Links of this service that are known to exist. None is forgotten, unless the end of its job says that it was refused. */
-  knownLinks(): number {
-    const sql = 'SELECT count(*) AS links FROM link WHERE service = ? AND short_url IS NOT NULL';
-    return Number(this.#prepare(sql).get(this.service)?.['links']);
+  /** Addresses that short URLs of this service begin with, as far as the journal knows. */
+  origins(): string[] {
+    const sql = 'SELECT short_url FROM link WHERE service = ? AND short_url IS NOT NULL LIMIT 1';
+    const url = URL.parse(String(this.#prepare(sql).get(this.service)?.['short_url']));
+    return url === null ? [] : [url.origin];
   }
 
   /** Addresses of the other services whose links it knows. */
@@ -236,7 +215,7 @@ export class Journal {
       .map(({ url }) => String(url));
   }
 
-  /** Whether it holds anything, of any service. An empty one is removed when it is closed. */
+  /** Whether it knows no link, of any service. An empty one is removed when it is closed. */
   get isEmpty(): boolean {
     return isEmpty(this.db);
   }
@@ -244,19 +223,34 @@ export class Journal {
   /** Links of this service in jobs that no run has seen completed: the next one can still poll them. */
   linksInJobs(): number {
     const sql =
-      "SELECT coalesce(sum(size), 0) AS links FROM batch WHERE service = ? AND job IS NOT NULL AND state <> 'completed'";
+      'SELECT coalesce(sum(size), 0) AS links FROM batch WHERE service = ? AND job IS NOT NULL';
     return Number(this.#prepare(sql).get(this.service)?.['links']);
   }
 
   /** Forgets links that the response to their request left out, so that their rows are new again. */
   releaseUnanswered(): boolean {
-    const sql = 'DELETE FROM link WHERE service = ? AND batch IS NULL AND short_url IS NULL';
+    const sql =
+      'DELETE FROM link WHERE service = ? AND batch IS NULL AND short_url IS NULL AND failed IS NULL';
     return Number(this.#prepare(sql).run(this.service).changes) > 0;
+  }
+
+  /** Remembers a file that is about to be put in place. */
+  willWrite(content: string): void {
+    this.write(() => {
+      this.#prepare('INSERT INTO written (content) VALUES (?)').run(content);
+      const sql = 'DELETE FROM written WHERE id <= (SELECT max(id) FROM written) - ?';
+      this.#prepare(sql).run(MAX_WRITTEN);
+    });
+  }
+
+  /** Whether an import under this journal has written a file with this content. */
+  hasWritten(content: string): boolean {
+    return this.#prepare('SELECT 1 FROM written WHERE content = ?').get(content) !== undefined;
   }
 
   /** Removes the file: there is nothing left to remember. */
   forget(): void {
-    removeJournal(this.path, this.db);
+    removeJournal(this.path);
   }
 
   /** Runs `work` in a transaction. */
@@ -268,29 +262,16 @@ export class Journal {
     this.#dispose();
   }
 
-  /** Records which of a batch's links exist, and forgets those that were refused. Of the others, what is known stays. */
-  #decide(results: PackedResults, ids: readonly number[], isEnded = false): void {
-    const keep = this.#prepare('UPDATE link SET code = ?, short_url = ? WHERE id = ?');
-    const remove = this.#prepare('DELETE FROM link WHERE id = ?');
-    const leave = this.#prepare('UPDATE link SET error = ? WHERE id = ? AND short_url IS NULL');
-    ids.forEach((id, index) => {
-      const result = unpackResult(results, index);
-      if (result.status === 'created') keep.run(result.code, result.short_url, id);
-      else if (result.status === 'failed') remove.run(id);
-      else if (isEnded) leave.run(result.error, id);
-    });
-  }
-
   /** Without its body, a request is not sent again. */
   #dropBody(id: number): void {
-    this.#prepare('UPDATE request SET body = NULL WHERE batch = ?').run(id);
+    this.#prepare('DELETE FROM body WHERE batch = ?').run(id);
   }
 
-  /** Forgets a request, but not its links, which are in the table `link` from `firstLink` on, if at all. */
-  #forgetBatch({ id, firstLink = 0, size = 0 }: Pick<OpenBatch, 'id'> & Partial<OpenBatch>): void {
-    const sql = 'UPDATE link SET batch = NULL WHERE id >= ? AND id < ?';
-    this.#prepare(sql).run(firstLink, firstLink + size);
-    this.#prepare('DELETE FROM request WHERE batch = ?').run(id);
+  /** Forgets a request, but not its links. */
+  #forgetBatch(id: number, firstLink: number, size: number): void {
+    const sql = 'UPDATE link SET batch = NULL WHERE id >= ? AND id < ? AND batch = ?';
+    this.#prepare(sql).run(firstLink, firstLink + size, id);
+    this.#dropBody(id);
     this.#prepare('DELETE FROM batch WHERE id = ?').run(id);
   }
 

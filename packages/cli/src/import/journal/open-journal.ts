@@ -8,13 +8,13 @@ import {
   statSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join, relative, resolve } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { inputError } from '../errors.ts';
 import {
   beginningOf,
+  inTransaction,
   isEmpty,
-  ONE_FILE,
   openLocked,
   openPrivate,
   refuseIrregular,
@@ -23,14 +23,23 @@ import {
 } from './database.ts';
 import { Journal } from './journal.ts';
 
+/** Which journal is opened, and for what. */
+export interface JournalSettings {
+  path: string;
+  baseUrl: string;
+  /** Begin a new one. */
+  restart: boolean;
+  /** The input, whose journal it is; undefined for standard input, whose journal is named by its content. */
+  input?: string | undefined;
+}
+
 /**
- * Opens the journal, or begins one, and keeps other runs out until it is closed.
+ * Opens the journal, or begins one, and keeps other runs out until it is closed. With `restart`, the old one is kept beside it, as `.old`,
+ * and comes back where the new one remembers nothing when it is closed.
  *
- * @param restart - begin a new one; the old one is kept beside it, as `.old`, and comes back where the new one remembers nothing
- *   when it is closed
- * @throws CliError (exit code 2) when another run holds it, or the file is something else
+ * @throws CliError (exit code 2) when another run holds it, or the file is something else, or the journal of another input
  */
-export function openJournal(path: string, baseUrl: string, restart: boolean): Journal {
+export function openJournal({ path, baseUrl, restart, input }: JournalSettings): Journal {
   refuseIrregular(path);
   const kept = restart ? setAside(path) : undefined;
   let db: DatabaseSync;
@@ -40,27 +49,59 @@ export function openJournal(path: string, baseUrl: string, restart: boolean): Jo
     if (kept !== undefined && !existsSync(path)) renameSync(kept, path);
     throw error;
   }
-  const journal = new Journal(path, db, baseUrl, () => {
-    if (isEmpty(db)) endEmpty(path, db, kept);
+  const end = () => {
+    if (isEmpty(db)) endEmpty(path, db, kept, input !== undefined);
     db.close();
-  });
-  journal.predecessor = kept;
-  return journal;
+  };
+  try {
+    if (input !== undefined) takeOver(db, path, input);
+  } catch (error) {
+    end();
+    throw error;
+  }
+  return new Journal(path, db, baseUrl, end);
 }
 
-/** Removes an empty journal, and restores the one that was set aside for it, if any. */
-function endEmpty(path: string, db: DatabaseSync, kept: string | undefined): void {
-  if (kept === undefined || !existsSync(kept)) {
-    removeJournal(path, db);
-    return;
+/**
+ * Refuses the journal of another input, such as one of the same name under `--state-dir`. Where that is no longer there, it was renamed.
+ * Paths are those seen from the folder of the journal, so that both may be moved together.
+ */
+function takeOver(db: DatabaseSync, path: string, input: string): void {
+  const folder = dirname(resolve(path));
+  const own = relative(folder, resolve(input));
+  const owner = db.prepare('SELECT input FROM owner').get()?.['input'];
+  if (owner === own) return;
+  const other = owner === undefined ? undefined : resolve(folder, String(owner));
+  if (other !== undefined && !isEmpty(db) && isOther(other, input)) {
+    throw inputError(
+      `${path} is the journal of another input, ${other}`,
+      'Name another journal: --journal FILE. If that file has the same rows, let this one use its results: --known FILE',
+    );
   }
-  db.exec(ONE_FILE);
+  inTransaction(db, path, () => {
+    db.prepare('DELETE FROM owner').run();
+    db.prepare('INSERT INTO owner VALUES (?)').run(own);
+  });
+}
+
+/** Whether a file is there, under a name that doesn't lead to the input. */
+function isOther(file: string, input: string): boolean {
+  const [found, own] = [file, input].map((path) => statSync(path, { throwIfNoEntry: false }));
+  return found !== undefined && (found.ino !== own?.ino || found.dev !== own.dev);
+}
+
+/**
+ * Removes a journal that knows no link, and restores the one that was set aside for it, if any. It stays where it knows which files an
+ * import has written.
+ */
+function endEmpty(path: string, db: DatabaseSync, kept: string | undefined, ofFile: boolean): void {
   // While the empty one is still locked: no other run begins between the two.
-  renameSync(kept, path);
+  if (kept !== undefined && existsSync(kept)) renameSync(kept, path);
+  else if (!ofFile || db.prepare('SELECT 1 FROM written').get() === undefined) removeJournal(path);
 }
 
 /** What the journal knows, for a dry run, which changes nothing: a copy of it, or an empty one. */
-export function peekJournal(path: string, baseUrl: string, restart: boolean): Journal {
+export function peekJournal({ path, baseUrl, restart, input }: JournalSettings): Journal {
   refuseIrregular(path);
   if (restart || !existsSync(path)) {
     const db = openPrivate('');
@@ -71,6 +112,7 @@ export function peekJournal(path: string, baseUrl: string, restart: boolean): Jo
   const remove = () => rmSync(folder, { recursive: true, force: true });
   try {
     const db = openPrivate(copyJournal(path, folder));
+    if (input !== undefined) takeOver(db, path, input);
     return new Journal(path, db, baseUrl, () => {
       db.close();
       remove();
@@ -91,9 +133,7 @@ function setAside(path: string): string | undefined {
   if (beginningOf(path) === 'text') return moveAside(path);
   const db = openLocked(path);
   try {
-    if (isEmpty(db)) return undefined;
-    db.exec(ONE_FILE);
-    return moveAside(path);
+    return isEmpty(db) ? undefined : moveAside(path);
   } finally {
     db.close();
   }
@@ -109,10 +149,10 @@ function moveAside(path: string): string {
   }
 }
 
-/** Copies a journal, and what a killed run has not copied into it yet, while nobody writes to it. */
+/** Copies a journal, and what undoes a commit in which a run was killed, while nobody writes to it. */
 function copyJournal(path: string, folder: string): string {
   const copy = join(folder, 'journal');
-  const parts = [path, `${path}-wal`];
+  const parts = [path, `${path}-journal`];
   const state = () =>
     parts
       .map((part) => statSync(part, { throwIfNoEntry: false }))
@@ -121,8 +161,8 @@ function copyJournal(path: string, folder: string): string {
   for (let tries = 1; ; tries += 1) {
     const before = state();
     if (beginningOf(path) === 'database') copyFileSync(path, copy);
-    rmSync(`${copy}-wal`, { force: true });
-    if (existsSync(`${path}-wal`)) copyFileSync(`${path}-wal`, `${copy}-wal`);
+    rmSync(`${copy}-journal`, { force: true });
+    if (existsSync(`${path}-journal`)) copyFileSync(`${path}-journal`, `${copy}-journal`);
     if (state() === before) return copy;
     if (tries === MAX_COPIES) {
       throw inputError(

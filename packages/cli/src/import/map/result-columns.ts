@@ -1,64 +1,81 @@
 import { inputError } from '../errors.ts';
-import { NO_RESPONSE } from '../journal/packed-results.ts';
 import { looksLikeUrl } from '../read/detect-format.ts';
 import type { Layout } from '../read/layout.ts';
 import { toCell } from '../read/read-rows.ts';
 import { dropFormulaGuard } from '../report/csv-cell.ts';
-import type { Row, RowStatus } from '../types.ts';
+import { NO_RESPONSE, type Row, type RowStatus } from '../types.ts';
 import { trimmed } from './cells.ts';
+import { columnKey } from './map-columns.ts';
 
 /** Columns that an import adds to the input's own, in this order. */
-export const RESULT_COLUMNS = ['code', 'short_url', 'status', 'error'] as const;
+export const RESULT_COLUMNS = ['code', 'short_url', 'status', 'error', 'made_for'] as const;
 
 export type ResultColumn = (typeof RESULT_COLUMNS)[number];
+
+/** The columns that make a table one of results. Earlier releases wrote no others. */
+export const LEAST_COLUMNS = ['code', 'short_url', 'status', 'error'] as const;
 
 /** Where the columns of an earlier import are in an input, by index. */
 export type ResultColumns = Partial<Record<ResultColumn, number>>;
 
 /**
- * The result columns of an input: side by side as we write them, the last ones where there are several; or else all four with their
- * very names in any order. Exports of other services have columns such as `code` and `short_url` too, but those are other links.
+ * The result columns of an input, however their names were retyped: side by side as we write them, the last ones where there are several;
+ * or else all four in any order. Exports of other services have columns such as `code` and `short_url` too, but those are other links.
  */
 export function findResultColumns(columns: readonly string[]): ResultColumns {
-  const { length } = RESULT_COLUMNS;
-  for (let first = columns.length - length; first >= 0; first -= 1) {
-    if (RESULT_COLUMNS.every((name, index) => columns[first + index] === name)) {
-      return resultColumnsAt((_, index) => first + index);
+  const keys = columns.map(columnKey);
+  const names = LEAST_COLUMNS.map(columnKey);
+  const madeFor = keys.lastIndexOf(columnKey('made_for'));
+  const found = (place: (key: string, index: number) => number): ResultColumns => ({
+    ...Object.fromEntries(
+      LEAST_COLUMNS.map((name, index) => [name, place(columnKey(name), index)]),
+    ),
+    ...(madeFor !== -1 && { made_for: madeFor }),
+  });
+  for (let first = keys.length - names.length; first >= 0; first -= 1) {
+    if (names.every((name, index) => keys[first + index] === name)) {
+      return found((_, index) => first + index);
     }
   }
-  const isComplete = RESULT_COLUMNS.every((name) => columns.includes(name));
-  return isComplete ? resultColumnsAt((name) => columns.lastIndexOf(name)) : {};
-}
-
-function resultColumnsAt(place: (name: ResultColumn, index: number) => number): ResultColumns {
-  return Object.fromEntries(RESULT_COLUMNS.map((name, index) => [name, place(name, index)]));
+  return names.every((name) => keys.includes(name)) ? found((name) => keys.lastIndexOf(name)) : {};
 }
 
 /**
- * Refuses a row that says that its link was created, where somebody has deleted some of the result columns, or of its keys in
- * JSON Lines: the link would be created again.
+ * Refuses a row that names its link where that can't be read: somebody has deleted some of the result columns, or of its keys in JSON Lines,
+ * or the short URL of this service stands in a column of another name. The link would be created again.
  *
- * @param service - address of the service, which its short URLs may begin with
+ * @param origins - addresses that the short URLs of the service begin with
  * @returns a function that throws a CliError (exit code 2) for such a row
  */
-export function partOfResultsGuard(
+export function lostLinkGuard(
   name: string,
   layout: Pick<Layout, 'plan' | 'resultColumns'>,
-  service: string,
+  origins: readonly string[],
 ): (row: Row) => void {
-  const { columns, format } = layout.plan;
-  const present = resultColumnsAt((column) => columns.lastIndexOf(column));
-  if (format !== 'jsonl' && !isPart(missingColumns(present))) return () => {};
+  const { columns, format, hasHeader } = layout.plan;
+  const present = Object.fromEntries(
+    LEAST_COLUMNS.map((column) => [column, columns.lastIndexOf(column)]),
+  );
+  const isWhole = layout.resultColumns.short_url !== undefined;
+  const isOurs = (url: string) => origins.some((origin) => isShortUrlAt(url, origin));
+  const isParted = format === 'jsonl' || isPart(missingColumns(present));
+  const holdsOthers = !isWhole && hasHeader && columns.length > 1;
   return (row) => {
     const { object } = row;
+    const found = holdsOthers ? row.cells.findIndex(isOurs) : -1;
+    if (found !== -1 && (object === undefined || ownLink(row, layout) === undefined)) {
+      throw inputError(
+        `${name}, line ${row.line}: ${JSON.stringify(columns[found])} has ${shown(row.cells[found] ?? '')}, a short URL of this service, so the link would be created again`,
+        `Name the columns of an earlier import as it did: ${RESULT_COLUMNS.join(', ')}. Or take the column out.`,
+      );
+    }
+    if (!isParted) return;
     const missing = object
-      ? RESULT_COLUMNS.filter((key) => !Object.hasOwn(object, key))
+      ? LEAST_COLUMNS.filter((key) => !Object.hasOwn(object, key))
       : missingColumns(present);
     if (!isPart(missing) || ownLink(row, layout) !== undefined) return;
     const { code, short_url, status } = resultsOf(row, present);
-    const isCreated = missing.includes('status')
-      ? missing.length === 1 || short_url.startsWith(`${service}/`)
-      : status === 'created';
+    const isCreated = missing.includes('status') ? missing.length === 1 : status === 'created';
     if (!isCreated || (short_url === '' && (code === '' || !missing.includes('short_url')))) return;
     const list = missing.map((column) => JSON.stringify(column)).join(', ');
     throw inputError(
@@ -66,6 +83,11 @@ export function partOfResultsGuard(
       'Import the file as that import wrote it. If the row is no result of an import, give these columns other names.',
     );
   };
+}
+
+/** Whether a URL is an address of the service with one segment after it. */
+function isShortUrlAt(url: string, origin: string): boolean {
+  return url.startsWith(origin) && /^\/[^/\s?#]+$/.test(trimmed(url).slice(origin.length));
 }
 
 /** Refuses a row that an import has written for a link that it created, where somebody has deleted the short URL. */
@@ -80,11 +102,11 @@ export function refuseLostUrl(name: string, row: Row, layout: ResultLayout): voi
 }
 
 function missingColumns(found: ResultColumns): readonly ResultColumn[] {
-  return RESULT_COLUMNS.filter((column) => found[column] === -1);
+  return LEAST_COLUMNS.filter((column) => found[column] === -1);
 }
 
 function isPart({ length }: readonly ResultColumn[]): boolean {
-  return length > 0 && length < RESULT_COLUMNS.length;
+  return length > 0 && length < LEAST_COLUMNS.length;
 }
 
 interface ResultLayout {
@@ -96,21 +118,24 @@ interface ResultLayout {
 export interface OwnLink {
   code: string;
   short_url: string;
+  /** What it was created with; empty where the row does not say so. See `madeFor`. */
+  made_for: string;
 }
 
 /** The link that the row itself names. */
 export function ownLink(row: Row, layout: ResultLayout): OwnLink | undefined {
   const { resultColumns } = layout;
   if (row.object === undefined && resultColumns.short_url === undefined) return undefined;
-  const { code, short_url } = resultsOf(row, resultColumns);
+  const { code, short_url, made_for } = resultsOf(row, resultColumns);
   if (short_url === '' || strayText(row, layout) !== undefined) return undefined;
   const end = short_url.slice(short_url.lastIndexOf('/') + 1);
   // A spreadsheet takes some codes for numbers, and changes them.
-  return { code: code !== '' && short_url.endsWith(code) ? code : end || code, short_url };
+  const isCode = code !== '' && short_url.endsWith(code);
+  return { code: isCode ? code : end || code, short_url, made_for };
 }
 
 /** What a row says about its link. */
-export interface RowLink {
+export interface Claim {
   line: number;
   /** The link that the row itself names. */
   own: OwnLink | undefined;
@@ -118,7 +143,7 @@ export interface RowLink {
   doubt: string | undefined;
 }
 
-export function rowLink(row: Row, layout: ResultLayout): RowLink {
+export function claimOf(row: Row, layout: ResultLayout): Claim {
   const own = ownLink(row, layout);
   return { line: row.line, own, doubt: own === undefined ? doubtOf(row, layout) : undefined };
 }
@@ -146,7 +171,7 @@ const STATUSES: ReadonlySet<string> = new Set([
 /** Whether an import has written an object, or somebody who left out its empty values. */
 export function isResult(object: Readonly<Record<string, unknown>>): boolean {
   return (
-    RESULT_COLUMNS.every((key) => Object.hasOwn(object, key)) ||
+    LEAST_COLUMNS.every((key) => Object.hasOwn(object, key)) ||
     (object['status'] === 'created' && [object['code'], object['short_url']].every(Boolean))
   );
 }
@@ -184,5 +209,6 @@ function resultsOf({ cells, object }: Row, resultColumns: ResultColumns) {
     short_url: read('short_url'),
     status: read('status'),
     error: read('error'),
+    made_for: read('made_for'),
   };
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { constants, createReadStream } from 'node:fs';
-import { copyFile, link, lstat, stat } from 'node:fs/promises';
+import { copyFile, link, stat } from 'node:fs/promises';
 
 /** SHA-256 of a file's bytes, in hexadecimal. */
 export async function fingerprint(path: string): Promise<string> {
@@ -10,31 +10,15 @@ export async function fingerprint(path: string): Promise<string> {
   return hash.digest('hex');
 }
 
-/**
- * The time that we give to a file, in seconds: now, with a fraction that follows from the content. A file that still has such a time was not
- * changed since, which needs no other record.
- */
-export function ownTime(content: string): number {
-  return Math.floor(Date.now() / 1000) - 1 + microseconds(content) / 1e6;
+/** Which contents imports have written themselves, by their fingerprints. */
+export interface OwnFiles {
+  hasWritten(content: string): boolean;
+  /** Remembers a content before it is put in place. */
+  willWrite(content: string): void;
 }
 
-function hasOwnTime({ mtimeNs }: { mtimeNs: bigint }, content: string): boolean {
-  const found = Number(mtimeNs % 1_000_000_000n) / 1000;
-  // The time is set as a floating point number, which is exact to about a microsecond.
-  return Math.abs(found - microseconds(content)) <= 2;
-}
-
-/** From 1 to 999,999, and never whole milliseconds, to which copying a file may round its time. */
-function microseconds(content: string): number {
-  const number = Number.parseInt(content.slice(0, 12), 16);
-  return (number % 1000) * 1000 + 3 + (Math.floor(number / 1000) % 994);
-}
-
-/** Whether a regular file is unchanged since we wrote it. */
-export async function isUntouched(path: string): Promise<boolean> {
-  const stats = await lstat(path, { bigint: true }).catch(ignoreMissing);
-  return stats?.isFile() === true && hasOwnTime(stats, await fingerprint(path));
-}
+/** For an output that nobody remembers: what is replaced is kept. */
+export const NO_OWN_FILES: OwnFiles = { hasWritten: () => false, willWrite: () => {} };
 
 /**
  * Keeps a file that is neither ours nor empty nor the same as the new one: as `<path>.old`, or with a number where that name is taken.
@@ -42,13 +26,12 @@ export async function isUntouched(path: string): Promise<boolean> {
 export async function keepChanged(
   target: string,
   content: string,
-  previous: string | undefined,
+  ownFiles: OwnFiles,
 ): Promise<string | undefined> {
-  const stats = await stat(target, { bigint: true }).catch(ignoreMissing);
-  if (stats === undefined || stats.size === 0n) return undefined;
+  const stats = await stat(target).catch(ignoreMissing);
+  if (stats === undefined || stats.size === 0) return undefined;
   const found = await fingerprint(target);
-  if (found === content || found === previous) return undefined;
-  if (previous === undefined && hasOwnTime(stats, found)) return undefined;
+  if (found === content || ownFiles.hasWritten(found)) return undefined;
   for (let number = 1; ; number += 1) {
     const name = `${target}.old${number === 1 ? '' : number}`;
     try {

@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { access, lstat, open, readlink, realpath, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { inputError, systemReason } from '../errors.ts';
-import { ignoreMissing } from './keep-changed.ts';
+import { ignoreMissing, NO_OWN_FILES, type OwnFiles } from './keep-changed.ts';
 import { openReplacement } from './replacement.ts';
 import { StreamOutput } from './stream-output.ts';
 
@@ -25,11 +25,8 @@ export interface OutputFile {
 export interface OutputOptions {
   /** Written for the path `-`. */
   stdout: TextWritable;
-  /**
-   * Fingerprint of what may be replaced: of the last content that we wrote, or of the input as it was read. A file with any other content is
-   * kept beside the new one. @default a file of ours is known by the time that we gave it
-   */
-  previous?: string | undefined;
+  /** A file with another content than these is kept beside the new one. @default none is ours */
+  ownFiles?: OwnFiles | undefined;
   /**
    * The option that names this output, where the user did not give it. A folder from someone else could contain a symbolic link under the
    * default name, so only a regular file is written then. @default symbolic links are followed
@@ -79,7 +76,7 @@ export async function openOutput(path: string, options: OutputOptions): Promise<
     }
     // A file that is protected against writing is not replaced either.
     if (stats !== undefined) await access(target, constants.W_OK);
-    return await openReplacement(path, target, stats, options.previous);
+    return await openReplacement(path, target, stats, options.ownFiles ?? NO_OWN_FILES);
   } catch (cause) {
     if (!(cause instanceof Error) || !('syscall' in cause)) throw cause;
     throw inputError(`${path} can't be written: ${systemReason(cause)}`, 'Name another file.');

@@ -1,7 +1,7 @@
 import { open, rm } from 'node:fs/promises';
 import type { Layout } from '../read/layout.ts';
 import type { Row } from '../types.ts';
-import { isUntouched } from './keep-changed.ts';
+import { fingerprint, type OwnFiles } from './keep-changed.ts';
 import type { OutputFile } from './output-file.ts';
 import { cellWriter } from './report-rows.ts';
 
@@ -70,9 +70,9 @@ const FIRST_BYTES = 64 * 1024;
  * Removes the rejects of an earlier run, now that no row is rejected: otherwise somebody could correct and import them again. A file that a
  * person has changed stays, and so does one that holds anything else.
  */
-export async function removeStaleRejects(path: string): Promise<void> {
+export async function removeStaleRejects(path: string, ownFiles: OwnFiles): Promise<void> {
   try {
-    if (!(await isUntouched(path))) return;
+    if (!ownFiles.hasWritten(await fingerprint(path))) return;
     const file = await open(path);
     const { buffer, bytesRead } = await file
       .read(Buffer.alloc(FIRST_BYTES))

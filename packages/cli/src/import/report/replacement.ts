@@ -8,12 +8,11 @@ import {
   readdir,
   rename,
   rm,
-  utimes,
 } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { writeError } from '../errors.ts';
 import { syncFolder } from '../sync-folder.ts';
-import { hasCode, keepChanged, ownTime } from './keep-changed.ts';
+import { hasCode, keepChanged, type OwnFiles } from './keep-changed.ts';
 import type { OutputFile } from './output-file.ts';
 import { TextBuffer } from './text-buffer.ts';
 
@@ -22,16 +21,16 @@ import { TextBuffer } from './text-buffer.ts';
  *
  * @param path - as the user named it
  * @param stats - of the file that is there
- * @param previous - fingerprint of what is there, where it may be replaced without being kept
+ * @param ownFiles - what may be replaced without being kept
  */
 export async function openReplacement(
   path: string,
   target: string,
   stats: Stats | undefined,
-  previous: string | undefined,
+  ownFiles: OwnFiles,
 ): Promise<OutputFile> {
   await removeLeftovers(target);
-  const replacement = new Replacement(path, target, stats, previous);
+  const replacement = new Replacement(path, target, stats, ownFiles);
   // That the file can be created is known now. It is created with the first text, so that a run that is killed while it waits for
   // the service leaves nothing behind.
   await replacement.open();
@@ -45,17 +44,17 @@ class Replacement implements OutputFile {
   readonly #target: string;
   readonly #temporary: string;
   readonly #stats: Stats | undefined;
-  readonly #previous: string | undefined;
+  readonly #ownFiles: OwnFiles;
   readonly #buffer = new TextBuffer((bytes) => this.#append(bytes));
   readonly #hash = createHash('sha256');
   #handle: FileHandle | undefined;
 
-  constructor(path: string, target: string, stats: Stats | undefined, previous?: string) {
+  constructor(path: string, target: string, stats: Stats | undefined, ownFiles: OwnFiles) {
     this.path = path;
     this.#target = target;
     this.#temporary = temporaryName(target);
     this.#stats = stats;
-    this.#previous = previous;
+    this.#ownFiles = ownFiles;
   }
 
   /** `wx` follows no symbolic link, and the name can't be guessed. */
@@ -75,12 +74,12 @@ class Replacement implements OutputFile {
     try {
       const handle = await this.open();
       if (this.#stats !== undefined) await keepRights(handle, this.#stats);
-      await handle.utimes(Date.now() / 1000, ownTime(content));
       await handle.sync();
       await handle.close();
       this.#handle = undefined;
-      const kept = await keepChanged(this.#target, content, this.#previous);
-      await putInPlace(this.#temporary, this.#target, ownTime(content));
+      const kept = await keepChanged(this.#target, content, this.#ownFiles);
+      this.#ownFiles.willWrite(content);
+      await putInPlace(this.#temporary, this.#target);
       await syncFolder(dirname(this.#target));
       const isNamed = resolve(this.path) === this.#target;
       return isNamed ? kept?.replace(this.#target, () => this.path) : kept;
@@ -115,13 +114,12 @@ async function keepRights(handle: FileHandle, { mode, uid, gid }: Stats): Promis
 }
 
 /** A file that is mounted by itself (into a container) can't be replaced: it gets the new content. */
-async function putInPlace(temporary: string, target: string, time: number): Promise<void> {
+async function putInPlace(temporary: string, target: string): Promise<void> {
   try {
     await rename(temporary, target);
   } catch (error) {
     if (!hasCode(error, 'EBUSY') && !hasCode(error, 'EXDEV')) throw error;
     await copyFile(temporary, target);
-    await utimes(target, time, time);
     await rm(temporary, { force: true });
   }
 }

@@ -1,10 +1,10 @@
 import { stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 import type { Checked, Source } from '../check/check-input.ts';
-import type { Comparison, ExistingLinks } from '../check/existing-links.ts';
+import type { Comparison, Evidence } from '../check/evidence.ts';
 import { inputError } from '../errors.ts';
 import type { Journal } from '../journal/journal.ts';
-import { type LinkResult, unpackResult } from '../journal/packed-results.ts';
+import { linkIdentity, madeFor } from '../map/link-identity.ts';
 import {
   findResultColumns,
   hasStatus,
@@ -17,17 +17,19 @@ import type { Layout } from '../read/layout.ts';
 import type { Input } from '../read/open-input.ts';
 import { readRows } from '../read/read-rows.ts';
 import type { SentBatch } from '../send/batch-recorder.ts';
-import type { ImportSettings, Row, RowStatus } from '../types.ts';
+import type { ImportSettings, LinkResult, Row, RowStatus } from '../types.ts';
 import { csvCell } from './csv-cell.ts';
 import type { OutputFile } from './output-file.ts';
 
-/** Outcome of one row, as its line in the results names it. */
-export type Outcome =
-  | { status: 'created'; code: string; short_url: string }
+/** What the results say of one row. */
+export type RowOutcome =
+  | ({ status: 'created' } & OwnLink)
   | {
       status: Exclude<RowStatus, 'created'>;
       error: string;
-      /** The link that a rejected row names though it is that of another row. In place it stays there, so that the row stays rejected. */
+      /** What the link may have been created with, where it is unknown. */
+      made_for?: string | undefined;
+      /** The link that a row names though it is none of the row. In place it stays there until the row has one. */
       own?: OwnLink | undefined;
     };
 
@@ -36,7 +38,8 @@ interface ReportInput {
   journal: Journal;
   checked: Checked;
   comparison: Comparison | undefined;
-  existing: ExistingLinks | undefined;
+  evidence: Evidence | undefined;
+  settings: Pick<ImportSettings, 'defaults'>;
   /** The batches of new rows, in the order of the rows. */
   batches: readonly SentBatch[];
   /** `--limit`, where that is why rows were not sent. */
@@ -49,19 +52,21 @@ export async function reportRows(
   format: ResultsFormat,
   output: OutputFile,
 ): Promise<void> {
-  const { source, checked, comparison, existing } = report;
-  const matches = existing?.matches();
+  const { source, checked, comparison, evidence } = report;
+  const matches = evidence?.matches();
   const sent = sentOutcomes(report);
   const left = unsent(report.limit);
-  const outcomeOf = (row: Row, number: number): Outcome => {
+  const outcomeOf = (row: Row, number: number): RowOutcome => {
     const own = ownLink(row, source.layout);
     if (checked.rejectedRows.has(number)) {
-      const error = checked.copies.get(number) ?? source.rules.check(row).problem ?? '';
-      return { status: 'rejected', error, own };
+      return { status: 'rejected', error: source.rules.check(row).problem ?? '', own };
     }
-    if (own !== undefined) return { status: 'created', ...own };
-    if (comparison?.matched.has(number)) return matches?.next().value ?? left;
-    return sent.next().value ?? left;
+    if (own !== undefined && comparison?.disowned.has(number) !== true) {
+      return { status: 'created', ...own, made_for: own.made_for || madeForRow(row, report) };
+    }
+    const isMatched = comparison?.matched.has(number) === true;
+    const outcome = (isMatched ? matches : sent)?.next().value ?? left;
+    return outcome.status === 'created' ? outcome : { ...outcome, own };
   };
   await output.write(format.header);
   let number = 0;
@@ -75,7 +80,12 @@ export async function reportRows(
   }
 }
 
-function unsent(limit: number | undefined): Outcome {
+/** Earlier releases have not written what the link was created with: it counts as that of the row as it stands. */
+function madeForRow(row: Row, { source, settings }: ReportInput): string {
+  return madeFor(linkIdentity(source.rules.link(row), settings.defaults.domain_id));
+}
+
+function unsent(limit: number | undefined): RowOutcome {
   const error =
     limit === undefined
       ? 'the import ended before this row was sent'
@@ -84,13 +94,15 @@ function unsent(limit: number | undefined): Outcome {
 }
 
 /** The outcomes of the new rows, one after the other; undefined for those that were not sent. */
-function* sentOutcomes({ journal, batches }: ReportInput): Generator<LinkResult | undefined> {
+function* sentOutcomes({
+  journal,
+  batches,
+}: ReportInput): Generator<(LinkResult & { made_for: string }) | undefined> {
   let position = 0;
-  for (const { first, count, id } of batches) {
-    for (; position < first; position += 1) yield undefined;
-    const results = journal.results(id);
-    for (let index = 0; index < count; index += 1) yield unpackResult(results, index);
-    position += count;
+  for (const batch of batches) {
+    for (; position < batch.first; position += 1) yield undefined;
+    yield* journal.results(batch);
+    position += batch.count;
   }
 }
 
@@ -98,7 +110,7 @@ function* sentOutcomes({ journal, batches }: ReportInput): Generator<LinkResult 
 interface ResultsFormat {
   /** What comes before the first row. */
   header: string;
-  line(row: Row, outcome: Outcome): string;
+  line(row: Row, outcome: RowOutcome): string;
 }
 
 export function createResultsFormat(
@@ -183,22 +195,29 @@ function csv(layout: Layout, inPlace: boolean): ResultsFormat {
         return line(cells, ownCell, resultCells(outcome, inPlace), surplus);
       }
       const own = isPlain ? row.asCsv?.(columns.length, delimiter) : undefined;
-      if (own === undefined) return line(row.cells, ownCell, resultCells(outcome));
+      if (own === undefined) return line(row.cells, ownCell, resultCells(outcome, inPlace));
       return outcome.status === 'created'
-        ? `${own}${delimiter}${cell(outcome.code)}${delimiter}${cell(outcome.short_url)}${delimiter}created${delimiter}${lineEnd}`
-        : `${own}${delimiter.repeat(3)}${outcome.status}${delimiter}${cell(outcome.error)}${lineEnd}`;
+        ? `${own}${delimiter}${cell(outcome.code)}${delimiter}${cell(outcome.short_url)}${delimiter}created${delimiter}${delimiter}${outcome.made_for}${lineEnd}`
+        : own + delimiter + resultCells(outcome).map(cell).join(delimiter) + lineEnd;
     },
   };
 }
 
-function resultCells(outcome: Outcome, inPlace = false): readonly string[] {
+function resultCells(outcome: RowOutcome, inPlace = false): readonly string[] {
   const { code = '', short_url = '' } = linkOf(outcome, inPlace) ?? {};
-  return [code, short_url, outcome.status, outcome.status === 'created' ? '' : outcome.error];
+  const error = outcome.status === 'created' ? '' : outcome.error;
+  return [code, short_url, outcome.status, error, madeForOf(outcome, inPlace)];
 }
 
-function linkOf(outcome: Outcome, inPlace: boolean): OwnLink | undefined {
+function linkOf(outcome: RowOutcome, inPlace: boolean): OwnLink | undefined {
   if (outcome.status === 'created') return outcome;
-  return inPlace ? outcome.own : undefined;
+  // Beside a link that may exist for the row, another one would be taken for it.
+  return inPlace && outcome.status !== 'unknown' ? outcome.own : undefined;
+}
+
+function madeForOf(outcome: RowOutcome, inPlace: boolean): string {
+  const isOfLink = outcome.status === 'created' || outcome.status === 'unknown';
+  return (isOfLink ? outcome.made_for : linkOf(outcome, inPlace)?.made_for) ?? '';
 }
 
 /** Writes cells that a spreadsheet won't run as formulas. */
@@ -244,6 +263,7 @@ function jsonl(layout: Layout, inPlace: boolean): ResultsFormat {
         short_url: link?.short_url ?? null,
         status: outcome.status,
         error: outcome.status === 'created' ? null : outcome.error,
+        made_for: madeForOf(outcome, inPlace) || null,
       } satisfies Record<(typeof RESULT_COLUMNS)[number], string | null>)}\n`;
     },
   };

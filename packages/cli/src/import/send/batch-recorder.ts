@@ -1,19 +1,14 @@
-import { createHash } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import {
   type BatchEvent,
   type BatchRange,
   type BatchResultItem,
   JobFailedError,
   NotFoundError,
+  type RecordedResult,
 } from '@shortlink/sdk';
-import type { Journal } from '../journal/journal.ts';
-import {
-  NO_RESPONSE,
-  type PackedResults,
-  packResults,
-  statusOf,
-} from '../journal/packed-results.ts';
-import type { ImportDeps, ImportSettings } from '../types.ts';
+import type { Decision, Journal, LinkRange } from '../journal/journal.ts';
+import { type ImportDeps, type ImportSettings, type LinkResult, NO_RESPONSE } from '../types.ts';
 import type { LinkSource } from './link-source.ts';
 
 interface BatchRecorderOptions {
@@ -21,8 +16,8 @@ interface BatchRecorderOptions {
   source: LinkSource;
   settings: ImportSettings;
   deps: Pick<ImportDeps, 'onEvent' | 'wallClock'>;
-  /** What an idempotency key is made from, besides the links of its batch. */
-  keySeed: string;
+  /** Whether requests have an `Idempotency-Key`. */
+  idempotency: boolean;
   /** Throws when the input is no longer the file that was checked. Awaited before a batch is sent. */
   guard: () => Promise<void>;
   /** Called for each batch of which it may still be found out what it has created. */
@@ -30,7 +25,7 @@ interface BatchRecorderOptions {
 }
 
 /** A batch of this run, by the positions of its links among the new ones. */
-export interface SentBatch extends BatchRange {
+export interface SentBatch extends BatchRange, LinkRange {
   /** Its number in the journal. */
   id: number;
   /** Whether it may still be found out what it has created. */
@@ -46,38 +41,17 @@ export class BatchRecorder {
   readonly #counts = { batches: 0, created: 0, failed: 0, unknown: 0 };
   readonly #options: BatchRecorderOptions;
   readonly #keys = new Map<number, string>();
-  /** Where the batches with the same links begin; undefined for one of an earlier run or round. */
-  readonly #firstsByHash = new Map<string, (number | undefined)[]>();
-  /** Keys of requests that may have created links of other rows. */
-  readonly #openKeys: ReadonlySet<string | undefined>;
   #sent = 0;
 
   constructor(options: BatchRecorderOptions) {
     this.#options = options;
-    this.#openKeys = new Set(options.journal.openBatches().map((batch) => batch.idempotencyKey));
   }
 
-  /**
-   * The `Idempotency-Key` of a planned batch. It follows from the links, so that a run whose journal and results were lost sends the
-   * same requests under the same keys, and the service responds with the links of the lost run. A service keeps no key of a request
-   * that it refused. Batches of the same links each have their own, those of earlier runs that are still open included.
-   */
-  idempotencyKey(range: BatchRange): string {
-    const known = this.#keys.get(range.first);
-    if (known !== undefined) return known;
-    const { source, settings, keySeed } = this.#options;
-    const domain = settings.defaults.domain_id ?? '';
-    const text = JSON.stringify([keySeed, domain, source.linksOf(range)]);
-    const hash = createHash('sha256').update(text).digest('hex');
-    const same = this.#firstsByHash.get(hash) ?? [];
-    this.#firstsByHash.set(hash, same);
-    if (!same.includes(range.first)) {
-      while (this.#openKeys.has(`${hash}-${same.length}`)) same.push(undefined);
-      same.push(range.first);
-    }
-    const key = `${hash}-${same.indexOf(range.first)}`;
-    this.#keys.set(range.first, key);
-    return key;
+  /** The `Idempotency-Key` of a planned batch: a random one, which the journal keeps, so that another run can send the same request. */
+  idempotencyKey({ first }: BatchRange): string {
+    const known = this.#keys.get(first) ?? randomUUID();
+    this.#keys.set(first, known);
+    return known;
   }
 
   /** A batch that was sent and whose outcome could not be recorded, such as on a full disk, is unknown as well. */
@@ -99,8 +73,6 @@ export class BatchRecorder {
     switch (event.type) {
       case 'planned':
         this.#keys.delete(first);
-        // Before anything is awaited: equal batches are numbered in the order of their rows, whichever of them is ready first.
-        if (this.#options.settings.idempotency) this.idempotencyKey({ first, count });
         await this.#options.guard();
         break;
       case 'sent':
@@ -116,7 +88,7 @@ export class BatchRecorder {
         break;
       case 'completed':
         // Links that were refused in a larger batch are not sent again: a batch of nothing else ends without a request.
-        this.#settled(batch ?? this.#record({ first, count }, packResults(event.results)), event);
+        this.#settled(batch ?? this.#record({ first, count }), event);
         break;
       case 'failed':
       case 'unknown':
@@ -124,7 +96,7 @@ export class BatchRecorder {
         break;
       case 'resized':
       case 'unsent':
-        if (batch !== undefined) journal.removed(batch.id);
+        if (batch !== undefined) journal.release(batch);
         this.batches.delete(first);
         if (event.type === 'resized') {
           deps.onEvent({ type: 'batch-resized', from: count, reason: event.error.message });
@@ -139,77 +111,75 @@ export class BatchRecorder {
     this.#options.deps.onEvent({ type: 'batch-sent', ...range, batch: this.#sent });
   }
 
-  #record(range: BatchRange, results?: PackedResults): SentBatch {
-    const { journal, source, settings, deps } = this.#options;
-    const { idempotency } = settings;
+  #record(range: BatchRange): SentBatch {
+    const { journal, source, settings, deps, idempotency } = this.#options;
     const domain = settings.defaults.domain_id;
     const links = source.linksOf(range);
-    const id = journal.begin({
-      links: JSON.stringify(links.map((link) => link.text(domain))),
-      size: range.count,
+    const recorded = journal.begin({
+      links: links.map((link) => link.identity(domain)),
       sentAt: new Date(deps.wallClock()).toISOString(),
       idempotencyKey: idempotency ? this.idempotencyKey(range) : undefined,
       domain,
       body: idempotency ? JSON.stringify(links) : undefined,
-      results,
     });
-    const batch = { ...range, id, isOpen: true, refused: 0 };
+    const batch = { ...range, ...recorded, isOpen: true, refused: 0 };
     this.batches.set(range.first, batch);
     return batch;
   }
 
-  #reduced(batch: SentBatch, results: readonly BatchResultItem[]): void {
-    const known = packResults(results, NO_RESPONSE);
-    this.#options.journal.unknown(batch.id, known);
-    batch.refused = results.filter((_, index) => statusOf(known, index) === 'failed').length;
+  #reduced(batch: SentBatch, items: readonly BatchResultItem[]): void {
+    const results = resultsOf(items, NO_RESPONSE);
+    this.#options.journal.decide(batch, { results, isFinal: false });
+    batch.refused = results.filter(({ status }) => status === 'failed').length;
   }
 
   #settled(batch: SentBatch, event: SettledEvent): void {
     const { journal, deps, onOpen } = this.#options;
-    const { isFinal, results, job } = outcomeOf(event);
-    if (isFinal) journal.completed(batch.id, results);
-    else journal.unknown(batch.id, results, job);
-    batch.isOpen = !isFinal;
+    const decision = decisionOf(event);
+    journal.decide(batch, decision);
+    batch.isOpen = !decision.isFinal;
     batch.refused = 0;
     const counts = this.#counts;
-    for (let index = 0; index < batch.count; index += 1) {
-      counts[statusOf(results, index)] += 1;
-    }
+    for (const { status } of decision.results) counts[status] += 1;
     counts.batches += 1;
     deps.onEvent({ type: 'rows-done', done: counts.created + counts.failed + counts.unknown });
-    if (!isFinal) onOpen();
+    if (batch.isOpen) onOpen();
   }
 }
 
 /** An event after which the run that sent a batch learns nothing more about it. */
 export type SettledEvent = Extract<BatchEvent, { type: 'completed' | 'failed' | 'unknown' }>;
 
-interface BatchOutcome {
-  results: PackedResults;
-  /** Whether links without a result will never get one. */
-  isFinal: boolean;
-  /** The job that a later run can poll. */
-  job?: string | undefined;
-}
-
-export function outcomeOf(event: SettledEvent): BatchOutcome {
+export function decisionOf(event: SettledEvent): Decision {
   switch (event.type) {
     case 'completed':
-      return { isFinal: true, results: packResults(event.results) };
+      return { isFinal: true, results: resultsOf(event.results) };
     case 'failed': {
       const { message } = event.error;
       const results = event.results.map(({ error }) => ({ error: error || message }));
-      return { isFinal: true, results: packResults(results) };
+      return { isFinal: true, results: resultsOf(results) };
     }
     case 'unknown': {
       const { error, job_id } = event;
       return {
         // A job that has ended creates nothing more.
         isFinal: JobFailedError.isInstance(error),
-        results: packResults(event.results, error.message),
+        results: resultsOf(event.results, error.message),
         // The service has deleted a job that is not found, or it belongs to another key's account.
         job: NotFoundError.isInstance(error) ? undefined : job_id,
+        error: error.message,
       };
     }
   }
+}
+
+const NO_RESULT = 'the response of the service does not hold this link';
+
+/** @param missing - why a link without a code and an error is unknown */
+export function resultsOf(items: readonly RecordedResult[], missing = NO_RESULT): LinkResult[] {
+  return items.map(({ code, short_url, error }) => {
+    // A link that has its code exists, whatever else the service says about it.
+    if (code && short_url) return { status: 'created', code, short_url };
+    return error ? { status: 'failed', error } : { status: 'unknown', error: missing };
+  });
 }

@@ -1,9 +1,9 @@
 import type { BatchLinkInput, BatchRange, BulkSourceIterator } from '@shortlink/sdk';
-import { contentHash, linkText, pairOf } from '../journal/link-text.ts';
+import { contentOf, identityOf, type LinkIdentity } from '../map/link-identity.ts';
 import type { RowRules } from '../map/row-rules.ts';
 import type { Row } from '../types.ts';
 
-type LinkStep = IteratorResult<RowLink, undefined>;
+type LinkStep = IteratorResult<NewLink, undefined>;
 
 /** Links that are forgotten at once: one by one would copy the others each time. */
 const FORGET_STEP = 4096;
@@ -12,12 +12,12 @@ const FORGET_STEP = 4096;
  * The link of a new row, for `createMany`. It is made in the request's JSON, and only what the journal and the response need of it is
  * kept until the batch is settled.
  */
-class RowLink implements BatchLinkInput {
+class NewLink implements BatchLinkInput {
   readonly #row: Row;
   readonly #rules: RowRules;
   #target: string | undefined;
   #domain: string | undefined;
-  #content = '';
+  #content = 0;
 
   constructor(row: Row, rules: RowRules) {
     this.#row = row;
@@ -37,14 +37,13 @@ class RowLink implements BatchLinkInput {
     const link = this.#rules.link(this.#row);
     this.#target = link.target_url;
     this.#domain = link.domain_id;
-    this.#content = contentHash(link);
+    this.#content = contentOf(link);
     return link;
   }
 
-  /** The link as the journal stores it. */
-  text(defaultDomain: string | undefined): string {
-    const pair = pairOf(this.target_url, this.#domain ?? defaultDomain);
-    return linkText({ content: this.#content, pair });
+  /** What the journal stores of the link. */
+  identity(defaultDomain: string | undefined): LinkIdentity {
+    return identityOf(this.target_url, this.#domain ?? defaultDomain, this.#content);
   }
 }
 
@@ -60,7 +59,7 @@ export interface LinkSourceOptions {
  * The links of the new rows, for `createMany`, which reads them one by one: a plain object costs a third of an async
  * generator. It keeps those that are in flight, because the journal records them by their batch.
  */
-export class LinkSource implements BulkSourceIterator<RowLink> {
+export class LinkSource implements BulkSourceIterator<NewLink> {
   readonly #batches: AsyncGenerator<Row[]>;
   readonly #options: LinkSourceOptions;
   #rows: readonly Row[] = [];
@@ -68,7 +67,7 @@ export class LinkSource implements BulkSourceIterator<RowLink> {
   /** Number of the next row, among all. */
   #number = 0;
   /** Links given and not settled yet, and the position of the first of them. */
-  #links: RowLink[] = [];
+  #links: NewLink[] = [];
   #first = 0;
 
   constructor(batches: AsyncGenerator<Row[]>, options: LinkSourceOptions) {
@@ -94,7 +93,7 @@ export class LinkSource implements BulkSourceIterator<RowLink> {
   }
 
   /** The links of a batch in flight. */
-  linksOf({ first, count }: BatchRange): readonly RowLink[] {
+  linksOf({ first, count }: BatchRange): readonly NewLink[] {
     return this.#links.slice(first - this.#first, first - this.#first + count);
   }
 
@@ -107,7 +106,7 @@ export class LinkSource implements BulkSourceIterator<RowLink> {
   }
 
   /** The next link of the rows at hand. */
-  #takeLink(): RowLink | undefined {
+  #takeLink(): NewLink | undefined {
     for (;;) {
       const row = this.#rows[this.#next];
       if (row === undefined) return undefined;
@@ -115,7 +114,7 @@ export class LinkSource implements BulkSourceIterator<RowLink> {
       const number = this.#number;
       this.#number += 1;
       if (this.#options.skips(row, number)) continue;
-      const link = new RowLink(row, this.#options.rules);
+      const link = new NewLink(row, this.#options.rules);
       this.#links.push(link);
       return link;
     }

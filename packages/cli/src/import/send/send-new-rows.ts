@@ -1,7 +1,9 @@
+import type { Usage } from '@shortlink/sdk';
+import { askService, decideSimilar } from '../check/ask-service.ts';
 import { addRows, type Checked, type Source } from '../check/check-input.ts';
-import { type Found, foundOf } from '../check/compare-rows.ts';
-import { type Comparison, ExistingLinks } from '../check/existing-links.ts';
-import { planSending } from '../check/forecast.ts';
+import { announce, type Found, foundOf } from '../check/compare-rows.ts';
+import { type Comparison, Evidence } from '../check/evidence.ts';
+import { planSending, retrieveUsage } from '../check/forecast.ts';
 import type { Journal } from '../journal/journal.ts';
 import { ownLink } from '../map/result-columns.ts';
 import type { Forecast, ImportDeps, ImportSettings } from '../types.ts';
@@ -17,7 +19,7 @@ export interface SendNewRows {
   source: Source;
   checked: Checked;
   found: Found;
-  existing: ExistingLinks | undefined;
+  evidence: Evidence | undefined;
   journal: Journal;
   settings: ImportSettings;
   deps: ImportDeps;
@@ -36,7 +38,7 @@ export interface Sent {
     /** Batches that got a response. */
     batches: number;
   };
-  existing: ExistingLinks | undefined;
+  evidence: Evidence | undefined;
   comparison: Comparison | undefined;
   /** The batches of new rows of the last round, in the order of the rows. */
   batches: readonly SentBatch[];
@@ -44,37 +46,78 @@ export interface Sent {
   failure: { error: unknown } | undefined;
 }
 
+/** What the service is like, as far as it reports that. */
+export interface ServiceTraits {
+  usage: Usage | undefined;
+  /** Whether it can be asked which links exist, and has any. */
+  canAsk: boolean;
+  idempotency: boolean;
+}
+
+/** @throws AuthenticationError when the key is not valid: then nothing could be sent either */
+export async function traitsOf(settings: ImportSettings, deps: ImportDeps): Promise<ServiceTraits> {
+  const usage = await retrieveUsage(deps);
+  const lists = (feature: string) => usage?.features?.includes(feature) === true;
+  const { idempotency = lists('idempotency'), restart } = settings;
+  return { usage, canAsk: lists('lookup') && !restart, idempotency };
+}
+
+/** Finds out from the service, or else from files beside the input, which of the rows that seem to be new have links. */
+export async function findOut(
+  input: Omit<SendNewRows, 'found'>,
+  { canAsk, usage }: ServiceTraits,
+  found: Found,
+): Promise<Pick<SendNewRows, 'found' | 'evidence'>> {
+  const { source, checked, journal, settings, deps } = input;
+  const isEmpty = usage?.links.used === 0 && found.unknown === 0;
+  if (!canAsk || isEmpty || found.new + found.unknown === 0) return { ...input, found };
+  let { evidence } = input;
+  if (evidence === undefined) {
+    evidence = new Evidence(journal);
+    await addRows(source, checked, settings, evidence);
+    evidence.compare();
+  }
+  const comparison = await askService({ evidence, journal, settings, deps });
+  return { evidence, found: foundOf(checked, comparison) };
+}
+
 /**
  * Decides what earlier requests have created, then sends the rows that are new. Where batches that got no response may be sent again,
- * it does both up to three times.
+ * or the service can be asked, it does both up to three times.
  */
 export async function sendNewRows(input: SendNewRows): Promise<Sent> {
   const { source, checked, journal, settings, deps } = input;
-  const mayRepeat = settings.onUnknown === 'retry' || settings.idempotency;
-  let { existing, found } = input;
+  let { evidence, found } = input;
+  let service: ServiceTraits = { usage: undefined, canAsk: false, idempotency: false };
   let planned: Forecast | undefined;
   let result: SendResult | undefined;
   let failure: Sent['failure'];
-  let needsNewKeys = settings.restart;
   let batches = 0;
   for (let repeats = 0; ; repeats += 1) {
-    if (existing !== undefined) {
-      const settled = await settleOpenBatches({ journal, existing, settings, deps });
-      failure = settled.failure;
-      needsNewKeys ||= settled.needsNewKeys;
-      if (settled.comparison !== undefined) found = foundOf(checked, settled.comparison);
-    }
     result = undefined;
-    // What this run itself has left open is no reason to keep the other rows: it could be sent again under its key.
-    const mustDecide = repeats === 0 && settings.onUnknown === 'stop' && found.unknown > 0;
     const isStopped = () => failure !== undefined || deps.signal.aborted || deps.stopSignal.aborted;
-    if (found.new === 0 || mustDecide || isStopped()) break;
     try {
-      planned ??= await planSending(found.new, settings, deps);
+      if (repeats === 0 && found.new + found.unknown > 0) service = await traitsOf(settings, deps);
+      if (evidence !== undefined) {
+        const { idempotency } = service;
+        const settled = await settleOpenBatches({ journal, evidence, settings, deps, idempotency });
+        failure = settled.failure;
+        if (settled.comparison !== undefined) found = foundOf(checked, settled.comparison);
+      }
+      if (!isStopped()) {
+        ({ evidence, found } = await findOut({ ...input, evidence }, service, found));
+      }
     } catch (error) {
       failure = { error };
-      break;
     }
+    if (repeats === 0) {
+      evidence?.adopt();
+      announce(found, checked, deps);
+    }
+    // What this run itself has left open is no reason to keep the other rows: it could be sent again under its key.
+    const mustDecide = repeats === 0 && settings.onUnknown === 'stop' && found.unknown > 0;
+    if (found.new === 0 || mustDecide || isStopped()) break;
+    planned ??= planSending(found.new, service.usage, settings, deps);
     // The plan or `--limit` keeps back some new rows. They are kept back in every round, not only in the first.
     const links = found.new - planned.left;
     if (links <= 0) break;
@@ -86,28 +129,27 @@ export async function sendNewRows(input: SendNewRows): Promise<Sent> {
       settings,
       deps,
       links,
-      known: [journal.knownLinks(), checked.ownHash, existing?.knownHash ?? 0],
-      needsNewKeys,
+      idempotency: service.idempotency,
       batchSize: planned.batchSize,
       skips: (row, number) =>
         checked.rejectedRows.has(number) ||
         comparison?.matched.has(number) === true ||
-        ownLink(row, source.layout) !== undefined,
+        (ownLink(row, source.layout) !== undefined && comparison?.disowned.has(number) !== true),
     });
     failure = result.failure;
     batches += result.counts.batches;
     const isOpen = result.batches.some((batch) => batch.isOpen);
+    const mayRepeat = settings.onUnknown === 'retry' || service.idempotency || service.canAsk;
     if (!isOpen || !mayRepeat || repeats === MAX_REPEATS || isStopped()) break;
-    journal.unpackBatches();
-    if (existing === undefined) {
-      existing = new ExistingLinks(journal);
-      await addRows(source, checked, settings, existing);
+    if (evidence === undefined) {
+      evidence = new Evidence(journal);
+      await addRows(source, checked, settings, evidence);
     }
-    found = foundOf(checked, existing.compare());
+    found = foundOf(checked, evidence.compare());
   }
   return {
     counts: { ...countsOf(input, found, result), batches },
-    existing,
+    evidence,
     comparison: found.comparison,
     batches: result?.batches ?? [],
     forecast: planned,

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { Source } from '../check/check-input.ts';
 import type { Journal } from '../journal/journal.ts';
 import { readRows } from '../read/read-rows.ts';
@@ -16,10 +15,8 @@ interface SendInput {
   /** Links to send at most, and the size of a batch. */
   links: number;
   batchSize: number;
-  /** The number of known links in the journal, and hashes of those in the rows and in an earlier results file. They change with each new link. */
-  known: readonly number[];
-  /** Whether links are created that the service would answer with its response to an earlier request. */
-  needsNewKeys: boolean;
+  /** Whether requests have an `Idempotency-Key`. */
+  idempotency: boolean;
 }
 
 export interface SendResult {
@@ -33,8 +30,8 @@ export interface SendResult {
 
 /** Sends the new rows. Every batch is in the journal before its request is sent, and with its results afterwards. */
 export async function sendRows(send: SendInput): Promise<SendResult> {
-  const { source, journal, settings, deps } = send;
-  const { idempotency, onUnknown, concurrency, defaults } = settings;
+  const { source, journal, settings, deps, idempotency } = send;
+  const { onUnknown, concurrency, defaults } = settings;
   const stop = new AbortController();
   const links = new LinkSource(readRows(source.input, source.layout), {
     rules: source.rules,
@@ -46,7 +43,7 @@ export async function sendRows(send: SendInput): Promise<SendResult> {
     source: links,
     settings,
     deps,
-    keySeed: keySeed(send),
+    idempotency,
     guard: source.guard,
     onOpen: () => {
       // With its key a batch can be sent again without harm: that is no reason to stop.
@@ -84,9 +81,4 @@ export async function sendRows(send: SendInput): Promise<SendResult> {
     batches: [...recorder.batches.values()].sort((a, b) => a.first - b.first),
     failure: deps.signal.aborted ? undefined : failure,
   };
-}
-
-/** Changes with the links that exist, with the file, and where links are created again, so that a repeated link gets a new key. */
-function keySeed({ settings, known, needsNewKeys }: SendInput): string {
-  return JSON.stringify([settings.file, known, needsNewKeys ? randomUUID() : '']);
 }

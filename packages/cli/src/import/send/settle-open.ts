@@ -4,11 +4,10 @@ import {
   type BatchLinkInput,
   type ShortlinkError,
 } from '@shortlink/sdk';
-import type { Comparison, ExistingLinks } from '../check/existing-links.ts';
+import type { Comparison, Evidence } from '../check/evidence.ts';
 import type { Journal, OpenBatch } from '../journal/journal.ts';
-import { NO_RESPONSE, packResults } from '../journal/packed-results.ts';
-import type { ImportDeps, ImportSettings } from '../types.ts';
-import { outcomeOf } from './batch-recorder.ts';
+import { type ImportDeps, type ImportSettings, NO_RESPONSE } from '../types.ts';
+import { decisionOf, resultsOf } from './batch-recorder.ts';
 
 /** Services keep idempotency keys for 24 hours; an hour of it is left for clocks and waits. */
 const KEY_LIFETIME_MS = 23 * 60 * 60 * 1000;
@@ -29,17 +28,17 @@ const REFUSED: BatchLinkInput & { toJSON(): never } = {
 
 interface SettleInput {
   journal: Journal;
-  existing: ExistingLinks;
+  evidence: Evidence;
   settings: ImportSettings;
   deps: ImportDeps;
+  /** Whether requests have keys, so that they may be sent again. */
+  idempotency: boolean;
 }
 
 /** How settling the open batches ended. */
 interface Settled {
   /** How the rows compare with what was decided; undefined where nothing was. */
   comparison: Comparison | undefined;
-  /** Whether links were forgotten that their old key would not create: the service would only repeat its response. */
-  needsNewKeys: boolean;
   /** What ended it early, such as a key that was refused. */
   failure: { error: unknown } | undefined;
 }
@@ -57,10 +56,10 @@ interface Settling extends Settled {
  * their rows are new.
  */
 export async function settleOpenBatches(input: SettleInput): Promise<Settled> {
-  const { journal, existing, settings, deps } = input;
+  const { journal, evidence, settings, deps } = input;
   const isRetry = settings.onUnknown === 'retry';
-  const needsNewKeys = isRetry && journal.releaseUnanswered();
-  const isReleased = isRetry && existing.releaseDoubts();
+  const isUnanswered = isRetry && journal.releaseUnanswered();
+  const isReleased = isRetry && evidence.releaseDoubts();
   const open = journal.openBatches();
   if (open.length > 0) {
     const rows = open.reduce((sum, { size }) => sum + size, 0);
@@ -68,17 +67,16 @@ export async function settleOpenBatches(input: SettleInput): Promise<Settled> {
   }
   const settled: Settling = {
     comparison: undefined,
-    needsNewKeys,
     failure: undefined,
     followed: new Set(),
-    isChanged: needsNewKeys || isReleased,
+    isChanged: isUnanswered || isReleased,
   };
   // A row whose link was refused may ask for one of another batch, which is followed then.
   do {
     await followOpenBatches(input, settled);
     if (!settled.isChanged) break;
     settled.isChanged = false;
-    settled.comparison = existing.compare();
+    settled.comparison = evidence.compare();
   } while (settled.comparison.unknown > 0 && settled.failure === undefined);
   return settled;
 }
@@ -99,8 +97,6 @@ async function followOpenBatches(input: SettleInput, settled: Settling): Promise
     if (batch.job !== undefined) continue;
     if (mayBeSentAgain(batch, input)) await followBatch(batch, input, settled);
     else if (settings.onUnknown === 'retry') {
-      // To its key the service would respond as before, such as with a job that is gone.
-      settled.needsNewKeys ||= batch.idempotencyKey !== undefined && batch.body === undefined;
       journal.release(batch);
       settled.isChanged = true;
     }
@@ -110,9 +106,9 @@ async function followOpenBatches(input: SettleInput, settled: Settling): Promise
 /** With its key, within the key's life, the service responds to a second request with the links of the first one. */
 function mayBeSentAgain(
   batch: OpenBatch,
-  { journal, settings, deps, existing }: SettleInput,
+  { journal, idempotency, deps, evidence }: SettleInput,
 ): boolean {
-  if (!settings.idempotency || batch.body === undefined) return false;
+  if (!idempotency || batch.body === undefined) return false;
   const age = ageOf(batch, deps);
   // A clock that was set back says nothing of the age, neither now nor later.
   if (age <= -CLOCK_SKEW_MS || age >= KEY_LIFETIME_MS) {
@@ -120,7 +116,7 @@ function mayBeSentAgain(
     return false;
   }
   // Links of rows that were removed from the input are not sent again.
-  return existing.asksFor(batch);
+  return evidence.asksFor(batch);
 }
 
 /** Time since a batch was sent, in milliseconds. */
@@ -188,7 +184,7 @@ function record(
 ): boolean {
   switch (event.type) {
     case 'reduced':
-      journal.unknown(batch.id, packResults(event.results, NO_RESPONSE), undefined, ids);
+      journal.decide(batch, { results: resultsOf(event.results, NO_RESPONSE), ids, isFinal: false });
       return false;
     case 'accepted':
       journal.accepted(batch.id, event.job_id);
@@ -198,10 +194,9 @@ function record(
     case 'unknown': {
       // A refusal that can't be read may be that of a proxy, and the link may exist.
       if (event.type === 'failed' && hasLostDetails(event.error)) return false;
-      const { isFinal, results, job } = outcomeOf(event);
-      if (isFinal) journal.settle(batch, results, ids);
-      else journal.unknown(batch.id, results, job, ids);
-      return isFinal || event.results.some(({ code, error }) => code || error);
+      const decision = decisionOf(event);
+      journal.decide(batch, { ...decision, ids });
+      return decision.isFinal || event.results.some(({ code, error }) => code || error);
     }
     case 'resized':
       // Details that were lost may have named the entries without which the batch was created, under a key of its own.

@@ -1,0 +1,106 @@
+import type { LookupResult } from '@shortlink/sdk';
+import { formatDuration, plural } from '../../format.ts';
+import { inputError } from '../errors.ts';
+import type { Journal } from '../journal/journal.ts';
+import { linkIdentity, linkOfPair } from '../map/link-identity.ts';
+import type { ImportDeps, ImportSettings } from '../types.ts';
+import type { Comparison, Evidence, PairToAsk } from './evidence.ts';
+import { SOURCES } from './evidence-sql.ts';
+
+/** Targets that are looked up at once: the service takes as many. */
+const PAGE_SIZE = 10_000;
+
+/** Time in which a request whose sender is gone arrives and is carried out, if ever. */
+const IN_FLIGHT_MS = 60_000;
+
+interface Ask {
+  evidence: Evidence;
+  journal: Journal;
+  settings: Pick<ImportSettings, 'onSimilar'>;
+  deps: Pick<ImportDeps, 'client' | 'signal' | 'stopSignal' | 'wallClock' | 'decide' | 'onEvent'>;
+}
+
+/**
+ * Asks the service which links exist, for the rows that have none by all that was known so far, and for what requests without a response
+ * may have created. Afterwards, nothing is in doubt but the jobs that can still be polled.
+ *
+ * @throws CliError (exit code 2) where a link could be that of a row or another one, and nobody has decided
+ */
+export async function askService(ask: Ask): Promise<Comparison> {
+  const { evidence, journal, deps } = ask;
+  await untilWorked(journal, deps);
+  for (const page of evidence.toAsk(PAGE_SIZE)) await lookUp(page, evidence, deps);
+  evidence.settle();
+  return await decideSimilar(ask, 'Only the service knows of them');
+}
+
+/** A request that was sent a moment ago may be carried out after a look-up. */
+async function untilWorked(
+  journal: Journal,
+  { signal, stopSignal, wallClock, onEvent }: Ask['deps'],
+): Promise<void> {
+  const ages = journal.openBatches().map(({ sentAt }) => wallClock() - Date.parse(sentAt));
+  const waitMs = Math.min(IN_FLIGHT_MS, IN_FLIGHT_MS - Math.min(...ages));
+  if (!(waitMs > 0)) return;
+  const message = `A request of ${formatDuration(IN_FLIGHT_MS - waitMs)} ago may still be carried out. Its links are looked up in ${formatDuration(waitMs)}.`;
+  onEvent({ type: 'warning', message });
+  const stop = AbortSignal.any([signal, stopSignal]);
+  await new Promise<void>((resolve, reject) => {
+    const timer = setTimeout(resolve, waitMs);
+    stop.addEventListener('abort', () => {
+      clearTimeout(timer);
+      reject(stop.reason);
+    });
+  });
+}
+
+async function lookUp(
+  pairs: readonly PairToAsk[],
+  evidence: Evidence,
+  { client, signal }: Pick<ImportDeps, 'client' | 'signal'>,
+): Promise<void> {
+  let asked = [...new Set(pairs.map(({ pair }) => pair))].map((pair) => ({
+    ...linkOfPair(pair),
+    after: undefined as string | undefined,
+  }));
+  // Of a target with many links, each answer has a part.
+  while (asked.length > 0) {
+    const results: LookupResult[] = await client.links.lookup(asked, { signal });
+    asked = asked.flatMap((target, index) => {
+      const { links = [], more = false } = results[index] ?? {};
+      for (const { title, tags, code, short_url } of links) {
+        const identity = linkIdentity({ ...target, title, tags }, undefined);
+        evidence.addLink(SOURCES.service, identity, {
+          own: { code, short_url, made_for: '' },
+          doubt: undefined,
+        });
+      }
+      const after = links.at(-1)?.id;
+      return more && after !== undefined && after !== target.after ? [{ ...target, after }] : [];
+    });
+  }
+}
+
+/** Compares the rows again. Where their targets have links that could be theirs, or not, the user decides. */
+export async function decideSimilar(
+  { evidence, settings, deps }: Pick<Ask, 'evidence' | 'settings' | 'deps'>,
+  how: string,
+): Promise<Comparison> {
+  evidence.onSimilar = settings.onSimilar ?? 'stop';
+  const comparison = evidence.compare();
+  const { lines, first } = evidence.similar();
+  if (evidence.onSimilar !== 'stop' || lines === 0) return comparison;
+  const shown = first.map(({ line, short_url }) => `line ${line}: ${short_url}`).join(', ');
+  const message =
+    `${plural(lines, 'row asks', 'rows ask')} for links to targets that have some already, which could be theirs or others. ` +
+    `${how} (${shown}${lines > first.length ? ', …' : ''})`;
+  const decision = await deps.decide?.(message);
+  if (decision === undefined || decision === 'stop') {
+    throw inputError(
+      `${message}, so nothing was sent.`,
+      'To use these links: --on-similar reuse. To create others: --on-similar create.',
+    );
+  }
+  evidence.onSimilar = decision;
+  return evidence.compare();
+}

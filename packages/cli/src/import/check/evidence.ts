@@ -1,0 +1,290 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { Journal, LinkRange } from '../journal/journal.ts';
+import { fitOf, hashOf, type LinkIdentity, madeFor } from '../map/link-identity.ts';
+import type { Claim } from '../map/result-columns.ts';
+import { type Existing, type LinkResult, NO_RESPONSE, type OnSimilar } from '../types.ts';
+import {
+  ADOPT,
+  ANY_LINK_LEFT,
+  CERTAIN,
+  CHANGED,
+  COUNTS,
+  DISOWN,
+  DROP_KNOWN_DOUBTS,
+  FIT_ALONE,
+  FIT_BY_JOURNAL,
+  FORMER,
+  MATCH_OWN_DOUBTS,
+  MATCH_SINGLE,
+  matchBy,
+  SETTLE,
+  SIMILAR,
+  type SourceOfLinks,
+  SOURCES,
+  TAKE_CONTENT,
+  tables,
+  UNLINKED,
+  UNMATCH_OTHERS,
+  UNSETTLED,
+  UNSETTLED_OTHERS,
+  WITH_LINKS,
+} from './evidence-sql.ts';
+import { RowSet } from './row-set.ts';
+
+/** Rows that go into or come out of the database at once: one call for each of millions of rows would be slow. */
+const CHUNK_ROWS = 500;
+
+/** How the rows of the input compare with the links that exist. */
+export interface Comparison extends Omit<Existing, 'new'> {
+  /** Rows whose link something else knows than their own cells, or may know. */
+  matched: RowSet;
+  /** Rows whose cells name a link that is not theirs: they were copied, or their target was edited. */
+  disowned: RowSet;
+  /** Rows whose target was edited, with the short URL that leads to the old one: the first of them. */
+  former: { line: number; short_url: string }[];
+  /** Rows whose link may exist. */
+  unknown: number;
+  /** Rows, of those whose link exists, that got it in this run: it is new, or was in doubt before. */
+  created: number;
+  /** Whether any row asks for a link of the known file. */
+  usesKnown: boolean;
+}
+
+/** A row of the table `known`, without its id. */
+type FileLink = readonly [
+  source: SourceOfLinks,
+  key: number,
+  content: number,
+  pair: string,
+  code: string | null,
+  short_url: string | null,
+  error: string | null,
+  of_row: number | null,
+];
+
+/** A target to ask the service for: `target_url`, and behind a line feed the domain. */
+export interface PairToAsk {
+  id: number;
+  pair: string;
+}
+
+/**
+ * Finds out which rows ask for links that exist. The database sorts rows and links by numbers that stand for target URL and domain, on disk
+ * where memory does not hold them, so that millions of either take no more memory than a few.
+ *
+ * A row that names its short URL itself has that link, unless it was made for another row. Of the others, rows whose title and tags are those
+ * of a link have it, so that a sorted file is no changed one; the rest get the links that are left, in their order. Rows that still have none
+ * are in doubt where a file says so.
+ */
+export class Evidence {
+  /** What becomes of rows whose target has links with another title or other tags that only the service knows. */
+  onSimilar: OnSimilar = 'create';
+  readonly #db: DatabaseSync;
+  readonly #journal: Journal;
+  #rows: (string | number | null)[][] = [];
+  #known: FileLink[] = [];
+  /** Whether files say of any link that it may exist. */
+  #hasDoubts = false;
+
+  constructor(journal: Journal) {
+    this.#journal = journal;
+    this.#db = journal.db;
+    this.#db.exec(tables(journal.service));
+    this.#db.exec('INSERT INTO temp.open_link SELECT id FROM our_link WHERE short_url IS NULL');
+  }
+
+  /** Adds a row of the input by its number. */
+  addRow(number: number, { line, own, doubt }: Claim, identity: LinkIdentity): void {
+    const { key, content, pair } = identity;
+    const fit = own === undefined ? undefined : fitOf(identity, own.made_for);
+    const url = own?.short_url ?? null;
+    const isDoubted = doubt === undefined ? 0 : 1;
+    this.#rows.push([number, line, key, content, pair, url, url && hashOf(url), fit ?? null, isDoubted]);
+    if (doubt !== undefined) {
+      this.#addLink([SOURCES.results, key, content, pair, null, null, doubt, number]);
+    }
+    if (this.#rows.length === CHUNK_ROWS) this.#flush();
+  }
+
+  /** Adds a link that a file names, or of which it says that it may exist. One that was made for something else than its row is none of the row. */
+  addLink(source: SourceOfLinks, identity: LinkIdentity, { own, doubt }: Omit<Claim, 'line'>): void {
+    if (own === undefined && doubt === undefined) return;
+    const { key, pair } = identity;
+    const { code = null, short_url = null, made_for = '' } = own ?? {};
+    const fit = fitOf(identity, made_for);
+    if (fit === 0) return;
+    // No row has such a content: title or tags were edited since.
+    const content = fit === 1 ? -1 : identity.content;
+    this.#addLink([source, key, content, pair, code, short_url, doubt ?? null, null]);
+  }
+
+  /** Forgets what files say of links that may exist, so that their rows are new. Returns whether there are any. */
+  releaseDoubts(): boolean {
+    this.#flush();
+    return this.#db.prepare('DELETE FROM temp.known WHERE short_url IS NULL').run().changes > 0;
+  }
+
+  /** Whether any row asks for a link of this batch, as they were compared last. */
+  asksFor({ firstLink, size }: LinkRange): boolean {
+    const found = this.#db
+      .prepare('SELECT 1 FROM temp.match WHERE link >= ? AND link < ? LIMIT 1')
+      .get(firstLink, firstLink + size);
+    return found !== undefined;
+  }
+
+  /** What to ask the service for: the rows that have no link, as they were compared last, and links that may exist; so many at once. */
+  *toAsk(size: number): Generator<PairToAsk[]> {
+    this.#flush();
+    const pages = (next: StatementSync, ...values: number[]) => (last: number) =>
+      next.all(last, ...values, size).map(({ id, pair }) => ({ id: Number(id), pair: String(pair) }));
+    for (const page of [
+      pages(this.#db.prepare(UNLINKED)),
+      pages(this.#db.prepare(UNSETTLED_OTHERS), this.#journal.service),
+    ]) {
+      for (let last = -1; ; ) {
+        const found = page(last);
+        if (found.length > 0) yield found;
+        if (found.length < size) break;
+        last = found.at(-1)?.id ?? last;
+      }
+    }
+  }
+
+  /** Once the service was asked for all of them: links that may exist are those that were found, or don't exist. */
+  settle(): void {
+    const { service } = this.#journal;
+    this.releaseDoubts();
+    this.#journal.write(() => {
+      this.#db.prepare(SETTLE).run(service);
+      this.#db.prepare(`DELETE FROM link WHERE ${UNSETTLED}`).run(service);
+      const ended = 'FROM batch WHERE service = ? AND job IS NULL';
+      this.#db.prepare(`DELETE FROM body WHERE batch IN (SELECT id ${ended})`).run(service);
+      this.#db.prepare(`DELETE ${ended}`).run(service);
+    });
+  }
+
+  /** Records links of files and of the service in the journal, as far as rows have them or their file will be replaced. */
+  adopt(): void {
+    this.#journal.write(() => this.#db.prepare(ADOPT).run(this.#journal.service));
+    this.#journal.beginCreating();
+  }
+
+  /** Rows that could have a link of another file or of the service, or not: how many, and the first of them. */
+  similar(): { lines: number; first: { line: number; short_url: string }[] } {
+    const found = this.#db.prepare(SIMILAR).all();
+    const first = found.map((row) => ({
+      line: Number(row['line']),
+      short_url: String(row['short_url']),
+    }));
+    return { lines: Number(found[0]?.['lines'] ?? 0), first };
+  }
+
+  compare(): Comparison {
+    return this.#journal.write(() => {
+      this.#flush();
+      this.#db.exec(FIT_BY_JOURNAL);
+      this.#db.exec(FIT_ALONE);
+      this.#db.exec(DISOWN);
+      this.#db.exec('DELETE FROM temp.match');
+      this.#db.exec(MATCH_SINGLE);
+      this.#db.exec(UNMATCH_OTHERS);
+      if (this.#db.prepare(ANY_LINK_LEFT).get() !== undefined) {
+        this.#db.exec(matchBy('key, pair, content', CERTAIN));
+        this.#db.exec(matchBy('key, pair', CERTAIN));
+        this.#db.exec(matchBy('key, pair, words', `source = ${SOURCES.service}`));
+        if (this.onSimilar === 'reuse') {
+          this.#db.exec(matchBy('key, pair, words', `NOT (${CERTAIN})`));
+          this.#db.exec(matchBy('key, pair', `NOT (${CERTAIN})`));
+        }
+        this.#db.exec(TAKE_CONTENT);
+      }
+      if (this.#hasDoubts) {
+        this.#db.exec(DROP_KNOWN_DOUBTS);
+        this.#db.exec(MATCH_OWN_DOUBTS);
+        this.#db.exec(matchBy('key, pair', CERTAIN, 'doubtful_link'));
+      }
+      const counts = this.#db.prepare(COUNTS).get(this.#journal.firstNewLink) ?? {};
+      const changed = this.#db.prepare(CHANGED).all();
+      return {
+        matched: this.#numbers('temp.match WHERE link IS NOT NULL'),
+        disowned: this.#numbers('temp.row WHERE named IS NOT NULL'),
+        former: this.#db
+          .prepare(FORMER)
+          .all()
+          .map((row) => ({ line: Number(row['line']), short_url: String(row['named']) })),
+        existing: Number(counts['existing']) + Number(counts['own']),
+        unknown: Number(counts['unknown']),
+        changed: Number(changed[0]?.['changed'] ?? 0),
+        changedLines: changed.map(({ line }) => Number(line)),
+        gone: Number(counts['gone']),
+        created: Number(counts['created']),
+        usesKnown: counts['uses_known'] === 1,
+      };
+    });
+  }
+
+  /** The states of the matched rows, in the order of the input, each with the cell `made_for`. */
+  *matches(): Generator<LinkResult & { made_for: string }> {
+    const states = this.#matches();
+    for (const [, key, content, code, short_url, error] of states) {
+      const made_for = madeFor({ key: Number(key), content: Math.max(0, Number(content)) });
+      yield typeof short_url === 'string'
+        ? { status: 'created', code: String(code ?? ''), short_url, made_for }
+        : { status: 'unknown', error: String(error ?? NO_RESPONSE), made_for };
+    }
+  }
+
+  /** Row numbers from a table, some at once. */
+  #numbers(from: string): RowSet {
+    const set = new RowSet();
+    const next = this.#db.prepare(
+      `SELECT json_group_array(number) AS numbers FROM (SELECT number FROM ${from} AND number > ? ORDER BY number LIMIT ${CHUNK_ROWS})`,
+    );
+    for (let last = -1; ; ) {
+      const numbers: number[] = JSON.parse(String(next.get(last)?.['numbers']));
+      for (const number of numbers) set.add(number);
+      if (numbers.length < CHUNK_ROWS) return set;
+      last = numbers.at(-1) ?? last;
+    }
+  }
+
+  /** The matched rows, the number first, in the order of the input. */
+  *#matches(): Generator<unknown[]> {
+    const next = this.#db.prepare(`
+      SELECT json_group_array(json_array(number, coalesce(our_link.key, known.key), coalesce(our_link.content, known.content),
+        coalesce(our_link.code, known.code), coalesce(our_link.short_url, known.short_url),
+        coalesce(our_link.error, batch.error, 'accepted as job ' || batch.job || ', whose end was not seen', known.error))) AS rows
+      FROM (SELECT * FROM temp.match WHERE number > ? ORDER BY number LIMIT ${CHUNK_ROWS}) AS match
+      ${WITH_LINKS} LEFT JOIN batch ON batch.id = our_link.batch`);
+    for (let last: unknown = -1, rows: unknown[][] = []; ; ) {
+      rows = JSON.parse(String(next.get(Number(last))?.['rows']));
+      yield* rows;
+      if (rows.length < CHUNK_ROWS) return;
+      last = rows.at(-1)?.[0];
+    }
+  }
+
+  #addLink(link: FileLink): void {
+    this.#known.push(link);
+    this.#hasDoubts ||= link[5] === null;
+    if (this.#known.length === CHUNK_ROWS) this.#flush();
+  }
+
+  #flush(): void {
+    this.#insert('temp.row (number, line, key, content, pair, own, own_key, fit, doubt)', this.#rows);
+    this.#insert(
+      'temp.known (source, key, content, pair, code, short_url, error, of_row)',
+      this.#known,
+    );
+    this.#rows = [];
+    this.#known = [];
+  }
+
+  #insert(table: string, rows: readonly (readonly unknown[])[]): void {
+    if (rows.length === 0) return;
+    const columns = table.split(',').map((_, index) => `value ->> ${index}`);
+    this.#db
+      .prepare(`INSERT INTO ${table} SELECT ${columns.join()} FROM json_each(?)`)
+      .run(JSON.stringify(rows));
+  }
+}

@@ -1,0 +1,103 @@
+import type { BatchLinkInput } from '@shortlink/sdk';
+
+/** What identifies the link that a row asks for, and the rest of it. */
+export interface LinkIdentity {
+  /** Target URL and domain. */
+  pair: string;
+  /** A hash of the pair in 53 bits: numbers are compared and sorted much faster than URLs. The texts are compared where it is the same. */
+  key: number;
+  /** A hash of title and tags, times four, plus a digit for the redirect type. Another one means that the row was edited. */
+  content: number;
+}
+
+const REDIRECT_DIGITS: Readonly<Record<number, number>> = { 301: 1, 302: 2, 307: 3 };
+
+/** What `content` is divided by for a hash of title and tags alone. */
+export const REDIRECTS = 4;
+
+/** The identity of a link in a request whose default domain is `domain`. */
+export function linkIdentity(link: BatchLinkInput, domain: string | undefined): LinkIdentity {
+  return identityOf(link.target_url, link.domain_id ?? domain, contentOf(link));
+}
+
+export function identityOf(
+  target: string,
+  domain: string | undefined,
+  content: number,
+): LinkIdentity {
+  const pair = pairOf(target, domain);
+  return { pair, key: hashOf(pair), content };
+}
+
+/** No valid target URL holds a line feed, so the two can't run into each other. */
+function pairOf(target: string, domain: string | undefined): string {
+  return domain === undefined || domain === '' ? target : `${target}\n${domain}`;
+}
+
+/** The link of a pair, as far as the pair tells it. */
+export function linkOfPair(pair: string): Pick<BatchLinkInput, 'target_url' | 'domain_id'> {
+  const [target_url = '', domain_id] = pair.split('\n');
+  return { target_url, domain_id };
+}
+
+/** Two contents with one hash only hide that a row was edited. */
+export function contentOf({ title = '', tags = [], redirect_type = 0 }: BatchLinkInput): number {
+  let hash = addText(FNV_OFFSET, title);
+  for (const tag of tags) hash = addText(hash, tag);
+  return (hash >>> 0) * REDIRECTS + (REDIRECT_DIGITS[redirect_type] ?? 0);
+}
+
+const FNV_OFFSET = 0x811c9dc5;
+const FNV_PRIME = 0x01000193;
+
+/** FNV-1a over UTF-16 code units, and an end that no text holds. */
+function addText(start: number, text: string): number {
+  let hash = start;
+  for (let index = 0; index < text.length; index += 1) {
+    hash = Math.imul(hash ^ text.charCodeAt(index), FNV_PRIME);
+  }
+  return Math.imul(hash ^ 0x1_0000, FNV_PRIME);
+}
+
+/** A hash of a text, as an integer of 53 bits: two of 32 bits that are computed side by side. */
+export function hashOf(text: string): number {
+  let low = FNV_OFFSET;
+  let high = 0x9747b28c;
+  for (let index = 0; index < text.length; index += 1) {
+    const unit = text.charCodeAt(index);
+    low = Math.imul(low ^ unit, FNV_PRIME);
+    high = Math.imul(high ^ unit, 0x5bd1e995);
+    high ^= high >>> 15;
+  }
+  high = Math.imul(high ^ (low >>> 16), 0x2c1b3c6d);
+  return ((high ^ (high >>> 13)) >>> 11) * 2 ** 32 + (low >>> 0);
+}
+
+/** Hexadecimal digits of `made_for` that stand for target and domain, and for the rest. */
+const PAIR_DIGITS = 5;
+const CONTENT_DIGITS = 3;
+
+/** The cell `made_for`: what a link was created with, so that an edited or copied row is noticed in the file itself. */
+export function madeFor({ key, content }: Pick<LinkIdentity, 'key' | 'content'>): string {
+  const pair = Math.floor(key / 2 ** (53 - 4 * PAIR_DIGITS));
+  const hash = Math.floor(content / REDIRECTS);
+  const rest = (hash ^ (hash >>> 12) ^ (hash >>> 24) ^ ((content % REDIRECTS) << 9)) & 0xfff;
+  return hexadecimal(pair, PAIR_DIGITS) + hexadecimal(rest, CONTENT_DIGITS);
+}
+
+function hexadecimal(value: number, digits: number): string {
+  return value.toString(16).padStart(digits, '0');
+}
+
+/** How well a row fits the link that its cells name: not at all, its target and domain, or all of it. */
+export type Fit = 0 | 1 | 2;
+
+/** Undefined where there is no `made_for`. */
+export function fitOf(identity: LinkIdentity, cell: string): Fit | undefined {
+  // Spreadsheets take some for numbers, and drop the zeros before them.
+  if (!/^[0-9a-f]{1,8}$/i.test(cell)) return undefined;
+  const expected = madeFor(identity);
+  const found = cell.toLowerCase().padStart(expected.length, '0');
+  if (found === expected) return 2;
+  return found.startsWith(expected.slice(0, PAIR_DIGITS)) ? 1 : 0;
+}
