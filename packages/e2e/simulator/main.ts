@@ -1,12 +1,9 @@
-/**
- * Simulates imports: `pnpm simulate [--seeds N] [--from S] [--workers N]`, `pnpm simulate --seed S [--plain]` for one with its trace, and
- * `pnpm simulate --mutants [--write] [NAME]...` with planted bugs. See README.md.
- */
-import { parseArgs } from 'node:util';
-import { wholeNumber } from '../src/whole-number.ts';
+/** Simulates imports: seeds, one seed with its trace, or planted bugs. See README.md, or `pnpm simulate --help`. */
+import { type Command, readCommand, type Variant } from './command-line.ts';
 import { loadPrograms } from './load-programs.ts';
 import { MUTANTS } from './mutants/mutants.ts';
 import { writeTable } from './mutants/table.ts';
+import { addShares, type Shares, textOf } from './oracle/tally.ts';
 import { play } from './play.ts';
 import { eachOf, Player } from './pool.ts';
 import { generate } from './scenario/generate.ts';
@@ -22,36 +19,49 @@ const SHOWN_FAILURES = 100;
 /** A planted bug must be found within so many seeds. */
 const MUTANT_SEEDS = 20_000;
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    seeds: { type: 'string', default: '10000' },
-    from: { type: 'string', default: '1' },
-    workers: { type: 'string', default: '2' },
-    seed: { type: 'string' },
-    plain: { type: 'boolean', default: false },
-    mutants: { type: 'boolean', default: false },
-    write: { type: 'boolean', default: false },
-  },
-});
+const WRONG_USAGE = 2;
+
+process.exitCode = await main(process.argv.slice(2));
+
+async function main(args: string[]): Promise<number> {
+  let command: Command;
+  try {
+    command = readCommand(args);
+  } catch (error) {
+    // What Node adds about positional arguments has nothing to do with these options.
+    const [reason = ''] = (error instanceof Error ? error.message : String(error)).split('. ', 1);
+    process.stderr.write(`simulate: ${reason}. See pnpm simulate --help.\n`);
+    return WRONG_USAGE;
+  }
+  return (await run(command)) ? 0 : 1;
+}
+
+async function run(command: Command): Promise<boolean> {
+  switch (command.kind) {
+    case 'help':
+      process.stdout.write(command.text);
+      return true;
+    case 'seeds':
+      return await playSeeds(command);
+    case 'seed':
+      return await playOne(command.seed, command.variant);
+    case 'mutants':
+      return await playMutants(command);
+  }
+}
 
 function say(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
-const workers = wholeNumber('--workers', values.workers);
-const passes = values.mutants
-  ? await playMutants()
-  : values.seed === undefined
-    ? await playSeeds(wholeNumber('--from', values.from), wholeNumber('--seeds', values.seeds))
-    : await playOne(wholeNumber('--seed', values.seed));
-process.exitCode = passes ? 0 : 1;
+type CommandOf<Kind extends Command['kind']> = Extract<Command, { kind: Kind }>;
 
-async function playSeeds(from: number, seeds: number): Promise<boolean> {
+async function playSeeds({ from, seeds, workers, variant }: CommandOf<'seeds'>): Promise<boolean> {
   const startedAt = performance.now();
   const total = { seeds: 0, imports: 0, failures: 0, cpuUs: 0 };
+  const shares: Shares = {};
   const chunks = Array.from({ length: Math.ceil(seeds / CHUNK_SEEDS) }, (_, index) => index);
-  const players = Array.from({ length: workers }, () => new Player([]));
+  const players = Array.from({ length: workers }, () => new Player([], variant));
   const free = [...players];
   let said = 0;
   await eachOf(chunks, workers, async (index) => {
@@ -64,6 +74,7 @@ async function playSeeds(from: number, seeds: number): Promise<boolean> {
     total.seeds += report.seeds;
     total.imports += report.imports;
     total.cpuUs += report.cpuUs;
+    addShares(shares, report.shares);
     for (const { seed, message } of report.failures) {
       total.failures += 1;
       if (total.failures <= SHOWN_FAILURES)
@@ -82,15 +93,15 @@ async function playSeeds(from: number, seeds: number): Promise<boolean> {
   const perCpuSecond = Math.round(total.imports / (total.cpuUs / 1e6));
   say(
     `${total.seeds} seeds, ${total.failures} failures, ${total.imports} simulated imports in ${seconds.toFixed(1)} s: ` +
-      `${Math.round(total.imports / seconds)} a second on ${workers} threads, ${perCpuSecond} a second of CPU time`,
+      `${Math.round(total.imports / seconds)} a second on ${workers} threads, ${perCpuSecond} a second of CPU time; checked: ${textOf(shares)}`,
   );
   return total.failures === 0;
 }
 
 /** Plays a seed; where it fails, what is left of it once all is left out that has no part in the failure. */
-async function playOne(seed: number): Promise<boolean> {
+async function playOne(seed: number, variant: Variant): Promise<boolean> {
   const programs = await loadPrograms();
-  const scenario = generate(seed, values.plain);
+  const scenario = generate(seed, variant);
   const first = await play(scenario, programs, true);
   if (first.failure === undefined) {
     for (const line of first.trace) say(line);
@@ -113,10 +124,8 @@ async function playOne(seed: number): Promise<boolean> {
 }
 
 /** Plants each bug in turn, and plays seeds until one fails. */
-async function playMutants(): Promise<boolean> {
-  const mutants = MUTANTS.filter(
-    ({ name }) => positionals.length === 0 || positionals.includes(name),
-  );
+async function playMutants({ names, writes, workers }: CommandOf<'mutants'>): Promise<boolean> {
+  const mutants = MUTANTS.filter(({ name }) => names.has(name));
   const results = new Map<string, number | undefined>();
   await eachOf(mutants, workers, async ({ name, patches }) => {
     const player = new Player(patches);
@@ -137,7 +146,7 @@ async function playMutants(): Promise<boolean> {
     say(`${name.padEnd(42)} ${String(seeds).padStart(6)} seeds: ${how}`);
   });
   const survivors = [...results.values()].filter((seeds) => seeds === undefined).length;
-  if (values.write) writeTable(mutants.map(({ name }) => ({ name, seeds: results.get(name) })));
+  if (writes) writeTable(mutants.map(({ name }) => ({ name, seeds: results.get(name) })));
   const failing = await failuresOf([...results.values()].filter((seeds) => seeds !== undefined));
   for (const { seed, message } of failing)
     say(`seed ${seed} fails without a planted bug too: ${message}\n  pnpm simulate --seed ${seed}`);

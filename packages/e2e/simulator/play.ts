@@ -6,10 +6,11 @@ import type {
 } from '../../cli/src/import/types.ts';
 import { checkNothingToDo, isFinished } from './oracle/end-rules.ts';
 import { Oracle } from './oracle/oracle.ts';
+import type { Shares } from './oracle/tally.ts';
 import { Random } from './random.ts';
 import { inputText } from './scenario/file-text.ts';
 import type { RunPlan, Scenario } from './scenario/scenario.ts';
-import { settingsOf } from './scenario/settings.ts';
+import { type Decisions, settingsOf } from './scenario/settings.ts';
 import { quietly } from './scenario/shrink.ts';
 import { UserFiles } from './scenario/user-files.ts';
 import { type OwnServer, OwnService } from './services/own.ts';
@@ -34,6 +35,7 @@ export interface Played {
   /** What went wrong first; undefined where nothing did. */
   failure: string | undefined;
   trace: readonly string[];
+  shares: Shares;
 }
 
 /** How one program ended: the summary or error of its import, or neither where it was killed. */
@@ -67,7 +69,8 @@ export async function play(
   }
   stage.close();
   disk.release();
-  return { imports: stage.imports, failure, trace: world.trace ?? [] };
+  const { imports, shares } = stage;
+  return { imports, failure, trace: world.trace ?? [], shares };
 }
 
 function serviceOf({ service }: Scenario, { server }: Programs, world: World): Service {
@@ -98,7 +101,7 @@ class Stage {
     this.#scenario = scenario;
     this.#programs = programs;
     this.#world = world;
-    this.#files = new UserFiles(scenario.user, world);
+    this.#files = new UserFiles(scenario.user, scenario.runs, world);
     this.#service = serviceOf(scenario, programs, world);
     this.#network = new Network(world, this.#service, scenario.seed);
     this.#oracle = new Oracle({
@@ -110,46 +113,65 @@ class Stage {
     });
   }
 
+  get shares(): Shares {
+    return this.#oracle.shares;
+  }
+
   close(): void {
     this.#service.close();
   }
 
   async play(): Promise<void> {
     const { runs, user } = this.#scenario;
-    for (const plan of runs) await this.#playRun(plan, plan.onUnknown ?? user.onUnknown);
+    for (const [index, plan] of runs.entries()) {
+      const { onUnknown = user.onUnknown, onSimilar = 'stop' } = plan;
+      await this.#playRun(plan, { onUnknown, onSimilar });
+      this.#files.afterRun(index);
+    }
     const last = runs.at(-1);
     if (last === undefined) return;
     const quiet = quietly(last);
     this.#service.unlimit();
     let ended: Ended;
+    let isRefused = false;
     for (let round = 0; ; round += 1) {
       const { onUnknown } = user;
       // A user who was stopped looks at the rows, and decides.
       const isDecided = round > 0 && onUnknown === 'stop';
       const policy = isDecided ? user.decides : onUnknown;
-      ended = await this.#playRun(quiet, policy);
-      if (isFinished(ended, quiet.rows, user, policy)) break;
+      ended = await this.#playRun(quiet, this.#decide(policy, isRefused));
+      if (user.losesFiles && ended.error !== undefined) {
+        // It has refused what may be a loss: the user has read why.
+        this.#files.removeDamaged();
+        isRefused = true;
+      } else if (isFinished(ended, quiet.rows, user, policy)) break;
       if (round === MAX_QUIET_RUNS) throw new Error('quiet runs do not come to an end');
     }
     const before = this.#network.exchanges.length;
     const policy = user.onUnknown === 'stop' ? user.decides : user.onUnknown;
-    const again = await this.#playRun(quiet, policy);
+    const again = await this.#playRun(quiet, this.#decide(policy, isRefused));
     checkNothingToDo(ended, again, this.#network.exchanges.slice(before), user);
   }
 
-  async #playRun(plan: RunPlan, onUnknown: ImportSettings['onUnknown']): Promise<Ended> {
+  #decide(onUnknown: Decisions['onUnknown'], isRefused: boolean) {
+    const onSimilar = isRefused ? this.#scenario.user.onSimilar : 'stop';
+    return { onUnknown, onSimilar } as const;
+  }
+
+  async #playRun(plan: RunPlan, decided: Omit<Decisions, 'known'>): Promise<Ended> {
     const world = this.#world;
     const { clock } = world;
     this.#run += 1;
     await this.#pause(plan.pauseMs);
-    world.log(() => `=== run ${this.#run}: ${plan.rows.length} rows, --on-unknown ${onUnknown}`);
+    world.log(() => `=== run ${this.#run}: ${plan.rows.length} rows, --on-unknown ${decided.onUnknown}, --on-similar ${decided.onSimilar}`);
     this.#files.prepare(plan);
-    const known = this.#files.known();
+    const decisions = { ...decided, known: this.#files.known() };
+    const { paths } = this.#files;
     this.#setUpService(plan);
     this.#network.beginRun(this.#run, plan.faults);
-    const settings = settingsOf(plan, this.#scenario.user, onUnknown, known);
+    const settings = settingsOf(plan, this.#scenario.user, decisions, paths);
     const process = new Process(`run ${this.#run}`, plan);
-    this.#oracle.beginRun(plan, settings, process, this.#files.stated(known));
+    this.#oracle.beginRun(plan, settings, process, { paths, decisions });
     const ended = [this.#start(process, settings)];
     this.#scheduleEvents(plan, process, settings, ended);
     const isDone = () => ended.every(({ isDone: done, value }) => done || !value.process.isAlive);

@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads';
+import type { Variant } from './command-line.ts';
 import type { Patch } from './patches.ts';
 import type { Chunk, ChunkReport } from './worker.ts';
 
@@ -9,9 +10,10 @@ const YOUNG_GENERATION_MB = 96;
 export class Player {
   readonly #worker: Worker;
 
-  constructor(patches: readonly Patch[]) {
+  /** @param variant - what is left out of the scenarios, if anything */
+  constructor(patches: readonly Patch[], variant?: Variant) {
     this.#worker = new Worker(new URL('./worker.ts', import.meta.url), {
-      workerData: { patches },
+      workerData: { patches, variant },
       resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB },
     });
   }

@@ -60,7 +60,7 @@ async function verdictOn(
   askTarget: AskTarget | undefined,
 ): Promise<Verdict> {
   if (shortUrl === undefined) return { finding: 'skipped', problem: 'the row has no short URL' };
-  const url = webAddress(shortUrl);
+  const url = webAddress(withScheme(shortUrl));
   const targetUrl = webAddress(target);
   if (url === undefined || targetUrl === undefined) {
     const what = url === undefined ? 'short URL' : 'target';
@@ -74,10 +74,12 @@ async function verdictOn(
 }
 
 /** Some services export short URLs without their scheme: `bit.example/abc`. */
+function withScheme(shortUrl: string): string {
+  return /^[\w-]+(?:\.[\w-]+)+(?::\d+)?(?:\/|$)/.test(shortUrl) ? `https://${shortUrl}` : shortUrl;
+}
+
 function webAddress(text: string): URL | undefined {
-  const url = URL.parse(
-    /^[\w-]+(?:\.[\w-]+)+(?::\d+)?(?:\/|$)/.test(text) ? `https://${text}` : text,
-  );
+  const url = URL.parse(text);
   return url?.protocol === 'https:' || url?.protocol === 'http:' ? url : undefined;
 }
 

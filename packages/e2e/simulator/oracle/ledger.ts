@@ -1,7 +1,7 @@
 import type { ImportSummary } from '../../../cli/src/import/types.ts';
-import { type ResultRow, targetOf, titleOf } from '../scenario/files.ts';
+import { targetOf, titleOf } from '../scenario/files.ts';
 import type { RowPlan, UserTraits } from '../scenario/scenario.ts';
-import { REFUSED_TITLE } from '../services/scripted.ts';
+import { LOOKUP_PATH, REFUSED_TITLE } from '../services/scripted.ts';
 import type { MadeLink } from '../services/service.ts';
 import type { Exchange } from '../world/network.ts';
 
@@ -58,6 +58,10 @@ export class Counts {
     return count;
   }
 
+  set(pair: Pair, count: number): void {
+    this.#counts.set(pair, count);
+  }
+
   entries(): Iterable<[Pair, number]> {
     return this.#counts;
   }
@@ -75,8 +79,8 @@ export function countsOf(rows: readonly RowPlan[], user: UserTraits) {
   return { wanted, asked };
 }
 
-export function isCreate({ method }: Exchange): boolean {
-  return method === 'POST';
+export function isCreate({ method, path }: Exchange): boolean {
+  return method === 'POST' && path !== LOOKUP_PATH;
 }
 
 interface Asked {
@@ -171,22 +175,6 @@ export function mayExist(
   }
   for (const link of made) if (told.has(link.code) && pairOfLink(link) === pair) count -= 1;
   return count;
-}
-
-/** Links whose codes stand in rows of a file. */
-export function linksIn(rows: readonly ResultRow[], made: readonly MadeLink[]): MadeLink[] {
-  const codes = new Set(rows.map(({ code }) => code));
-  return made.filter(({ code }) => codes.has(code));
-}
-
-/** Links that a file names, as many as there were rows for them at one time. */
-export function namedLinks(named: readonly MadeLink[], wanted: Counts): Counts {
-  const counts = new Counts();
-  for (const link of named) {
-    const pair = pairOfLink(link);
-    if (counts.of(pair) < wanted.of(pair)) counts.add(pair);
-  }
-  return counts;
 }
 
 /** Codes that a program was told for certain: in a whole response, with time to write them down. */

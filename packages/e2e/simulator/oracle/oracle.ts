@@ -1,20 +1,14 @@
 import type { ImportSettings, ImportSummary } from '../../../cli/src/import/types.ts';
 import type { Ended } from '../play.ts';
-import { inputPath, type ResultRow } from '../scenario/files.ts';
+import type { Paths } from '../scenario/files.ts';
 import type { RowPlan, RunPlan, Scenario } from '../scenario/scenario.ts';
-import { REFUSED_TITLE } from '../services/scripted.ts';
+import type { Decisions } from '../scenario/settings.ts';
 import type { MadeLink, Service } from '../services/service.ts';
 import type { Exchange, Network } from '../world/network.ts';
 import type { Process, World } from '../world/world.ts';
 import { checkDryRun, isForgotten, isUnderstood } from './end-rules.ts';
-import {
-  addRecorded,
-  checkCodes,
-  checkJobs,
-  hasBatches,
-  isJournal,
-  journalOf,
-} from './journal-rules.ts';
+import { type Evidence, NO_EVIDENCE, readEvidence } from './evidence.ts';
+import { addRecorded, checkCodes, checkJobs, hasBatches, isJournal } from './journal-rules.ts';
 import {
   Counts,
   countsOf,
@@ -24,20 +18,20 @@ import {
   isLeftOpen,
   isWorkedTooLate,
   lacksResults,
-  linksIn,
-  linksOf,
   linksSent,
   mayExist,
   mayHaveMade,
-  mayHaveWorked,
-  namedLinks,
   pairOfLink,
+  pairOfRow,
   sharedTargets,
   toldCodes,
 } from './ledger.ts';
-import { checkApart, checkAsked, checkRequests, checkStated } from './request-rules.ts';
+import { LinkLimit } from './link-limit.ts';
+import { checkApart, checkAsked, checkRequests } from './request-rules.ts';
 import { checkIsWhole, checkRejects, checkResults } from './result-rules.ts';
+import { SentOnce } from './sent-once.ts';
 import { checkAgreement, checkSummary } from './summary-rules.ts';
+import { count, type Shares } from './tally.ts';
 
 interface Witness {
   scenario: Scenario;
@@ -53,6 +47,8 @@ interface Witness {
  */
 export class Oracle {
   rows: readonly RowPlan[] = [];
+  /** In which of the imports rules were checked that can't be checked always. */
+  readonly shares: Shares = {};
   readonly #all: Witness;
   #settings: ImportSettings | undefined;
   /** Links that rows have asked for at one time, since the last `--restart`. */
@@ -66,16 +62,16 @@ export class Oracle {
   #run = 0;
   /** The last run that has looked at each request that earlier ones have left open. */
   #lastLook = 0;
-  /** Whether rows of unknown outcome may have been sent again. */
-  #mayRepeat = false;
+  readonly #sent = new SentOnce();
+  readonly #limit: LinkLimit | undefined;
   /** Whether a batch of an earlier run may be settled by this one, beyond its `--limit`. */
   #hasBatches = false;
   /** Codes that the journal must know. */
   readonly #told = new Set<string>();
-  /** Links from before the journal was thrown away that a file names: the import has to find them there. */
-  #named: readonly MadeLink[] = [];
-  /** What a file says of its rows, since the journal was thrown away. */
-  #stated: readonly ResultRow[] = [];
+  /** What files say of links where the journal does not know all of them: the import has to find it there. */
+  #evidence: Evidence = NO_EVIDENCE;
+  /** Links that files named when the journal was begun anew. */
+  #named = new Counts();
   /** Codes that were in the journal when the run began. */
   #known: ReadonlySet<string> = new Set();
   /** Rows as they were in any run, with their titles. */
@@ -85,6 +81,7 @@ export class Oracle {
   readonly #doubts: Doubts;
   /** Links of requests that were recorded, and may not have been sent because the program was killed. */
   readonly #recorded = new Counts();
+  #hasLostJournal = false;
   #outputBefore: Buffer | undefined;
   /** Not where the folder of earlier results could not be synced: then a power cut may take them away later. */
   #isOutputDurable = true;
@@ -96,30 +93,38 @@ export class Oracle {
     const rows = runs.flatMap((run) => run.rows);
     const texts = new Set(runs.map((run) => JSON.stringify(run.rows)));
     const hasRefusedRows = rows.some(({ kind }) => kind === 'refused');
+    this.#limit = service.hasLookup ? new LinkLimit(user) : undefined;
     this.#doubts = { hasRefusedRows, shared: sharedTargets(rows, user) };
     // In a job of an earlier run, a row that was refused may stand for another one of its target.
     this.#areTitlesCertain = texts.size === 1 && service.shape !== 3 && !hasRefusedRows;
   }
 
-  /** @param stated - rows of the input itself or of the `--known` file, since the journal was thrown away */
   beginRun(
     plan: RunPlan,
     settings: ImportSettings,
     process: Process,
-    stated: readonly ResultRow[],
+    { paths, decisions }: { paths: Paths; decisions: Decisions },
   ): void {
-    const { world } = this.#all;
+    const { world, service, scenario } = this.#all;
     process.onKilled = () => addRecorded(this.#recorded, world.disk.names);
     this.#run += 1;
     this.rows = plan.rows;
     this.#settings = settings;
-    if ((plan.restart && !plan.dryRun) || plan.losesJournal) this.#beginAgain();
-    const isEarlier = (link: MadeLink) => this.#runOf(link) < this.#firstRun;
-    this.#named = linksIn(stated, this.#all.service.made).filter(isEarlier);
-    this.#stated = stated;
+    const { user } = scenario;
+    if (plan.losesJournal) this.#hasLostJournal = true;
+    const hasLost = plan.losesJournal || plan.losses.length > 0;
+    const hasEvidence = user.losesFiles || this.#hasLostJournal;
+    if (hasEvidence) {
+      const { made } = service;
+      this.#evidence = readEvidence({ disk: world.disk, paths, user, made, decisions });
+    }
+    if ((plan.restart && !plan.dryRun) || hasLost) this.#beginAgain(hasLost);
+    else if (hasEvidence) this.#sent.raise(this.#evidence.links);
+    this.#sent.beginRun();
     this.#known = new Set(this.#told);
     if (plan.rows !== this.#countedRows) this.#countRows(plan);
-    if (settings.onUnknown === 'retry' && !plan.dryRun) this.#mayRepeat = true;
+    if (settings.onUnknown === 'retry' && !plan.dryRun) this.#sent.retry(this.#knownLinks());
+    if (!plan.dryRun) this.#limit?.beginRun(plan, decisions, service.made);
     this.#hasBatches = [...world.disk.names].some(
       ([path, file]) => isJournal(path) && hasBatches(file),
     );
@@ -136,13 +141,28 @@ export class Oracle {
     this.#countedRows = rows;
   }
 
-  #beginAgain(): void {
+  /** @param hasLost - the journal is what is left of it, and files may know more */
+  #beginAgain(hasLost = false): void {
     this.#firstRun = this.#run;
     this.#wantedBefore = this.#wanted;
     this.#wanted = new Counts();
     this.#countedRows = undefined;
-    this.#mayRepeat = false;
     this.#told.clear();
+    this.#named = new Counts();
+    if (!hasLost) return this.#sent.beginAgain(this.#named);
+    for (const code of this.#evidence.codes) this.#told.add(code);
+    this.#named.raise(this.#evidence.links);
+    this.#sent.beginAgain(this.#evidence.taken, this.#evidence.keys);
+  }
+
+  /** Links that exist, as the program was told, or as files say. */
+  #knownLinks(): Counts {
+    const known = new Counts();
+    for (const link of this.#all.service.made) {
+      if (this.#told.has(link.code)) known.add(pairOfLink(link));
+    }
+    known.raise(this.#evidence.links);
+    return known;
   }
 
   endRun(plan: RunPlan, ended: Ended, hasSecond: boolean): void {
@@ -162,36 +182,40 @@ export class Oracle {
     if (plan.restart && creators.size > 1) {
       // The second one has begun when the first one had ended, and asks for every link once more.
       ofRun = ofRun.filter((exchange) => exchange.process === [...creators].at(-1));
-      this.#mayRepeat = true;
+      this.#sent.switchOff();
     }
     if (plan.dryRun) {
       const files = { before: this.#filesBefore, after: this.#files() };
-      checkDryRun(own, plan, files, inputPath(scenario.user));
+      checkDryRun(own, plan, files, settings.file);
     }
     this.#checkJournal(ofRun, process);
     // Of a request that was left open since a run has last looked at keys, nobody can tell its age once the clock is set back.
     const isSetBack = (plan.clockJump?.byMs ?? 0) < 0;
     const isUnseen = (exchange: Exchange) => exchange.run >= this.#lastLook && isLeftOpen(exchange);
-    this.#mayRepeat ||= isSetBack && scenario.user.idempotency && network.exchanges.some(isUnseen);
+    if (isSetBack) {
+      const open = network.exchanges.filter((exchange) => exchange.key !== undefined);
+      this.#sent.forgetAge(open.filter(isUnseen));
+    }
     if (hasLookedAtKeys(summary)) this.#lastLook = this.#run;
     // A restart that has made nothing may have left the journal where it was, with the rows of earlier runs.
     if (plan.restart && !ofRun.some((exchange) => mayHaveMade(exchange, ofRun))) {
-      this.#mayRepeat = true;
+      this.#sent.switchOff();
       this.#wanted.raise(this.#wantedBefore);
     }
+    this.#checkSent(ofRun, settings);
     this.#checkLinks();
-    if (plan.losesJournal && !this.#mayRepeat)
-      checkStated(this.#stated, ofRun, service.made, plan.rows, scenario.user);
-    this.#checkSent();
+    this.#limit?.check(service.made);
+    this.#count(plan);
     if (hasSecond) return;
     const text = this.#outputText(settings.output);
     const [{ user }, { made }] = [scenario, service];
     const areTitlesCertain = this.#areTitlesCertain && !network.exchanges.some(lacksResults);
-    const results = { text, plan, user, made, areTitlesCertain, stated: this.#stated };
+    const results = { text, plan, user, made, areTitlesCertain, stated: this.#evidence.rows };
     if (summary?.output === undefined) {
       if (this.#isOutputDurable) checkIsWhole(results, this.#outputBefore?.toString());
     } else {
-      const counted = this.#countedLinks();
+      // A file that was lost may have been the only one to name a link, or one that the user has decided against.
+      const counted = this.#countedLinks(user.losesFiles ? new Counts() : this.#named);
       const reported = checkResults({
         ...results,
         mayExist: (pair) =>
@@ -204,7 +228,7 @@ export class Oracle {
       });
       // What the results say, the next run has to know.
       for (const { link } of reported) {
-        if (link !== undefined && !this.#named.includes(link)) this.#told.add(link.code);
+        if (link !== undefined && this.#runOf(link) >= this.#firstRun) this.#told.add(link.code);
       }
     }
     if (summary !== undefined) {
@@ -236,7 +260,7 @@ export class Oracle {
       exitCode: exitCodeOf(summary),
       before: this.#isCertain(earlier, plan) ? earlier : undefined,
       madeNow: service.made.filter((link) => this.#runOf(link) === this.#run).length,
-      mayRepeat: this.#mayRepeat || scenario.user.idempotency,
+      mayRepeat: this.#sent.isAnyFree || scenario.user.idempotency,
       hadBatches: this.#hasBatches,
     });
   }
@@ -247,7 +271,7 @@ export class Oracle {
    */
   #isCertain(earlier: readonly MadeLink[], { restart }: RunPlan): boolean {
     const isOneEpoch = !restart && this.#firstRun === 1;
-    if (!isOneEpoch || this.#mayRepeat || this.#doubts.hasRefusedRows) return false;
+    if (!isOneEpoch || this.#sent.isAnyFree || this.#doubts.hasRefusedRows) return false;
     const sent = linksSent(this.#exchanges().filter(({ run }) => run < this.#run));
     const isRecorded = [...this.#recorded.entries()].length > 0;
     return (
@@ -274,11 +298,12 @@ export class Oracle {
     for (const exchange of ofRun) {
       for (const code of toldCodes(exchange, this.#doubts)) this.#told.add(code);
     }
-    const { scenario, world } = this.#all;
+    const { world } = this.#all;
     if (process.killedAt === undefined && process.journalFailedAt !== undefined)
       addRecorded(this.#recorded, world.disk.names);
-    if (scenario.user.fromStdin) return;
-    const file = world.disk.get(journalOf(inputPath(scenario.user)));
+    const path = this.#settings?.journal;
+    if (typeof path !== 'string') return;
+    const file = world.disk.get(path);
     checkCodes(file, this.#told);
     checkJobs(file, ofRun, process);
   }
@@ -287,22 +312,26 @@ export class Oracle {
     return this.#all.network.exchanges.filter(({ run }) => run >= this.#firstRun);
   }
 
-  /** Links of this epoch. Where rows of unknown outcome were sent again, only those whose response the program has read. */
-  #countedLinks(): Counts {
+  /** Links of this epoch, and those that files name. Of links that a decision has freed, only those whose response the program has read. */
+  #countedLinks(named: Counts): Counts {
     const { service, network } = this.#all;
-    const counts = namedLinks(this.#named, this.#wanted);
+    const counts = new Counts();
+    for (const [pair, count] of named.entries()) {
+      counts.add(pair, Math.min(count, this.#wanted.of(pair)));
+    }
     for (const link of service.made) {
       const exchange = network.exchanges[link.request - 1];
       if (exchange === undefined || exchange.run < this.#firstRun) continue;
       if (isWorkedTooLate(exchange, network.exchanges)) continue;
-      if (!this.#mayRepeat || this.#told.has(link.code)) counts.add(pairOfLink(link));
+      const pair = pairOfLink(link);
+      if (!this.#sent.isFree(pair) || this.#told.has(link.code)) counts.add(pair);
     }
     return counts;
   }
 
   /** Each row has one link at most. */
   #checkLinks(): void {
-    for (const [pair, count] of this.#countedLinks().entries()) {
+    for (const [pair, count] of this.#countedLinks(this.#named).entries()) {
       if (count > this.#wanted.of(pair)) {
         throw new Error(`${pair}: ${count} links for ${this.#wanted.of(pair)} rows`);
       }
@@ -310,19 +339,29 @@ export class Oracle {
   }
 
   /** And no row is sent twice where the first request may have worked, also where it has not. */
-  #checkSent(): void {
-    if (this.#mayRepeat || this.#all.scenario.user.idempotency) return;
-    const sent = namedLinks(this.#named, this.#wanted);
-    for (const exchange of this.#exchanges()) {
-      if (!isCreate(exchange) || !mayHaveWorked(exchange)) continue;
-      for (const { pair, title } of linksOf(exchange)) {
-        if (title !== REFUSED_TITLE) sent.add(pair);
-      }
+  #checkSent(ofRun: readonly Exchange[], { onUnknown }: ImportSettings): void {
+    const numbers = new Set(ofRun.map(({ number }) => number));
+    const told = new Counts();
+    for (const link of this.#all.service.made) {
+      if (numbers.has(link.request) && this.#told.has(link.code)) told.add(pairOfLink(link));
     }
-    for (const [pair, count] of sent.entries()) {
-      if (count > this.#wanted.of(pair)) {
-        throw new Error(`${pair}: sent ${count} times for ${this.#wanted.of(pair)} rows`);
-      }
-    }
+    this.#sent.endRun({
+      creates: ofRun.filter(isCreate),
+      wanted: this.#wanted,
+      told,
+      mayRetry: onUnknown === 'retry',
+    });
+  }
+
+  #count({ rows, dryRun }: RunPlan): void {
+    if (dryRun) return;
+    const { user } = this.#all.scenario;
+    const valid = rows.filter(({ kind }) => kind !== 'invalid');
+    const exact = valid.filter((row) => this.#sent.isExact(pairOfRow(row, user)));
+    const [isExact, isAsked] = [exact.length === valid.length, this.#limit !== undefined];
+    count(this.shares, 'no row is sent twice', Number(isExact), 1);
+    count(this.shares, 'the same by rows', exact.length, valid.length);
+    count(this.shares, 'no link too many, by look-up', Number(isAsked), 1);
+    count(this.shares, 'lost files', Number(user.losesFiles), 1);
   }
 }

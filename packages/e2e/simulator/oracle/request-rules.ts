@@ -1,9 +1,7 @@
 import type { ImportSettings } from '../../../cli/src/import/types.ts';
-import type { ResultRow } from '../scenario/files.ts';
-import type { RowPlan, UserTraits } from '../scenario/scenario.ts';
-import type { MadeLink } from '../services/service.ts';
+import type { UserTraits } from '../scenario/scenario.ts';
 import type { Exchange } from '../world/network.ts';
-import { Counts, countsOf, isCreate, linksOf, pairOf, pairOfLink } from './ledger.ts';
+import { Counts, isCreate, linksOf } from './ledger.ts';
 
 const MINUTE_MS = 60_000;
 
@@ -138,30 +136,4 @@ export function checkApart(exchanges: readonly Exchange[]): void {
   const owners = exchanges.filter(isCreate).map(({ process }) => process);
   const changes = owners.filter((owner, index) => index > 0 && owner !== owners[index - 1]);
   if (changes.length > 1) throw new Error('two programs send under one journal at once');
-}
-
-/**
- * Where the journal has just been thrown away, a file that names the link of a row, or says that it may exist, is all that is known: no link
- * is made for such a row, unless the user has decided so.
- */
-export function checkStated(
-  stated: readonly ResultRow[],
-  ofRun: readonly Exchange[],
-  links: readonly MadeLink[],
-  rows: readonly RowPlan[],
-  user: UserTraits,
-): void {
-  const [made, taken] = [new Counts(), new Counts()];
-  const requests = new Set(ofRun.map(({ number }) => number));
-  for (const link of links) if (requests.has(link.request)) made.add(pairOfLink(link));
-  for (const { code, status, target, domain } of stated) {
-    if (code !== '' || status === 'unknown') taken.add(pairOf(target, domain || user.domain));
-  }
-  const { wanted } = countsOf(rows, user);
-  for (const [pair, count] of made.entries()) {
-    if (count + taken.of(pair) <= wanted.of(pair)) continue;
-    throw new Error(
-      `${pair}: ${count} links for ${wanted.of(pair)} rows, of which a file knows ${taken.of(pair)}`,
-    );
-  }
 }

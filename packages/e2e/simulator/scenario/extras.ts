@@ -44,6 +44,7 @@ export function addExtras(scenario: Scenario): void {
   }
   if (random.chance(0.15) && !user.fromStdin) {
     user.namesResults = !user.inPlace && random.chance(0.6);
+    user.keepsResults = true;
     for (const run of runs.slice(1)) run.losesJournal = random.chance(0.5);
     // A journal that is begun anew is another one than the one that is thrown away.
     for (const run of runs) run.restart = false;
@@ -77,7 +78,7 @@ function dialectOf(random: Random): Dialect {
  *
  * @param salts - for numbers that no other change draws
  */
-function changeRows(
+export function changeRows(
   { seed, runs }: Scenario,
   change: (row: RowPlan, random: Random) => RowPlan,
   ...salts: readonly number[]
@@ -159,6 +160,6 @@ function withDomain(row: RowPlan, random: Random): RowPlan {
   return domain === '' ? row : { ...row, domain };
 }
 
-function maybeRefused(row: RowPlan, random: Random): RowPlan {
+export function maybeRefused(row: RowPlan, random: Random): RowPlan {
   return row.kind === 'good' && random.chance(0.2) ? { ...row, kind: 'refused' } : row;
 }

@@ -20,22 +20,14 @@ const NOTE = 'a, b; c';
 /** The text of the input. With `filled`, each row has the results that it had in the file before. */
 export function inputText(
   rows: readonly RowPlan[],
-  user: Pick<UserTraits, 'format' | 'hasDomains'>,
+  user: Pick<UserTraits, 'format' | 'hasDomains' | 'keepsResults'>,
   dialect: Dialect | undefined,
   filled: readonly ResultRow[] | undefined,
 ): string {
-  const left = [...(filled ?? [])];
-  const resultsOf = (row: RowPlan): ResultRow | undefined => {
-    const [target, title] = [targetOf(row), titleOf(row, user)];
-    const { domain = '' } = row;
-    const index = left.findIndex(
-      (old) => old.target === target && old.title === title && old.domain === domain,
-    );
-    return index === -1 ? undefined : left.splice(index, 1)[0];
-  };
-  const objects = rows.map((row) => {
-    const found = resultsOf(row);
-    const { code = '', short_url = '', status = '', error = '', made_for = '' } = found ?? {};
+  const results = resultsOf(rows, user, filled ?? []);
+  const isMadeFor = filled?.some(({ made_for }) => made_for !== '') === true;
+  const objects = rows.map((row, index) => {
+    const { code = '', short_url = '', status = '', error = '', made_for } = results[index] ?? {};
     return {
       row,
       own: {
@@ -43,7 +35,10 @@ export function inputText(
         title: titleOf(row, user),
         ...(user.hasDomains && { domain_id: row.domain ?? '' }),
       },
-      results: filled === undefined ? {} : { code, short_url, status, error, made_for },
+      results:
+        filled === undefined
+          ? {}
+          : { code, short_url, status, error, ...(isMadeFor && { made_for: made_for ?? '' }) },
     };
   });
   switch (user.format) {
@@ -61,6 +56,26 @@ export function inputText(
         dialect ?? PLAIN,
       );
   }
+}
+
+/** The results that each row had in the file before: an owner who edits a title leaves the cells beside it. */
+function resultsOf(
+  rows: readonly RowPlan[],
+  user: Pick<UserTraits, 'format' | 'keepsResults'>,
+  filled: readonly ResultRow[],
+): (ResultRow | undefined)[] {
+  const left = [...filled];
+  const take = (row: RowPlan, hasTitle: boolean) => {
+    const [target, title, domain = ''] = [targetOf(row), titleOf(row, user), row.domain];
+    const index = left.findIndex(
+      (old) =>
+        old.target === target && old.domain === domain && (!hasTitle || old.title === title),
+    );
+    return index === -1 ? undefined : left.splice(index, 1)[0];
+  };
+  const exact = rows.map((row) => take(row, true));
+  if (!user.keepsResults) return exact;
+  return rows.map((row, index) => exact[index] ?? take(row, false));
 }
 
 function tableText(
@@ -119,7 +134,8 @@ export function parseResults(
   const target = column(...URL_NAMES);
   const [title, domain] = [column('title'), column('domain_id')];
   const [code, url] = [column('code'), column('short_url')];
-  const [status, error, madeFor] = [column('status'), column('error'), column('made_for')];
+  const [status, error] = [column('status'), column('error')];
+  const madeFor = column('made_for');
   return lines.map((cells) => {
     const cell = (index: number) => cells[index] ?? '';
     return {

@@ -15,12 +15,29 @@ export interface ResultRow {
 
 export const FOLDER = '/files';
 
-export function inputPath({ format }: Pick<UserTraits, 'format'>): string {
-  return `${FOLDER}/links.${format === 'urls' ? 'txt' : format}`;
+/** Where the files of an import are. */
+export interface Paths {
+  folder: string;
+  input: string;
+  /** Those of the input, where it is filled in place. */
+  results: string;
+  rejects: string;
+  journal: string;
 }
 
-export function resultsPath(user: Pick<UserTraits, 'format' | 'inPlace'>): string {
-  return user.inPlace ? inputPath(user) : `${inputPath(user)}.results.csv`;
+export function pathsOf(
+  { format, inPlace }: Pick<UserTraits, 'format' | 'inPlace'>,
+  folder: string,
+  name: string,
+): Paths {
+  const input = `${folder}/${name}.${format === 'urls' ? 'txt' : format}`;
+  return {
+    folder,
+    input,
+    results: inPlace ? input : `${input}.results.csv`,
+    rejects: `${input}.rejects.csv`,
+    journal: `${input}.shortlink-journal`,
+  };
 }
 
 /** Results of a list of URLs are a table. */

@@ -1,5 +1,7 @@
+import type { Variant } from '../command-line.ts';
 import { Random } from '../random.ts';
 import { addExtras } from './extras.ts';
+import { addLosses } from './losses.ts';
 import {
   FAULT_KINDS,
   type NetworkFault,
@@ -35,9 +37,12 @@ const OWN_SERVICE = {
 /**
  * The scenario that belongs to a seed.
  *
- * @param isPlain - without the extras that only some scenarios have
+ * @param variant - what only some scenarios have, and may be left out
  */
-export function generate(seed: number, isPlain = false): Scenario {
+export function generate(
+  seed: number,
+  { isPlain, hasLosses }: Variant = { isPlain: false, hasLosses: true },
+): Scenario {
   const random = new Random(seed);
   const size = sizeOf(random);
   const service = serviceOf(random, size);
@@ -56,6 +61,7 @@ export function generate(seed: number, isPlain = false): Scenario {
   }
   const scenario = { seed, service, user, runs };
   if (!isPlain) addExtras(scenario);
+  if (hasLosses) addLosses(scenario);
   return scenario;
 }
 
@@ -104,6 +110,7 @@ function serviceOf(random: Random, size: number): ServiceTraits {
       : undefined,
     // With idempotency it would answer with a job that it no longer has.
     losesJobs: !hasIdempotency && random.chance(0.3),
+    hasLookup: false,
   };
 }
 
@@ -131,6 +138,9 @@ function userOf(random: Random, size: number, hasIdempotency: boolean): UserTrai
     domain: random.chance(0.2) ? 'dom-1' : undefined,
     hasDomains: false,
     namesResults: false,
+    keepsResults: false,
+    losesFiles: false,
+    onSimilar: 'reuse',
   };
 }
 
@@ -210,6 +220,8 @@ function runOf(random: Random, rows: RowPlan[], run: number, user: UserTraits): 
     key: maybe(0.12) ? random.pick(['rotated', 'revoked', 'forbidden'] as const) : 'same',
     isLenient: false,
     losesJournal: false,
+    losses: [],
+    onSimilar: undefined,
     links: maybe(0.1) ? random.between(1, rows.length + 2) : undefined,
     othersLinks: maybe(0.08) ? random.between(1, 5) : 0,
     secondMs: !user.fromStdin && maybe(0.08) ? random.below(200) : undefined,

@@ -44,6 +44,8 @@ export interface ServiceTraits {
   failsJobs: 'half-way' | 'at once' | undefined;
   /** Forgets its jobs when it is restarted; else they continue. */
   losesJobs: boolean;
+  /** Can be asked which links exist. */
+  hasLookup: boolean;
 }
 
 /** What the user asks for, in each run. */
@@ -65,6 +67,12 @@ export interface UserTraits {
   hasDomains: boolean;
   /** Names the last results with `--known`, once the journal was thrown away. */
   namesResults: boolean;
+  /** Whoever edits the title of a row leaves the results beside it, in a file that is filled in place. */
+  keepsResults: boolean;
+  /** Files are lost or damaged between runs. */
+  losesFiles: boolean;
+  /** What a user decides in the end who is stopped by links that may or may not be those of the rows. */
+  onSimilar: 'reuse' | 'create';
 }
 
 /** A row of the input. Rows with one `url` ask for the same link. */
@@ -97,6 +105,19 @@ export interface Dialect {
   hasNotes: boolean;
 }
 
+/**
+ * What happens to files before a run. The `machine` is another one then, with a fresh folder that holds the input only; the `folder` is
+ * all that the import has, under its usual names.
+ */
+export interface Loss {
+  of: 'input' | 'journal' | 'results' | 'rejects' | 'folder' | 'machine';
+  how: 'delete' | 'cut' | 'empty' | 'rename' | 'copy' | 'restore';
+  /** Thousandths of the file that are left where it is cut. */
+  kept: number;
+  /** The run, from 0, after which the copy was made that is restored: the input of a fresh machine as well. */
+  since: number;
+}
+
 export interface RunPlan {
   /** Time since the run before it. */
   pauseMs: number;
@@ -119,6 +140,10 @@ export interface RunPlan {
   isLenient: boolean;
   /** The journal was thrown away before this run, as by a CI job that keeps the files of its repository alone. */
   losesJournal: boolean;
+  /** What happens to the files before this run, in this order. */
+  losses: Loss[];
+  /** The user's answer, in this run, to links that may or may not be those of the rows. */
+  onSimilar: 'reuse' | 'create' | undefined;
   /** Other limits from now on. */
   links: number | undefined;
   /** Another program that uses the plan up so far. */

@@ -1,24 +1,33 @@
 import type { ImportSettings } from '../../../cli/src/import/types.ts';
-import { FOLDER, inputPath, resultsPath } from './files.ts';
+import type { Paths } from './files.ts';
 import type { RunPlan, UserTraits } from './scenario.ts';
+
+/** What the user decides in a run. */
+export interface Decisions {
+  onUnknown: ImportSettings['onUnknown'];
+  onSimilar: 'stop' | 'reuse' | 'create';
+  /** The file for `--known`. */
+  known: string | undefined;
+}
 
 /** The command line of a run, as the import gets it. */
 export function settingsOf(
   plan: RunPlan,
   user: UserTraits,
-  onUnknown: ImportSettings['onUnknown'],
-  known: string | undefined,
+  { onUnknown, onSimilar, known }: Decisions,
+  paths: Paths,
 ): ImportSettings {
-  const path = inputPath(user);
+  const similar = { onSimilar };
   return {
-    file: user.fromStdin ? '-' : path,
+    ...similar,
+    file: user.fromStdin ? '-' : paths.input,
     map: {},
     inputFormat: 'auto',
-    output: resultsPath(user),
+    output: paths.results,
     outputFormat: user.format === 'jsonl' ? 'jsonl' : 'csv',
-    rejects: `${path}.rejects.csv`,
+    rejects: paths.rejects,
     usualNames: { output: true, rejects: true },
-    journal: user.fromStdin ? { folder: FOLDER } : `${path}.shortlink-journal`,
+    journal: user.fromStdin ? { folder: paths.folder } : paths.journal,
     restart: plan.restart,
     defaults: user.domain === undefined ? {} : { domain_id: user.domain },
     batchSize: user.batchSize,

@@ -15,6 +15,8 @@ const QUIET = {
   key: 'same',
   isLenient: false,
   losesJournal: false,
+  losses: [],
+  onSimilar: undefined,
   links: undefined,
   othersLinks: 0,
   secondMs: undefined,
@@ -28,7 +30,7 @@ const QUIET = {
 /** The last run once more, under the rules that the service has by then, and nothing happens to it. */
 export function quietly(plan: RunPlan): RunPlan {
   const { isLenient } = plan;
-  return { ...plan, ...QUIET, isLenient, restartsMs: [], pauseMs: 3_700_000, faults: [] };
+  return { ...plan, ...QUIET, isLenient, restartsMs: [], losses: [], pauseMs: 3_700_000, faults: [] };
 }
 
 /**
@@ -78,6 +80,9 @@ function* smaller(scenario: Scenario): Generator<Scenario> {
     const withRun = (changed: RunPlan) => ({ ...scenario, runs: runs.with(index, changed) });
     for (const fault of run.faults.keys()) {
       yield withRun({ ...run, faults: run.faults.toSpliced(fault, 1) });
+    }
+    for (const loss of run.losses.keys()) {
+      yield withRun({ ...run, losses: run.losses.toSpliced(loss, 1) });
     }
     for (const [name, quiet] of Object.entries(QUIET)) {
       const now = run[name as keyof typeof QUIET];

@@ -1,57 +1,93 @@
-import { journalOf } from '../oracle/journal-rules.ts';
-import type { FileNode } from '../world/disk.ts';
+import type { Disk, FileNode } from '../world/disk.ts';
 import type { World } from '../world/world.ts';
 import { inputText, parseResults } from './file-text.ts';
-import { FOLDER, inputPath, outputFormat, type ResultRow, resultsPath } from './files.ts';
-import type { RunPlan, UserTraits } from './scenario.ts';
+import { FOLDER, outputFormat, type Paths, pathsOf, type ResultRow } from './files.ts';
+import type { Loss, RunPlan, UserTraits } from './scenario.ts';
 
-/** What the user does with the files of an import between its runs. */
+/** The files of an import, by what they are. */
+const KINDS = ['input', 'results', 'rejects', 'journal'] as const;
+type Kind = (typeof KINDS)[number];
+
+/** The files of an import as they were after one of its runs. */
+type Copies = Partial<Record<Kind, FileNode>>;
+
+/** What the user does with the files of an import between its runs, and what happens to them. */
 export class UserFiles {
+  paths: Paths;
   readonly #user: UserTraits;
   readonly #world: World;
+  readonly #disk: Disk;
   /** Whether the journal was thrown away at one time. */
   #hasLostJournal = false;
   /** The input of the last run: a new file when anybody writes to it. */
   #placed: (Pick<RunPlan, 'rows' | 'dialect'> & { file: FileNode | undefined }) | undefined;
+  #folder = FOLDER;
+  #name = 'links';
+  /** Names given so far to files that were renamed or copied. */
+  #names = 0;
+  /** Runs after which copies are made, since one of them is restored later. */
+  readonly #kept: ReadonlySet<number>;
+  readonly #copies = new Map<number, Copies>();
 
-  constructor(user: UserTraits, world: World) {
+  constructor(user: UserTraits, runs: readonly RunPlan[], world: World) {
     this.#user = user;
     this.#world = world;
+    this.#disk = world.disk;
+    const losses = runs.flatMap((run) => run.losses);
+    const restored = losses.filter(({ how, of }) => how === 'restore' || of === 'machine');
+    this.#kept = new Set(restored.map(({ since }) => since));
+    this.paths = pathsOf(user, this.#folder, this.#name);
   }
 
   /** Prepares a run. */
   prepare(plan: RunPlan): void {
+    for (const loss of plan.losses) this.#lose(loss);
     if (!this.#user.fromStdin) this.#placeInput(plan);
     if (!plan.losesJournal) return;
-    const { disk } = this.#world;
     this.#world.log(() => '--- the journal is thrown away');
     this.#hasLostJournal = true;
-    disk.setName(journalOf(inputPath(this.#user)), undefined);
-    disk.syncFolder(FOLDER);
+    this.#disk.remove(this.paths.journal);
+  }
+
+  /** Copies are made of the files, as they are after a run. */
+  afterRun(index: number): void {
+    if (!this.#kept.has(index)) return;
+    const copies: Copies = {};
+    for (const kind of KINDS) {
+      const file = this.#disk.get(this.paths[kind]);
+      if (file !== undefined) copies[kind] = this.#disk.keep(file);
+    }
+    this.#copies.set(index, copies);
   }
 
   #placeInput({ rows, dialect }: RunPlan): void {
     const user = this.#user;
-    const { disk } = this.#world;
-    const path = inputPath(user);
-    const old = disk.get(path);
+    const path = this.paths.input;
+    const old = this.#disk.get(path);
     // Nobody has written to it since, and the rows are the same.
     const isSame = rows === this.#placed?.rows && dialect === this.#placed.dialect;
     if (!user.inPlace && isSame && old === this.#placed?.file) return;
     const filled = user.inPlace ? this.#rowsOf(path) : undefined;
     const hasResults = filled?.some(({ status }) => status !== '') === true;
     const text = inputText(rows, user, dialect, hasResults ? filled : undefined);
-    if (old?.bytes.toString() !== text) disk.place(path, text, this.#world.wallClock());
-    this.#placed = { rows, dialect, file: disk.get(path) };
+    if (old?.bytes.toString() !== text) this.#disk.place(path, text, this.#world.wallClock());
+    this.#placed = { rows, dialect, file: this.#disk.get(path) };
   }
 
   /** Somebody writes to the input while it is imported, and changes nothing. */
   touchInput(): void {
     this.#world.log(() => '--- somebody writes to the input');
-    const { disk } = this.#world;
-    const path = inputPath(this.#user);
-    const text = disk.get(path)?.bytes.toString() ?? '';
-    disk.place(path, text, this.#world.wallClock() + 1);
+    const path = this.paths.input;
+    const text = this.#disk.get(path)?.bytes.toString() ?? '';
+    this.#disk.place(path, text, this.#world.wallClock() + 1);
+  }
+
+  /** A journal that can't be read is moved out of the way, as the user is told to. */
+  removeDamaged(): void {
+    const { journal } = this.paths;
+    if (this.#disk.get(journal)?.database?.isDamaged !== true) return;
+    this.#world.log(() => '--- the damaged journal is removed');
+    this.#disk.remove(journal);
   }
 
   /**
@@ -60,24 +96,115 @@ export class UserFiles {
    */
   known(): string | undefined {
     if (!this.#hasLostJournal || !this.#user.namesResults) return undefined;
-    const path = `${FOLDER}/known.${this.#user.format === 'jsonl' ? 'jsonl' : 'csv'}`;
-    const results = resultsPath(this.#user);
-    const { disk } = this.#world;
+    const path = `${this.#folder}/known.${this.#user.format === 'jsonl' ? 'jsonl' : 'csv'}`;
+    const { results } = this.paths;
     if (this.#rowsOf(results)?.some(({ code }) => code !== '')) {
-      disk.place(path, disk.get(results)?.bytes.toString() ?? '', this.#world.wallClock());
+      this.#disk.place(path, this.#disk.get(results)?.bytes.toString() ?? '', this.#now);
     }
-    return disk.get(path) && path;
-  }
-
-  /** What a file says of its rows, where the journal does not know all of it. */
-  stated(known: string | undefined): readonly ResultRow[] {
-    const path = this.#user.inPlace ? inputPath(this.#user) : known;
-    if (!this.#hasLostJournal || path === undefined) return [];
-    return this.#rowsOf(path) ?? [];
+    return this.#disk.get(path) && path;
   }
 
   #rowsOf(path: string): ResultRow[] | undefined {
-    const text = this.#world.disk.get(path)?.bytes.toString() ?? '';
+    const text = this.#disk.get(path)?.bytes.toString() ?? '';
     return parseResults(text, outputFormat(this.#user));
+  }
+
+  get #now(): number {
+    return this.#world.wallClock();
+  }
+
+  #lose(loss: Loss): void {
+    const { of, how } = loss;
+    this.#world.log(() => `--- ${of}: ${how}${how === 'restore' ? ` from run ${loss.since}` : ''}`);
+    if (of === 'machine') this.#freshMachine(loss);
+    else if (of === 'folder') this.#loseFolder(loss);
+    else if (of === 'input') this.#loseInput(loss);
+    else this.#loseFile(of, loss);
+  }
+
+  /** Another machine has the input as it was committed, and nothing else. */
+  #freshMachine({ since }: Loss): void {
+    for (const path of [...this.#disk.names.keys()]) {
+      if (path.startsWith(`${this.#folder}/`)) this.#disk.remove(path);
+    }
+    this.#restore('input', since);
+  }
+
+  #loseFolder({ how, since }: Loss): void {
+    const { paths } = this;
+    if (how === 'restore') {
+      for (const kind of KINDS) this.#restore(kind, since);
+    } else if (how === 'delete') {
+      for (const kind of KINDS) if (paths[kind] !== paths.input) this.#disk.remove(paths[kind]);
+    } else {
+      this.#names += 1;
+      const folder = `/moved${this.#names}`;
+      for (const [path, file] of [...this.#disk.names]) {
+        if (!path.startsWith(`${this.#folder}/`)) continue;
+        const to = folder + path.slice(this.#folder.length);
+        if (how === 'rename') this.#disk.move(path, to);
+        else this.#disk.copy(file, to, this.#now);
+      }
+      this.#moveTo(folder, this.#name);
+    }
+  }
+
+  #loseInput({ how, kept, since }: Loss): void {
+    const { input } = this.paths;
+    const file = this.#disk.get(input);
+    if (file === undefined) return;
+    if (how === 'rename' || how === 'copy') {
+      this.#names += 1;
+      const name = how === 'copy' ? `links (${this.#names})` : `links-${this.#names}`;
+      const { input: to } = pathsOf(this.#user, this.#folder, name);
+      if (how === 'copy') this.#disk.copy(file, to, this.#now);
+      else this.#disk.move(input, to);
+      this.#moveTo(this.#folder, name);
+    } else if (how === 'restore') this.#restore('input', since);
+    // Its owner writes it again: what is gone are the results in it.
+    else if (how === 'delete') this.#disk.remove(input);
+    else if (this.#user.inPlace) this.#cut(input, file, kept);
+  }
+
+  #loseFile(of: Exclude<Kind, 'input'>, { how, kept, since }: Loss): void {
+    const path = this.paths[of];
+    const file = this.#disk.get(path);
+    // Filled in place, the results are in the input.
+    if (path === this.paths.input) return;
+    if (how === 'restore') this.#restore(of, since);
+    if (how === 'restore' || file === undefined) return;
+    if (how === 'delete') this.#disk.remove(path);
+    else if (how === 'empty') this.#disk.place(path, '', this.#now);
+    else if (how === 'cut') this.#cut(path, file, kept);
+    else {
+      this.#names += 1;
+      const { folder } = this.paths;
+      const to = path.replace(`${folder}/`, `${folder}/copy-${this.#names}-`);
+      if (how === 'rename') this.#disk.move(path, to);
+      else this.#disk.copy(file, to, this.#now);
+    }
+  }
+
+  /** The end of the file is missing; in the input, whose owner sees to its lines, whole lines are. */
+  #cut(path: string, file: FileNode, kept: number): void {
+    if (file.database?.hasPages() === true) file.database.damage();
+    const bytes = file.bytes.subarray(0, Math.floor((file.bytes.length * kept) / 1000));
+    if (file.database !== undefined) return;
+    const isInput = path === this.paths.input;
+    const end = isInput ? bytes.lastIndexOf('\n') + 1 : bytes.length;
+    this.#disk.place(path, bytes.subarray(0, end).toString(), this.#now);
+  }
+
+  /** As it was after a run; a file that was not there then is gone. */
+  #restore(kind: Kind, since: number): void {
+    const file = this.#copies.get(since)?.[kind];
+    if (file === undefined) this.#disk.remove(this.paths[kind]);
+    else this.#disk.copy(file, this.paths[kind], this.#now);
+  }
+
+  #moveTo(folder: string, name: string): void {
+    this.#folder = folder;
+    this.#name = name;
+    this.paths = pathsOf(this.#user, folder, name);
   }
 }

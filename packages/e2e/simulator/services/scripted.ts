@@ -24,6 +24,8 @@ interface Job {
 
 const KEY_LIFETIME_MS = 24 * 60 * 60 * 1000;
 
+export const LOOKUP_PATH = '/api/v1/links/lookup';
+
 /** Titles that the service refuses. */
 export const REFUSED_TITLE = 'refused';
 

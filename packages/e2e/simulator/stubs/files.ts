@@ -5,7 +5,7 @@ import { theWorld } from '../world/world.ts';
 const FOLDERS = ['/files', '/tmp'];
 
 export function isFolder(path: string): boolean {
-  return FOLDERS.includes(path);
+  return FOLDERS.includes(path) || /^\/moved\d+$/.test(path);
 }
 
 class SystemError extends Error {

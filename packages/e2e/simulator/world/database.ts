@@ -4,11 +4,9 @@ import type { DatabaseContent, FileNode } from './disk.ts';
 import { commandOf } from './sql-commands.ts';
 import { type Process, theWorld } from './world.ts';
 
-const TABLES = ['service', 'batch', 'body', 'link', 'owner', 'written'];
-const TEMP_TABLES = ['row', 'known', 'match', 'open_link'];
-
 const SQLITE_BUSY = 5;
 const SQLITE_IOERR = 10;
+const SQLITE_CORRUPT = 11;
 const SQLITE_FULL = 13;
 
 type Rows = Record<string, SQLInputValue>[];
@@ -28,9 +26,15 @@ class Content implements DatabaseContent {
 
   /** Whether the file has its tables. */
   isCreated = false;
-  /** Whether the tables are there, of this file or one before it. */
-  hasTables = false;
-  #hasTempTables = false;
+  /** The end of the file is missing: SQLite reads nothing of it. */
+  isDamaged = false;
+  /** Names of its tables, of this file or one before it; empty before they are there. */
+  #tables: string[] = [];
+  /** `application_id` and `user_version`, as the schema sets them. */
+  readonly #settings = new Map<string, number>();
+  #tempTables: string[] = [];
+  /** Texts that have made temporary tables. */
+  readonly #tempTexts = new Set<string>();
   /** Whether they may hold rows. */
   #usesTempTables = false;
   lockedBy: SimulatedDatabase | undefined;
@@ -67,23 +71,49 @@ class Content implements DatabaseContent {
     if (this.hasTables) this.#load(image);
   }
 
+  /** Loses a part of the file: all that is left is an empty one, or one that can't be read. */
+  damage(): void {
+    this.isDamaged = this.isCreated;
+  }
+
   copy(): Content {
     const copy = takeContent();
     if (!this.isCreated) return copy;
     if (!copy.hasTables) {
-      const sql = this.prepare("SELECT sql FROM sqlite_schema WHERE type = 'table'").all();
-      for (const row of sql) copy.db.exec(String(row['sql']));
+      const sql = this.prepare('SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL').all();
+      copy.createTables(sql.map((row) => `${row['sql']};`).join(''));
+      for (const [name, value] of this.#settings) copy.#settings.set(name, value);
     }
     copy.isCreated = true;
-    copy.hasTables = true;
+    copy.isDamaged = this.isDamaged;
     copy.#load(this.#dump());
     return copy;
+  }
+
+  get hasTables(): boolean {
+    return this.#tables.length > 0;
+  }
+
+  /** Makes the tables of the file, once for all the files that this database stands for. */
+  createTables(sql: string): void {
+    const setting = /PRAGMA (\w+) = (\d+);?/g;
+    for (const [, name = '', value] of sql.matchAll(setting)) {
+      this.#settings.set(name, Number(value));
+    }
+    this.db.exec(sql.replace(setting, ''));
+    const made = this.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
+    this.#tables = made.map((row) => String(row['name']));
+  }
+
+  /** A setting that is kept in the file. */
+  settingOf(name: string): number {
+    return this.#settings.get(name) ?? 0;
   }
 
   #dump(): Map<string, Rows> {
     if (!this.isCreated) return new Map();
     return new Map(
-      TABLES.map((table) => [table, this.prepare(`SELECT * FROM ${table}`).all() as Rows]),
+      this.#tables.map((table) => [table, this.prepare(`SELECT * FROM ${table}`).all() as Rows]),
     );
   }
 
@@ -98,21 +128,22 @@ class Content implements DatabaseContent {
   }
 
   #clear(): void {
-    if (this.hasTables) {
-      for (const table of TABLES.toReversed()) this.prepare(`DELETE FROM ${table}`).run();
-    }
+    for (const table of this.#tables.toReversed()) this.prepare(`DELETE FROM ${table}`).run();
   }
 
   createTempTables(sql: string): void {
-    if (!this.#hasTempTables) this.db.exec(sql);
-    this.#hasTempTables = true;
     this.#usesTempTables = true;
+    if (this.#tempTexts.has(sql)) return;
+    this.#tempTexts.add(sql);
+    this.db.exec(sql);
+    const made = this.db.prepare("SELECT name FROM sqlite_temp_schema WHERE type = 'table'").all();
+    this.#tempTables = made.map((row) => String(row['name']));
   }
 
   clearTempTables(): void {
     if (!this.#usesTempTables) return;
     this.#usesTempTables = false;
-    for (const table of TEMP_TABLES) this.prepare(`DELETE FROM temp.${table}`).run();
+    for (const table of this.#tempTables) this.prepare(`DELETE FROM temp.${table}`).run();
   }
 
   release(): void {
@@ -120,6 +151,7 @@ class Content implements DatabaseContent {
     this.#clear();
     this.clearTempTables();
     this.isCreated = false;
+    this.isDamaged = false;
     this.lockedBy = undefined;
     this.#image = undefined;
     spare.push(this);
@@ -135,7 +167,8 @@ function takeContent(): Content {
 /** What the oracle asks of a journal; undefined where there is none. */
 export function queryDatabase(file: FileNode | undefined, sql: string) {
   const content = file?.database;
-  return content instanceof Content && content.isCreated ? content.prepare(sql).all() : undefined;
+  if (!(content instanceof Content) || !content.isCreated || content.isDamaged) return undefined;
+  return content.prepare(sql).all();
 }
 
 /** Stands in for `DatabaseSync` of `node:sqlite`: one connection to a file of the simulated disk. */
@@ -171,6 +204,7 @@ export class SimulatedDatabase {
   #perform(sql: string): void {
     const content = this.#content;
     const command = commandOf(sql);
+    if (command.kind !== 'settings') this.#refuseDamaged();
     if (command.kind === 'settings') {
       for (const [name, value] of command.settings) this.#set(name, value);
     } else if (command.kind === 'look') {
@@ -187,18 +221,26 @@ export class SimulatedDatabase {
       this.#unlock();
     } else if (command.kind === 'tables') this.#createTables(sql);
     else if (command.kind === 'temporary tables') content.createTempTables(sql);
+    else if (command.kind === 'empty') content.prepare(`DELETE FROM ${command.table}`).run();
     else content.prepare(sql).run();
   }
 
   prepare(sql: string): Pick<StatementSync, 'get'> | StatementSync {
+    this.#refuseDamaged();
     const { isCreated } = this.#content;
     if (sql === 'SELECT 1 FROM sqlite_schema') {
       return { get: () => (isCreated ? { 1: 1 } : undefined) };
     }
-    if (sql === 'PRAGMA application_id') return { get: () => ({ application_id: 0x534c4a31 }) };
-    if (sql === 'PRAGMA user_version') return { get: () => ({ user_version: 2 }) };
-    if (sql.startsWith('PRAGMA page_')) return { get: () => ({ page_size: 0, page_count: 0 }) };
+    const [, setting] = /^PRAGMA (application_id|user_version)$/.exec(sql) ?? [];
+    if (setting !== undefined) {
+      return { get: () => ({ [setting]: isCreated ? this.#content.settingOf(setting) : 0 }) };
+    }
     return this.#content.prepare(sql);
+  }
+
+  #refuseDamaged(): void {
+    if (this.#content.isDamaged)
+      throw sqliteError(SQLITE_CORRUPT, 'database disk image is malformed');
   }
 
   close(): void {
@@ -278,8 +320,9 @@ export class SimulatedDatabase {
     const content = this.#content;
     if (!content.hasTables) {
       // Outside of the transaction, so that the tables stay when it is rolled back. The file has them once it is committed.
-      content.db.exec(`COMMIT; ${sql.replace(/PRAGMA[^;]*;/g, '')} BEGIN`);
-      content.hasTables = true;
+      content.db.exec('COMMIT');
+      content.createTables(sql);
+      content.db.exec('BEGIN');
     }
     this.#createsTables = true;
   }

@@ -8,6 +8,9 @@ export interface DatabaseContent {
   /** Drops what was committed without being synced. */
   losePower(): void;
   hasPages(): boolean;
+  readonly isDamaged: boolean;
+  /** From now on a part of the file is missing. */
+  damage(): void;
   release(): void;
 }
 
@@ -77,6 +80,37 @@ export class Disk {
     file.bytes = Buffer.from(text);
     this.syncFile(file);
     this.syncFolder(dirname(path));
+  }
+
+  /** Copies a file to a name, as somebody else on the machine does, who syncs it. */
+  copy(file: FileNode, path: string, nowMs: number): FileNode {
+    const copy = this.create(path, file.mode, nowMs);
+    copy.bytes = file.bytes;
+    if (file.database !== undefined) this.setDatabase(copy, file.database.copy());
+    this.syncFile(copy);
+    this.syncFolder(dirname(path));
+    return copy;
+  }
+
+  /** A file that no name leads to, with the content that this one has now. */
+  keep(file: FileNode): FileNode {
+    const kept = { ...file, database: file.database?.copy() };
+    if (kept.database !== undefined) this.#databases.push(kept.database);
+    return kept;
+  }
+
+  /** Removes a name, durably. */
+  remove(path: string): void {
+    this.setName(path, undefined);
+    this.syncFolder(dirname(path));
+  }
+
+  /** Gives a file another name, durably. */
+  move(from: string, to: string): void {
+    this.setName(to, this.names.get(from));
+    this.setName(from, undefined);
+    this.syncFolder(dirname(from));
+    this.syncFolder(dirname(to));
   }
 
   syncFile(file: FileNode): void {

@@ -2,7 +2,9 @@
 type Command =
   | { kind: 'settings'; settings: [name: string, value: string][] }
   | { kind: 'look' | 'begin' | 'commit' | 'roll back' }
-  | { kind: 'tables' | 'temporary tables' | 'statement' };
+  | { kind: 'tables' | 'temporary tables' | 'statement' }
+  // A temporary table, which stays for the next scenario.
+  | { kind: 'empty'; table: string };
 
 /** There are only a few texts, and each import executes them anew. */
 const commands = new Map<string, Command>();
@@ -23,8 +25,9 @@ function readCommand(sql: string): Command {
   if (sql.startsWith('BEGIN')) return { kind: 'begin' };
   if (sql === 'COMMIT') return { kind: 'commit' };
   if (sql === 'ROLLBACK') return { kind: 'roll back' };
-  if (sql.includes('CREATE TABLE service')) return { kind: 'tables' };
-  if (sql.includes('CREATE TEMP TABLE')) return { kind: 'temporary tables' };
+  if (/CREATE TEMP (TABLE|VIEW|INDEX)/.test(sql)) return { kind: 'temporary tables' };
+  if (sql.includes('CREATE TABLE ')) return { kind: 'tables' };
+  if (sql.startsWith('DROP TABLE ')) return { kind: 'empty', table: sql.slice(11) };
   // It is prepared, and only the first one would be.
   if (/;\s*\S/.test(sql)) throw new Error(`several statements at once: ${sql}`);
   return { kind: 'statement' };

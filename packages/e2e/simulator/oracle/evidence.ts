@@ -1,0 +1,112 @@
+import { dirname } from 'node:path';
+import { parseResults } from '../scenario/file-text.ts';
+import type { Paths, ResultRow } from '../scenario/files.ts';
+import type { UserTraits } from '../scenario/scenario.ts';
+import type { Decisions } from '../scenario/settings.ts';
+import type { MadeLink } from '../services/service.ts';
+import type { Disk, FileNode } from '../world/disk.ts';
+import { isJournal, openLinks, recordedCodes, recordedKeys } from './journal-rules.ts';
+import { Counts, type Pair, pairOf, pairOfLink } from './ledger.ts';
+
+/** What the files beside an input say of links, at one moment. */
+export interface Evidence {
+  /** Links of each pair that exist for sure. */
+  links: Counts;
+  /** The same, with those that may exist. */
+  taken: Counts;
+  /** Codes that the journal knows. */
+  codes: ReadonlySet<string>;
+  /** Keys of the requests in it. */
+  keys: readonly string[];
+  /** Rows of the files that are no journals. */
+  rows: readonly ResultRow[];
+}
+
+export const NO_EVIDENCE: Evidence = {
+  links: new Counts(),
+  taken: new Counts(),
+  codes: new Set(),
+  keys: [],
+  rows: [],
+};
+
+interface Reading {
+  disk: Disk;
+  paths: Paths;
+  user: UserTraits;
+  made: readonly MadeLink[];
+  decisions: Decisions;
+}
+
+/**
+ * Reads everything in the folder that names links: journals and results, also copies and those of an input with another name. A link
+ * that two files name is one link. What a file says of rows that may have a link is added to the links of that file alone, since another
+ * one may know which links they are.
+ */
+export function readEvidence(reading: Reading): Evidence {
+  const { disk, paths, user, made } = reading;
+  const links = new Map(made.map((link) => [link.code, link]));
+  const all = new Set<MadeLink>();
+  const taken = new Counts();
+  const rows: ResultRow[] = [];
+  let codes: ReadonlySet<string> = new Set();
+  for (const [path, file] of disk.names) {
+    if (dirname(path) !== paths.folder || isAside(path)) continue;
+    const says = isJournal(path) ? readJournal(file) : readRows(file, user);
+    if (path === paths.journal) codes = says.codes;
+    if (!isUsed(path, reading)) continue;
+    rows.push(...says.rows);
+    const own = [...says.codes].flatMap((code) => links.get(code) ?? []);
+    for (const link of own) all.add(link);
+    const ofFile = countLinks(own);
+    for (const [pair, count] of says.open.entries()) ofFile.add(pair, count);
+    taken.raise(ofFile);
+  }
+  const named = countLinks(all);
+  taken.raise(named);
+  const keys = recordedKeys(disk.get(paths.journal));
+  return { links: named, taken, codes, keys, rows };
+}
+
+/** Whether what a file says counts: not that of files under other names, where the user has decided against them. */
+function isUsed(path: string, { paths, user, decisions }: Reading): boolean {
+  const { known, onSimilar } = decisions;
+  if (path === known || path === paths.journal) return true;
+  // Without losses, only what the user names is read.
+  if (!user.losesFiles) return user.inPlace && path === paths.input;
+  return onSimilar !== 'create' || Object.values(paths).includes(path);
+}
+
+/** Files that a run has left behind when it was killed, and those that the import has set aside itself. */
+function isAside(path: string): boolean {
+  return /\.old\d*$|\.tmp$|\/\.[^/]*$/.test(path);
+}
+
+type Says = Pick<Evidence, 'codes' | 'rows'> & { open: Counts };
+
+function readJournal(file: FileNode): Says {
+  return { codes: recordedCodes(file), open: openLinks(file), rows: [] };
+}
+
+const NOTHING = '';
+
+function readRows(file: FileNode, user: UserTraits): Says {
+  const text = file.bytes.toString();
+  // Of a line that is cut, nobody can tell how it went on.
+  const lines = text.slice(0, text.lastIndexOf('\n') + 1);
+  const format = /^\s*\{/.test(lines) ? 'jsonl' : 'csv';
+  const rows = lines === NOTHING ? [] : (parseResults(lines, { format }) ?? []);
+  const open = new Counts();
+  for (const row of rows) if (row.status === 'unknown') open.add(pairOfResult(row, user));
+  return { codes: new Set(rows.flatMap(({ code }) => code || [])), open, rows };
+}
+
+function pairOfResult({ target, domain }: ResultRow, user: UserTraits): Pair {
+  return pairOf(target, domain || user.domain);
+}
+
+function countLinks(links: Iterable<MadeLink>): Counts {
+  const counts = new Counts();
+  for (const link of links) counts.add(pairOfLink(link));
+  return counts;
+}

@@ -1,0 +1,60 @@
+import { titleOf } from '../scenario/files.ts';
+import type { RunPlan, UserTraits } from '../scenario/scenario.ts';
+import type { Decisions } from '../scenario/settings.ts';
+import type { MadeLink } from '../services/service.ts';
+import { Counts, type Pair, pairOfLink, pairOfRow } from './ledger.ts';
+
+/**
+ * Where the service can be asked which links exist, there is never one more than rows that ever asked for it at one time, whatever was
+ * lost. Only `--restart`, and `--on-similar create` for rows whose title no link has, ask for others.
+ */
+export class LinkLimit {
+  readonly #user: UserTraits;
+  readonly #allowed = new Counts();
+
+  constructor(user: UserTraits) {
+    this.#user = user;
+  }
+
+  beginRun({ rows, restart }: RunPlan, { onSimilar }: Decisions, made: readonly MadeLink[]): void {
+    const user = this.#user;
+    const [wanted, titled] = [new Counts(), new Counts()];
+    for (const row of rows) {
+      if (row.kind === 'invalid') continue;
+      const pair = pairOfRow(row, user);
+      wanted.add(pair);
+      titled.add(titledPair(pair, titleOf(row, user)));
+    }
+    this.#allowed.raise(wanted);
+    if (!restart && onSimilar !== 'create') return;
+    const [links, titledLinks] = [new Counts(), new Counts()];
+    for (const link of made) {
+      links.add(pairOfLink(link));
+      titledLinks.add(titledPair(pairOfLink(link), link.title));
+    }
+    const more = new Counts();
+    for (const [pair, count] of wanted.entries()) {
+      more.add(pair, links.of(pair) + (restart ? count : 0));
+    }
+    for (const [text, count] of restart ? [] : titled.entries()) {
+      const pair = text.slice(0, text.lastIndexOf('\t'));
+      more.add(pair, Math.max(0, count - titledLinks.of(text)));
+    }
+    this.#allowed.raise(more);
+  }
+
+  check(made: readonly MadeLink[]): void {
+    const links = new Counts();
+    for (const link of made) links.add(pairOfLink(link));
+    for (const [pair, count] of links.entries()) {
+      const most = this.#allowed.of(pair);
+      if (count > most) {
+        throw new Error(`${pair}: the service has ${count} links, and ${most} rows ever asked for one`);
+      }
+    }
+  }
+}
+
+function titledPair(pair: Pair, title: string): string {
+  return `${pair}\t${title}`;
+}

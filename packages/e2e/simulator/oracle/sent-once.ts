@@ -1,0 +1,164 @@
+import { REFUSED_TITLE } from '../services/scripted.ts';
+import type { Exchange } from '../world/network.ts';
+import { Counts, linksOf, mayHaveWorked, type Pair } from './ledger.ts';
+
+/** Services forget an idempotency key after so long. */
+const KEY_LIFETIME_MS = 24 * 60 * 60 * 1000;
+
+/** All requests with one key ask for the same links, for as long as the service knows the key. */
+interface Sending {
+  firstAt: number;
+  links: Counts;
+}
+
+/** What a run has sent. */
+export interface SentRun {
+  /** Requests for links, in the order they were sent. */
+  creates: readonly Exchange[];
+  /** Links that rows have asked for at one time. */
+  wanted: Counts;
+  /** Links of these requests whose codes the program was told. */
+  told: Counts;
+  /** Whether what got no response may be sent again in the same run. */
+  mayRetry: boolean;
+}
+
+/**
+ * No row is sent twice where the first request may have worked, also where it has not. Rows are counted by the link that they ask for.
+ * `--on-unknown retry` frees those of which nobody was told what became of them, at that time, and no others; what is sent then counts
+ * again.
+ */
+export class SentOnce {
+  /** Links that exist or may exist, by what was sent, and by what files said in the beginning. */
+  #active = new Counts();
+  /** Links that a decision has freed: the service may have more of them than there are rows. */
+  #freed = new Set<Pair>();
+  /** Links that were freed in this run. */
+  #freedNow = new Set<Pair>();
+  /** Links whose requests nobody can tell the age of. */
+  #ageless = new Set<Pair>();
+  #isOff = false;
+  readonly #sendings = new Map<string, Sending>();
+  /** Keys of requests that count since before they were sent. */
+  readonly #recorded = new Set<string>();
+  /** Links of rows that the service refuses, most of the time: their requests don't count, and may have made some. */
+  readonly #refused = new Set<Pair>();
+
+  /**
+   * @param taken - links that files name, or of which they say that they may exist
+   * @param keys - of requests that are in the journal, and so in `taken`
+   */
+  beginAgain(taken: Counts, keys: Iterable<string> = []): void {
+    this.#active = new Counts();
+    this.#active.raise(taken);
+    this.#freed = new Set();
+    this.#ageless = new Set();
+    this.#isOff = false;
+    for (const key of keys) this.#recorded.add(key);
+  }
+
+  /** Files name these links. */
+  raise(named: Counts): void {
+    this.#active.raise(named);
+  }
+
+  beginRun(): void {
+    this.#freedNow = new Set();
+  }
+
+  /** Nothing is known any more of what was sent before. */
+  switchOff(): void {
+    this.#isOff = true;
+  }
+
+  /** The user has decided to send again what is not known to exist. */
+  retry(known: Counts): void {
+    for (const [pair, count] of [...this.#active.entries()]) {
+      if (count > known.of(pair)) this.#free(pair);
+      this.#active.set(pair, Math.min(count, known.of(pair)));
+    }
+    for (const pair of this.#refused) this.#free(pair);
+  }
+
+  /** The clock was set back while these requests were open: whether their keys are still known can't be told. */
+  forgetAge(open: readonly Exchange[]): void {
+    for (const { pair } of open.flatMap(linksOf)) {
+      this.#ageless.add(pair);
+      this.#free(pair);
+    }
+  }
+
+  /** Whether there may be more links than rows, of which the program was not told. */
+  isFree(pair: Pair): boolean {
+    return this.#isOff || this.#freed.has(pair);
+  }
+
+  /** Whether any link was freed. */
+  get isAnyFree(): boolean {
+    return this.#isOff || this.#freed.size > 0;
+  }
+
+  /** Whether the rows that ask for this link were counted exactly in this run. */
+  isExact(pair: Pair): boolean {
+    return !this.#isOff && !this.#freedNow.has(pair) && !this.#ageless.has(pair);
+  }
+
+  /** @throws Error when a row was sent twice */
+  endRun({ creates, wanted, told, mayRetry }: SentRun): void {
+    const sent = this.#sentBy(creates);
+    for (const [pair, all] of sent.entries()) {
+      const open = mayRetry ? Math.max(0, all - told.of(pair)) : 0;
+      const count = all - open;
+      const room = Math.max(0, wanted.of(pair) - this.#active.of(pair));
+      const isCounted = !this.#isOff && !this.#ageless.has(pair);
+      if (isCounted && count > room) {
+        throw new Error(
+          `${pair}: sent ${count} times for ${wanted.of(pair)} rows, of which ${this.#active.of(pair)} have a link or may have one`,
+        );
+      }
+      // It may be sent again by this run, or be left to the next one.
+      if (open > 0) this.#free(pair);
+      this.#active.add(pair, count);
+    }
+    if (mayRetry) for (const pair of this.#refused) this.#free(pair);
+  }
+
+  #free(pair: Pair): void {
+    this.#freed.add(pair);
+    this.#freedNow.add(pair);
+  }
+
+  /** How often each link was asked for by requests that may have worked: once with one key. */
+  #sentBy(creates: readonly Exchange[]): Counts {
+    const sent = new Counts();
+    for (const exchange of creates) {
+      const { key = `#${exchange.number}`, sentAt } = exchange;
+      const earlier = this.#sendings.get(key);
+      if (earlier !== undefined && sentAt - earlier.firstAt < KEY_LIFETIME_MS) {
+        if (!isRefused(exchange)) continue;
+        // The service has made nothing with this key, or it would have said so.
+        this.#sendings.delete(key);
+        for (const [pair, count] of earlier.links.entries()) {
+          const ofRun = Math.min(count, sent.of(pair));
+          sent.add(pair, -ofRun);
+          this.#active.set(pair, Math.max(0, this.#active.of(pair) - (count - ofRun)));
+        }
+      } else if (mayHaveWorked(exchange)) {
+        const links = new Counts();
+        for (const { pair, title } of linksOf(exchange)) {
+          if (title === REFUSED_TITLE) this.#refused.add(pair);
+          else links.add(pair);
+        }
+        const isRecorded = this.#recorded.delete(key);
+        for (const [pair, count] of links.entries()) if (!isRecorded) sent.add(pair, count);
+        this.#sendings.set(key, { firstAt: sentAt, links });
+      }
+    }
+    return sent;
+  }
+}
+
+function isRefused({ received }: Exchange): boolean {
+  const { status = 0, body = '' } = received ?? {};
+  return [400, 413, 422].includes(status) || (status === 403 && body.includes('upgrade'));
+}

@@ -1,0 +1,115 @@
+import { Random } from '../random.ts';
+import { changeRows, maybeRefused } from './extras.ts';
+import { FOREIGN_KEYS, type Loss, type RowPlan, type RunPlan, type Scenario } from './scenario.ts';
+import { quietly } from './shrink.ts';
+
+type Chance = readonly [weight: number, of: Loss['of'], how: readonly Loss['how'][]];
+
+/** What can happen to each file, and how often. */
+const LOSSES: readonly Chance[] = [
+  [9, 'journal', ['delete', 'delete', 'delete', 'cut', 'empty', 'rename', 'copy', 'restore']],
+  [5, 'results', ['delete', 'delete', 'cut', 'empty', 'rename', 'copy', 'restore']],
+  [6, 'input', ['delete', 'cut', 'rename', 'rename', 'copy', 'copy', 'restore']],
+  [1, 'rejects', ['delete', 'cut', 'empty', 'restore']],
+  [3, 'folder', ['delete', 'rename', 'copy', 'restore']],
+  [3, 'machine', ['delete']],
+];
+
+/**
+ * Loses files of a scenario between its runs. It is drawn from numbers of its own, so that the others stay as they were. From standard
+ * input, every content is an import of its own.
+ */
+export function addLosses(scenario: Scenario): void {
+  const { seed, user } = scenario;
+  const random = new Random(seed, 7);
+  if (random.chance(0.06) && user.format !== 'urls' && !user.fromStdin) cutBatches(scenario, random);
+  if (!random.chance(0.3) || user.fromStdin) return;
+  loseFiles(scenario, random);
+}
+
+function loseFiles(scenario: Scenario, random: Random): void {
+  const { service, user, runs } = scenario;
+  user.losesFiles = true;
+  user.keepsResults = true;
+  user.onSimilar = random.pick(['reuse', 'create']);
+  user.namesResults = false;
+  if (service.kind === 'scripted' && random.chance(0.4)) {
+    service.hasLookup = true;
+    service.hasUsage = true;
+  }
+  const [last] = runs.slice(-1);
+  // What is lost after a run without any trouble is all that decides then.
+  const more = runs.length === 1 ? random.between(1, 2) : random.below(2);
+  for (let count = 0; count < more && last !== undefined; count += 1) runs.push(calm(last, random));
+  // Rows that are equal, or equal but for their titles: what one of them has must not be taken for another one's.
+  if (random.chance(0.4)) crowd(scenario, random);
+  for (const [index, run] of runs.entries()) {
+    // A journal that is begun anew is another one than one that is lost.
+    run.restart = false;
+    run.losesJournal = false;
+    if (index === 0 || !random.chance(0.75)) continue;
+    const count = random.chance(0.3) ? 2 : 1;
+    run.losses = Array.from({ length: count }, () => lossOf(random, index));
+    if (random.chance(0.1)) run.onSimilar = random.pick(['reuse', 'create']);
+  }
+}
+
+/** The same rows once more, or with some titles edited, and nothing happens but the loss. */
+function calm(plan: RunPlan, random: Random): RunPlan {
+  const edits = random.chance(0.3);
+  const rows = plan.rows.map((row) => {
+    return edits && random.chance(0.3) ? { ...row, title: random.below(3) } : row;
+  });
+  const pauseMs = random.pick([1_000, 60_000, 3_600_000, 25 * 3_600_000]);
+  return { ...quietly(plan), rows: edits ? rows : plan.rows, pauseMs };
+}
+
+function lossOf(random: Random, index: number): Loss {
+  const total = LOSSES.reduce((sum, [weight]) => sum + weight, 0);
+  let left = random.below(total);
+  const [, of, how] = LOSSES.find(([weight]) => {
+    left -= weight;
+    return left < 0;
+  }) ?? [0, 'journal' as const, ['delete' as const]];
+  return { of, how: random.pick(how), kept: random.below(1_000), since: random.below(index) };
+}
+
+/** Fewer targets for as many rows, in every version of the file. */
+function crowd(scenario: Scenario, random: Random): void {
+  const targets = random.between(1, 4);
+  changeRows(scenario, (row) => ({ ...row, url: row.url % targets }));
+}
+
+/**
+ * Several rows of one target in a file that is filled in place, in batches that a bad entry, a quota or a job cuts: what the file says of
+ * one row must not be taken for another.
+ */
+function cutBatches(scenario: Scenario, random: Random): void {
+  const { service, user, runs } = scenario;
+  user.inPlace = true;
+  user.maxRejects = 'all';
+  user.namesResults = false;
+  user.batchSize = random.between(2, 6);
+  user.onUnknown = random.pick(['stop', 'stop', 'skip'] as const);
+  if (service.kind === 'scripted') {
+    service.namesBadEntries = true;
+    service.refusesSingly = false;
+    service.syncLinks = random.between(1, 3);
+    service.perMinute = random.between(2, 5);
+  }
+  service.msPerLink = random.pick([400, 4_000, 60_000]);
+  user.maxWaitMs = 5_000;
+  crowd(scenario, random);
+  changeRows(scenario, withoutForeignKeys);
+  changeRows(scenario, maybeRefused, 2);
+  for (const run of runs) {
+    run.restart = false;
+    run.limit = random.chance(0.2) ? random.between(1, 4) : run.limit;
+    if (random.chance(0.3)) run.stop = { softMs: random.below(3_000), hardMs: undefined };
+  }
+}
+
+/** Where the import writes into the file, no short link of another service can stand. */
+function withoutForeignKeys(row: RowPlan): RowPlan {
+  return FOREIGN_KEYS.some((keys) => keys === row.keys) ? { ...row, keys: undefined } : row;
+}
