@@ -65,10 +65,21 @@ export function isForgotten(
   return rows?.every(({ status }) => status === 'created' || status === 'rejected') === true;
 }
 
+/** Why the usage can't be read. */
+const USAGE_ERRORS = [
+  'AuthenticationError',
+  'ConnectionError',
+  'RateLimitError',
+  'ResponseShapeError',
+  'ServerError',
+  'TimeoutError',
+];
+
 /** An error that the CLI has words for: its own, or what the system says of a disk that fails. */
 export function isUnderstood(error: unknown, { diskFault, dryRun }: RunPlan): boolean {
   if (!(error instanceof Error)) return false;
-  if (dryRun && error.name === 'AuthenticationError') return true;
+  // What the service offers can't be known then, such as with a refused key.
+  if (dryRun && USAGE_ERRORS.includes(error.name)) return true;
   return error.name === 'CliError' || ('code' in error && error.code === diskFault?.code);
 }
 

@@ -80,7 +80,8 @@ function checkExitCode({ summary, plan, own, exitCode }: SummaryToCheck): void {
 function checkForecast({ summary, settings, own, user }: SummaryToCheck): void {
   const { forecast } = summary;
   if (forecast === undefined) return;
-  const usage = own.find(({ path, received }) => path.endsWith('/usage') && received);
+  // A response that can't be read is asked for again.
+  const usage = own.findLast(({ path, received }) => path.endsWith('/usage') && received);
   const room = roomIn(usage?.received?.body ?? '');
   const news = forecast.links + forecast.left;
   const links = Math.min(news, settings.limit ?? news, room ?? news);
