@@ -140,8 +140,8 @@ class Stage {
       const isDecided = round > 0 && onUnknown === 'stop';
       const policy = isDecided ? user.decides : onUnknown;
       ended = await this.#playRun(quiet, this.#decide(policy, isRefused));
-      if (user.losesFiles && ended.error !== undefined) {
-        // It has refused what may be a loss: the user has read why.
+      if (ended.error !== undefined) {
+        // Nothing was sent, since links may or may not be those of the rows: the user has read why.
         this.#files.removeDamaged();
         isRefused = true;
       } else if (isFinished(ended, quiet.rows, user, policy)) break;

@@ -65,6 +65,7 @@ export function isForgotten(
   return rows?.every(({ status }) => status === 'created' || status === 'rejected') === true;
 }
 
+/** Why the usage can't be read. */
 const USAGE_ERRORS = [
   'AuthenticationError',
   'ConnectionError',

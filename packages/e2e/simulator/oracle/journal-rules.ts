@@ -16,37 +16,15 @@ export function hasBatches(journal: FileNode): boolean {
 
 /** The codes that a journal knows. */
 export function recordedCodes(journal: FileNode | undefined): ReadonlySet<string> {
-  const known = new Set<string>();
   const links = queryDatabase(journal, 'SELECT code FROM link WHERE short_url IS NOT NULL');
-  for (const row of links ?? []) known.add(String(row['code']));
-  const batches = queryDatabase(journal, 'SELECT results FROM batch WHERE results IS NOT NULL');
-  for (const row of batches ?? []) {
-    const { items } = JSON.parse(String(row['results'])) as { items: unknown[] };
-    for (const item of items) {
-      if (typeof item === 'string') known.add(item);
-      else if (Array.isArray(item)) known.add(String(item[0]));
-    }
-  }
-  return known;
+  return new Set(links?.map((row) => String(row['code'])));
 }
 
 /** Links of which a journal knows that they may exist, and not which ones they are. */
 export function openLinks(journal: FileNode): Counts {
   const open = new Counts();
-  const pairs = queryDatabase(journal, 'SELECT pair FROM link WHERE short_url IS NULL');
-  for (const row of pairs ?? []) open.add(String(row['pair']));
-  const batches = queryDatabase(
-    journal,
-    `SELECT links, results FROM request JOIN batch ON batch.id = request.batch
-     WHERE first_link IS NULL`,
-  );
-  for (const row of batches ?? []) {
-    const { items = [] } = JSON.parse(String(row['results'] ?? '{}')) as { items?: unknown[] };
-    const links = JSON.parse(String(row['links'])) as string[];
-    for (const [index, link] of links.entries()) {
-      if (isOpen(items[index])) open.add(link.slice(7));
-    }
-  }
+  const sql = 'SELECT pair FROM link WHERE short_url IS NULL AND failed IS NULL';
+  for (const row of queryDatabase(journal, sql) ?? []) open.add(String(row['pair']));
   return open;
 }
 
@@ -54,12 +32,6 @@ export function openLinks(journal: FileNode): Counts {
 export function recordedKeys(journal: FileNode | undefined): string[] {
   const sql = 'SELECT idempotency_key FROM batch WHERE idempotency_key IS NOT NULL';
   return (queryDatabase(journal, sql) ?? []).map((row) => String(row['idempotency_key']));
-}
-
-/** An item is a code, a code with its short URL, or the error of a link; an empty one stands for a link that the response left out. */
-function isOpen(item: unknown): boolean {
-  if (item === undefined) return true;
-  return typeof item === 'object' && item !== null && 'error' in item && item.error === '';
 }
 
 /** Every code that the program was told is in its journal. */
@@ -93,14 +65,11 @@ export function checkJobs(
 export function addRecorded(recorded: Counts, names: Iterable<[string, FileNode]>): void {
   const journals = [...names].flatMap(([path, file]) => (isJournal(path) ? [file] : []));
   for (const journal of journals) {
-    // Where a part of a batch was refused, that is recorded before the others are sent.
     const open = queryDatabase(
       journal,
-      `SELECT links FROM request JOIN batch ON batch.id = request.batch
-       WHERE (state = 'sent' OR error LIKE 'sent, and the import ended%') AND first_link IS NULL`,
+      `SELECT pair FROM link JOIN batch ON batch.id = link.batch
+       WHERE link.short_url IS NULL AND job IS NULL AND batch.error IS NULL`,
     );
-    for (const row of open ?? []) {
-      for (const link of JSON.parse(String(row['links'])) as string[]) recorded.add(link.slice(7));
-    }
+    for (const row of open ?? []) recorded.add(String(row['pair']));
   }
 }

@@ -32,6 +32,7 @@ const OWN_SERVICE = {
   shape: 0,
   failsJobs: undefined,
   losesJobs: false,
+  hasLookup: true,
 } as const satisfies Partial<ServiceTraits>;
 
 /**

@@ -22,6 +22,7 @@ const LOSSES: readonly Chance[] = [
 export function addLosses(scenario: Scenario): void {
   const { seed, user } = scenario;
   const random = new Random(seed, 7);
+  user.onSimilar = random.pick(['reuse', 'create']);
   if (random.chance(0.06) && user.format !== 'urls' && !user.fromStdin) cutBatches(scenario, random);
   if (!random.chance(0.3) || user.fromStdin) return;
   loseFiles(scenario, random);
@@ -31,7 +32,6 @@ function loseFiles(scenario: Scenario, random: Random): void {
   const { service, user, runs } = scenario;
   user.losesFiles = true;
   user.keepsResults = true;
-  user.onSimilar = random.pick(['reuse', 'create']);
   user.namesResults = false;
   if (service.kind === 'scripted' && random.chance(0.4)) {
     service.hasLookup = true;

@@ -22,6 +22,11 @@ interface Job {
   hasFailed: boolean;
 }
 
+/** Links of an entry in the answer to a look-up, of which real services name 20. */
+const MAX_ENTRY_LINKS = 3;
+
+const MAX_LOOKUP_WAIT_MS = 10_000;
+
 const KEY_LIFETIME_MS = 24 * 60 * 60 * 1000;
 
 export const LOOKUP_PATH = '/api/v1/links/lookup';
@@ -97,7 +102,16 @@ export class ScriptedService implements Service {
     for (const job of this.#jobs.values()) this.#advance(job);
   }
 
-  handle(request: ServiceRequest, number: number): ServiceResponse {
+  handle(
+    request: ServiceRequest,
+    number: number,
+  ): ServiceResponse | Promise<ServiceResponse> {
+    const response = this.#respond(request, number);
+    if (response.status !== 200 || request.path !== LOOKUP_PATH) return response;
+    return this.#afterJobs(response, () => this.#lookUp(request.body));
+  }
+
+  #respond(request: ServiceRequest, number: number): ServiceResponse {
     const mayWrite = this.#keys.get(request.headers['x-api-key'] ?? '');
     if (mayWrite === undefined) return failure(401, { error: 'The API key is not valid' });
     if (request.path === '/api/v1/usage') return this.#usage();
@@ -117,6 +131,9 @@ export class ScriptedService implements Service {
   #work(request: ServiceRequest, number: number, mayWrite: boolean): ServiceResponse {
     if (request.method === 'GET') return this.#poll(request.path);
     if (!mayWrite) return failure(403, { error: 'The key may not write' });
+    if (request.path === LOOKUP_PATH) {
+      return this.#traits.hasLookup ? json(200, {}) : failure(404, { error: 'Not found' });
+    }
     const key = this.#traits.hasIdempotency ? request.headers['idempotency-key'] : undefined;
     if (key === undefined) return this.#create(request, number);
     const known = this.#replies.get(key);
@@ -219,6 +236,48 @@ export class ScriptedService implements Service {
     );
   }
 
+  /** A look-up sees every link of each job that was accepted before it. It waits for them, but not for long. */
+  #afterJobs(
+    { headers }: ServiceResponse,
+    look: () => { results: object[] },
+  ): ServiceResponse | Promise<ServiceResponse> {
+    this.settle();
+    const jobs = [...this.#jobs.values()].filter((job) => !job.hasFailed);
+    const ends = jobs.map((job) => {
+      const links = job.failsAfter ?? job.entries.length;
+      return job.startAt + links * this.#msPerLink - this.#clock.now;
+    });
+    const waitMs = Math.max(0, ...ends);
+    const answer = (): ServiceResponse => {
+      this.settle();
+      if (waitMs <= MAX_LOOKUP_WAIT_MS) return { ...json(200, look()), headers };
+      return failure(503, { error: 'Jobs are running' }, { ...headers, 'retry-after': '1' });
+    };
+    if (waitMs === 0) return answer();
+    return new Promise((resolve) => {
+      const done = () => resolve(answer());
+      this.#clock.after(Math.min(waitMs, MAX_LOOKUP_WAIT_MS), undefined, done);
+    });
+  }
+
+  #lookUp(body = '{}'): { results: object[] } {
+    const { links = [], codes = [] } = JSON.parse(body) as {
+      links?: { target_url: string; domain_id?: string; after?: string }[];
+      codes?: string[];
+    };
+    const found = (after: string | undefined, isAsked: (link: MadeLink) => boolean) => {
+      const all = this.made.filter(isAsked);
+      const first = after === undefined ? 0 : all.findIndex(({ code }) => code === after) + 1;
+      const some = all.slice(first, first + MAX_ENTRY_LINKS);
+      return { links: some.map(linkOf), more: all.length > first + MAX_ENTRY_LINKS };
+    };
+    const byTarget = links.map(({ target_url, domain_id, after }) =>
+      found(after, ({ target, domain }) => target === target_url && domain === domain_id),
+    );
+    const byCode = codes.map((asked) => found(undefined, ({ code }) => code === asked));
+    return { results: [...byTarget, ...byCode] };
+  }
+
   #pollHeaders(left: number): Record<string, string> {
     const seconds = Math.ceil((left * this.#msPerLink) / 1000);
     return this.#traits.saysWhenToPoll ? { 'retry-after': `${seconds}` } : {};
@@ -264,7 +323,10 @@ export class ScriptedService implements Service {
   #usage(): ServiceResponse {
     if (!this.#traits.hasUsage) return failure(404, { error: 'Not found' });
     const none = { used: 0, limit: null, resets_at: '' };
+    const { hasIdempotency, hasLookup } = this.#traits;
+    const features = [hasIdempotency && 'idempotency', hasLookup && 'lookup'].filter(Boolean);
     return json(200, {
+      ...(hasLookup && { features }),
       plan: 'pro',
       requests: { month: none, ...this.#quota.usage() },
       links: { used: this.#used, limit: finite(this.#linkLimit) },
@@ -279,6 +341,18 @@ export class ScriptedService implements Service {
 function without({ id, total, status }: { [field: string]: unknown }): object {
   if (id === undefined) return {};
   return status === 'failed' ? { id, total, status } : { id, total };
+}
+
+function linkOf({ code, target, domain, title }: MadeLink): object {
+  return {
+    id: code,
+    code,
+    short_url: SHORT + code,
+    target_url: target,
+    title,
+    tags: [],
+    domain_id: domain ?? null,
+  };
 }
 
 export function json(status: number, body: object, headers: Record<string, string> = {}) {

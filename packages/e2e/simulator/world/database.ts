@@ -235,6 +235,7 @@ export class SimulatedDatabase {
     if (setting !== undefined) {
       return { get: () => ({ [setting]: isCreated ? this.#content.settingOf(setting) : 0 }) };
     }
+    if (sql.startsWith('PRAGMA page_')) return { get: () => ({ page_size: 0, page_count: 0 }) };
     return this.#content.prepare(sql);
   }
 
