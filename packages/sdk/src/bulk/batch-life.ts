@@ -2,8 +2,10 @@ import { ApiError } from '../errors/api-errors.ts';
 import { ConnectionError, InvalidOptionError } from '../errors/call-errors.ts';
 import { JobFailedError, JobTimeoutError } from '../errors/job-errors.ts';
 import { ShortlinkError } from '../errors/shortlink-error.ts';
-import type { BatchAnswer, BatchLinkInput, BatchResultItem } from '../wire/batch.ts';
+import type { BatchResponse as BatchAnswer, BatchResultItem } from '../wire/batch.ts';
 import type { Job } from '../wire/job.ts';
+import type { LinkInput as BatchLinkInput } from '../wire/link.ts';
+import { targetOf } from '../wire/link.ts';
 import { BatchPost } from './batch-post.ts';
 import { batchJson, derivedKey, keyOf, unwritableLinks } from './batch-request.ts';
 import { endsRun, isEntryRefusal, judgeRefusal, refusedEntries } from './refusal.ts';
@@ -253,7 +255,8 @@ function resultsOf(
   }
   if (sent.length === inputs.length) return results;
   let place = 0;
-  return inputs.map(({ target_url }, offset) => {
+  return inputs.map((input, offset) => {
+    const target_url = targetOf(input);
     const error = refused.get(first + offset)?.error;
     return error === undefined ? (results[place++] ?? { target_url }) : { target_url, error };
   });

@@ -1,5 +1,6 @@
 import type { AttemptWatch } from '../http/request.ts';
-import type { BatchLinkInput, BatchResultItem } from '../wire/batch.ts';
+import type { BatchResultItem } from '../wire/batch.ts';
+import type { LinkInput as BatchLinkInput } from '../wire/link.ts';
 import { type Batch, emit, type RunContext } from './run-context.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { BatchLinkInput } from '../wire/batch.ts';
+import type { CreateLinkBody as BatchLinkInput } from '../wire/link.ts';
 import { ItemIterator } from './create-many.ts';
 import type { SettledBatch } from './results.ts';
 

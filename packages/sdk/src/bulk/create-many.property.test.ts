@@ -10,6 +10,7 @@ import {
 } from '../../test/fake-service.ts';
 import { ConnectionError } from '../errors/call-errors.ts';
 import type { ShortlinkError } from '../errors/shortlink-error.ts';
+import type { CreateLinkBody } from '../wire/link.ts';
 import { createMany } from './create-many.ts';
 import type { BatchEvent, BatchRecord, BulkItem } from './types.ts';
 
@@ -75,7 +76,7 @@ async function check(scenario: Scenario, resume: BatchRecord[] = []) {
   const service = serviceOf(scenario);
   let read = 0;
   let mostHeld = 0;
-  const items: BulkItem[] = [];
+  const items: BulkItem<CreateLinkBody>[] = [];
   function* source() {
     for (const link of links(total)) {
       read += 1;

@@ -1,4 +1,4 @@
-import type { BatchLinkInput } from '../wire/batch.ts';
+import type { LinkInput as BatchLinkInput } from '../wire/link.ts';
 import type { Batch } from './run-context.ts';
 
 /** Entries of the source, the first one at position `first`. */

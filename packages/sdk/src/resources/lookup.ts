@@ -3,11 +3,7 @@ import { ApiError, UnsupportedError } from '../errors/api-errors.ts';
 import { InvalidOptionError, stateOutcome } from '../errors/call-errors.ts';
 import type { Transport } from '../http/request.ts';
 import type { RequestOptions } from '../options.ts';
-import {
-  type LookupResult,
-  MAX_LOOKUP_ENTRIES,
-  readLookup,
-} from '../wire/lookup.ts';
+import { type LookupResult, MAX_LOOKUP_ENTRIES, readLookup } from '../wire/lookup.ts';
 import { ROUTES } from '../wire/routes.ts';
 
 /** A target that is looked up: a URL as it was sent when its links were created, or a URL with a domain. */
