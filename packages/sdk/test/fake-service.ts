@@ -39,6 +39,7 @@ export class FakeService implements CreateManyDeps {
   readonly bodies: CreateBatchBody[] = [];
   readonly waits: WaitOptions[] = [];
   readonly jobs = new Map<string, BatchResultItem[]>();
+  hasIdempotency = false;
   waiting = 0;
   posting = 0;
   mostPosting = 0;

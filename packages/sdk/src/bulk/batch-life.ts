@@ -97,6 +97,8 @@ export async function followJob<T extends BatchLinkInput>(
       JobFailedError.isInstance(error) || JobTimeoutError.isInstance(error)
         ? (error.job?.results ?? [])
         : [];
+    // A job that failed is over, and a batch of an earlier run says nothing about those of this one.
+    if (total !== undefined && !JobFailedError.isInstance(error)) endWithUnknown(run, error);
     const end = await notTaken(run, batch, 'unknown', error, done, job_id);
     if (endsRun(error)) run.endWith(error);
     return end;
@@ -217,9 +219,15 @@ async function refused<T extends BatchLinkInput>(
       const isBadEntry = refusal.type === 'failed' && range.count === 1;
       if (isBadEntry) run.sizing.allRefused(range, error);
       else run.sizing.notTaken(range);
+      if (refusal.type === 'unknown') endWithUnknown(run, error);
       return notTaken(run, batch, refusal.type, error);
     }
   }
+}
+
+/** Ends the run before anything is awaited, so that no other batch goes out meanwhile. */
+function endWithUnknown(run: RunContext, error: ShortlinkError): void {
+  if (run.options.onUnknown === 'stop') run.endWith(error);
 }
 
 /** The batch failed, or its outcome is unknown. `answered` are the results of its job until then. */

@@ -29,6 +29,7 @@ const scenarios = fc.record({
   delays: fc.array(fc.nat(3), { minLength: 1, maxLength: 20 }),
   end: fc.constantFrom(...ENDS),
   endAt: fc.nat(8),
+  onUnknown: fc.constantFrom('stop', 'continue'),
 });
 type Scenario = typeof scenarios extends fc.Arbitrary<infer S> ? S : never;
 
@@ -72,7 +73,7 @@ function serviceOf(scenario: Scenario): FakeService {
 
 /** Runs a scenario, checks what holds of every run, and gives back what a journal would have kept. */
 async function check(scenario: Scenario, resume: BatchRecord[] = []) {
-  const { total, batchSize, concurrency } = scenario;
+  const { total, batchSize, concurrency, onUnknown } = scenario;
   const service = serviceOf(scenario);
   let read = 0;
   let mostHeld = 0;
@@ -86,8 +87,12 @@ async function check(scenario: Scenario, resume: BatchRecord[] = []) {
   }
   const journal = new Map<number, BatchRecord>();
   let error: unknown;
+  let isUnknown = false;
+  let sentLater = 0;
   try {
     const onBatch = async (event: BatchEvent) => {
+      if (event.type === 'sent' && isUnknown) sentLater += 1;
+      isUnknown ||= event.type === 'unknown' && !resume.some(({ first }) => first === event.first);
       await turns(1);
       record(journal, event);
     };
@@ -96,6 +101,7 @@ async function check(scenario: Scenario, resume: BatchRecord[] = []) {
       concurrency,
       onBatch,
       resume,
+      onUnknown,
     })) {
       items.push(item);
     }
@@ -121,6 +127,11 @@ async function check(scenario: Scenario, resume: BatchRecord[] = []) {
     ).toBe(true);
   }
   if (error === undefined) expect(items).toHaveLength(total);
+  if (onUnknown === 'stop' && isUnknown) {
+    expect(sentLater).toBe(0);
+    expect(error).toBeDefined();
+  }
+  if (error instanceof Error && error.message === 'lost') expect(onUnknown).toBe('stop');
   expect(service.mostPosting).toBeLessThanOrEqual(concurrency);
   const largestRecord = Math.max(0, ...resume.map(({ count }) => count));
   expect(mostHeld).toBeLessThanOrEqual(Math.max(concurrency * batchSize, largestRecord));
@@ -188,7 +199,7 @@ describe('createMany, whatever happens', () => {
     await fc.assert(
       fc.asyncProperty(scenarios, fc.nat(30), async (scenario, leaveAt) => {
         const service = serviceOf(scenario);
-        const { batchSize, concurrency } = scenario;
+        const { batchSize, concurrency, onUnknown } = scenario;
         const open = new Set<number>();
         const onBatch = ({ type, first }: BatchEvent) => {
           if (type === 'planned') open.add(first);
@@ -200,11 +211,13 @@ describe('createMany, whatever happens', () => {
             batchSize,
             concurrency,
             onBatch,
+            onUnknown,
           })) {
             if (index >= leaveAt) break;
           }
         } catch (error) {
-          expect(scenario.end, String(error)).not.toBe('none');
+          const isLost = String(error).includes('lost') && onUnknown === 'stop';
+          expect(isLost || scenario.end !== 'none', String(error)).toBe(true);
         }
         expect([...open]).toEqual([]);
         expect(service.posting).toBe(0);

@@ -1,4 +1,4 @@
-import { checkAmount, checkCount } from '../check-options.ts';
+import { checkAmount, checkCount, checkOneOf } from '../check-options.ts';
 import { InvalidOptionError } from '../errors/call-errors.ts';
 import { MAX_BATCH_LINKS } from '../wire/limits.ts';
 import type { LinkInput as BatchLinkInput } from '../wire/link.ts';
@@ -15,12 +15,11 @@ const DEFAULT_CONCURRENCY = 4;
  * Creates a link for every entry of `source`, in batches, and yields the outcome of each, in order. The source is read
  * lazily; nothing happens before the first `next()`.
  *
- * What is yielded is settled. Links whose outcome is unknown (connection lost after sending, a job that can't be followed)
- * are yielded as `unknown`, entries that the service refuses as invalid are yielded as `failed`, and the run continues; no
- * link is ever created twice. What would stop every further batch ends the run: a plan limit, a refused key, a rate limit
- * longer than the client may wait, a service that can't be reached or that refuses the first 1,000 links one by one, an
- * error of the source or of `onBatch`, an aborted `signal`. Then batches in flight are finished and yielded, the error is
- * thrown, and the links that were not yielded were not created.
+ * Every yielded item is final, and no link is ever created twice. Entries that the service refuses as invalid are yielded as
+ * `failed`, and the run continues. It ends where more batches would fail or be in doubt: at a plan limit, a refused key, a rate
+ * limit longer than the client may wait, a service that can't be reached or that refuses the first 1,000 links one by one, a
+ * batch with an unknown outcome (see `onUnknown`), an error of the source or of `onBatch`, an aborted `signal`. Then batches in
+ * flight are finished and yielded, the error is thrown, and the links that were not yielded were not created.
  *
  * Leaving the loop early aborts what is in flight, reports it to `onBatch` as `unknown`, and closes the source.
  *
@@ -36,10 +35,13 @@ export function createMany<T extends BatchLinkInput>(
   if (batchSize !== 'auto') checkCount('batchSize', batchSize, { least: 1, most: MAX_BATCH_LINKS });
   if (!isIterable(source)) throw new InvalidOptionError('source', 'iterable or async iterable');
   checkAmount('jobTimeoutMs', options.jobTimeoutMs ?? 0, 'milliseconds');
+  const hasKeys = options.idempotencyKey !== undefined || deps.hasIdempotency;
+  const onUnknown = options.onUnknown ?? (hasKeys ? 'continue' : 'stop');
+  checkOneOf('onUnknown', onUnknown, ['stop', 'continue']);
 
   const run = new BulkRun({
     deps,
-    options,
+    options: { ...options, onUnknown },
     source,
     plan: new BatchPlan(resume),
     batchSize: batchSize === 'auto' ? MAX_BATCH_LINKS : batchSize,

@@ -19,6 +19,8 @@ export interface CreateManyDeps {
     watch: AttemptWatch,
   ): Promise<BatchAnswer>;
   waitForJob(jobId: string, options: WaitOptions): Promise<Job>;
+  /** Whether the client gives each POST an idempotency key. */
+  readonly hasIdempotency: boolean;
 }
 
 /** The part of a run that its batches use. */

@@ -63,6 +63,16 @@ export interface CreateManyOptions
    */
   stopSignal?: AbortSignal | undefined;
 
+  /**
+   * What follows a batch whose outcome is unknown, such as one whose response was lost in an outage. `'stop'` sends nothing
+   * more: batches in flight are finished and yielded, then the iteration throws the error, and links that were not yielded were
+   * not sent. `'continue'` sends the others, each of which an outage may leave unknown too.
+   *
+   * A batch that is only read from `resume` never stops the run, and neither does a job that failed.
+   * @default 'stop'; `'continue'` with an idempotency key, by `idempotencyKey` or the client's `idempotency`
+   */
+  onUnknown?: 'stop' | 'continue' | undefined;
+
   /** Longest wait for one batch's job, in milliseconds. @default 3_600_000 */
   jobTimeoutMs?: number | undefined;
 }

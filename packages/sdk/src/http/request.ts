@@ -41,6 +41,9 @@ export interface AttemptWatch {
 
 /** Sends requests: attempts, waits, limits and errors are its business, resources only name what they want. */
 export interface Transport {
+  /** Whether each POST has an idempotency key, unless its own options say otherwise. */
+  readonly hasIdempotency: boolean;
+
   /** @throws the classes of errors/; the signal's reason when `options.signal` is aborted */
   request<T>(request: TransportRequest<T>): Promise<Reply<T>>;
 

@@ -61,6 +61,10 @@ export class HttpTransport implements Transport {
     this.#limiter = new Limiter(settings, clock, this.#reporter.cooldown);
   }
 
+  get hasIdempotency(): boolean {
+    return this.#settings.idempotency;
+  }
+
   async request<T>(asked: TransportRequest<T>): Promise<Reply<T>> {
     try {
       const call = this.#prepare(asked);

@@ -108,8 +108,9 @@ export class Links {
    * }
    *
    * @throws InvalidOptionError at once, before anything is read or sent
-   * @throws PlanLimitError, RateLimitError, AuthenticationError, PermissionError or an error of the source from the
-   * iteration, after everything settled was yielded: the links that were not yielded were not created
+   * @throws PlanLimitError, RateLimitError, AuthenticationError, PermissionError, an error of the source, or the error of a
+   * batch with an unknown outcome from the iteration, after every finished link was yielded: those that were not yielded were
+   * not created
    */
   createMany<T extends LinkInput>(
     source: BulkSource<T>,
@@ -118,6 +119,7 @@ export class Links {
     const deps: CreateManyDeps = {
       postBatch: ({ json, count }, post, watch) => this.#postBatch(json, count, post, watch),
       waitForJob: (jobId, wait) => this.#jobs.wait(jobId, wait),
+      hasIdempotency: this.#transport.hasIdempotency,
     };
     return createMany(deps, source, options);
   }

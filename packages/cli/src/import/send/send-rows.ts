@@ -59,6 +59,8 @@ export async function sendRows(send: SendInput): Promise<SendResult> {
       domain_id: defaults.domain_id,
       batchSize: send.batchSize,
       concurrency,
+      // The recorder stops the run by itself.
+      onUnknown: 'continue',
       signal: deps.signal,
       stopSignal: AbortSignal.any([deps.stopSignal, stop.signal]),
       onBatch: (event) => recorder.onBatch(event),
