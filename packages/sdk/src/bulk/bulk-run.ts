@@ -1,5 +1,5 @@
 import { startTimer, untilAborted } from '../http/time.ts';
-import type { BatchLinkInput } from '../wire/batch.ts';
+import type { LinkInput as BatchLinkInput } from '../wire/link.ts';
 import {
   type Batch,
   type BatchEnd,

@@ -1,7 +1,7 @@
 import { checkAmount, checkCount, checkOneOf } from '../check-options.ts';
 import { InvalidOptionError } from '../errors/call-errors.ts';
-import type { BatchLinkInput } from '../wire/batch.ts';
 import { MAX_BATCH_LINKS } from '../wire/limits.ts';
+import type { LinkInput as BatchLinkInput } from '../wire/link.ts';
 import type { CreateManyDeps } from './batch-life.ts';
 import { BulkRun } from './bulk-run.ts';
 import { BatchPlan } from './order.ts';

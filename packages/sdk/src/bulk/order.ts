@@ -1,5 +1,5 @@
 import { InvalidOptionError } from '../errors/call-errors.ts';
-import type { BatchLinkInput } from '../wire/batch.ts';
+import type { LinkInput as BatchLinkInput } from '../wire/link.ts';
 import type { Batch } from './batch-life.ts';
 import type { BatchRange, BatchRecord } from './types.ts';
 

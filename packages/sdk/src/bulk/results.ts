@@ -1,6 +1,8 @@
 import type { ShortlinkError } from '../errors/shortlink-error.ts';
-import type { BatchLinkInput, BatchResultItem } from '../wire/batch.ts';
+import type { BatchResultItem } from '../wire/batch.ts';
 import type { Job } from '../wire/job.ts';
+import type { LinkInput as BatchLinkInput } from '../wire/link.ts';
+import { targetOf } from '../wire/link.ts';
 import type { Batch } from './batch-life.ts';
 import type { BulkItem, RecordedResult } from './types.ts';
 
@@ -66,7 +68,8 @@ export function resultsOf(
   }
   if (sent.length === inputs.length) return all;
   let place = 0;
-  return inputs.map(({ target_url }, offset) => {
+  return inputs.map((input, offset) => {
+    const target_url = targetOf(input);
     const error = refused.get(first + offset)?.error;
     return error === undefined ? (all[place++] ?? { target_url }) : { target_url, error };
   });
@@ -87,7 +90,7 @@ export function alignResults(
   matcher.match((url) => url);
   matcher.match(loosely);
   if (links.length === results.length) matcher.matchRest();
-  return links.map(({ target_url }, index) => ({ ...matcher.resultOf(index), target_url }));
+  return links.map((link, index) => ({ ...matcher.resultOf(index), target_url: targetOf(link) }));
 }
 
 /** The usual case, which needs no copy. */
@@ -97,7 +100,7 @@ function areAllInPlace(
 ): results is readonly BatchResultItem[] {
   return (
     links.length === results.length &&
-    links.every((link, index) => link.target_url === results[index]?.target_url)
+    links.every((link, index) => targetOf(link) === results[index]?.target_url)
   );
 }
 
@@ -161,7 +164,7 @@ class Matcher {
   #certain(indexes: readonly number[], positions: readonly number[]): number[] {
     const kinds = indexes.map((index) => {
       const { domain_id, target_url } = this.#links[index] ?? {};
-      return `${domain_id} ${target_url}`;
+      return `${domain_id ?? ''} ${target_url}`;
     });
     if (new Set(kinds).size > 1) return [];
     const isCreated = (position: number) => this.#results[position]?.code;
@@ -172,7 +175,7 @@ class Matcher {
 
   /** Gives each link that has no result yet the one at its position, where no result belongs to a link elsewhere. */
   matchRest(): void {
-    const urls = new Set(this.#links.map(({ target_url }) => loosely(target_url)));
+    const urls = new Set(this.#links.map((link) => loosely(targetOf(link))));
     const isOfALink = (position: number) =>
       urls.has(loosely(this.#results[position]?.target_url ?? ''));
     if (this.#isMixed || [...this.#unused].some(isOfALink)) return;
@@ -189,13 +192,13 @@ class Matcher {
 
 /** The positions of each URL. */
 function byUrl(
-  items: readonly { target_url?: string | undefined }[],
+  items: readonly { target_url?: string | URL | undefined }[],
   keyOf: (url: string) => string,
 ): Map<string, number[]> {
   const groups = new Map<string, number[]>();
   for (const [position, { target_url }] of items.entries()) {
     if (!target_url) continue;
-    const key = keyOf(target_url);
+    const key = keyOf(String(target_url));
     const group = groups.get(key);
     if (group === undefined) groups.set(key, [position]);
     else group.push(position);

@@ -1,7 +1,8 @@
 import type { ShortlinkError } from '../errors/shortlink-error.ts';
 import type { RequestOptions } from '../options.ts';
-import type { BatchLinkInput, BatchResultItem } from '../wire/batch.ts';
+import type { BatchResultItem } from '../wire/batch.ts';
 import type { Job } from '../wire/job.ts';
+import type { LinkInput as BatchLinkInput } from '../wire/link.ts';
 
 /** Options of `links.createMany`. `timeoutMs`, `maxRetries` and `headers` apply to each of its requests. */
 export interface CreateManyOptions

@@ -1,22 +1,18 @@
 import type { CreateManyDeps } from '../bulk/batch-life.ts';
 import { createMany } from '../bulk/create-many.ts';
 import type { BulkItem, BulkSource, CreateManyOptions } from '../bulk/types.ts';
+import { show } from '../check-options.ts';
 import { InvalidOptionError } from '../errors/call-errors.ts';
 import type { AttemptWatch, Transport } from '../http/request.ts';
 import type { RequestOptions } from '../options.ts';
 import {
-  type BatchAnswer,
-  type BatchLinkInput,
-  type CreateBatchBody,
+  type BatchInput,
+  type BatchResponse,
+  type CompletedBatch,
   readBatch,
 } from '../wire/batch.ts';
-import {
-  type CreateLinkBody,
-  type Link,
-  type LinkCopy,
-  pickLinkFields,
-  readLink,
-} from '../wire/link.ts';
+import type { Job } from '../wire/job.ts';
+import { type Link, type LinkInput, pickLinkFields, readLink, targetOf } from '../wire/link.ts';
 import type { LookupResult } from '../wire/lookup.ts';
 import { ROUTES } from '../wire/routes.ts';
 import type { Jobs } from './jobs.ts';
@@ -33,7 +29,7 @@ export class Links {
   }
 
   /**
-   * Creates one short link. Exactly the fields of {@link CreateLinkBody} are sent, so that a link of another account, or a
+   * Creates one short link. Exactly the fields of {@link LinkInput} are sent, so that a link of another account, or a
    * row of your own, may be given as it is.
    *
    * @example
@@ -44,7 +40,8 @@ export class Links {
    * @throws PlanLimitError when the plan's number of links is reached
    * @throws ConnectionError or TimeoutError with `outcome: 'unknown'` when the link may or may not have been created
    */
-  async create(link: CreateLinkBody | LinkCopy, options?: RequestOptions): Promise<Link> {
+  async create(link: LinkInput, options?: RequestOptions): Promise<Link> {
+    checkLink('link', link);
     const { data } = await this.#transport.request({
       method: 'POST',
       path: ROUTES.links,
@@ -52,7 +49,7 @@ export class Links {
       read: readLink,
       options,
     });
-    return { ...data, target_url: data.target_url || link.target_url };
+    return { ...data, target_url: data.target_url || targetOf(link) };
   }
 
   /**
@@ -68,12 +65,35 @@ export class Links {
    * @throws PlanLimitError when the plan takes no batch of this size, or not so many links; nothing is created
    * @throws ConnectionError or TimeoutError with `outcome: 'unknown'` when the links may or may not have been created
    */
-  async createBatch(batch: CreateBatchBody, options?: RequestOptions): Promise<BatchAnswer> {
+  async createBatch(batch: BatchInput, options?: RequestOptions): Promise<BatchResponse> {
+    checkBatch(batch);
     const body = toJson('batch', () => ({
-      domain_id: batch.domain_id,
+      domain_id: batch.domain_id ?? undefined,
       links: batch.links.map((link) => pickLinkFields(link)),
     }));
     return await this.#postBatch(body, batch.links.length, options);
+  }
+
+  /**
+   * Creates up to 10,000 links in one request, and waits for the job if the batch becomes one: the results either way, one
+   * for each link, in order.
+   *
+   * @example
+   * const { results } = await shortlink.links.createBatchAndWait({ links }, { onProgress: (job) => console.log(job.processed) });
+   *
+   * @throws what {@link Links.createBatch} and `jobs.wait` throw. An error of the wait has the `jobId`: wait for that job
+   * again, instead of sending its links again
+   */
+  async createBatchAndWait(
+    batch: BatchInput,
+    { onProgress, jobTimeoutMs, ...options }: BatchWaitOptions = {},
+  ): Promise<CompletedBatch> {
+    const response = await this.createBatch(batch, options);
+    if (response.status === 'completed') return response;
+    const { signal, maxRetries, headers } = options;
+    const wait = { onProgress, timeoutMs: jobTimeoutMs, signal, maxRetries, headers };
+    const { results, total } = await this.#jobs.wait(response.job_id, wait);
+    return { ...response, status: 'completed', total: total || response.total, results };
   }
 
   /**
@@ -92,7 +112,7 @@ export class Links {
    * batch with an unknown outcome from the iteration, after every finished link was yielded: those that were not yielded were
    * not created
    */
-  createMany<T extends BatchLinkInput>(
+  createMany<T extends LinkInput>(
     source: BulkSource<T>,
     options?: CreateManyOptions,
   ): AsyncGenerator<BulkItem<T>, void, undefined> {
@@ -134,7 +154,7 @@ export class Links {
     count: number,
     options: RequestOptions | undefined,
     watch?: AttemptWatch,
-  ): Promise<BatchAnswer> {
+  ): Promise<BatchResponse> {
     const { data, retryAfterMs } = await this.#transport.request({
       method: 'POST',
       path: ROUTES.linksBatch,
@@ -148,6 +168,37 @@ export class Links {
     this.#jobs.accepted(batch, retryAfterMs);
     return batch;
   }
+}
+
+/** Options of `links.createBatchAndWait`. Those of a call apply to the batch; `signal`, `maxRetries`, `headers` to each poll too. */
+export interface BatchWaitOptions extends RequestOptions {
+  /** Called with the job as each successful poll shows it. A batch that is carried out at once has no job. */
+  onProgress?: ((job: Job) => void) | undefined;
+  /** Longest wait for the job, in milliseconds. `0` is no limit. @default 3_600_000 */
+  jobTimeoutMs?: number | undefined;
+}
+
+/** @throws InvalidOptionError for what is no link; whether its fields are valid is for the service to say */
+function checkLink(option: string, link: unknown): void {
+  if (typeof link === 'object' && link !== null && !Array.isArray(link) && !(link instanceof URL)) {
+    return;
+  }
+  const given = Array.isArray(link) ? 'a list' : show(link);
+  throw new InvalidOptionError(option, `a link, such as { target_url }, not ${given}`);
+}
+
+/** @throws InvalidOptionError for what is no batch, or has an entry that is no link */
+function checkBatch(batch: unknown): void {
+  if (Array.isArray(batch)) {
+    throw new InvalidOptionError('batch', '{ links: [...] }, not the list of links itself');
+  }
+  const links: unknown = Reflect.get(Object(batch), 'links');
+  if (!Array.isArray(links)) {
+    const [option, given] = Object(batch) === batch ? ['links', links] : ['batch', batch];
+    const expected = option === 'links' ? 'a list of links' : '{ links: [...] }';
+    throw new InvalidOptionError(option, `${expected}, not ${show(given)}`);
+  }
+  for (const [index, link] of links.entries()) checkLink(`links[${index}]`, link);
 }
 
 /**
