@@ -144,8 +144,8 @@ describe('what will fail again until someone changes something', () => {
 });
 
 describe('connectionError', () => {
-  const failed = (thrown: unknown, started = true) =>
-    connectionError(thrown, { url: 'https://go.example.com/api/v1/links', started, redact });
+  const failed = (thrown: unknown, isRefused = false) =>
+    connectionError(thrown, { url: 'https://go.example.com/api/v1/links', isRefused, redact });
 
   it('says of a request that was lost that it may have been carried out', () => {
     const error = failed(fetchFailed(withCode('ECONNRESET')));
@@ -158,7 +158,12 @@ describe('connectionError', () => {
   it('says of a request that was never sent that there was no connection', () => {
     const message = 'No connection to https://go.example.com: ECONNREFUSED';
     expect(failed(withCode('ECONNREFUSED'))).toMatchObject({ outcome: 'not-sent', message });
-    expect(failed(withCode('ECONNRESET'), false)).toMatchObject({ outcome: 'not-sent' });
+    expect(failed(withCode('ECONNREFUSED'))).toMatchObject({ isPermanent: false });
+  });
+
+  it('says of a request that the runtime refused that it was never sent, and never will be', () => {
+    const error = failed(withCode('ECONNRESET'), true);
+    expect(error).toMatchObject({ outcome: 'not-sent', isPermanent: true });
   });
 });
 

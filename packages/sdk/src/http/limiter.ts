@@ -1,5 +1,6 @@
 import { createApiError } from '../errors/api-errors.ts';
 import type { ShortlinkError } from '../errors/shortlink-error.ts';
+import { LearnedQuota } from './learned-quota.ts';
 import type { QuotaWindow } from './response-headers.ts';
 import type { Clock } from './time.ts';
 import type { CooldownEvent } from './watching.ts';
@@ -25,7 +26,24 @@ export interface Turn {
   windows: readonly KnownWindow[];
 }
 
+/** How a request ended. */
+export interface Outcome {
+  /** The service may have counted it. @default true */
+  wasSent?: boolean;
+  /** Status of the response, and its `Retry-After`, where there is one. */
+  status?: number | undefined;
+  retryAfterMs?: number | undefined;
+  /** What the response says about the quota. @default nothing */
+  windows?: readonly QuotaWindow[];
+}
+
+/** Called when the client begins to pause, or pauses for longer. */
+type OnPause = (pause: Omit<CooldownEvent, 'id'>) => void;
+
 interface TurnOptions {
+  /** Longest wait for a quota, in milliseconds. */
+  maxWaitMs: number;
+  onPause: OnPause;
   /** Fail instead of waiting for a pause or a quota to end. */
   failsAtLimit: boolean;
   /** The service counts the request against no quota. */
@@ -63,8 +81,6 @@ interface KnownWindow {
  */
 export class Limiter {
   readonly #clock: Clock;
-  readonly #maxWaitMs: number;
-  readonly #onPause: (event: CooldownEvent) => void;
   /** Number of requests sent. */
   #sent = 0;
   /** Number of requests under way. */
@@ -74,6 +90,8 @@ export class Limiter {
   #reportedUntil = Number.NEGATIVE_INFINITY;
 
   readonly #windows = new Map<string, KnownWindow>();
+  readonly #learned = new LearnedQuota();
+  #passed = 0;
 
   /** Infinity is no pace. */
   readonly #requestsPerMinute: number;
@@ -82,17 +100,15 @@ export class Limiter {
   readonly #ringSize: number;
   #nextAt = Number.NEGATIVE_INFINITY;
 
-  /** @param onPause called when the client begins to pause, or pauses for longer */
-  constructor(
-    limits: { requestsPerMinute: number; maxRetryAfterMs: number },
-    clock: Clock,
-    onPause: (event: CooldownEvent) => void,
-  ) {
-    this.#requestsPerMinute = limits.requestsPerMinute;
-    this.#ringSize = Math.max(1, Math.floor(limits.requestsPerMinute));
-    this.#maxWaitMs = limits.maxRetryAfterMs;
+  constructor(requestsPerMinute: number, clock: Clock) {
+    this.#requestsPerMinute = requestsPerMinute;
+    this.#ringSize = Math.max(1, Math.floor(requestsPerMinute));
     this.#clock = clock;
-    this.#onPause = onPause;
+  }
+
+  /** How many requests the service has taken, whatever came of them: all that got a response, except a 429. */
+  get passed(): number {
+    return this.#passed;
   }
 
   /**
@@ -101,38 +117,46 @@ export class Limiter {
    * @throws RateLimitError instead of waiting for a quota longer than `maxRetryAfterMs`, and with `failsAtLimit` instead of
    * any wait for a pause or a quota; the signal's reason
    */
-  async turn({ failsAtLimit, ignoresQuota, signal }: TurnOptions): Promise<Turn> {
+  async turn(options: TurnOptions): Promise<Turn> {
+    const { failsAtLimit, ignoresQuota, maxWaitMs, signal } = options;
     for (;;) {
-      const quotaMs = ignoresQuota ? 0 : this.#quotaWaitMs();
-      if (quotaMs > this.#maxWaitMs) {
-        throw limitError(quotaMs, `maxRetryAfterMs is ${this.#maxWaitMs}`);
-      }
+      const quotaMs = ignoresQuota ? 0 : this.#quotaWaitMs(options);
+      if (quotaMs > maxWaitMs) throw limitError(quotaMs, `maxRetryAfterMs is ${maxWaitMs}`);
       const limitMs = Math.max(this.#pausedUntil - this.#clock.now(), quotaMs);
       if (failsAtLimit && limitMs > 0) throw limitError(limitMs, 'maxRetries is 0');
-      const waitMs = Math.max(limitMs, this.#paceWaitMs());
+      // What was only learned may be wrong: it fails no call, and asks for no longer wait than the caller accepts.
+      const isHeld = !failsAtLimit && !ignoresQuota && this.#windows.size === 0;
+      const learnedMs = isHeld ? this.#learned.waitMs(this.#clock.now()) : 0;
+      const heldMs = learnedMs > maxWaitMs ? 0 : learnedMs;
+      const waitMs = Math.max(limitMs, heldMs, this.#paceWaitMs());
       if (waitMs <= 0) return this.#take();
       await this.#clock.delay(waitMs, signal);
     }
   }
 
   /** After a 429, nothing is sent for `waitMs`. A pause that is longer already is kept. */
-  pause(waitMs: number, retryAfterMs: number | undefined): void {
+  pause(waitMs: number, retryAfterMs: number | undefined, onPause: OnPause): void {
     const until = this.#clock.now() + waitMs;
     if (until <= this.#pausedUntil) return;
     this.#pausedUntil = until;
-    this.#report(until, waitMs, retryAfterMs);
+    this.#report(until, { waitMs, retryAfterMs }, onPause);
   }
 
   /**
    * A request that was certainly never sent gives its part of the quota back, except where a response has replaced what is
    * known of the window: that may have counted without the request. It keeps its place in the caller's pace.
    *
-   * @param windows what the response says about the quota; none where it says nothing, or there was no response
    */
-  finish(turn: Turn, windows: readonly QuotaWindow[], wasSent = true): void {
+  finish(turn: Turn, { wasSent = true, status, retryAfterMs, windows = [] }: Outcome = {}): void {
     turn.countedAt = this.#clock.now();
     this.#inFlight -= 1;
     if (!wasSent) takeOff(turn, -1);
+    if (status === 429) {
+      this.#learned.refuse(turn.sentAt, turn.countedAt, retryAfterMs);
+    } else if (status !== undefined) {
+      this.#passed += 1;
+      this.#learned.pass(turn.sentAt);
+    }
     for (const window of windows) this.#learn(turn, window);
   }
 
@@ -148,6 +172,7 @@ export class Limiter {
       const gapMs = MINUTE_MS / this.#requestsPerMinute;
       this.#nextAt = Math.max(this.#nextAt, now - LATENESS_MS) + gapMs;
     }
+    this.#learned.take();
     takeOff(turn, 1);
     return turn;
   }
@@ -171,7 +196,7 @@ export class Limiter {
    * `maxRetryAfterMs` after the last response that stated it. Then a request asks the service again, because the plan may
    * have changed.
    */
-  #quotaWaitMs(): number {
+  #quotaWaitMs({ maxWaitMs, onPause }: TurnOptions): number {
     const now = this.#clock.now();
     let longest = 0;
     for (const [name, known] of this.#windows) {
@@ -180,10 +205,12 @@ export class Limiter {
       else this.#windows.set(name, window);
       if (window === undefined || window.remaining > 0) continue;
       const waitMs = window.endsAt - now;
-      const isTrusted = waitMs <= this.#maxWaitMs || now < window.statedAt + this.#maxWaitMs;
+      const isTrusted = waitMs <= maxWaitMs || now < window.statedAt + maxWaitMs;
       if (isTrusted) longest = Math.max(longest, waitMs);
     }
-    if (longest > 0 && longest <= this.#maxWaitMs) this.#report(now + longest, longest, undefined);
+    if (longest > 0 && longest <= maxWaitMs) {
+      this.#report(now + longest, { waitMs: longest, retryAfterMs: undefined }, onPause);
+    }
     return longest;
   }
 
@@ -220,10 +247,10 @@ export class Limiter {
     // Otherwise the response belongs to an earlier window and is ignored.
   }
 
-  #report(until: number, waitMs: number, retryAfterMs: number | undefined): void {
+  #report(until: number, pause: Parameters<OnPause>[0], onPause: OnPause): void {
     if (until <= this.#reportedUntil + 1) return;
     this.#reportedUntil = until;
-    this.#onPause({ waitMs, retryAfterMs });
+    onPause(pause);
   }
 }
 

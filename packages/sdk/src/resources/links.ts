@@ -2,7 +2,13 @@ import { createMany } from '../bulk/create-many.ts';
 import type { CreateManyDeps } from '../bulk/run-context.ts';
 import type { BulkItems, BulkSource, CreateManyOptions } from '../bulk/types.ts';
 import { InvalidOptionError } from '../errors/call-errors.ts';
-import type { AttemptWatch, Transport } from '../http/request.ts';
+import {
+  type AttemptWatch,
+  type ResponsePromise,
+  responsePromise,
+  type Transport,
+  type TransportResponse,
+} from '../http/request.ts';
 import type { RequestOptions } from '../options.ts';
 import {
   type BatchAnswer,
@@ -19,15 +25,20 @@ import {
 } from '../wire/link.ts';
 import { ROUTES } from '../wire/routes.ts';
 import type { Jobs } from './jobs.ts';
+import type { KnownJobs } from './known-jobs.ts';
 
 /** Creates short links: `shortlink.links`. */
 export class Links {
   readonly #transport: Transport;
   readonly #jobs: Jobs;
 
-  constructor(transport: Transport, jobs: Jobs) {
+  readonly #known: KnownJobs;
+
+  /** @internal */
+  constructor(transport: Transport, jobs: Jobs, known: KnownJobs) {
     this.#transport = transport;
     this.#jobs = jobs;
+    this.#known = known;
   }
 
   /**
@@ -42,15 +53,18 @@ export class Links {
    * @throws PlanLimitError when the plan's number of links is reached
    * @throws ConnectionError or TimeoutError with `outcome: 'unknown'` when the link may or may not have been created
    */
-  async create(link: CreateLinkBody | LinkCopy, options?: RequestOptions): Promise<Link> {
-    const { data } = await this.#transport.request({
-      method: 'POST',
-      path: ROUTES.links,
-      body: toJson('link', () => pickLinkFields(link)),
-      read: readLink,
-      options,
+  create(link: CreateLinkBody | LinkCopy, options?: RequestOptions): ResponsePromise<Link> {
+    return responsePromise(async () => {
+      const response = await this.#transport.request({
+        method: 'POST',
+        path: ROUTES.links,
+        body: toJson('link', () => pickLinkFields(link)),
+        read: readLink,
+        options,
+      });
+      const { data } = response;
+      return { ...response, data: { ...data, target_url: data.target_url || link.target_url } };
     });
-    return { ...data, target_url: data.target_url || link.target_url };
   }
 
   /**
@@ -66,12 +80,14 @@ export class Links {
    * @throws PlanLimitError when the plan takes no batch of this size, or not so many links; nothing is created
    * @throws ConnectionError or TimeoutError with `outcome: 'unknown'` when the links may or may not have been created
    */
-  async createBatch(batch: CreateBatchBody, options?: RequestOptions): Promise<BatchAnswer> {
-    const body = toJson('batch', () => ({
-      domain_id: batch.domain_id,
-      links: batch.links.map((link) => pickLinkFields(link)),
-    }));
-    return await this.#postBatch(body, batch.links.length, options);
+  createBatch(batch: CreateBatchBody, options?: RequestOptions): ResponsePromise<BatchAnswer> {
+    return responsePromise(async () => {
+      const body = toJson('batch', () => ({
+        domain_id: batch.domain_id,
+        links: batch.links.map((link) => pickLinkFields(link)),
+      }));
+      return await this.#postBatch(body, batch.links.length, options);
+    });
   }
 
   /**
@@ -94,7 +110,8 @@ export class Links {
     options?: CreateManyOptions,
   ): BulkItems<T> {
     const deps: CreateManyDeps = {
-      postBatch: ({ json, count }, post, watch) => this.#postBatch(json, count, post, watch),
+      postBatch: async ({ json, count }, post, watch) =>
+        (await this.#postBatch(json, count, post, watch)).data,
       waitForJob: (jobId, wait) => this.#jobs.wait(jobId, wait),
     };
     return createMany(deps, source, options);
@@ -105,8 +122,8 @@ export class Links {
     count: number,
     options: RequestOptions | undefined,
     watch?: AttemptWatch,
-  ): Promise<BatchAnswer> {
-    const { data, retryAfterMs } = await this.#transport.request({
+  ): Promise<TransportResponse<BatchAnswer>> {
+    const response = await this.#transport.request({
       method: 'POST',
       path: ROUTES.linksBatch,
       body,
@@ -114,10 +131,11 @@ export class Links {
       options,
       watch,
     });
-    if (data.status === 'completed') return data;
+    const { data, retryAfterMs } = response;
+    if (data.status === 'completed') return response;
     const batch = { ...data, total: data.total || count };
-    this.#jobs.accepted(batch, retryAfterMs);
-    return batch;
+    this.#known.accepted(batch, retryAfterMs);
+    return { ...response, data: batch };
   }
 }
 
