@@ -14,6 +14,8 @@ export async function settle(): Promise<void> {
 export class FakeClock implements Clock {
   /** Every wait that was asked for, in milliseconds. */
   readonly delays: number[] = [];
+  /** For a thousand sleepers, which would take seconds one by one. */
+  protected readonly wakesTogether: boolean = false;
   readonly #dateOffset: number;
   #now = 0;
   #sleepers: Sleeper[] = [];
@@ -70,7 +72,8 @@ export class FakeClock implements Clock {
       const next = this.#sleepers.toSorted((a, b) => a.at - b.at)[0];
       if (next === undefined || next.at > end) break;
       this.#now = Math.max(this.#now, next.at);
-      const isDue = ({ at }: Sleeper) => at <= this.#now;
+      const isDue = (sleeper: Sleeper) =>
+        this.wakesTogether ? sleeper.at <= this.#now : sleeper === next;
       const due = this.#sleepers.filter(isDue);
       this.#sleepers = this.#sleepers.filter((sleeper) => !isDue(sleeper));
       for (const { wake } of due) wake();

@@ -6,6 +6,8 @@ import { makeClient } from './make-client.ts';
 
 /** A clock that moves on by itself, to the next moment at which someone wakes, until nobody sleeps. */
 class RunningClock extends FakeClock {
+  protected override readonly wakesTogether = true;
+
   async run(isOver: () => boolean): Promise<void> {
     for (await settle(); !isOver(); await settle()) await this.advance(this.nextMs ?? 1_000);
   }
@@ -70,8 +72,14 @@ describe('a service that states no quota', () => {
   it.each<[string, Service]>([
     ['from the start of a window', { limit: 100, windowMs: 60_000 }],
     ['from the end of a window', { limit: 100, windowMs: 60_000, startMs: 53_000 }],
-    ['with a 429 that comes after the successes', { limit: 100, windowMs: 60_000, latencyMs: [20, 400] }],
-    ['with a 429 that comes long before them', { limit: 100, windowMs: 60_000, latencyMs: [900, 5] }],
+    [
+      'with a 429 that comes after the successes',
+      { limit: 100, windowMs: 60_000, latencyMs: [20, 400] },
+    ],
+    [
+      'with a 429 that comes long before them',
+      { limit: 100, windowMs: 60_000, latencyMs: [900, 5] },
+    ],
     ['with windows of 10 s', { limit: 100, windowMs: 10_000, startMs: 2_500 }],
     ['with windows of a second', { limit: 100, windowMs: 1_000 }],
   ])('takes 1,000 creates at once on 100 a window, %s', async (_, service) => {
@@ -84,7 +92,11 @@ describe('a service that states no quota', () => {
 
   it('is shared with others, who leave more at one time than at another', async () => {
     const others = (window: number) => (window % 3 === 0 ? 80 : 20);
-    const { errors, refused, windows } = await play(1_000, { limit: 100, windowMs: 60_000, others });
+    const { errors, refused, windows } = await play(1_000, {
+      limit: 100,
+      windowMs: 60_000,
+      others,
+    });
     expect(errors).toEqual([]);
     expect(refused).toBeLessThan(2_000);
     expect(windows).toBeLessThan(26);

@@ -7,7 +7,7 @@ import type { CooldownEvent } from './watching.ts';
 
 const MINUTE_MS = 60_000;
 
-/** How much lateness of timers is made up for, so that it does not add up over a long run. */
+/** Timers fire late. Up to this much of it is taken off the next wait, so that a long run keeps its pace. */
 const LATENESS_MS = 50;
 
 /** A service gives the time to a window's end in whole seconds, rounded up. */
@@ -17,7 +17,10 @@ const RESOLUTION_MS = 1_000;
 export interface Turn {
   /** 1 for the first request of the client. */
   number: number;
-  /** No other request was under way when this one was sent. */
+  /**
+   * No other request was under way when this one was sent, so its response is exact. Only it can say that the quota has
+   * grown, as after an upgrade of the plan: without it a client would obey the old quota until its window ends.
+   */
   isAlone: boolean;
   sentAt: number;
   /** When the service has certainly counted the request: at its response or its end. Until then it is `sentAt`. */
@@ -51,24 +54,26 @@ interface TurnOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** What the client knows about one window of the account's quota. Times are on the client's clock. */
+/**
+ * What the client knows about one window of the account's quota. Times are on the client's clock. limiter.simulation.test.ts
+ * measures what it is good for.
+ */
 interface KnownWindow {
   /** Requests left in the window, minus those that this client has sent since. */
   remaining: number;
-  /** The lowest figure that a response stated: the one of the request that the service counted last. */
+  /**
+   * The lowest figure that a response stated: the one of the request that the service counted last. Without it, a client
+   * with 20 requests under way at a time uses 69% of its quota, because responses overtake each other; with it 99%.
+   */
   lowest: number;
   /** The window ends after `endsAfter`, and at `endsAt` at the latest. */
   endsAfter: number;
   endsAt: number;
-  /** Requests sent when the window may have ended: the service may count them in the next window. */
-  sentLate: number;
   /** Size and length of each such window, where the service says them. */
   quota: number | undefined;
   windowMs: number | undefined;
-  /** When the last response stated it. */
+  /** When a response last stated it. A window that is used up for a day is asked about again, as the plan may have changed. */
   statedAt: number;
-  /** No response has stated this window yet: the client assumes it after the one before. */
-  isAssumed: boolean;
 }
 
 /**
@@ -222,11 +227,9 @@ export class Limiter {
       lowest: remaining,
       endsAfter: turn.sentAt + resetMs - RESOLUTION_MS,
       endsAt: turn.countedAt + resetMs,
-      sentLate: 0,
       quota,
       windowMs,
       statedAt: turn.countedAt,
-      isAssumed: false,
     };
     const known = this.#windows.get(name);
     if (known === undefined || stated.endsAfter > known.endsAt) {
@@ -241,7 +244,6 @@ export class Limiter {
         remaining: isNewest ? stated.remaining : Math.min(known.remaining, stated.remaining),
         endsAfter: Math.max(known.endsAfter, stated.endsAfter),
         endsAt: Math.min(known.endsAt, stated.endsAt),
-        sentLate: known.sentLate,
       });
     }
     // Otherwise the response belongs to an earlier window and is ignored.
@@ -254,11 +256,8 @@ export class Limiter {
   }
 }
 
-function takeOff({ windows, sentAt }: Turn, requests: number): void {
-  for (const window of windows) {
-    window.remaining -= requests;
-    if (sentAt > window.endsAfter) window.sentLate += requests;
-  }
+function takeOff({ windows }: Turn, requests: number): void {
+  for (const window of windows) window.remaining -= requests;
 }
 
 /**
@@ -266,16 +265,14 @@ function takeOff({ windows, sentAt }: Turn, requests: number): void {
  * are. Only one window ahead is assumed: where no response speaks of it, the service has stopped stating its quota.
  */
 function nextWindow(ended: KnownWindow): KnownWindow | undefined {
-  const { quota, windowMs, sentLate } = ended;
-  if (ended.isAssumed || quota === undefined || windowMs === undefined) return undefined;
+  const { quota, windowMs, statedAt, endsAt } = ended;
+  if (quota === undefined || windowMs === undefined || statedAt < endsAt - windowMs) return;
   return {
     ...ended,
-    remaining: quota - sentLate,
+    remaining: quota,
     lowest: quota,
     endsAfter: ended.endsAfter + windowMs,
-    endsAt: ended.endsAt + windowMs,
-    sentLate: 0,
-    isAssumed: true,
+    endsAt: endsAt + windowMs,
   };
 }
 
