@@ -55,7 +55,7 @@ export class SettleScene {
     const { comparison, failure } = await settleOpenBatches({
       journal: this.journal,
       evidence: evidence as Evidence,
-      idempotency: settings.idempotency,
+      idempotency: settings.idempotency === true,
       settings: settings as ImportSettings,
       deps: {
         client,
@@ -65,7 +65,9 @@ export class SettleScene {
         wallClock: () => SENT_AT + ageMs,
       } as unknown as ImportDeps,
     });
-    const links = this.journal.db.prepare('SELECT pair, code, error FROM link WHERE failed IS NULL ORDER BY id').all();
+    const links = this.journal.db
+      .prepare('SELECT pair, code, error FROM link WHERE failed IS NULL ORDER BY id')
+      .all();
     const isChanged = comparison !== undefined;
     return { isChanged, failure, links, open: this.journal.openBatches().length };
   }

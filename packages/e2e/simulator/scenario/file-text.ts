@@ -68,8 +68,7 @@ function resultsOf(
   const take = (row: RowPlan, hasTitle: boolean) => {
     const [target, title, domain = ''] = [targetOf(row), titleOf(row, user), row.domain];
     const index = left.findIndex(
-      (old) =>
-        old.target === target && old.domain === domain && (!hasTitle || old.title === title),
+      (old) => old.target === target && old.domain === domain && (!hasTitle || old.title === title),
     );
     return index === -1 ? undefined : left.splice(index, 1)[0];
   };

@@ -23,7 +23,8 @@ export function addLosses(scenario: Scenario): void {
   const { seed, user } = scenario;
   const random = new Random(seed, 7);
   user.onSimilar = random.pick(['reuse', 'create']);
-  if (random.chance(0.06) && user.format !== 'urls' && !user.fromStdin) cutBatches(scenario, random);
+  if (random.chance(0.06) && user.format !== 'urls' && !user.fromStdin)
+    cutBatches(scenario, random);
   if (!random.chance(0.3) || user.fromStdin) return;
   loseFiles(scenario, random);
 }
