@@ -110,7 +110,7 @@ describe('the database of a journal', () => {
         real.call(this, sql);
         if (sql.startsWith('BEGIN EXCLUSIVE')) rmSync(path);
       });
-      expect(() => openLocked(path)).toThrow('the disk reports an error');
+      openLocked(path).close();
       expect(opens()).toBe(6);
     } finally {
       exec.mockRestore();

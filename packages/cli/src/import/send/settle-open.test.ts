@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { answer, HOUR_MS, link, SENT_AT, SettleScene } from '../../../test/import/settle-scene.ts';
 import { testFolder } from '../../../test/test-io.ts';
+import { linkIdentity } from '../map/link-identity.ts';
 
 let scene: SettleScene;
 beforeEach(async () => {
@@ -243,16 +244,15 @@ describe('a request without a key', () => {
 });
 
 test('links that a response left out are new under another key with --on-unknown retry', async () => {
-  const id = scene.journal.begin({
-    links: JSON.stringify(['0000000https://a.example/']),
-    size: 1,
+  const batch = scene.journal.begin({
+    links: [linkIdentity({ target_url: 'https://a.example/' }, undefined)],
     sentAt: new Date(SENT_AT).toISOString(),
     idempotencyKey: 'k1',
     domain: undefined,
     body: '[]',
   });
-  scene.journal.completed(id, { prefix: '', items: [{ error: '' }] });
-  scene.journal.unpackBatches();
+  const results = [{ status: 'unknown', error: 'left out' }] as const;
+  scene.journal.decide(batch, { results, isFinal: true });
   expect(await scene.settle()).toMatchObject({ isChanged: false });
   expect(await scene.settle({ onUnknown: 'retry' })).toMatchObject({
     isChanged: true,
