@@ -167,7 +167,10 @@ async function createLinks({ urls, fields }: CreateInput, context: Context): Pro
   try {
     await context.interruptible(async (signal) => {
       if (urls === undefined) endOnAbort(context.io.stdin, signal);
-      for await (const item of shortlink.links.createMany(source(), { signal })) {
+      for await (const item of shortlink.links.createMany(source(), {
+        signal,
+        onUnknown: 'continue',
+      })) {
         printRejected();
         print(toOutcome(item));
         order.shift();

@@ -1,6 +1,6 @@
+import type { CreateManyDeps } from '../bulk/batch-life.ts';
 import { createMany } from '../bulk/create-many.ts';
-import type { CreateManyDeps } from '../bulk/run-context.ts';
-import type { BulkItems, BulkSource, CreateManyOptions } from '../bulk/types.ts';
+import type { BulkItem, BulkSource, CreateManyOptions } from '../bulk/types.ts';
 import { InvalidOptionError } from '../errors/call-errors.ts';
 import type { AttemptWatch, Transport } from '../http/request.ts';
 import type { RequestOptions } from '../options.ts';
@@ -17,8 +17,10 @@ import {
   pickLinkFields,
   readLink,
 } from '../wire/link.ts';
+import type { LookupResult } from '../wire/lookup.ts';
 import { ROUTES } from '../wire/routes.ts';
 import type { Jobs } from './jobs.ts';
+import { type LookupSource, lookup } from './lookup.ts';
 
 /** Creates short links: `shortlink.links`. */
 export class Links {
@@ -86,18 +88,45 @@ export class Links {
    * }
    *
    * @throws InvalidOptionError at once, before anything is read or sent
-   * @throws PlanLimitError, RateLimitError, AuthenticationError, PermissionError or an error of the source from the
-   * iteration, after everything settled was yielded: the links that were not yielded were not created
+   * @throws PlanLimitError, RateLimitError, AuthenticationError, PermissionError, an error of the source, or the error of a
+   * batch with an unknown outcome from the iteration, after every finished link was yielded: those that were not yielded were
+   * not created
    */
   createMany<T extends BatchLinkInput>(
     source: BulkSource<T>,
     options?: CreateManyOptions,
-  ): BulkItems<T> {
+  ): AsyncGenerator<BulkItem<T>, void, undefined> {
     const deps: CreateManyDeps = {
       postBatch: ({ json, count }, post, watch) => this.#postBatch(json, count, post, watch),
       waitForJob: (jobId, wait) => this.#jobs.wait(jobId, wait),
+      hasIdempotency: this.#transport.hasIdempotency,
     };
     return createMany(deps, source, options);
+  }
+
+  /**
+   * Finds the links of the account that lead to targets, or that have codes: one result for each entry, in order. Any
+   * number of entries is taken, and sent in requests of at most 10,000, one after the other. Nothing is created, so a
+   * request that is lost or that fails is repeated like a GET, and no error of it counts as an unknown outcome.
+   *
+   * An addition of the reference server: `usage.features` has `lookup` where the service offers it. It sees every
+   * link that was created before, also those of jobs that were accepted before.
+   *
+   * @example
+   * const [found] = await shortlink.links.lookup(['https://example.com/docs']);
+   * console.log(found?.links[0]?.short_url ?? 'no link leads there yet');
+   *
+   * @example
+   * const results = await shortlink.links.lookup({ codes: ['aB3dE5f'] });
+   *
+   * @param entries targets (`'https://example.com'`, a `URL`, or `{ target_url, domain_id }`), or `{ codes }`
+   * @param options apply to each request; `idempotency` has no effect
+   * @throws InvalidOptionError for an entry that is no target or no code; entries before it may have been looked up
+   * @throws UnsupportedError where the service has no look-up
+   * @throws ResponseShapeError for a response that has not one readable result for each entry
+   */
+  async lookup(entries: LookupSource, options?: RequestOptions): Promise<LookupResult[]> {
+    return await lookup(this.#transport, entries, options);
   }
 
   async #postBatch(

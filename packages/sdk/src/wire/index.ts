@@ -55,8 +55,8 @@ export {
   linkSchema,
 } from './link.ts';
 export {
-  type LookupAnswer,
   type LookupBody,
+  type LookupResponse,
   type LookupResult,
   type LookupTarget,
   lookupSchema,

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { BatchResultItem, Link } from '@shortlink/sdk/wire';
-import { rowsOf, sql, type Writing } from './queries/reading.ts';
+import { type Statement, sql } from './queries/reading.ts';
 import type { ClickWrite, NewLink } from './store.ts';
 
 /** The short URL of a code; `null` is the default domain. */
@@ -88,14 +88,13 @@ export function toResultItem({ target_url, code, short_url }: Link): BatchResult
 }
 
 /**
- * Records a write of clicks, in the transaction that adds them. `false`: it was carried out before. A transaction whose outcome is still
- * open holds the row, and the repeated write waits for it.
+ * Records a write under its number, in the transaction that carries it out, and returns a row; no row when it was carried out before.
+ * A transaction whose outcome is still open holds the row of the writer, and the repeated write waits for it.
  */
-export function* recordClickWrite({ writer, number, now }: ClickWrite): Writing<boolean> {
-  const recorded = yield* rowsOf(sql`
+export function recordWrite({ writer, number, now }: ClickWrite): Statement<string | number> {
+  return sql`
     INSERT INTO click_writes (writer, number, written_at) VALUES (${writer}, ${number}, ${now})
     ON CONFLICT (writer) DO UPDATE SET number = excluded.number, written_at = excluded.written_at
       WHERE click_writes.number < excluded.number
-    RETURNING number`);
-  return recorded.length > 0;
+    RETURNING number`;
 }

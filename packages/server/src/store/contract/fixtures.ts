@@ -128,7 +128,7 @@ export async function pruneEverything(
   const write = { writer: 'w', number: 1, now: NOW };
   await store.addClicks(new Map([[created.value.code, 1]]), write);
   const unused = await remembering((rows) => rows === 0);
-  await store.prune(NOW + 500 * 86_400_000);
+  await store.prune(Math.max(NOW, Date.now()) + 500 * 86_400_000);
   return { unused, unpruned: await remembering((rows) => rows > 0) };
 }
 

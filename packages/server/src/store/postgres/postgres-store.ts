@@ -108,7 +108,8 @@ export function postgresStore({ db, maker }: PostgresStoreParts): Store {
 
     addClicks: async (clicks, repeatable) => {
       if (clicks.size === 0) return;
-      await write(CLICKS, (session) => addClicks(session, clicks, clickSlot, repeatable));
+      const add = (session: Session) => addClicks(session, clicks, clickSlot);
+      await calls.run(() => db.write(CLICKS, add, repeatable));
     },
     rankLinks: async (codes) => {
       if (codes.length > 0) await write(RANKS, (session) => rankLinks(session, codes));

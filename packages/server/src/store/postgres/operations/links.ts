@@ -1,10 +1,10 @@
 import type { Link } from '@shortlink/sdk/wire';
 import { MAX_CODE_DRAWS, newUuid } from '../../../domain/ids.ts';
-import { createdLink, recordClickWrite, type ShortUrl, targetNumber } from '../../links.ts';
+import { createdLink, type ShortUrl, targetNumber } from '../../links.ts';
 import { hostnameOf } from '../../queries/accounts.ts';
 import { sql } from '../../queries/reading.ts';
 import { TOP_LINKS_KEPT } from '../../retention.ts';
-import type { ClickWrite, NewLink } from '../../store.ts';
+import type { NewLink } from '../../store.ts';
 import { StoreError } from '../../store-error.ts';
 import type { Session } from '../session.ts';
 
@@ -110,8 +110,7 @@ export const CLICK_SLOTS = 16;
 const HOT_CLICKS = 10;
 
 /**
- * Adds clicks in one statement, unless `write` was carried out before. Codes are in order, so that two instances lock rows in the
- * same order; unknown ones are left out.
+ * Adds clicks in one statement. Codes are in order, so that two instances lock rows in the same order; unknown ones are left out.
  *
  * @param slot - The instance's own, from 0 to {@link CLICK_SLOTS}, exclusive.
  */
@@ -119,9 +118,7 @@ export async function addClicks(
   session: Session,
   clicks: ReadonlyMap<string, number>,
   slot: number,
-  write?: ClickWrite,
 ): Promise<void> {
-  if (write !== undefined && !(await session.write(recordClickWrite(write)))) return;
   const codes = [...clicks.keys()].toSorted();
   const counts = codes.map((code) => clicks.get(code) ?? 0);
   await session.run(sql`
