@@ -1,5 +1,4 @@
-import { ApiError } from '../errors/api-errors.ts';
-import { ConnectionError, InvalidOptionError } from '../errors/call-errors.ts';
+import { ConnectionError } from '../errors/call-errors.ts';
 import { JobFailedError, JobTimeoutError } from '../errors/job-errors.ts';
 import { ShortlinkError } from '../errors/shortlink-error.ts';
 import type { AttemptWatch } from '../http/request.ts';
@@ -7,9 +6,10 @@ import { untilAborted } from '../http/time.ts';
 import type { RequestOptions, WaitOptions } from '../options.ts';
 import type { BatchAnswer, BatchLinkInput, BatchResultItem } from '../wire/batch.ts';
 import type { Job } from '../wire/job.ts';
-import { endsRun, isEntryError, judgeError, refusedEntries } from './batch-error.ts';
-import { batchJson, derivedKey, keyOf, unwritableLinks } from './batch-request.ts';
+import { endsRun, judgeError, refuseEntries } from './batch-error.ts';
+import { batchRequest, keyOf } from './batch-request.ts';
 import type { BatchSizing } from './batch-sizing.ts';
+import type { Batch } from './order.ts';
 import { type MissingOutcome, outcomeOfResult, resultsOf, type SettledBatch } from './results.ts';
 import type { BatchRange, BatchStep, CreateManyOptions } from './types.ts';
 
@@ -44,14 +44,6 @@ export interface RunContext {
   endWith(reason: unknown): void;
 }
 
-/** Links that go out as one request. */
-export interface Batch<T extends BatchLinkInput> {
-  first: number;
-  inputs: readonly T[];
-  /** Entries that the service refused, by their position in the source. Parts of one batch share it. */
-  refused: Map<number, { error: string; cause: ShortlinkError }>;
-}
-
 /**
  * How a batch's life ended. All but `settled` mean that nothing was created: `resized` batches are sent again in batches of
  * at most `size`, `split` ones in two halves, `filled` ones with `room` links first.
@@ -76,6 +68,8 @@ export class BatchLife<T extends BatchLinkInput> implements AttemptWatch {
   /** What is known of each link, where entries are left out and that was not reported yet. */
   #reduced: readonly BatchResultItem[] | undefined;
   #journalled: Promise<boolean> | undefined;
+  /** Links in the last request. */
+  #sent = 0;
   /** Whether links may have been created, as far as it was known when the last request ended. */
   #mayBeDone = false;
 
@@ -108,11 +102,10 @@ export class BatchLife<T extends BatchLinkInput> implements AttemptWatch {
       if (entry !== undefined) sizing.allRefused(this.#range, entry.cause);
       return this.#completed([]);
     }
-    const sent = this.#range.count - this.#omitted().length;
-    this.#run.taken(this.#range, sent);
+    this.#run.taken(this.#range, this.#sent);
     if (response.status === 'completed') return this.#completed(response.results);
     await this.#emit({ type: 'accepted', job_id: response.job_id });
-    return this.follow(response.job_id, sent);
+    return this.follow(response.job_id, this.#sent);
   }
 
   /**
@@ -198,52 +191,22 @@ export class BatchLife<T extends BatchLinkInput> implements AttemptWatch {
    */
   async #postGoodEntries(key: string | undefined): Promise<BatchAnswer | undefined> {
     const { deps, options } = this.#run;
-    const { first, inputs, refused } = this.#batch;
+    const { signal } = this.#abort;
     for (;;) {
-      const omitted = this.#omitted();
-      if (omitted.length === inputs.length) return undefined;
-      const isSent = (offset: number) => !refused.has(first + offset);
-      const offsets = omitted.length === 0 ? undefined : [...inputs.keys()].filter(isSent);
-      const indexOf = (place: number) => first + (offsets?.[place] ?? place);
-      const links = omitted.length === 0 ? inputs : inputs.filter((_, offset) => isSent(offset));
-      const json = batchJson(options.domain_id, links);
-      if (json === undefined) {
-        const errors = unwritableLinks(links, indexOf);
-        if (errors.size === 0)
-          throw new InvalidOptionError('source', 'links that do not change while they are sent');
-        for (const [place, error] of errors) {
-          refused.set(indexOf(place), { error: error.message, cause: error });
-        }
-        continue;
-      }
-      if (omitted.length > 0) this.#reduced = resultsOf(this.#batch, []);
-      const idempotency = key === undefined ? undefined : derivedKey(key, omitted);
-      const { signal } = this.#abort;
-      const request = { ...this.#options(), signal, timeoutMs: options.timeoutMs, idempotency };
+      const request = batchRequest(this.#batch, options.domain_id, key);
+      if (request === undefined) return undefined;
+      this.#sent = request.count;
+      if (request.positions !== undefined) this.#reduced = resultsOf(this.#batch, []);
+      const { timeoutMs } = options;
+      const how = { ...this.#options(), signal, timeoutMs, idempotency: request.key };
       try {
-        return await deps.postBatch({ json, count: links.length }, request, this);
+        return await deps.postBatch(request, how, this);
       } catch (error) {
-        const hasOwnKey = key !== undefined;
-        if (!ApiError.isInstance(error) || !isEntryError(error, { hasOwnKey })) throw error;
-        const reasons = refusedEntries(error, links.length);
-        if (reasons.size === 0 && error.body && links.length === 1 && inputs.length > 1) {
-          reasons.set(0, error.message);
-        }
-        if (reasons.size === 0) throw error;
-        for (const [place, reason] of reasons) {
-          refused.set(indexOf(place), { error: reason, cause: error });
-        }
+        if (!refuseEntries(this.#batch, request, error)) throw error;
         this.nothingDone();
         signal.throwIfAborted();
       }
     }
-  }
-
-  /** Positions in the batch of the entries that the service refused. */
-  #omitted(): number[] {
-    const { first, inputs, refused } = this.#batch;
-    if (refused.size === 0) return [];
-    return [...inputs.keys()].filter((offset) => refused.has(first + offset));
   }
 
   /** Options that every request of the run has. */
@@ -268,7 +231,7 @@ export class BatchLife<T extends BatchLinkInput> implements AttemptWatch {
     const { options, sizing } = this.#run;
     const { largestTaken, mayFillAgain } = sizing;
     const verdict = judgeError(error, {
-      count: this.#range.count - this.#omitted().length,
+      count: this.#sent,
       largestTaken,
       hasOwnKey: options.idempotencyKey !== undefined,
       hasDomain: options.domain_id !== undefined,

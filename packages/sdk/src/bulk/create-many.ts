@@ -43,13 +43,11 @@ export function createMany<T extends BatchLinkInput>(
   const maxDelayMs =
     options.maxDelayMs ?? (hasOwnKeys ? Number.POSITIVE_INFINITY : DEFAULT_MAX_DELAY_MS);
 
-  const run = new BulkRun({
-    deps,
-    options: { ...options, onUnknown },
-    source,
-    plan: new BatchPlan(resume),
+  const run = new BulkRun(deps, source, new BatchPlan(resume), {
+    ...options,
     batchSize: batchSize === 'auto' ? MAX_BATCH_LINKS : batchSize,
     concurrency,
+    onUnknown,
     maxDelayMs: checkAmount('maxDelayMs', maxDelayMs, 'milliseconds'),
   });
   return run.items();

@@ -1,7 +1,15 @@
 import { InvalidOptionError } from '../errors/call-errors.ts';
+import type { ShortlinkError } from '../errors/shortlink-error.ts';
 import type { BatchLinkInput } from '../wire/batch.ts';
-import type { Batch } from './batch-life.ts';
 import type { BatchRange, BatchRecord } from './types.ts';
+
+/** Links that go out as one request. */
+export interface Batch<T extends BatchLinkInput> {
+  first: number;
+  inputs: readonly T[];
+  /** Entries that the service refused, by their position in the source. Parts of one batch share it. */
+  refused: Map<number, { error: string; cause: ShortlinkError }>;
+}
 
 /** The next links to take from the source, and the record of an earlier run about them. */
 export interface PlannedRange extends BatchRange {

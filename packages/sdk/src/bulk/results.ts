@@ -1,7 +1,7 @@
 import type { ShortlinkError } from '../errors/shortlink-error.ts';
 import type { BatchLinkInput, BatchResultItem } from '../wire/batch.ts';
 import type { Job } from '../wire/job.ts';
-import type { Batch } from './batch-life.ts';
+import type { Batch } from './order.ts';
 import type { BulkItem, RecordedResult } from './types.ts';
 
 /** What became of one link, without its position and input. */
