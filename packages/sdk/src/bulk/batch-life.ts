@@ -3,64 +3,27 @@ import { JobFailedError, JobTimeoutError } from '../errors/job-errors.ts';
 import { ShortlinkError } from '../errors/shortlink-error.ts';
 import type { AttemptWatch } from '../http/request.ts';
 import { untilAborted } from '../http/time.ts';
-import type { RequestOptions, WaitOptions } from '../options.ts';
+import type { RequestOptions } from '../options.ts';
 import type { BatchAnswer, BatchLinkInput, BatchResultItem } from '../wire/batch.ts';
 import type { Job } from '../wire/job.ts';
-import { endsRun, judgeError, refuseEntries } from './batch-error.ts';
+import { endsRun, judgeError, refuseEntries, type Verdict } from './batch-error.ts';
 import { batchRequest, keyOf } from './batch-request.ts';
-import type { BatchSizing } from './batch-sizing.ts';
+import type { BulkRun } from './bulk-run.ts';
 import type { Batch } from './order.ts';
 import { type MissingOutcome, outcomeOfResult, resultsOf, type SettledBatch } from './results.ts';
-import type { BatchRange, BatchStep, CreateManyOptions } from './types.ts';
+import type { BatchRange, BatchStep } from './types.ts';
 
-/** The requests of a bulk run; the client passes its own methods. */
-export interface CreateManyDeps {
-  /** Sends a batch of `count` links. */
-  postBatch(
-    batch: { json: string; count: number },
-    options: RequestOptions,
-    watch: AttemptWatch,
-  ): Promise<BatchAnswer>;
-  waitForJob(jobId: string, options: WaitOptions): Promise<Job>;
-  /** Whether the client gives each POST an idempotency key. */
-  readonly hasIdempotency: boolean;
-}
-
-/** The part of a run that its batches use. */
-export interface RunContext {
-  readonly deps: CreateManyDeps;
-  readonly options: CreateManyOptions;
-  /** Aborted when the run ends at once. */
-  readonly signal: AbortSignal;
-  /** Aborted a moment after `signal`: from then on no callback of the caller is awaited. */
-  readonly overdue: AbortSignal;
-  /** Aborted when the run ends in any way: from then on nothing is sent. */
-  readonly ending: AbortSignal;
-  /** Which batch sizes the service takes, as far as the run knows. */
-  readonly sizing: BatchSizing;
-  /** The service took `sent` links of the batch and refused its other entries. */
-  taken(range: BatchRange, sent: number): void;
-  /** No new batch is started, and the iteration throws `reason` at its end. The first reason wins. */
-  endWith(reason: unknown): void;
-}
-
-/**
- * How a batch's life ended. All but `settled` mean that nothing was created: `resized` batches are sent again in batches of
- * at most `size`, `split` ones in two halves, `filled` ones with `room` links first.
- */
+/** How a batch's life ended. All but `settled` mean that nothing was created. */
 export type BatchEnd<T extends BatchLinkInput> =
   | { type: 'settled'; batch: SettledBatch<T> }
-  | { type: 'resized'; size: number }
-  | { type: 'split' }
-  | { type: 'filled'; room: number }
-  | { type: 'unsent' };
+  | Exclude<Verdict, { type: 'failed' | 'unknown' }>;
 
 /** Error of a link that is not in the job of an earlier run. Only the earlier run received the reason. */
 const NOT_IN_JOB = 'The service refused this link when its batch was sent';
 
 /** One batch from its request to its end. Neither method rejects for what the service, the network or the journal does. */
 export class BatchLife<T extends BatchLinkInput> implements AttemptWatch {
-  readonly #run: RunContext;
+  readonly #run: BulkRun<T>;
   readonly #batch: Batch<T>;
   readonly #range: BatchRange;
   /** Aborts the requests: with the run, or at its soft end while nothing can have been created. */
@@ -73,7 +36,7 @@ export class BatchLife<T extends BatchLinkInput> implements AttemptWatch {
   /** Whether links may have been created, as far as it was known when the last request ended. */
   #mayBeDone = false;
 
-  constructor(run: RunContext, batch: Batch<T>) {
+  constructor(run: BulkRun<T>, batch: Batch<T>) {
     this.#run = run;
     this.#batch = batch;
     this.#range = { first: batch.first, count: batch.inputs.length };

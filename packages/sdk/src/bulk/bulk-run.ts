@@ -1,11 +1,18 @@
 import { startTimer, untilAborted } from '../http/time.ts';
 import type { BatchLinkInput } from '../wire/batch.ts';
-import { type BatchEnd, BatchLife, type CreateManyDeps, type RunContext } from './batch-life.ts';
+import { type BatchEnd, BatchLife } from './batch-life.ts';
 import { BatchSizing } from './batch-sizing.ts';
 import { type Batch, type BatchPlan, BatchQueue, cut, OrderBuffer } from './order.ts';
 import { alignResults, outcomeOfResult, type SettledBatch } from './results.ts';
 import { SourceReader } from './source-reader.ts';
-import type { BatchRange, BatchRecord, BulkItem, BulkSource, CreateManyOptions } from './types.ts';
+import type {
+  BatchRange,
+  BatchRecord,
+  BulkItem,
+  BulkSource,
+  CreateManyDeps,
+  CreateManyOptions,
+} from './types.ts';
 
 /** How long callbacks are awaited after an abort, in milliseconds, so that a journal can write the outcome of a batch. */
 const GRACE_MS = 1_000;
@@ -19,9 +26,9 @@ export interface RunOptions extends CreateManyOptions {
 
 /**
  * One run of `createMany`: a loop that starts batches, and a generator that yields their links in order. Both wait on
- * one notifier and look again, so that nothing waits on a promise that may never settle.
+ * each change and look again, so that nothing waits on a promise that may never settle.
  */
-export class BulkRun<T extends BatchLinkInput> implements RunContext {
+export class BulkRun<T extends BatchLinkInput> {
   readonly deps: CreateManyDeps;
   readonly options: RunOptions;
   readonly sizing: BatchSizing;
@@ -29,8 +36,11 @@ export class BulkRun<T extends BatchLinkInput> implements RunContext {
   readonly #abort = new AbortController();
   readonly #ending = new AbortController();
   readonly #overdue = new AbortController();
+  /** Aborted when the run ends at once. */
   readonly signal = this.#abort.signal;
+  /** Aborted when the run ends in any way: from then on nothing is sent. */
   readonly ending = this.#ending.signal;
+  /** Aborted a moment after `signal`: from then on no callback of the caller is awaited. */
   readonly overdue = this.#overdue.signal;
 
   readonly #reader: SourceReader<T>;
@@ -55,12 +65,14 @@ export class BulkRun<T extends BatchLinkInput> implements RunContext {
     this.#reader = new SourceReader(source, options.maxDelayMs, () => this.#notify());
   }
 
+  /** The service took `sent` links of the batch and refused its other entries. */
   taken(range: BatchRange, sent: number): void {
     this.sizing.taken(range, sent);
     // Other batches of this size may go out now, while the job of this one runs.
     this.#notify();
   }
 
+  /** Sends no other batch, and lets the iteration throw `reason` at its end. The first reason wins. */
   endWith(reason: unknown): void {
     this.#failure ??= { reason };
     this.endSoftly();

@@ -2,10 +2,9 @@ import { checkAmount, checkCount, checkOneOf } from '../check-options.ts';
 import { InvalidOptionError } from '../errors/call-errors.ts';
 import type { BatchLinkInput } from '../wire/batch.ts';
 import { MAX_BATCH_LINKS } from '../wire/limits.ts';
-import type { CreateManyDeps } from './batch-life.ts';
 import { BulkRun } from './bulk-run.ts';
 import { BatchPlan } from './order.ts';
-import type { BulkItem, BulkSource, CreateManyOptions } from './types.ts';
+import type { BulkItem, BulkSource, CreateManyDeps, CreateManyOptions } from './types.ts';
 
 /** Batches in flight at once, when the caller gives no number. */
 const DEFAULT_CONCURRENCY = 4;

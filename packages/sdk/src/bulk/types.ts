@@ -1,6 +1,7 @@
 import type { ShortlinkError } from '../errors/shortlink-error.ts';
-import type { RequestOptions } from '../options.ts';
-import type { BatchLinkInput, BatchResultItem } from '../wire/batch.ts';
+import type { AttemptWatch } from '../http/request.ts';
+import type { RequestOptions, WaitOptions } from '../options.ts';
+import type { BatchAnswer, BatchLinkInput, BatchResultItem } from '../wire/batch.ts';
 import type { Job } from '../wire/job.ts';
 
 /** Options of `links.createMany`. `timeoutMs`, `maxRetries` and `headers` apply to each of its requests. */
@@ -160,3 +161,16 @@ export type BulkItem<T extends BatchLinkInput = BatchLinkInput> = {
   /** It may or may not exist: the connection was lost after sending, or its job could not be followed. */
   | { outcome: 'unknown'; error: string; cause?: ShortlinkError | undefined }
 );
+
+/** The requests of a bulk run; the client passes its own methods. */
+export interface CreateManyDeps {
+  /** Sends a batch of `count` links. */
+  postBatch(
+    batch: { json: string; count: number },
+    options: RequestOptions,
+    watch: AttemptWatch,
+  ): Promise<BatchAnswer>;
+  waitForJob(jobId: string, options: WaitOptions): Promise<Job>;
+  /** Whether the client gives each POST an idempotency key. */
+  readonly hasIdempotency: boolean;
+}
