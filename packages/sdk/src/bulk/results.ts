@@ -85,7 +85,7 @@ export function alignResults(
   if (areAllInPlace(links, results)) return results;
   const resultOf = new Map<number, RecordedResult>();
   const unused = new Set(results.keys());
-  const pair = (index: number, position: number) => {
+  const pair = (index: number, position = -1) => {
     const result = results[position];
     if (result !== undefined && unused.delete(position)) resultOf.set(index, result);
   };
@@ -107,21 +107,16 @@ export function alignResults(
       const left = usable.filter((position) => unused.has(position));
       const open = indexes.filter((index) => !resultOf.has(index));
       isMixed ||= left.length > 0 && open.length > 0;
-      for (const [n, position] of left.slice(0, open.length).entries()) {
-        pair(open[n] ?? 0, position);
-      }
+      for (const [n, index] of open.entries()) pair(index, left[n]);
     }
   }
-  if (isInStep && !isMixed) pairRest();
-  return links.map(({ target_url }, index) => ({ ...resultOf.get(index), target_url }));
-
-  /** Gives each link that has no result the one at its position, where none of these has the URL of a link. */
-  function pairRest() {
-    const urls = new Set(links.map(({ target_url }) => loosely(target_url)));
-    const isOfALink = (position: number) => urls.has(loosely(results[position]?.target_url ?? ''));
-    if ([...unused].some(isOfALink)) return;
+  // Where no result that is left has the URL of a link, each belongs to the link at its position.
+  const urls = new Set(links.map(({ target_url }) => loosely(target_url)));
+  const isOfALink = (position: number) => urls.has(loosely(results[position]?.target_url ?? ''));
+  if (isInStep && !isMixed && ![...unused].some(isOfALink)) {
     for (const position of unused) pair(position, position);
   }
+  return links.map(({ target_url }, index) => ({ ...resultOf.get(index), target_url }));
 }
 
 /** The usual case, which needs no copy. */
