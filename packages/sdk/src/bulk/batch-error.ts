@@ -1,8 +1,8 @@
 import { ApiError, PlanLimitError } from '../errors/api-errors.ts';
 import { isOutcomeUnknown } from '../errors/call-errors.ts';
 import type { ShortlinkError } from '../errors/shortlink-error.ts';
-import type { BatchLinkInput } from '../wire/batch.ts';
 import { MAX_BATCH_LINKS, MAX_SYNC_BATCH_LINKS } from '../wire/limits.ts';
+import type { LinkInput } from '../wire/link.ts';
 import type { BatchRequest } from './batch-request.ts';
 import type { Batch } from './order.ts';
 
@@ -85,7 +85,7 @@ export function endsRun(error: ShortlinkError): boolean {
 
 /** Marks the entries that the error of a request names. Returns whether it names any, so that the others are worth a request. */
 export function refuseEntries(
-  { first, inputs, refused }: Batch<BatchLinkInput>,
+  { first, inputs, refused }: Batch<LinkInput>,
   { count, positions, key }: BatchRequest,
   error: unknown,
 ): boolean {

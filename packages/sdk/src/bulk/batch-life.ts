@@ -4,8 +4,9 @@ import { ShortlinkError } from '../errors/shortlink-error.ts';
 import type { AttemptWatch } from '../http/request.ts';
 import { untilAborted } from '../http/time.ts';
 import type { RequestOptions } from '../options.ts';
-import type { BatchAnswer, BatchLinkInput, BatchResultItem } from '../wire/batch.ts';
+import type { BatchResponse, BatchResultItem } from '../wire/batch.ts';
 import type { Job } from '../wire/job.ts';
+import type { LinkInput } from '../wire/link.ts';
 import { endsRun, judgeError, refuseEntries, type Verdict } from './batch-error.ts';
 import { batchRequest, keyOf } from './batch-request.ts';
 import type { BulkRun } from './bulk-run.ts';
@@ -14,7 +15,7 @@ import { type MissingOutcome, outcomeOfResult, resultsOf, type SettledBatch } fr
 import type { BatchRange, BatchStep } from './types.ts';
 
 /** How a batch's life ended. All but `settled` mean that nothing was created. */
-export type BatchEnd<T extends BatchLinkInput> =
+export type BatchEnd<T extends LinkInput> =
   | { type: 'settled'; batch: SettledBatch<T> }
   | Exclude<Verdict, { type: 'failed' | 'unknown' }>;
 
@@ -22,7 +23,7 @@ export type BatchEnd<T extends BatchLinkInput> =
 const NOT_IN_JOB = 'The service refused this link when its batch was sent';
 
 /** One batch from its request to its end. Neither method rejects for what the service, the network or the journal does. */
-export class BatchLife<T extends BatchLinkInput> implements AttemptWatch {
+export class BatchLife<T extends LinkInput> implements AttemptWatch {
   readonly #run: BulkRun<T>;
   readonly #batch: Batch<T>;
   readonly #range: BatchRange;
@@ -48,7 +49,7 @@ export class BatchLife<T extends BatchLinkInput> implements AttemptWatch {
     const wasFilling = sizing.isFilling;
     const isJournalled = await this.#emit({ type: 'planned' });
     if (!isJournalled || ending.aborted) return this.#unsent();
-    let response: BatchAnswer | undefined;
+    let response: BatchResponse | undefined;
     try {
       response = await this.#post(keyOf(this.#range, options.idempotencyKey));
     } catch (thrown) {
@@ -134,7 +135,7 @@ export class BatchLife<T extends BatchLinkInput> implements AttemptWatch {
   };
 
   /** Posts the batch while it listens to the run, and waits for `onBatch`, so that the next event comes after this one. */
-  async #post(key: string | undefined): Promise<BatchAnswer | undefined> {
+  async #post(key: string | undefined): Promise<BatchResponse | undefined> {
     const { ending, signal } = this.#run;
     ending.addEventListener('abort', this.#endWait);
     signal.addEventListener('abort', this.#end);
@@ -152,7 +153,7 @@ export class BatchLife<T extends BatchLinkInput> implements AttemptWatch {
    * Posts the batch without the entries that the service is known to refuse, until it takes the others. An error that
    * names bad entries costs one more request, however many it names. Returns undefined when all entries are refused.
    */
-  async #postGoodEntries(key: string | undefined): Promise<BatchAnswer | undefined> {
+  async #postGoodEntries(key: string | undefined): Promise<BatchResponse | undefined> {
     const { deps, options } = this.#run;
     const { signal } = this.#abort;
     for (;;) {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { BatchLinkInput } from '../wire/batch.ts';
+import type { CreateLinkBody as BatchLinkInput } from '../wire/link.ts';
 import { batchJson, batchRequest, derivedKey, keyOf } from './batch-request.ts';
 import type { Batch } from './order.ts';
 

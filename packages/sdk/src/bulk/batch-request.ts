@@ -1,7 +1,6 @@
 import { isIdempotencyKey } from '../check-options.ts';
 import { InvalidOptionError } from '../errors/call-errors.ts';
-import type { BatchLinkInput } from '../wire/batch.ts';
-import { pickLinkFields } from '../wire/link.ts';
+import { type LinkInput, pickLinkFields } from '../wire/link.ts';
 import type { Batch } from './order.ts';
 import type { BatchRange } from './types.ts';
 
@@ -19,7 +18,7 @@ const MAX_KEY_LENGTH = 255;
  */
 export function batchJson(
   domain_id: string | undefined,
-  links: readonly BatchLinkInput[],
+  links: readonly LinkInput[],
 ): string | undefined {
   const domain = domain_id === undefined ? '' : `"domain_id":${JSON.stringify(domain_id)},`;
   // Joined once, so that the text is flat: if it were added up, it would be copied again to be sent.
@@ -54,7 +53,7 @@ export interface BatchRequest {
  * @throws InvalidOptionError for links that change while they are written
  */
 export function batchRequest(
-  { first, inputs, refused }: Batch<BatchLinkInput>,
+  { first, inputs, refused }: Batch<LinkInput>,
   domain_id: string | undefined,
   key: string | undefined,
 ): BatchRequest | undefined {
@@ -85,7 +84,7 @@ export function batchRequest(
 }
 
 /** Why a link can't be written as JSON; undefined when it can. */
-function jsonError(link: BatchLinkInput, position: number): InvalidOptionError | undefined {
+function jsonError(link: LinkInput, position: number): InvalidOptionError | undefined {
   try {
     JSON.stringify(pickLinkFields(link));
     return undefined;

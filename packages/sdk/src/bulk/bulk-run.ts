@@ -1,5 +1,5 @@
 import { startTimer, untilAborted } from '../http/time.ts';
-import type { BatchLinkInput } from '../wire/batch.ts';
+import type { LinkInput } from '../wire/link.ts';
 import { type BatchEnd, BatchLife } from './batch-life.ts';
 import { BatchSizing } from './batch-sizing.ts';
 import { type Batch, type BatchPlan, BatchQueue, cut, OrderBuffer } from './order.ts';
@@ -28,7 +28,7 @@ export interface RunOptions extends CreateManyOptions {
  * One run of `createMany`: a loop that starts batches, and a generator that yields their links in order. Both wait on
  * each change and look again, so that nothing waits on a promise that may never settle.
  */
-export class BulkRun<T extends BatchLinkInput> {
+export class BulkRun<T extends LinkInput> {
   readonly deps: CreateManyDeps;
   readonly options: RunOptions;
   readonly sizing: BatchSizing;
@@ -102,8 +102,11 @@ export class BulkRun<T extends BatchLinkInput> {
         if (batch !== undefined) {
           const { first, inputs, outcome } = batch;
           // The spread comes first: engines copy it faster so.
-          for (const [offset, input] of inputs.entries())
+          let offset = 0;
+          for (const input of inputs) {
             yield { ...outcome(offset), index: first + offset, input };
+            offset += 1;
+          }
           this.#held -= inputs.length;
           this.#notify();
         } else if (this.#settled.isClosed) {

@@ -10,6 +10,7 @@ import {
 } from '../../test/fake-service.ts';
 import { ConnectionError } from '../errors/call-errors.ts';
 import type { ShortlinkError } from '../errors/shortlink-error.ts';
+import type { CreateLinkBody } from '../wire/link.ts';
 import { createMany } from './create-many.ts';
 import type { BatchEvent, BatchRecord, BulkItem } from './types.ts';
 
@@ -111,7 +112,7 @@ async function check(scenario: Scenario, resume: BatchRecord[] = []) {
   const service = serviceOf(scenario);
   let read = 0;
   let mostHeld = 0;
-  const items: BulkItem[] = [];
+  const items: BulkItem<CreateLinkBody>[] = [];
   const source = sourceOf(scenario, () => {
     read += 1;
     mostHeld = Math.max(mostHeld, read - items.length);

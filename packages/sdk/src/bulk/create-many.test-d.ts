@@ -1,11 +1,11 @@
 import { expectTypeOf, test } from 'vitest';
 import type { ShortlinkError } from '../errors/shortlink-error.ts';
-import type { BatchLinkInput } from '../wire/batch.ts';
+import type { LinkInput } from '../wire/link.ts';
 import { createMany } from './create-many.ts';
 import type { BatchEvent, CreateManyDeps } from './types.ts';
 
 declare const deps: CreateManyDeps;
-interface Row extends BatchLinkInput {
+interface Row extends LinkInput {
   line: number;
 }
 

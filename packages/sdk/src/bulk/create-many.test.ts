@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { codeOf, FakeService, links } from '../../test/fake-service.ts';
 import { lives, outcomes, runCreateMany } from '../../test/run-create-many.ts';
 import { InvalidOptionError } from '../errors/call-errors.ts';
-import type { BatchLinkInput } from '../wire/batch.ts';
+import type { CreateLinkBody as BatchLinkInput } from '../wire/link.ts';
 import { createMany } from './create-many.ts';
 import type { CreateManyOptions } from './types.ts';
 

@@ -1,7 +1,7 @@
 import { checkAmount, checkCount, checkOneOf } from '../check-options.ts';
 import { InvalidOptionError } from '../errors/call-errors.ts';
-import type { BatchLinkInput } from '../wire/batch.ts';
 import { MAX_BATCH_LINKS } from '../wire/limits.ts';
+import type { LinkInput } from '../wire/link.ts';
 import { BulkRun } from './bulk-run.ts';
 import { BatchPlan } from './order.ts';
 import type { BulkItem, BulkSource, CreateManyDeps, CreateManyOptions } from './types.ts';
@@ -26,7 +26,7 @@ const DEFAULT_MAX_DELAY_MS = 1_000;
  *
  * @throws InvalidOptionError at once, before anything is read or sent
  */
-export function createMany<T extends BatchLinkInput>(
+export function createMany<T extends LinkInput>(
   deps: CreateManyDeps,
   source: BulkSource<T>,
   options: CreateManyOptions = {},

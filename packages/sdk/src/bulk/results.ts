@@ -1,6 +1,7 @@
 import type { ShortlinkError } from '../errors/shortlink-error.ts';
-import type { BatchLinkInput, BatchResultItem } from '../wire/batch.ts';
+import type { BatchResultItem } from '../wire/batch.ts';
 import type { Job } from '../wire/job.ts';
+import { type LinkInput, targetOf } from '../wire/link.ts';
 import type { Batch } from './order.ts';
 import type { BulkItem, RecordedResult } from './types.ts';
 
@@ -12,7 +13,7 @@ export type ItemOutcome = BulkItem extends infer Item
   : never;
 
 /** A batch whose links all have an outcome. Outcomes are made as they are yielded: a batch may have 10,000. */
-export interface SettledBatch<T extends BatchLinkInput> {
+export interface SettledBatch<T extends LinkInput> {
   first: number;
   inputs: readonly T[];
   outcome: (offset: number) => ItemOutcome;
@@ -50,7 +51,7 @@ export function outcomeOfResult(
  * @param missing the error of links that have no result, where all other links have theirs
  */
 export function resultsOf(
-  { first, inputs, refused }: Batch<BatchLinkInput>,
+  { first, inputs, refused }: Batch<LinkInput>,
   results: Job['results'],
   missing?: string,
 ): readonly BatchResultItem[] {
@@ -66,7 +67,8 @@ export function resultsOf(
   }
   if (sent.length === inputs.length) return all;
   let place = 0;
-  return inputs.map(({ target_url }, offset) => {
+  return inputs.map((input, offset) => {
+    const target_url = targetOf(input);
     const error = refused.get(first + offset)?.error;
     return error === undefined ? (all[place++] ?? { target_url }) : { target_url, error };
   });
@@ -79,7 +81,7 @@ export function resultsOf(
  * worse than a link with none. A link without a result gets one that has neither `code` nor `error`.
  */
 export function alignResults(
-  links: readonly BatchLinkInput[],
+  links: readonly LinkInput[],
   results: readonly RecordedResult[],
 ): readonly BatchResultItem[] {
   if (areAllInPlace(links, results)) return results;
@@ -111,22 +113,22 @@ export function alignResults(
     }
   }
   // Where no result that is left has the URL of a link, each belongs to the link at its position.
-  const urls = new Set(links.map(({ target_url }) => loosely(target_url)));
+  const urls = new Set(links.map((link) => loosely(targetOf(link))));
   const isOfALink = (position: number) => urls.has(loosely(results[position]?.target_url ?? ''));
   if (isInStep && !isMixed && ![...unused].some(isOfALink)) {
     for (const position of unused) pair(position, position);
   }
-  return links.map(({ target_url }, index) => ({ ...resultOf.get(index), target_url }));
+  return links.map((link, index) => ({ ...resultOf.get(index), target_url: targetOf(link) }));
 }
 
 /** The usual case, which needs no copy. */
 function areAllInPlace(
-  links: readonly BatchLinkInput[],
+  links: readonly LinkInput[],
   results: readonly RecordedResult[],
 ): results is readonly BatchResultItem[] {
   return (
     links.length === results.length &&
-    links.every((link, index) => link.target_url === results[index]?.target_url)
+    links.every((link, index) => targetOf(link) === results[index]?.target_url)
   );
 }
 
@@ -137,12 +139,14 @@ function areAllInPlace(
  * - There are too many: those with a code first. The caller has left out links that were refused, and their errors are the rest.
  */
 function certain(
-  links: readonly BatchLinkInput[],
+  links: readonly LinkInput[],
   results: readonly RecordedResult[],
   indexes: readonly number[],
   positions: readonly number[],
 ): readonly number[] {
-  const kinds = indexes.map((index) => `${links[index]?.domain_id} ${links[index]?.target_url}`);
+  const kinds = indexes.map(
+    (index) => `${links[index]?.domain_id ?? ''} ${links[index]?.target_url}`,
+  );
   if (new Set(kinds).size > 1) return [];
   const isCreated = (position: number) => results[position]?.code;
   const created = positions.filter(isCreated);
@@ -152,13 +156,13 @@ function certain(
 
 /** The positions of each URL. */
 function byUrl(
-  items: readonly { target_url?: string | undefined }[],
+  items: readonly { target_url?: string | URL | undefined }[],
   keyOf: (url: string) => string,
 ): Map<string, number[]> {
   const groups = new Map<string, number[]>();
   for (const [position, { target_url }] of items.entries()) {
     if (!target_url) continue;
-    const key = keyOf(target_url);
+    const key = keyOf(String(target_url));
     const group = groups.get(key);
     if (group === undefined) groups.set(key, [position]);
     else group.push(position);
