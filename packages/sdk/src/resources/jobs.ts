@@ -116,7 +116,7 @@ export class Jobs {
     const { signal, onProgress, headers, timeoutMs = DEFAULT_JOB_TIMEOUT_MS } = options;
     const startedAt = this.#clock.now();
     const limitMs = timeoutMs || Number.POSITIVE_INFINITY;
-    // Less than 1 ms is none: a timer may fire that much early, and times with fractions don't add up exactly.
+    // The deadline has passed when less than 1 ms is left: timers fire a part of a millisecond early.
     const leftMs = () => limitMs - (this.#clock.now() - startedAt);
 
     const accepted = this.#known.take(jobId);
