@@ -24,10 +24,12 @@ function record(): Note[][] {
     const notes: Note[] = [['start', name, options?.kind]];
     spans.push(notes);
     const span: Span = new Proxy({} as Span, {
-      get: (_, method) => (...args: unknown[]) => {
-        notes.push([String(method), ...args]);
-        return span;
-      },
+      get:
+        (_, method) =>
+        (...args: unknown[]) => {
+          notes.push([String(method), ...args]);
+          return span;
+        },
     });
     return span;
   };

@@ -1,6 +1,6 @@
 import process from 'node:process';
 import { describe, expect, expectTypeOf, it, vi } from 'vitest';
-import type { BatchAnswer, Job, Link, Usage } from '../src/index.ts';
+import type { BatchResponse, Job, Link, Usage } from '../src/index.ts';
 import { JOB, json, LINK } from './answers.ts';
 import { settle } from './fake-clock.ts';
 import { API_KEY, makeClient } from './make-client.ts';
@@ -35,7 +35,7 @@ describe('withResponse', () => {
     const used = await usage.retrieve().withResponse();
     expect(used).toMatchObject({ data: { plan: 'pro' }, status: 200 });
     expectTypeOf(link.data).toEqualTypeOf<Link>();
-    expectTypeOf(batch.data).toEqualTypeOf<BatchAnswer>();
+    expectTypeOf(batch.data).toEqualTypeOf<BatchResponse>();
     expectTypeOf(job.data).toEqualTypeOf<Job>();
     expectTypeOf(used.data).toEqualTypeOf<Usage>();
   });

@@ -84,6 +84,10 @@ export class HttpTransport implements Transport {
     this.#reporter = createReporter(settings.hooks, settings.logger);
   }
 
+  get hasIdempotency(): boolean {
+    return this.#settings.idempotency;
+  }
+
   async request<T>(asked: TransportRequest<T>): Promise<TransportResponse<T>> {
     const call = this.#prepare(asked);
     const { id, method, path, totalTimeoutMs } = call;
@@ -113,7 +117,8 @@ export class HttpTransport implements Transport {
     const { method, path, body } = asked;
     const { baseUrl, fetch, fetchOptions, maxResponseBytes } = this.#settings;
     const given = <K extends CallOption>(name: K) => options[name] ?? this.#settings[name];
-    const key = method === 'POST' ? idempotencyKey(given('idempotency')) : undefined;
+    const key =
+      method === 'POST' && !asked.createsNothing ? idempotencyKey(given('idempotency')) : undefined;
     return {
       ...asked,
       id: randomHex(),

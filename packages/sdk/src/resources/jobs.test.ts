@@ -28,6 +28,7 @@ function makeJobs(clock: Clock, answer: (nowMs: number, poll: number) => Job) {
   let retryAfterMs: number | undefined;
   let readMs = 0;
   const transport: Transport = {
+    hasIdempotency: false,
     request: async ({ path, read, options }) => {
       polls.push({ atMs: clock.now(), path, options });
       const result = read(answer(clock.now(), polls.length), 200);
