@@ -6,7 +6,7 @@ export type ErrorFields<E, Required extends keyof E, Optional extends keyof E = 
   Partial<Pick<E, Optional>> & { cause?: unknown };
 
 /** Where an error names its classes. Copies of this package share the symbol, and completions don't show it. */
-const KINDS = Symbol.for('@shortlink/sdk.kinds');
+const KINDS = /* @__PURE__ */ Symbol.for('@shortlink/sdk.kinds');
 
 /** A class of errors, as `isInstance` is called on it. */
 type ErrorClass<E extends ShortlinkError> = { readonly kind: string } & (abstract new (

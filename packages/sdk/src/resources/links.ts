@@ -28,7 +28,6 @@ import { type LookupSource, lookup } from './lookup.ts';
 export class Links {
   readonly #transport: Transport;
   readonly #jobs: Jobs;
-
   readonly #known: KnownJobs;
 
   /** @internal */
