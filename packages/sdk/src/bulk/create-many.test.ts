@@ -104,7 +104,7 @@ describe('createMany', () => {
       expect(error).toMatchObject({
         message: `source[5] must be a link, such as { target_url }, not ${wrong}`,
       });
-      expect(outcomes(items)).toBe('cccc');
+      expect(outcomes(items)).toBe('ccccc');
     },
   );
 
@@ -129,6 +129,7 @@ describe('createMany', () => {
       { batchSize: 0 },
       { batchSize: 10_001 },
       { jobTimeoutMs: -1 },
+      { maxDelayMs: -1 },
       { resume: [{ first: -1, count: 1, state: 'planned' }] },
       { resume: [{ first: 0, count: 0, state: 'planned' }] },
       {

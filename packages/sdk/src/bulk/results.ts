@@ -1,7 +1,8 @@
 import type { ShortlinkError } from '../errors/shortlink-error.ts';
 import type { BatchResultItem } from '../wire/batch.ts';
-import type { LinkInput as BatchLinkInput } from '../wire/link.ts';
-import { targetOf } from '../wire/link.ts';
+import type { Job } from '../wire/job.ts';
+import { type LinkInput as BatchLinkInput, targetOf } from '../wire/link.ts';
+import type { Batch } from './batch-life.ts';
 import type { BulkItem, RecordedResult } from './types.ts';
 
 /** What became of one link, without its position and input. */
@@ -42,6 +43,35 @@ export function outcomeOfResult(
   }
   if (result?.error) return { outcome: 'failed', error: result.error };
   return missing;
+}
+
+/**
+ * One result per link of a batch: the errors of the entries that the service refused, and `results` for those that it took.
+ *
+ * @param missing the error of links that have no result, where all other links have theirs
+ */
+export function resultsOf(
+  { first, inputs, refused }: Batch<BatchLinkInput>,
+  results: Job['results'],
+  missing?: string,
+): readonly BatchResultItem[] {
+  const isSent = (_: unknown, offset: number) => !refused.has(first + offset);
+  const sent = refused.size === 0 ? inputs : inputs.filter(isSent);
+  let all = alignResults(sent, results);
+  if (missing !== undefined) {
+    const isMissing = ({ code, error }: BatchResultItem) => code === undefined && !error;
+    // When some results match no link, a link without a result may be one that the service spells otherwise.
+    if (all.filter(isMissing).length === all.length - results.length) {
+      all = all.map((item) => (isMissing(item) ? { ...item, error: missing } : item));
+    }
+  }
+  if (sent.length === inputs.length) return all;
+  let place = 0;
+  return inputs.map((input, offset) => {
+    const target_url = targetOf(input);
+    const error = refused.get(first + offset)?.error;
+    return error === undefined ? (all[place++] ?? { target_url }) : { target_url, error };
+  });
 }
 
 /**
@@ -93,8 +123,8 @@ class Matcher {
   }
 
   /**
-   * Pairs links with results of the same URL: first those in the same place, then the others in their order. Places say nothing where
-   * the number of results is wrong: those behind a missing one have moved.
+   * Pairs links with results of the same URL: first those at the same position, then the others in their order. Where the number of
+   * results is wrong, positions say nothing, because those behind a missing result have moved.
    */
   match(keyOf: (url: string) => string): void {
     if (this.#unused.size === 0) return;
@@ -125,9 +155,10 @@ class Matcher {
   }
 
   /**
-   * What links to one URL may have where the number of its results is wrong. Links on one domain may each have the code of the other;
-   * of links that differ, nothing can be known. Results that are too many are of links that the caller has left out, because it knows
-   * that they were refused: so codes come first. Where some are missing, it can't be known which links were refused.
+   * The results that certainly belong to these links, which have one URL, where there are fewer or more results than links.
+   * - The links have different domains: none, because each result may be that of another domain.
+   * - Results are missing: only those with a code, because it is not known which of the links were refused.
+   * - There are too many: those with a code first. The caller has left out links that were refused, and their errors are the rest.
    */
   #certain(indexes: readonly number[], positions: readonly number[]): number[] {
     const kinds = indexes.map((index) => {

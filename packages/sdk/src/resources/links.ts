@@ -1,6 +1,6 @@
+import type { CreateManyDeps } from '../bulk/batch-life.ts';
 import { createMany } from '../bulk/create-many.ts';
-import type { CreateManyDeps } from '../bulk/run-context.ts';
-import type { BulkItems, BulkSource, CreateManyOptions } from '../bulk/types.ts';
+import type { BulkItem, BulkSource, CreateManyOptions } from '../bulk/types.ts';
 import { show } from '../check-options.ts';
 import { InvalidOptionError } from '../errors/call-errors.ts';
 import type { AttemptWatch, Transport } from '../http/request.ts';
@@ -115,7 +115,7 @@ export class Links {
   createMany<T extends LinkInput>(
     source: BulkSource<T>,
     options?: CreateManyOptions,
-  ): BulkItems<T> {
+  ): AsyncGenerator<BulkItem<T>, void, undefined> {
     const deps: CreateManyDeps = {
       postBatch: ({ json, count }, post, watch) => this.#postBatch(json, count, post, watch),
       waitForJob: (jobId, wait) => this.#jobs.wait(jobId, wait),
