@@ -53,7 +53,7 @@ test('the declarations of the client name no type of zod, whatever they lead to'
   const seen = new Set(['index.d.ts', 'index.d.cts']);
   for (const file of seen) {
     const text = await readFile(join(dist, file), 'utf8');
-    expect(text, file).not.toMatch(/zod/i);
+    expect(/zod/i.test(text), file).toBe(false);
     for (const [, name = '', extension] of text.matchAll(/from '\.\/([\w.-]+?)\.(c?js)'/g)) {
       seen.add(`${name}.d.${extension === 'cjs' ? 'cts' : 'ts'}`);
     }

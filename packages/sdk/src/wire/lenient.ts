@@ -1,3 +1,6 @@
+/** What was read, or the name of the required field that is missing; empty for the response as a whole. */
+export type Read<T> = { data: T } | { missing: string };
+
 /**
  * How responses are read. Another service, or a newer one, may leave a field out, or send null or another type: a
  * created link must not be lost for that, so each field that isn't required has a default instead of an error.
@@ -7,9 +10,10 @@
  * run these schemas: what is read here always satisfies them, which the tests show, and a page is spared a fifth of the
  * client's size.
  */
-
-/** What was read, or the name of the required field that is missing; empty for the response as a whole. */
-export type Read<T> = { data: T } | { missing: string };
+export interface Field<T> extends Shaped {
+  /** Reads what any service sends. */
+  readonly read: (value: unknown) => T;
+}
 
 /** What the reference server sends as a field. */
 export type Shape =
@@ -25,12 +29,6 @@ export type Shape =
 /** What has a shape: a {@link Field}, mostly. */
 export interface Shaped {
   readonly shape: Shape;
-}
-
-/** A field of a response. */
-export interface Field<T> extends Shaped {
-  /** Reads what any service sends. */
-  readonly read: (value: unknown) => T;
 }
 
 /** An object with these fields, each read by itself. Its other fields are kept; what is no object has none. */
