@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { apiError, deferred, FakeService, links } from '../../test/fake-service.ts';
 import { lives, outcomes } from '../../test/run-create-many.ts';
-import type { CreateLinkBody as BatchLinkInput } from '../wire/link.ts';
+import type { LinkInput as BatchLinkInput } from '../wire/link.ts';
 import { createMany } from './create-many.ts';
 import type { BatchEvent, BulkItem, CreateManyOptions } from './types.ts';
 
