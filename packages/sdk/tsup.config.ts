@@ -28,6 +28,36 @@ const pureCalls: Plugin = {
   },
 };
 
+/**
+ * Modules of ky that a single attempt never calls: no retries, no time limit and no progress of its own, as `http/send.ts` asks of
+ * it. Left out, they save a page 1.5 KB.
+ */
+const KY_NOT_CALLED: Readonly<Record<string, string>> = {
+  'core/retry-timing.js': 'export const getRetryTimingHeader = 0, calculateRetryTimingDelay = 0;',
+  'utils/body.js': 'export const getBodySize = 0, streamResponse = 0, streamRequest = 0;',
+  'utils/delay.js': 'export default 0;',
+  'utils/timeout.js': 'export default 0;',
+};
+
+/** Leaves these modules out. It fails where a newer ky has them no more: then read anew what it calls. */
+const partOfKy: Plugin = {
+  name: 'part-of-ky',
+  setup(build) {
+    const seen = new Set<string>();
+    build.onLoad({ filter: /\/ky\/distribution\/.*\.js$/ }, ({ path }) => {
+      const name = path.replace(/^.*\/distribution\//, '');
+      const contents = KY_NOT_CALLED[name];
+      if (contents === undefined) return null;
+      seen.add(name);
+      return { contents, loader: 'js' };
+    });
+    build.onEnd(() => {
+      const missing = Object.keys(KY_NOT_CALLED).filter((name) => !seen.has(name));
+      if (seen.size > 0 && missing.length > 0) throw new Error(`ky has no ${missing.join()}`);
+    });
+  },
+};
+
 /** Writes the licenses of the packages that became part of the build. */
 const bundledLicenses: Plugin = {
   name: 'bundled-licenses',
@@ -72,5 +102,5 @@ export default defineConfig({
   // Errors are printed all the same.
   silent: true,
   noExternal: [/^zod(\/|$)/],
-  esbuildPlugins: [pureCalls, bundledLicenses],
+  esbuildPlugins: [pureCalls, partOfKy, bundledLicenses],
 });

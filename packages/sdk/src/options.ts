@@ -139,7 +139,7 @@ export interface WaitOptions extends Pick<RequestOptions, 'signal' | 'maxRetries
 }
 
 /** Names of the options of a call, to refuse others. */
-export const CALL_OPTIONS = Object.keys({
+export const CALL_OPTIONS = /* @__PURE__ */ Object.keys({
   signal: 0,
   timeoutMs: 0,
   totalTimeoutMs: 0,
@@ -149,7 +149,7 @@ export const CALL_OPTIONS = Object.keys({
 } satisfies Record<keyof RequestOptions, 0>);
 
 /** Names of the options of a wait, to refuse others. */
-export const WAIT_OPTIONS = Object.keys({
+export const WAIT_OPTIONS = /* @__PURE__ */ Object.keys({
   signal: 0,
   timeoutMs: 0,
   total: 0,
@@ -159,7 +159,7 @@ export const WAIT_OPTIONS = Object.keys({
 } satisfies Record<keyof WaitOptions, 0>);
 
 /** Names of the options of a client, to refuse others. */
-export const CLIENT_OPTIONS = Object.keys({
+export const CLIENT_OPTIONS = /* @__PURE__ */ Object.keys({
   apiKey: 0,
   baseUrl: 0,
   timeoutMs: 0,
