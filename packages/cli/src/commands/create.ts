@@ -100,6 +100,9 @@ function parseCreate(urls: readonly string[], options: CreateOptions): CreateInp
 }
 
 async function createLink(body: CreateLinkBody, context: Context): Promise<ExitCode> {
+  const [{ MAX_TARGET_URL_LENGTH }, { targetProblem }] = await loadRules();
+  const problem = targetProblem(body.target_url, MAX_TARGET_URL_LENGTH);
+  if (problem !== undefined) throw usageError(`No link is created: ${problem}`);
   const shortlink = await context.client(await context.account());
   try {
     const link = await context.interruptible((signal) => shortlink.links.create(body, { signal }));
@@ -127,6 +130,11 @@ async function createLink(body: CreateLinkBody, context: Context): Promise<ExitC
   }
 }
 
+/** What tells which URLs can be targets. */
+function loadRules() {
+  return Promise.all([import('@shortlink/sdk'), import('../import/map/cells.ts')]);
+}
+
 /** Outcome of one URL. The objects of `--json`, and those of `import` results in JSON Lines, have these names. */
 interface Outcome {
   target_url: string;
@@ -138,12 +146,8 @@ interface Outcome {
 
 /** Creates links in batches, and prints each as soon as it and those before it are settled. */
 async function createLinks({ urls, fields }: CreateInput, context: Context): Promise<ExitCode> {
-  const account = await context.account();
-  const [shortlink, { MAX_TARGET_URL_LENGTH }, { targetProblem }] = await Promise.all([
-    context.client(account),
-    import('@shortlink/sdk'),
-    import('../import/map/cells.ts'),
-  ]);
+  const shortlink = await context.client(await context.account());
+  const [{ MAX_TARGET_URL_LENGTH }, { targetProblem }] = await loadRules();
   const counts = { ...NOTHING };
   const print = (outcome: Outcome) => {
     counts[outcome.status] += 1;
