@@ -7,7 +7,7 @@ import { inputError } from '../import/errors.ts';
 import { LineCounter, LineSplitter } from '../import/read/lines.ts';
 import type { InputStream } from '../io.ts';
 import { endOnAbort } from '../output/prompt.ts';
-import { sanitize } from '../output/sanitize.ts';
+import { foreign, sanitize } from '../output/sanitize.ts';
 import {
   collect,
   declareCommand,
@@ -117,7 +117,7 @@ async function createLink(body: CreateLinkBody, context: Context): Promise<ExitC
     const { isOutcomeUnknown } = await import('@shortlink/sdk');
     if (isOutcomeUnknown(error)) {
       throw new CliError(
-        `It is not known whether the link was created: ${error instanceof Error ? error.message : error}`,
+        `It is not known whether the link was created: ${foreign(error instanceof Error ? error.message : String(error))}`,
         {
           code: 'unknown_fate',
           exitCode: EXIT_CODES.unknownFate,
@@ -230,8 +230,8 @@ function printOutcome(outcome: Outcome, { printer, globals }: Context): void {
   printer.error({
     code: isUnknown ? 'unknown_fate' : 'not_created',
     message: isUnknown
-      ? `It is not known whether the link to ${outcome.target_url} was created: ${outcome.error}`
-      : `No link to ${outcome.target_url}: ${outcome.error}`,
+      ? `It is not known whether the link to ${outcome.target_url} was created: ${foreign(outcome.error ?? '')}`
+      : `No link to ${foreign(outcome.target_url)}: ${foreign(outcome.error ?? '')}`,
     exitCode: isUnknown ? EXIT_CODES.unknownFate : EXIT_CODES.rowsFailed,
   });
 }
