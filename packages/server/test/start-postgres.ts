@@ -30,8 +30,18 @@ export interface PostgresProcess {
   shutDown: () => Promise<void>;
   /** Starts it again, on the same port and data. */
   startAgain: () => Promise<void>;
-  /** Ends it and deletes its data. */
+  /** Ends it without a word to anybody, as the loss of its machine does. */
+  kill: () => Promise<void>;
+  /** Its data as they are on disk at this moment, for {@link PostgresCopy.start}. It is down meanwhile. */
+  copy: () => Promise<PostgresCopy>;
+  /** Ends it and deletes its data, and its copies. */
   remove: () => Promise<void>;
+}
+
+/** A copy of the data of a server: a backup, or what a standby begins with. */
+export interface PostgresCopy {
+  /** @param primary - Follows this server as its standby. @default serves on its own */
+  start: (settings?: readonly string[], primary?: { port: number }) => Promise<PostgresProcess>;
 }
 
 /** Easy to find where it must not be. */
@@ -43,7 +53,7 @@ const CACHE = fileURLToPath(new URL('../node_modules/.cache', import.meta.url));
 /** How a program of PostgreSQL is run, as the user that owns the data. */
 type RunAs = { cwd: string; env: NodeJS.ProcessEnv; uid?: number; gid?: number };
 
-const READY = 'database system is ready to accept connections';
+const READY = /database system is ready to accept (?:read-only )?connections/;
 const run = promisify(execFile);
 
 /**
@@ -60,33 +70,74 @@ export async function startPostgres(settings: readonly string[] = []): Promise<P
   const options = { ...owner, cwd: folder, env: { ...process.env, LC_ALL: 'C' } };
   await createData(data, folder, binaries.initdb, options);
 
+  const server = await serve(data, settings, { folder, postgres: binaries.postgres, options });
+  await execute(
+    server.url.replace(/shortlink$/, 'postgres'),
+    'CREATE DATABASE shortlink STRATEGY file_copy',
+  );
+  return server;
+}
+
+/** What the servers of one folder have in common. */
+interface Installed {
+  folder: string;
+  postgres: string;
+  options: RunAs;
+}
+
+async function serve(
+  data: string,
+  settings: readonly string[],
+  installed: Installed,
+): Promise<PostgresProcess> {
+  const { folder, postgres, options } = installed;
   const port = await freePort();
   const flags = ['listen_addresses=127.0.0.1', 'unix_socket_directories=', 'max_connections=200']
     .concat(settings)
     .flatMap((setting) => ['-c', setting]);
   const start = () =>
-    untilReady(spawn(binaries.postgres, ['-D', data, '-p', String(port), ...flags], options));
+    untilReady(spawn(postgres, ['-D', data, '-p', String(port), ...flags], options));
   let server = await start();
-  const shutDown = async () => {
+  const end = async (signal: NodeJS.Signals) => {
     if (server.exitCode !== null || server.signalCode !== null) return;
     const exited = once(server, 'exit');
-    server.kill('SIGINT');
+    server.kill(signal);
     await exited;
   };
-  const address = `postgres://postgres:${POSTGRES_PASSWORD}@127.0.0.1:${port}`;
-  await execute(`${address}/postgres`, 'CREATE DATABASE shortlink STRATEGY file_copy');
+  const shutDown = () => end('SIGINT');
   return {
-    url: `${address}/shortlink`,
+    url: `postgres://postgres:${POSTGRES_PASSWORD}@127.0.0.1:${port}/shortlink`,
     pid: async () => Number.parseInt(await readFile(join(data, 'postmaster.pid'), 'utf8'), 10),
     shutDown,
     startAgain: async () => {
       server = await start();
+    },
+    kill: () => end('SIGQUIT'),
+    copy: async () => {
+      const copied = await mkdtemp(join(folder, 'copy-'));
+      await shutDown();
+      await run('cp', ['-a', `${data}/.`, copied]);
+      server = await start();
+      return { start: (more = [], primary) => serveCopy(copied, more, primary, installed) };
     },
     remove: async () => {
       await shutDown();
       await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+async function serveCopy(
+  data: string,
+  settings: readonly string[],
+  primary: { port: number } | undefined,
+  installed: Installed,
+): Promise<PostgresProcess> {
+  if (primary === undefined) return serve(data, settings, installed);
+  await writeFile(join(data, 'standby.signal'), '');
+  const login = `user=postgres password=${POSTGRES_PASSWORD}`;
+  const follows = `primary_conninfo=host=127.0.0.1 port=${primary.port} ${login}`;
+  return serve(data, [...settings, follows], installed);
 }
 
 /** Copies data that `initdb` made once for this checkout: to make them takes longer than most tests that use them. */
@@ -183,7 +234,7 @@ async function untilReady(server: ChildProcess): Promise<ChildProcess> {
     server.stderr?.on('data', (chunk: Buffer) => {
       // Read on for as long as it runs: a full pipe would stop it.
       if (printed.length < 10_000) printed += chunk.toString();
-      if (!printed.includes(READY)) return;
+      if (!READY.test(printed)) return;
       server.removeListener('exit', fail);
       resolve();
     });

@@ -1,4 +1,4 @@
-import type { ErrorBody, PlanLimitName } from '../wire/error-body.ts';
+import type { ErrorBody, ErrorCode, PlanLimitName } from '../wire/error-body.ts';
 import { ShortlinkError } from './shortlink-error.ts';
 
 /** What an {@link ApiError} is built from. */
@@ -21,7 +21,7 @@ export class ApiError extends ShortlinkError {
   declare readonly status: number;
 
   /** Stable machine word such as `rate_limited`, from the body; undefined where the service sends none. */
-  declare readonly code: string | undefined;
+  declare readonly code: ErrorCode | (string & {}) | undefined;
 
   /** The error body; undefined when there was none that could be read, as on the HTML page of a proxy. */
   declare readonly body: ErrorBody | undefined;
@@ -110,6 +110,21 @@ export class RateLimitError extends ApiError {
 export class ServerError extends ApiError {
   static override readonly kind = 'ServerError';
   declare readonly name: 'ServerError';
+}
+
+/**
+ * 404, 405 or 501 from an endpoint that not every service has, such as that of `links.lookup`. `usage.features` lists what a
+ * service has.
+ */
+export class UnsupportedError extends ApiError {
+  static override readonly kind = 'UnsupportedError';
+  declare readonly name: 'UnsupportedError';
+
+  /** @param what the service has not, such as "look-up of links" */
+  constructor(what: string, cause: ApiError) {
+    super({ ...cause, message: `The service has no ${what}: ${cause.message}` });
+    this.cause = cause;
+  }
 }
 
 /** Which class a status becomes; 403 with `upgrade` and 5xx are decided in {@link createApiError}. */

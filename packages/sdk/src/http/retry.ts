@@ -5,6 +5,8 @@ import type { ShortlinkError } from '../errors/shortlink-error.ts';
 /** What the rules need to know of a request. */
 export interface RetrySubject {
   method: 'GET' | 'POST';
+  /** A POST that changes nothing counts as a GET. */
+  createsNothing?: boolean | undefined;
   /** The request carries an `Idempotency-Key`, so the service carries it out once however often it is sent. */
   hasIdempotencyKey: boolean;
 }
@@ -17,7 +19,7 @@ export interface RetryCall extends RetrySubject {
 
 /** Whether a failed attempt may be repeated without creating a link twice: the table of `packages/docs/sdk/exactly-once.md`, row by row. */
 export function isRetryable(error: unknown, subject: RetrySubject): boolean {
-  const isRepeatable = subject.method === 'GET' || subject.hasIdempotencyKey;
+  const isRepeatable = isRead(subject) || subject.hasIdempotencyKey;
   // 429: refused before any work.
   if (RateLimitError.isInstance(error)) return true;
   // Never connected; or lost after sending.
@@ -34,19 +36,51 @@ export function isRetryable(error: unknown, subject: RetrySubject): boolean {
   return isRepeatable && isPassing(error.status);
 }
 
+/** A request that only asks. */
+function isRead({ method, createsNothing }: RetrySubject): boolean {
+  return method === 'GET' || createsNothing === true;
+}
+
 /** The service, or a proxy before it, failed in a way that may pass. 501 doesn't pass: it says "not implemented". */
 function isPassing(status: number): boolean {
   return status === 408 || (status >= 500 && status !== 501);
 }
 
-/** How long the service asks to wait, in milliseconds, where it does. */
-export function askedWaitMs(error: unknown): number | undefined {
-  return ApiError.isInstance(error) ? error.retryAfterMs : undefined;
+/**
+ * What follows a failed attempt: undefined means another one, after `retryWaitMs`; else the error that the call ends with.
+ *
+ * @param call `now` is on the clock of `lostAt`
+ */
+export function decide(
+  error: ShortlinkError,
+  call: RetryCall,
+  {
+    retriesLeft,
+    maxRetryAfterMs,
+    now,
+  }: { retriesLeft: number; maxRetryAfterMs: number; now: number },
+): ShortlinkError | undefined {
+  const isRepeated =
+    retriesLeft > 0 &&
+    isRetryable(error, call) &&
+    !asksTooLongWait(error, maxRetryAfterMs) &&
+    !isKeyForgotten(call, now);
+  return isRepeated ? undefined : finalError(call, error);
+}
+
+/** How long the service asks to wait, in milliseconds. */
+function askedWaitMs(error: unknown): number {
+  return (ApiError.isInstance(error) && error.retryAfterMs) || 0;
+}
+
+/** Whether the service asks for a longer wait than the caller accepts. */
+export function asksTooLongWait(error: unknown, maxRetryAfterMs: number): boolean {
+  return askedWaitMs(error) > maxRetryAfterMs;
 }
 
 /** The wait before the next attempt, in milliseconds: never shorter than what the service asks for. */
 export function retryWaitMs(error: unknown, attempt: number, random: () => number): number {
-  return Math.max(askedWaitMs(error) ?? 0, backoffMs(attempt, random));
+  return Math.max(askedWaitMs(error), backoffMs(attempt, random));
 }
 
 /** Ceiling of the first wait; it doubles with each attempt. */
@@ -71,17 +105,19 @@ export function backoffMs(attempt: number, random: () => number): number {
 const KEY_LIFETIME_MS = 23 * 3_600_000;
 
 /** Whether the service may have forgotten the key of a lost POST, so that sending it again could create a second link. */
-export function isKeyForgotten({ method, lostAt }: RetryCall, now: number): boolean {
-  return method === 'POST' && lostAt !== undefined && now - lostAt > KEY_LIFETIME_MS;
+export function isKeyForgotten(call: RetryCall, now: number): boolean {
+  const { lostAt } = call;
+  return !isRead(call) && lostAt !== undefined && now - lostAt > KEY_LIFETIME_MS;
 }
 
 /**
  * The error that a call ends with, when its last attempt failed with this one. With an idempotency key an attempt may be
  * lost and the next one rejected. The last error alone would then claim that nothing was created, which is not known.
  */
-export function finalError({ method, lostAt }: RetryCall, last: ShortlinkError): ShortlinkError {
+export function finalError(call: RetryCall, last: ShortlinkError): ShortlinkError {
+  const { lostAt } = call;
   const isSettled = lostAt === undefined || isOutcomeUnknown(last) || settlesEarlierAttempts(last);
-  if (method === 'GET' || isSettled) return last;
+  if (isRead(call) || isSettled) return last;
   const message = `An attempt may have been carried out; the last one failed: ${last.message}`;
   return new ConnectionError(message, { outcome: 'unknown', cause: last });
 }

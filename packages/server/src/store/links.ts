@@ -1,6 +1,7 @@
+import { hash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { BatchResultItem, Link } from '@shortlink/sdk/wire';
-import { rowsOf, sql, type Writing } from './queries/reading.ts';
+import { type Statement, sql } from './queries/reading.ts';
 import type { ClickWrite, NewLink } from './store.ts';
 
 /** The short URL of a code; `null` is the default domain. */
@@ -41,6 +42,27 @@ export async function toJobChunks(links: readonly NewLink[]): Promise<string[]> 
   return chunks;
 }
 
+/** What the targets of links are found by. */
+export interface Targeted {
+  account_id: string;
+  domain_id: string | null;
+  target_url: string;
+}
+
+/**
+ * A number of 64 bits for the target of a link, the same on every engine: an index of numbers is a fraction of one of texts. Several
+ * targets may have one number, so the texts are compared too. The account is in it, so that nobody's links slow down those of others.
+ */
+export function targetNumber({ account_id, domain_id, target_url }: Targeted): bigint {
+  const digest = hash('sha1', `${account_id}\n${domain_id ?? ''}\n${target_url}`, 'buffer');
+  return digest.readBigInt64BE();
+}
+
+/** When the id of a link was made, in milliseconds since the epoch: the first 48 bits of a UUIDv7. 0 for an id of another kind. */
+export function timeOfId(id: string): number {
+  return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16) || 0;
+}
+
 /** A link that was just created. */
 export function createdLink(
   { target_url, title, redirect_type, tags }: NewLink,
@@ -66,14 +88,13 @@ export function toResultItem({ target_url, code, short_url }: Link): BatchResult
 }
 
 /**
- * Records a write of clicks, in the transaction that adds them. `false`: it was carried out before. A transaction whose outcome is still
- * open holds the row, and the repeated write waits for it.
+ * Records a write under its number, in the transaction that carries it out, and returns a row; no row when it was carried out before.
+ * A transaction whose outcome is still open holds the row of the writer, and the repeated write waits for it.
  */
-export function* recordClickWrite({ writer, number, now }: ClickWrite): Writing<boolean> {
-  const recorded = yield* rowsOf(sql`
+export function recordWrite({ writer, number, now }: ClickWrite): Statement<string | number> {
+  return sql`
     INSERT INTO click_writes (writer, number, written_at) VALUES (${writer}, ${number}, ${now})
     ON CONFLICT (writer) DO UPDATE SET number = excluded.number, written_at = excluded.written_at
       WHERE click_writes.number < excluded.number
-    RETURNING number`);
-  return recorded.length > 0;
+    RETURNING number`;
 }

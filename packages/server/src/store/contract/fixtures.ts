@@ -101,7 +101,7 @@ export async function resultsOf(
 
 /** Tables whose rows are kept: no row of any other table may outlive its retention. */
 const KEPT = new Set(
-  `accounts api_keys domains key_uses link_changes link_clicks link_totals links schema_migrations top_links`.split(
+  `accounts api_keys domains indexed_links key_uses link_changes link_clicks link_targets link_totals links schema_migrations top_links`.split(
     ' ',
   ),
 );
@@ -128,7 +128,7 @@ export async function pruneEverything(
   const write = { writer: 'w', number: 1, now: NOW };
   await store.addClicks(new Map([[created.value.code, 1]]), write);
   const unused = await remembering((rows) => rows === 0);
-  await store.prune(NOW + 500 * 86_400_000);
+  await store.prune(Math.max(NOW, Date.now()) + 500 * 86_400_000);
   return { unused, unpruned: await remembering((rows) => rows > 0) };
 }
 

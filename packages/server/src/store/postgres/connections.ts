@@ -11,13 +11,6 @@ const RETRY_MS = 25;
 /** A call that has taken this long is not run again: its client should learn of the failure. */
 const RETRY_WITHIN_MS = 3_000;
 
-/** A connection that is ours for the time of a call. */
-export interface Lease {
-  client: PoolClient;
-  /** Set when it must not be used again. */
-  broken: boolean;
-}
-
 export interface ConnectionsOptions {
   config: ClientConfig;
   /** The database for messages. */
@@ -65,7 +58,7 @@ export class Connections {
    */
   async run<T>(
     mayRetry: (error: unknown) => boolean,
-    act: (lease: Lease) => Promise<T>,
+    act: (client: PoolClient) => Promise<T>,
     onOutcome = this.#options.onOutcome,
   ): Promise<T> {
     const { name } = this.#options;
@@ -86,17 +79,17 @@ export class Connections {
 
   async #tryAgain<T>(
     mayRetry: (error: unknown) => boolean,
-    act: (lease: Lease) => Promise<T>,
+    act: (client: PoolClient) => Promise<T>,
   ): Promise<T> {
     const giveUpAt = performance.now() + RETRY_WITHIN_MS;
     for (let tries = 1; ; tries += 1) {
-      const lease: Lease = { client: await this.#connect(), broken: false };
+      const client = await this.#connect();
       try {
-        const value = await act(lease);
-        lease.client.release(lease.broken);
+        const value = await act(client);
+        client.release();
         return value;
       } catch (error) {
-        await discard(lease, error);
+        await discard(client, error);
         if (tries === TRIES || performance.now() >= giveUpAt || !mayRetry(error)) throw error;
       }
       await delay(tries * RETRY_MS * (0.5 + Math.random()));
@@ -124,8 +117,8 @@ export class Connections {
 }
 
 /** Undoes what was begun, and gives the connection back, or closes it when it is in doubt. */
-async function discard({ client, broken }: Lease, error: unknown): Promise<void> {
-  if (!broken && !isConnectionLost(error)) {
+async function discard(client: PoolClient, error: unknown): Promise<void> {
+  if (!isConnectionLost(error)) {
     try {
       await client.query('ROLLBACK');
       client.release();

@@ -21,6 +21,8 @@ export interface CuttingProxy {
    * get through again; those from before stay silent.
    */
   swallow: (swallowing: boolean) => void;
+  /** New connections lead to this database from now on, as an address does after a failover. */
+  leadTo: (databaseUrl: string) => void;
   /** Passes everything on this much later, in milliseconds. */
   delay: (ms: number) => void;
 }
@@ -32,7 +34,7 @@ export function useCuttingProxy(): (databaseUrl: string) => Promise<CuttingProxy
     for (const close of closers.splice(0)) close();
   });
   return async (databaseUrl) => {
-    const target = new URL(databaseUrl);
+    let target = new URL(databaseUrl);
     const open = new Set<Socket>();
     const cuts: Cut[] = [];
     let blocked = false;
@@ -68,6 +70,9 @@ export function useCuttingProxy(): (databaseUrl: string) => Promise<CuttingProxy
       swallow: (wanted) => {
         if (wanted) for (const socket of open) socket.removeAllListeners('data').resume();
         swallowing = wanted;
+      },
+      leadTo: (wanted) => {
+        target = new URL(wanted);
       },
       delay: (ms) => {
         delayMs = ms;

@@ -1,9 +1,11 @@
-import type { ClientConfig, PoolClient, QueryResult, QueryResultRow } from 'pg';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { PoolClient, QueryResult, QueryResultRow } from 'pg';
+import type { ClickWrite } from '../store.ts';
 import { StoreError, type StoreErrorReason } from '../store-error.ts';
-import { FATE_WAIT_MS, fateOf } from './commit-fate.ts';
 import { databaseName, requestConfig, timeoutsOf } from './connection.ts';
 import { Connections } from './connections.ts';
 import { Lanes } from './gate.ts';
+import { begin, confirm, PREPARE_BEGIN, Writers } from './numbered-write.ts';
 import { isConflict, isConnectionLost, isReadOnly } from './postgres-errors.ts';
 import { type PostgresStatement, preparedStatements, type Session, sessionOn } from './session.ts';
 
@@ -18,8 +20,9 @@ const WRITE_CONNECTIONS = 12;
 const READ_WAIT_MS = 2_000;
 const WRITE_WAIT_MS = 3_000;
 
-/** Begins a transaction and asks for its number, in one exchange: with the number, the outcome of a COMMIT whose response was lost can be asked for. */
-const BEGIN = 'BEGIN; SELECT pg_current_xact_id()::text AS xid';
+/** How long the outcome of a commit is asked for while the database is away, and the wait between two tries, in milliseconds. */
+const OUTCOME_WAIT_MS = 10_000;
+const OUTCOME_RETRY_MS = 100;
 
 /** A node that can't be written to: a standby, or a primary that is being replaced. */
 const READ_ONLY_CHECK =
@@ -49,7 +52,7 @@ export interface DatabaseOptions {
   /** `postgres://user:password@host:port/database` */
   url: string;
   /** How long to ask for the outcome of a commit, in milliseconds. @default 10_000 */
-  fateWaitMs?: number | undefined;
+  outcomeWaitMs?: number | undefined;
 }
 
 /**
@@ -63,20 +66,19 @@ export class Database {
   readonly reader: Session;
   /** The same on connections that can write, for what must not come from a node that lags behind. */
   readonly primaryReader: Session;
-  readonly #writeConfig: ClientConfig;
   readonly #reads: Connections;
   readonly #writes: Connections;
   readonly #lanes = new Lanes();
-  readonly #fateWaitMs: number;
+  readonly #writers = new Writers();
+  readonly #outcomeWaitMs: number;
   readonly #prepared = preparedStatements();
   /** The kinds of calls that fail at present, and why. */
   readonly #failing = new Map<'reads' | 'writes', StoreErrorReason>();
   #wasReadOnly = false;
 
-  constructor({ url, fateWaitMs = FATE_WAIT_MS }: DatabaseOptions) {
-    this.#fateWaitMs = fateWaitMs;
+  constructor({ url, outcomeWaitMs = OUTCOME_WAIT_MS }: DatabaseOptions) {
+    this.#outcomeWaitMs = outcomeWaitMs;
     this.name = databaseName(url);
-    this.#writeConfig = requestConfig(url, 'write');
     const { name } = this;
     this.#reads = new Connections({
       name,
@@ -88,7 +90,7 @@ export class Database {
     this.#writes = new Connections({
       name,
       onOutcome: (error) => this.#learn('writes', error),
-      config: this.#writeConfig,
+      config: requestConfig(url, 'write'),
       max: WRITE_CONNECTIONS,
       maxWaitMs: WRITE_WAIT_MS,
       check: (client) => this.#checkWritable(client),
@@ -104,7 +106,7 @@ export class Database {
 
   /** Reads that see one moment of the database. */
   snapshot<T>(act: (session: Session) => Promise<T>): Promise<T> {
-    return this.#reads.run(isConnectionLost, async ({ client }) => {
+    return this.#reads.run(isConnectionLost, async (client) => {
       await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
       const value = await act(this.#sessionOn(client));
       await client.query('COMMIT');
@@ -115,7 +117,7 @@ export class Database {
   /** Reads that may go through all links, and so take longer than a request may wait. */
   search<T>(act: (session: Session) => Promise<T>): Promise<T> {
     const { statement_timeout, query_timeout } = timeoutsOf('search');
-    return this.#reads.run(isConnectionLost, async ({ client }) => {
+    return this.#reads.run(isConnectionLost, async (client) => {
       await client.query(`BEGIN READ ONLY; SET LOCAL statement_timeout = ${statement_timeout}`);
       const value = await act(this.#sessionOn(client, { query_timeout }));
       await client.query('COMMIT');
@@ -133,32 +135,70 @@ export class Database {
   ): Promise<R | undefined> {
     const mayRetry = (error: unknown) => isConflict(error) || isReadOnly(error);
     return this.#lanes.run(key, places, () =>
-      this.#writes.run(mayRetry, ({ client }) => this.#sessionOn(client).get<R>(statement)),
+      this.#writes.run(mayRetry, (client) => this.#sessionOn(client).get<R>(statement)),
     );
   }
 
   /**
    * One transaction: all of `act` is stored durably, or nothing. `act` is run again when the database undid it, because of
    * simultaneous writes or a lost connection, so it must have no effect but its statements.
+   *
+   * @param repeated - A number that the caller gives, to repeat the write itself. `undefined` is returned when it was carried out before.
    */
-  write<T>({ key, places = 1 }: Lane, act: (session: Session) => Promise<T>): Promise<T> {
-    const mayRetry = (error: unknown) => isConflict(error) || isConnectionLost(error);
-    return this.#lanes.run(key, places, () =>
-      this.#writes.run(mayRetry, async (lease) => {
-        const xid = await begin(lease.client);
-        const value = await act(this.#sessionOn(lease.client));
-        try {
-          await lease.client.query('COMMIT');
-        } catch (error) {
-          if (!isConnectionLost(error)) throw error;
-          lease.broken = true;
-          const fate = await fateOf(xid, this.#writeConfig, this.#fateWaitMs);
-          if (fate === 'unknown') throw this.#unknownFate(error);
-          if (fate === 'aborted') throw error;
-        }
+  write<T>(lane: Lane, act: (session: Session) => Promise<T>): Promise<T>;
+  write(
+    lane: Lane,
+    act: (session: Session) => Promise<void>,
+    repeated: ClickWrite | undefined,
+  ): Promise<void>;
+  write<T>(
+    { key, places = 1 }: Lane,
+    act: (session: Session) => Promise<T>,
+    repeated?: ClickWrite,
+  ): Promise<T | undefined> {
+    return this.#lanes.run(key, places, () => this.#writeUntilKnown(act, repeated));
+  }
+
+  /**
+   * When the response to a `COMMIT` is lost, the same transaction is begun again under the same number. The database refuses that if the first
+   * was committed, and otherwise carries it out now. This is also true on the new primary of a failover, and of a restored backup.
+   */
+  async #writeUntilKnown<T>(
+    act: (session: Session) => Promise<T>,
+    repeated: ClickWrite | undefined,
+  ): Promise<T | undefined> {
+    const giveUpAt = performance.now() + this.#outcomeWaitMs;
+    let open: { write: ClickWrite; value: T } | undefined;
+    const carryOut = async (client: PoolClient): Promise<T | undefined> => {
+      const writer =
+        open === undefined && repeated === undefined ? this.#writers.take() : undefined;
+      const write = open?.write ?? repeated ?? writer?.next();
+      if (write === undefined) throw new StoreError('internal', 'A write has no number.');
+      if (!(await begin(client, write))) {
+        await confirm(client, write);
+        return open?.value;
+      }
+      try {
+        const value = await act(this.#sessionOn(client));
+        open = { write, value };
+        await client.query('COMMIT');
+        if (writer !== undefined) this.#writers.giveBack(writer);
         return value;
-      }),
-    );
+      } catch (error) {
+        if (!isConnectionLost(error)) open = undefined;
+        throw error;
+      }
+    };
+    const mayRetry = (error: unknown) => isConflict(error) || isConnectionLost(error);
+    for (;;) {
+      try {
+        return await this.#writes.run(mayRetry, carryOut);
+      } catch (error) {
+        if (open === undefined) throw error;
+        if (performance.now() >= giveUpAt) throw this.#unknownOutcome(error);
+        await delay(OUTCOME_RETRY_MS);
+      }
+    }
   }
 
   async close(): Promise<void> {
@@ -174,6 +214,7 @@ export class Database {
     if (rows[0]?.read_only === true) {
       throw new StoreError('read_only', `The database ${this.name} can be read, but not written.`);
     }
+    await client.query(PREPARE_BEGIN);
     if (!this.#wasReadOnly) return;
     this.#wasReadOnly = false;
     this.#reads.renew();
@@ -194,11 +235,7 @@ export class Database {
 
   #readerOn(connections: Connections, onOutcome?: (error: unknown) => void): Session {
     return sessionOn(<R extends QueryResultRow>(statement: PostgresStatement) =>
-      connections.run(
-        isConnectionLost,
-        ({ client }) => this.#query<R>(client, statement),
-        onOutcome,
-      ),
+      connections.run(isConnectionLost, (client) => this.#query<R>(client, statement), onOutcome),
     );
   }
 
@@ -216,16 +253,8 @@ export class Database {
     return client.query<R>({ ...this.#prepared(text), ...options, values: [...values] });
   }
 
-  #unknownFate(cause: unknown): StoreError {
+  #unknownOutcome(cause: unknown): StoreError {
     const message = `The database ${this.name} was lost during a commit; whether it was carried out is not known.`;
     return new StoreError('outcome_unknown', message, { cause });
   }
-}
-
-async function begin(client: PoolClient): Promise<string> {
-  // Several statements in one text have several results, which the driver's types leave out.
-  const results: unknown = await client.query(BEGIN);
-  const last: unknown = Array.isArray(results) ? results.at(-1) : undefined;
-  const xid = last instanceof Object && 'rows' in last && Array.isArray(last.rows) && last.rows[0];
-  return String(xid.xid);
 }

@@ -11,12 +11,12 @@ import { hostnameLookup } from './operations/links.ts';
 import { postgresStore } from './postgres-store.ts';
 import { execute, usePostgres } from './test-postgres.test-suite.ts';
 
-const { newDatabase } = usePostgres();
+const { newSchema } = usePostgres();
 const newProxy = useCuttingProxy();
 
 /** A store that reaches its database through a proxy, and the same database directly. */
 async function setUp(options: { generateCode?: () => string } = {}) {
-  const directUrl = await newDatabase();
+  const directUrl = await newSchema();
   const proxy = await newProxy(directUrl);
   const store = await openPostgresStore({ url: proxy.url, publicUrl: PUBLIC_URL, ...options });
   return { store, proxy, directUrl, count: () => countLinks(directUrl) };
@@ -37,6 +37,19 @@ for (const cut of ['before COMMIT', 'after COMMIT'] as const) {
     const { store, proxy, count } = await setUp();
     const caller = await newCaller(store);
     proxy.cuts.push(cut);
+    const outcome = await store.createLink({ caller, input: newLink(), now: NOW });
+    if (!outcome.ok) throw new Error(outcome.reason);
+    expect(proxy.cuts).toEqual([]);
+    expect(await store.findLink(outcome.value.code)).toEqual(outcome.value);
+    expect(await count()).toBe(1);
+    expect(await linksUsed(store, caller)).toBe(1);
+    await store.close();
+  });
+
+  test(`a connection that is lost ${cut}, and again with every question for the outcome: one link`, async () => {
+    const { store, proxy, count } = await setUp();
+    const caller = await newCaller(store);
+    proxy.cuts.push(cut, 'after COMMIT', 'during COMMIT', 'after COMMIT');
     const outcome = await store.createLink({ caller, input: newLink(), now: NOW });
     if (!outcome.ok) throw new Error(outcome.reason);
     expect(proxy.cuts).toEqual([]);
@@ -106,7 +119,7 @@ test('clicks whose commit is in doubt for longer than can be waited for are coun
   if (!outcome.ok) throw new Error(outcome.reason);
   const { code } = outcome.value;
   await store.close();
-  const hasty = storeOn(new Database({ url: proxy.url, fateWaitMs: 300 }));
+  const hasty = storeOn(new Database({ url: proxy.url, outcomeWaitMs: 300 }));
   const buffer = new ClickBuffer({ store: hasty, flushMs: 60_000 });
   for (const click of [code, code, 'unknown']) buffer.add(click);
   proxy.cuts.push('after COMMIT, for good');
@@ -121,9 +134,9 @@ test('clicks whose commit is in doubt for longer than can be waited for are coun
 });
 
 test('a commit whose outcome stays unknown is another error than a database that is away', async () => {
-  const directUrl = await newDatabase();
+  const directUrl = await newSchema();
   const proxy = await newProxy(directUrl);
-  const db = new Database({ url: proxy.url, fateWaitMs: 300 });
+  const db = new Database({ url: proxy.url, outcomeWaitMs: 300 });
   await db.write({ key: 'test' }, (session) => session.run(sql`CREATE TABLE kept (id int)`));
   proxy.cuts.push('after COMMIT, for good');
   const insert = () =>
@@ -156,7 +169,7 @@ test('a commit that is still under way when its connection is lost is waited for
 });
 
 test('a disk that is full counts as an outage until something was written, whatever can be read', async () => {
-  const db = new Database({ url: await newDatabase() });
+  const db = new Database({ url: await newSchema() });
   const readPrimary = () => db.primaryReader.get(sql`SELECT 1`);
   const full = db.write({ key: 'test' }, (session) =>
     session.run(sql`DO $$ BEGIN RAISE 'no space' USING ERRCODE = '53100'; END $$`),
@@ -170,7 +183,7 @@ test('a disk that is full counts as an outage until something was written, whate
 });
 
 test('that the database is back shows in the reads of an instance that writes nothing', async () => {
-  const proxy = await newProxy(await newDatabase());
+  const proxy = await newProxy(await newSchema());
   const db = new Database({ url: proxy.url });
   proxy.block(true);
   const write = db.write({ key: 'test' }, (session) => session.run(sql`SELECT 1`));

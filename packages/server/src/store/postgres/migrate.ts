@@ -4,6 +4,7 @@ import { checkVersion, hasSchema, type Migration, type MigrationReport } from '.
 import { StoreError } from '../store-error.ts';
 import { changes } from './migrations/changes.ts';
 import { initial } from './migrations/initial.ts';
+import { isLockTimeout } from './postgres-errors.ts';
 
 /** Every step of the schema, in order. A released step is never edited: a change is a new step. */
 export const migrations: readonly Migration[] = [initial, ...changes];
@@ -18,6 +19,9 @@ const LOOK_MS = 4_000;
 const ASK_MS = 100;
 const REPORT_AFTER_MS = 1_000;
 const LOCK_WAIT_MS = 60_000;
+
+/** How often a change of a table is tried that others are using, a second apart. */
+const LOCK_TRIES = 30;
 
 const VERSION_TABLE = `
   CREATE TABLE IF NOT EXISTS schema_migrations (
@@ -124,18 +128,48 @@ async function lockHolder(client: Client, name: string): Promise<string> {
 }
 
 async function apply(client: Client, migration: Migration, now: number): Promise<void> {
-  await client.query('BEGIN');
-  try {
+  const { version, name, sql, concurrently } = migration;
+  const record = async () => {
     await client.query(VERSION_TABLE);
-    await client.query(migration.sql);
     await client.query(
       'INSERT INTO schema_migrations (version, name, applied_at) VALUES ($1, $2, $3)',
-      [migration.version, migration.name, now],
+      [version, name, now],
     );
+  };
+  if (concurrently === undefined) {
+    return transaction(client, async () => {
+      await client.query(sql);
+      await record();
+    });
+  }
+  await unlessLocked(() => transaction(client, () => client.query(sql)));
+  // A statement of these waits for transactions that are open, but nobody waits for it.
+  await client.query('SET lock_timeout = 0');
+  for (const statement of concurrently) await client.query(statement);
+  await client.query('RESET lock_timeout');
+  await transaction(client, record);
+}
+
+async function transaction(client: Client, act: () => Promise<unknown>): Promise<void> {
+  await client.query('BEGIN');
+  try {
+    await act();
     await client.query('COMMIT');
   } catch (error) {
     await client.query('ROLLBACK').catch(() => undefined);
     throw error;
+  }
+}
+
+/** Tries again while another transaction has what `act` locks. */
+async function unlessLocked(act: () => Promise<void>): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await act();
+    } catch (error) {
+      if (!isLockTimeout(error) || tries === LOCK_TRIES) throw error;
+    }
+    await delay(REPORT_AFTER_MS);
   }
 }
 

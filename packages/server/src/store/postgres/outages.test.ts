@@ -8,11 +8,11 @@ import { Database } from './database.ts';
 import { openPostgresStore } from './index.ts';
 import { execute, usePostgres } from './test-postgres.test-suite.ts';
 
-const { newDatabase } = usePostgres();
+const { newSchema } = usePostgres();
 const newProxy = useCuttingProxy();
 
 async function setUp() {
-  const directUrl = await newDatabase();
+  const directUrl = await newSchema();
   const proxy = await newProxy(directUrl);
   const store = await openPostgresStore({ url: proxy.url, publicUrl: PUBLIC_URL });
   const caller = await newCaller(store);
@@ -55,7 +55,7 @@ test('a database that hangs fails every call, and everything works again by itse
 });
 
 test('the server itself ends a statement that takes too long, and the connection stays in use', async () => {
-  const url = await newDatabase();
+  const url = await newSchema();
   const db = new Database({ url });
   const pid = sql`SELECT pg_backend_pid() AS pid`;
   const before = await db.reader.get(pid);
@@ -75,7 +75,7 @@ test('the server itself ends a statement that takes too long, and the connection
 });
 
 test('reads have connections of their own: writes that use up theirs hold no read up', async () => {
-  const url = await newDatabase();
+  const url = await newSchema();
   const db = new Database({ url });
   const holder = new Client({ connectionString: url });
   await holder.connect();
@@ -192,7 +192,7 @@ test('a connection whose node turns read-only under it is replaced', async () =>
 
 test('in a group of simultaneous creates that the plan has no room for, one failure is the failure of one', async () => {
   let draws = 0;
-  const url = await newDatabase();
+  const url = await newSchema();
   const store = await openPostgresStore({
     url,
     publicUrl: PUBLIC_URL,

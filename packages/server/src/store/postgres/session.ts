@@ -59,22 +59,26 @@ export interface Prepared {
 }
 
 /**
- * A name for each text of a statement, so that a connection parses and plans it once; `?` becomes `$1`, `$2` and so on. Our
- * statements are constants, a few dozen, so the map stays small.
+ * A name for each text of a statement, so that a connection parses and plans it once. Our statements are constants, a few dozen, so the
+ * map stays small.
  */
 export function preparedStatements(): (sql: string) => Prepared {
   const known = new Map<string, Prepared>();
   return (sql) => {
     let prepared = known.get(sql);
     if (prepared === undefined) {
-      let number = 0;
-      const text = sql.replace(/\?/g, () => {
-        number += 1;
-        return `$${number}`;
-      });
-      prepared = { name: `sl_${known.size}`, text };
+      prepared = { name: `sl_${known.size}`, text: toPostgres(sql) };
       known.set(sql, prepared);
     }
     return prepared;
   };
+}
+
+/** The text of a statement as PostgreSQL wants it: `?` becomes `$1`, `$2` and so on. */
+export function toPostgres(text: string): string {
+  let number = 0;
+  return text.replace(/\?/g, () => {
+    number += 1;
+    return `$${number}`;
+  });
 }

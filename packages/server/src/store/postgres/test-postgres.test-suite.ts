@@ -1,5 +1,6 @@
 import { afterAll, beforeAll } from 'vitest';
 import { execute, startPostgres } from '../../../test/start-postgres.ts';
+import { migratePostgres } from './index.ts';
 
 export { execute };
 
@@ -9,7 +10,11 @@ export { execute };
  *
  * A database is empty, or a copy of another one of this server that nobody is connected to.
  */
-export function usePostgres(): { newDatabase: (original?: string) => Promise<string> } {
+export function usePostgres(): {
+  newDatabase: (original?: string) => Promise<string>;
+  /** The same with our tables in it. */
+  newSchema: () => Promise<string>;
+} {
   let server: { url: string; remove: () => Promise<void> } | undefined;
   let databases = 0;
   const made: string[] = [];
@@ -24,16 +29,22 @@ export function usePostgres(): { newDatabase: (original?: string) => Promise<str
   afterAll(async () => {
     await server?.remove();
   });
+  const newDatabase = async (original?: string) => {
+    if (server === undefined) throw new Error('PostgreSQL runs within tests only.');
+    databases += 1;
+    const name = `shortlink_test_${process.pid}_${Date.now()}_${databases}`;
+    const template = original === undefined ? 'template1' : new URL(original).pathname.slice(1);
+    // Without a log of the copied pages, which takes twice as long.
+    await execute(server.url, `CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY file_copy`);
+    made.push(name);
+    return Object.assign(new URL(server.url), { pathname: `/${name}` }).href;
+  };
   return {
-    newDatabase: async (original) => {
-      if (server === undefined) throw new Error('PostgreSQL runs within tests only.');
-      databases += 1;
-      const name = `shortlink_test_${process.pid}_${Date.now()}_${databases}`;
-      const template = original === undefined ? 'template1' : new URL(original).pathname.slice(1);
-      // Without a log of the copied pages, which takes twice as long.
-      await execute(server.url, `CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY file_copy`);
-      made.push(name);
-      return Object.assign(new URL(server.url), { pathname: `/${name}` }).href;
+    newDatabase,
+    newSchema: async () => {
+      const url = await newDatabase();
+      await migratePostgres(url);
+      return url;
     },
   };
 }

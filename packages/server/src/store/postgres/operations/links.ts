@@ -1,10 +1,10 @@
 import type { Link } from '@shortlink/sdk/wire';
 import { MAX_CODE_DRAWS, newUuid } from '../../../domain/ids.ts';
-import { createdLink, recordClickWrite, type ShortUrl } from '../../links.ts';
+import { createdLink, type ShortUrl, targetNumber } from '../../links.ts';
 import { hostnameOf } from '../../queries/accounts.ts';
 import { sql } from '../../queries/reading.ts';
 import { TOP_LINKS_KEPT } from '../../retention.ts';
-import type { ClickWrite, NewLink } from '../../store.ts';
+import type { NewLink } from '../../store.ts';
 import { StoreError } from '../../store-error.ts';
 import type { Session } from '../session.ts';
 
@@ -76,14 +76,15 @@ async function insert(
   const ids = rows.map(({ id }) => id);
   const domainIds = column(({ domain_id }) => domain_id);
   const targets = column(({ target_url }) => target_url);
+  const numbers = column((input) => String(targetNumber({ account_id: accountId, ...input })));
   const titles = column(({ title }) => (title === '' ? null : JSON.stringify(title)));
   const types = column(({ redirect_type }) => redirect_type);
   const tags = column(({ tags }) => (tags.length === 0 ? null : JSON.stringify(tags)));
   const inserted = await session.all<{ code: string }>(sql`
-    INSERT INTO links (code, id, account_id, domain_id, target_url, title, redirect_type, tags, created_at)
-    SELECT code, id, ${accountId}, domain_id, target_url, title, redirect_type, tags, ${now}
-    FROM unnest(${codes}::text[], ${ids}::uuid[], ${domainIds}::text[], ${targets}::text[], ${titles}::text[],
-      ${types}::smallint[], ${tags}::text[]) AS new (code, id, domain_id, target_url, title, redirect_type, tags)
+    INSERT INTO links (code, id, account_id, domain_id, target_url, target_number, title, redirect_type, tags, created_at)
+    SELECT code, id, ${accountId}, domain_id, target_url, target_number, title, redirect_type, tags, ${now}
+    FROM unnest(${codes}::text[], ${ids}::uuid[], ${domainIds}::text[], ${targets}::text[], ${numbers}::bigint[], ${titles}::text[],
+      ${types}::smallint[], ${tags}::text[]) AS new (code, id, domain_id, target_url, target_number, title, redirect_type, tags)
     ON CONFLICT (code) DO NOTHING RETURNING code`);
   return new Set(inserted.map((row) => row.code));
 }
@@ -109,8 +110,7 @@ export const CLICK_SLOTS = 16;
 const HOT_CLICKS = 10;
 
 /**
- * Adds clicks in one statement, unless `write` was carried out before. Codes are in order, so that two instances lock rows in the
- * same order; unknown ones are left out.
+ * Adds clicks in one statement. Codes are in order, so that two instances lock rows in the same order; unknown ones are left out.
  *
  * @param slot - The instance's own, from 0 to {@link CLICK_SLOTS}, exclusive.
  */
@@ -118,9 +118,7 @@ export async function addClicks(
   session: Session,
   clicks: ReadonlyMap<string, number>,
   slot: number,
-  write?: ClickWrite,
 ): Promise<void> {
-  if (write !== undefined && !(await session.write(recordClickWrite(write)))) return;
   const codes = [...clicks.keys()].toSorted();
   const counts = codes.map((code) => clicks.get(code) ?? 0);
   await session.run(sql`

@@ -1,8 +1,8 @@
 import type { BatchResultItem, Link } from '@shortlink/sdk/wire';
 import { MAX_CODE_DRAWS, newUuid } from '../../../domain/ids.ts';
-import { createdLink, recordClickWrite } from '../../links.ts';
+import { createdLink, recordWrite } from '../../links.ts';
 import { hostnameOf } from '../../queries/accounts.ts';
-import { sql } from '../../queries/reading.ts';
+import { rowOf, sql } from '../../queries/reading.ts';
 import { TOP_LINKS_KEPT } from '../../retention.ts';
 import type { NewLink } from '../../store.ts';
 import { StoreError } from '../../store-error.ts';
@@ -83,7 +83,7 @@ function hostnameLookup(db: Database): (domainId: string | null) => string | nul
 
 /** Nearly always the link was clicked before, so its row is looked for first. */
 export const addClicks: Operation<'addClicks'> = ({ db }, clicks, write) => {
-  if (write !== undefined && !db.read(recordClickWrite(write))) return;
+  if (write !== undefined && db.read(rowOf(recordWrite(write))) === undefined) return;
   for (const [code, count] of clicks) {
     const added = db.run(
       sql`UPDATE link_clicks SET clicks = clicks + ${count} WHERE code = ${code}`,

@@ -1,0 +1,65 @@
+import { escapeLiteral, type PoolClient } from 'pg';
+import { newUuid } from '../../domain/ids.ts';
+import { recordWrite } from '../links.ts';
+import type { ClickWrite } from '../store.ts';
+import { toPostgres } from './session.ts';
+
+/**
+ * Writes under the name of one writer. Each leaves an old version of its row behind, which PostgreSQL has to keep while a snapshot from
+ * before is open, such as that of `pg_dump`, and to pass over with every further write.
+ */
+const WRITES_OF_A_WRITER = 2_000;
+
+/** Whoever writes one transaction after the other. Nothing but the outcome of each is known under its name. */
+class Writer {
+  readonly #writer = newUuid();
+  #number = 0;
+
+  get isUsedUp(): boolean {
+    return this.#number === WRITES_OF_A_WRITER;
+  }
+
+  next(): ClickWrite {
+    this.#number += 1;
+    return { writer: this.#writer, number: this.#number, now: Date.now() };
+  }
+}
+
+/** The writers of an instance: as many as it writes transactions at the same time. */
+export class Writers {
+  readonly #idle: Writer[] = [];
+
+  /** One that nobody else uses. */
+  take(): Writer {
+    return this.#idle.pop() ?? new Writer();
+  }
+
+  /** Not for a writer whose last transaction may still be open: its row would have to be waited for. */
+  giveBack(writer: Writer): void {
+    if (!writer.isUsedUp) this.#idle.push(writer);
+  }
+}
+
+/** Makes the statement of {@link begin}, once for each connection: to plan it costs more than to run it. */
+export const PREPARE_BEGIN = `PREPARE shortlink_begin (text, bigint, bigint) AS ${toPostgres(recordWrite({ writer: '', number: 0, now: 0 }).text)}`;
+
+/** Begins a transaction and records its number, in one exchange. `false`: it was committed before, and this one must do nothing. */
+export async function begin(client: PoolClient, write: ClickWrite): Promise<boolean> {
+  const { writer, number, now } = write;
+  const text = `BEGIN; EXECUTE shortlink_begin(${escapeLiteral(writer)}, ${number}, ${now})`;
+  // Several statements in one text have several results, which the driver's types leave out.
+  const results: unknown = await client.query(text);
+  const recorded: unknown = Array.isArray(results) ? results.at(-1) : undefined;
+  return recorded instanceof Object && 'rowCount' in recorded && recorded.rowCount === 1;
+}
+
+/**
+ * Ends the transaction that found a write committed. It writes, so that its own commit waits for a synchronous standby: a primary whose
+ * standby was cut off shows transactions that the standby doesn't have, once their sessions were ended.
+ */
+export async function confirm(client: PoolClient, { writer }: ClickWrite): Promise<void> {
+  const name = escapeLiteral(writer);
+  await client.query(
+    `UPDATE click_writes SET written_at = written_at WHERE writer = ${name}; COMMIT`,
+  );
+}
