@@ -171,6 +171,12 @@ function cancel(reader: { cancel(): Promise<unknown> }): void {
   reader.cancel().catch(() => undefined);
 }
 
+/** 32 random digits. `randomUUID` would do, but browsers offer it on https and localhost pages only. */
+export function randomHex(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
 /** Version of this package; a test compares it with package.json. */
 export const VERSION = '0.1.0';
 

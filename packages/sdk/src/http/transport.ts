@@ -17,7 +17,14 @@ import { readData, readError } from './read-response.ts';
 import type { Transport, TransportRequest, TransportResponse } from './request.ts';
 import { parseRateLimit, parseRetryAfter } from './response-headers.ts';
 import { asksTooLongWait, decide, isKeyForgotten, type RetryCall, retryWaitMs } from './retry.ts';
-import { type Attempt, attemptLimit, type RawResponse, send, userAgent } from './send.ts';
+import {
+  type Attempt,
+  attemptLimit,
+  type RawResponse,
+  randomHex,
+  send,
+  userAgent,
+} from './send.ts';
 import { type Clock, systemClock, within } from './time.ts';
 import { createReporter, type Reporter } from './watching.ts';
 
@@ -285,10 +292,4 @@ function totalTimeout({ totalTimeoutMs, lostAt, failure }: Call<unknown>) {
     timeoutMs: totalTimeoutMs,
     cause: failure?.error,
   });
-}
-
-/** 32 random digits. `randomUUID` would do, but browsers offer it on https and localhost pages only. */
-function randomHex(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
