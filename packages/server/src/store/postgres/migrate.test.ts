@@ -55,7 +55,8 @@ test('a database that stops responding is given up', async () => {
   client.on('error', () => undefined);
   await client.connect();
   swallow(true);
-  const migrating = migrate(client, migrations, { name: 'x', now: NOW });
+  const lockHolder = new Client({ connectionString: url });
+  const migrating = migrate(client, migrations, { name: 'x', lockHolder, now: NOW });
   await expect(migrating).rejects.toMatchObject({ name: 'StoreError', reason: 'unavailable' });
 });
 
@@ -139,8 +140,9 @@ test.each([
 async function migrateTo(url: string, version: number): Promise<void> {
   const client = new Client({ connectionString: url });
   await client.connect();
-  await migrate(client, migrations.slice(0, version), { name: 'old', now: NOW });
-  await client.end();
+  const lockHolder = new Client({ connectionString: url });
+  await migrate(client, migrations.slice(0, version), { name: 'old', lockHolder, now: NOW });
+  await Promise.all([client.end(), lockHolder.end()]);
 }
 
 async function tables(url: string): Promise<unknown[]> {

@@ -2,13 +2,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Client } from 'pg';
 import { checkVersion, hasSchema, type Migration, type MigrationReport } from '../migration.ts';
 import { StoreError } from '../store-error.ts';
+import { IDLE_IN_TRANSACTION_TIMEOUT_MS, LOCK_TIMEOUT_MS } from './connection.ts';
 import { changes } from './migrations/changes.ts';
 import { initial } from './migrations/initial.ts';
 
 /** Every step of the schema, in order. A released step is never edited: a change is a new step. */
 export const migrations: readonly Migration[] = [initial, ...changes];
 
-/** Held from before the schema is changed until the connection ends. Any number that isn't used elsewhere in this database. */
+/** Held from before the schema is changed until the process that changes it ends its connection. Any number that isn't used elsewhere in this database. */
 export const MIGRATION_LOCK = 7_305_812_447;
 
 /** How long a look at the schema may take, in milliseconds: a database that takes longer is as good as away. */
@@ -18,6 +19,9 @@ const LOOK_MS = 4_000;
 const ASK_MS = 100;
 const REPORT_AFTER_MS = 1_000;
 const LOCK_WAIT_MS = 60_000;
+
+/** A step waits no longer than a request for what others have locked; PostgreSQL ends it when this process is paused. */
+const BEGIN = `BEGIN; SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}; SET LOCAL idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_TIMEOUT_MS}`;
 
 const VERSION_TABLE = `
   CREATE TABLE IF NOT EXISTS schema_migrations (
@@ -30,6 +34,11 @@ export interface MigrateOptions {
   /** The database for messages. */
   name: string;
   now: number;
+  /**
+   * A connection for the lock alone, not yet open. Its transaction holds the lock until it is closed, since a pooler may give two transactions of
+   * one connection to two sessions of the database.
+   */
+  lockHolder: Client;
   /** Receives a line for a person when another process changes the schema for longer than a second. @default nothing is said */
   onWait?: ((message: string) => void) | undefined;
   /** How long to wait for that process, in milliseconds. @default 60_000 */
@@ -51,7 +60,7 @@ export async function migrate(
 ): Promise<MigrationReport> {
   const newest = migrations.at(-1)?.version ?? 0;
   if ((await schemaVersion(client, options.name)) === newest) return { from: newest, to: newest };
-  await lock(client, options);
+  await lock(options);
   const from = await schemaVersion(client, options.name);
   checkVersion(options.name, from, newest);
   for (const migration of migrations) {
@@ -79,15 +88,17 @@ async function look<R extends object>(
   }
 }
 
-async function lock(client: Client, options: MigrateOptions): Promise<void> {
-  const { name, onWait = () => undefined, lockWaitMs = LOCK_WAIT_MS } = options;
+async function lock(options: MigrateOptions): Promise<void> {
+  const { name, lockHolder: client, onWait = () => undefined, lockWaitMs = LOCK_WAIT_MS } = options;
+  await client.connect();
+  await client.query('BEGIN; SET LOCAL idle_in_transaction_session_timeout = 0');
   const startedAt = performance.now();
   let reported = false;
   for (;;) {
     const [row] = await look<{ locked: boolean }>(
       client,
       name,
-      'SELECT pg_try_advisory_lock($1) AS locked',
+      'SELECT pg_try_advisory_xact_lock($1) AS locked',
       [MIGRATION_LOCK],
     );
     if (row?.locked === true) return;
@@ -95,14 +106,14 @@ async function lock(client: Client, options: MigrateOptions): Promise<void> {
     if (waitedMs >= lockWaitMs) {
       throw new StoreError(
         'busy',
-        `The schema of the database ${name} is being changed by ${await lockHolder(client, name)}, for more than ${lockWaitMs / 1_000} s. ` +
+        `The schema of the database ${name} is being changed by ${await holderOfLock(client, name)}, for more than ${lockWaitMs / 1_000} s. ` +
           'Try again when it has ended.',
       );
     }
     if (waitedMs >= REPORT_AFTER_MS && !reported) {
       reported = true;
       onWait(
-        `waiting for ${await lockHolder(client, name)}, which is changing the schema of the database ${name}`,
+        `waiting for ${await holderOfLock(client, name)}, which is changing the schema of the database ${name}`,
       );
     }
     await delay(ASK_MS);
@@ -110,7 +121,7 @@ async function lock(client: Client, options: MigrateOptions): Promise<void> {
 }
 
 /** Who holds the lock, as PostgreSQL knows it. */
-async function lockHolder(client: Client, name: string): Promise<string> {
+async function holderOfLock(client: Client, name: string): Promise<string> {
   const [holder] = await look<{ pid: number }>(
     client,
     name,
@@ -124,7 +135,7 @@ async function lockHolder(client: Client, name: string): Promise<string> {
 }
 
 async function apply(client: Client, migration: Migration, now: number): Promise<void> {
-  await client.query('BEGIN');
+  await client.query(BEGIN);
   try {
     await client.query(VERSION_TABLE);
     await client.query(migration.sql);
