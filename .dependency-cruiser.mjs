@@ -2,7 +2,7 @@
  * Who may import whom, in the source of the three packages. Tests, benchmarks and examples may import anything.
  *
  *   sdk      index > client > resources > bulk > http > errors > wire
- *   cli      main > run > commands > import, output, config > the public entry of the SDK
+ *   cli      main > run > commands > output > verify > import > the public entry of the SDK
  *   server   main > app, jobs, admin, store/<engine>;   http > domain, store.ts, @shortlink/sdk/wire
  */
 const source = (path) => `^packages/${path}`;
@@ -52,9 +52,10 @@ export default {
     forbid('sdk', 'shapes are checked in wire/ only', npm('zod'), 'wire/'),
     forbid('sdk', 'it runs in every runtime', '^node:'),
 
-    ...layers('cli', 'main', 'run', 'commands', 'output', 'import'),
+    ...layers('cli', 'main', 'run', 'commands', 'output', 'verify', 'import'),
     forbid('cli', 'it uses the public entry of the SDK, and a server over HTTP', toWire),
     forbid('cli/import', 'import/ returns events and prints nothing', cli('(io|context)\\.ts')),
+    forbid('cli/verify', 'verify/ returns verdicts and prints nothing', cli('(io|context)\\.ts')),
     forbid(
       'cli',
       'only run, program and commands/ parse a command line',

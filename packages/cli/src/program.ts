@@ -8,12 +8,13 @@ import { examples, HELP } from './commands/help.ts';
 import { declareImport } from './commands/import/import.ts';
 import { declareJob } from './commands/job.ts';
 import { declareUsage } from './commands/usage.ts';
+import { declareVerify } from './commands/verify/verify.ts';
 import type { Io } from './io.ts';
 import { wantsColor } from './output/style.ts';
 import { VERSION } from './version.ts';
 
 /**
- * The whole command line: every command, option and help text. Completion scripts are made from it too.
+ * The whole command line: every command, option and help text. What shells complete comes from it too.
  *
  * @param isJson - with `--json`, stderr holds events only, and no help
  */
@@ -56,6 +57,7 @@ export function buildProgram(io: Io, isJson: boolean, perform: Perform): Command
   declareCreate(program, perform);
   declareImport(program, perform);
   declareJob(program, perform);
+  declareVerify(program, perform);
   declareUsage(program, perform);
   declareAuth(program, perform);
   declareConfig(program, perform);

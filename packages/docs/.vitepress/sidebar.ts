@@ -18,6 +18,7 @@ export const sidebar: DefaultTheme.SidebarItem[] = [
       { text: 'In CI', link: '/importing/ci' },
       { text: 'Rejects and failed rows', link: '/importing/rejects' },
       { text: 'Plans and quotas', link: '/importing/plans' },
+      { text: 'Verifying links', link: '/importing/verify' },
     ],
   },
   {

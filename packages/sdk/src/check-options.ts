@@ -130,6 +130,6 @@ function hideUserInfo(url: string | URL): string {
   return show(String(url).replace(/^(\w+:\/\/)?.*@/s, '$1…@'));
 }
 
-function show(value: unknown): string {
+export function show(value: unknown): string {
   return typeof value === 'string' ? JSON.stringify(value) : String(value);
 }

@@ -1,14 +1,18 @@
 import { describe, expectTypeOf, it } from 'vitest';
 import {
   ApiError,
-  type BatchAnswer,
+  type BatchResponse,
   type BulkItem,
+  type CompletedBatch,
   ConnectionError,
   type Job,
   type Link,
+  type LinkInput,
+  type LookupResult,
   type Outcome,
   PlanLimitError,
   RateLimitError,
+  type RedirectType,
   type RequestOptions,
   Shortlink,
   type ShortlinkError,
@@ -19,7 +23,7 @@ declare const error: unknown;
 
 describe('batch answers', () => {
   it('are told apart by status', () => {
-    const answer = {} as BatchAnswer;
+    const answer = {} as BatchResponse;
     if (answer.status === 'processing') {
       expectTypeOf(answer.job_id).toBeString();
       expectTypeOf(answer).not.toHaveProperty('results');
@@ -55,15 +59,60 @@ describe('bulk items', () => {
 describe('methods', () => {
   it('return what the service answers', () => {
     expectTypeOf(shortlink.links.create).returns.resolves.toEqualTypeOf<Link>();
-    expectTypeOf(shortlink.links.createBatch).returns.resolves.toEqualTypeOf<BatchAnswer>();
+    expectTypeOf(shortlink.links.createBatch).returns.resolves.toEqualTypeOf<BatchResponse>();
+    expectTypeOf(
+      shortlink.links.createBatchAndWait,
+    ).returns.resolves.toEqualTypeOf<CompletedBatch>();
     expectTypeOf(shortlink.jobs.retrieve).returns.resolves.toEqualTypeOf<Job>();
     expectTypeOf(shortlink.jobs.wait).returns.resolves.toEqualTypeOf<Job>();
   });
 
-  it('take a copy of a link', () => {
+  it('take one kind of link, wherever a link is given', () => {
+    const { links } = shortlink;
     const link = {} as Link;
-    expectTypeOf(shortlink.links.create).toBeCallableWith(link);
-    expectTypeOf(shortlink.links.create).toBeCallableWith({ ...link, title: 'Copy' });
+    // A row as a database has it.
+    const row = {} as {
+      id: number;
+      target_url: string;
+      title: string | null;
+      tags: string[] | null;
+    };
+    const nulls = {
+      target_url: 'x',
+      title: null,
+      tags: null,
+      domain_id: null,
+      redirect_type: null,
+    };
+    const inputs = [link, row, nulls, { target_url: new URL('https://a.example') }] as const;
+    for (const input of inputs) expectTypeOf(input).toExtend<LinkInput>();
+    links.create(link);
+    links.create({ ...link, title: 'Copy', domain_id: 'd' });
+    links.create(row);
+    links.create(nulls);
+    links.create({ target_url: new URL('https://a.example') });
+    links.createBatch({ links: inputs, domain_id: null });
+    links.createBatch({ links: [link] });
+    links.createBatchAndWait({ links: [row, nulls] });
+    links.createMany(inputs);
+    links.createMany([row]);
+    links.createMany([link]);
+    links.createMany(new Set([nulls]));
+    expectTypeOf(link.redirect_type).toEqualTypeOf<RedirectType>();
+  });
+
+  it('look links up by what a caller has', () => {
+    const { lookup } = shortlink.links;
+    expectTypeOf(lookup).returns.resolves.toEqualTypeOf<LookupResult[]>();
+    expectTypeOf(lookup).toBeCallableWith(['https://a.example', new URL('https://a.example')]);
+    expectTypeOf(lookup).toBeCallableWith([{} as Link]);
+    expectTypeOf(lookup).toBeCallableWith([{ target_url: 'x', domain_id: null, after: 'id' }]);
+    expectTypeOf(lookup).toBeCallableWith(new ReadableStream<string>());
+    expectTypeOf(lookup).toBeCallableWith({ codes: new Set(['a']) });
+    // @ts-expect-error a code is a string
+    lookup({ codes: [7] });
+    // @ts-expect-error a list of targets
+    lookup({ target_url: 'x' });
   });
 
   it('check what they are given', () => {
@@ -73,6 +122,10 @@ describe('methods', () => {
     shortlink.links.create({ title: 'Docs' });
     // @ts-expect-error tags are a list
     shortlink.links.create({ target_url: 'x', tags: 'docs' });
+    // @ts-expect-error a link, not its target
+    shortlink.links.create('https://a.example');
+    // @ts-expect-error a batch has links
+    shortlink.links.createBatch([{ target_url: 'x' }]);
     // @ts-expect-error links are required
     shortlink.links.createBatch({ domain_id: 'd' });
     // @ts-expect-error an unknown option

@@ -14,6 +14,7 @@ import { respondToError, respondToProblem, root, type VisitorUrls } from './http
 import { createRunUnlessRunning } from './http/idempotency.ts';
 import { getJob } from './http/jobs.ts';
 import { createBatch, createLink } from './http/links.ts';
+import { lookUpLinks } from './http/lookup.ts';
 import { observe } from './http/observe.ts';
 import {
   health,
@@ -91,6 +92,8 @@ export function createApp(options: AppOptions): Hono<AppEnv> {
   const writer = requirePermission('shortlinks:write');
   app.post(ROUTES.links, identified, admitted, writer, createLink(deps));
   app.post(ROUTES.linksBatch, identified, admitted, writer, createBatch(deps));
+  const asker = requirePermission('shortlinks:write', 'analytics:read');
+  app.post(ROUTES.linksLookup, identified, admitted, asker, lookUpLinks(deps));
   app.get(`${ROUTES.jobs}/:id`, identified, admitted, getJob(deps));
   app.get(ROUTES.usage, identified, limitUsageRequests(deps.now), getUsage(deps));
   const page = analytics();

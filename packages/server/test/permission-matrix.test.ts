@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { type Answer, BATCH, entries, Fixture, LINKS, TARGET } from './fixture.ts';
 
 const USAGE = '/api/v1/usage';
+const LOOKUP = '/api/v1/links/lookup';
 
 /** What belongs to an account, and somebody who may or may not use it. */
 interface World {
@@ -22,6 +23,10 @@ const endpoints = {
     app.post(key, BATCH, { links: [{ target_url: TARGET, domain_id: domainId }] }),
   'send a job': ({ app }: World, key: string) => app.post(key, BATCH, { links: entries(101) }),
   'poll the job': ({ app, jobId }: World, key: string) => app.get(key, `/api/v1/jobs/${jobId}`),
+  'look a target up': ({ app }: World, key: string) =>
+    app.post(key, LOOKUP, { links: [{ target_url: TARGET }] }),
+  'look a target up on the domain': ({ app, domainId }: World, key: string) =>
+    app.post(key, LOOKUP, { links: [{ target_url: TARGET, domain_id: domainId }] }),
   'see the usage': ({ app }: World, key: string) => app.get(key, USAGE),
 } satisfies Record<string, (world: World, key: string) => Promise<Answer>>;
 type Endpoint = keyof typeof endpoints;
@@ -44,6 +49,8 @@ const EXPECTED: Record<Endpoint, readonly number[]> = {
   'create an entry on the domain': [200, 403, 400, 403, 401, 401],
   'send a job': [202, 403, 202, 403, 401, 401],
   'poll the job': [200, 200, 404, 404, 401, 401],
+  'look a target up': [200, 200, 200, 200, 401, 401],
+  'look a target up on the domain': [200, 200, 400, 400, 401, 401],
   'see the usage': [200, 200, 200, 200, 401, 401],
 };
 
@@ -72,6 +79,7 @@ beforeEach(async () => {
     now: app.now,
   });
   const job = await app.post(keys.owner, BATCH, { links: entries(101) });
+  await app.runJob(job.json.job_id);
   world = { app, jobId: job.json.job_id, domainId: domain?.id ?? '' };
 });
 

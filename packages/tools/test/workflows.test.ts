@@ -8,12 +8,22 @@ import { ROOT } from '../src/manifests.ts';
 interface Step {
   uses?: string;
   run?: string;
+  shell?: string;
+}
+interface Defaults {
+  run?: { shell?: string };
 }
 interface Workflow {
   permissions: Record<string, string>;
+  defaults?: Defaults;
   jobs: Record<
     string,
-    { 'timeout-minutes'?: number; permissions?: Record<string, string>; steps: Step[] }
+    {
+      'timeout-minutes'?: number;
+      permissions?: Record<string, string>;
+      defaults?: Defaults;
+      steps: Step[];
+    }
   >;
 }
 
@@ -29,7 +39,7 @@ const lint = async (text: string, file: string) =>
 
 /** Features that GitHub has added since the linter's release in 2023. */
 const NEWER =
-  /^label "(ubuntu-24\.04-arm|macos-13)" is unknown|^unknown permission scope "attestations"|^undefined variable "vars"/;
+  /^label "(ubuntu-24\.04-arm|macos-15-intel)" is unknown|^unknown permission scope "attestations"|^undefined variable "vars"/;
 
 test('a mistake in a workflow is found', async () => {
   const text = read('.github/workflows/ci.yml').replace('github.ref ', 'github.reff ');
@@ -48,6 +58,22 @@ describe.each(FILES)('%s', (file) => {
   test('bounds the time of every job, and gives each no more rights than it names', () => {
     expect(jobs.filter((job) => job['timeout-minutes'] === undefined)).toEqual([]);
     expect(Object.keys(workflow.permissions)).toEqual(['contents']);
+  });
+
+  test('names the exact commit of every action, so that a moved tag changes nothing', () => {
+    const uses = [...read(file).matchAll(/uses: (?!example\/shortlink\/)(.+)/g)].map(
+      ([, use]) => use,
+    );
+    expect(uses).not.toEqual([]);
+    expect(uses.filter((use) => !/@[0-9a-f]{40} # v\d+(\.\d+)*$/.test(String(use)))).toEqual([]);
+  });
+
+  test('fails where a command before a pipe fails, which only the shell named bash sees', () => {
+    for (const job of jobs) {
+      const usual = job.defaults?.run?.shell ?? workflow.defaults?.run?.shell;
+      const pipes = job.steps.filter(({ run = '' }) => /(?<!\|)\|(?!\|)/.test(run));
+      expect(pipes.filter(({ shell = usual }) => shell !== 'bash')).toEqual([]);
+    }
   });
 
   test('runs scripts and actions that exist', () => {

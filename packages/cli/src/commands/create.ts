@@ -167,7 +167,10 @@ async function createLinks({ urls, fields }: CreateInput, context: Context): Pro
   try {
     await context.interruptible(async (signal) => {
       if (urls === undefined) endOnAbort(context.io.stdin, signal);
-      for await (const item of shortlink.links.createMany(source(), { signal })) {
+      for await (const item of shortlink.links.createMany(source(), {
+        signal,
+        onUnknown: 'continue',
+      })) {
         printRejected();
         print(toOutcome(item));
         order.shift();
@@ -202,7 +205,7 @@ function reportCreated(counts: typeof NOTHING, { printer, globals }: Context): v
   );
 }
 
-function toOutcome(item: BulkItem): Outcome {
+function toOutcome(item: BulkItem<BatchLinkInput>): Outcome {
   const { target_url } = item.input;
   if (item.outcome === 'created') {
     const { code, short_url } = item;

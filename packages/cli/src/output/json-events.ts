@@ -21,7 +21,7 @@ export type JsonEvent =
 /** Printed every few seconds while something happens. */
 export interface ProgressEvent {
   event: 'progress';
-  task: 'check' | 'import' | 'job';
+  task: 'check' | 'import' | 'job' | 'verify';
   /** The input file, or the id of the job. */
   name: string;
   /** Rows or links that are done; of `total`, where that is known. */

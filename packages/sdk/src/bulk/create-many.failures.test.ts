@@ -15,18 +15,22 @@ describe('createMany: batches that fail', () => {
       'an idempotency conflict',
       apiError(422, { error: 'other body', code: 'idempotency_conflict' }),
     ],
-  ])('reports a batch as unknown after %s, sends it once, and goes on', async (_, error) => {
-    const service = new FakeService();
-    service.afterBatch = (n) => {
-      if (n === 0) throw error;
-    };
-    const result = await runCreateMany(service, links(4), { batchSize: 2 });
-    expect(result.error).toBeUndefined();
-    expect(outcomes(result.items)).toBe('uucc');
-    expect(result.items[0]).toMatchObject({ error: error.message, cause: error });
-    expect(service.asked).toEqual([2, 2]);
-    expect(lives(result.events)).toContain('0+2 unknown');
-  });
+  ])(
+    'reports a batch as unknown after %s, sends it once, and continues if it is to',
+    async (_, error) => {
+      const service = new FakeService();
+      service.afterBatch = (n) => {
+        if (n === 0) throw error;
+      };
+      const options = { batchSize: 2, onUnknown: 'continue' } as const;
+      const result = await runCreateMany(service, links(4), options);
+      expect(result.error).toBeUndefined();
+      expect(outcomes(result.items)).toBe('uucc');
+      expect(result.items[0]).toMatchObject({ error: error.message, cause: error });
+      expect(service.asked).toEqual([2, 2]);
+      expect(lives(result.events)).toContain('0+2 unknown');
+    },
+  );
 
   it.each([
     ['401', apiError(401, { error: 'key' })],
@@ -121,24 +125,27 @@ describe('createMany: jobs that fail', () => {
     ['a deadline', new JobTimeoutError('not done', { jobId: 'job-0', timeoutMs: 1 })],
     ['a lost connection', lost()],
     ['an unknown job', apiError(404, { error: 'no such job' })],
-  ])('leaves the batch unknown with its job after %s, and goes on', async (_, error) => {
-    const {
-      items,
-      events,
-      error: thrown,
-    } = await runCreateMany(failing(error), links(4), { batchSize: 2 });
-    expect(thrown).toBeUndefined();
-    expect(outcomes(items)).toBe('uucc');
-    const results = links(2);
-    expect(events).toContainEqual({
-      first: 0,
-      count: 2,
-      type: 'unknown',
-      error,
-      results,
-      job_id: 'job-0',
-    });
-  });
+  ])(
+    'leaves the batch unknown with its job after %s, and continues if it is to',
+    async (_, error) => {
+      const {
+        items,
+        events,
+        error: thrown,
+      } = await runCreateMany(failing(error), links(4), { batchSize: 2, onUnknown: 'continue' });
+      expect(thrown).toBeUndefined();
+      expect(outcomes(items)).toBe('uucc');
+      const results = links(2);
+      expect(events).toContainEqual({
+        first: 0,
+        count: 2,
+        type: 'unknown',
+        error,
+        results,
+        job_id: 'job-0',
+      });
+    },
+  );
 
   it.each([
     ['a deadline before the first poll', new JobTimeoutError('late', { jobId: 'x', timeoutMs: 1 })],

@@ -112,6 +112,21 @@ export class ServerError extends ApiError {
   declare readonly name: 'ServerError';
 }
 
+/**
+ * 404, 405 or 501 from an endpoint that not every service has, such as that of `links.lookup`. `usage.features` lists what a
+ * service has.
+ */
+export class UnsupportedError extends ApiError {
+  static override readonly kind = 'UnsupportedError';
+  declare readonly name: 'UnsupportedError';
+
+  /** @param what the service has not, such as "look-up of links" */
+  constructor(what: string, cause: ApiError) {
+    super({ ...cause, message: `The service has no ${what}: ${cause.message}` });
+    this.cause = cause;
+  }
+}
+
 /** Which class a status becomes; 403 with `upgrade` and 5xx are decided in {@link createApiError}. */
 const CLASS_BY_STATUS: Readonly<Record<number, typeof ApiError>> = {
   400: BadRequestError,

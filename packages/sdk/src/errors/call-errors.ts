@@ -97,12 +97,20 @@ export class InvalidOptionError extends ShortlinkError {
 /** 0: a redirect whose status a browser hides. 303: the result exists at another address. 408: the service had begun to read the request. */
 const STATUSES_OF_UNKNOWN_OUTCOME: readonly number[] = [0, 303, 408];
 
+/** Says for an error what `isOutcomeUnknown` returns, where the error by itself would say otherwise. */
+export function stateOutcome<E>(error: E, isUnknown: boolean): E {
+  if (!ShortlinkError.isInstance(error)) return error;
+  return Object.defineProperty(error, 'isOutcomeUnknown', { value: isUnknown });
+}
+
 /**
  * Whether the POST that failed with this error may have created its links all the same: the connection was lost after
  * sending, time ran out, the service failed in the middle, or its response could not be read. Every other error of this
  * package means that nothing was created.
  */
 export function isOutcomeUnknown(error: unknown): boolean {
+  const stated: unknown = Reflect.get(Object(error), 'isOutcomeUnknown');
+  if (typeof stated === 'boolean') return stated;
   if (ConnectionError.isInstance(error) || TimeoutError.isInstance(error)) {
     return error.outcome === 'unknown';
   }

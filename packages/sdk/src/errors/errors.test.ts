@@ -27,6 +27,7 @@ const EXAMPLES = {
   ServerError: () => api(500),
   ShortlinkError: () => new sdk.ShortlinkError('no'),
   TimeoutError: () => new sdk.TimeoutError('no', { outcome: 'unknown', timeoutMs: 1 }),
+  UnsupportedError: () => new sdk.UnsupportedError('look-up of links', api(404)),
 };
 type Name = keyof typeof EXAMPLES;
 const NAMES = Object.keys(EXAMPLES) as Name[];
@@ -39,6 +40,7 @@ const API_NAMES: Name[] = [
   'PlanLimitError',
   'RateLimitError',
   'ServerError',
+  'UnsupportedError',
 ];
 
 /** Which classes an error of this class belongs to. */

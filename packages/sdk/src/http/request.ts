@@ -6,6 +6,8 @@ export interface TransportRequest<T> {
   method: 'GET' | 'POST';
   /** From the service's root, such as `/api/v1/links`. */
   path: string;
+  /** A POST that changes nothing, so that it is repeated like a GET, and needs no idempotency key. */
+  createsNothing?: boolean | undefined;
   /** JSON. */
   body?: string | undefined;
   /** Reads a 2xx response. */
@@ -39,6 +41,9 @@ export interface AttemptWatch {
 
 /** Sends requests: attempts, waits, limits and errors are its business, resources only name what they want. */
 export interface Transport {
+  /** Whether each POST has an idempotency key, unless its own options say otherwise. */
+  readonly hasIdempotency: boolean;
+
   /** @throws the classes of errors/; the signal's reason when `options.signal` is aborted */
   request<T>(request: TransportRequest<T>): Promise<Reply<T>>;
 

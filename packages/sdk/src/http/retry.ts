@@ -5,6 +5,8 @@ import type { ShortlinkError } from '../errors/shortlink-error.ts';
 /** What the rules need to know of a request. */
 export interface RetrySubject {
   method: 'GET' | 'POST';
+  /** A POST that changes nothing counts as a GET. */
+  createsNothing?: boolean | undefined;
   /** The request carries an `Idempotency-Key`, so the service carries it out once however often it is sent. */
   hasIdempotencyKey: boolean;
 }
@@ -17,7 +19,7 @@ export interface RetryCall extends RetrySubject {
 
 /** Whether a failed attempt may be repeated without creating a link twice: the table of `packages/docs/sdk/exactly-once.md`, row by row. */
 export function isRetryable(error: unknown, subject: RetrySubject): boolean {
-  const isRepeatable = subject.method === 'GET' || subject.hasIdempotencyKey;
+  const isRepeatable = isRead(subject) || subject.hasIdempotencyKey;
   // 429: refused before any work.
   if (RateLimitError.isInstance(error)) return true;
   // Never connected; or lost after sending.
@@ -32,6 +34,11 @@ export function isRetryable(error: unknown, subject: RetrySubject): boolean {
   // 409 that says when to come back: another request with the same key is still running.
   if (error.status === 409) return subject.hasIdempotencyKey && saysWhen;
   return isRepeatable && isPassing(error.status);
+}
+
+/** A request that only asks. */
+function isRead({ method, createsNothing }: RetrySubject): boolean {
+  return method === 'GET' || createsNothing === true;
 }
 
 /** The service, or a proxy before it, failed in a way that may pass. 501 doesn't pass: it says "not implemented". */
@@ -71,17 +78,19 @@ export function backoffMs(attempt: number, random: () => number): number {
 const KEY_LIFETIME_MS = 23 * 3_600_000;
 
 /** Whether the service may have forgotten the key of a lost POST, so that sending it again could create a second link. */
-export function isKeyForgotten({ method, lostAt }: RetryCall, now: number): boolean {
-  return method === 'POST' && lostAt !== undefined && now - lostAt > KEY_LIFETIME_MS;
+export function isKeyForgotten(call: RetryCall, now: number): boolean {
+  const { lostAt } = call;
+  return !isRead(call) && lostAt !== undefined && now - lostAt > KEY_LIFETIME_MS;
 }
 
 /**
  * The error that a call ends with, when its last attempt failed with this one. With an idempotency key an attempt may be
  * lost and the next one rejected. The last error alone would then claim that nothing was created, which is not known.
  */
-export function finalError({ method, lostAt }: RetryCall, last: ShortlinkError): ShortlinkError {
+export function finalError(call: RetryCall, last: ShortlinkError): ShortlinkError {
+  const { lostAt } = call;
   const isSettled = lostAt === undefined || isOutcomeUnknown(last) || settlesEarlierAttempts(last);
-  if (method === 'GET' || isSettled) return last;
+  if (isRead(call) || isSettled) return last;
   const message = `An attempt may have been carried out; the last one failed: ${last.message}`;
   return new ConnectionError(message, { outcome: 'unknown', cause: last });
 }

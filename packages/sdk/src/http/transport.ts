@@ -61,6 +61,10 @@ export class HttpTransport implements Transport {
     this.#limiter = new Limiter(settings, clock, this.#reporter.cooldown);
   }
 
+  get hasIdempotency(): boolean {
+    return this.#settings.idempotency;
+  }
+
   async request<T>(asked: TransportRequest<T>): Promise<Reply<T>> {
     try {
       const call = this.#prepare(asked);
@@ -84,7 +88,8 @@ export class HttpTransport implements Transport {
     const { method, path, body } = asked;
     const { baseUrl, fetch, fetchOptions, maxResponseBytes } = this.#settings;
     const given = <K extends CallOption>(name: K) => options[name] ?? this.#settings[name];
-    const key = method === 'POST' ? idempotencyKey(given('idempotency')) : undefined;
+    const key =
+      method === 'POST' && !asked.createsNothing ? idempotencyKey(given('idempotency')) : undefined;
     return {
       ...asked,
       hasIdempotencyKey: key !== undefined,

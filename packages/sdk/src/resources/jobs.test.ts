@@ -22,6 +22,7 @@ function makeJobs(clock: Clock, answer: (nowMs: number, poll: number) => Job) {
   let retryAfterMs: number | undefined;
   let readMs = 0;
   const transport: Transport = {
+    hasIdempotency: false,
     waitAfterFailedGet: (error, failures, mayPass) =>
       real.waitAfterFailedGet(error, failures, mayPass),
     redactData: (data) => real.redactData(data),

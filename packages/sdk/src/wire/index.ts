@@ -7,12 +7,11 @@
 
 // Links, batches and jobs
 export {
-  type BatchAnswer,
-  type BatchLinkInput,
+  type BatchInput,
+  type BatchResponse,
   type BatchResultItem,
   batchResultItemSchema,
   type CompletedBatch,
-  type CreateBatchBody,
   completedBatchSchema,
   type ProcessingBatch,
   processingBatchSchema,
@@ -51,12 +50,12 @@ export {
 export {
   type CreateLinkBody,
   type Link,
-  type LinkCopy,
+  type LinkInput,
   linkSchema,
 } from './link.ts';
 export {
-  type LookupAnswer,
   type LookupBody,
+  type LookupResponse,
   type LookupResult,
   type LookupTarget,
   lookupSchema,

@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { each, type Fields, fieldsOf, flag, type Read, readFields } from './lenient.ts';
+import { fieldsOf, flag, type Read } from './lenient.ts';
 import { type Link, linkSchema, readLink } from './link.ts';
 
 /** The most entries of one look-up, whatever the plan's batch size is. */
@@ -11,7 +11,7 @@ export interface LookupTarget {
   target_url: string;
   /** Custom domain of the links. @default the service's own domain, and no other one */
   domain_id?: string | undefined;
-  /** Id of the last link that an earlier answer named for this entry: only links after it are named. */
+  /** Id of the last link that an earlier response named for this entry: only links after it are named. */
   after?: string | undefined;
 }
 
@@ -26,27 +26,39 @@ export interface LookupResult {
   more: boolean;
 }
 
-/** The answer to a look-up: a result for each entry, in the order asked. */
-export interface LookupAnswer {
+/** The response to a look-up: a result for each entry, in the order asked. */
+export interface LookupResponse {
   results: LookupResult[];
 }
 
-/** The answer as the reference server sends it: every field is there. */
+/** The response as the reference server sends it: every field is there. */
 export const lookupSchema = z.looseObject({
   results: z.array(z.looseObject({ links: z.array(linkSchema), more: z.boolean() })),
 });
 
-/** Reads the response to a look-up. A link without `code` or `short_url` is left out. */
-export function readLookup(value: unknown): Read<LookupAnswer> {
+/**
+ * Reads the response to a look-up of `count` entries. It is read less leniently than others: a result that is left out, or
+ * a link that can't be read, would look as if the link didn't exist, and the caller might create it once more.
+ */
+export function readLookup(value: unknown, count: number): Read<LookupResponse> {
   const fields = fieldsOf(value);
   if (fields === undefined) return { missing: '' };
-  if (!Array.isArray(fields['results'])) return { missing: 'results' };
-  const data = readFields(fields, { results: (results) => each(results, readResult) });
-  return { data };
+  const { results: given } = fields;
+  if (!Array.isArray(given)) return { missing: 'results' };
+  if (given.length !== count) {
+    return { missing: `result for each of the ${count} entries: it has ${given.length}` };
+  }
+  const results: LookupResult[] = [];
+  for (const [index, result] of given.entries()) {
+    const { links: found, more, ...others } = fieldsOf(result) ?? {};
+    if (!Array.isArray(found)) return { missing: `results[${index}].links` };
+    const links: Link[] = [];
+    for (const item of found) {
+      const link = readLink(item);
+      if ('missing' in link) return { missing: `${link.missing || 'link'} in results[${index}]` };
+      links.push(link.data);
+    }
+    results.push({ ...others, links, more: flag(more, false) });
+  }
+  return { data: { ...fields, results } };
 }
-
-const readResult = (result: Fields): LookupResult =>
-  readFields(result, {
-    links: (links) => each(links, readLink).flatMap((link) => ('data' in link ? [link.data] : [])),
-    more: (more) => flag(more, false),
-  });

@@ -45,10 +45,10 @@ export function invalidLink(details: ErrorDetail[]): Problem {
   return new Problem(400, 'invalid_request', details[0]?.message ?? 'invalid link', { details });
 }
 
-/** Rejected entries of a batch: the first is named by index and reason, up to 100 are in `details`. */
-export function invalidBatch(details: ErrorDetail[]): Problem {
+/** Rejected entries of a batch or look-up: the first is named by index and reason, up to 100 are in `details`. */
+export function invalidBatch(details: ErrorDetail[], list = 'links'): Problem {
   const [first] = details;
-  const where = first?.index === undefined ? '' : `links[${first.index}]: `;
+  const where = first?.index === undefined ? '' : `${list}[${first.index}]: `;
   const message = `${where}${first?.message ?? 'invalid batch'}`;
   return new Problem(400, 'invalid_request', message, { details });
 }
@@ -58,8 +58,8 @@ export function unauthorized(message: string): Problem {
   return new Problem(401, 'unauthorized', message, {}, { 'WWW-Authenticate': 'ApiKey' });
 }
 
-export function forbidden(permission: Permission): Problem {
-  return new Problem(403, 'forbidden', `This API key lacks the permission ${permission}.`);
+export function forbidden(anyOf: readonly Permission[]): Problem {
+  return new Problem(403, 'forbidden', `This API key lacks the permission ${anyOf.join(' or ')}.`);
 }
 
 /** 403 for every key of an account that the operator has disabled. */
@@ -116,9 +116,10 @@ function tooMany(reason: string, seconds: number): Problem {
   return new Problem(429, 'rate_limited', message, {}, { [HEADERS.retryAfter]: String(seconds) });
 }
 
-/** 429 for too many polls at the same time. */
-export function tooManyPolls(): Problem {
-  return tooMany('Too many polls at once: poll one job at a time.', 1);
+/** 429 for too many large responses at the same time. */
+export function tooManyAtOnce(what: 'polls' | 'look-ups'): Problem {
+  const one = what === 'polls' ? 'poll one job at a time' : 'send one after the other';
+  return tooMany(`Too many ${what} at once: ${one}.`, 1);
 }
 
 /** 429 for reading the usage too often. Such requests count against no quota, so they have a limit of their own. */

@@ -17,7 +17,7 @@ import { checkTarget, type TargetRules } from './targets.ts';
 /** Half of a surrogate pair: it can't be written as UTF-8, so it could not be returned as it was sent. */
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
-const text = (what = 'must be a string') =>
+export const text = (what = 'must be a string') =>
   z
     .string({ error: (issue) => (issue.input === undefined ? 'is required' : what) })
     .refine((value) => !LONE_SURROGATE.test(value), 'must be valid Unicode')
@@ -80,21 +80,27 @@ export type Validated<T> = { ok: true; value: T } | { ok: false; details: ErrorD
 
 /** Checks one link against all rules; `details` names each bad field once. */
 export function validateLink(input: unknown, rules: LinkRules): Validated<ValidLink> {
-  if (!isObject(input)) {
-    return { ok: false, details: [{ field: '', message: 'must be a JSON object' }] };
-  }
-  const parsed = linkInputSchema.safeParse(input);
-  if (!parsed.success) return { ok: false, details: toDetails(parsed.error.issues) };
-  const { target_url, title = '', domain_id = rules.defaultDomainId, tags = [] } = parsed.data;
+  const parsed = parseEntry(linkInputSchema, input);
+  if (!parsed.ok) return parsed;
+  const { target_url, title = '', domain_id = rules.defaultDomainId, tags = [] } = parsed.value;
   const details: ErrorDetail[] = [];
   const problem = checkTarget(target_url, rules);
   if (problem !== undefined) details.push(fieldDetail('target_url', problem));
-  if (domain_id !== null && !rules.ownedDomains.has(domain_id)) {
-    details.push(fieldDetail('domain_id', 'is not a domain of this account'));
-  }
+  if (domain_id !== null && !rules.ownedDomains.has(domain_id)) details.push(FOREIGN_DOMAIN);
   if (details.length > 0) return { ok: false, details };
-  const redirect_type = parsed.data.redirect_type ?? DEFAULT_REDIRECT_TYPE;
+  const redirect_type = parsed.value.redirect_type ?? DEFAULT_REDIRECT_TYPE;
   return { ok: true, value: { target_url, title, redirect_type, tags, domain_id } };
+}
+
+/** Checks the shape of a JSON object. */
+export function parseEntry<T>(schema: z.ZodType<T>, input: unknown): Validated<T> {
+  if (!isObject(input)) {
+    return { ok: false, details: [{ field: '', message: 'must be a JSON object' }] };
+  }
+  const parsed = schema.safeParse(input);
+  return parsed.success
+    ? { ok: true, value: parsed.data }
+    : { ok: false, details: toDetails(parsed.error.issues) };
 }
 
 export function isObject(value: unknown): value is Record<string, unknown> {
@@ -105,6 +111,9 @@ export function isObject(value: unknown): value is Record<string, unknown> {
 function fieldDetail(field: string, problem: string): ErrorDetail {
   return { field, message: `${field} ${problem}` };
 }
+
+/** For a domain of another account as for none. */
+export const FOREIGN_DOMAIN = fieldDetail('domain_id', 'is not a domain of this account');
 
 /** One detail per field: a later rule says nothing new about a field that failed already. */
 function toDetails(issues: readonly z.core.$ZodIssue[]): ErrorDetail[] {
@@ -127,25 +136,36 @@ export interface BatchOutline {
 
 /** Checks what is around the entries: `links` is an array of 1 to 10,000, `domain_id` a string. */
 export function validateBatchOutline(body: Record<string, unknown>): Validated<BatchOutline> {
-  const { domain_id, links } = body;
-  if (links === undefined) return reject('links', 'is required');
-  if (!Array.isArray(links)) return reject('links', 'must be an array');
-  if (links.length === 0) return reject('links', 'must not be empty');
-  if (links.length > MAX_BATCH_LINKS) {
-    return reject('links', `must have at most ${MAX_BATCH_LINKS} entries, not ${links.length}`);
-  }
+  const { domain_id } = body;
+  const links = validateList('links', body['links'], MAX_BATCH_LINKS);
+  if (!links.ok) return links;
   if (domain_id !== undefined && typeof domain_id !== 'string') {
     return reject('domain_id', 'must be a string');
   }
-  return { ok: true, value: { domain_id, links } };
+  return { ok: true, value: { domain_id, links: links.value } };
 }
 
-function reject(field: string, problem: string): { ok: false; details: ErrorDetail[] } {
+/** Checks that a field is an array of 1 to `most` entries. */
+export function validateList(
+  field: string,
+  list: unknown,
+  most: number,
+): Validated<readonly unknown[]> {
+  if (list === undefined) return reject(field, 'is required');
+  if (!Array.isArray(list)) return reject(field, 'must be an array');
+  if (list.length === 0) return reject(field, 'must not be empty');
+  if (list.length > most) {
+    return reject(field, `must have at most ${most} entries, not ${list.length}`);
+  }
+  return { ok: true, value: list };
+}
+
+export function reject(field: string, problem: string): { ok: false; details: ErrorDetail[] } {
   return { ok: false, details: [fieldDetail(field, problem)] };
 }
 
 /** Every domain that the request names and that can exist, so that one look-up is enough for all entries. */
-export function domainIdsOf(batch: BatchOutline): string[] {
+export function domainIdsOf(batch: { domain_id?: unknown; links: readonly unknown[] }): string[] {
   const ids = new Set<string>();
   if (isDomainId(batch.domain_id)) ids.add(batch.domain_id);
   for (const entry of batch.links) {
@@ -154,38 +174,46 @@ export function domainIdsOf(batch: BatchOutline): string[] {
   return [...ids];
 }
 
-/** How long entries are checked in one turn of the event loop, in milliseconds. Redirects wait little longer for a batch, however much an entry costs. */
-const TURN_MS = 1;
+/** How long entries are worked on in one turn of the event loop, in milliseconds. Redirects wait little longer for a batch, however much an entry costs. */
+export const TURN_MS = 1;
 
 /** Entries between two looks at the clock, which takes a fifth of the time of a small entry. */
 const ENTRIES_PER_LOOK = 8;
 
-/**
- * Checks all entries; one bad entry is enough to reject the batch. Stops after {@link MAX_ERROR_DETAILS}
- * findings, so that a hopeless batch costs no more than a good one.
- */
+/** Checks all links of a batch, see {@link checkEntries}. */
 export async function validateEntries(
   batch: BatchOutline,
   rules: Omit<LinkRules, 'defaultDomainId'>,
 ): Promise<Validated<ValidLink[]>> {
   if (batch.domain_id !== undefined && !rules.ownedDomains.has(batch.domain_id)) {
-    return reject('domain_id', 'is not a domain of this account');
+    return { ok: false, details: [FOREIGN_DOMAIN] };
   }
   const defaultDomainId = batch.domain_id ?? null;
   const entryRules = { ...rules, defaultDomainId, fineOrigins: new Set<string>() };
-  const links: ValidLink[] = [];
+  return checkEntries(batch.links, (entry) => validateLink(entry, entryRules));
+}
+
+/**
+ * Checks all entries; one bad entry is enough to reject them all. Stops after {@link MAX_ERROR_DETAILS}
+ * findings, so that a hopeless list costs no more than a good one.
+ */
+export async function checkEntries<T>(
+  entries: readonly unknown[],
+  check: (entry: unknown) => Validated<T>,
+): Promise<Validated<T[]>> {
+  const valid: T[] = [];
   const details: ErrorDetail[] = [];
   let turnEndsAt = performance.now() + TURN_MS;
-  for (const [index, entry] of batch.links.entries()) {
+  for (const [index, entry] of entries.entries()) {
     if (index % ENTRIES_PER_LOOK === 0 && performance.now() >= turnEndsAt) {
       await nextTurn();
       turnEndsAt = performance.now() + TURN_MS;
     }
-    const checked = validateLink(entry, entryRules);
-    if (checked.ok) links.push(checked.value);
+    const checked = check(entry);
+    if (checked.ok) valid.push(checked.value);
     else details.push(...checked.details.map((detail) => ({ index, ...detail })));
     if (details.length >= MAX_ERROR_DETAILS) break;
   }
-  if (details.length === 0) return { ok: true, value: links };
+  if (details.length === 0) return { ok: true, value: valid };
   return { ok: false, details: details.slice(0, MAX_ERROR_DETAILS) };
 }

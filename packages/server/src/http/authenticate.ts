@@ -70,10 +70,11 @@ function useRecorder(store: Pick<Store, 'recordKeyUse'>): (keyId: string, now: n
   };
 }
 
-/** 403 for a key without the permission. */
-export function requirePermission(permission: Permission) {
+/** 403 for a key that has none of the permissions. */
+export function requirePermission(...permissions: readonly Permission[]) {
   return createMiddleware<CallerEnv>(async (c, next) => {
-    if (!c.get('caller').permissions.includes(permission)) throw forbidden(permission);
+    const granted = c.get('caller').permissions;
+    if (!permissions.some((one) => granted.includes(one))) throw forbidden(permissions);
     await next();
   });
 }

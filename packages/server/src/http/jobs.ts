@@ -1,74 +1,18 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { HEADERS } from '@shortlink/sdk/wire';
 import type { Context } from 'hono';
-import { notFound, tooManyPolls } from '../domain/problem.ts';
+import { notFound } from '../domain/problem.ts';
 import type { Store, StoredJob } from '../store/store.ts';
 import { StoreError } from '../store/store-error.ts';
 import type { CallerEnv, RouteDeps } from './context.ts';
+import { ResponseTurns, streamOf, WHOLE_BYTES } from './large-responses.ts';
 import { respond, setHeader } from './respond.ts';
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** Responses up to this size are sent whole; larger ones in pieces, as fast as the client reads them. */
-const WHOLE_BYTES = 64 * 1024;
-
-/** Large responses of an account that may wait for the one before them, and how long. */
-const MAX_WAITING_POLLS = 16;
-const MAX_POLL_WAIT_MS = 5_000;
-
-/** When a client doesn't read its response, other polls of the account wait for at most this time, in milliseconds. */
-const MAX_POLL_MS = 60_000;
-
-/**
- * Lets one large response of each account be sent at a time, so that a client that doesn't read its results holds the memory of one.
- * The others wait a moment; 429 for those that are too many or wait too long.
- */
-class PollTurns {
-  readonly #lanes = new Map<string, { waiting: number; last: Promise<void> }>();
-
-  /** Resolves, when it is this response's turn, to what ends the turn. */
-  async begin(accountId: string): Promise<() => void> {
-    const lane = this.#lanes.get(accountId) ?? { waiting: 0, last: Promise.resolve() };
-    if (lane.waiting >= MAX_WAITING_POLLS) throw tooManyPolls();
-    this.#lanes.set(accountId, lane);
-    const before = lane.last;
-    let release = () => {};
-    const ended = new Promise<void>((resolve) => {
-      release = resolve;
-    });
-    const mine = before.then(() => ended);
-    lane.last = mine;
-    void mine.then(() => {
-      if (lane.last === mine) this.#lanes.delete(accountId);
-    });
-    lane.waiting += 1;
-    const isMyTurn = await isWithin(before, MAX_POLL_WAIT_MS);
-    lane.waiting -= 1;
-    if (!isMyTurn) {
-      release();
-      throw tooManyPolls();
-    }
-    const timeout = setTimeout(release, MAX_POLL_MS).unref();
-    return () => {
-      clearTimeout(timeout);
-      release();
-    };
-  }
-}
-
-function isWithin(promise: Promise<void>, ms: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const giveUp = setTimeout(() => resolve(false), ms);
-    void promise.then(() => {
-      clearTimeout(giveUp);
-      resolve(true);
-    });
-  });
-}
-
 /** `GET /api/v1/jobs/<job_id>`. Another account's job is as unknown as one that never was. */
 export function getJob(deps: Pick<RouteDeps, 'store' | 'now' | 'jobPace' | 'pendingJobs'>) {
-  const turns = new PollTurns();
+  const turns = new ResponseTurns('polls');
   return async (c: Context<CallerEnv, '/api/v1/jobs/:id'>): Promise<Response> => {
     const id = c.req.param('id');
     const job = UUID.test(id)
@@ -95,10 +39,7 @@ export function getJob(deps: Pick<RouteDeps, 'store' | 'now' | 'jobPace' | 'pend
       for await (const piece of pieces) whole.push(piece);
       return respond(c, Buffer.concat(whole), 200, headers);
     }
-    // A poll that is rejected here counts nowhere, like one that a rate limit rejects.
-    c.set('countsNowhere', true);
-    const endTurn = await turns.begin(c.get('caller').accountId);
-    c.set('countsNowhere', false);
+    const endTurn = await turns.begin(c);
     return respond(c, streamOf(pieces, endTurn), 200, headers);
   };
 }
@@ -123,27 +64,4 @@ async function* piecesOf(
     await nextTurn();
   }
   yield CLOSING;
-}
-
-/** A stream that reads a piece when there is room for it, and calls `onEnd` once, whatever ends it. */
-function streamOf(
-  pieces: AsyncGenerator<Uint8Array>,
-  onEnd: () => void,
-): ReadableStream<Uint8Array> {
-  return new ReadableStream(
-    {
-      pull: async (controller) => {
-        try {
-          const { done, value } = await pieces.next();
-          if (!done) return controller.enqueue(value);
-          controller.close();
-        } catch (error) {
-          controller.error(error);
-        }
-        onEnd();
-      },
-      cancel: onEnd,
-    },
-    { highWaterMark: 0 },
-  );
 }

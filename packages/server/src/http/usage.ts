@@ -30,6 +30,9 @@ export function limitUsageRequests(clock: () => number) {
   });
 }
 
+/** What this service offers beyond creating links and polling jobs. */
+const FEATURES = ['idempotency', 'lookup'];
+
 /** `GET /api/v1/usage`. It counts against no quota, so that it can be read when a quota is exhausted. */
 export function getUsage(deps: Pick<RouteDeps, 'store' | 'now'>) {
   const readUsage = oneReadingAtATime(async (accountId) => {
@@ -38,7 +41,8 @@ export function getUsage(deps: Pick<RouteDeps, 'store' | 'now'>) {
   });
   return async (c: Context<CallerEnv>): Promise<Response> => {
     const { accountId, permissions } = c.get('caller');
-    const { now, top_links, ...usage } = await readUsage(accountId);
+    const { now, top_links, ...rest } = await readUsage(accountId);
+    const usage = { ...rest, features: FEATURES };
     setRateLimitHeaders(c, windowsOf(usage), now);
     // A key that may only create links, such as one in a CI job, doesn't show where the links of others lead.
     const shown = permissions.includes('analytics:read') ? { ...usage, top_links } : usage;

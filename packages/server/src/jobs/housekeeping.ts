@@ -1,29 +1,35 @@
-import type { Logger } from '../logger.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Logger, OutageLog } from '../logger.ts';
 import type { Store } from '../store/store.ts';
 
 /** How often old rows are deleted, in milliseconds. */
 export const PRUNE_INTERVAL_MS = 3_600_000;
 
+/** How often the index of targets is brought up to date, and the pause between two steps, in milliseconds. */
+export const INDEX_MS = { rest: 1_000, pause: 20 } as const;
+
 export interface HousekeepingOptions {
-  store: Pick<Store, 'prune'>;
+  store: Pick<Store, 'prune' | 'indexLinks'>;
   /** @default nothing is logged */
-  logger?: Pick<Logger, 'error'> | undefined;
+  logger?: Pick<Logger, 'error' | 'info'> | undefined;
   /** Milliseconds since the epoch. @default Date.now */
   now?: (() => number) | undefined;
 }
 
-/** Deletes what is past its retention: once at the start, then every hour. */
+/** Deletes what is past its retention, once at the start, then every hour; and keeps the index of targets up to date. */
 export class Housekeeping {
   readonly #options: HousekeepingOptions;
   readonly #stopping = new AbortController();
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<void> | undefined;
+  #indexing: Promise<void> | undefined;
 
   constructor(options: HousekeepingOptions) {
     this.#options = options;
   }
 
   start(): void {
+    this.#indexing = this.#index();
     this.#prune();
     this.#timer = setInterval(() => this.#prune(), PRUNE_INTERVAL_MS);
     this.#timer.unref();
@@ -33,7 +39,24 @@ export class Housekeeping {
   async stop(): Promise<void> {
     clearInterval(this.#timer);
     this.#stopping.abort();
-    await this.#running;
+    await Promise.all([this.#running, this.#indexing]);
+  }
+
+  async #index(): Promise<void> {
+    const { store, logger } = this.#options;
+    const { signal } = this.#stopping;
+    const outage = new OutageLog({ logger, what: 'indexing links' });
+    while (!signal.aborted) {
+      let rest: number = INDEX_MS.rest;
+      try {
+        const { done } = await store.indexLinks();
+        outage.succeeded();
+        if (!done) rest = INDEX_MS.pause;
+      } catch (error) {
+        outage.failed(error);
+      }
+      await sleep(rest, undefined, { signal, ref: false }).catch(() => undefined);
+    }
   }
 
   #prune(): void {

@@ -82,6 +82,30 @@ export const apiPaths: Record<string, OpenApiObject> = {
       },
     },
   },
+  [ROUTES.linksLookup]: {
+    post: {
+      operationId: 'lookUpLinks',
+      tags: ['links'],
+      summary: 'Which links of the account exist',
+      description:
+        'Needs the permission `shortlinks:write` or `analytics:read`. Every link is found that was created before the request, and every link of the jobs accepted before it: it waits for these, and is 503 after 10 seconds.',
+      requestBody: jsonBody('LookupInput'),
+      responses: {
+        200: jsonResponse(
+          'A result for each entry, in the order asked.',
+          'Lookup',
+          LIMITED_HEADERS,
+        ),
+        400: jsonResponse('The body breaks a rule.', 'ValidationError', LIMITED_HEADERS),
+        403: jsonResponse(
+          'The key lacks both permissions, or the account is disabled.',
+          'PermissionError',
+          LIMITED_HEADERS,
+        ),
+        ...refusals(401, 413, 415, 429, 500, 503),
+      },
+    },
+  },
   [`${ROUTES.jobs}/{job_id}`]: {
     get: {
       operationId: 'getJob',

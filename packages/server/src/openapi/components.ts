@@ -8,8 +8,10 @@ import {
   JOB_STATUSES,
   jobSchema,
   linkSchema,
+  lookupSchema,
   MAX_BATCH_LINKS,
   MAX_ERROR_DETAILS,
+  MAX_LOOKUP_ENTRIES,
   PERMISSIONS,
   PLAN_LIMIT_NAMES,
   PLANS,
@@ -20,6 +22,7 @@ import {
 import * as z from 'zod';
 import { CODE_ALPHABET, CODE_LENGTH } from '../domain/ids.ts';
 import { linkInputSchema } from '../domain/validate-link.ts';
+import { lookupTargetSchema } from '../domain/validate-lookup.ts';
 
 /** An OpenAPI object that is written out as it stands, or a JSON Schema of the dialect that OpenAPI 3.1 uses (2020-12). */
 export type OpenApiObject = { readonly [field: string]: unknown };
@@ -55,6 +58,24 @@ export function componentSchemas(): Record<string, OpenApiObject> {
       },
       required: ['links'],
     },
+    LookupInput: {
+      oneOf: [
+        lookupInput('links', describe(lookupTargetSchema, { after: UUID })),
+        lookupInput('codes', { type: 'string' }),
+      ],
+    },
+    Lookup: describe(lookupSchema, {
+      results: {
+        type: 'array',
+        description:
+          'Of each entry up to 20 links, of all entries up to 50,000, or fewer where they are long. `more`: there are others, which the same entry gets with the id of the last link as `after`.',
+        items: {
+          type: 'object',
+          properties: { links: { type: 'array', items: ref('Link') }, more: { type: 'boolean' } },
+          required: ['links', 'more'],
+        },
+      },
+    }),
     Link: describe(linkSchema, {
       id: UUID,
       code: CODE,
@@ -108,6 +129,11 @@ export function componentSchemas(): Record<string, OpenApiObject> {
       ],
     },
   };
+}
+
+function lookupInput(list: string, items: OpenApiObject): OpenApiObject {
+  const entries = { type: 'array', items, minItems: 1, maxItems: MAX_LOOKUP_ENTRIES };
+  return { type: 'object', properties: { [list]: entries }, required: [list] };
 }
 
 /** The JSON Schema of a validating schema, with some of its fields described more closely. */

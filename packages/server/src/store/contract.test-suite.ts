@@ -6,6 +6,7 @@ import type { OpenStore } from './contract/fixtures.ts';
 import { testHousekeeping } from './contract/housekeeping.test-suite.ts';
 import { testIdempotency } from './contract/idempotency.test-suite.ts';
 import { testJobs } from './contract/jobs.test-suite.ts';
+import { testLookup } from './contract/lookup.test-suite.ts';
 import { testOperators } from './contract/operators.test-suite.ts';
 import { testRedirects } from './contract/redirects.test-suite.ts';
 import { storeHooks } from './contract/use-store.test-suite.ts';
@@ -20,6 +21,7 @@ export function testStoreContract(engine: string, open: OpenStore): void {
     describe('creating links', () => testCreate(useStore));
     describe('idempotency', () => testIdempotency(useStore));
     describe('jobs', () => testJobs(useStore));
+    describe('look-ups', () => testLookup(useStore));
     describe('redirects and clicks', () => testRedirects(useStore));
     describe('usage and housekeeping', () => testHousekeeping(useStore));
   });

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { BatchResultItem, Link } from '@shortlink/sdk/wire';
 import { type Statement, sql } from './queries/reading.ts';
@@ -39,6 +40,27 @@ export async function toJobChunks(links: readonly NewLink[]): Promise<string[]> 
     chunks.push(JSON.stringify(links.slice(start, start + JOB_CHUNK_LINKS)));
   }
   return chunks;
+}
+
+/** What the targets of links are found by. */
+export interface Targeted {
+  account_id: string;
+  domain_id: string | null;
+  target_url: string;
+}
+
+/**
+ * A number of 64 bits for the target of a link, the same on every engine: an index of numbers is a fraction of one of texts. Several
+ * targets may have one number, so the texts are compared too. The account is in it, so that nobody's links slow down those of others.
+ */
+export function targetNumber({ account_id, domain_id, target_url }: Targeted): bigint {
+  const digest = hash('sha1', `${account_id}\n${domain_id ?? ''}\n${target_url}`, 'buffer');
+  return digest.readBigInt64BE();
+}
+
+/** When the id of a link was made, in milliseconds since the epoch: the first 48 bits of a UUIDv7. */
+export function timeOfId(id: string): number {
+  return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
 }
 
 /** A link that was just created. */

@@ -10,6 +10,7 @@ import type {
 import type { WindowState } from '../domain/limits.ts';
 import type { ReachedLimit } from '../domain/problem.ts';
 import type { ValidLink } from '../domain/validate-link.ts';
+import type { LookupEntry } from '../domain/validate-lookup.ts';
 import type { OperatorStore } from './operator-store.ts';
 
 /**
@@ -65,6 +66,16 @@ export interface Store extends OperatorStore {
     now: number,
   ): Promise<object | undefined>;
 
+  /**
+   * The links of the account that each entry asks for, in the order of the entries, oldest first: at most `most` of each. Links that are
+   * switched off are among them. Only links that {@link indexLinks} has reached are found by their target. Reads only.
+   */
+  findLinks(accountId: string, entries: readonly LookupEntry[], most: number): Promise<Link[][]>;
+  /**
+   * Brings the index of targets up to date, in one bounded step. `done` is true when it has every link that was created before the call:
+   * links of a version before, for one, are indexed later than they are created.
+   */
+  indexLinks(): Promise<{ done: boolean }>;
   /** Ids of the account's domains among `ids`. */
   ownedDomains(accountId: string, ids: readonly string[]): Promise<Set<string>>;
 
@@ -72,6 +83,8 @@ export interface Store extends OperatorStore {
 
   /** Unfinished jobs, oldest first, at most 1,000. Their rows are the queue: accepting a job is queueing it. */
   pendingJobs(): Promise<string[]>;
+  /** The unfinished jobs of an account. */
+  unfinishedJobs(accountId: string): Promise<string[]>;
   /**
    * Creates the next chunk of a job's links (500, or several times that while no request waits) and its progress, in one step: a chunk is
    * never run twice, whichever instances run the job. `done` is true when the job is complete (also when it was before), and for an

@@ -141,7 +141,10 @@ function noAccount(): never {
  * When the reader of the results has gone (`| head`), the import stops as after one Ctrl-C. The journal has the
  * results that could not be written.
  */
-function untilClosed(stdout: OutputStream, watch: FileWatch): ImportDeps['stdout'] {
+export function untilClosed(
+  stdout: OutputStream,
+  watch: Pick<FileWatch, 'end'>,
+): ImportDeps['stdout'] {
   let isClosed = false;
   return {
     write(bytes, done) {

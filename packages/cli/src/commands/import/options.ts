@@ -69,11 +69,12 @@ function option(flags: string, description: string, details: Details = {}): Opti
   return made.default(fallback, shown);
 }
 
-const INPUT = () => [
+/** How a table is read. */
+export const INPUT = () => [
   option(
     '--map <field=column>',
     `fill a field (${LINK_FIELDS.join(', ')}) from a column; title= leaves a field out; may be given several times`,
-    { parse: parseMap },
+    { parse: mapParser(LINK_FIELDS) },
   ),
   option('--input-format <format>', 'format of the input', {
     choices: INPUT_FORMATS,
@@ -178,20 +179,24 @@ const SAFETY = () => [
   }),
 ];
 
-function parseMap(value: string, previous: FieldMap | undefined): FieldMap {
-  const at = value.indexOf('=');
-  const name = value.slice(0, Math.max(at, 0)).trim();
-  const column = value.slice(at + 1).trim();
-  const field = LINK_FIELDS.find((known) => known === name);
-  if (at < 0) throw new InvalidArgumentError('A mapping looks like target_url="Long URL".');
-  if (field === undefined) {
-    throw new InvalidArgumentError(`There is no field ${name}. Fields: ${LINK_FIELDS.join(', ')}.`);
-  }
-  if (column === '' && field === 'target_url') {
-    throw new InvalidArgumentError("The target URL can't be left out.");
-  }
-  if (previous?.[field] !== undefined) throw new InvalidArgumentError(`${field} is mapped twice.`);
-  return { ...previous, [field]: column };
+/** Parses `field=column`, which may be given once for each of `fields`. */
+export function mapParser<F extends string>(fields: readonly F[]) {
+  return (value: string, previous: unknown): Partial<Record<F, string>> => {
+    const known = (previous ?? {}) as Partial<Record<F, string>>;
+    const at = value.indexOf('=');
+    const name = value.slice(0, Math.max(at, 0)).trim();
+    const column = value.slice(at + 1).trim();
+    const field = fields.find((each) => each === name);
+    if (at < 0) throw new InvalidArgumentError('A mapping looks like target_url="Long URL".');
+    if (field === undefined) {
+      throw new InvalidArgumentError(`There is no field ${name}. Fields: ${fields.join(', ')}.`);
+    }
+    if (column === '' && field === 'target_url') {
+      throw new InvalidArgumentError("The target URL can't be left out.");
+    }
+    if (known[field] !== undefined) throw new InvalidArgumentError(`${field} is mapped twice.`);
+    return { ...known, [field]: column };
+  };
 }
 
 function parseDelimiter(value: string): string {

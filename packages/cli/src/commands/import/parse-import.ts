@@ -79,7 +79,7 @@ function refuseBesideInPlace(file: string, options: ImportOptions): void {
 }
 
 /** What two paths have in common that lead to the same file, also through links. */
-function identityOf(path: string): string {
+export function identityOf(path: string): string {
   try {
     const stats = statSync(path);
     if (stats.isFile()) return `${stats.dev} ${stats.ino}`;

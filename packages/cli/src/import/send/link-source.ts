@@ -1,4 +1,4 @@
-import type { BatchLinkInput, BatchRange, BulkSourceIterator } from '@shortlink/sdk';
+import type { BatchLinkInput, BatchRange } from '@shortlink/sdk';
 import { contentHash, linkText, pairOf } from '../journal/link-text.ts';
 import type { RowRules } from '../map/row-rules.ts';
 import type { Row } from '../types.ts';
@@ -60,7 +60,7 @@ export interface LinkSourceOptions {
  * The links of the new rows, for `createMany`, which reads them one by one: a plain object costs a third of an async
  * generator. It keeps those that are in flight, because the journal records them by their batch.
  */
-export class LinkSource implements BulkSourceIterator<RowLink> {
+export class LinkSource implements AsyncIterator<RowLink, undefined> {
   readonly #batches: AsyncGenerator<Row[]>;
   readonly #options: LinkSourceOptions;
   #rows: readonly Row[] = [];
@@ -80,7 +80,7 @@ export class LinkSource implements BulkSourceIterator<RowLink> {
     return this;
   }
 
-  next(): LinkStep | Promise<LinkStep> {
+  async next(): Promise<LinkStep> {
     if (this.#first + this.#links.length >= this.#options.limit) {
       return { done: true, value: undefined };
     }
@@ -89,8 +89,9 @@ export class LinkSource implements BulkSourceIterator<RowLink> {
   }
 
   /** Ends the reading of the input. */
-  async return(): Promise<void> {
+  async return(): Promise<LinkStep> {
     await this.#batches.return(undefined);
+    return { done: true, value: undefined };
   }
 
   /** The links of a batch in flight. */

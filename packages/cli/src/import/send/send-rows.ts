@@ -59,6 +59,8 @@ export async function sendRows(send: SendInput): Promise<SendResult> {
       domain_id: defaults.domain_id,
       batchSize: send.batchSize,
       concurrency,
+      // The recorder stops the run by itself.
+      onUnknown: 'continue',
       signal: deps.signal,
       stopSignal: AbortSignal.any([deps.stopSignal, stop.signal]),
       onBatch: (event) => recorder.onBatch(event),
@@ -66,11 +68,7 @@ export async function sendRows(send: SendInput): Promise<SendResult> {
         deps.onEvent({ type: 'job-progress', jobId: id, processed, total }),
       ...(idempotency && { idempotencyKey: (range) => recorder.idempotencyKey(range) }),
     });
-    for await (const first of items) {
-      let last = first;
-      for (let item = items.nextSettled(); item; item = items.nextSettled()) last = item;
-      links.forget(last.index + 1);
-    }
+    for await (const { index } of items) links.forget(index + 1);
   } catch (error) {
     failure = { error };
   } finally {

@@ -5,12 +5,16 @@ import { StoreError } from '../store-error.ts';
 import { IDLE_IN_TRANSACTION_TIMEOUT_MS, LOCK_TIMEOUT_MS } from './connection.ts';
 import { changes } from './migrations/changes.ts';
 import { initial } from './migrations/initial.ts';
+import { isLockTimeout } from './postgres-errors.ts';
 
 /** Every step of the schema, in order. A released step is never edited: a change is a new step. */
 export const migrations: readonly Migration[] = [initial, ...changes];
 
 /** Held from before the schema is changed until the process that changes it ends its connection. Any number that isn't used elsewhere in this database. */
 export const MIGRATION_LOCK = 7_305_812_447;
+
+/** Without parameters: PostgreSQL keeps the snapshot of a statement with them, and an index that is built concurrently waits for that. */
+const TRY_LOCK = `SELECT pg_try_advisory_xact_lock(${MIGRATION_LOCK}) AS locked`;
 
 /** How long a look at the schema may take, in milliseconds: a database that takes longer is as good as away. */
 const LOOK_MS = 4_000;
@@ -22,6 +26,9 @@ const LOCK_WAIT_MS = 60_000;
 
 /** A step waits no longer than a request for what others have locked; PostgreSQL ends it when this process is paused. */
 const BEGIN = `BEGIN; SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}; SET LOCAL idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_TIMEOUT_MS}`;
+
+/** How often a change of a table is tried that others are using, a second apart. */
+const LOCK_TRIES = 30;
 
 const VERSION_TABLE = `
   CREATE TABLE IF NOT EXISTS schema_migrations (
@@ -70,19 +77,14 @@ export async function migrate(
 }
 
 /** The rows of a query that looks, but changes nothing. */
-async function look<R extends object>(
-  client: Client,
-  name: string,
-  text: string,
-  values: unknown[] = [],
-): Promise<R[]> {
+async function look<R extends object>(client: Client, name: string, text: string): Promise<R[]> {
   let timer: NodeJS.Timeout | undefined;
   const silence = new Promise<never>((_, reject) => {
     const error = new StoreError('unavailable', `The database ${name} does not respond.`);
     timer = setTimeout(() => reject(error), LOOK_MS);
   });
   try {
-    return (await Promise.race([client.query<R>(text, values), silence])).rows;
+    return (await Promise.race([client.query<R>(text), silence])).rows;
   } finally {
     clearTimeout(timer);
   }
@@ -95,12 +97,7 @@ async function lock(options: MigrateOptions): Promise<void> {
   const startedAt = performance.now();
   let reported = false;
   for (;;) {
-    const [row] = await look<{ locked: boolean }>(
-      client,
-      name,
-      'SELECT pg_try_advisory_xact_lock($1) AS locked',
-      [MIGRATION_LOCK],
-    );
+    const [row] = await look<{ locked: boolean }>(client, name, TRY_LOCK);
     if (row?.locked === true) return;
     const waitedMs = performance.now() - startedAt;
     if (waitedMs >= lockWaitMs) {
@@ -126,8 +123,7 @@ async function holderOfLock(client: Client, name: string): Promise<string> {
     client,
     name,
     `SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted
-       AND ((classid::bigint << 32) | objid::bigint) = $1 AND pid <> pg_backend_pid()`,
-    [MIGRATION_LOCK],
+       AND ((classid::bigint << 32) | objid::bigint) = ${MIGRATION_LOCK} AND pid <> pg_backend_pid()`,
   );
   return holder === undefined
     ? 'another process'
@@ -135,18 +131,46 @@ async function holderOfLock(client: Client, name: string): Promise<string> {
 }
 
 async function apply(client: Client, migration: Migration, now: number): Promise<void> {
-  await client.query(BEGIN);
-  try {
+  const { version, name, sql, concurrently } = migration;
+  const record = async () => {
     await client.query(VERSION_TABLE);
-    await client.query(migration.sql);
     await client.query(
       'INSERT INTO schema_migrations (version, name, applied_at) VALUES ($1, $2, $3)',
-      [migration.version, migration.name, now],
+      [version, name, now],
     );
+  };
+  if (concurrently === undefined) {
+    return transaction(client, async () => {
+      await client.query(sql);
+      await record();
+    });
+  }
+  await unlessLocked(() => transaction(client, () => client.query(sql)));
+  // A statement of these waits for transactions that are open, without a limit, but nobody waits for it.
+  for (const statement of concurrently) await client.query(statement);
+  await transaction(client, record);
+}
+
+async function transaction(client: Client, act: () => Promise<unknown>): Promise<void> {
+  await client.query(BEGIN);
+  try {
+    await act();
     await client.query('COMMIT');
   } catch (error) {
     await client.query('ROLLBACK').catch(() => undefined);
     throw error;
+  }
+}
+
+/** Tries again while another transaction has what `act` locks. */
+async function unlessLocked(act: () => Promise<void>): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await act();
+    } catch (error) {
+      if (!isLockTimeout(error) || tries === LOCK_TRIES) throw error;
+    }
+    await delay(REPORT_AFTER_MS);
   }
 }
 

@@ -46,6 +46,11 @@ export function isRefused(error: unknown): boolean {
   return error.code === '53300' || error.message.startsWith('no more connections allowed');
 }
 
+/** Another transaction held a lock for longer than the statement may wait. */
+export function isLockTimeout(error: unknown): boolean {
+  return error instanceof DatabaseError && error.code === '55P03';
+}
+
 /** The statement was rejected, since the node that it was sent to only reads. */
 export function isReadOnly(error: unknown): boolean {
   return error instanceof DatabaseError && error.code === READ_ONLY;

@@ -1,7 +1,7 @@
 import type { Link } from '@shortlink/sdk/wire';
 import { startOfDay } from '../../domain/limits.ts';
 import { toJobChunks } from '../links.ts';
-import { pendingJobs } from '../queries/jobs.ts';
+import { pendingJobs, unfinishedJobs } from '../queries/jobs.ts';
 import { listLinks } from '../queries/links.ts';
 import { storeReads } from '../queries/store-reads.ts';
 import { usage } from '../queries/usage.ts';
@@ -15,6 +15,7 @@ import { createBatch, createJob, createLinks } from './operations/create.ts';
 import { addClicks, CLICK_SLOTS, type LinkMaker, rankLinks } from './operations/links.ts';
 import { pruneSteps } from './operations/prune.ts';
 import { runJobChunk } from './operations/run-job-chunk.ts';
+import { findLinks, indexLinks, isIndexed } from './operations/targets.ts';
 import { operatorWrites } from './operators.ts';
 import type { Session } from './session.ts';
 
@@ -24,6 +25,7 @@ const CREATES_TOGETHER = 200;
 
 const CLICKS: Lane = { key: 'clicks' };
 const RANKS: Lane = { key: 'ranks' };
+const INDEX: Lane = { key: 'index' };
 const HOUSEKEEPING: Lane = { key: 'housekeeping' };
 
 /**
@@ -89,8 +91,18 @@ export function postgresStore({ db, maker }: PostgresStoreParts): Store {
     listLinks: (search) =>
       calls.run(() => db.search((session) => session.read(listLinks(maker.shortUrl, search)))),
 
-    // A node that lags behind may not know the newest jobs.
+    // A node that lags behind may not know the newest jobs and links.
     pendingJobs: () => calls.run(() => db.primaryReader.read(pendingJobs())),
+    unfinishedJobs: (accountId) =>
+      calls.run(() => db.primaryReader.read(unfinishedJobs(accountId))),
+    findLinks: (accountId, entries, most) =>
+      calls.run(() => findLinks(db.primaryReader, maker.shortUrl, accountId, entries, most)),
+    indexLinks: () =>
+      calls.run(async () => {
+        const done = await isIndexed(db.primaryReader);
+        if (!done) await db.write(INDEX, indexLinks);
+        return { done };
+      }),
     runJobChunk: (jobId, now) =>
       write({ key: `job ${jobId}` }, (session) => runJobChunk(maker, session, jobId, now)),
 

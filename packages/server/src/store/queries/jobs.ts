@@ -10,6 +10,12 @@ export function* pendingJobs(): Reading<string[]> {
   return rows.map((row) => row.id);
 }
 
+export function* unfinishedJobs(accountId: string): Reading<string[]> {
+  const rows = yield* rowsOf<{ id: string }>(sql`
+    SELECT id FROM jobs WHERE completed_at IS NULL AND account_id = ${accountId}`);
+  return rows.map((row) => row.id);
+}
+
 /** One statement, so that the progress and the results are of the same moment. */
 export function* findJob(accountId: string, jobId: string): Reading<StoredJob | undefined> {
   const row = yield* rowOf<{

@@ -49,13 +49,14 @@ export function* linkChanges(since: number): Reading<LinkChanges> {
   return { latest, changed: isWhole ? codes : 'all' };
 }
 
-interface LinkRow {
+export interface LinkRow {
   code: string;
   id: string;
+  account_id: string;
   hostname: string | null;
   target_url: string;
   title: string | null;
-  redirect_type: number;
+  redirect_type: RedirectType;
   is_active: boolean | number;
   click_count: number;
   tags: string | null;
@@ -64,14 +65,20 @@ interface LinkRow {
   removed_at: number | null;
 }
 
-const SELECT_LINK = sqlText(`
-  SELECT code, link_details.id, hostname, target_url, title, redirect_type, is_active, click_count, tags, link_details.created_at,
+export const SELECT_LINK = sqlText(`
+  SELECT code, link_details.id, link_details.account_id, hostname, target_url, title, redirect_type, is_active, click_count, tags, link_details.created_at,
     disabled_at, removed_at
   FROM link_details JOIN accounts ON accounts.id = link_details.account_id LEFT JOIN domains ON domains.id = domain_id`);
 
-export function* findLink(shortUrl: ShortUrl, code: string): Reading<Link | undefined> {
+/** @param accountId - Finds a link of this account only. */
+export function* findLink(
+  shortUrl: ShortUrl,
+  code: string,
+  accountId?: string,
+): Reading<Link | undefined> {
   const row = yield* rowOf<LinkRow>(sql`${SELECT_LINK} WHERE code = ${code}`);
-  return row && toLink(shortUrl, row);
+  if (row === undefined || row.account_id !== (accountId ?? row.account_id)) return undefined;
+  return toLink(shortUrl, row);
 }
 
 /** Links of an account, newest first: ids of links sort by their time. */
@@ -104,7 +111,7 @@ function patternOf(text: string): string {
 }
 
 /** The link as a person sees it: its account and domain switch it off as well. */
-function toLink(shortUrl: ShortUrl, row: LinkRow): Link {
+export function toLink(shortUrl: ShortUrl, row: LinkRow): Link {
   return {
     id: row.id,
     code: row.code,

@@ -21,6 +21,7 @@ export function storeReads(read: <T>(reading: Reading<T>) => Promise<T>, shortUr
       read(links.findCreated(accountId, idempotency, now)),
     ownedDomains: (accountId, ids) => read(accounts.ownedDomains(accountId, ids)),
     pendingJobs: () => read(jobs.pendingJobs()),
+    unfinishedJobs: (accountId) => read(jobs.unfinishedJobs(accountId)),
     findJob: (accountId, jobId) => read(jobs.findJob(accountId, jobId)),
     readJobResults: (jobId, chunk) => read(jobs.readJobResults(jobId, chunk)),
     findRedirect: (code) => read(links.findRedirect(code)),

@@ -1,9 +1,13 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Link } from '@shortlink/sdk/wire';
+import { TURN_MS } from '../../domain/validate-link.ts';
 import { type ShortUrl, toJobChunks } from '../links.ts';
 import { storeReads } from '../queries/store-reads.ts';
 import { usage } from '../queries/usage.ts';
 import type { Store } from '../store.ts';
 import type { Database } from './database.ts';
 import type { OpenedFile } from './open-file.ts';
+import { findLinksOf, isIndexed } from './operations/targets.ts';
 import type { Writer } from './write-core.ts';
 
 export interface SqliteStoreParts {
@@ -39,6 +43,20 @@ export function sqliteStore({ reader, writer, shortUrl, file }: SqliteStoreParts
     createJob: async (request) => {
       const input = { total: request.input.length, chunks: await toJobChunks(request.input) };
       return writer.submit('createJob', { ...request, input });
+    },
+
+    indexLinks: async () => (isIndexed(reader) ? { done: true } : writer.submit('indexLinks')),
+    findLinks: async (accountId, entries, most) => {
+      const found: Link[][] = [];
+      let turnEndsAt = performance.now() + TURN_MS;
+      for (const entry of entries) {
+        if (performance.now() >= turnEndsAt) {
+          await nextTurn();
+          turnEndsAt = performance.now() + TURN_MS;
+        }
+        found.push(findLinksOf(reader, shortUrl, accountId, entry, most));
+      }
+      return found;
     },
 
     runJobChunk: (jobId, now) => writer.submit('runJobChunk', jobId, now),

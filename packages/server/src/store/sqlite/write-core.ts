@@ -40,6 +40,7 @@ function kindOf(name: OperationName): Kind {
     case 'admit':
     case 'recordKeyUse':
       return 'relaxed';
+    case 'indexLinks':
     case 'runJobChunk':
     case 'pruneSome':
       return 'background';

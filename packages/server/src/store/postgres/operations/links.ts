@@ -1,6 +1,6 @@
 import type { Link } from '@shortlink/sdk/wire';
 import { MAX_CODE_DRAWS, newUuid } from '../../../domain/ids.ts';
-import { createdLink, type ShortUrl } from '../../links.ts';
+import { createdLink, type ShortUrl, targetNumber } from '../../links.ts';
 import { hostnameOf } from '../../queries/accounts.ts';
 import { sql } from '../../queries/reading.ts';
 import { TOP_LINKS_KEPT } from '../../retention.ts';
@@ -76,14 +76,15 @@ async function insert(
   const ids = rows.map(({ id }) => id);
   const domainIds = column(({ domain_id }) => domain_id);
   const targets = column(({ target_url }) => target_url);
+  const numbers = column((input) => String(targetNumber({ account_id: accountId, ...input })));
   const titles = column(({ title }) => (title === '' ? null : JSON.stringify(title)));
   const types = column(({ redirect_type }) => redirect_type);
   const tags = column(({ tags }) => (tags.length === 0 ? null : JSON.stringify(tags)));
   const inserted = await session.all<{ code: string }>(sql`
-    INSERT INTO links (code, id, account_id, domain_id, target_url, title, redirect_type, tags, created_at)
-    SELECT code, id, ${accountId}, domain_id, target_url, title, redirect_type, tags, ${now}
-    FROM unnest(${codes}::text[], ${ids}::uuid[], ${domainIds}::text[], ${targets}::text[], ${titles}::text[],
-      ${types}::smallint[], ${tags}::text[]) AS new (code, id, domain_id, target_url, title, redirect_type, tags)
+    INSERT INTO links (code, id, account_id, domain_id, target_url, target_number, title, redirect_type, tags, created_at)
+    SELECT code, id, ${accountId}, domain_id, target_url, target_number, title, redirect_type, tags, ${now}
+    FROM unnest(${codes}::text[], ${ids}::uuid[], ${domainIds}::text[], ${targets}::text[], ${numbers}::bigint[], ${titles}::text[],
+      ${types}::smallint[], ${tags}::text[]) AS new (code, id, domain_id, target_url, target_number, title, redirect_type, tags)
     ON CONFLICT (code) DO NOTHING RETURNING code`);
   return new Set(inserted.map((row) => row.code));
 }

@@ -149,6 +149,34 @@ const counterAge: Migration = {
   sql: 'CREATE INDEX request_counters_age ON request_counters (window, starts_at)',
 };
 
+/**
+ * The index of targets: `number` is {@link targetNumber}, and within one, links are in the order of their ids, whose first part `made_at`
+ * is. It is filled by `indexLinks`, in steps, up to the link `last_link`, so that it takes no time here, and that links of a server of the
+ * version before, which continues to work on this schema, are in it as well. A VACUUM keeps the rowids of `links`, which has an index.
+ */
+const targets: Migration = {
+  version: 9,
+  name: 'targets',
+  sql: `
+    CREATE TABLE link_targets (
+      number INTEGER NOT NULL,
+      made_at INTEGER NOT NULL,
+      link INTEGER NOT NULL, -- rowid
+      PRIMARY KEY (number, made_at, link)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE indexed_links (last_link INTEGER NOT NULL) STRICT;
+    INSERT INTO indexed_links VALUES (0);
+
+    -- Neither happens when links are created, so indexing some links again is no loss.
+    CREATE TRIGGER links_retargeted AFTER UPDATE OF target_url, domain_id ON links BEGIN
+      UPDATE indexed_links SET last_link = min(last_link, OLD.rowid - 1);
+    END;
+    CREATE TRIGGER links_unindexed AFTER DELETE ON links BEGIN
+      UPDATE indexed_links SET last_link = min(last_link, OLD.rowid - 1);
+    END;
+  `,
+};
+
 /** The steps of the schema since the first one, in order. */
 export const changes: readonly Migration[] = [
   keyRefusals,
@@ -158,4 +186,5 @@ export const changes: readonly Migration[] = [
   topLinks,
   clickWrites,
   counterAge,
+  targets,
 ];

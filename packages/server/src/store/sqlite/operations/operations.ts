@@ -8,12 +8,20 @@ import { createBatch, createJob, createLink } from './create.ts';
 import { probe, pruneSome } from './housekeeping.ts';
 import { addClicks, rankLinks } from './links.ts';
 import { runJobChunk } from './run-job-chunk.ts';
+import { indexLinks } from './targets.ts';
 
 /** Methods of the store that the writer carries out as they are called. */
 type DirectWrites = Pick<OperatorStore, keyof typeof operators> &
   Pick<
     Store,
-    'admit' | 'refund' | 'createLink' | 'createBatch' | 'runJobChunk' | 'addClicks' | 'rankLinks'
+    | 'admit'
+    | 'refund'
+    | 'createLink'
+    | 'createBatch'
+    | 'indexLinks'
+    | 'runJobChunk'
+    | 'addClicks'
+    | 'rankLinks'
   >;
 
 /** Every write there is. Arguments and results can be posted between threads. */
@@ -68,6 +76,7 @@ const operations: { readonly [N in OperationName]: Operation<N> } = {
   createLink,
   createBatch,
   createJob,
+  indexLinks,
   runJobChunk,
   addClicks,
   rankLinks,

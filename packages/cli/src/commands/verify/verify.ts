@@ -1,0 +1,103 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import { usageError } from '../../cli-error.ts';
+import type { Resolved } from '../../resolve-agent.ts';
+import { TABLE_FIELDS, type TableSettings } from '../../verify/table.ts';
+import { declareCommand, type Perform, parseCount } from '../declare.ts';
+import { INPUT, mapParser } from '../import/options.ts';
+import { identityOf, STANDARD_STREAM } from '../import/parse-import.ts';
+
+/** Options of `shortlink verify` as commander hands them over. */
+interface VerifyOptions extends Omit<TableSettings, 'file' | 'map'> {
+  map?: TableSettings['map'];
+  output?: string;
+  targets: boolean;
+  resolve?: Resolved[];
+  rpm?: number | undefined;
+  concurrency: number;
+}
+
+/** Input of `shortlink verify`. */
+export interface VerifyInput extends Pick<VerifyOptions, 'targets' | 'rpm' | 'concurrency'> {
+  files: (TableSettings & { output: string; isUsualOutput: boolean })[];
+  servers: Resolved[];
+}
+
+export function declareVerify(program: Command, perform: Perform): void {
+  const command = declareCommand(
+    program,
+    'verify',
+    'Check that each short URL of a file leads where its row says. The file has the results of an import, or is any table with a column of short URLs and one of targets. Nothing is changed, no click is counted, and no API key is needed or sent. Exit code 3 if any row is wrong; the report says what was found for each.',
+    [
+      'shortlink verify links.csv.results.csv',
+      'shortlink verify links.csv --targets',
+      'shortlink verify export.csv --map short_url=Bitlink --map target_url="Long URL"',
+      'shortlink verify export.csv --resolve 192.0.2.10:443',
+    ],
+  ).argument('<file...>', 'files to verify, one after the other; - is standard input');
+  command
+    .option('--targets', 'ask each target too, and report dead ones', false)
+    .option(
+      '--resolve <[host=]server:port>',
+      'connect to this server whatever DNS says, for all short URLs or those of one host; may be given several times',
+      parseResolve,
+    )
+    .option(
+      '-o, --output <file>',
+      'report, .csv or .jsonl; - is stdout (default: <input>.verify.csv, stdout if the input is -)',
+    )
+    .option('--concurrency <n>', 'rows asked at once', parseCount(1, 256), 8)
+    .option(
+      '--rpm <n>',
+      'requests per minute at most (default: no limit)',
+      parseCount(1, 1_000_000),
+    );
+  command.optionsGroup('Input:');
+  for (const option of INPUT()) {
+    const name = option.attributeName();
+    if (name === 'map') {
+      option.argParser(mapParser(TABLE_FIELDS));
+      option.description =
+        'name the column of a field (short_url, target_url); may be given several times';
+    }
+    if (name !== 'tagSeparator') command.addOption(option);
+  }
+  command.action((files: string[], options: VerifyOptions, self: Command) =>
+    perform(self, async (context) => {
+      const input = parseVerify(files, options);
+      const { verifyFiles } = await import('./verify-files.ts');
+      return verifyFiles(input, context);
+    }),
+  );
+}
+
+/** @throws CliError for files that would be written over */
+function parseVerify(files: readonly string[], options: VerifyOptions): VerifyInput {
+  const { map = {}, output, targets, resolve: servers = [], rpm, concurrency, ...rest } = options;
+  if (output !== undefined && files.length > 1) {
+    throw usageError('--output is for one file: each file has a report of its own.');
+  }
+  const inputs = new Set(files.map(identityOf));
+  const settings = files.map((file) => {
+    const usual = file === STANDARD_STREAM ? file : `${file}.verify.csv`;
+    const path = output ?? usual;
+    if (path !== STANDARD_STREAM && inputs.has(identityOf(path))) {
+      throw usageError(`The report and an input are the same file: ${path}`);
+    }
+    return { ...rest, file, map, output: path, isUsualOutput: output === undefined };
+  });
+  if (inputs.size < files.length) throw usageError('A file is given twice.');
+  return { files: settings, servers, targets, rpm, concurrency };
+}
+
+/** `server:port`, or `host=server:port` for the short URLs of one host. An IPv6 address is in brackets. */
+function parseResolve(value: string, previous: readonly Resolved[] = []): Resolved[] {
+  const match = /^(?:([^=\s/]+)=)?(\[[\da-f:.]+\]|[^:=\s/[\]]+):(\d{1,5})$/i.exec(value);
+  const port = Number(match?.[3]);
+  if (match === null || port < 1 || port > 65_535) {
+    throw new InvalidArgumentError(
+      'It looks like 192.0.2.10:443, or go.example.com=192.0.2.10:443 for the short URLs of one host.',
+    );
+  }
+  const [, name, host = ''] = match;
+  return [...previous, { name: name?.toLowerCase(), host: host.replace(/^\[|\]$/g, ''), port }];
+}

@@ -1,0 +1,114 @@
+import { inputError } from '../import/errors.ts';
+import { columnKey } from '../import/map/map-columns.ts';
+import { createRowRules } from '../import/map/row-rules.ts';
+import { detectLayout, type Layout } from '../import/read/layout.ts';
+import { type Input, openInput } from '../import/read/open-input.ts';
+import { readRows, toCell } from '../import/read/read-rows.ts';
+import type { ImportDeps, ImportSettings, Row, RowStatus } from '../import/types.ts';
+
+/** How a table of short URLs and targets is read. */
+export interface TableSettings
+  extends Pick<
+    ImportSettings,
+    'file' | 'inputFormat' | 'delimiter' | 'encoding' | 'sheet' | 'skipLines'
+  > {
+  /** `--map field=column`. */
+  map: Partial<Record<(typeof TABLE_FIELDS)[number], string>>;
+}
+
+export const TABLE_FIELDS = ['short_url', 'target_url'] as const;
+
+/** A row, and what it says about its link. */
+export interface LinkRow {
+  row: Row;
+  /** Undefined where the row has no link of its own: it was rejected, it failed, or it was not sent. */
+  shortUrl: string | undefined;
+  target: string;
+}
+
+/** A file with a short URL and a target in each row. */
+export interface Table {
+  input: Input;
+  layout: Layout;
+  /** Rows, and those of them that have a short URL. */
+  rows: number;
+  links: number;
+  read: () => AsyncGenerator<LinkRow>;
+}
+
+/** Usual names of the column of short URLs, best first. Bitly calls it `link`, which elsewhere is the target. */
+const SHORT_URL_NAMES = ['shorturl', 'shortlink', 'secureshorturl', 'bitlink', 'link'];
+
+/** Rows with these words have no link of their own, whatever stands in their cells. */
+const WITHOUT_LINK: ReadonlySet<string> = new Set([
+  'rejected',
+  'failed',
+  'unknown',
+  'unsent',
+] satisfies Exclude<RowStatus, 'created'>[]);
+
+/**
+ * Opens a table with the reader of the import, and reads it once, so that what is wrong with it is known before anything is asked.
+ *
+ * @throws CliError (exit code 2) for a file that can't be read, has no such columns, or no short URL at all
+ */
+export async function openTable(
+  settings: TableSettings,
+  stdin: ImportDeps['stdin'],
+): Promise<Table> {
+  const input = await openInput(settings.file, stdin);
+  try {
+    const { short_url: wanted, ...map } = settings.map;
+    const layout = await detectLayout(input, { ...settings, map });
+    const shortUrlOf = shortUrlReader(input.name, layout, wanted);
+    const rules = createRowRules(layout, { map, defaults: {} }, layout.isOfLines);
+    async function* read(): AsyncGenerator<LinkRow> {
+      for await (const rows of readRows(input, layout)) {
+        for (const row of rows) {
+          const shortUrl = row.problem === undefined ? shortUrlOf(row) : undefined;
+          yield { row, shortUrl, target: rules.link(row).target_url };
+        }
+      }
+    }
+    const table: Table = { input, layout, rows: 0, links: 0, read };
+    for await (const { shortUrl } of read()) {
+      table.rows += 1;
+      if (shortUrl !== undefined) table.links += 1;
+    }
+    if (table.links > 0) return table;
+    throw inputError(`${input.name}: no row has a short URL, so there is nothing to verify`);
+  } catch (error) {
+    await input.dispose();
+    throw error;
+  }
+}
+
+/** Finds the column of short URLs: the one of an import's results, the one that the user names, or the one with a usual name. */
+function shortUrlReader(
+  name: string,
+  { plan, resultColumns }: Layout,
+  wanted: string | undefined,
+): (row: Row) => string | undefined {
+  const { columns, mapping } = plan;
+  const find = (key: string) =>
+    columns.findLastIndex((column, index) => {
+      return index !== mapping.target_url && key !== '' && columnKey(column) === key;
+    });
+  const named = /^\d+$/.test(wanted ?? '') ? Number(wanted) - 1 : find(columnKey(wanted ?? ''));
+  const usual = SHORT_URL_NAMES.map(find).find((index) => index >= 0);
+  const place = wanted === undefined ? (resultColumns.short_url ?? usual) : named;
+  const column = columns[place ?? -1];
+  if (place === undefined || column === undefined) {
+    throw inputError(
+      wanted === undefined
+        ? `${name}: no column could be recognized as the short URL`
+        : `${name}: --map short_url=${wanted}: there is no such column`,
+      `Its columns are ${columns.map((text) => JSON.stringify(text)).join(', ')}. Name the right one: --map short_url=NAME`,
+    );
+  }
+  return ({ cells, object }) => {
+    const value = object ? toCell(object[column] ?? null) : (cells[place] ?? '');
+    const status = object ? object['status'] : cells[resultColumns.status ?? -1];
+    return WITHOUT_LINK.has(String(status)) ? undefined : value.trim() || undefined;
+  };
+}

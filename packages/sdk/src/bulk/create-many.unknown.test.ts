@@ -1,0 +1,137 @@
+import { describe, expect, it } from 'vitest';
+import { apiError, deferred, FakeService, links } from '../../test/fake-service.ts';
+import { lives, lost, outcomes, runCreateMany, settle } from '../../test/run-create-many.ts';
+import { JobFailedError, JobTimeoutError } from '../errors/job-errors.ts';
+import { createMany } from './create-many.ts';
+import type { BatchRecord } from './types.ts';
+
+/** Loses the response to the n-th request, and to all that follow. */
+function outage(n: number, error: Error = lost()) {
+  const service = new FakeService();
+  service.afterBatch = (request) => {
+    if (request >= n) throw error;
+  };
+  return service;
+}
+
+describe('createMany: an unknown outcome', () => {
+  it('stops the run: nothing more is sent, and the error is thrown', async () => {
+    const error = apiError(502, { error: 'bad gateway' });
+    const service = outage(2, error);
+    const result = await runCreateMany(service, links(10_000), { batchSize: 10, concurrency: 1 });
+    expect(result.error).toBe(error);
+    expect(service.asked).toHaveLength(3);
+    expect(outcomes(result.items)).toBe(`${'c'.repeat(20)}${'u'.repeat(10)}`);
+    expect(result.items.at(-1)).toMatchObject({ error: error.message, cause: error });
+    expect(result.events.at(-1)).toMatchObject({ type: 'unknown', first: 20, error });
+  });
+
+  it('lets what is in flight end, and yields it', async () => {
+    const service = new FakeService();
+    const slow = deferred();
+    const job = deferred();
+    const waits = deferred();
+    service.syncLinks = 1;
+    service.onJob = (id) => (id === 'job-1' ? job.promise : undefined);
+    // The fifth request waits for a rate limit, so it was not sent.
+    service.onWait = (n) => (n === 4 ? waits.promise : undefined);
+    service.onBatch = async (n) => {
+      if (n === 2) await slow.promise;
+      if (n === 3) {
+        await settle();
+        throw lost();
+      }
+    };
+    const done = runCreateMany(service, links(20), { batchSize: 2, concurrency: 4 });
+    await settle();
+    await settle();
+    slow.resolve();
+    job.resolve();
+    const { items, error, events } = await done;
+    expect(error).toMatchObject({ message: 'connection lost' });
+    expect(outcomes(items)).toBe('ccccccuu');
+    expect(service.asked).toEqual([2, 2, 2, 2]);
+    expect(lives(events)).toContain('8+2 unsent');
+    waits.resolve();
+  });
+
+  it('sends nothing while onBatch records it', async () => {
+    const service = outage(1);
+    service.afterBatch = async (n) => {
+      if (n === 1) throw lost();
+      if (n > 1) await settle();
+    };
+    const { items } = await runCreateMany(service, links(100), {
+      batchSize: 2,
+      concurrency: 2,
+      onBatch: ({ type }) => (type === 'unknown' ? settle() : undefined),
+    });
+    expect(service.asked.length).toBeLessThanOrEqual(3);
+    expect(items.length).toBe(2 * service.asked.length);
+  });
+
+  it.each([
+    ['onUnknown', { onUnknown: 'continue' }, false],
+    ['idempotencyKey', { idempotencyKey: ({ first }: { first: number }) => `k${first}` }, false],
+    ["the client's idempotency", {}, true],
+  ] as const)('does not stop a run with %s', async (_, options, hasIdempotency) => {
+    const service = outage(1);
+    service.hasIdempotency = hasIdempotency;
+    const { items, error } = await runCreateMany(service, links(6), { batchSize: 2, ...options });
+    expect(error).toBeUndefined();
+    expect(outcomes(items)).toBe('ccuuuu');
+  });
+
+  it("stops a run with a key where onUnknown is 'stop'", async () => {
+    const service = outage(1);
+    service.hasIdempotency = true;
+    const options = { batchSize: 2, concurrency: 1, onUnknown: 'stop' } as const;
+    const { items, error } = await runCreateMany(service, links(6), options);
+    expect(error).toMatchObject({ message: 'connection lost' });
+    expect(outcomes(items)).toBe('ccuu');
+  });
+
+  it('refuses another word', () => {
+    const onUnknown = JSON.parse('"skip"');
+    expect(() => createMany(new FakeService(), links(1), { onUnknown })).toThrow(
+      'onUnknown must be one of stop, continue',
+    );
+  });
+
+  it.each([
+    [
+      'a job that can not be followed',
+      new JobTimeoutError('late', { jobId: 'x', timeoutMs: 1 }),
+      1,
+    ],
+    ['a job that is not found', apiError(404, { error: 'no such job' }), 1],
+    ['no job that failed', failedJob(), 2],
+  ])('is that of %s too', async (_, error, requests) => {
+    const service = new FakeService();
+    service.syncLinks = 0;
+    service.onJob = (id) => {
+      if (id === 'job-0') throw error;
+    };
+    const result = await runCreateMany(service, links(4), { batchSize: 2, concurrency: 1 });
+    expect(service.asked).toHaveLength(requests);
+    expect(outcomes(result.items)).toBe(requests === 1 ? 'uu' : 'uucc');
+    expect(result.error).toBe(requests === 1 ? error : undefined);
+  });
+
+  it('of an earlier run does not stop the next one, which sends the rest', async () => {
+    const journal: BatchRecord[] = [
+      { first: 0, count: 2, state: 'unknown', error: 'lost' },
+      { first: 2, count: 2, state: 'accepted', job_id: 'gone' },
+    ];
+    const service = new FakeService();
+    const { items, error } = await runCreateMany(service, links(6), { resume: journal });
+    expect(error).toBeUndefined();
+    expect(outcomes(items)).toBe('uuuucc');
+    expect(service.asked).toEqual([2]);
+  });
+});
+
+function failedJob(): JobFailedError {
+  const job = { id: 'job-0', status: 'failed', total: 2, processed: 0, results: [] };
+  return new JobFailedError('failed', { jobId: 'job-0', job });
+}
