@@ -89,6 +89,15 @@ test('jobs that the version before this one accepted are found and run', async (
   await store.close();
 });
 
+test('whether a domain has links is found by an index', async () => {
+  const url = new URL(await newDatabase());
+  await migratePostgres(url.href);
+  // The tables are empty, which is read fastest without an index.
+  url.searchParams.set('options', '-c enable_seqscan=off');
+  const plan = await execute(url.href, `EXPLAIN SELECT 1 FROM links WHERE domain_id = 'dom_x'`);
+  expect(JSON.stringify(plan)).toContain('links_domain');
+});
+
 test('a database with other tables is left alone', async () => {
   const url = await newDatabase();
   await execute(url, 'CREATE TABLE other (id int)');
