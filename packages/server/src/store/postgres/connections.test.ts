@@ -1,10 +1,14 @@
 import { expect, test } from 'vitest';
+import { generateCode } from '../../domain/ids.ts';
 import { NOW, newCaller, newLink, PUBLIC_URL } from '../contract/fixtures.ts';
+import { shortUrlMaker } from '../links.ts';
 import { sql } from '../queries/reading.ts';
 import type { Store } from '../store.ts';
 import { checkLimits } from './channel.ts';
 import { Database } from './database.ts';
 import { openPostgresStore } from './index.ts';
+import { hostnameLookup } from './operations/links.ts';
+import { postgresStore } from './postgres-store.ts';
 import { execute, usePostgres } from './test-postgres.test-suite.ts';
 
 const { newSchema } = usePostgres();
@@ -44,7 +48,14 @@ test.each([2, 3, 10])(
   'with %i connections for its user, calls wait in line and none fails',
   async (limit) => {
     const { url } = await limitedUser(limit);
-    const store = await openPostgresStore({ url, publicUrl: PUBLIC_URL });
+    // However slow the machine is.
+    const maxWaitMs = 100_000;
+    const maker = {
+      generateCode,
+      shortUrl: shortUrlMaker(PUBLIC_URL),
+      hostnameOf: hostnameLookup(),
+    };
+    const store = postgresStore({ db: new Database({ url, maxWaitMs }), maker });
     expect(await busyMoment(store)).toEqual(new Map([['fulfilled', 48]]));
     expect(store.isHealthy()).toBe(true);
     await store.close();

@@ -41,6 +41,8 @@ export interface DatabaseOptions {
   url: string;
   /** Connections at most: a third reads, the others write. At least 2. @default 15 */
   connections?: number | undefined;
+  /** How long a call may wait for a connection, in milliseconds. @default 2_000 to read, 3_000 to write */
+  maxWaitMs?: number | undefined;
   /** How long to ask for the outcome of a commit, in milliseconds. @default 10_000 */
   outcomeWaitMs?: number | undefined;
 }
@@ -67,6 +69,7 @@ export class Database {
 
   constructor(options: DatabaseOptions) {
     const { url, connections = DEFAULT_CONNECTIONS, outcomeWaitMs = OUTCOME_WAIT_MS } = options;
+    const { maxWaitMs } = options;
     this.#outcomeWaitMs = outcomeWaitMs;
     this.name = databaseName(url);
     const { name } = this;
@@ -79,7 +82,7 @@ export class Database {
       onOutcome: (error) => this.#learn('reads', error),
       onStarved: () => this.#writes.giveOne(),
       max: reads,
-      maxWaitMs: READ_WAIT_MS,
+      maxWaitMs: maxWaitMs ?? READ_WAIT_MS,
     });
     this.#writes = new Connections({
       url,
@@ -88,7 +91,7 @@ export class Database {
       onOutcome: (error) => this.#learn('writes', error),
       onStarved: () => this.#reads.giveOne(),
       max: Math.max(1, connections - reads),
-      maxWaitMs: WRITE_WAIT_MS,
+      maxWaitMs: maxWaitMs ?? WRITE_WAIT_MS,
       check: (channel) => this.#checkWritable(channel),
     });
     this.reader = this.#readerOn(this.#reads);
@@ -161,7 +164,7 @@ export class Database {
     act: (session: Session) => Promise<T>,
     repeated: ClickWrite | undefined,
   ): Promise<T | undefined> {
-    const giveUpAt = performance.now() + this.#outcomeWaitMs;
+    let giveUpAt: number | undefined;
     let open: { write: ClickWrite; value: T } | undefined;
     const carryOut = async (channel: Channel): Promise<T | undefined> => {
       const writer =
@@ -189,6 +192,7 @@ export class Database {
         return await this.#writes.run(mayRetry, carryOut);
       } catch (error) {
         if (open === undefined) throw error;
+        giveUpAt ??= performance.now() + this.#outcomeWaitMs;
         if (performance.now() >= giveUpAt) throw this.#unknownOutcome(error);
         await delay(OUTCOME_RETRY_MS);
       }
