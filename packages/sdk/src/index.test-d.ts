@@ -1,11 +1,16 @@
+import nodeFetch from 'node-fetch';
+import { fetch as undiciFetch } from 'undici';
 import { describe, expectTypeOf, it } from 'vitest';
 import {
   ApiError,
+  type ApiResponse,
   type BatchResponse,
   type BulkItem,
   type CompletedBatch,
   ConnectionError,
+  type ErrorCode,
   type Job,
+  type Jobs,
   type Link,
   type LinkInput,
   type LookupResult,
@@ -16,7 +21,10 @@ import {
   type RequestOptions,
   Shortlink,
   type ShortlinkError,
+  type ShortlinkOptions,
+  type WaitOptions,
 } from './index.ts';
+import type { CALL_OPTIONS, CLIENT_OPTIONS, WAIT_OPTIONS } from './options.ts';
 
 declare const shortlink: Shortlink;
 declare const error: unknown;
@@ -65,6 +73,18 @@ describe('methods', () => {
     ).returns.resolves.toEqualTypeOf<CompletedBatch>();
     expectTypeOf(shortlink.jobs.retrieve).returns.resolves.toEqualTypeOf<Job>();
     expectTypeOf(shortlink.jobs.wait).returns.resolves.toEqualTypeOf<Job>();
+  });
+
+  it('and names are all that completions show', () => {
+    expectTypeOf<keyof Jobs>().toEqualTypeOf<'retrieve' | 'wait'>();
+    expectTypeOf<keyof Shortlink>().toEqualTypeOf<'jobs' | 'links' | 'usage' | 'withOptions'>();
+    type Fields = Extract<keyof ShortlinkError, string>;
+    expectTypeOf<Exclude<Fields, keyof Error>>().toEqualTypeOf<'jobId' | 'toJSON'>();
+  });
+
+  it('give the response beside the data', () => {
+    type Created = ReturnType<ReturnType<typeof shortlink.links.create>['withResponse']>;
+    expectTypeOf<Created>().resolves.toEqualTypeOf<ApiResponse<Link>>();
   });
 
   it('take one kind of link, wherever a link is given', () => {
@@ -133,13 +153,24 @@ describe('methods', () => {
   });
 });
 
+/** The words of a text. */
+type Words<T extends string> = T extends `${infer First} ${infer Rest}` ? First | Words<Rest> : T;
+
 describe('options', () => {
+  it('are refused unless they are named where they are checked', () => {
+    expectTypeOf<Words<typeof CALL_OPTIONS>>().toEqualTypeOf<keyof RequestOptions>();
+    expectTypeOf<Words<typeof WAIT_OPTIONS>>().toEqualTypeOf<keyof WaitOptions>();
+    expectTypeOf<Words<typeof CLIENT_OPTIONS>>().toEqualTypeOf<keyof ShortlinkOptions>();
+  });
+
   it('may all be left out or undefined', () => {
     expectTypeOf<{ timeoutMs: undefined; signal: undefined }>().toExtend<RequestOptions>();
     new Shortlink();
     new Shortlink({ apiKey: undefined, hooks: { onRetry: undefined }, logger: console });
     new Shortlink({ headers: new Headers(), fetchOptions: { dispatcher: {} }, logLevel: 'warn' });
     new Shortlink({ fetch: globalThis.fetch });
+    new Shortlink({ fetch: nodeFetch });
+    new Shortlink({ fetch: undiciFetch });
     new Shortlink({ fetch: async (url, init) => globalThis.fetch(new Request(url, init)) });
     // @ts-expect-error an unknown level
     new Shortlink({ logLevel: 'trace' });
@@ -177,6 +208,7 @@ describe('errors', () => {
       expectTypeOf(error.code).toEqualTypeOf<string | undefined>();
     } else if (ApiError.isInstance(error)) {
       expectTypeOf(error.body?.details).toBeNullable();
+      expectTypeOf(error.code).toEqualTypeOf<ErrorCode | (string & {}) | undefined>();
     }
     expectTypeOf<RateLimitError>().toExtend<ApiError>();
     expectTypeOf<ApiError>().toExtend<ShortlinkError>();

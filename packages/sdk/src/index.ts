@@ -40,9 +40,11 @@ export {
 export { JobFailedError, JobTimeoutError } from './errors/job-errors.ts';
 export { ShortlinkError } from './errors/shortlink-error.ts';
 // Watching
+export type { ApiResponse, ResponsePromise } from './http/request.ts';
 export type { QuotaWindow } from './http/response-headers.ts';
 export type {
   CooldownEvent,
+  EndEvent,
   Logger,
   LogLevel,
   RequestEvent,
@@ -52,7 +54,6 @@ export type {
 } from './http/watching.ts';
 // Options
 export type {
-  BodyReader,
   Fetch,
   FetchInit,
   FetchOptions,

@@ -1,8 +1,10 @@
 import { resolveOptions } from '../src/client.ts';
+import { Limiter } from '../src/http/limiter.ts';
 import type { Clock } from '../src/http/time.ts';
 import { HttpTransport } from '../src/http/transport.ts';
 import type { ShortlinkOptions } from '../src/options.ts';
 import { Jobs } from '../src/resources/jobs.ts';
+import { KnownJobs } from '../src/resources/known-jobs.ts';
 import { Links } from '../src/resources/links.ts';
 import { UsageResource } from '../src/resources/usage.ts';
 import { InstantClock } from './fake-clock.ts';
@@ -17,12 +19,19 @@ export function makeClient(
   { clock = new InstantClock(), random = () => 1 }: { clock?: Clock; random?: () => number } = {},
 ) {
   const settings = resolveOptions({ apiKey: API_KEY, baseUrl: BASE_URL, ...options });
-  const transport = new HttpTransport(settings, clock, random);
-  const jobs = new Jobs(transport, clock);
+  const transport = new HttpTransport(
+    settings,
+    new Limiter(settings.requestsPerMinute, clock),
+    clock,
+    random,
+  );
+  const known = new KnownJobs(clock);
+  const jobs = new Jobs(transport, settings, known, clock, random);
   return {
     transport,
-    links: new Links(transport, jobs),
+    links: new Links(transport, jobs, known),
     jobs,
     usage: new UsageResource(transport),
+    known,
   };
 }

@@ -186,3 +186,14 @@ it('a class of your own that extends one of these is one of these', () => {
   expect(sdk.PlanLimitError.isInstance(error)).toBe(true);
   expect(sdk.RateLimitError.isInstance(error)).toBe(false);
 });
+
+it('shows nothing internal where an error is looked at', () => {
+  for (const name of NAMES) {
+    const error = EXAMPLES[name]();
+    const shown: string[] = [];
+    for (let each: object = error; each !== Object.prototype; each = Object.getPrototypeOf(each)) {
+      shown.push(...Object.getOwnPropertyNames(each));
+    }
+    expect(shown.filter((field) => /kinds/i.test(field))).toEqual([]);
+  }
+});

@@ -5,6 +5,9 @@ export type ErrorFields<E, Required extends keyof E, Optional extends keyof E = 
 > &
   Partial<Pick<E, Optional>> & { cause?: unknown };
 
+/** Where an error names its classes. Copies of this package share the symbol, and completions don't show it. */
+const KINDS = /* @__PURE__ */ Symbol.for('@shortlink/sdk.kinds');
+
 /** A class of errors, as `isInstance` is called on it. */
 type ErrorClass<E extends ShortlinkError> = { readonly kind: string } & (abstract new (
   ...args: never[]
@@ -23,26 +26,19 @@ export class ShortlinkError extends Error {
   /** Name of the class, such as `RateLimitError`. */
   override readonly name: string;
 
+  /**
+   * Set where the error ended `jobs.wait`: the identifier of the accepted job, which may have created links. Wait for it
+   * again, instead of sending its links again.
+   */
+  declare readonly jobId: string | undefined;
+
   /** @param fields the fields of the error, and its `cause` */
   constructor(message: string, { cause, ...fields }: Readonly<Record<string, unknown>> = {}) {
     super(message, cause === undefined ? undefined : { cause });
     this.name = new.target.kind;
+    // Not declared: a symbol in the type would make the errors of two copies of this package different types.
+    Object.defineProperty(this, KINDS, { value: kindsOf(new.target) });
     Object.assign(this, fields);
-  }
-
-  /**
-   * Names of this error's class and of its bases, which `isInstance` compares.
-   *
-   * @internal
-   */
-  get shortlinkErrorKinds(): readonly string[] {
-    const kinds: string[] = [];
-    let errorClass: unknown = this.constructor;
-    while (typeof errorClass === 'function' && 'kind' in errorClass) {
-      kinds.push(String(errorClass.kind));
-      errorClass = Object.getPrototypeOf(errorClass);
-    }
-    return kinds;
   }
 
   /**
@@ -51,7 +47,7 @@ export class ShortlinkError extends Error {
    */
   static isInstance<E extends ShortlinkError>(this: ErrorClass<E>, error: unknown): error is E {
     if (typeof error !== 'object' || error === null) return false;
-    const kinds: unknown = Reflect.get(error, 'shortlinkErrorKinds');
+    const kinds: unknown = Reflect.get(error, KINDS);
     // biome-ignore lint/complexity/noThisInStatic: the class that it is called on, which is mostly a subclass
     return Array.isArray(kinds) && kinds.includes(this.kind);
   }
@@ -62,4 +58,10 @@ export class ShortlinkError extends Error {
     const reason = cause instanceof Error ? { cause: `${cause.name}: ${cause.message}` } : {};
     return { ...this, name, message, ...reason };
   }
+}
+
+/** Names of a class of errors and of its bases, which `isInstance` compares. */
+function kindsOf(errorClass: unknown): string[] {
+  const isOurs = typeof errorClass === 'function' && 'kind' in errorClass;
+  return isOurs ? [String(errorClass.kind), ...kindsOf(Object.getPrototypeOf(errorClass))] : [];
 }

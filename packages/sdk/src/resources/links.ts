@@ -1,9 +1,14 @@
-import type { CreateManyDeps } from '../bulk/batch-life.ts';
 import { createMany } from '../bulk/create-many.ts';
-import type { BulkItem, BulkSource, CreateManyOptions } from '../bulk/types.ts';
+import type { BulkItem, BulkSource, CreateManyDeps, CreateManyOptions } from '../bulk/types.ts';
 import { show } from '../check-options.ts';
 import { InvalidOptionError } from '../errors/call-errors.ts';
-import type { AttemptWatch, Transport } from '../http/request.ts';
+import {
+  type AttemptWatch,
+  type ResponsePromise,
+  responsePromise,
+  type Transport,
+  type TransportResponse,
+} from '../http/request.ts';
 import type { RequestOptions } from '../options.ts';
 import {
   type BatchInput,
@@ -16,16 +21,20 @@ import { type Link, type LinkInput, pickLinkFields, readLink, targetOf } from '.
 import type { LookupResult } from '../wire/lookup.ts';
 import { ROUTES } from '../wire/routes.ts';
 import type { Jobs } from './jobs.ts';
+import type { KnownJobs } from './known-jobs.ts';
 import { type LookupSource, lookup } from './lookup.ts';
 
 /** Creates short links: `shortlink.links`. */
 export class Links {
   readonly #transport: Transport;
   readonly #jobs: Jobs;
+  readonly #known: KnownJobs;
 
-  constructor(transport: Transport, jobs: Jobs) {
+  /** @internal */
+  constructor(transport: Transport, jobs: Jobs, known: KnownJobs) {
     this.#transport = transport;
     this.#jobs = jobs;
+    this.#known = known;
   }
 
   /**
@@ -40,16 +49,19 @@ export class Links {
    * @throws PlanLimitError when the plan's number of links is reached
    * @throws ConnectionError or TimeoutError with `outcome: 'unknown'` when the link may or may not have been created
    */
-  async create(link: LinkInput, options?: RequestOptions): Promise<Link> {
-    checkLink('link', link);
-    const { data } = await this.#transport.request({
-      method: 'POST',
-      path: ROUTES.links,
-      body: toJson('link', () => pickLinkFields(link)),
-      read: readLink,
-      options,
+  create(link: LinkInput, options?: RequestOptions): ResponsePromise<Link> {
+    return responsePromise(async () => {
+      checkLink('link', link);
+      const response = await this.#transport.request({
+        method: 'POST',
+        path: ROUTES.links,
+        body: toJson('link', () => pickLinkFields(link)),
+        read: readLink,
+        options,
+      });
+      const { data } = response;
+      return { ...response, data: { ...data, target_url: data.target_url || targetOf(link) } };
     });
-    return { ...data, target_url: data.target_url || targetOf(link) };
   }
 
   /**
@@ -65,13 +77,15 @@ export class Links {
    * @throws PlanLimitError when the plan takes no batch of this size, or not so many links; nothing is created
    * @throws ConnectionError or TimeoutError with `outcome: 'unknown'` when the links may or may not have been created
    */
-  async createBatch(batch: BatchInput, options?: RequestOptions): Promise<BatchResponse> {
-    checkBatch(batch);
-    const body = toJson('batch', () => ({
-      domain_id: batch.domain_id ?? undefined,
-      links: batch.links.map((link) => pickLinkFields(link)),
-    }));
-    return await this.#postBatch(body, batch.links.length, options);
+  createBatch(batch: BatchInput, options?: RequestOptions): ResponsePromise<BatchResponse> {
+    return responsePromise(async () => {
+      checkBatch(batch);
+      const body = toJson('batch', () => ({
+        domain_id: batch.domain_id ?? undefined,
+        links: batch.links.map((link) => pickLinkFields(link)),
+      }));
+      return await this.#postBatch(body, batch.links.length, options);
+    });
   }
 
   /**
@@ -117,7 +131,8 @@ export class Links {
     options?: CreateManyOptions,
   ): AsyncGenerator<BulkItem<T>, void, undefined> {
     const deps: CreateManyDeps = {
-      postBatch: ({ json, count }, post, watch) => this.#postBatch(json, count, post, watch),
+      postBatch: async ({ json, count }, post, watch) =>
+        (await this.#postBatch(json, count, post, watch)).data,
       waitForJob: (jobId, wait) => this.#jobs.wait(jobId, wait),
       hasIdempotency: this.#transport.hasIdempotency,
     };
@@ -154,8 +169,8 @@ export class Links {
     count: number,
     options: RequestOptions | undefined,
     watch?: AttemptWatch,
-  ): Promise<BatchResponse> {
-    const { data, retryAfterMs } = await this.#transport.request({
+  ): Promise<TransportResponse<BatchResponse>> {
+    const response = await this.#transport.request({
       method: 'POST',
       path: ROUTES.linksBatch,
       body,
@@ -163,10 +178,11 @@ export class Links {
       options,
       watch,
     });
-    if (data.status === 'completed') return data;
+    const { data, retryAfterMs } = response;
+    if (data.status === 'completed') return response;
     const batch = { ...data, total: data.total || count };
-    this.#jobs.accepted(batch, retryAfterMs);
-    return batch;
+    this.#known.accepted(batch, retryAfterMs);
+    return { ...response, data: batch };
   }
 }
 

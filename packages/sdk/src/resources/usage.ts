@@ -1,4 +1,4 @@
-import type { Transport } from '../http/request.ts';
+import { type ResponsePromise, responsePromise, type Transport } from '../http/request.ts';
 import type { RequestOptions } from '../options.ts';
 import { ROUTES } from '../wire/routes.ts';
 import { readUsage, type Usage } from '../wire/usage.ts';
@@ -7,24 +7,28 @@ import { readUsage, type Usage } from '../wire/usage.ts';
 export class UsageResource {
   readonly #transport: Transport;
 
+  /** @internal */
   constructor(transport: Transport) {
     this.#transport = transport;
   }
 
   /**
    * Plan, limits and current use of the account, and use per API key. An addition of the reference server: other services
-   * respond with 404. It counts against no quota.
+   * respond with 404. It counts against no quota. `features` lists what else the service offers: `idempotency` (it honours
+   * `Idempotency-Key`) and `lookup` (`links.lookup`).
+   *
+   * @example
+   * const { features = [] } = await shortlink.usage.retrieve();
+   * const found = features.includes('lookup')
+   *   ? await shortlink.links.lookup(['https://example.com']) : [];
+   * console.log(found.length);
    *
    * @throws NotFoundError where the service has no such endpoint
    */
-  async retrieve(options?: RequestOptions): Promise<Usage> {
-    const { data } = await this.#transport.request({
-      method: 'GET',
-      path: ROUTES.usage,
-      read: readUsage,
-      ignoresQuota: true,
-      options,
-    });
-    return data;
+  retrieve(options?: RequestOptions): ResponsePromise<Usage> {
+    const request = { method: 'GET', path: ROUTES.usage, read: readUsage } as const;
+    return responsePromise(() =>
+      this.#transport.request({ ...request, ignoresQuota: true, options }),
+    );
   }
 }

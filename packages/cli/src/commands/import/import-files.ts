@@ -128,7 +128,7 @@ interface Stopped {
 /** For a dry run without an account, in which no service is asked. */
 const NO_CLIENT: ImportDeps['client'] = {
   links: { createMany: () => noAccount() },
-  usage: { retrieve: async () => noAccount() },
+  usage: { retrieve: () => noAccount() },
 };
 
 const NO_INPUT: ImportDeps['stdin'] = { async *[Symbol.asyncIterator]() {} };
