@@ -14,6 +14,7 @@ import { commandLine } from '../../output/command-line.ts';
 import { describeError } from '../../output/describe-error.ts';
 import { printImportSummary, progressOf } from '../../output/import-summary.ts';
 import { importJson } from '../../output/json-events.ts';
+import { ask } from '../../output/prompt.ts';
 import { sanitizeData } from '../../output/sanitize.ts';
 import { type ImportInput, STANDARD_STREAM } from './parse-import.ts';
 import {
@@ -127,7 +128,7 @@ interface Stopped {
 
 /** For a dry run without an account, in which no service is asked. */
 const NO_CLIENT: ImportDeps['client'] = {
-  links: { createMany: () => noAccount() },
+  links: { createMany: () => noAccount(), lookup: async () => noAccount() },
   usage: { retrieve: async () => noAccount() },
 };
 
@@ -161,6 +162,23 @@ export function untilClosed(
   };
 }
 
+/** Asks on a terminal what becomes of rows whose target has links that could be theirs. */
+function deciderOf(
+  { io, printer }: Context,
+  watch: FileWatch,
+  signal: AbortSignal,
+): ImportDeps['decide'] {
+  if (!io.stdin.isTTY || !io.stderr.isTTY || printer.options.json) return undefined;
+  return async (message) => {
+    watch.end();
+    printer.note(message);
+    const answer = await ask('Use these links, create others, or stop? [use/create/stop] ', io, signal);
+    const word = answer.trim().toLowerCase();
+    if (word === '') return 'stop';
+    return 'use'.startsWith(word) ? 'reuse' : 'create'.startsWith(word) ? 'create' : 'stop';
+  };
+}
+
 /** Imports one file and shows how it goes. What went wrong is in the outcome: nothing is thrown. */
 async function importFile(settings: ImportSettings, run: Run): Promise<FileOutcome> {
   const { context, stop } = run;
@@ -174,6 +192,7 @@ async function importFile(settings: ImportSettings, run: Run): Promise<FileOutco
       stdin: settings.file === STANDARD_STREAM ? context.io.stdin : NO_INPUT,
       stdout: untilClosed(context.io.stdout, watch),
       onEvent: watch.onEvent,
+      decide: deciderOf(context, watch, stop.hard),
       signal: stop.hard,
       stopSignal: stop.soft,
       requestCount: watch.requestCount,

@@ -4,6 +4,7 @@ import {
   INPUT_FORMATS,
   LINK_FIELDS,
   type LinkField,
+  ON_SIMILAR,
   ON_UNKNOWN,
   OUTPUT_FORMATS,
   type OutputFormat,
@@ -118,7 +119,7 @@ const OUTPUT = () => [
   ),
   option(
     '--in-place',
-    'write code, short_url, status and error into the input itself, as columns',
+    'write code, short_url, status, error and made_for into the input itself, as columns',
     { fallback: false },
   ),
   option('--output-format <format>', 'format of the results', {
@@ -151,12 +152,17 @@ const SENDING = () => [
   }),
   option(
     '--idempotency',
-    'send an Idempotency-Key, for servers that support it: a batch without a response can then be sent again safely',
-    { fallback: false },
+    'send an Idempotency-Key, so that a batch without a response can be sent again safely (default: where the service lists it)',
+  ),
+  option('--no-idempotency', 'send none'),
+  option(
+    '--on-similar <action>',
+    'what to do with rows whose target has a link that could be theirs, or another one (on a terminal: asks)',
+    { choices: ON_SIMILAR, shown: 'stop' },
   ),
   option(
     '--on-unknown <action>',
-    'what to do with links that may have been created in a request without a response',
+    "what to do with links that may have been created in a request without a response, where the service can't be asked",
     { choices: ON_UNKNOWN, fallback: 'stop' },
   ),
 ];

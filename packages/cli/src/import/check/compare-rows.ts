@@ -56,6 +56,8 @@ async function isUnknownRecord(
   { output, inPlace, restart }: ImportSettings,
 ): Promise<boolean> {
   if (inPlace || restart || output === '-' || !(await isFilled(output))) return false;
+  // Then they are results of another service.
+  if (!journal.hasLinks() && journal.otherServices().length > 0) return false;
   return !journal.hasWritten(await fingerprint(output));
 }
 

@@ -156,8 +156,15 @@ export const SETTLE = `
     ) AS other USING (key, pair, words, n) JOIN temp.known ON known.id = other.id
   ) AS found WHERE link.id = found.id`;
 
+/** Links of files that may exist, but for those that something else knows by now. */
+const DOUBTS = `short_url IS NULL AND of_row IS NULL AND source < ${SOURCES.beside} AND (
+  -id IN (SELECT link FROM temp.match) OR key NOT IN (SELECT key FROM our_link))`;
 /** What is about to be replaced, and what rows have, so that the next run knows it without asking. */
 export const ADOPT = `
-  INSERT INTO link (service, key, content, pair, code, short_url)
-  SELECT ?, key, content, pair, code, short_url FROM temp.known
-  WHERE -id IN (SELECT id FROM free_link WHERE source = ${SOURCES.results} OR id IN (SELECT link FROM temp.match)) ORDER BY id`;
+  INSERT INTO link (service, key, content, pair, code, short_url, error)
+  SELECT ?, key, content, pair, code, short_url, error FROM temp.known
+  WHERE short_url IS NOT NULL AND -id IN (
+    SELECT id FROM free_link WHERE source = ${SOURCES.results} OR id IN (SELECT link FROM temp.match)
+  ) OR ${DOUBTS} ORDER BY id`;
+
+export const DROP_ADOPTED_DOUBTS = `DELETE FROM temp.known WHERE short_url IS NULL AND of_row IS NULL`;

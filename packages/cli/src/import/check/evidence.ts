@@ -10,6 +10,7 @@ import {
   CHANGED,
   COUNTS,
   DISOWN,
+  DROP_ADOPTED_DOUBTS,
   DROP_KNOWN_DOUBTS,
   FIT_ALONE,
   FIT_BY_JOURNAL,
@@ -164,9 +165,19 @@ export class Evidence {
   }
 
   /** Records links of files and of the service in the journal, as far as rows have them or their file will be replaced. */
-  adopt(): void {
-    this.#journal.write(() => this.#db.prepare(ADOPT).run(this.#journal.service));
+  adopt(): Comparison {
+    this.#journal.write(() => {
+      this.#db.prepare(ADOPT).run(this.#journal.service);
+      this.#db.exec(DROP_ADOPTED_DOUBTS);
+    });
     this.#journal.beginCreating();
+    return this.compare();
+  }
+
+  /** Whether files or the service know of links. */
+  get knowsMore(): boolean {
+    this.#flush();
+    return this.#db.prepare('SELECT 1 FROM temp.known WHERE of_row IS NULL LIMIT 1').get() !== undefined;
   }
 
   /** Rows that could have a link of another file or of the service, or not: how many, and the first of them. */

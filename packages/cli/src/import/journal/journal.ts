@@ -2,6 +2,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { BatchLinkInput } from '@shortlink/sdk';
 import { serviceUrl } from '../../config/settings.ts';
 import { type LinkIdentity, linkOfPair, madeFor } from '../map/link-identity.ts';
+import type { Claim } from '../map/result-columns.ts';
 import { type LinkResult, NO_RESPONSE } from '../types.ts';
 import { inTransaction, isEmpty, lastLink, removeJournal } from './database.ts';
 
@@ -186,11 +187,30 @@ export class Journal {
     }));
   }
 
-  /** The links of an open batch that are not decided, in the order of the request. */
-  linksOf({ id, firstLink, size }: OpenBatch): ({ id: number } & BatchLinkInput)[] {
-    return this.#prepare('SELECT id, pair FROM link WHERE id >= ? AND id < ? AND batch = ? ORDER BY id')
-      .all(firstLink, firstLink + size, id)
+  /** The links of an open batch, in the order of the request, without those that it refused. */
+  linksOf({ firstLink, size }: LinkRange): ({ id: number } & BatchLinkInput)[] {
+    return this.#prepare('SELECT id, pair FROM link WHERE id >= ? AND id < ? AND failed IS NULL ORDER BY id')
+      .all(firstLink, firstLink + size)
       .map((row) => ({ id: Number(row['id']), ...linkOfPair(String(row['pair'])) }));
+  }
+
+  /** Every link of this service that is known to exist, or may exist. */
+  *links(): Generator<{ identity: LinkIdentity; claim: Omit<Claim, 'line'> }> {
+    const sql = 'SELECT * FROM link WHERE service = ? AND failed IS NULL ORDER BY id';
+    for (const row of this.#prepare(sql).iterate(this.service)) {
+      const { code, short_url, error } = row;
+      const identity = {
+        pair: String(row['pair']),
+        key: Number(row['key']),
+        content: Number(row['content']),
+      };
+      const own =
+        short_url === null
+          ? undefined
+          : { code: String(code ?? ''), short_url: String(short_url), made_for: '' };
+      const doubt = own === undefined ? String(error ?? NO_RESPONSE) : undefined;
+      yield { identity, claim: { own, doubt } };
+    }
   }
 
   /** Whether there is a link of this service to compare rows with. */

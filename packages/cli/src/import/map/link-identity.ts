@@ -41,10 +41,10 @@ export function linkOfPair(pair: string): Pick<BatchLinkInput, 'target_url' | 'd
 }
 
 /** Two contents with one hash only hide that a row was edited. */
-export function contentOf({ title = '', tags = [], redirect_type = 0 }: BatchLinkInput): number {
+export function contentOf({ title = '', tags = [], redirect_type }: BatchLinkInput): number {
   let hash = addText(FNV_OFFSET, title);
   for (const tag of tags) hash = addText(hash, tag);
-  return (hash >>> 0) * REDIRECTS + (REDIRECT_DIGITS[redirect_type] ?? 0);
+  return (hash >>> 0) * REDIRECTS + (REDIRECT_DIGITS[redirect_type ?? 0] ?? 0);
 }
 
 const FNV_OFFSET = 0x811c9dc5;

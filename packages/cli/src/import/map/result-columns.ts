@@ -1,4 +1,4 @@
-import { inputError } from '../errors.ts';
+import { inputError, shown } from '../errors.ts';
 import { looksLikeUrl } from '../read/detect-format.ts';
 import type { Layout } from '../read/layout.ts';
 import { toCell } from '../read/read-rows.ts';

@@ -1,5 +1,6 @@
 import type { Usage } from '@shortlink/sdk';
 import { askService, decideSimilar } from '../check/ask-service.ts';
+import { filesBeside, readBeside } from '../check/beside.ts';
 import { addRows, type Checked, type Source } from '../check/check-input.ts';
 import { announce, type Found, foundOf } from '../check/compare-rows.ts';
 import { type Comparison, Evidence } from '../check/evidence.ts';
@@ -68,17 +69,33 @@ export async function findOut(
   { canAsk, usage }: ServiceTraits,
   found: Found,
 ): Promise<Pick<SendNewRows, 'found' | 'evidence'>> {
-  const { source, checked, journal, settings, deps } = input;
+  const { checked, journal, settings, deps } = input;
   const isEmpty = usage?.links.used === 0 && found.unknown === 0;
-  if (!canAsk || isEmpty || found.new + found.unknown === 0) return { ...input, found };
-  let { evidence } = input;
-  if (evidence === undefined) {
-    evidence = new Evidence(journal);
-    await addRows(source, checked, settings, evidence);
-    evidence.compare();
-  }
-  const comparison = await askService({ evidence, journal, settings, deps });
+  if (found.new + found.unknown === 0 || (canAsk && isEmpty)) return { ...input, found };
+  const isAsked = !settings.restart && settings.onSimilar !== 'create' && settings.file !== '-';
+  const paths = canAsk || !isAsked ? [] : await filesBeside(settings, journal.path);
+  if (!canAsk && paths.length === 0) return { ...input, found };
+  const evidence = await evidenceOf(input);
+  const ask = { evidence, journal, settings, deps };
+  if (canAsk) return { evidence, found: foundOf(checked, await askService(ask)) };
+  const names = await readBeside(paths, evidence, settings, deps);
+  const comparison = await decideSimilar(ask, `${names.join(', ')} in the same folder names them`);
   return { evidence, found: foundOf(checked, comparison) };
+}
+
+/** The evidence, also where nothing was known when the rows were checked. */
+async function evidenceOf({
+  source,
+  checked,
+  evidence = undefined,
+  journal,
+  settings,
+}: Omit<SendNewRows, 'found'>): Promise<Evidence> {
+  if (evidence !== undefined) return evidence;
+  const added = new Evidence(journal);
+  await addRows(source, checked, settings, added);
+  added.compare();
+  return added;
 }
 
 /**
@@ -111,7 +128,7 @@ export async function sendNewRows(input: SendNewRows): Promise<Sent> {
       failure = { error };
     }
     if (repeats === 0) {
-      evidence?.adopt();
+      if (evidence?.knowsMore) found = foundOf(checked, evidence.adopt());
       announce(found, checked, deps);
     }
     // What this run itself has left open is no reason to keep the other rows: it could be sent again under its key.
@@ -141,10 +158,7 @@ export async function sendNewRows(input: SendNewRows): Promise<Sent> {
     const isOpen = result.batches.some((batch) => batch.isOpen);
     const mayRepeat = settings.onUnknown === 'retry' || service.idempotency || service.canAsk;
     if (!isOpen || !mayRepeat || repeats === MAX_REPEATS || isStopped()) break;
-    if (evidence === undefined) {
-      evidence = new Evidence(journal);
-      await addRows(source, checked, settings, evidence);
-    }
+    evidence = await evidenceOf({ ...input, evidence });
     found = foundOf(checked, evidence.compare());
   }
   return {

@@ -1,0 +1,80 @@
+import { readdir } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+import { peekJournal } from '../journal/open-journal.ts';
+import type { ImportDeps, ImportSettings } from '../types.ts';
+import type { Evidence } from './evidence.ts';
+import { SOURCES } from './evidence-sql.ts';
+import { isFilled, readLinks } from './read-links.ts';
+
+const JOURNAL = /\.shortlink-journal$/;
+
+/** Files that may be results: by their columns, not their names. */
+const TABLE = /\.(?:csv|tsv|txt|jsonl|ndjson)$/i;
+
+/** Files of a folder that are looked at. One with more is no folder for link files. */
+const MAX_FILES = 1_000;
+
+/**
+ * The other journals and tables in the folders of an input and of its journal: next week's export has another name, and so has a rejects file
+ * that was corrected and imported by itself.
+ */
+export async function filesBeside(
+  { file, output, rejects, known = output }: ImportSettings,
+  journal: string,
+): Promise<string[]> {
+  const own = new Set([file, output, rejects, known, journal].map((path) => resolve(path)));
+  const folders = new Set([dirname(resolve(file)), dirname(resolve(journal))]);
+  const found: string[] = [];
+  for (const folder of folders) {
+    const names = await readdir(folder).catch(() => []);
+    const paths = names.filter((name) => JOURNAL.test(name) || TABLE.test(name)).sort();
+    for (const name of paths.slice(0, MAX_FILES)) {
+      const path = join(folder, name);
+      if (!own.has(path) && (await isFilled(path))) found.push(path);
+    }
+  }
+  return found;
+}
+
+/** Adds the links that these files name. Resolves to the names of those that know rows which seemed to be new. */
+export async function readBeside(
+  paths: readonly string[],
+  evidence: Evidence,
+  settings: ImportSettings,
+  deps: Pick<ImportDeps, 'stdin' | 'signal'>,
+): Promise<string[]> {
+  const names: string[] = [];
+  let before = 0;
+  for (const path of paths) {
+    await readOther(path, evidence, settings, deps);
+    evidence.compare();
+    const { lines } = evidence.similar();
+    if (lines > before) names.push(basename(path));
+    before = lines;
+  }
+  return names;
+}
+
+/** What can't be read is nothing that an import has written. */
+async function readOther(
+  path: string,
+  evidence: Evidence,
+  settings: ImportSettings,
+  deps: Pick<ImportDeps, 'stdin' | 'signal'>,
+): Promise<void> {
+  const source = SOURCES.beside;
+  try {
+    if (!JOURNAL.test(path)) {
+      await readLinks({ path, source, isOfLines: false }, evidence, settings, deps);
+      return;
+    }
+    const journal = peekJournal({ path, baseUrl: settings.baseUrl, restart: false });
+    try {
+      for (const { identity, claim } of journal.links()) evidence.addLink(source, identity, claim);
+    } finally {
+      journal.close();
+    }
+  } catch (error) {
+    if (deps.signal.aborted) throw error;
+  }
+}
