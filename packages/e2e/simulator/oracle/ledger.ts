@@ -241,7 +241,8 @@ interface Answer {
   total?: number;
 }
 
-function parse(body: string): Answer | undefined {
+/** A response that holds an object; undefined where it holds something else. */
+export function parse(body: string): Answer | undefined {
   try {
     const value: unknown = JSON.parse(body);
     return typeof value === 'object' && value !== null ? (value as Answer) : undefined;

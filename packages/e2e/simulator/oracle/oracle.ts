@@ -346,7 +346,7 @@ export class Oracle {
       if (numbers.has(link.request) && this.#told.has(link.code)) told.add(pairOfLink(link));
     }
     this.#sent.endRun({
-      creates: ofRun.filter(isCreate),
+      exchanges: ofRun,
       wanted: this.#wanted,
       told,
       mayRetry: onUnknown === 'retry',

@@ -135,7 +135,7 @@ export const SIMILAR = `
 
 /** Rows of which it is not known that they have a link. */
 export const UNLINKED = `
-  SELECT number AS id, pair FROM temp.row LEFT JOIN temp.match USING (number) ${WITH_LINKS}
+  SELECT number AS id, row.pair FROM temp.row LEFT JOIN temp.match USING (number) ${WITH_LINKS}
   WHERE number > ? AND own IS NULL AND coalesce(our_link.short_url, known.short_url) IS NULL ORDER BY number LIMIT ?`;
 
 /** Links that may exist, and that nothing but a look-up can find: the jobs of the others can still be polled. */
