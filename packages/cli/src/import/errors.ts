@@ -1,5 +1,23 @@
 import { CliError, EXIT_CODES } from '../cli-error.ts';
 
+/** What git writes around the two sides of a conflict. */
+const CONFLICT_CODE = 'conflict';
+const CONFLICT = /^(?:<{7} |={7}$|>{7} )/;
+
+/** @throws CliError (exit code 2) where a line was left by a merge: what stands around it are two versions of the same rows */
+export function refuseConflict(name: string, line: number, text: string): void {
+  if (!CONFLICT.test(text)) return;
+  throw new CliError(`${name}, line ${line}: ${shown(text)} is a conflict marker of git`, {
+    code: CONFLICT_CODE,
+    exitCode: EXIT_CODES.usage,
+    hint: 'Resolve the conflict, so that each row is there once, and run the command again.',
+  });
+}
+
+export function isConflict(error: unknown): boolean {
+  return error instanceof CliError && error.code === CONFLICT_CODE;
+}
+
 /** The input can't be imported with these options, and nothing was sent: exit code 2. */
 export function inputError(message: string, hint?: string): CliError {
   return new CliError(message, { code: 'input', exitCode: EXIT_CODES.usage, hint });

@@ -3,6 +3,7 @@ import { addRows, checkInput, type Source } from './check/check-input.ts';
 import { announce, compareRows, gatherEvidence } from './check/compare-rows.ts';
 import { Evidence } from './check/evidence.ts';
 import { planSending } from './check/forecast.ts';
+import { isFilled } from './check/read-links.ts';
 import { systemReason, writeError } from './errors.ts';
 import type { Journal } from './journal/journal.ts';
 import { openJournal, peekJournal } from './journal/open-journal.ts';
@@ -123,13 +124,30 @@ async function importInput(
       journal: journal.isEmpty ? undefined : journal.path,
     };
     // "Stop now": the journal has everything, and the next run writes the results.
-    if (deps.signal.aborted) return ended;
+    if (deps.signal.aborted || (await keepsEarlierResults(ended, journal, settings, deps))) {
+      return ended;
+    }
 
     // Report: read the input once more, and write what the journal knows of each row.
     return await writeResults(ended, { ...sent, source, checked, journal }, output, settings, deps);
   } finally {
     await output.discard();
   }
+}
+
+/** Whether there are no links at this service, so that results would only overwrite those of a journal that was set aside, or of another service. */
+async function keepsEarlierResults(
+  { created, unknown, unsent, failed }: ImportSummary,
+  journal: Journal,
+  { output, inPlace, restart }: ImportSettings,
+  deps: ImportDeps,
+): Promise<boolean> {
+  const isOther = restart || journal.otherServices().length > 0;
+  const hasNone = created + unknown + failed === 0 && !journal.hasLinks();
+  if (!isOther || !hasNone || unsent === 0 || inPlace || !(await isFilled(output))) return false;
+  const message = `Nothing was created. ${output} keeps the links of an earlier run.`;
+  deps.onEvent({ type: 'warning', message });
+  return true;
 }
 
 /** What an import would do, where only the service may know of links. */

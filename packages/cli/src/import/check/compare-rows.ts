@@ -1,4 +1,4 @@
-import { resolve } from 'node:path';
+import { basename, resolve } from 'node:path';
 import { plural } from '../../format.ts';
 import { inputError } from '../errors.ts';
 import type { Journal } from '../journal/journal.ts';
@@ -35,14 +35,16 @@ export async function gatherEvidence(
   const evidence = new Evidence(journal);
   const files = { isOfLines: isOfLines || plan.format === 'jsonl' };
   if (isRecord) {
-    await readLinks({ ...files, path: output, source: SOURCES.results }, evidence, settings, deps);
+    const results = { ...files, path: output, source: SOURCES.results, mayBeOther: true };
+    await readLinks(results, evidence, settings, deps);
   }
   if (known !== undefined && !(isRecord && resolve(known) === resolve(output))) {
     const isOutput = resolve(known) === resolve(output);
     const source = isOutput ? SOURCES.results : SOURCES.known;
-    if (!(await readLinks({ ...files, path: known, source }, evidence, settings, deps))) {
+    const missing = await readLinks({ ...files, path: known, source }, evidence, settings, deps);
+    if (missing.length > 0) {
       throw inputError(
-        `${known} is no whole results file: it lacks some of the columns ${LEAST_COLUMNS.join(', ')}`,
+        `${basename(known)} is no whole results file: it has no column ${missing.join(', ')}`,
         'Give --known the results file of an earlier import.',
       );
     }

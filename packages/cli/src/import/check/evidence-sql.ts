@@ -14,6 +14,9 @@ export const CERTAIN = `source < ${SOURCES.beside}`;
 export const WITH_LINKS =
   'LEFT JOIN our_link ON our_link.id = match.link LEFT JOIN temp.known ON known.id = -match.link';
 
+/** What the link of a match was made with. No row has that of a link whose row was edited in its file. */
+export const LINK_CONTENT = 'coalesce(our_link.content, iif(known.edited, -1, known.content))';
+
 /**
  * The one table of what exists. `row` has the rows of the input with the links that their own cells name, `link` is the journal, and `known`
  * has what files and the service say. `match` says which row has which link: one of `link`, or by a negative number one of `known`.
@@ -26,7 +29,7 @@ export const tables = (service: number) => `
     number INTEGER PRIMARY KEY, line INTEGER, key INTEGER, content INTEGER, pair TEXT, own TEXT, own_key INTEGER, fit INTEGER, named TEXT, doubt INTEGER
   );
   CREATE TEMP TABLE known (
-    id INTEGER PRIMARY KEY, source INTEGER, key INTEGER, content INTEGER, pair TEXT, code TEXT, short_url TEXT, error TEXT, of_row INTEGER
+    id INTEGER PRIMARY KEY, source INTEGER, key INTEGER, content INTEGER, pair TEXT, code TEXT, short_url TEXT, error TEXT, of_row INTEGER, edited INTEGER
   );
   CREATE TEMP TABLE match (number INTEGER PRIMARY KEY, link INTEGER);
   CREATE TEMP TABLE open_link (id INTEGER PRIMARY KEY);
@@ -116,7 +119,7 @@ export const COUNTS = `
 export const CHANGED = `
   SELECT line, count(*) OVER () AS changed FROM (
     SELECT line FROM temp.match JOIN temp.row USING (number) ${WITH_LINKS}
-    WHERE coalesce(our_link.short_url, known.short_url) IS NOT NULL AND coalesce(our_link.content, known.content) <> row.content
+    WHERE coalesce(our_link.short_url, known.short_url) IS NOT NULL AND ${LINK_CONTENT} <> row.content
     UNION ALL SELECT line FROM temp.row WHERE own IS NOT NULL AND fit = 1
   ) ORDER BY line LIMIT ${FIRST_LINES}`;
 
@@ -162,7 +165,7 @@ const DOUBTS = `short_url IS NULL AND of_row IS NULL AND source < ${SOURCES.besi
 /** What is about to be replaced, and what rows have, so that the next run knows it without asking. */
 export const ADOPT = `
   INSERT INTO link (service, key, content, pair, code, short_url, error)
-  SELECT ?, key, content, pair, code, short_url, error FROM temp.known
+  SELECT ?, key, iif(edited, -1, content), pair, code, short_url, error FROM temp.known
   WHERE short_url IS NOT NULL AND -id IN (
     SELECT id FROM free_link WHERE source = ${SOURCES.results} OR id IN (SELECT link FROM temp.match)
   ) OR ${DOUBTS} ORDER BY id`;

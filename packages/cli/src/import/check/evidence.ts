@@ -15,6 +15,7 @@ import {
   FIT_ALONE,
   FIT_BY_JOURNAL,
   FORMER,
+  LINK_CONTENT,
   MATCH_OWN_DOUBTS,
   MATCH_SINGLE,
   matchBy,
@@ -61,6 +62,7 @@ type FileLink = readonly [
   short_url: string | null,
   error: string | null,
   of_row: number | null,
+  edited: number,
 ];
 
 /** A target to ask the service for: `target_url`, and behind a line feed the domain. */
@@ -102,7 +104,7 @@ export class Evidence {
     const isDoubted = doubt === undefined ? 0 : 1;
     this.#rows.push([number, line, key, content, pair, url, url && hashOf(url), fit ?? null, isDoubted]);
     if (doubt !== undefined) {
-      this.#addLink([SOURCES.results, key, content, pair, null, null, doubt, number]);
+      this.#addLink([SOURCES.results, key, content, pair, null, null, doubt, number, 0]);
     }
     if (this.#rows.length === CHUNK_ROWS) this.#flush();
   }
@@ -110,13 +112,13 @@ export class Evidence {
   /** Adds a link that a file names, or of which it says that it may exist. One that was made for something else than its row is none of the row. */
   addLink(source: SourceOfLinks, identity: LinkIdentity, { own, doubt }: Omit<Claim, 'line'>): void {
     if (own === undefined && doubt === undefined) return;
-    const { key, pair } = identity;
+    const { key, content, pair } = identity;
     const { code = null, short_url = null, made_for = '' } = own ?? {};
     const fit = fitOf(identity, made_for);
     if (fit === 0) return;
-    // No row has such a content: title or tags were edited since.
-    const content = fit === 1 ? -1 : identity.content;
-    this.#addLink([source, key, content, pair, code, short_url, doubt ?? null, null]);
+    // Title or tags were edited since: it is still compared as it stands.
+    const edited = fit === 1 ? 1 : 0;
+    this.#addLink([source, key, content, pair, code, short_url, doubt ?? null, null, edited]);
   }
 
   /** Forgets what files say of links that may exist, so that their rows are new. Returns whether there are any. */
@@ -262,7 +264,7 @@ export class Evidence {
   /** The matched rows, the number first, in the order of the input. */
   *#matches(): Generator<unknown[]> {
     const next = this.#db.prepare(`
-      SELECT json_group_array(json_array(number, coalesce(our_link.key, known.key), coalesce(our_link.content, known.content),
+      SELECT json_group_array(json_array(number, coalesce(our_link.key, known.key), ${LINK_CONTENT},
         coalesce(our_link.code, known.code), coalesce(our_link.short_url, known.short_url),
         coalesce(our_link.error, batch.error, 'accepted as job ' || batch.job || ', whose end was not seen', known.error))) AS rows
       FROM (SELECT * FROM temp.match WHERE number > ? ORDER BY number LIMIT ${CHUNK_ROWS}) AS match
@@ -284,7 +286,7 @@ export class Evidence {
   #flush(): void {
     this.#insert('temp.row (number, line, key, content, pair, own, own_key, fit, doubt)', this.#rows);
     this.#insert(
-      'temp.known (source, key, content, pair, code, short_url, error, of_row)',
+      'temp.known (source, key, content, pair, code, short_url, error, of_row, edited)',
       this.#known,
     );
     this.#rows = [];

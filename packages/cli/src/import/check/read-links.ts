@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises';
-import { inputError, shown } from '../errors.ts';
+import { inputError, isConflict, shown } from '../errors.ts';
 import { linkIdentity } from '../map/link-identity.ts';
 import {
   claimOf,
@@ -10,7 +10,7 @@ import {
 } from '../map/result-columns.ts';
 import { createRowRules } from '../map/row-rules.ts';
 import { detectLayout, type Layout } from '../read/layout.ts';
-import { type Input, openInput } from '../read/open-input.ts';
+import { openInput } from '../read/open-input.ts';
 import { readRows } from '../read/read-rows.ts';
 import type { ImportDeps, ImportSettings, Row } from '../types.ts';
 import type { Evidence } from './evidence.ts';
@@ -21,24 +21,34 @@ interface FileOfLinks {
   source: SourceOfLinks;
   /** Whether it was written for JSON Lines, of which each had its own keys. */
   isOfLines: boolean;
+  /** Whether it may be a file of another kind, which names no links. @default false */
+  mayBeOther?: boolean;
 }
 
 /**
- * Reads a results file, whoever names it, and adds the links that its rows name. Resolves to false where there is no such file, or it has
- * not the columns of results.
+ * Reads a results file, whoever names it, and adds the links that its rows name. Resolves to the columns of results that it lacks: then it is
+ * none, and was not read.
  *
- * @throws CliError (exit code 2) when a row of it names a link that can't be read
+ * @throws CliError (exit code 2) when a row of it names a link that can't be read, or it is no table
  */
 export async function readLinks(
-  { path, source, isOfLines }: FileOfLinks,
+  { path, source, isOfLines, mayBeOther = false }: FileOfLinks,
   evidence: Evidence,
   settings: ImportSettings,
   deps: Pick<ImportDeps, 'stdin' | 'signal'>,
-): Promise<boolean> {
-  const input = await openInput(path, deps.stdin, deps.signal);
+): Promise<readonly string[]> {
+  const ignoreOther = (error: unknown) => {
+    if (!mayBeOther || isConflict(error)) throw error;
+  };
+  const input = await openInput(path, deps.stdin, deps.signal).catch(ignoreOther);
+  if (input === undefined) return LEAST_COLUMNS;
   try {
-    const layout = await resultsLayout(input, settings);
-    if (layout === undefined) return false;
+    const { map } = settings;
+    const isLenient = { map, isMapOptional: true, inputFormat: 'auto' } as const;
+    const layout = await detectLayout(input, isLenient).catch(ignoreOther);
+    if (layout === undefined) return LEAST_COLUMNS;
+    const missing = missingColumns(layout);
+    if (missing.length > 0) return missing;
     const rules = createRowRules(layout, settings, isOfLines || layout.isOfLines);
     const refuse = lostLinkGuard(input.name, layout, []);
     for await (const rows of readRows(input, layout)) {
@@ -54,22 +64,15 @@ export async function readLinks(
         );
       }
     }
-    return true;
+    return [];
   } finally {
     await input.dispose();
   }
 }
 
-async function resultsLayout(
-  input: Input,
-  { map }: Pick<ImportSettings, 'map'>,
-): Promise<Layout | undefined> {
-  const layout = await detectLayout(input, { map, isMapOptional: true, inputFormat: 'auto' });
-  const isLines = layout.plan.format === 'jsonl';
-  const isWhole = isLines
-    ? LEAST_COLUMNS.every((column) => layout.plan.columns.includes(column))
-    : layout.resultColumns.short_url !== undefined;
-  return isWhole ? layout : undefined;
+function missingColumns({ plan, resultColumns }: Layout): readonly string[] {
+  if (resultColumns.short_url !== undefined) return [];
+  return LEAST_COLUMNS.filter((column) => !plan.columns.includes(column));
 }
 
 /** Whether there is a regular file that holds anything. */

@@ -41,7 +41,8 @@ export interface JournalSettings {
  */
 export function openJournal({ path, baseUrl, restart, input }: JournalSettings): Journal {
   refuseIrregular(path);
-  const kept = restart ? setAside(path) : undefined;
+  const aside = restart ? setAside(path) : undefined;
+  const kept = aside?.name;
   let db: DatabaseSync;
   try {
     db = openLocked(path);
@@ -59,7 +60,9 @@ export function openJournal({ path, baseUrl, restart, input }: JournalSettings):
     end();
     throw error;
   }
-  return new Journal(path, db, baseUrl, end);
+  const journal = new Journal(path, db, baseUrl, end);
+  for (const content of aside?.written ?? []) journal.willWrite(content);
+  return journal;
 }
 
 /**
@@ -126,14 +129,16 @@ export function peekJournal({ path, baseUrl, restart, input }: JournalSettings):
 /**
  * Keeps a journal that is to be forgotten: it may be the only record of what was created.
  *
- * @returns where it is now; undefined where there was none
+ * @returns where it is now, and which files it knows to be written; undefined where there was none
  */
-function setAside(path: string): string | undefined {
+function setAside(path: string): { name: string; written: string[] } | undefined {
   if (!existsSync(path)) return undefined;
-  if (beginningOf(path) === 'text') return moveAside(path);
+  if (beginningOf(path) === 'text') return { name: moveAside(path), written: [] };
   const db = openLocked(path);
   try {
-    return isEmpty(db) ? undefined : moveAside(path);
+    if (isEmpty(db)) return undefined;
+    const written = db.prepare('SELECT content FROM written ORDER BY id').all();
+    return { name: moveAside(path), written: written.map(({ content }) => String(content)) };
   } finally {
     db.close();
   }

@@ -1,4 +1,4 @@
-import { inputError, shown } from '../errors.ts';
+import { inputError, refuseConflict, shown } from '../errors.ts';
 import { looksLikeUrl } from '../read/detect-format.ts';
 import type { Layout } from '../read/layout.ts';
 import { toCell } from '../read/read-rows.ts';
@@ -60,27 +60,32 @@ export function lostLinkGuard(
   const isOurs = (url: string) => origins.some((origin) => isShortUrlAt(url, origin));
   const isParted = format === 'jsonl' || isPart(missingColumns(present));
   const holdsOthers = !isWhole && hasHeader && columns.length > 1;
-  return (row) => {
-    const { object } = row;
-    const found = holdsOthers ? row.cells.findIndex(isOurs) : -1;
-    if (found !== -1 && (object === undefined || ownLink(row, layout) === undefined)) {
-      throw inputError(
-        `${name}, line ${row.line}: ${JSON.stringify(columns[found])} has ${shown(row.cells[found] ?? '')}, a short URL of this service, so the link would be created again`,
-        `Name the columns of an earlier import as it did: ${RESULT_COLUMNS.join(', ')}. Or take the column out.`,
-      );
-    }
+  const refusePart = (row: Row) => {
     if (!isParted) return;
+    const { object } = row;
     const missing = object
       ? LEAST_COLUMNS.filter((key) => !Object.hasOwn(object, key))
       : missingColumns(present);
     if (!isPart(missing) || ownLink(row, layout) !== undefined) return;
     const { code, short_url, status } = resultsOf(row, present);
-    const isCreated = missing.includes('status') ? missing.length === 1 : status === 'created';
+    const isCreated = missing.includes('status')
+      ? missing.length === 1 || origins.some((origin) => short_url.startsWith(`${origin}/`))
+      : status === 'created';
     if (!isCreated || (short_url === '' && (code === '' || !missing.includes('short_url')))) return;
     const list = missing.map((column) => JSON.stringify(column)).join(', ');
     throw inputError(
       `${name}, line ${row.line}: the row has a link of an earlier import, but no ${list}, so the link would be created again`,
       'Import the file as that import wrote it. If the row is no result of an import, give these columns other names.',
+    );
+  };
+  return (row) => {
+    refuseConflict(name, row.line, row.text ?? row.cells[0] ?? '');
+    refusePart(row);
+    const found = holdsOthers ? row.cells.findIndex(isOurs) : -1;
+    if (found === -1 || (row.object !== undefined && ownLink(row, layout) !== undefined)) return;
+    throw inputError(
+      `${name}, line ${row.line}: ${JSON.stringify(columns[found])} has ${shown(row.cells[found] ?? '')}, a short URL of this service, so the link would be created again`,
+      `Name the columns of an earlier import as it did: ${RESULT_COLUMNS.join(', ')}. Or take the column out.`,
     );
   };
 }

@@ -1,4 +1,4 @@
-import { inputError } from '../errors.ts';
+import { inputError, refuseConflict } from '../errors.ts';
 import { trimmed } from '../map/cells.ts';
 import { mapColumns } from '../map/map-columns.ts';
 import { findResultColumns, type ResultColumns } from '../map/result-columns.ts';
@@ -37,6 +37,12 @@ interface Settings extends HeadSettings, Pick<ImportSettings, 'map'> {
 export async function detectLayout(input: Source, settings: Settings): Promise<Layout> {
   const head = await readHead(input, settings);
   const { format, encoding, delimiter, dialect, preamble, firstLine, sheetRows } = head;
+  const lines = head.text.split(/\r\n|\r|\n/);
+  if (sheetRows === undefined) {
+    lines.forEach((line, index) => {
+      refuseConflict(input.name, firstLine + index, line);
+    });
+  }
   const found = findColumns(input.name, head, settings.map.target_url);
   const { columns, hasHeader, urlColumn, samples, notes } = found;
   const resultColumns = hasHeader ? findResultColumns(columns) : {};
