@@ -65,6 +65,13 @@ export function isForgotten(
   return rows?.every(({ status }) => status === 'created' || status === 'rejected') === true;
 }
 
+/** Why a run has refused to send anything until the user decides; undefined where it has not. */
+export function refusalOf({ error, summary }: Pick<Ended, 'error' | 'summary'>): Error | undefined {
+  const { message = '', error: cause } = summary?.stopped ?? {};
+  const found = error ?? (message.includes('nothing was sent') ? cause : undefined);
+  return found instanceof Error && found.name === 'CliError' ? found : undefined;
+}
+
 /** Why the usage can't be read. */
 const USAGE_ERRORS = [
   'AuthenticationError',

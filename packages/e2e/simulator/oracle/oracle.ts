@@ -112,7 +112,9 @@ export class Oracle {
     this.#settings = settings;
     const { user } = scenario;
     if (plan.losesJournal) this.#hasLostJournal = true;
-    const hasLost = plan.losesJournal || plan.losses.length > 0;
+    // Whoever decides to create what files under other names have makes these files as good as lost.
+    const isDecided = user.losesFiles && decisions.onSimilar === 'create' && !plan.dryRun;
+    const hasLost = plan.losesJournal || plan.losses.length > 0 || isDecided;
     const hasEvidence = user.losesFiles || this.#hasLostJournal;
     if (hasEvidence) {
       const { made } = service;
