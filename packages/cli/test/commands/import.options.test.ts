@@ -221,7 +221,7 @@ test('--in-place writes the results into the input, which needs no other memory'
   expect(first.exitCode, first.stderr).toBe(0);
   const filled = await readFile(input, 'utf8');
   expect(filled).toBe(
-    'url,title,code,short_url,status,error\nhttps://example.com/a,A,c1,https://sho.rt/c1,created,\nhttps://example.com/b,B,c2,https://sho.rt/c2,created,\n',
+    'url,title,code,short_url,status,error,made_for\nhttps://example.com/a,A,c1,https://sho.rt/c1,created,,c324a765\nhttps://example.com/b,B,c2,https://sho.rt/c2,created,,816e961b\n',
   );
   const again = await run(['--in-place', '--journal', join(folder, 'lost')]);
   expect(again.stderr).toContain('Already imported: all 2 rows');

@@ -19,7 +19,7 @@ test('creates a link for each row, and says so to people on stderr', async () =>
     },
   ]);
   expect(await readFile(`${input}.results.csv`, 'utf8')).toBe(
-    'url,title,code,short_url,status,error\nhttps://example.com/a,A,c1,https://sho.rt/c1,created,\nhttps://example.com/b,B,c2,https://sho.rt/c2,created,\n',
+    'url,title,code,short_url,status,error,made_for\nhttps://example.com/a,A,c1,https://sho.rt/c1,created,,c324a765\nhttps://example.com/b,B,c2,https://sho.rt/c2,created,,816e961b\n',
   );
   const lines = result.stderr.replace(/ in (\d+ min|[\d.]+ s).*/, ' in N s').split('\n');
   // On a machine that is very busy, lines of the progress are between them.
@@ -109,7 +109,7 @@ test('from stdin to stdout: results alone on stdout, the summary on stderr', asy
   const args = ['import', '-', '--journal', join(folder, 'j'), '--rejects', join(folder, 'r')];
   const result = await cli([...args, '--json'], { env: service.env, input: GOOD });
   expect(result.exitCode, result.stderr).toBe(0);
-  expect(result.stdout.split('\n')[0]).toBe('url,title,code,short_url,status,error');
+  expect(result.stdout.split('\n')[0]).toBe('url,title,code,short_url,status,error,made_for');
   expect(result.stdout.trim().split('\n')).toHaveLength(3);
   const summary = result.stderr.trim().split('\n').at(-1) ?? '';
   expect(JSON.parse(summary)).toMatchObject({ version: 2, created: 2 });

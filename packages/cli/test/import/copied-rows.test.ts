@@ -26,48 +26,91 @@ async function copyFirstRow(name: 'input.csv' | 'input.jsonl'): Promise<void> {
 }
 
 describe.each(['input.csv', 'input.jsonl'] as const)('a row of %s that was copied', (name) => {
-  const [first, copy] = name.endsWith('l') ? [1, 3] : [2, 4];
-  const reason = `its short_url is that of line ${first}: clear code and short_url to create a link`;
-
   test.each([
     ['in place', true, `${name}.shortlink-journal`],
     ['in place without its journal', true, 'fresh'],
     ['as input', false, 'fresh'],
-  ])('with its results is rejected: %s', async (_, isInPlace, journal) => {
+  ])('with its results is a new row: %s', async (_, isInPlace, journal) => {
     await copyFirstRow(name);
-    const text = world.read(name);
     const settings = {
       ...(isInPlace ? inPlace(name) : { file: world.path(name) }),
       journal: world.path(journal),
     };
-    const rejected = { rejected: 1, existing: 2, created: 0 };
-    expect(await world.import(settings)).toMatchObject({
-      ...rejected,
-      stopped: { reason: 'rejects' },
-    });
-    expect(world.events).toContainEqual(
-      expect.objectContaining({ type: 'validated', firstRejects: [{ line: copy, reason }] }),
-    );
-    expect(world.read(`${name}.rejects.csv`)).toContain(reason);
-    expect(world.read(name)).toBe(text);
-    // Also where the others are sent.
-    const all = { ...settings, maxRejects: 'all' } as const;
-    for (const _run of [1, 2]) expect(await world.import(all)).toMatchObject(rejected);
-    expect(world.read(isInPlace ? name : `${name}.results.csv`)).toContain(reason);
-    expect(world.service.created.size).toBe(2);
+    const done = { created: 0, existing: 3, rejected: 0, changed: 0 };
+    expect(await world.import(settings)).toMatchObject({ ...done, created: 1, existing: 2 });
+    expect(await world.import(settings)).toMatchObject(done);
+    expect(world.read(isInPlace ? name : `${name}.results.csv`)).toContain('https://s.example/0000003');
+    expect(world.service.created.size).toBe(3);
   });
 });
 
-test('a copied row gets its link once code and short_url are cleared', async () => {
+const inRows = (name = 'input.csv') =>
+  world
+    .table(name)
+    .slice(1)
+    .map(([target, code]) => [target, code]);
+
+test.each([true, false])('a row that is copied above its original takes no link: journal %s', async (hasJournal) => {
   await copyFirstRow('input.csv');
-  const cleared = world.read('input.csv').replace(/(example.com\/3),.*/, '$1,,,,');
-  world.write('input.csv', cleared);
-  expect(await world.import(inPlace('input.csv'))).toMatchObject({ created: 1, existing: 2 });
+  const [header = '', one = '', two = '', copy = ''] = world.read('input.csv').split('\n');
+  world.write('input.csv', [header, copy, one, two, ''].join('\n'));
+  const settings = { ...inPlace('input.csv'), ...(hasJournal ? {} : { journal: world.path('fresh') }) };
+  expect(await world.import(settings)).toMatchObject({ created: 1, existing: 2, rejected: 0 });
+  expect(inRows()).toEqual([
+    [url(3), '0000003'],
+    [url(1), '0000001'],
+    [url(2), '0000002'],
+  ]);
+  expect(world.events.filter(({ type }) => type === 'warning')).toEqual([]);
 });
 
-test('a row that stands there twice, and one whose target URL was edited, have their link', async () => {
-  await copyFirstRow('input.csv');
-  const twice = world.read('input.csv').replace(url(3), url(1)).replace(url(2), url(4));
-  world.write('input.csv', twice);
-  expect(await world.import(inPlace('input.csv'))).toMatchObject({ existing: 3, rejected: 0 });
+test('a row that stands there twice is two rows, and the one that was not edited keeps the link', async () => {
+  world.write('input.csv', `url,title\n${url(1)},A\n`);
+  await world.import(inPlace('input.csv'));
+  const [header = '', row = ''] = world.read('input.csv').split('\n');
+  world.write('input.csv', [header, row.replace(',A,', ',B,'), row, row, ''].join('\n'));
+  expect(await world.import(inPlace('input.csv'))).toMatchObject({ created: 2, existing: 1, changed: 0 });
+  expect(world.table('input.csv').map((cells) => cells[2])).toEqual(['code', '0000002', '0000001', '0000003']);
+});
+
+test.each([true, false])('an edited target asks for another link, and the old one is named: journal %s', async (hasJournal) => {
+  world.write('input.csv', `url\n${url(1)}\n${url(2)}\n`);
+  await world.import(inPlace('input.csv'));
+  world.write('input.csv', world.read('input.csv').replace(url(1), url(9)));
+  const settings = { ...inPlace('input.csv'), ...(hasJournal ? {} : { journal: world.path('fresh') }) };
+  world.service.fault = () => ({ type: 'answer', status: 401, body: { error: 'no' } });
+  expect(await world.import(settings)).toMatchObject({ created: 0, existing: 1, unsent: 1 });
+  // Until there is another one, the file names the old link.
+  expect(inRows()[0]).toEqual([url(9), '0000001']);
+  world.service.fault = () => undefined;
+  expect(await world.import(settings)).toMatchObject({ created: 1, existing: 1 });
+  expect(world.events).toContainEqual({
+    type: 'warning',
+    message: 'Line 2 asks for another link than before: https://s.example/0000001 still leads to the old target.',
+  });
+  expect(inRows()[0]).toEqual([url(9), '0000003']);
+  expect(await world.import(settings)).toMatchObject({ created: 0, existing: 2 });
+});
+
+test('an edited title is noticed wherever the file is, for ever', async () => {
+  world.write('input.csv', `url,title\n${url(1)},A\n`);
+  await world.import(inPlace('input.csv'));
+  world.write('input.csv', world.read('input.csv').replace(',A,', ',B,'));
+  for (const journal of ['one', 'two']) {
+    const settings = { ...inPlace('input.csv'), journal: world.path(journal) };
+    expect(await world.import(settings)).toMatchObject({ created: 0, existing: 1, changed: 1 });
+  }
+  // Results name it too.
+  world.write('next.csv', `url,title\n${url(1)},C\n`);
+  const known = { file: world.path('next.csv'), known: world.path('input.csv') };
+  expect(await world.import(known)).toMatchObject({ existing: 1, changed: 1 });
+  expect(await world.import({ ...known, known: undefined })).toMatchObject({ existing: 1, changed: 1 });
+});
+
+test('zeros that a spreadsheet dropped from made_for change nothing', async () => {
+  world.write('input.csv', `url\n${Array.from({ length: 200 }, (_, n) => url(n)).join('\n')}\n`);
+  await world.import(inPlace('input.csv'));
+  world.write('input.csv', world.read('input.csv').replace(/,0+([0-9a-f]+)$/gm, ',$1'));
+  const settings = { ...inPlace('input.csv'), journal: world.path('fresh') };
+  expect(await world.import(settings)).toMatchObject({ created: 0, existing: 200, changed: 0 });
 });

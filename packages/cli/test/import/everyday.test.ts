@@ -151,11 +151,11 @@ describe('the same command again', () => {
 });
 
 describe('a run that created nothing', () => {
-  test('leaves nothing: no journal, nothing that blocks the corrected command', async () => {
+  test('leaves nothing that blocks the corrected command', async () => {
     world.writeRows(3);
     world.service.fault = () => ({ type: 'answer', status: 401, body: { error: 'no' } });
     expect((await world.import()).stopped?.reason).toBe('authentication');
-    expect(world.files()).toEqual(['input.csv', 'input.csv.results.csv']);
+    expect(world.files()).toEqual(['input.csv', 'input.csv.results.csv', JOURNAL]);
     world.service.fault = () => undefined;
     world.write('input.csv', 'ziel\nhttps://a.example\n');
     expect(await world.import({ map: { target_url: 'ziel' } })).toMatchObject({ created: 1 });
@@ -248,8 +248,8 @@ describe('what exists already', () => {
     world.write('input.csv', '\ufeffurl;title\r\nhttps://example.com/1;"a;ü"\r\n');
     expect(await world.import()).toMatchObject({ created: 1 });
     expect(world.read('input.csv.results.csv')).toBe(
-      '\ufeffurl;title;code;short_url;status;error\r\n' +
-        'https://example.com/1;"a;ü";0000001;https://s.example/0000001;created;\r\n',
+      '\ufeffurl;title;code;short_url;status;error;made_for\r\n' +
+        'https://example.com/1;"a;ü";0000001;https://s.example/0000001;created;;8b2b1cd8\r\n',
     );
   });
 
@@ -259,9 +259,9 @@ describe('what exists already', () => {
     expect(await world.import(inPlace)).toMatchObject({ created: 2 });
     const filled = world.read('input.csv');
     expect(filled).toBe(
-      'url,title,code,short_url,status,error\n' +
-        'https://example.com/1,T1,0000001,https://s.example/0000001,created,\n' +
-        'https://example.com/2,T2,0000002,https://s.example/0000002,created,\n',
+      'url,title,code,short_url,status,error,made_for\n' +
+        'https://example.com/1,T1,0000001,https://s.example/0000001,created,,8b2b187d\n' +
+        'https://example.com/2,T2,0000002,https://s.example/0000002,created,,d2b19698\n',
     );
     expect(await world.import({ ...inPlace, journal: world.path('lost') })).toMatchObject({
       created: 0,
@@ -269,11 +269,11 @@ describe('what exists already', () => {
       requests: 0,
     });
     expect(world.read('input.csv')).toBe(filled);
-    world.write('input.csv', `${filled.replace('T1', '=T1')}https://example.com/1,again,,,,\n`);
+    world.write('input.csv', `${filled.replace('T1', '=T1')}https://example.com/1,again,,,,,\n`);
     const again = await world.import({ ...inPlace, journal: world.path('lost') });
     expect(again).toMatchObject({ created: 1, existing: 2 });
     expect(world.read('input.csv')).toBe(
-      `${filled.replace('T1', '=T1')}https://example.com/1,again,0000003,https://s.example/0000003,created,\n`,
+      `${filled.replace('T1', '=T1')}https://example.com/1,again,0000003,https://s.example/0000003,created,,8b2b1e75\n`,
     );
     // With the journal, the row that names its link keeps it, wherever the new one stands.
     expect(await world.import({ ...inPlace, journal: world.path(JOURNAL) })).toMatchObject({
@@ -282,7 +282,7 @@ describe('what exists already', () => {
     });
   });
 
-  test('in place, an edited row is a changed one, and never gone', async () => {
+  test('in place, a row with another title is a changed one, and one with another target a new one', async () => {
     world.write('input.csv', file(row(1), row(2), row(3)));
     const inPlace = { inPlace: true, output: world.path('input.csv') };
     await world.import(inPlace);
@@ -292,21 +292,22 @@ describe('what exists already', () => {
       .replace('example.com/1', 'example.com/other')
       .replace(',T2,', ',T2 edited,');
     world.write('input.csv', edited);
+    // Another target is another link; another title is no reason to create one.
     expect(await world.import(inPlace)).toMatchObject({
-      created: 0,
-      existing: 3,
-      changed: 2,
-      gone: 0,
+      created: 1,
+      existing: 2,
+      changed: 1,
+      gone: 1,
     });
     expect(world.events).toContainEqual(
-      expect.objectContaining({ type: 'compared', changed: 2, changedLines: [2, 3], gone: 0 }),
+      expect.objectContaining({ type: 'compared', changed: 1, changedLines: [3], gone: 1 }),
     );
     const kept = world
       .read('input.csv')
       .split('\n')
       .filter((line) => !line.includes(',T3,'));
     world.write('input.csv', kept.join('\n'));
-    expect(await world.import(inPlace)).toMatchObject({ existing: 2, changed: 2, gone: 1 });
+    expect(await world.import(inPlace)).toMatchObject({ existing: 2, changed: 1, gone: 2 });
   });
 
   test("a journal without the file's columns, as a crash before the report leaves it, fills them in", async () => {
@@ -378,6 +379,7 @@ describe('what exists already', () => {
     world.write('known.csv', renamed);
     expect(await world.import(fresh)).toMatchObject({ created: 0, existing: 1 });
     world.write('known.csv', renamed.replace('https://a.example', 'https://b.example'));
+    world.write('input.csv', world.read('input.csv').replace('https://a.example', 'https://c.example'));
     expect(await world.import({ ...fresh, dryRun: true })).toMatchObject({ unsent: 1 });
     expect(world.events).toContainEqual({
       type: 'warning',

@@ -1,4 +1,3 @@
-import { rmSync } from 'node:fs';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { ImportHarness } from './import-harness.ts';
 
@@ -7,26 +6,6 @@ beforeEach(() => {
   world = new ImportHarness();
 });
 afterEach(() => world.dispose());
-
-function loseJournal(): void {
-  for (const name of world.files()) if (name !== 'input.csv') rmSync(world.path(name));
-}
-
-const TWINS = `url\n${'https://a.example\n'.repeat(5)}`;
-
-test('with --idempotency, a run whose journal was lost finds the links of that run', async () => {
-  world.write('input.csv', TWINS);
-  for (const batchSize of [1, 2, 'auto'] as const) {
-    world.service = new (world.service.constructor as new () => typeof world.service)();
-    const settings = { idempotency: true, batchSize };
-    expect(await world.import(settings)).toMatchObject({ created: 5 });
-    const first = world.read('input.csv.results.csv');
-    loseJournal();
-    expect(await world.import(settings)).toMatchObject({ created: 5 });
-    expect(world.read('input.csv.results.csv')).toBe(first);
-    loseJournal();
-  }
-});
 
 test('the same rows are new links where links exist already, and with --restart', async () => {
   world.write('input.csv', 'url\nhttps://a.example\n');

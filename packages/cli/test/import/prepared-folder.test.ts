@@ -20,8 +20,7 @@ describe('the journal', () => {
   test.each([
     ['itself', JOURNAL, '.bashrc'],
     ['itself, to nothing', JOURNAL, 'new'],
-    ['its log', `${JOURNAL}-wal`, '.bashrc'],
-    ['its index', `${JOURNAL}-shm`, 'new'],
+    ['what undoes a commit', `${JOURNAL}-journal`, '.bashrc'],
   ])('is refused where it is a link: %s', async (_, name, target) => {
     symlinkSync(target, world.path(name));
     for (const changes of [{}, { restart: true }, { dryRun: true }]) {

@@ -116,7 +116,7 @@ describe('stopped, and run again', () => {
   });
 
   test('by a disk that is full: what was sent is unknown, not unsent', async () => {
-    const completed = vi.spyOn(Journal.prototype, 'completed').mockImplementation(() => {
+    const completed = vi.spyOn(Journal.prototype, 'decide').mockImplementation(() => {
       throw writeError('journal', Object.assign(new Error('full'), { code: 'ENOSPC' }));
     });
     world.writeRows(50);

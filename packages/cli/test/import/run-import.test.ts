@@ -263,7 +263,7 @@ describe('standard input and output', () => {
     ]);
     expect(summary).toMatchObject({ created: 2, output: '-' });
     expect(world.stdout.split('\n')).toEqual([
-      'target_url,code,short_url,status,error',
+      'target_url,code,short_url,status,error,made_for',
       'https://a.example,0000001,https://s.example/0000001,created,',
       'https://b.example,0000002,https://s.example/0000002,created,',
       '',
@@ -293,6 +293,7 @@ describe('standard input and output', () => {
         short_url: 'https://s.example/0000001',
         status: 'created',
         error: null,
+        made_for: expect.stringMatching(/^[0-9a-f]{8}$/),
       },
       {
         url: 'nope',

@@ -1,7 +1,8 @@
 import { join } from 'node:path';
-import type { ExistingLinks } from '../../src/import/check/existing-links.ts';
-import type { OpenBatch } from '../../src/import/journal/journal.ts';
+import type { Evidence } from '../../src/import/check/evidence.ts';
+import type { LinkRange } from '../../src/import/journal/journal.ts';
 import { openJournal } from '../../src/import/journal/open-journal.ts';
+import { linkIdentity } from '../../src/import/map/link-identity.ts';
 import { settleOpenBatches } from '../../src/import/send/settle-open.ts';
 import type { ImportDeps, ImportEvent, ImportSettings } from '../../src/import/types.ts';
 import { FakeService } from './fake-service.ts';
@@ -15,27 +16,29 @@ export class SettleScene {
   readonly journal;
   readonly events: ImportEvent[] = [];
   readonly stop = new AbortController();
-  asksFor: (batch: OpenBatch) => boolean = () => true;
+  asksFor: (batch: LinkRange) => boolean = () => true;
   /** Rows of unknown outcome, whenever they are compared. */
   unknown = 0;
 
   constructor(folder: string) {
-    this.journal = openJournal(join(folder, 'journal'), 'https://api.example', false);
+    this.journal = openJournal({
+      path: join(folder, 'journal'),
+      baseUrl: 'https://api.example',
+      restart: false,
+    });
   }
 
   /** An earlier run sent links to these targets, and ended before it had a response. */
   sent(targets: readonly string[], changes: { key?: string; job?: string } = {}): void {
     const links = targets.map((name) => ({ target_url: `https://${name}.example/` }));
-    const id = this.journal.begin({
-      links: JSON.stringify(links.map(({ target_url }) => `0000000${target_url}`)),
-      size: links.length,
+    const { id } = this.journal.begin({
+      links: links.map((sent) => linkIdentity(sent, undefined)),
       sentAt: new Date(SENT_AT).toISOString(),
       idempotencyKey: changes.key,
       domain: undefined,
       body: changes.key && JSON.stringify(links),
     });
     if (changes.job !== undefined) this.journal.accepted(id, changes.job);
-    this.journal.unpackBatches();
   }
 
   async settle(
@@ -44,14 +47,15 @@ export class SettleScene {
     client: object = this.service.client(),
   ) {
     const settings = { onUnknown: 'stop', idempotency: true, concurrency: 2, ...changes };
-    const existing = {
-      asksFor: (batch: OpenBatch) => this.asksFor(batch),
+    const evidence = {
+      asksFor: (batch: LinkRange) => this.asksFor(batch),
       compare: () => ({ unknown: this.unknown }),
       releaseDoubts: () => false,
     };
-    const { comparison, needsNewKeys, failure } = await settleOpenBatches({
+    const { comparison, failure } = await settleOpenBatches({
       journal: this.journal,
-      existing: existing as ExistingLinks,
+      evidence: evidence as Evidence,
+      idempotency: settings.idempotency,
       settings: settings as ImportSettings,
       deps: {
         client,
@@ -61,9 +65,9 @@ export class SettleScene {
         wallClock: () => SENT_AT + ageMs,
       } as unknown as ImportDeps,
     });
-    const links = this.journal.db.prepare('SELECT pair, code, error FROM link ORDER BY id').all();
+    const links = this.journal.db.prepare('SELECT pair, code, error FROM link WHERE failed IS NULL ORDER BY id').all();
     const isChanged = comparison !== undefined;
-    return { isChanged, needsNewKeys, failure, links, open: this.journal.openBatches().length };
+    return { isChanged, failure, links, open: this.journal.openBatches().length };
   }
 }
 

@@ -11,7 +11,7 @@ test('rows whose response could not be recorded are unknown in the summary as we
   const world = new ImportHarness();
   try {
     world.writeRows(3);
-    vi.spyOn(Journal.prototype, 'completed').mockImplementation(function (this: Journal) {
+    vi.spyOn(Journal.prototype, 'decide').mockImplementation(function (this: Journal) {
       throw writeError(this.path, Object.assign(new Error('full'), { code: 'ENOSPC' }));
     });
     const summary = await world.import({ batchSize: 1, concurrency: 1 });
@@ -30,7 +30,7 @@ test('a run that cannot record what a job of the run before has created says so'
     world.service.onPoll = () => ({ type: 'answer', status: 501, body: { error: 'no' } });
     await world.import({ batchSize: 3 });
     world.service.onPoll = () => undefined;
-    const settle = vi.spyOn(Journal.prototype, 'settle').mockImplementation(function (
+    const settle = vi.spyOn(Journal.prototype, 'decide').mockImplementation(function (
       this: Journal,
     ) {
       throw writeError(this.path, Object.assign(new Error('full'), { code: 'ENOSPC' }));

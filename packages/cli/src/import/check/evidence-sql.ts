@@ -14,8 +14,11 @@ export const CERTAIN = `source < ${SOURCES.beside}`;
 export const WITH_LINKS =
   'LEFT JOIN our_link ON our_link.id = match.link LEFT JOIN temp.known ON known.id = -match.link';
 
-/** What the link of a match was made with. No row has that of a link whose row was edited in its file. */
-export const LINK_CONTENT = 'coalesce(our_link.content, iif(known.edited, -1, known.content))';
+/** What the link of a match was made with. Where the row was edited in its file, it is negative, so that no row has it. */
+export const LINK_CONTENT = 'coalesce(our_link.content, known.content)';
+
+/** The same as it is compared: the text of the row that had the link last. */
+const AS_ROW = 'iif(content < 0, -1 - content, content)';
 
 /**
  * The one table of what exists. `row` has the rows of the input with the links that their own cells name, `link` is the journal, and `known`
@@ -29,15 +32,15 @@ export const tables = (service: number) => `
     number INTEGER PRIMARY KEY, line INTEGER, key INTEGER, content INTEGER, pair TEXT, own TEXT, own_key INTEGER, fit INTEGER, named TEXT, doubt INTEGER
   );
   CREATE TEMP TABLE known (
-    id INTEGER PRIMARY KEY, source INTEGER, key INTEGER, content INTEGER, pair TEXT, code TEXT, short_url TEXT, error TEXT, of_row INTEGER, edited INTEGER
+    id INTEGER PRIMARY KEY, source INTEGER, key INTEGER, content INTEGER, pair TEXT, code TEXT, short_url TEXT, error TEXT, of_row INTEGER
   );
   CREATE TEMP TABLE match (number INTEGER PRIMARY KEY, link INTEGER);
   CREATE TEMP TABLE open_link (id INTEGER PRIMARY KEY);
   CREATE TEMP VIEW our_link AS SELECT * FROM link WHERE service = ${service} AND failed IS NULL;
   CREATE TEMP VIEW free_link AS
-    SELECT id, 0 AS source, key, content, content / ${REDIRECTS} AS words, pair FROM our_link
+    SELECT id, 0 AS source, key, ${AS_ROW} AS content, ${AS_ROW} / ${REDIRECTS} AS words, pair FROM our_link
     WHERE short_url IS NULL OR short_url NOT IN (SELECT own FROM temp.row WHERE own IS NOT NULL)
-    UNION ALL SELECT -min(id), source, key, content, content / ${REDIRECTS}, pair FROM temp.known
+    UNION ALL SELECT -min(id), source, key, ${AS_ROW}, ${AS_ROW} / ${REDIRECTS}, pair FROM temp.known
     WHERE short_url IS NOT NULL AND short_url NOT IN (SELECT own FROM temp.row WHERE own IS NOT NULL)
       AND short_url NOT IN (SELECT short_url FROM our_link WHERE short_url IS NOT NULL)
     GROUP BY short_url;
@@ -165,9 +168,15 @@ const DOUBTS = `short_url IS NULL AND of_row IS NULL AND source < ${SOURCES.besi
 /** What is about to be replaced, and what rows have, so that the next run knows it without asking. */
 export const ADOPT = `
   INSERT INTO link (service, key, content, pair, code, short_url, error)
-  SELECT ?, key, iif(edited, -1, content), pair, code, short_url, error FROM temp.known
+  SELECT ?, key, content, pair, code, short_url, error FROM temp.known
   WHERE short_url IS NOT NULL AND -id IN (
     SELECT id FROM free_link WHERE source = ${SOURCES.results} OR id IN (SELECT link FROM temp.match)
   ) OR ${DOUBTS} ORDER BY id`;
 
 export const DROP_ADOPTED_DOUBTS = `DELETE FROM temp.known WHERE short_url IS NULL AND of_row IS NULL`;
+
+/** The same of links that rows name themselves, for an input whose results are another file. */
+export const ADOPT_OWN = `
+  INSERT INTO link (service, key, content, pair, code, short_url)
+  SELECT ?, key, iif(fit = 1, -1 - content, content), pair, replace(own, rtrim(own, replace(own, '/', '')), ''), own FROM temp.row
+  WHERE own IS NOT NULL AND own NOT IN (SELECT short_url FROM our_link WHERE short_url IS NOT NULL) ORDER BY number`;

@@ -5,6 +5,7 @@ import type { Claim } from '../map/result-columns.ts';
 import { type Existing, type LinkResult, NO_RESPONSE, type OnSimilar } from '../types.ts';
 import {
   ADOPT,
+  ADOPT_OWN,
   ANY_LINK_LEFT,
   CERTAIN,
   CHANGED,
@@ -62,7 +63,6 @@ type FileLink = readonly [
   short_url: string | null,
   error: string | null,
   of_row: number | null,
-  edited: number,
 ];
 
 /** A target to ask the service for: `target_url`, and behind a line feed the domain. */
@@ -104,7 +104,7 @@ export class Evidence {
     const isDoubted = doubt === undefined ? 0 : 1;
     this.#rows.push([number, line, key, content, pair, url, url && hashOf(url), fit ?? null, isDoubted]);
     if (doubt !== undefined) {
-      this.#addLink([SOURCES.results, key, content, pair, null, null, doubt, number, 0]);
+      this.#addLink([SOURCES.results, key, content, pair, null, null, doubt, number]);
     }
     if (this.#rows.length === CHUNK_ROWS) this.#flush();
   }
@@ -116,9 +116,8 @@ export class Evidence {
     const { code = null, short_url = null, made_for = '' } = own ?? {};
     const fit = fitOf(identity, made_for);
     if (fit === 0) return;
-    // Title or tags were edited since: it is still compared as it stands.
-    const edited = fit === 1 ? 1 : 0;
-    this.#addLink([source, key, content, pair, code, short_url, doubt ?? null, null, edited]);
+    const made = fit === 1 ? -1 - content : content;
+    this.#addLink([source, key, made, pair, code, short_url, doubt ?? null, null]);
   }
 
   /** Forgets what files say of links that may exist, so that their rows are new. Returns whether there are any. */
@@ -167,8 +166,9 @@ export class Evidence {
   }
 
   /** Records links of files and of the service in the journal, as far as rows have them or their file will be replaced. */
-  adopt(): Comparison {
+  adopt(inPlace: boolean): Comparison {
     this.#journal.write(() => {
+      if (!inPlace) this.#db.prepare(ADOPT_OWN).run(this.#journal.service);
       this.#db.prepare(ADOPT).run(this.#journal.service);
       this.#db.exec(DROP_ADOPTED_DOUBTS);
     });
@@ -176,10 +176,12 @@ export class Evidence {
     return this.compare();
   }
 
-  /** Whether files or the service know of links. */
+  /** Whether files, the rows themselves or the service know of links. */
   get knowsMore(): boolean {
     this.#flush();
-    return this.#db.prepare('SELECT 1 FROM temp.known WHERE of_row IS NULL LIMIT 1').get() !== undefined;
+    const sql =
+      'SELECT 1 FROM temp.known WHERE of_row IS NULL UNION ALL SELECT 1 FROM temp.row WHERE own IS NOT NULL LIMIT 1';
+    return this.#db.prepare(sql).get() !== undefined;
   }
 
   /** Rows that could have a link of another file or of the service, or not: how many, and the first of them. */
@@ -240,7 +242,7 @@ export class Evidence {
   *matches(): Generator<LinkResult & { made_for: string }> {
     const states = this.#matches();
     for (const [, key, content, code, short_url, error] of states) {
-      const made_for = madeFor({ key: Number(key), content: Math.max(0, Number(content)) });
+      const made_for = madeFor({ key: Number(key), content: Number(content) });
       yield typeof short_url === 'string'
         ? { status: 'created', code: String(code ?? ''), short_url, made_for }
         : { status: 'unknown', error: String(error ?? NO_RESPONSE), made_for };
@@ -286,7 +288,7 @@ export class Evidence {
   #flush(): void {
     this.#insert('temp.row (number, line, key, content, pair, own, own_key, fit, doubt)', this.#rows);
     this.#insert(
-      'temp.known (source, key, content, pair, code, short_url, error, of_row, edited)',
+      'temp.known (source, key, content, pair, code, short_url, error, of_row)',
       this.#known,
     );
     this.#rows = [];

@@ -80,8 +80,11 @@ const CONTENT_DIGITS = 3;
 /** The cell `made_for`: what a link was created with, so that an edited or copied row is noticed in the file itself. */
 export function madeFor({ key, content }: Pick<LinkIdentity, 'key' | 'content'>): string {
   const pair = Math.floor(key / 2 ** (53 - 4 * PAIR_DIGITS));
-  const hash = Math.floor(content / REDIRECTS);
-  const rest = (hash ^ (hash >>> 12) ^ (hash >>> 24) ^ ((content % REDIRECTS) << 9)) & 0xfff;
+  // A negative one is that of an edited row: the link was created with something else.
+  const text = content < 0 ? -1 - content : content;
+  const hash = Math.floor(text / REDIRECTS);
+  const mixed = hash ^ (hash >>> 12) ^ (hash >>> 24) ^ ((text % REDIRECTS) << 9);
+  const rest = (content < 0 ? ~mixed : mixed) & 0xfff;
   return hexadecimal(pair, PAIR_DIGITS) + hexadecimal(rest, CONTENT_DIGITS);
 }
 

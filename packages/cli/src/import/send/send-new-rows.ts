@@ -128,7 +128,9 @@ export async function sendNewRows(input: SendNewRows): Promise<Sent> {
       failure = { error };
     }
     if (repeats === 0) {
-      if (evidence?.knowsMore) found = foundOf(checked, evidence.adopt());
+      if (evidence?.knowsMore) {
+        found = foundOf(checked, evidence.adopt(settings.inPlace));
+      }
       announce(found, checked, deps);
     }
     // What this run itself has left open is no reason to keep the other rows: it could be sent again under its key.
