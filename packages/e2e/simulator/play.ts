@@ -164,7 +164,10 @@ class Stage {
     const { clock } = world;
     this.#run += 1;
     await this.#pause(plan.pauseMs);
-    world.log(() => `=== run ${this.#run}: ${plan.rows.length} rows, --on-unknown ${decided.onUnknown}, --on-similar ${decided.onSimilar}`);
+    world.log(
+      () =>
+        `=== run ${this.#run}: ${plan.rows.length} rows, --on-unknown ${decided.onUnknown}, --on-similar ${decided.onSimilar}`,
+    );
     this.#files.prepare(plan);
     const decisions = { ...decided, known: this.#files.known() };
     const { paths } = this.#files;

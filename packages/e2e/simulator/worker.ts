@@ -25,7 +25,8 @@ export interface ChunkReport {
   cpuUs: number;
 }
 
-const { patches, variant }: { patches: readonly Patch[]; variant: Variant | undefined } = workerData;
+const { patches, variant }: { patches: readonly Patch[]; variant: Variant | undefined } =
+  workerData;
 
 // Nobody reads the stacks of errors that the programs expect, and making them takes a tenth of the time.
 Error.stackTraceLimit = 0;

@@ -1,6 +1,7 @@
 import { CHANGES } from './changes.ts';
+import { EVIDENCE } from './evidence.ts';
 import { FALSE_WORDS } from './false-words.ts';
-import { BULK, HTTP, JOURNAL, type Mutant, mutant, REPORT, SEND } from './mutant.ts';
+import { BULK, CHECK, HTTP, JOURNAL, type Mutant, mutant, REPORT, SEND } from './mutant.ts';
 
 /** What a crash or a power cut must not be able to take away. */
 const DURABILITY: readonly Mutant[] = [
@@ -54,8 +55,8 @@ const DURABILITY: readonly Mutant[] = [
   mutant(
     'results not recorded',
     `${SEND}/batch-recorder.ts`,
-    'if (isFinal) journal.completed(batch.id, results);',
-    'if (isFinal);',
+    '    journal.decide(batch, decision);\n    batch.isOpen',
+    '    batch.isOpen',
   ),
   mutant(
     'job not recorded',
@@ -66,7 +67,7 @@ const DURABILITY: readonly Mutant[] = [
   mutant(
     'refused batch stays recorded',
     `${SEND}/batch-recorder.ts`,
-    'if (batch !== undefined) journal.removed(batch.id);',
+    'if (batch !== undefined) journal.release(batch);',
     '',
   ),
   mutant(
@@ -176,10 +177,10 @@ const REQUESTS: readonly Mutant[] = [
     "idempotencyKey: () => idempotencyKey.concat('-2'),",
   ),
   mutant(
-    'failed job asked for again under its key',
-    `${SEND}/send-rows.ts`,
-    'needsNewKeys ? randomUUID()',
-    'settings.restart ? randomUUID()',
+    'key of a larger batch used for its parts',
+    `${SEND}/batch-recorder.ts`,
+    '        this.#keys.delete(first);\n',
+    '',
   ),
   mutant('key trusted for too long', `${SEND}/settle-open.ts`, '23 * 60', '50 * 60'),
   mutant(
@@ -199,16 +200,16 @@ const ROWS: readonly Mutant[] = [
     'onBatch(links.map((link) => link.id + 1))',
   ),
   mutant(
-    'off by one when results are unpacked',
+    'off by one when results are recorded',
     `${JOURNAL}/journal.ts`,
-    'const result = unpackResult(results, index);\n      if',
-    'const result = unpackResult(results, index + 1);\n      if',
+    'const link = ids?.[index] ?? firstLink + index;',
+    'const link = (ids?.[index] ?? firstLink + index) + 1;',
   ),
   mutant(
     'first edited row not matched',
-    'cli/src/import/check/existing-links.ts',
-    "this.#db.exec(matchBy('pair'));",
-    "this.#db.exec(matchBy('pair') + ' WHERE n > 1');",
+    `${CHECK}/evidence.ts`,
+    "this.#db.exec(matchBy('key, pair', CERTAIN));",
+    "this.#db.exec(matchBy('key, pair', CERTAIN) + ' WHERE n > 1');",
   ),
   mutant(
     'known links forgotten with the unknown',
@@ -231,7 +232,7 @@ const ROWS: readonly Mutant[] = [
   mutant(
     'unsent batches skipped in the results',
     `${REPORT}/report-rows.ts`,
-    'for (; position < first; position += 1) yield undefined;',
+    'for (; position < batch.first; position += 1) yield undefined;',
     '',
   ),
   mutant(
@@ -275,6 +276,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...REQUESTS,
   ...ROWS,
   ...CHANGES,
+  ...EVIDENCE,
   ...FALSE_WORDS,
   ...SERVER,
 ];

@@ -49,7 +49,9 @@ export class LinkLimit {
     for (const [pair, count] of links.entries()) {
       const most = this.#allowed.of(pair);
       if (count > most) {
-        throw new Error(`${pair}: the service has ${count} links, and ${most} rows ever asked for one`);
+        throw new Error(
+          `${pair}: the service has ${count} links, and ${most} rows ever asked for one`,
+        );
       }
     }
   }

@@ -151,7 +151,10 @@ export class Oracle {
     this.#countedRows = undefined;
     this.#told.clear();
     this.#named = new Counts();
-    if (!hasLost) return this.#sent.beginAgain(this.#named);
+    if (!hasLost) {
+      this.#sent.beginAgain(this.#named);
+      return;
+    }
     for (const code of this.#evidence.codes) this.#told.add(code);
     this.#named.raise(this.#evidence.links);
     this.#sent.beginAgain(this.#evidence.taken, this.#evidence.keys);

@@ -23,7 +23,8 @@ export function addLosses(scenario: Scenario): void {
   const { seed, user } = scenario;
   const random = new Random(seed, 7);
   user.onSimilar = random.pick(['reuse', 'create']);
-  if (random.chance(0.06) && user.format !== 'urls' && !user.fromStdin) cutBatches(scenario, random);
+  if (random.chance(0.06) && user.format !== 'urls' && !user.fromStdin)
+    cutBatches(scenario, random);
   if (!random.chance(0.3) || user.fromStdin) return;
   loseFiles(scenario, random);
 }
@@ -47,6 +48,7 @@ function loseFiles(scenario: Scenario, random: Random): void {
     // A journal that is begun anew is another one than one that is lost.
     run.restart = false;
     run.losesJournal = false;
+    run.copiesRows = user.inPlace && random.chance(0.4);
     if (index === 0 || !random.chance(0.75)) continue;
     const count = random.chance(0.3) ? 2 : 1;
     run.losses = Array.from({ length: count }, () => lossOf(random, index));

@@ -16,6 +16,7 @@ const QUIET = {
   isLenient: false,
   losesJournal: false,
   losses: [],
+  copiesRows: false,
   onSimilar: undefined,
   links: undefined,
   othersLinks: 0,
@@ -30,7 +31,15 @@ const QUIET = {
 /** The last run once more, under the rules that the service has by then, and nothing happens to it. */
 export function quietly(plan: RunPlan): RunPlan {
   const { isLenient } = plan;
-  return { ...plan, ...QUIET, isLenient, restartsMs: [], losses: [], pauseMs: 3_700_000, faults: [] };
+  return {
+    ...plan,
+    ...QUIET,
+    isLenient,
+    restartsMs: [],
+    losses: [],
+    pauseMs: 3_700_000,
+    faults: [],
+  };
 }
 
 /**

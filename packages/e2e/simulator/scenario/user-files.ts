@@ -60,7 +60,7 @@ export class UserFiles {
     this.#copies.set(index, copies);
   }
 
-  #placeInput({ rows, dialect }: RunPlan): void {
+  #placeInput({ rows, dialect, copiesRows }: RunPlan): void {
     const user = this.#user;
     const path = this.paths.input;
     const old = this.#disk.get(path);
@@ -69,7 +69,7 @@ export class UserFiles {
     if (!user.inPlace && isSame && old === this.#placed?.file) return;
     const filled = user.inPlace ? this.#rowsOf(path) : undefined;
     const hasResults = filled?.some(({ status }) => status !== '') === true;
-    const text = inputText(rows, user, dialect, hasResults ? filled : undefined);
+    const text = inputText(rows, user, dialect, hasResults ? filled : undefined, copiesRows);
     if (old?.bytes.toString() !== text) this.#disk.place(path, text, this.#world.wallClock());
     this.#placed = { rows, dialect, file: this.#disk.get(path) };
   }
@@ -86,7 +86,8 @@ export class UserFiles {
   setAside(reason: string): void {
     for (const kind of KINDS) {
       const path = this.paths[kind];
-      const isNamed = reason.startsWith(path) || reason.startsWith(path.slice(this.#folder.length + 1));
+      const isNamed =
+        reason.startsWith(path) || reason.startsWith(path.slice(this.#folder.length + 1));
       if (kind === 'input' || path === this.paths.input || !isNamed) continue;
       this.#world.log(() => `--- the user moves the ${kind} away`);
       this.#loseFile(kind, 'rename');

@@ -102,10 +102,7 @@ export class ScriptedService implements Service {
     for (const job of this.#jobs.values()) this.#advance(job);
   }
 
-  handle(
-    request: ServiceRequest,
-    number: number,
-  ): ServiceResponse | Promise<ServiceResponse> {
+  handle(request: ServiceRequest, number: number): ServiceResponse | Promise<ServiceResponse> {
     const response = this.#respond(request, number);
     if (response.status !== 200 || request.path !== LOOKUP_PATH) return response;
     return this.#afterJobs(response, () => this.#lookUp(request.body));
