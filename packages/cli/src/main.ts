@@ -1,4 +1,14 @@
 #!/usr/bin/env node
-import { start } from './start.ts';
+// This file says which Node is needed, so that older ones must be able to run it: it imports nothing at first, and its syntax is old.
+const [MAJOR, MINOR] = [22, 13] as const;
+const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 
-await start(new URL(import.meta.url));
+if (major > MAJOR || (major === MAJOR && minor >= MINOR)) {
+  import('./start.ts').then(({ start }) => start(new URL(import.meta.url)));
+} else {
+  const message = `shortlink needs Node ${MAJOR}.${MINOR} or later, and this is Node ${process.versions.node}.`;
+  const event = { event: 'error', version: 1, error: { code: 'node', message, exit_code: 1 } };
+  const isJson = process.argv.indexOf('--json') > 0;
+  process.stderr.write(isJson ? `${JSON.stringify(event)}\n` : `error: ${message}\n`);
+  process.exitCode = 1;
+}

@@ -14,7 +14,7 @@ import { wantsColor } from './output/style.ts';
 import { VERSION } from './version.ts';
 
 /**
- * The whole command line: every command, option and help text. Completion scripts are made from it too.
+ * The whole command line: every command, option and help text. What shells complete comes from it too.
  *
  * @param isJson - with `--json`, stderr holds events only, and no help
  */

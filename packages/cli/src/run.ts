@@ -13,6 +13,12 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
     io.stdout.write(`${VERSION}\n`);
     return 0;
   }
+  // Tab must not print anything but words to choose from into what somebody is typing.
+  if (argv[0] === '__complete') {
+    const { complete } = await import('./commands/completion/complete.ts');
+    io.stdout.write(await complete(argv.slice(1), io).catch(() => ''));
+    return 0;
+  }
   const { runCommand } = await import('./run-command.ts');
   return runCommand(argv, io);
 }

@@ -1,16 +1,19 @@
 import { stripVTControlCharacters } from 'node:util';
+import type { Command } from 'commander';
 import { expect, test } from 'vitest';
 import packageJson from '../package.json' with { type: 'json' };
 import { EXIT_CODES } from '../src/cli-error.ts';
-import { describeCommands } from '../src/commands/completion/model.ts';
 import { buildProgram } from '../src/program.ts';
 import { run } from '../src/run.ts';
 import { KEY } from './stub-service.ts';
 import { cli, testIo } from './test-io.ts';
 
-const commands = describeCommands(buildProgram(testIo().io, false, async () => {}))
-  .map(({ path }) => path.split(' ').slice(1))
-  .filter((path) => path.at(-1) !== 'help');
+/** The words of each command, and those of the program itself, which are none. */
+const commands = pathsBelow(buildProgram(testIo().io, false, async () => {}));
+
+function pathsBelow(command: Command, path: string[] = []): string[][] {
+  return [path, ...command.commands.flatMap((sub) => pathsBelow(sub, [...path, sub.name()]))];
+}
 
 test.each(['--version', '-V'])('%s prints the version alone', async (flag) => {
   const expected = { exitCode: 0, stdout: `${packageJson.version}\n`, stderr: '' };

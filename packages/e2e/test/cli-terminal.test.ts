@@ -1,5 +1,7 @@
+import { spawnSync } from 'node:child_process';
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
-import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { workbook } from '../../cli/test/import/workbook-fixture.ts';
 import { parseCsv } from '../src/parse-csv.ts';
 import { CLI_PROGRAM, commandOf } from '../src/programs.ts';
 import { CTRL_C, cliTerminal, Terminal } from '../src/terminal.ts';
@@ -138,31 +140,57 @@ test('auth login: the key is not echoed, is checked, and is stored for its owner
   expect((await stat(file)).mode & 0o777).toBe(0o600);
 });
 
-test('bash completes commands, options and their values', async () => {
-  const bin = world.path('bin');
-  await mkdir(bin);
-  await writeFile(
-    `${bin}/shortlink`,
-    `#!/bin/sh\nexec "${commandOf(CLI_PROGRAM).join('" "')}" "$@"\n`,
-    {
-      mode: 0o755,
-    },
-  );
-  const PATH = `${bin}:${process.env['PATH']}`;
-  const shell = new Terminal('bash', ['--norc', '-i'], world.folder, { ...env, PATH, PS1: '> ' });
-  shell.type('source <(shortlink completion bash); echo re""ady\r');
-  await shell.until(/ready/);
-  for (const [typed, completed] of [
-    ['shortlink imp', /shortlink import /],
-    ['shortlink import x.csv --on-un', /--on-unknown /],
-    ['shortlink import x.csv --on-unknown sk', /--on-unknown skip/],
-    ['shortlink auth log', /shortlink auth log(in|out)|login +logout|logi?n?/],
-  ] as const) {
-    const from = shell.text.length;
-    shell.type(`${typed}\t`);
-    await shell.until(completed, from);
-    shell.type('\x15');
-  }
-  shell.type('exit\r');
-  expect(await shell.exitCode).toBe(0);
+/** Shells without the settings of whoever runs the tests, and the line that loads the completion. */
+const SHELLS = {
+  bash: { args: ['--norc', '-i'], load: 'source <(shortlink completion bash)' },
+  zsh: {
+    args: ['-f', '-i'],
+    load: 'autoload -U compinit; compinit -u -d "$ZCOMP"; source <(shortlink completion zsh)',
+  },
+  fish: { args: ['--no-config', '-i'], load: 'shortlink completion fish | source' },
+};
+
+describe.each(Object.entries(SHELLS))('%s completes', (name, { args, load }) => {
+  test('commands, options, values, files, profiles, sheets and columns', async ({ skip }) => {
+    if (spawnSync(name, ['--version']).error) skip(`this machine has no ${name}`);
+    const bin = world.path('bin');
+    await mkdir(bin);
+    const program = commandOf(CLI_PROGRAM).join('" "');
+    await writeFile(`${bin}/shortlink`, `#!/bin/sh\nexec "${program}" "$@"\n`, { mode: 0o755 });
+    await mkdir(world.path('.config/shortlink'), { recursive: true });
+    const config = { profiles: { staging: { base_url: 'https://sho.rt' } } };
+    await writeFile(world.path('.config/shortlink/config.json'), JSON.stringify(config));
+    await writeFile(world.path('my links.csv'), 'Long URL;note\nhttps://example.com;x\n');
+    await writeFile(world.path('book.xlsx'), workbook({ Front: [['x']], Links: [['url']] }));
+    const shell = new Terminal(name, args, world.folder, {
+      ...env,
+      PATH: `${bin}:${process.env['PATH']}`,
+      PS1: '> ',
+      HOME: world.folder,
+      XDG_CONFIG_HOME: world.path('.config'),
+      XDG_DATA_HOME: world.path('.local'),
+      ZCOMP: world.path('zcompdump'),
+    });
+    shell.type(`${load}; echo re""ady\r`);
+    await shell.until(/ready/);
+    for (const [typed, completed] of [
+      ['shortlink imp', /shortlink import$/],
+      ['shortlink import x.csv --on-un', /--on-unknown$/],
+      ['shortlink import x.csv --on-unknown sk', /--on-unknown skip/],
+      ['shortlink import --on-unknown=sk', /--on-unknown=skip/],
+      ['shortlink --profile st', /--profile staging/],
+      ['shortlink import my', /import (my\\ links\.csv|'my links\.csv')/],
+      ['shortlink import x.csv --output=my', /--output=('?)my\\? links/],
+      ['shortlink import my\\ links.csv --map target_url=Lo', /target_url=Long\\ URL/],
+      ['shortlink import book.xlsx --sheet Li', /--sheet Links/],
+      ['shortlink verify my\\ links.csv --map sh', /--map short_url=/],
+    ] as const) {
+      shell.type(`${typed}\t`);
+      await expect.poll(() => shell.screen()).toMatch(completed);
+      shell.type('\x15');
+      await expect.poll(() => shell.screen()).not.toMatch(completed);
+    }
+    shell.type('exit\r');
+    expect(await shell.exitCode).toBe(0);
+  });
 });

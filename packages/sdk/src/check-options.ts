@@ -8,6 +8,27 @@ const HEADER_NAME = /^[\w!#$%&'*+\-.^`|~]+$/;
 /** Values of header fields that `fetch` takes: no control characters, one byte each (RFC 9110 section 5.5). */
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
+/** Refuses an option that there is not, such as one of another library, and says which one is meant. */
+export function checkNames(options: object, names: readonly string[]): void {
+  for (const [name, value] of Object.entries(options)) {
+    if (value === undefined || names.includes(name)) continue;
+    const isLike = (known: string) =>
+      stem(known).includes(stem(name)) || stem(name).includes(stem(known));
+    const likely = names.find(isLike);
+    const hint = likely === undefined ? `the options are ${names.join(', ')}` : `use ${likely}`;
+    throw new InvalidOptionError(name, '', `There is no option ${name}: ${hint}`);
+  }
+}
+
+/** What two spellings of an option have in common: `timeout` and `timeoutMs`, `retry` and `maxRetries`, `baseURL` and `base_url`. */
+function stem(name: string): string {
+  return name
+    .toLowerCase()
+    .replace(/[^a-z]/g, '')
+    .replace(/ms$/, '')
+    .replace(/ies$/, 'y');
+}
+
 /** A duration or size: 0 or more. */
 export function checkAmount(option: string, value: number, unit: string): number {
   if (typeof value === 'number' && value >= 0) return value;
@@ -105,6 +126,15 @@ export function checkBaseUrl(value: string | URL | undefined): string {
   return url.origin + path;
 }
 
+/** Headers about the connection. The runtime sets them itself, and refuses a request that brings its own. */
+const CONNECTION_HEADERS = [
+  'content-length',
+  'expect',
+  'keep-alive',
+  'transfer-encoding',
+  'upgrade',
+];
+
 /** Extra headers, with lower-case names, so that two spellings of one name are one header. */
 export function checkHeaders(headers: HeadersInput | undefined): Record<string, string> {
   // Without a prototype, so that a header may have any name.
@@ -120,7 +150,15 @@ export function checkHeaders(headers: HeadersInput | undefined): Record<string, 
     if (typeof value !== 'string' || !HEADER_VALUE.test(value)) {
       throw new InvalidOptionError(`headers[${show(name)}]`, 'a string without control characters');
     }
-    checked[name.toLowerCase()] = value;
+    const key = name.toLowerCase();
+    const isChoice = key !== 'connection' || /^(?:close|keep-alive)$/i.test(value);
+    if (CONNECTION_HEADERS.includes(key) || !isChoice) {
+      throw new InvalidOptionError(
+        'headers',
+        `without ${show(name)}, which belongs to the runtime`,
+      );
+    }
+    checked[key] = value;
   }
   return checked;
 }

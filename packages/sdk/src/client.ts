@@ -4,16 +4,29 @@ import {
   checkBaseUrl,
   checkCount,
   checkHeaders,
+  checkNames,
   checkOneOf,
   checkRate,
 } from './check-options.ts';
 import { InvalidOptionError } from './errors/call-errors.ts';
+import { createRedact } from './http/failure.ts';
+import { Limiter } from './http/limiter.ts';
+import { systemClock } from './http/time.ts';
 import { HttpTransport } from './http/transport.ts';
 import { LOG_LEVELS, makeLogger } from './http/watching.ts';
-import { type ClientSettings, DEFAULT_OPTIONS, type ShortlinkOptions } from './options.ts';
+import {
+  CLIENT_OPTIONS,
+  type ClientSettings,
+  DEFAULT_OPTIONS,
+  type ShortlinkOptions,
+} from './options.ts';
 import { Jobs } from './resources/jobs.ts';
+import { KnownJobs } from './resources/known-jobs.ts';
 import { Links } from './resources/links.ts';
 import { UsageResource } from './resources/usage.ts';
+
+/** Which client made the options of a client. */
+const origins = new WeakMap<ShortlinkOptions, Shortlink>();
 
 /**
  * Client of a Shortlink service. One client shares one cooldown and one pace, so use one per API key.
@@ -30,12 +43,46 @@ export class Shortlink {
   /** How much of its plan the account uses. An addition of the reference server. */
   readonly usage: UsageResource;
 
+  readonly #options: ShortlinkOptions;
+  readonly #settings: ClientSettings;
+  readonly #limiter: Limiter;
+  readonly #known: KnownJobs;
+
   /** @throws InvalidOptionError when an option can't be used, or the API key or address is given nowhere */
   constructor(options: ShortlinkOptions = {}) {
-    const transport = new HttpTransport(resolveOptions(options));
-    this.jobs = new Jobs(transport);
-    this.links = new Links(transport, this.jobs);
+    const settings = resolveOptions(options);
+    const { apiKey, baseUrl, requestsPerMinute, maxRetryAfterMs } = settings;
+    const other = origins.get(options);
+    const isShared =
+      other !== undefined &&
+      other.#settings.apiKey === apiKey &&
+      other.#settings.baseUrl === baseUrl &&
+      other.#settings.requestsPerMinute === requestsPerMinute;
+    this.#options = options;
+    this.#settings = settings;
+    this.#limiter = isShared ? other.#limiter : new Limiter(requestsPerMinute, systemClock);
+    this.#known = isShared ? other.#known : new KnownJobs(systemClock);
+    const transport = new HttpTransport(settings, this.#limiter);
+    const redact = createRedact(apiKey);
+    this.jobs = new Jobs(transport, { redact, maxRetryAfterMs, known: this.#known });
+    this.links = new Links(transport, this.jobs, this.#known);
     this.usage = new UsageResource(transport);
+  }
+
+  /**
+   * Another client like this one, with some options replaced; `undefined` keeps what this one has. The two share cooldown
+   * and pace where key, address and `requestsPerMinute` are the same.
+   *
+   * @example
+   * const patient = shortlink.withOptions({ maxRetryAfterMs: 3_600_000 });
+   *
+   * @throws InvalidOptionError as the constructor does
+   */
+  withOptions(options: ShortlinkOptions): Shortlink {
+    const given = Object.entries(options).filter(([, value]) => value !== undefined);
+    const merged = { ...this.#options, ...Object.fromEntries(given) };
+    origins.set(merged, this);
+    return new Shortlink(merged);
   }
 }
 
@@ -45,6 +92,7 @@ export class Shortlink {
  * @throws InvalidOptionError that names the option and what it accepts
  */
 export function resolveOptions(options: ShortlinkOptions): ClientSettings {
+  checkNames(options, CLIENT_OPTIONS);
   const { fetch, logger, logLevel } = options;
   // A GET has no body, so it would be sent with this one. All else that the client sets is overridden at each request.
   const { body: _, ...fetchOptions }: Record<string, unknown> = options.fetchOptions ?? {};

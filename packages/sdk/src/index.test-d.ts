@@ -1,14 +1,23 @@
+import nodeFetch from 'node-fetch';
+import { fetch as undiciFetch } from 'undici';
 import { describe, expectTypeOf, it } from 'vitest';
 import {
   ApiError,
-  type BatchAnswer,
+  type ApiResponse,
+  type BatchResponse,
   type BulkItem,
+  type CompletedBatch,
   ConnectionError,
+  type ErrorCode,
   type Job,
+  type Jobs,
   type Link,
+  type LinkInput,
+  type LookupResult,
   type Outcome,
   PlanLimitError,
   RateLimitError,
+  type RedirectType,
   type RequestOptions,
   Shortlink,
   type ShortlinkError,
@@ -19,7 +28,7 @@ declare const error: unknown;
 
 describe('batch answers', () => {
   it('are told apart by status', () => {
-    const answer = {} as BatchAnswer;
+    const answer = {} as BatchResponse;
     if (answer.status === 'processing') {
       expectTypeOf(answer.job_id).toBeString();
       expectTypeOf(answer).not.toHaveProperty('results');
@@ -55,15 +64,72 @@ describe('bulk items', () => {
 describe('methods', () => {
   it('return what the service answers', () => {
     expectTypeOf(shortlink.links.create).returns.resolves.toEqualTypeOf<Link>();
-    expectTypeOf(shortlink.links.createBatch).returns.resolves.toEqualTypeOf<BatchAnswer>();
+    expectTypeOf(shortlink.links.createBatch).returns.resolves.toEqualTypeOf<BatchResponse>();
+    expectTypeOf(
+      shortlink.links.createBatchAndWait,
+    ).returns.resolves.toEqualTypeOf<CompletedBatch>();
     expectTypeOf(shortlink.jobs.retrieve).returns.resolves.toEqualTypeOf<Job>();
     expectTypeOf(shortlink.jobs.wait).returns.resolves.toEqualTypeOf<Job>();
   });
 
-  it('take a copy of a link', () => {
+  it('and names are all that completions show', () => {
+    expectTypeOf<keyof Jobs>().toEqualTypeOf<'retrieve' | 'wait'>();
+    expectTypeOf<keyof Shortlink>().toEqualTypeOf<'jobs' | 'links' | 'usage' | 'withOptions'>();
+    type Fields = Extract<keyof ShortlinkError, string>;
+    expectTypeOf<Exclude<Fields, keyof Error>>().toEqualTypeOf<'jobId' | 'toJSON'>();
+  });
+
+  it('give the response beside the data', () => {
+    type Created = ReturnType<ReturnType<typeof shortlink.links.create>['withResponse']>;
+    expectTypeOf<Created>().resolves.toEqualTypeOf<ApiResponse<Link>>();
+  });
+
+  it('take one kind of link, wherever a link is given', () => {
+    const { links } = shortlink;
     const link = {} as Link;
-    expectTypeOf(shortlink.links.create).toBeCallableWith(link);
-    expectTypeOf(shortlink.links.create).toBeCallableWith({ ...link, title: 'Copy' });
+    // A row as a database has it.
+    const row = {} as {
+      id: number;
+      target_url: string;
+      title: string | null;
+      tags: string[] | null;
+    };
+    const nulls = {
+      target_url: 'x',
+      title: null,
+      tags: null,
+      domain_id: null,
+      redirect_type: null,
+    };
+    const inputs = [link, row, nulls, { target_url: new URL('https://a.example') }] as const;
+    for (const input of inputs) expectTypeOf(input).toExtend<LinkInput>();
+    links.create(link);
+    links.create({ ...link, title: 'Copy', domain_id: 'd' });
+    links.create(row);
+    links.create(nulls);
+    links.create({ target_url: new URL('https://a.example') });
+    links.createBatch({ links: inputs, domain_id: null });
+    links.createBatch({ links: [link] });
+    links.createBatchAndWait({ links: [row, nulls] });
+    links.createMany(inputs);
+    links.createMany([row]);
+    links.createMany([link]);
+    links.createMany(new Set([nulls]));
+    expectTypeOf(link.redirect_type).toEqualTypeOf<RedirectType>();
+  });
+
+  it('look links up by what a caller has', () => {
+    const { lookup } = shortlink.links;
+    expectTypeOf(lookup).returns.resolves.toEqualTypeOf<LookupResult[]>();
+    expectTypeOf(lookup).toBeCallableWith(['https://a.example', new URL('https://a.example')]);
+    expectTypeOf(lookup).toBeCallableWith([{} as Link]);
+    expectTypeOf(lookup).toBeCallableWith([{ target_url: 'x', domain_id: null, after: 'id' }]);
+    expectTypeOf(lookup).toBeCallableWith(new ReadableStream<string>());
+    expectTypeOf(lookup).toBeCallableWith({ codes: new Set(['a']) });
+    // @ts-expect-error a code is a string
+    lookup({ codes: [7] });
+    // @ts-expect-error a list of targets
+    lookup({ target_url: 'x' });
   });
 
   it('check what they are given', () => {
@@ -73,6 +139,10 @@ describe('methods', () => {
     shortlink.links.create({ title: 'Docs' });
     // @ts-expect-error tags are a list
     shortlink.links.create({ target_url: 'x', tags: 'docs' });
+    // @ts-expect-error a link, not its target
+    shortlink.links.create('https://a.example');
+    // @ts-expect-error a batch has links
+    shortlink.links.createBatch([{ target_url: 'x' }]);
     // @ts-expect-error links are required
     shortlink.links.createBatch({ domain_id: 'd' });
     // @ts-expect-error an unknown option
@@ -87,6 +157,8 @@ describe('options', () => {
     new Shortlink({ apiKey: undefined, hooks: { onRetry: undefined }, logger: console });
     new Shortlink({ headers: new Headers(), fetchOptions: { dispatcher: {} }, logLevel: 'warn' });
     new Shortlink({ fetch: globalThis.fetch });
+    new Shortlink({ fetch: nodeFetch });
+    new Shortlink({ fetch: undiciFetch });
     new Shortlink({ fetch: async (url, init) => globalThis.fetch(new Request(url, init)) });
     // @ts-expect-error an unknown level
     new Shortlink({ logLevel: 'trace' });
@@ -124,6 +196,7 @@ describe('errors', () => {
       expectTypeOf(error.code).toEqualTypeOf<string | undefined>();
     } else if (ApiError.isInstance(error)) {
       expectTypeOf(error.body?.details).toBeNullable();
+      expectTypeOf(error.code).toEqualTypeOf<ErrorCode | (string & {}) | undefined>();
     }
     expectTypeOf<RateLimitError>().toExtend<ApiError>();
     expectTypeOf<ApiError>().toExtend<ShortlinkError>();

@@ -10,9 +10,7 @@ export type {
   BatchRange,
   BatchRecord,
   BulkItem,
-  BulkItems,
   BulkSource,
-  BulkSourceIterator,
   CreateManyOptions,
   RecordedResult,
   RecordedResults,
@@ -42,9 +40,11 @@ export {
 export { JobFailedError, JobTimeoutError } from './errors/job-errors.ts';
 export { ShortlinkError } from './errors/shortlink-error.ts';
 // Watching
+export type { ApiResponse, ResponsePromise } from './http/request.ts';
 export type { QuotaWindow } from './http/response-headers.ts';
 export type {
   CooldownEvent,
+  EndEvent,
   Logger,
   LogLevel,
   RequestEvent,
@@ -54,7 +54,6 @@ export type {
 } from './http/watching.ts';
 // Options
 export type {
-  BodyReader,
   Fetch,
   FetchInit,
   FetchOptions,
@@ -65,17 +64,16 @@ export type {
   WaitOptions,
 } from './options.ts';
 export type { Jobs } from './resources/jobs.ts';
-export type { Links } from './resources/links.ts';
+export type { BatchWaitOptions, Links } from './resources/links.ts';
 export type { LookupEntry, LookupInput, LookupSource } from './resources/lookup.ts';
 export type { UsageResource } from './resources/usage.ts';
 
 // Data, as it is on the wire
 export type {
-  BatchAnswer,
-  BatchLinkInput,
+  BatchInput,
+  BatchResponse,
   BatchResultItem,
   CompletedBatch,
-  CreateBatchBody,
   ProcessingBatch,
 } from './wire/batch.ts';
 export type { ErrorBody, ErrorCode, ErrorDetail, PlanLimitName } from './wire/error-body.ts';
@@ -97,6 +95,11 @@ export {
   REDIRECT_TYPES,
   type RedirectType,
 } from './wire/limits.ts';
-export type { CreateLinkBody, Link, LinkCopy } from './wire/link.ts';
+export type {
+  CreateLinkBody,
+  CreateLinkBody as BatchLinkInput,
+  Link,
+  LinkInput,
+} from './wire/link.ts';
 export type { LookupResult } from './wire/lookup.ts';
 export type { KeyDay, KeyUsage, ResourceUsage, TopLink, Usage, WindowUsage } from './wire/usage.ts';

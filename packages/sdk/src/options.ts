@@ -11,12 +11,13 @@ export interface FetchInit {
   redirect: 'manual';
 }
 
-/** The part of a response that the client uses. The `Response` of every runtime and of npm's undici fits. */
+/** The part of a response that the client uses. The `Response` of every runtime, of npm's undici and of node-fetch fits. */
 export interface FetchResponse {
   readonly ok: boolean;
   readonly status: number;
-  readonly headers: Iterable<[string, string]> & { get(name: string): string | null };
-  readonly body: { getReader(): BodyReader } | null;
+  readonly headers: Iterable<[string, string]>;
+  /** A `ReadableStream` is read in pieces, up to a bound; anything else through `text()`. */
+  readonly body: object | null;
   text(): Promise<string>;
 }
 
@@ -24,13 +25,6 @@ export interface FetchResponse {
 export type FetchOptions = Readonly<Record<string, unknown>> & {
   readonly [Name in keyof FetchInit]?: never;
 };
-
-/** Reads the body of a response; the reader of a `ReadableStream` fits. */
-export interface BodyReader {
-  readonly closed?: Promise<unknown>;
-  read(): Promise<{ done: boolean; value?: Uint8Array | undefined }>;
-  cancel(): Promise<unknown>;
-}
 
 /** Sends one request: the runtime's `fetch`, or another function like it. */
 export type Fetch = (url: string, init: FetchInit) => Promise<FetchResponse>;
@@ -58,7 +52,10 @@ export interface ShortlinkOptions {
    */
   fetchOptions?: FetchOptions | undefined;
 
-  /** Longest time of one attempt, from the request to the last byte of the body, in milliseconds. `0` is no limit. @default 30_000 */
+  /**
+   * Longest time of one attempt, from the request to the last byte of the response, in milliseconds. A second is added for
+   * each 64 KiB that are sent. `0` is no limit. @default 30_000
+   */
   timeoutMs?: number | undefined;
 
   /** Longest time of one call with all its attempts and waits, in milliseconds. `0` is no limit. @default 0 */
@@ -123,7 +120,10 @@ export interface RequestOptions {
   idempotency?: boolean | string | undefined;
 }
 
-/** Options of `jobs.wait`. `maxRetries` and `headers` apply to each poll. Each attempt of a poll has the client's `timeoutMs`. */
+/**
+ * Options of `jobs.wait`. `headers` apply to each poll, and each poll has the client's `timeoutMs`. Polls are repeated until
+ * `timeoutMs`, whatever `maxRetries` is.
+ */
 export interface WaitOptions extends Pick<RequestOptions, 'signal' | 'maxRetries' | 'headers'> {
   /** Called with the job as each successful poll shows it, the last one included. */
   onProgress?: ((job: Job) => void) | undefined;
@@ -137,6 +137,45 @@ export interface WaitOptions extends Pick<RequestOptions, 'signal' | 'maxRetries
    */
   total?: number | undefined;
 }
+
+/** Names of the options of a call, to refuse others. */
+export const CALL_OPTIONS = Object.keys({
+  signal: 0,
+  timeoutMs: 0,
+  totalTimeoutMs: 0,
+  maxRetries: 0,
+  headers: 0,
+  idempotency: 0,
+} satisfies Record<keyof RequestOptions, 0>);
+
+/** Names of the options of a wait, to refuse others. */
+export const WAIT_OPTIONS = Object.keys({
+  signal: 0,
+  timeoutMs: 0,
+  total: 0,
+  onProgress: 0,
+  headers: 0,
+  maxRetries: 0,
+} satisfies Record<keyof WaitOptions, 0>);
+
+/** Names of the options of a client, to refuse others. */
+export const CLIENT_OPTIONS = Object.keys({
+  apiKey: 0,
+  baseUrl: 0,
+  timeoutMs: 0,
+  totalTimeoutMs: 0,
+  maxRetries: 0,
+  maxRetryAfterMs: 0,
+  requestsPerMinute: 0,
+  maxResponseBytes: 0,
+  idempotency: 0,
+  fetch: 0,
+  fetchOptions: 0,
+  headers: 0,
+  hooks: 0,
+  logger: 0,
+  logLevel: 0,
+} satisfies Record<keyof ShortlinkOptions, 0>);
 
 /** The client's options, checked and with every default filled in. */
 export interface ClientSettings extends DefaultOptions {

@@ -14,6 +14,8 @@ export async function settle(): Promise<void> {
 export class FakeClock implements Clock {
   /** Every wait that was asked for, in milliseconds. */
   readonly delays: number[] = [];
+  /** For a thousand sleepers, which would take seconds one by one. */
+  protected readonly wakesTogether: boolean = false;
   readonly #dateOffset: number;
   #now = 0;
   #sleepers: Sleeper[] = [];
@@ -56,6 +58,12 @@ export class FakeClock implements Clock {
     return this.#sleepers.length;
   }
 
+  /** How long until the next wait ends; undefined where there is none. */
+  get nextMs(): number | undefined {
+    const [first] = this.#sleepers.toSorted((a, b) => a.at - b.at);
+    return first && Math.max(0, first.at - this.#now);
+  }
+
   /** Moves the time on, stopping at each wait's end in turn. */
   async advance(ms: number): Promise<void> {
     const end = this.#now + ms;
@@ -64,8 +72,11 @@ export class FakeClock implements Clock {
       const next = this.#sleepers.toSorted((a, b) => a.at - b.at)[0];
       if (next === undefined || next.at > end) break;
       this.#now = Math.max(this.#now, next.at);
-      this.#sleepers = this.#sleepers.filter((other) => other !== next);
-      next.wake();
+      const isDue = (sleeper: Sleeper) =>
+        this.wakesTogether ? sleeper.at <= this.#now : sleeper === next;
+      const due = this.#sleepers.filter(isDue);
+      this.#sleepers = this.#sleepers.filter((sleeper) => !isDue(sleeper));
+      for (const { wake } of due) wake();
       await settle();
     }
     this.#now = end;

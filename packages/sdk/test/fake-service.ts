@@ -1,17 +1,19 @@
-import type { CreateManyDeps } from '../src/bulk/run-context.ts';
+import type { CreateManyDeps } from '../src/bulk/batch-life.ts';
 import { BadRequestError, createApiError } from '../src/errors/api-errors.ts';
 import type { ShortlinkError } from '../src/errors/shortlink-error.ts';
 import type { AttemptWatch } from '../src/http/request.ts';
 import type { RequestOptions, WaitOptions } from '../src/options.ts';
-import type {
-  BatchAnswer,
-  BatchLinkInput,
-  BatchResultItem,
-  CreateBatchBody,
-} from '../src/wire/batch.ts';
+import type { BatchResponse as BatchAnswer, BatchResultItem } from '../src/wire/batch.ts';
 import type { ErrorBody } from '../src/wire/error-body.ts';
 import type { Job } from '../src/wire/job.ts';
 import { MAX_SYNC_BATCH_LINKS } from '../src/wire/limits.ts';
+import type { CreateLinkBody as BatchLinkInput } from '../src/wire/link.ts';
+
+/** Body of a batch, as it was sent. */
+interface CreateBatchBody {
+  domain_id?: string;
+  links: BatchLinkInput[];
+}
 
 /** Decides about the n-th request (from 0): resolves to let it through, throws to refuse it. */
 export type Gate = (n: number, links: readonly BatchLinkInput[]) => void | Promise<void>;

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, request as httpRequest, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
+import nodeFetch from 'node-fetch';
 import { Agent, MockAgent, ProxyAgent, fetch as undiciFetch } from 'undici';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Fetch, FetchInit } from '../src/options.ts';
@@ -67,6 +68,14 @@ describe('a custom fetch', () => {
     const { baseUrl } = await service();
     const { links } = makeClient({ baseUrl, fetch: undiciFetch });
     await expect(links.create(BODY)).resolves.toEqual(LINK);
+  });
+
+  it('may be node-fetch, in its types too', async () => {
+    const { baseUrl } = await service();
+    const { links } = makeClient({ baseUrl, fetch: nodeFetch });
+    const { data, requestId } = await links.create(BODY).withResponse();
+    expect(data).toEqual(LINK);
+    expect(requestId).toBeUndefined();
   });
 
   it("may be one of npm's undici that is mocked", async () => {

@@ -1,8 +1,11 @@
 import { resolveOptions } from '../src/client.ts';
+import { createRedact } from '../src/http/failure.ts';
+import { Limiter } from '../src/http/limiter.ts';
 import type { Clock } from '../src/http/time.ts';
 import { HttpTransport } from '../src/http/transport.ts';
 import type { ShortlinkOptions } from '../src/options.ts';
 import { Jobs } from '../src/resources/jobs.ts';
+import { KnownJobs } from '../src/resources/known-jobs.ts';
 import { Links } from '../src/resources/links.ts';
 import { UsageResource } from '../src/resources/usage.ts';
 import { InstantClock } from './fake-clock.ts';
@@ -17,12 +20,22 @@ export function makeClient(
   { clock = new InstantClock(), random = () => 1 }: { clock?: Clock; random?: () => number } = {},
 ) {
   const settings = resolveOptions({ apiKey: API_KEY, baseUrl: BASE_URL, ...options });
-  const transport = new HttpTransport(settings, clock, random);
-  const jobs = new Jobs(transport, clock);
+  const { maxRetryAfterMs, requestsPerMinute } = settings;
+  const limiter = new Limiter(requestsPerMinute, clock);
+  const transport = new HttpTransport(settings, limiter, clock, random);
+  const known = new KnownJobs(clock);
+  const jobs = new Jobs(transport, {
+    redact: createRedact(settings.apiKey),
+    maxRetryAfterMs,
+    known,
+    clock,
+    random,
+  });
   return {
     transport,
-    links: new Links(transport, jobs),
+    links: new Links(transport, jobs, known),
     jobs,
     usage: new UsageResource(transport),
+    known,
   };
 }

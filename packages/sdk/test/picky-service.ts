@@ -1,4 +1,4 @@
-import type { BatchLinkInput } from '../src/wire/batch.ts';
+import type { CreateLinkBody as BatchLinkInput } from '../src/wire/link.ts';
 import { apiError, badRequest, FakeService } from './fake-service.ts';
 
 /** How a {@link pickyService} refuses entries. */

@@ -1,7 +1,7 @@
 import { createMany } from '../src/bulk/create-many.ts';
 import type { BatchEvent, BulkItem, CreateManyOptions } from '../src/bulk/types.ts';
 import { ConnectionError } from '../src/errors/call-errors.ts';
-import type { BatchLinkInput } from '../src/wire/batch.ts';
+import type { CreateLinkBody as BatchLinkInput } from '../src/wire/link.ts';
 import type { FakeService } from './fake-service.ts';
 
 /** For tests only: everything a run yields and reports, and what it throws at the end. */
@@ -10,7 +10,7 @@ export async function runCreateMany(
   source: Iterable<BatchLinkInput> | AsyncIterable<BatchLinkInput>,
   options: CreateManyOptions = {},
 ) {
-  const items: BulkItem[] = [];
+  const items: BulkItem<BatchLinkInput>[] = [];
   const events: BatchEvent[] = [];
   let error: unknown;
   const onBatch = options.onBatch ?? ((event: BatchEvent) => void events.push(event));

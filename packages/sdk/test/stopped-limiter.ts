@@ -27,16 +27,18 @@ class Held extends Error {
   }
 }
 
+type Pause = Omit<CooldownEvent, 'id'>;
+
 /** A limiter on a stopped clock. */
 export function setUp(requestsPerMinute = Number.POSITIVE_INFINITY) {
   const clock = new StoppedClock();
-  const pauses: CooldownEvent[] = [];
-  const limits = { requestsPerMinute, maxRetryAfterMs: MAX_WAIT_MS };
-  const limiter = new Limiter(limits, clock, (event) => pauses.push(event));
+  const pauses: Pause[] = [];
+  const limiter = new Limiter(requestsPerMinute, clock);
+  const onPause = (pause: Pause) => void pauses.push(pause);
   /** A turn, or how long the next request has to wait for one, in milliseconds. */
   const ask = async (): Promise<Turn | number> => {
     try {
-      return await limiter.turn({ failsAtLimit: false });
+      return await limiter.turn({ failsAtLimit: false, maxWaitMs: MAX_WAIT_MS, onPause });
     } catch (error) {
       if (error instanceof Held) return error.ms;
       throw error;
@@ -47,8 +49,10 @@ export function setUp(requestsPerMinute = Number.POSITIVE_INFINITY) {
     if (typeof turn === 'number') throw new Error(`held for ${turn} ms`);
     return turn;
   };
-  const send = async (...windows: QuotaWindow[]) => limiter.finish(await take(), windows);
-  return { clock, limiter, ask, take, send, pauses };
+  const send = async (...windows: QuotaWindow[]) => limiter.finish(await take(), { windows });
+  const pause = (waitMs: number, retryAfterMs?: number) =>
+    limiter.pause(waitMs, retryAfterMs, onPause);
+  return { clock, limiter, ask, take, send, pauses, pause, onPause };
 }
 
 export const minute = (remaining: number, resetMs: number, quota?: number): QuotaWindow => ({

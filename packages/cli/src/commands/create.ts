@@ -205,7 +205,7 @@ function reportCreated(counts: typeof NOTHING, { printer, globals }: Context): v
   );
 }
 
-function toOutcome(item: BulkItem): Outcome {
+function toOutcome(item: BulkItem<BatchLinkInput>): Outcome {
   const { target_url } = item.input;
   if (item.outcome === 'created') {
     const { code, short_url } = item;

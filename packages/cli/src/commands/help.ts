@@ -20,7 +20,7 @@ const LEAST_DESCRIPTION = 34;
 
 /** How help is laid out: commands first, and of the global options, below a command, only where to find them. */
 export const HELP: HelpConfiguration = {
-  // For completion scripts; `formatHelp` doesn't list them.
+  // For completion; `formatHelp` doesn't list them.
   showGlobalOptions: true,
   minWidthToWrap: 20,
   styleTitle: heading,

@@ -27,7 +27,13 @@ import {
   withPlace,
   wouldStop,
 } from './report/summary.ts';
-import { findOut, type SendNewRows, type Sent, sendNewRows, traitsOf } from './send/send-new-rows.ts';
+import {
+  findOut,
+  type SendNewRows,
+  type Sent,
+  sendNewRows,
+  traitsOf,
+} from './send/send-new-rows.ts';
 import { syncFolder } from './sync-folder.ts';
 import type { ImportDeps, ImportSettings, ImportSummary } from './types.ts';
 
@@ -174,7 +180,11 @@ async function writeResults(
   // Where nothing has stopped the run, only `--limit` leaves rows.
   const limit = ended.stopped === undefined ? settings.limit : undefined;
   try {
-    await reportRows({ ...sent, limit, settings }, createResultsFormat(settings, source.layout), output);
+    await reportRows(
+      { ...sent, limit, settings },
+      createResultsFormat(settings, source.layout),
+      output,
+    );
     await source.guard();
     announceKept(await output.finish(), deps);
   } catch (error) {

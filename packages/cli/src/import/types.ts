@@ -1,4 +1,4 @@
-import type { BatchLinkInput, Shortlink } from '@shortlink/sdk';
+import type { BatchLinkInput, RequestOptions, Shortlink, Usage } from '@shortlink/sdk';
 import type { TextWritable } from './report/output-file.ts';
 
 /** Fields of a link that a column can fill. */
@@ -233,7 +233,7 @@ export interface ImportSummary {
 export interface ImportDeps {
   client: {
     links: Pick<Shortlink['links'], 'createMany' | 'lookup'>;
-    usage: Pick<Shortlink['usage'], 'retrieve'>;
+    usage: { retrieve: (options?: RequestOptions) => PromiseLike<Usage> };
   };
   /** Read when the input is `-`. */
   stdin: AsyncIterable<Uint8Array | string>;

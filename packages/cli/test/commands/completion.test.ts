@@ -1,128 +1,207 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, test } from 'vitest';
-import { bashScript } from '../../src/commands/completion/bash.ts';
-import { describeCommands } from '../../src/commands/completion/model.ts';
-import { buildProgram } from '../../src/program.ts';
-import { cli, testFolder, testIo } from '../test-io.ts';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { workbook } from '../import/workbook-fixture.ts';
+import { cli, testFolder } from '../test-io.ts';
 
-const commands = () => describeCommands(buildProgram(testIo().io, false, async () => {}));
+/** What is offered for a line whose last word is being typed, given as bash cuts it. */
+async function bash(...words: string[]): Promise<string[]> {
+  const argv = ['__complete', 'bash', String(words.length - 1), ...words];
+  const { stdout, stderr, exitCode } = await cli(argv);
+  expect({ stderr, exitCode }).toEqual({ stderr: '', exitCode: 0 });
+  return stdout.split('\n').filter((word) => word !== '');
+}
 
-test('the model holds every command and every option that help shows', () => {
-  const paths = commands().map(({ path }) => path);
-  expect(paths).toEqual(
-    expect.arrayContaining([
-      'shortlink create',
-      'shortlink import',
-      'shortlink job get',
-      'shortlink job wait',
-      'shortlink usage',
-      'shortlink auth login',
-      'shortlink auth logout',
-      'shortlink auth status',
-      'shortlink config get',
-      'shortlink config set',
-      'shortlink config list',
-      'shortlink completion',
-    ]),
-  );
+/** The same, as fish and zsh give the words: without the program, and whole. */
+async function fish(...words: string[]): Promise<string[]> {
+  const { stdout, exitCode } = await cli(['__complete', 'fish', ...words]);
+  expect(exitCode).toBe(0);
+  return stdout.split('\n').flatMap((line) => (line === '' ? [] : (line.split('\t')[0] ?? '')));
+}
+
+test.each([
+  [['shortlink', 'im'], ['import']],
+  [
+    ['shortlink', 'co'],
+    ['config', 'completion'],
+  ],
+  [
+    ['shortlink', 'job', ''],
+    ['get', 'wait', 'help'],
+  ],
+  [
+    ['shortlink', '--profile', 'x', 'auth', 'lo'],
+    ['login', 'logout'],
+  ],
+  [
+    ['shortlink', 'completion', ''],
+    ['bash', 'zsh', 'fish'],
+  ],
+  [['shortlink', 'completion', 'bash', ''], []],
+  [['shortlink', 'config', 'get', 'b'], ['base_url']],
+  [['shortlink', 'config', 'set', 'profile', 'b'], []],
+  [
+    ['shortlink', 'import', '--on-unknown', ''],
+    ['stop', 'retry', 'skip'],
+  ],
+  [
+    ['shortlink', 'import', '--on-unknown', '=', 's'],
+    ['stop', 'skip'],
+  ],
+  [
+    ['shortlink', 'import', '--on-unknown', '='],
+    ['stop', 'retry', 'skip'],
+  ],
+  [['shortlink', 'import', 'a.csv', '--input-f'], ['--input-format']],
+  [['shortlink', 'import', '--input-format', 'csv', '--output-format', 'j'], ['jsonl']],
+  [
+    ['shortlink', 'create', '--redirect-type', '30'],
+    ['301', '302', '307'],
+  ],
+  [['shortlink', 'create', '--title', 'import', '--redi'], ['--redirect-type']],
+  [['shortlink', 'create', 'https', ':', '//example.com', '--redi'], ['--redirect-type']],
+  [
+    ['shortlink', 'job', 'wait', '--max'],
+    ['--max-wait', '--max-retries'],
+  ],
+  [['shortlink', 'usage', '--no'], ['--no-color']],
+  [['shortlink', 'create', 'm'], []],
+  [['shortlink', 'import', 'm'], [':file']],
+  [['shortlink', 'import', 'x', '-o', 'm'], [':file']],
+  [['shortlink', 'job', 'wait', 'id', '--output', '=', 'm'], [':file']],
+  [['shortlink', 'create', '--title', '--'], []],
+  [['shortlink', 'verify', '--tar'], ['--targets']],
+  [
+    ['shortlink', 'import', '--map', 't'],
+    ['target_url=', 'title=', 'tags='],
+  ],
+  [
+    ['shortlink', 'verify', '--map', ''],
+    ['short_url=', 'target_url='],
+  ],
+])('%j offers %j', async (words, expected) => {
+  expect(await bash(...words)).toEqual(expected);
 });
 
-describe('bash, really sourced', () => {
-  let script: string;
-  beforeAll(async () => {
-    ({ stdout: script } = await cli(['completion', 'bash']));
+test('descriptions, for shells that show them', async () => {
+  const { stdout: fish } = await cli(['__complete', 'fish', 'us']);
+  expect(fish).toContain('usage\tShow how much of its plan the account has used\n');
+  const { stdout: zsh } = await cli(['__complete', 'zsh', 'import', '--dry']);
+  expect(zsh).toContain('--dry-run:check the file, compare it with what exists, and forecast');
+});
+
+test('profiles, from the config file', async () => {
+  const home = await testFolder();
+  await mkdir(join(home, '.config/shortlink'), { recursive: true });
+  const profiles = { live: { base_url: 'https://sho.rt' }, staging: {} };
+  const config = JSON.stringify({ profiles });
+  await writeFile(join(home, '.config/shortlink/config.json'), config, { mode: 0o600 });
+  const { stdout } = await cli(['__complete', 'fish', '--profile', ''], { home });
+  expect(stdout).toBe('live\t\nstaging\t\n');
+});
+
+describe('from the file on the line', () => {
+  let folder: string;
+  async function file(name: string, content: string | Buffer): Promise<string> {
+    const path = join(folder, name);
+    await writeFile(path, content);
+    return path;
+  }
+  beforeEach(async () => {
+    folder = await testFolder();
   });
 
-  /** What bash offers for a line whose last word is being typed. */
-  function complete(words: string[], cwd?: string): string[] {
-    const bash = [
-      script,
-      `COMP_WORDS=(${words.map((word) => `'${word}'`).join(' ')})`,
-      `COMP_CWORD=${words.length - 1}`,
-      '_shortlink',
-      // biome-ignore lint/suspicious/noTemplateCurlyInString: bash's own.
-      'printf "%s\\n" "${COMPREPLY[@]}"',
-    ].join('\n');
-    const output = execFileSync('bash', ['--norc', '-c', bash], { cwd, encoding: 'utf8' });
-    return output.split('\n').filter((word) => word !== '');
-  }
+  test('columns', async () => {
+    const path = await file('my links.csv', 'Long URL;Über uns\nhttps://example.com;x\n');
+    const expected = ['target_url=Long URL', 'target_url=Über uns'];
+    expect(await fish('import', path, '--map', 'target_url=')).toEqual(expected);
+    expect(await fish('import', path, '--map=title=')).toEqual([
+      '--map=title=Long URL',
+      '--map=title=Über uns',
+    ]);
+    // bash has quoted it, and wants only what follows its own cut.
+    const quoted = path.replace(' ', '\\ ');
+    const words = ['shortlink', 'import', quoted, '--map', 'target_url', '='];
+    expect(await bash(...words, 'Lo')).toEqual(['Long\\ URL']);
+    expect(await bash(...words, 'Long\\ U')).toEqual(['Long\\ URL']);
+    expect(await bash(...words, '"Long U')).toEqual(['Long URL']);
+    expect(await bash(...words)).toEqual(['Long\\ URL', 'Über\\ uns']);
+  });
+
+  test('columns of a file in which no column is recognized, and which other options describe', async () => {
+    const path = await file('odd.txt', 'made by hand\na|b\n1|2\n');
+    const args = ['--skip-lines', '1', '--delimiter', '|', '--input-format=csv'];
+    expect(await fish('import', path, ...args, '--map', 'title=')).toEqual(['title=a', 'title=b']);
+  });
+
+  test('keys of JSON Lines', async () => {
+    const path = await file('links.jsonl', '{"url":"https://example.com","n":1}\n');
+    expect(await fish('verify', path, '--map', 'short_url=')).toEqual([
+      'short_url=url',
+      'short_url=n',
+    ]);
+  });
+
+  test('sheets, and the columns of the one that is named', async () => {
+    const path = await file('book.xlsx', workbook({ Links: [['a']], 'Old links': [['b'], ['c']] }));
+    expect(await fish('import', path, '--sheet', '')).toEqual(['Links', 'Old links']);
+    const args = ['import', path, '--sheet', 'Old links', '--map', 'target_url='];
+    expect(await fish(...args)).toEqual(['target_url=b']);
+  });
+
+  test('a name that could move the cursor is not offered', async () => {
+    const path = await file('evil.csv', 'a\u001b[2J,b\nhttps://example.com,x\n');
+    expect(await fish('import', path, '--map', 'title=')).toEqual(['title=b']);
+  });
 
   test.each([
-    [['shortlink', 'im'], ['import']],
-    [
-      ['shortlink', 'co'],
-      ['config', 'completion'],
-    ],
-    [
-      ['shortlink', 'job', ''],
-      ['get', 'wait', 'help'],
-    ],
-    [
-      ['shortlink', '--profile', 'x', 'auth', 'lo'],
-      ['login', 'logout'],
-    ],
-    [
-      ['shortlink', 'completion', ''],
-      ['bash', 'zsh', 'fish'],
-    ],
-    [['shortlink', 'completion', 'bash', ''], []],
-    [['shortlink', 'config', 'get', 'b'], ['base_url']],
-    [['shortlink', 'config', 'set', 'profile', 'b'], []],
-    [
-      ['shortlink', 'import', '--on-unknown', ''],
-      ['stop', 'retry', 'skip'],
-    ],
-    [
-      ['shortlink', 'import', '--on-unknown', '=', 's'],
-      ['stop', 'skip'],
-    ],
-    [['shortlink', 'import', 'a.csv', '--input-f'], ['--input-format']],
-    [['shortlink', 'import', '--input-format', 'csv', '--output-format', 'j'], ['jsonl']],
-    [
-      ['shortlink', 'create', '--redirect-type', '30'],
-      ['301', '302', '307'],
-    ],
-    [['shortlink', 'create', '--title', 'import', '--redi'], ['--redirect-type']],
-    [
-      ['shortlink', 'job', 'wait', '--max'],
-      ['--max-wait', '--max-retries'],
-    ],
-    [['shortlink', 'usage', '--no'], ['--no-color']],
-  ])('%j offers %j', (words, expected) => {
-    expect(complete(words)).toEqual(expected);
-  });
-
-  test('files, where a file is meant', async () => {
-    const folder = await testFolder();
-    writeFileSync(join(folder, 'my links.csv'), '');
-    mkdirSync(join(folder, 'more'));
-    expect(complete(['shortlink', 'import', 'my'], folder)).toEqual(['my links.csv']);
-    expect(complete(['shortlink', 'import', 'x', '-o', 'mo'], folder)).toEqual(['more']);
-    expect(complete(['shortlink', 'job', 'wait', 'id', '--output', '=', 'm'], folder)).toEqual(
-      expect.arrayContaining(['my links.csv', 'more']),
-    );
-    expect(complete(['shortlink', 'create', 'm'], folder)).toEqual([]);
-  });
-});
-
-test('a new option is offered without a change to the scripts', () => {
-  const program = buildProgram(testIo().io, false, async () => {});
-  program.commands.find((command) => command.name() === 'usage')?.option('--brand-new <file>', 'x');
-  const script = bashScript(describeCommands(program));
-  expect(script).toContain('--brand-new');
-});
-
-test.each(['zsh', 'fish'])('the %s script names every command and option', async (shell) => {
-  const { stdout, exitCode } = await cli(['completion', shell]);
-  expect(exitCode).toBe(0);
-  for (const { subcommands, options } of commands()) {
-    for (const { name } of subcommands) expect(stdout).toContain(name);
-    for (const { names } of options) {
-      for (const name of names) expect(stdout).toContain(name.replace(/^-+/, ''));
+    ['a file that is not there', 'nothing.csv'],
+    ['a folder', '.'],
+    ['no workbook', 'broken.xlsx'],
+  ])('%s: nothing is offered, and nothing is said', async (_, name) => {
+    await file('broken.xlsx', 'PK\u0003\u0004 broken');
+    const path = join(folder, name);
+    for (const args of [
+      ['--map', 'title='],
+      ['--sheet', ''],
+    ]) {
+      const result = await cli(['__complete', 'fish', 'import', path, ...args]);
+      expect(result).toEqual({ exitCode: 0, stdout: '', stderr: '' });
     }
-  }
+  });
+});
+
+test.each([
+  [[]],
+  [['bash']],
+  [['bash', 'x']],
+  [['fish', '--help', '']],
+  [['fish', '--version']],
+  [['tcsh', 'x', '--json', '']],
+])('__complete %j neither fails nor prints a message', async (argv) => {
+  expect(await cli(['__complete', ...argv])).toMatchObject({ exitCode: 0, stderr: '' });
+});
+
+test('a config file that can not be read is no error either', async () => {
+  const home = await testFolder();
+  await mkdir(join(home, '.config/shortlink'), { recursive: true });
+  await writeFile(join(home, '.config/shortlink/config.json'), '{');
+  const result = await cli(['__complete', 'fish', '--profile', ''], { home });
+  expect(result).toEqual({ exitCode: 0, stdout: '', stderr: '' });
+});
+
+test('it stands in no help, and completion does not offer it', async () => {
+  const { stdout } = await cli(['--help']);
+  expect(stdout).not.toContain('__complete');
+  expect(await fish('')).not.toContain('__complete');
+});
+
+test('the script of bash is one that bash takes, and leaves nothing behind without the program', async () => {
+  const { stdout } = await cli(['completion', 'bash']);
+  const folder = await testFolder();
+  const script = `${stdout}\nCOMP_WORDS=(shortlink im)\nCOMP_CWORD=1\nPATH=${folder}\n_shortlink; echo "\${#COMPREPLY[@]}"`;
+  expect(execFileSync('/bin/bash', ['--norc', '-c', script], { encoding: 'utf8' })).toBe('0\n');
 });
 
 test('another shell is a usage error', async () => {

@@ -118,7 +118,7 @@ describe('several files', () => {
   });
 
   test('the gravest exit code of those that finish', async () => {
-    const { run, other } = await two(`${GOOD}nope,C\n`, GOOD);
+    const { run, other } = await two(`${GOOD}nope,C\n`, 'url\nhttps://example.com/c\n');
     expect((await run([other, '--max-rejects', 'all'])).exitCode).toBe(3);
   });
 

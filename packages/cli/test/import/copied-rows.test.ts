@@ -39,7 +39,9 @@ describe.each(['input.csv', 'input.jsonl'] as const)('a row of %s that was copie
     const done = { created: 0, existing: 3, rejected: 0, changed: 0 };
     expect(await world.import(settings)).toMatchObject({ ...done, created: 1, existing: 2 });
     expect(await world.import(settings)).toMatchObject(done);
-    expect(world.read(isInPlace ? name : `${name}.results.csv`)).toContain('https://s.example/0000003');
+    expect(world.read(isInPlace ? name : `${name}.results.csv`)).toContain(
+      'https://s.example/0000003',
+    );
     expect(world.service.created.size).toBe(3);
   });
 });
@@ -50,47 +52,69 @@ const inRows = (name = 'input.csv') =>
     .slice(1)
     .map(([target, code]) => [target, code]);
 
-test.each([true, false])('a row that is copied above its original takes no link: journal %s', async (hasJournal) => {
-  await copyFirstRow('input.csv');
-  const [header = '', one = '', two = '', copy = ''] = world.read('input.csv').split('\n');
-  world.write('input.csv', [header, copy, one, two, ''].join('\n'));
-  const settings = { ...inPlace('input.csv'), ...(hasJournal ? {} : { journal: world.path('fresh') }) };
-  expect(await world.import(settings)).toMatchObject({ created: 1, existing: 2, rejected: 0 });
-  expect(inRows()).toEqual([
-    [url(3), '0000003'],
-    [url(1), '0000001'],
-    [url(2), '0000002'],
-  ]);
-  expect(world.events.filter(({ type }) => type === 'warning')).toEqual([]);
-});
+test.each([true, false])(
+  'a row that is copied above its original takes no link: journal %s',
+  async (hasJournal) => {
+    await copyFirstRow('input.csv');
+    const [header = '', one = '', two = '', copy = ''] = world.read('input.csv').split('\n');
+    world.write('input.csv', [header, copy, one, two, ''].join('\n'));
+    const settings = {
+      ...inPlace('input.csv'),
+      ...(hasJournal ? {} : { journal: world.path('fresh') }),
+    };
+    expect(await world.import(settings)).toMatchObject({ created: 1, existing: 2, rejected: 0 });
+    expect(inRows()).toEqual([
+      [url(3), '0000003'],
+      [url(1), '0000001'],
+      [url(2), '0000002'],
+    ]);
+    expect(world.events.filter(({ type }) => type === 'warning')).toEqual([]);
+  },
+);
 
 test('a row that stands there twice is two rows, and the one that was not edited keeps the link', async () => {
   world.write('input.csv', `url,title\n${url(1)},A\n`);
   await world.import(inPlace('input.csv'));
   const [header = '', row = ''] = world.read('input.csv').split('\n');
   world.write('input.csv', [header, row.replace(',A,', ',B,'), row, row, ''].join('\n'));
-  expect(await world.import(inPlace('input.csv'))).toMatchObject({ created: 2, existing: 1, changed: 0 });
-  expect(world.table('input.csv').map((cells) => cells[2])).toEqual(['code', '0000002', '0000001', '0000003']);
+  expect(await world.import(inPlace('input.csv'))).toMatchObject({
+    created: 2,
+    existing: 1,
+    changed: 0,
+  });
+  expect(world.table('input.csv').map((cells) => cells[2])).toEqual([
+    'code',
+    '0000002',
+    '0000001',
+    '0000003',
+  ]);
 });
 
-test.each([true, false])('an edited target asks for another link, and the old one is named: journal %s', async (hasJournal) => {
-  world.write('input.csv', `url\n${url(1)}\n${url(2)}\n`);
-  await world.import(inPlace('input.csv'));
-  world.write('input.csv', world.read('input.csv').replace(url(1), url(9)));
-  const settings = { ...inPlace('input.csv'), ...(hasJournal ? {} : { journal: world.path('fresh') }) };
-  world.service.fault = () => ({ type: 'answer', status: 401, body: { error: 'no' } });
-  expect(await world.import(settings)).toMatchObject({ created: 0, existing: 1, unsent: 1 });
-  // Until there is another one, the file names the old link.
-  expect(inRows()[0]).toEqual([url(9), '0000001']);
-  world.service.fault = () => undefined;
-  expect(await world.import(settings)).toMatchObject({ created: 1, existing: 1 });
-  expect(world.events).toContainEqual({
-    type: 'warning',
-    message: 'Line 2 asks for another link than before: https://s.example/0000001 still leads to the old target.',
-  });
-  expect(inRows()[0]).toEqual([url(9), '0000003']);
-  expect(await world.import(settings)).toMatchObject({ created: 0, existing: 2 });
-});
+test.each([true, false])(
+  'an edited target asks for another link, and the old one is named: journal %s',
+  async (hasJournal) => {
+    world.write('input.csv', `url\n${url(1)}\n${url(2)}\n`);
+    await world.import(inPlace('input.csv'));
+    world.write('input.csv', world.read('input.csv').replace(url(1), url(9)));
+    const settings = {
+      ...inPlace('input.csv'),
+      ...(hasJournal ? {} : { journal: world.path('fresh') }),
+    };
+    world.service.fault = () => ({ type: 'answer', status: 401, body: { error: 'no' } });
+    expect(await world.import(settings)).toMatchObject({ created: 0, existing: 1, unsent: 1 });
+    // Until there is another one, the file names the old link.
+    expect(inRows()[0]).toEqual([url(9), '0000001']);
+    world.service.fault = () => undefined;
+    expect(await world.import(settings)).toMatchObject({ created: 1, existing: 1 });
+    expect(world.events).toContainEqual({
+      type: 'warning',
+      message:
+        'Line 2 asks for another link than before: https://s.example/0000001 still leads to the old target.',
+    });
+    expect(inRows()[0]).toEqual([url(9), '0000003']);
+    expect(await world.import(settings)).toMatchObject({ created: 0, existing: 2 });
+  },
+);
 
 test('an edited title is noticed wherever the file is, for ever', async () => {
   world.write('input.csv', `url,title\n${url(1)},A\n`);
@@ -104,7 +128,10 @@ test('an edited title is noticed wherever the file is, for ever', async () => {
   world.write('next.csv', `url,title\n${url(1)},C\n`);
   const known = { file: world.path('next.csv'), known: world.path('input.csv') };
   expect(await world.import(known)).toMatchObject({ existing: 1, changed: 1 });
-  expect(await world.import({ ...known, known: undefined })).toMatchObject({ existing: 1, changed: 1 });
+  expect(await world.import({ ...known, known: undefined })).toMatchObject({
+    existing: 1,
+    changed: 1,
+  });
 });
 
 test('zeros that a spreadsheet dropped from made_for change nothing', async () => {

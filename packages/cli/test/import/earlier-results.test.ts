@@ -129,7 +129,10 @@ test('a file that is no results file is kept, and not called one', async () => {
   expect(world.files()).toContain(`${RESULTS}.old`);
   const kept = world.events.filter(({ type }) => type === 'warning');
   expect(kept).toEqual([
-    { type: 'warning', message: expect.stringMatching(/^A file that no import is known to have written is kept/) },
+    {
+      type: 'warning',
+      message: expect.stringMatching(/^A file that no import is known to have written is kept/),
+    },
   ]);
 });
 
@@ -335,5 +338,7 @@ test('a code that begins like a formula is the same wherever it is read', async 
   await world.import({ output: world.path('out.jsonl'), outputFormat: 'jsonl' });
   expect(JSON.parse(world.read('out.jsonl'))).toMatchObject({ code: '-ab' });
   await world.import();
-  expect(world.read(RESULTS)).toContain("https://example.com/1,'-ab,https://s.example/-ab,created,");
+  expect(world.read(RESULTS)).toContain(
+    "https://example.com/1,'-ab,https://s.example/-ab,created,",
+  );
 });

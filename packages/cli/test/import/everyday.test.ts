@@ -273,7 +273,7 @@ describe('what exists already', () => {
     const again = await world.import({ ...inPlace, journal: world.path('lost') });
     expect(again).toMatchObject({ created: 1, existing: 2 });
     expect(world.read('input.csv')).toBe(
-      `${filled.replace('T1', '=T1')}https://example.com/1,again,0000003,https://s.example/0000003,created,,8b2b1e75\n`,
+      `${filled.replace('T1', '=T1')}https://example.com/1,again,0000003,https://s.example/0000003,created,,8b2b1b09\n`,
     );
     // With the journal, the row that names its link keeps it, wherever the new one stands.
     expect(await world.import({ ...inPlace, journal: world.path(JOURNAL) })).toMatchObject({
@@ -379,7 +379,10 @@ describe('what exists already', () => {
     world.write('known.csv', renamed);
     expect(await world.import(fresh)).toMatchObject({ created: 0, existing: 1 });
     world.write('known.csv', renamed.replace('https://a.example', 'https://b.example'));
-    world.write('input.csv', world.read('input.csv').replace('https://a.example', 'https://c.example'));
+    world.write(
+      'input.csv',
+      world.read('input.csv').replace('https://a.example', 'https://c.example'),
+    );
     expect(await world.import({ ...fresh, dryRun: true })).toMatchObject({ unsent: 1 });
     expect(world.events).toContainEqual({
       type: 'warning',
@@ -522,7 +525,11 @@ describe('the forecast', () => {
 describe('the lock', () => {
   test('a second run beside a first is refused', async () => {
     world.writeRows(3);
-    const held = openJournal(world.path(JOURNAL), 'https://api.example', false);
+    const held = openJournal({
+      path: world.path(JOURNAL),
+      baseUrl: 'https://api.example',
+      restart: false,
+    });
     await expect(world.import()).rejects.toMatchObject({
       exitCode: 2,
       message: expect.stringContaining('in use by another run'),
@@ -537,7 +544,7 @@ describe('the lock', () => {
     writeFileSync(world.path(JOURNAL), '{"t":"header","v":1,"at":"2026-01-01T00:00:00Z"}\n');
     await expect(world.import()).rejects.toMatchObject({
       exitCode: 2,
-      message: expect.stringContaining('shortlink 0.1'),
+      message: expect.stringContaining('an earlier release of shortlink'),
       hint: expect.stringContaining('--known'),
     });
     await expect(world.import({ dryRun: true })).rejects.toMatchObject({ exitCode: 2 });

@@ -180,9 +180,16 @@ test('the results of different lines are known whatever their format is', async 
   world.write('input.jsonl', text.join(''));
   for (const outputFormat of ['csv', 'jsonl'] as const) {
     const output = world.path(`results.${outputFormat}`);
-    const first = { ...lines(), output, outputFormat, journal: world.path(outputFormat) };
+    const first = {
+      ...lines(),
+      output,
+      outputFormat,
+      journal: world.path(outputFormat),
+      restart: true,
+    };
+    // A restart knows nothing of the journal and of the results.
     expect(await world.import(first)).toMatchObject({ created: 3 });
-    const again = { ...lines(), journal: world.path('fresh'), known: output };
+    const again = { ...lines(), journal: world.path(`fresh.${outputFormat}`), known: output };
     expect(await world.import(again)).toMatchObject({ created: 0, existing: 3 });
   }
 });

@@ -196,7 +196,11 @@ describe('rows that cannot be sent', () => {
         'surplus',
       ],
     ]);
-    expect(world.files()).toEqual(['input.csv', 'input.csv.rejects.csv']);
+    expect(world.files()).toEqual([
+      'input.csv',
+      'input.csv.rejects.csv',
+      'input.csv.shortlink-journal',
+    ]);
   });
 
   test('are left out with --max-rejects all, and keep their line in the results', async () => {
@@ -264,8 +268,8 @@ describe('standard input and output', () => {
     expect(summary).toMatchObject({ created: 2, output: '-' });
     expect(world.stdout.split('\n')).toEqual([
       'target_url,code,short_url,status,error,made_for',
-      'https://a.example,0000001,https://s.example/0000001,created,',
-      'https://b.example,0000002,https://s.example/0000002,created,',
+      'https://a.example,0000001,https://s.example/0000001,created,,0e4334ec',
+      'https://b.example,0000002,https://s.example/0000002,created,,2c4034ec',
       '',
     ]);
     expect(world.files()).toEqual([]);
@@ -302,6 +306,7 @@ describe('standard input and output', () => {
         short_url: null,
         status: 'rejected',
         error: 'not an absolute http or https URL: "nope"',
+        made_for: null,
       },
     ]);
     expect(world.service.asked[0]?.[0]?.tags).toEqual(['x', 'y']);

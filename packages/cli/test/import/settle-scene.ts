@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Evidence } from '../../src/import/check/evidence.ts';
-import type { LinkRange } from '../../src/import/journal/journal.ts';
+import type { OpenBatch } from '../../src/import/journal/journal.ts';
 import { openJournal } from '../../src/import/journal/open-journal.ts';
 import { linkIdentity } from '../../src/import/map/link-identity.ts';
 import { settleOpenBatches } from '../../src/import/send/settle-open.ts';
@@ -16,7 +16,7 @@ export class SettleScene {
   readonly journal;
   readonly events: ImportEvent[] = [];
   readonly stop = new AbortController();
-  asksFor: (batch: LinkRange) => boolean = () => true;
+  asksFor: (batch: OpenBatch) => boolean = () => true;
   /** Rows of unknown outcome, whenever they are compared. */
   unknown = 0;
 
@@ -48,14 +48,14 @@ export class SettleScene {
   ) {
     const settings = { onUnknown: 'stop', idempotency: true, concurrency: 2, ...changes };
     const evidence = {
-      asksFor: (batch: LinkRange) => this.asksFor(batch),
+      asksFor: (batch: OpenBatch) => this.asksFor(batch),
       compare: () => ({ unknown: this.unknown }),
       releaseDoubts: () => false,
     };
     const { comparison, failure } = await settleOpenBatches({
       journal: this.journal,
-      evidence: evidence as Evidence,
-      idempotency: settings.idempotency,
+      evidence: evidence as unknown as Evidence,
+      idempotency: settings.idempotency === true,
       settings: settings as ImportSettings,
       deps: {
         client,
@@ -65,7 +65,9 @@ export class SettleScene {
         wallClock: () => SENT_AT + ageMs,
       } as unknown as ImportDeps,
     });
-    const links = this.journal.db.prepare('SELECT pair, code, error FROM link WHERE failed IS NULL ORDER BY id').all();
+    const links = this.journal.db
+      .prepare('SELECT pair, code, error FROM link WHERE failed IS NULL ORDER BY id')
+      .all();
     const isChanged = comparison !== undefined;
     return { isChanged, failure, links, open: this.journal.openBatches().length };
   }

@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { ImportHarness } from './import-harness.ts';
 
@@ -48,6 +49,7 @@ test('a row with surplus cells keeps them, and is rejected again', async () => {
       bad.split(',').slice(header.split(',').length),
     );
     expect([...world.service.created.keys()]).toEqual(['https://example.com/1']);
+    for (const name of world.files()) rmSync(world.path(name));
   }
 });
 

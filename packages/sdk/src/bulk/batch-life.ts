@@ -2,280 +2,361 @@ import { ApiError } from '../errors/api-errors.ts';
 import { ConnectionError, InvalidOptionError } from '../errors/call-errors.ts';
 import { JobFailedError, JobTimeoutError } from '../errors/job-errors.ts';
 import { ShortlinkError } from '../errors/shortlink-error.ts';
-import type { BatchAnswer, BatchLinkInput, BatchResultItem } from '../wire/batch.ts';
+import type { AttemptWatch } from '../http/request.ts';
+import { untilAborted } from '../http/time.ts';
+import type { RequestOptions, WaitOptions } from '../options.ts';
+import type { BatchResponse as BatchAnswer, BatchResultItem } from '../wire/batch.ts';
 import type { Job } from '../wire/job.ts';
-import { BatchPost } from './batch-post.ts';
+import type { LinkInput as BatchLinkInput } from '../wire/link.ts';
+import { endsRun, isEntryError, judgeError, refusedEntries } from './batch-error.ts';
 import { batchJson, derivedKey, keyOf, unwritableLinks } from './batch-request.ts';
-import { endsRun, isEntryRefusal, judgeRefusal, refusedEntries } from './refusal.ts';
-import { alignResults, type MissingOutcome, outcomeOfResult } from './results.ts';
-import {
-  asShortlinkError,
-  type Batch,
-  type BatchEnd,
-  emit,
-  type RunContext,
-  rangeOf,
-  requestOptions,
-} from './run-context.ts';
+import type { BatchSizing } from './batch-sizing.ts';
+import { type MissingOutcome, outcomeOfResult, resultsOf, type SettledBatch } from './results.ts';
+import type { BatchRange, BatchStep, CreateManyOptions } from './types.ts';
 
-/** Sends one batch and follows it to its end. Never rejects for what the service, the network or the journal does. */
-export async function runBatch<T extends BatchLinkInput>(
-  run: RunContext,
-  batch: Batch<T>,
-): Promise<BatchEnd<T>> {
-  const range = rangeOf(batch);
-  const wasFilling = run.sizing.isFilling;
-  const isJournalled = await emit(run, batch, { type: 'planned' });
-  if (!isJournalled || run.ending.aborted) return endedBefore(run, batch);
+/** The requests of a bulk run; the client passes its own methods. */
+export interface CreateManyDeps {
+  /** Sends a batch of `count` links. */
+  postBatch(
+    batch: { json: string; count: number },
+    options: RequestOptions,
+    watch: AttemptWatch,
+  ): Promise<BatchAnswer>;
+  waitForJob(jobId: string, options: WaitOptions): Promise<Job>;
+  /** Whether the client gives each POST an idempotency key. */
+  readonly hasIdempotency: boolean;
+}
 
-  let ownKey: string | undefined;
-  try {
-    ownKey = keyOf(range, run.options.idempotencyKey);
-  } catch (error) {
-    run.endWith(error);
-    return endedBefore(run, batch, error);
-  }
-  const post = new BatchPost(run, batch);
-  let answer: BatchAnswer | undefined;
-  try {
-    answer = await postGoodEntries(run, batch, post, ownKey);
-    await post.close();
-  } catch (error) {
-    await post.close();
-    if (!post.mayBeDone) {
-      if (post.isAbort(error)) return endedBefore(run, batch);
-      if (!ShortlinkError.isInstance(error)) {
-        run.endWith(error);
-        return endedBefore(run, batch, error);
-      }
-    }
-    return refused(run, batch, asShortlinkError(run, error), wasFilling);
-  }
-  if (answer === undefined) {
-    const [entry] = batch.refused.values();
-    if (entry !== undefined) run.sizing.allRefused(range, entry.cause);
-    return completed(run, batch, []);
-  }
-  const sent = range.count - positionsOfRefused(batch).length;
-  run.taken(range, sent);
-  if (answer.status === 'completed') return completed(run, batch, answer.results);
-  await emit(run, batch, { type: 'accepted', job_id: answer.job_id });
-  return followJob(run, batch, answer.job_id, sent);
+/** The part of a run that its batches use. */
+export interface RunContext {
+  readonly deps: CreateManyDeps;
+  readonly options: CreateManyOptions;
+  /** Aborted when the run ends at once. */
+  readonly signal: AbortSignal;
+  /** Aborted a moment after `signal`: from then on no callback of the caller is awaited. */
+  readonly overdue: AbortSignal;
+  /** Aborted when the run ends in any way: from then on nothing is sent. */
+  readonly ending: AbortSignal;
+  /** Which batch sizes the service takes, as far as the run knows. */
+  readonly sizing: BatchSizing;
+  /** The service took `sent` links of the batch and refused its other entries. */
+  taken(range: BatchRange, sent: number): void;
+  /** No new batch is started, and the iteration throws `reason` at its end. The first reason wins. */
+  endWith(reason: unknown): void;
+}
+
+/** Links that go out as one request. */
+export interface Batch<T extends BatchLinkInput> {
+  first: number;
+  inputs: readonly T[];
+  /** Entries that the service refused, by their position in the source. Parts of one batch share it. */
+  refused: Map<number, { error: string; cause: ShortlinkError }>;
 }
 
 /**
- * Waits for the job of an accepted batch. When a job can't be followed to its end, its batch is unknown, with its `job_id`,
- * so that a later run can wait for it again.
- *
- * @param total number of links in the job, when the batch was accepted just now; undefined for a job of an earlier run
+ * How a batch's life ended. All but `settled` mean that nothing was created: `resized` batches are sent again in batches of
+ * at most `size`, `split` ones in two halves, `filled` ones with `room` links first.
  */
-export async function followJob<T extends BatchLinkInput>(
-  run: RunContext,
-  batch: Batch<T>,
-  job_id: string,
-  total?: number,
-): Promise<BatchEnd<T>> {
-  const range = rangeOf(batch);
-  const onProgress = async (job: Job) => {
-    try {
-      await run.options.onJobProgress?.(range, job);
-    } catch (error) {
-      run.endWith(error);
-    }
-  };
-  let job: Job;
-  try {
-    const timeoutMs = run.options.jobTimeoutMs;
-    const options = { ...requestOptions(run), timeoutMs, total, onProgress };
-    job = await run.deps.waitForJob(job_id, options);
-  } catch (thrown) {
-    const error = asShortlinkError(run, thrown);
-    // The last response that was received has the links that the job created until then.
-    const done =
-      JobFailedError.isInstance(error) || JobTimeoutError.isInstance(error)
-        ? (error.job?.results ?? [])
-        : [];
-    // A job that failed is over, and a batch of an earlier run says nothing about those of this one.
-    if (total !== undefined && !JobFailedError.isInstance(error)) endWithUnknown(run, error);
-    const end = await notTaken(run, batch, 'unknown', error, done, job_id);
-    if (endsRun(error)) run.endWith(error);
-    return end;
-  }
-  const isWhole = total !== undefined || job.total === 0 || job.total !== job.results.length;
-  return completed(run, batch, job.results, job_id, isWhole ? undefined : NOT_IN_JOB);
-}
+export type BatchEnd<T extends BatchLinkInput> =
+  | { type: 'settled'; batch: SettledBatch<T> }
+  | { type: 'resized'; size: number }
+  | { type: 'split' }
+  | { type: 'filled'; room: number }
+  | { type: 'unsent' };
 
 /** Error of a link that is not in the job of an earlier run. Only the earlier run received the reason. */
 const NOT_IN_JOB = 'The service refused this link when its batch was sent';
 
-/** The batch has its results: at once, or those of its job. `missing` is the error of links that have none. */
-async function completed<T extends BatchLinkInput>(
-  run: RunContext,
-  batch: Batch<T>,
-  answered: Job['results'],
-  job_id?: string,
-  missing?: string,
-): Promise<BatchEnd<T>> {
-  const results = resultsOf(batch, answered, missing);
-  await emit(run, batch, { type: 'completed', results, job_id });
-  return settled(batch, results);
-}
+/** One batch from its request to its end. Neither method rejects for what the service, the network or the journal does. */
+export class BatchLife<T extends BatchLinkInput> implements AttemptWatch {
+  readonly #run: RunContext;
+  readonly #batch: Batch<T>;
+  readonly #range: BatchRange;
+  /** Aborts the requests: with the run, or at its soft end while nothing can have been created. */
+  readonly #abort = new AbortController();
+  /** What is known of each link, where entries are left out and that was not reported yet. */
+  #reduced: readonly BatchResultItem[] | undefined;
+  #journalled: Promise<boolean> | undefined;
+  /** Whether links may have been created, as far as it was known when the last request ended. */
+  #mayBeDone = false;
 
-/**
- * Posts the batch without the entries that the service is known to refuse, until it takes the others. A response that
- * names bad entries costs one more request, however many it names. Returns undefined when all entries are refused.
- */
-async function postGoodEntries<T extends BatchLinkInput>(
-  run: RunContext,
-  batch: Batch<T>,
-  post: BatchPost,
-  ownKey: string | undefined,
-): Promise<BatchAnswer | undefined> {
-  const { domain_id, timeoutMs } = run.options;
-  const { first, inputs, refused } = batch;
-  for (;;) {
-    const omitted = positionsOfRefused(batch);
-    if (omitted.length === inputs.length) return undefined;
-    const isSent = (offset: number) => !refused.has(first + offset);
-    const offsets = omitted.length === 0 ? undefined : [...inputs.keys()].filter(isSent);
-    const indexOf = (place: number) => first + (offsets?.[place] ?? place);
-    const links = omitted.length === 0 ? inputs : inputs.filter((_, offset) => isSent(offset));
-    const json = batchJson(domain_id, links);
-    if (json === undefined) {
-      const errors = unwritableLinks(links, indexOf);
-      if (errors.size === 0)
-        throw new InvalidOptionError('source', 'links that do not change while they are sent');
-      for (const [place, error] of errors) {
-        refused.set(indexOf(place), { error: error.message, cause: error });
-      }
-      continue;
-    }
-    if (omitted.length > 0) post.reduced = resultsOf(batch, []);
-    const idempotency = ownKey === undefined ? undefined : derivedKey(ownKey, omitted);
-    const options = { ...requestOptions(run), signal: post.signal, timeoutMs, idempotency };
+  constructor(run: RunContext, batch: Batch<T>) {
+    this.#run = run;
+    this.#batch = batch;
+    this.#range = { first: batch.first, count: batch.inputs.length };
+  }
+
+  /** Sends the batch and follows it to its end. */
+  async send(): Promise<BatchEnd<T>> {
+    const { ending, options, sizing } = this.#run;
+    const wasFilling = sizing.isFilling;
+    const isJournalled = await this.#emit({ type: 'planned' });
+    if (!isJournalled || ending.aborted) return this.#unsent();
+    let response: BatchAnswer | undefined;
     try {
-      return await run.deps.postBatch({ json, count: links.length }, options, post);
-    } catch (error) {
-      const hasOwnKey = ownKey !== undefined;
-      if (!ApiError.isInstance(error) || !isEntryRefusal(error, { hasOwnKey })) throw error;
-      const reasons = refusedEntries(error, links.length);
-      if (reasons.size === 0 && error.body && links.length === 1 && inputs.length > 1) {
-        reasons.set(0, error.message);
+      response = await this.#post(keyOf(this.#range, options.idempotencyKey));
+    } catch (thrown) {
+      const { signal } = this.#abort;
+      if (!this.#mayBeDone && signal.aborted && thrown === signal.reason) return this.#unsent();
+      if (!this.#mayBeDone && !ShortlinkError.isInstance(thrown)) {
+        this.#run.endWith(thrown);
+        return this.#unsent(thrown);
       }
-      if (reasons.size === 0) throw error;
-      for (const [place, reason] of reasons) {
-        refused.set(indexOf(place), { error: reason, cause: error });
+      return this.#failed(this.#asShortlinkError(thrown), wasFilling);
+    }
+    if (response === undefined) {
+      const [entry] = this.#batch.refused.values();
+      if (entry !== undefined) sizing.allRefused(this.#range, entry.cause);
+      return this.#completed([]);
+    }
+    const sent = this.#range.count - this.#omitted().length;
+    this.#run.taken(this.#range, sent);
+    if (response.status === 'completed') return this.#completed(response.results);
+    await this.#emit({ type: 'accepted', job_id: response.job_id });
+    return this.follow(response.job_id, sent);
+  }
+
+  /**
+   * Waits for the job of the batch. When it can't be followed to its end, the batch is unknown, with its `job_id`, so that a
+   * later run can wait for it again.
+   *
+   * @param total number of links in the job, when the batch was accepted just now; undefined for a job of an earlier run
+   */
+  async follow(job_id: string, total?: number): Promise<BatchEnd<T>> {
+    const { deps, options } = this.#run;
+    const onProgress = async (job: Job) => {
+      try {
+        await options.onJobProgress?.(this.#range, job);
+      } catch (error) {
+        this.#run.endWith(error);
       }
-      post.nothingDone();
-      post.signal.throwIfAborted();
+    };
+    let job: Job;
+    try {
+      const timeoutMs = options.jobTimeoutMs;
+      job = await deps.waitForJob(job_id, { ...this.#options(), timeoutMs, total, onProgress });
+    } catch (thrown) {
+      const error = this.#asShortlinkError(thrown);
+      const isFailed = JobFailedError.isInstance(error);
+      // A job that failed is over, and a batch of an earlier run says nothing about those of this one.
+      if (total !== undefined && !isFailed) this.#endWithUnknown(error);
+      // The last response that was received has the links that the job created until then.
+      const job = isFailed || JobTimeoutError.isInstance(error) ? error.job : undefined;
+      const end = await this.#notTaken('unknown', error, job?.results, job_id);
+      if (endsRun(error)) this.#run.endWith(error);
+      return end;
     }
+    const isWhole = total !== undefined || job.total === 0 || job.total !== job.results.length;
+    return this.#completed(job.results, job_id, isWhole ? undefined : NOT_IN_JOB);
   }
-}
 
-function positionsOfRefused({ first, inputs, refused }: Batch<BatchLinkInput>): number[] {
-  if (refused.size === 0) return [];
-  return [...inputs.keys()].filter((offset) => refused.has(first + offset));
-}
-
-/** The run ended while nothing of this batch can have been created. */
-async function endedBefore<T extends BatchLinkInput>(
-  run: RunContext,
-  batch: Batch<T>,
-  cause?: unknown,
-): Promise<BatchEnd<T>> {
-  const message = 'The run ended before this batch was sent';
-  const error = new ConnectionError(message, { outcome: 'not-sent', cause });
-  await emit(run, batch, { type: 'unsent', error });
-  return { type: 'unsent' };
-}
-
-async function refused<T extends BatchLinkInput>(
-  run: RunContext,
-  batch: Batch<T>,
-  error: ShortlinkError,
-  wasFilling: boolean,
-): Promise<BatchEnd<T>> {
-  const range = rangeOf(batch);
-  const { largestTaken, mayFillAgain } = run.sizing;
-  const count = range.count - positionsOfRefused(batch).length;
-  const hasOwnKey = run.options.idempotencyKey !== undefined;
-  const hasDomain = run.options.domain_id !== undefined;
-  const mayFill = !wasFilling || mayFillAgain;
-  const refusal = judgeRefusal(error, { count, largestTaken, hasOwnKey, hasDomain, mayFill });
-  switch (refusal.type) {
-    case 'resized':
-    case 'filled':
-    case 'split':
-      await emit(run, batch, { type: 'resized', error });
-      return refusal;
-    case 'unsent':
-      await emit(run, batch, { type: 'unsent', error });
-      run.endWith(error);
-      return { type: 'unsent' };
-    case 'failed':
-    case 'unknown': {
-      const isBadEntry = refusal.type === 'failed' && range.count === 1;
-      if (isBadEntry) run.sizing.allRefused(range, error);
-      else run.sizing.notTaken(range);
-      if (refusal.type === 'unknown') endWithUnknown(run, error);
-      return notTaken(run, batch, refusal.type, error);
+  /** Reports `sent` right before the first request is written, and `reduced` before one that leaves out entries. */
+  async beforeSend(): Promise<void> {
+    this.#journalled ??= this.#emit({ type: 'sent' });
+    let isJournalled = await this.#journalled;
+    if (isJournalled && this.#reduced !== undefined) {
+      this.#journalled = this.#emit({ type: 'reduced', results: this.#reduced });
+      this.#reduced = undefined;
+      isJournalled = await this.#journalled;
     }
+    // What may have created links is followed to its end, also when it has to be sent again under its key.
+    if (isJournalled && (this.#mayBeDone || !this.#run.ending.aborted)) this.#mayBeDone = true;
+    else this.#end();
   }
-}
 
-/** Ends the run before anything is awaited, so that no other batch goes out meanwhile. */
-function endWithUnknown(run: RunContext, error: ShortlinkError): void {
-  if (run.options.onUnknown === 'stop') run.endWith(error);
-}
-
-/** The batch failed, or its outcome is unknown. `answered` are the results of its job until then. */
-async function notTaken<T extends BatchLinkInput>(
-  run: RunContext,
-  batch: Batch<T>,
-  outcome: 'failed' | 'unknown',
-  error: ShortlinkError,
-  answered: Job['results'] = [],
-  job_id?: string,
-): Promise<BatchEnd<T>> {
-  const results = resultsOf(batch, answered);
-  await emit(run, batch, { type: outcome, error, results, job_id });
-  return settled(batch, results, { outcome, error: error.message, cause: error });
-}
-
-/** One result per link of the batch. `answered` holds the results of the entries that were sent. */
-function resultsOf(
-  batch: Batch<BatchLinkInput>,
-  answered: Job['results'],
-  missing?: string,
-): readonly BatchResultItem[] {
-  const { first, inputs, refused } = batch;
-  const isSent = (_: unknown, offset: number) => !refused.has(first + offset);
-  const sent = refused.size === 0 ? inputs : inputs.filter(isSent);
-  let results = alignResults(sent, answered);
-  if (missing !== undefined) {
-    const isMissing = ({ code, error }: BatchResultItem) => code === undefined && !error;
-    // When some results match no link, a link without a result may be one that the service spells otherwise.
-    if (results.filter(isMissing).length === results.length - answered.length) {
-      results = results.map((item) => (isMissing(item) ? { ...item, error: missing } : item));
-    }
+  nothingDone(): void {
+    this.#mayBeDone = false;
+    if (this.#run.ending.aborted) this.#end();
   }
-  if (sent.length === inputs.length) return results;
-  let place = 0;
-  return inputs.map(({ target_url }, offset) => {
-    const error = refused.get(first + offset)?.error;
-    return error === undefined ? (results[place++] ?? { target_url }) : { target_url, error };
-  });
-}
 
-function settled<T extends BatchLinkInput>(
-  { first, inputs, refused }: Batch<T>,
-  results: readonly BatchResultItem[],
-  missing?: MissingOutcome,
-): BatchEnd<T> {
-  const outcome = (offset: number) => {
-    const entry = refused.get(first + offset);
-    if (entry !== undefined) return { outcome: 'failed' as const, ...entry };
-    return outcomeOfResult(results[offset], missing);
+  readonly #end = () => {
+    this.#abort.abort(this.#run.signal.reason);
   };
-  return { type: 'settled', batch: { first, inputs, outcome } };
+
+  /** A batch that waits for a rate limit has created nothing, so that nothing is lost by not sending it. */
+  readonly #endWait = () => {
+    if (!this.#mayBeDone) this.#end();
+  };
+
+  /** Posts the batch while it listens to the run, and waits for `onBatch`, so that the next event comes after this one. */
+  async #post(key: string | undefined): Promise<BatchAnswer | undefined> {
+    const { ending, signal } = this.#run;
+    ending.addEventListener('abort', this.#endWait);
+    signal.addEventListener('abort', this.#end);
+    if (ending.aborted) this.#end();
+    try {
+      return await this.#postGoodEntries(key);
+    } finally {
+      ending.removeEventListener('abort', this.#endWait);
+      signal.removeEventListener('abort', this.#end);
+      await this.#journalled;
+    }
+  }
+
+  /**
+   * Posts the batch without the entries that the service is known to refuse, until it takes the others. An error that
+   * names bad entries costs one more request, however many it names. Returns undefined when all entries are refused.
+   */
+  async #postGoodEntries(key: string | undefined): Promise<BatchAnswer | undefined> {
+    const { deps, options } = this.#run;
+    const { first, inputs, refused } = this.#batch;
+    for (;;) {
+      const omitted = this.#omitted();
+      if (omitted.length === inputs.length) return undefined;
+      const isSent = (offset: number) => !refused.has(first + offset);
+      const offsets = omitted.length === 0 ? undefined : [...inputs.keys()].filter(isSent);
+      const indexOf = (place: number) => first + (offsets?.[place] ?? place);
+      const links = omitted.length === 0 ? inputs : inputs.filter((_, offset) => isSent(offset));
+      const json = batchJson(options.domain_id, links);
+      if (json === undefined) {
+        const errors = unwritableLinks(links, indexOf);
+        if (errors.size === 0)
+          throw new InvalidOptionError('source', 'links that do not change while they are sent');
+        for (const [place, error] of errors) {
+          refused.set(indexOf(place), { error: error.message, cause: error });
+        }
+        continue;
+      }
+      if (omitted.length > 0) this.#reduced = resultsOf(this.#batch, []);
+      const idempotency = key === undefined ? undefined : derivedKey(key, omitted);
+      const { signal } = this.#abort;
+      const request = { ...this.#options(), signal, timeoutMs: options.timeoutMs, idempotency };
+      try {
+        return await deps.postBatch({ json, count: links.length }, request, this);
+      } catch (error) {
+        const hasOwnKey = key !== undefined;
+        if (!ApiError.isInstance(error) || !isEntryError(error, { hasOwnKey })) throw error;
+        const reasons = refusedEntries(error, links.length);
+        if (reasons.size === 0 && error.body && links.length === 1 && inputs.length > 1) {
+          reasons.set(0, error.message);
+        }
+        if (reasons.size === 0) throw error;
+        for (const [place, reason] of reasons) {
+          refused.set(indexOf(place), { error: reason, cause: error });
+        }
+        this.nothingDone();
+        signal.throwIfAborted();
+      }
+    }
+  }
+
+  /** Positions in the batch of the entries that the service refused. */
+  #omitted(): number[] {
+    const { first, inputs, refused } = this.#batch;
+    if (refused.size === 0) return [];
+    return [...inputs.keys()].filter((offset) => refused.has(first + offset));
+  }
+
+  /** Options that every request of the run has. */
+  #options(): Pick<RequestOptions, 'signal' | 'maxRetries' | 'headers'> {
+    const { signal, options } = this.#run;
+    return { signal, maxRetries: options.maxRetries, headers: options.headers };
+  }
+
+  /** The batch has its results: at once, or those of its job. `missing` is the error of links that have none. */
+  async #completed(
+    results: Job['results'],
+    job_id?: string,
+    missing?: string,
+  ): Promise<BatchEnd<T>> {
+    const all = resultsOf(this.#batch, results, missing);
+    await this.#emit({ type: 'completed', results: all, job_id });
+    return this.#settled(all);
+  }
+
+  /** The POST ended with an error, after which links may have been created. */
+  async #failed(error: ShortlinkError, wasFilling: boolean): Promise<BatchEnd<T>> {
+    const { options, sizing } = this.#run;
+    const { largestTaken, mayFillAgain } = sizing;
+    const verdict = judgeError(error, {
+      count: this.#range.count - this.#omitted().length,
+      largestTaken,
+      hasOwnKey: options.idempotencyKey !== undefined,
+      hasDomain: options.domain_id !== undefined,
+      mayFill: !wasFilling || mayFillAgain,
+    });
+    switch (verdict.type) {
+      case 'resized':
+      case 'filled':
+      case 'split':
+        await this.#emit({ type: 'resized', error });
+        return verdict;
+      case 'unsent':
+        await this.#emit({ type: 'unsent', error });
+        this.#run.endWith(error);
+        return verdict;
+      case 'failed':
+        if (this.#range.count === 1) sizing.linkRefused(this.#range, error);
+        return this.#notTaken('failed', error);
+      case 'unknown':
+        this.#endWithUnknown(error);
+        return this.#notTaken('unknown', error);
+    }
+  }
+
+  /** The run ended while nothing of this batch can have been created. */
+  async #unsent(cause?: unknown): Promise<BatchEnd<T>> {
+    const message = 'The run ended before this batch was sent';
+    const error = new ConnectionError(message, { outcome: 'not-sent', cause });
+    await this.#emit({ type: 'unsent', error });
+    return { type: 'unsent' };
+  }
+
+  /** Ends the run before anything is awaited, so that no other batch goes out meanwhile. */
+  #endWithUnknown(error: ShortlinkError): void {
+    if (this.#run.options.onUnknown === 'stop') this.#run.endWith(error);
+  }
+
+  /** The batch failed, or its outcome is unknown. `results` are those of its job until then. */
+  async #notTaken(
+    outcome: 'failed' | 'unknown',
+    error: ShortlinkError,
+    results: Job['results'] = [],
+    job_id?: string,
+  ): Promise<BatchEnd<T>> {
+    const all = resultsOf(this.#batch, results);
+    await this.#emit({ type: outcome, error, results: all, job_id });
+    return this.#settled(all, { outcome, error: error.message, cause: error });
+  }
+
+  #settled(results: readonly BatchResultItem[], missing?: MissingOutcome): BatchEnd<T> {
+    const { first, inputs, refused } = this.#batch;
+    const outcome = (offset: number) => {
+      const entry = refused.get(first + offset);
+      if (entry !== undefined) return { outcome: 'failed' as const, ...entry };
+      return outcomeOfResult(results[offset], missing);
+    };
+    return { type: 'settled', batch: { first, inputs, outcome } };
+  }
+
+  /**
+   * Calls `onBatch`, and returns whether it succeeded. When it fails, the run ends, but a batch that was sent is still
+   * followed to its end.
+   */
+  async #emit(step: BatchStep): Promise<boolean> {
+    const { overdue, options } = this.#run;
+    try {
+      await untilAborted(overdue, options.onBatch?.({ ...this.#range, ...step }));
+      return true;
+    } catch (error) {
+      this.#run.endWith(error);
+      return false;
+    }
+  }
+
+  /**
+   * What was thrown, as an error with the outcome of the batch. An abort rejects with the caller's own reason,
+   * which may be an error of this package too, and then says nothing about the batch. Anything else that is not an error of
+   * this package is a defect and ends the run.
+   */
+  #asShortlinkError(thrown: unknown): ShortlinkError {
+    const { signal } = this.#run;
+    const isAbort = signal.aborted && thrown === signal.reason;
+    if (!isAbort && ShortlinkError.isInstance(thrown)) return thrown;
+    if (!isAbort) this.#run.endWith(thrown);
+    return new ConnectionError(
+      `The run ended while this batch was in flight${isAbort ? '' : ', by an error'}`,
+      { outcome: 'unknown', cause: thrown },
+    );
+  }
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { BatchLinkInput } from '../wire/batch.ts';
+import type { CreateLinkBody as BatchLinkInput } from '../wire/link.ts';
 import { batchJson, derivedKey, keyOf, unwritableLinks } from './batch-request.ts';
 
 describe('batchJson', () => {

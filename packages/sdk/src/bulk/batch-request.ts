@@ -1,6 +1,6 @@
 import { isIdempotencyKey } from '../check-options.ts';
 import { InvalidOptionError } from '../errors/call-errors.ts';
-import type { BatchLinkInput } from '../wire/batch.ts';
+import type { LinkInput as BatchLinkInput } from '../wire/link.ts';
 import { pickLinkFields } from '../wire/link.ts';
 import type { BatchRange } from './types.ts';
 

@@ -74,6 +74,42 @@ describe('a run is hopeless', () => {
   });
 });
 
+describe('links that are refused one by one', () => {
+  const refuse = (sizing: BatchSizing, count: number, message = 'no') => {
+    const error = refusal(message);
+    for (let first = 0; first < count; first += 1) sizing.linkRefused(range(first, 1), error);
+    return error;
+  };
+
+  it('are taken from other places after two of them, and end the run after 20', () => {
+    const sizing = new BatchSizing(100);
+    refuse(sizing, 1);
+    expect(sizing.isSampling).toBe(false);
+    refuse(sizing, 1);
+    expect(sizing.isSampling).toBe(true);
+    refuse(sizing, 17);
+    expect(sizing.hopeless).toBeUndefined();
+    const last = refuse(sizing, 1);
+    expect(sizing.hopeless).toBe(last);
+  });
+
+  it('end no run of which a link was taken', () => {
+    const sizing = new BatchSizing(100);
+    sizing.taken(range(0, 1), 1);
+    refuse(sizing, 50);
+    expect(sizing).toMatchObject({ isSampling: false, hopeless: undefined });
+  });
+
+  it('count from the beginning where the message is another', () => {
+    const sizing = new BatchSizing(100);
+    refuse(sizing, 19);
+    refuse(sizing, 1, 'other');
+    expect(sizing).toMatchObject({ isSampling: false, hopeless: undefined });
+    refuse(sizing, 19, 'other');
+    expect(sizing.hopeless).toMatchObject({ message: 'other' });
+  });
+});
+
 describe('a batch that was refused without a reason and sent again in parts', () => {
   /** A run that has taken 10 links at most, and cuts the batch of 40 links at position 100 into halves. */
   function halved() {
@@ -96,7 +132,7 @@ describe('a batch that was refused without a reason and sent again in parts', ()
 
   it.each<[string, (sizing: BatchSizing) => void]>([
     ['an entry of a part is refused', (sizing) => sizing.taken(range(100, 20), 19)],
-    ['a part has no certain outcome', (sizing) => sizing.notTaken(range(100, 20))],
+    ['a part has no certain outcome', () => undefined],
     ['all entries of a part are refused', (sizing) => sizing.allRefused(range(100, 20), refusal())],
   ])('need not have been too large, when %s', (_, settle) => {
     const sizing = halved();
@@ -108,7 +144,6 @@ describe('a batch that was refused without a reason and sent again in parts', ()
   it('is not judged by batches beside it', () => {
     const sizing = halved();
     sizing.taken(range(80, 20), 20);
-    sizing.notTaken(range(140, 20));
     sizing.taken(range(100, 20), 20);
     expect(sizing.size).toBe(40);
     sizing.taken(range(120, 19), 19);
@@ -124,16 +159,5 @@ describe('a batch that was refused without a reason and sent again in parts', ()
     sizing.taken(range(100, 20), 20);
     sizing.taken(range(120, 20), 20);
     expect(sizing.size).toBe(40);
-  });
-
-  it('is judged apart from others that are cut at the same time', () => {
-    const sizing = halved();
-    sizing.split(range(200, 30));
-    sizing.notTaken(range(200, 15));
-    sizing.taken(range(100, 20), 20);
-    sizing.taken(range(120, 20), 20);
-    expect(sizing.size).toBe(20);
-    sizing.taken(range(215, 15), 15);
-    expect(sizing.size).toBe(20);
   });
 });

@@ -2,21 +2,17 @@ import type { ShortlinkError } from '../errors/shortlink-error.ts';
 import type { BatchRange } from './types.ts';
 
 /**
- * How many links the service may refuse, one by one and before it took any, until the run ends: then it refuses what all
- * of them have in common.
+ * When a run ends because the service refuses what all links have in common: after so many refused links, or after so many
+ * that were refused one by one with the same message, as long as none was taken.
  */
 const MOST_REFUSED_LINKS = 1_000;
+const MOST_SAME_ERRORS = 20;
+
+/** Links that were refused one by one, after which the next ones are taken from different places: neighbours may be alike. */
+const NEIGHBOURS = 2;
 
 /** How often in a row a batch may be cut to the room of the plan and refused all the same: others may fill the plan too. */
 const MOST_FILL_ATTEMPTS = 5;
-
-/** A refused batch that is larger than any that the service took: its size may be the reason, or an entry. */
-interface Doubt extends BatchRange {
-  /** Links in parts of the batch that have no response yet. */
-  left: number;
-  /** An entry of it was refused, or a part of it has an unknown outcome: its size need not be the reason. */
-  isExplained: boolean;
-}
 
 /** What a run has learned about the batches that the service takes, and with it how large the next one may be. */
 export class BatchSizing {
@@ -31,9 +27,14 @@ export class BatchSizing {
   /** Links that fit into the plan; for the next batch only. */
   #room = Number.POSITIVE_INFINITY;
   #fillAttempts = 0;
-  #doubts: Doubt[] = [];
+  /**
+   * A batch larger than any that was taken, which was refused for its size or for an entry. It was its size when all of its parts
+   * are taken whole. `left` links are in parts that have no response yet.
+   */
+  #doubt: (BatchRange & { left: number }) | undefined;
   #refusedLinks = 0;
-  #lastRefusal: ShortlinkError | undefined;
+  #sameErrors = 0;
+  #lastError: ShortlinkError | undefined;
 
   constructor(size: number) {
     this.size = size;
@@ -57,10 +58,16 @@ export class BatchSizing {
     return this.#fillAttempts < MOST_FILL_ATTEMPTS;
   }
 
-  /** The last of the refusals because of which no other batch is worth a request. */
+  /** Whether the next batch is a single link from another place, to find out whether the service takes any. */
+  get isSampling(): boolean {
+    return this.largestTaken === 0 && this.#sameErrors >= NEIGHBOURS;
+  }
+
+  /** The last of the errors because of which no other batch is worth a request. */
   get hopeless(): ShortlinkError | undefined {
-    const isHopeless = this.largestTaken === 0 && this.#refusedLinks >= MOST_REFUSED_LINKS;
-    return isHopeless ? this.#lastRefusal : undefined;
+    const isHopeless =
+      this.#refusedLinks >= MOST_REFUSED_LINKS || this.#sameErrors >= MOST_SAME_ERRORS;
+    return isHopeless && this.largestTaken === 0 ? this.#lastError : undefined;
   }
 
   /** A batch goes out. */
@@ -73,19 +80,21 @@ export class BatchSizing {
     this.largestTaken = Math.max(this.largestTaken, sent);
     this.#knownSize = Math.max(this.#knownSize, range.count);
     this.#fillAttempts = 0;
-    this.#settle(range, sent === range.count);
+    this.#settleDoubt(range, sent === range.count);
   }
 
-  /** The outcome of the batch is final, and no link of it was taken for certain. */
-  notTaken(range: BatchRange): void {
-    this.#settle(range, false);
-  }
-
-  /** The service refused each entry of the batch. */
+  /** The service refused each entry of the batch, for reasons of their own. */
   allRefused(range: BatchRange, error: ShortlinkError): void {
     this.#refusedLinks += range.count;
-    this.#lastRefusal = error;
-    this.#settle(range, false);
+    this.#lastError = error;
+    this.#settleDoubt(range, false);
+  }
+
+  /** The service refused a batch of one link. */
+  linkRefused(range: BatchRange, error: ShortlinkError): void {
+    const isSame = this.#lastError?.message === error.message;
+    this.#sameErrors = isSame ? this.#sameErrors + 1 : 1;
+    this.allRefused(range, error);
   }
 
   /** The plan takes batches of at most `size` links. */
@@ -93,10 +102,9 @@ export class BatchSizing {
     this.size = Math.min(this.size, size);
   }
 
-  /** A batch was refused without a reason, and is sent again in parts. When all of them are taken, its size was the reason. */
-  split({ first, count }: BatchRange): void {
-    if (count <= this.largestTaken) return;
-    this.#doubts.push({ first, count, left: count, isExplained: false });
+  /** A batch was refused without a reason, and is sent again in parts. */
+  split(range: BatchRange): void {
+    if (range.count > this.largestTaken) this.#doubt = { ...range, left: range.count };
   }
 
   /** The plan has room for `room` links. */
@@ -106,13 +114,13 @@ export class BatchSizing {
     this.#room = room;
   }
 
-  #settle({ first, count }: BatchRange, isTakenWhole: boolean): void {
-    for (const doubt of this.#doubts) {
-      if (first < doubt.first || first >= doubt.first + doubt.count) continue;
-      doubt.left -= count;
-      doubt.isExplained ||= !isTakenWhole;
-      if (doubt.left <= 0 && !doubt.isExplained) this.resized(this.largestTaken);
-    }
-    this.#doubts = this.#doubts.filter(({ left }) => left > 0);
+  /** The largest size that was taken whole is the next one, where no entry explains why a larger batch was refused. */
+  #settleDoubt({ first, count }: BatchRange, isTakenWhole: boolean): void {
+    const doubt = this.#doubt;
+    if (doubt === undefined || first < doubt.first || first >= doubt.first + doubt.count) return;
+    doubt.left -= count;
+    if (isTakenWhole && doubt.left > 0) return;
+    if (isTakenWhole) this.resized(this.largestTaken);
+    this.#doubt = undefined;
   }
 }

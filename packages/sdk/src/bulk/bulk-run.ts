@@ -1,19 +1,17 @@
 import { startTimer, untilAborted } from '../http/time.ts';
-import type { BatchLinkInput } from '../wire/batch.ts';
-import { followJob, runBatch } from './batch-life.ts';
-import type { BatchPlan } from './batch-plan.ts';
-import { BatchSizing } from './batch-sizing.ts';
-import { BatchQueue, cut, OrderBuffer } from './order.ts';
-import { alignResults, outcomeOfResult, type SettledBatch } from './results.ts';
+import type { LinkInput as BatchLinkInput } from '../wire/link.ts';
 import {
   type Batch,
   type BatchEnd,
+  BatchLife,
   type CreateManyDeps,
   type RunContext,
-  rangeOf,
-} from './run-context.ts';
-import { checkEntries, SourceReader } from './source-reader.ts';
-import type { BatchRange, BatchRecord, BulkSource, CreateManyOptions } from './types.ts';
+} from './batch-life.ts';
+import { BatchSizing } from './batch-sizing.ts';
+import { type BatchPlan, BatchQueue, cut, OrderBuffer } from './order.ts';
+import { alignResults, outcomeOfResult, type SettledBatch } from './results.ts';
+import { SourceReader } from './source-reader.ts';
+import type { BatchRange, BatchRecord, BulkItem, BulkSource, CreateManyOptions } from './types.ts';
 
 /** How long callbacks are awaited after an abort, in milliseconds, so that a journal can write the outcome of a batch. */
 const GRACE_MS = 1_000;
@@ -26,6 +24,7 @@ export interface BulkRunInit<T extends BatchLinkInput> {
   plan: BatchPlan;
   batchSize: number;
   concurrency: number;
+  maxDelayMs: number;
 }
 
 /**
@@ -50,7 +49,8 @@ export class BulkRun<T extends BatchLinkInput> implements RunContext {
 
   readonly #changed = new Notifier();
   readonly #settled = new OrderBuffer<SettledBatch<T>>();
-  readonly #refused = new BatchQueue<T>();
+  /** Batches that were read, or refused, and wait to be sent. */
+  readonly #queue = new BatchQueue<T>();
   #cancelGrace: (() => void) | undefined;
   #inFlight = 0;
   /** Links read and not yet yielded. */
@@ -61,7 +61,7 @@ export class BulkRun<T extends BatchLinkInput> implements RunContext {
   constructor(init: BulkRunInit<T>) {
     this.deps = init.deps;
     this.options = init.options;
-    this.#reader = new SourceReader(init.source);
+    this.#reader = new SourceReader(init.source, init.maxDelayMs, () => this.#changed.notify());
     this.#plan = init.plan;
     this.sizing = new BatchSizing(init.batchSize);
     this.#concurrency = init.concurrency;
@@ -91,17 +91,20 @@ export class BulkRun<T extends BatchLinkInput> implements RunContext {
     this.endWith(reason);
   }
 
-  /** Yields every settled batch in order, then throws what ended the run, if anything did. */
-  async *batches(): AsyncGenerator<SettledBatch<T>, void, undefined> {
+  /** Yields the links of every settled batch in order, then throws what ended the run, if anything did. */
+  async *items(): AsyncGenerator<BulkItem<T>, void, undefined> {
     const unfollow = this.#followSignals();
-    const started = this.#startBatches();
+    const scheduled = this.#schedule();
     let isDrained = false;
     try {
       for (;;) {
         const batch = this.#settled.take();
         if (batch !== undefined) {
-          yield batch;
-          this.#held -= batch.inputs.length;
+          const { first, inputs, outcome } = batch;
+          // The spread comes first: engines copy it faster so.
+          for (const [offset, input] of inputs.entries())
+            yield { ...outcome(offset), index: first + offset, input };
+          this.#held -= inputs.length;
           this.#changed.notify();
         } else if (this.#settled.isClosed) {
           break;
@@ -112,7 +115,7 @@ export class BulkRun<T extends BatchLinkInput> implements RunContext {
       isDrained = true;
     } finally {
       if (!isDrained) this.abort(new Error('The loop over createMany was left early'));
-      await started;
+      await scheduled;
       unfollow();
       this.#cancelGrace?.();
     }
@@ -135,16 +138,20 @@ export class BulkRun<T extends BatchLinkInput> implements RunContext {
   }
 
   /** Runs until nothing is left to send and nothing is in flight. Never rejects. */
-  async #startBatches(): Promise<void> {
+  async #schedule(): Promise<void> {
     try {
       while (!this.ending.aborted) {
-        const size = this.sizing.next;
-        const refused = this.#refused.nextCount(size);
-        if (refused > 0 ? this.#maySend(refused) : this.#mayRead()) {
-          const batch = this.#refused.take(size);
-          if (batch === undefined) await this.#readNext();
-          else this.#send(batch);
-        } else if (this.#sourceEnded && refused === 0 && this.#inFlight === 0) {
+        const { isSampling, next } = this.sizing;
+        const size = isSampling ? 1 : next;
+        const count = this.#queue.nextCount(size);
+        if (count > 0 && this.#maySend(count)) {
+          const batch = isSampling ? this.#queue.sample() : this.#queue.take(size);
+          if (batch !== undefined) this.#send(batch);
+        } else if (count === 0 && this.#mayTake()) {
+          await this.#takeNext();
+        } else if (count === 0 && this.#sourceEnded && this.#inFlight === 0) {
+          // All that was read before the source failed has been sent.
+          this.#failure ??= this.#reader.failure;
           break;
         } else {
           await this.#changed.wait();
@@ -160,71 +167,52 @@ export class BulkRun<T extends BatchLinkInput> implements RunContext {
   }
 
   #maySend(count: number): boolean {
-    return this.#inFlight === 0 || (!this.sizing.goesAlone(count) && this.#hasSlot());
+    const isBusy = this.#inFlight >= this.#concurrency || this.sizing.goesAlone(count);
+    return this.#inFlight === 0 || !isBusy;
   }
 
-  #mayRead(): boolean {
+  /** Whether the next links are there to be taken from the source. Reads them if there is memory for them. */
+  #mayTake(): boolean {
     if (this.#sourceEnded) return false;
     const { count, record } = this.#plan.next(this.sizing.size);
     const isWithinMemory =
       this.#held === 0 || this.#held + count <= this.#concurrency * this.sizing.size;
-    const isToSend = record === undefined || record.state === 'planned';
-    return isWithinMemory && (isToSend ? this.#maySend(count) : this.#hasSlot());
+    const hasSlot = this.#inFlight < this.#concurrency;
+    const maySend = record?.state !== 'planned' || this.#maySend(count);
+    return (
+      isWithinMemory && hasSlot && maySend && this.#reader.isReady(count, record !== undefined)
+    );
   }
 
-  #hasSlot = () => this.#inFlight < this.#concurrency;
-
-  async #readNext(): Promise<void> {
+  async #takeNext(): Promise<void> {
     const range = this.#plan.next(this.sizing.size);
-    const inputs = await this.#read(range);
-    if (inputs === undefined) return;
+    const inputs = this.#reader.take(range.count);
+    const isWhole = inputs.length === range.count;
     this.#plan.advance(range, inputs.length);
-    if (inputs.length < range.count) {
+    if (this.#reader.isDrained) {
       this.#sourceEnded = true;
-      this.#plan.end();
+      if (this.#reader.failure === undefined) this.#plan.end();
     }
-    if (inputs.length === 0) return;
+    // A part of a recorded batch can't be matched with its record.
+    if (inputs.length === 0 || (range.record !== undefined && !isWhole)) return;
     this.#held += inputs.length;
-    await this.#begin({ first: range.first, inputs, refused: new Map() }, range.record);
+    const batch = { first: range.first, inputs, refused: new Map() };
+    if (range.record === undefined) this.#queue.put(batch);
+    else await this.#resume(batch, range.record);
   }
 
-  /**
-   * Reads the links of a range. Returns undefined when the run ends before they are there, because a source that hangs must
-   * not delay the end, and when the source fails. A source that failed is read no further; what was read before is sent.
-   */
-  async #read({ first, count }: BatchRange): Promise<T[] | undefined> {
-    let inputs: T[] | undefined;
-    this.#reader
-      .read(count)
-      .then((entries) => {
-        checkEntries(entries, first);
-        inputs = entries;
-        this.#changed.notify();
-      })
-      .catch((error: unknown) => {
-        this.#failure ??= { reason: error };
-        this.#sourceEnded = true;
-        this.#changed.notify();
-      });
-    const isOpen = () => inputs === undefined && !this.#sourceEnded && !this.ending.aborted;
-    while (isOpen()) await this.#changed.wait();
-    return this.ending.aborted ? undefined : inputs;
-  }
-
-  async #begin(batch: Batch<T>, record: BatchRecord | undefined): Promise<void> {
-    if (record === undefined || record.state === 'planned') {
+  async #resume(batch: Batch<T>, record: BatchRecord): Promise<void> {
+    if (record.state === 'planned') {
       this.#send(batch);
     } else if (record.state === 'accepted') {
-      this.#start(followJob(this, batch, record.job_id), batch);
+      this.#start(new BatchLife(this, batch).follow(record.job_id), batch);
     } else {
       const recorded = await untilAborted(this.signal, record.results?.() ?? []);
       const results = alignResults(batch.inputs, recorded);
       const missing =
         record.state === 'completed' ? undefined : { outcome: record.state, error: record.error };
-      this.#settled.put({
-        ...batch,
-        outcome: (offset) => outcomeOfResult(results[offset], missing),
-      });
+      const outcome = (offset: number) => outcomeOfResult(results[offset], missing);
+      this.#settled.put({ ...batch, outcome });
       this.#changed.notify();
     }
   }
@@ -233,7 +221,7 @@ export class BulkRun<T extends BatchLinkInput> implements RunContext {
     const { hopeless } = this.sizing;
     if (hopeless === undefined) {
       this.sizing.started();
-      this.#start(runBatch(this, batch), batch);
+      this.#start(new BatchLife(this, batch).send(), batch);
     } else this.endWith(hopeless);
   }
 
@@ -255,15 +243,15 @@ export class BulkRun<T extends BatchLinkInput> implements RunContext {
         break;
       case 'resized':
         this.sizing.resized(end.size);
-        this.#refused.put(batch);
+        this.#queue.put(batch);
         break;
       case 'split':
-        this.sizing.split(rangeOf(batch));
-        this.#refused.put(...cut(batch, Math.ceil(batch.inputs.length / 2)));
+        this.sizing.split({ first: batch.first, count: batch.inputs.length });
+        this.#queue.put(...cut(batch, Math.ceil(batch.inputs.length / 2)));
         break;
       case 'filled':
         this.sizing.filled(end.room);
-        this.#refused.put(batch);
+        this.#queue.put(batch);
         break;
       case 'unsent':
         break;

@@ -262,16 +262,53 @@ describe('createMany: bad entries that the response does not name', () => {
     expect(service.asked).toHaveLength(39);
   });
 
-  it('end the run when the service refused 1,000 links one by one and took none', async () => {
-    const service = pickyService({ isBad: () => true, details: 0 });
+  it.each([400, 413])(
+    'end the run when the service refuses all sizes with %i: 20 links from different places are enough',
+    async (status) => {
+      const service = new FakeService();
+      const places = new Set<number>();
+      service.onBatch = (_, sent) => {
+        for (const link of sent.length === 1 ? sent : [])
+          places.add(Math.floor(positionOf(link) / 100));
+        throw apiError(status, { error: 'no' });
+      };
+      const { items, error } = await runCreateMany(service, links(1_000));
+      expect(error).toMatchObject({ status });
+      expect(outcomes(items)).toBe('f'.repeat(20));
+      expect(service.asked.length).toBeLessThan(100);
+      expect(places.size).toBeGreaterThanOrEqual(8);
+      expect(service.asked).toEqual([
+        1000,
+        500,
+        250,
+        125,
+        63,
+        32,
+        16,
+        8,
+        4,
+        2,
+        ...Array(20).fill(1),
+      ]);
+    },
+  );
+
+  it('end the run after 1,000 links with different messages', async () => {
+    const service = new FakeService();
+    service.onBatch = (_, [link]) => {
+      if (link !== undefined) throw apiError(400, { error: `no to ${positionOf(link)}` });
+    };
     const { items, error } = await runCreateMany(service, links(3_000), { batchSize: 500 });
     expect(error).toMatchObject({ name: 'BadRequestError' });
     expect(outcomes(items)).toBe('f'.repeat(1_000));
     expect(service.asked.length).toBeLessThanOrEqual(2_000);
+  });
 
-    const all = await runCreateMany(service, links(1_000));
-    expect(all.error).toBeUndefined();
-    expect(outcomes(all.items)).toBe('f'.repeat(1_000));
+  it('do not end a run whose first 100 links are bad', async () => {
+    const service = pickyService({ isBad: (position) => position < 100, details: 0 });
+    const { items, error } = await runCreateMany(service, links(1_000));
+    expect(error).toBeUndefined();
+    expect(outcomes(items)).toBe(`${'f'.repeat(100)}${'c'.repeat(900)}`);
   });
 
   it('are not looked for when the responses are lost', async () => {

@@ -180,7 +180,7 @@ describe('createMany: ending early', () => {
     expect(lives(events)).toEqual(['0+1 planned', '0+1 unsent']);
   });
 
-  it('throws what the source throws, after what was in flight', async () => {
+  it('sends what was read before the source failed, and throws its error then', async () => {
     const service = new FakeService();
     const error = new Error('unreadable');
     function* source() {
@@ -189,7 +189,39 @@ describe('createMany: ending early', () => {
     }
     const result = await runCreateMany(service, source(), { batchSize: 2 });
     expect(result.error).toBe(error);
-    expect(result.items.map((item) => item.index)).toEqual([0, 1, 2, 3]);
+    expect(outcomes(result.items)).toBe('ccccc');
+  });
+
+  it.each(['sync', 'async'])(
+    'sends 5,000 links that a %s source gave before it failed',
+    async (kind) => {
+      const error = new Error('unreadable');
+      function* sync() {
+        yield* links(5_000);
+        throw error;
+      }
+      async function* async() {
+        yield* sync();
+      }
+      const result = await runCreateMany(new FakeService(), kind === 'sync' ? sync() : async());
+      expect(result.error).toBe(error);
+      expect(outcomes(result.items)).toBe('c'.repeat(5_000));
+    },
+  );
+
+  it('throws what ended the run before the links of a source that failed were sent', async () => {
+    const service = new FakeService();
+    const limit = planLimit({ limit: 'links' });
+    service.onBatch = () => {
+      throw limit;
+    };
+    function* source() {
+      yield* links(3);
+      throw new Error('unreadable');
+    }
+    const { items, error } = await runCreateMany(service, source());
+    expect(error).toBe(limit);
+    expect(items).toEqual([]);
   });
 
   it.each(['planned', 'sent'])('sends nothing when the journal fails at %s', async (type) => {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { FakeService, links } from '../../test/fake-service.ts';
 import { type Picky, pickyService } from '../../test/picky-service.ts';
 import { lives, outcomes, runCreateMany } from '../../test/run-create-many.ts';
-import type { BatchLinkInput } from '../wire/batch.ts';
+import type { CreateLinkBody as BatchLinkInput } from '../wire/link.ts';
 import { derivedKey } from './batch-request.ts';
 import type { BatchEvent, BatchRecord } from './types.ts';
 

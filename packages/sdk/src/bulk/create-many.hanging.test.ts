@@ -76,7 +76,10 @@ describe('createMany: an abort ends the iteration', () => {
       const service = new FakeService();
       const entries = links(100)[Symbol.iterator]();
       const source = {
-        [Symbol.asyncIterator]: () => ({ next: async () => entries.next(), return: () => never() }),
+        [Symbol.asyncIterator]: () => ({
+          next: async () => entries.next(),
+          return: () => never<never>(),
+        }),
       };
       const controller = new AbortController();
       const items: BulkItem[] = [];

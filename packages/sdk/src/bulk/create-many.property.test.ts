@@ -10,11 +10,21 @@ import {
 } from '../../test/fake-service.ts';
 import { ConnectionError } from '../errors/call-errors.ts';
 import type { ShortlinkError } from '../errors/shortlink-error.ts';
+import type { CreateLinkBody } from '../wire/link.ts';
 import { createMany } from './create-many.ts';
 import type { BatchEvent, BatchRecord, BulkItem } from './types.ts';
 
 /** What can become of a request. */
-const FATES = ['ok', 'ok', 'ok', 'slow', 'bad', 'lost-before', 'lost-after', 'job-lost'] as const;
+const RESPONSES = [
+  'ok',
+  'ok',
+  'ok',
+  'slow',
+  'bad',
+  'lost-before',
+  'lost-after',
+  'job-lost',
+] as const;
 /** What ends a run. */
 const ENDS = ['none', 'none', 'plan', 'quota', 'unreachable'] as const;
 
@@ -24,11 +34,14 @@ const scenarios = fc.record({
   concurrency: fc.integer({ min: 1, max: 5 }),
   planSize: fc.integer({ min: 1, max: 14 }),
   syncLinks: fc.integer({ min: 0, max: 6 }),
-  fates: fc.array(fc.constantFrom(...FATES), { minLength: 1, maxLength: 20 }),
+  responses: fc.array(fc.constantFrom(...RESPONSES), { minLength: 1, maxLength: 20 }),
   delays: fc.array(fc.nat(3), { minLength: 1, maxLength: 20 }),
   end: fc.constantFrom(...ENDS),
   endAt: fc.nat(8),
   onUnknown: fc.constantFrom('stop', 'continue'),
+  source: fc.constantFrom('sync', 'async', 'slow'),
+  throwsAt: fc.option(fc.nat(60), { freq: 4, nil: Number.POSITIVE_INFINITY }),
+  maxDelayMs: fc.constantFrom(0, 1, 1_000, undefined),
 });
 type Scenario = typeof scenarios extends fc.Arbitrary<infer S> ? S : never;
 
@@ -45,8 +58,31 @@ async function turns(count: number): Promise<void> {
   for (let i = 0; i < count; i += 1) await new Promise((resolve) => setImmediate(resolve));
 }
 
+const UNREADABLE = new Error('unreadable');
+
+/** The links of a scenario, until its source throws. */
+function sourceOf({ total, throwsAt, source, delays }: Scenario, onRead: () => void) {
+  const given = Math.min(total, throwsAt);
+  function* sync() {
+    for (const link of links(given)) {
+      onRead();
+      yield link;
+    }
+    if (throwsAt < total) throw UNREADABLE;
+  }
+  async function* slow() {
+    let n = 0;
+    for (const link of sync()) {
+      n += 1;
+      if (source === 'slow') await turns(delays[n % delays.length] ?? 0);
+      yield link;
+    }
+  }
+  return { given, links: source === 'sync' ? sync() : slow() };
+}
+
 function serviceOf(scenario: Scenario): FakeService {
-  const { fates, delays, planSize, end, endAt } = scenario;
+  const { responses, delays, planSize, end, endAt } = scenario;
   const at = <V>(list: readonly V[], n: number) => list[n % list.length];
   const service = new FakeService();
   service.syncLinks = scenario.syncLinks;
@@ -55,35 +91,32 @@ function serviceOf(scenario: Scenario): FakeService {
     const ending = n === endAt ? ENDINGS[end]() : undefined;
     if (ending !== undefined) throw ending;
     if (sent.length > planSize) throw planLimit({ limit: 'batch_size', allowed: planSize });
-    if (at(fates, n) === 'slow') await turns(5);
-    if (at(fates, n) === 'bad') throw badRequest();
-    if (at(fates, n) === 'lost-before') throw lost();
+    if (at(responses, n) === 'slow') await turns(5);
+    if (at(responses, n) === 'bad') throw badRequest();
+    if (at(responses, n) === 'lost-before') throw lost();
   };
   service.afterBatch = (n) => {
-    if (at(fates, n) === 'lost-after') throw lost();
+    if (at(responses, n) === 'lost-after') throw lost();
   };
   service.onJob = async (jobId) => {
     const n = Number(jobId.split('-')[1]);
     await turns(at(delays, n + 1) ?? 0);
-    if (at(fates, n) === 'job-lost') throw lost();
+    if (at(responses, n) === 'job-lost') throw lost();
   };
   return service;
 }
 
 /** Runs a scenario, checks what holds of every run, and gives back what a journal would have kept. */
 async function check(scenario: Scenario, resume: BatchRecord[] = []) {
-  const { total, batchSize, concurrency, onUnknown } = scenario;
+  const { batchSize, concurrency, onUnknown, maxDelayMs } = scenario;
   const service = serviceOf(scenario);
   let read = 0;
   let mostHeld = 0;
-  const items: BulkItem[] = [];
-  function* source() {
-    for (const link of links(total)) {
-      read += 1;
-      mostHeld = Math.max(mostHeld, read - items.length);
-      yield link;
-    }
-  }
+  const items: BulkItem<CreateLinkBody>[] = [];
+  const source = sourceOf(scenario, () => {
+    read += 1;
+    mostHeld = Math.max(mostHeld, read - items.length);
+  });
   const journal = new Map<number, BatchRecord>();
   let error: unknown;
   let isUnknown = false;
@@ -95,12 +128,13 @@ async function check(scenario: Scenario, resume: BatchRecord[] = []) {
       await turns(1);
       record(journal, event);
     };
-    for await (const item of createMany(service, source(), {
+    for await (const item of createMany(service, source.links, {
       batchSize,
       concurrency,
       onBatch,
       resume,
       onUnknown,
+      maxDelayMs,
     })) {
       items.push(item);
     }
@@ -125,7 +159,9 @@ async function check(scenario: Scenario, resume: BatchRecord[] = []) {
       url,
     ).toBe(true);
   }
-  if (error === undefined) expect(items).toHaveLength(total);
+  if (error === undefined) expect(items).toHaveLength(scenario.total);
+  // What was read before the source failed is sent, unless a record is of more.
+  if (error === UNREADABLE && resume.length === 0) expect(items).toHaveLength(source.given);
   if (onUnknown === 'stop' && isUnknown) {
     expect(sentLater).toBe(0);
     expect(error).toBeDefined();
@@ -175,12 +211,18 @@ describe('createMany, whatever happens', () => {
     );
   });
 
-  it('goes on from its own journal: what was settled is not sent again, the rest is', async () => {
+  it('continues from its own journal: what was settled is not sent again, the rest is', async () => {
     await fc.assert(
       fc.asyncProperty(scenarios, fc.integer({ min: 1, max: 12 }), async (scenario, batchSize) => {
         const earlier = await check(scenario);
         const { items, error } = await check(
-          { ...scenario, fates: ['ok'], end: 'none', batchSize },
+          {
+            ...scenario,
+            responses: ['ok'],
+            end: 'none',
+            throwsAt: Number.POSITIVE_INFINITY,
+            batchSize,
+          },
           earlier.journal,
         );
         expect(error).toBeUndefined();
@@ -198,25 +240,27 @@ describe('createMany, whatever happens', () => {
     await fc.assert(
       fc.asyncProperty(scenarios, fc.nat(30), async (scenario, leaveAt) => {
         const service = serviceOf(scenario);
-        const { batchSize, concurrency, onUnknown } = scenario;
+        const { batchSize, concurrency, onUnknown, maxDelayMs } = scenario;
         const open = new Set<number>();
         const onBatch = ({ type, first }: BatchEvent) => {
           if (type === 'planned') open.add(first);
           else if (type !== 'sent' && type !== 'accepted') open.delete(first);
         };
         try {
-          const source = links(scenario.total);
-          for await (const { index } of createMany(service, source, {
+          const source = sourceOf(scenario, () => undefined);
+          for await (const { index } of createMany(service, source.links, {
             batchSize,
             concurrency,
             onBatch,
             onUnknown,
+            maxDelayMs,
           })) {
             if (index >= leaveAt) break;
           }
         } catch (error) {
           const isLost = String(error).includes('lost') && onUnknown === 'stop';
-          expect(isLost || scenario.end !== 'none', String(error)).toBe(true);
+          const isExpected = isLost || scenario.end !== 'none' || error === UNREADABLE;
+          expect(isExpected, String(error)).toBe(true);
         }
         expect([...open]).toEqual([]);
         expect(service.posting).toBe(0);

@@ -1,8 +1,8 @@
 import { expectTypeOf, test } from 'vitest';
 import type { ShortlinkError } from '../errors/shortlink-error.ts';
-import type { BatchLinkInput } from '../wire/batch.ts';
+import type { LinkInput as BatchLinkInput } from '../wire/link.ts';
+import type { CreateManyDeps } from './batch-life.ts';
 import { createMany } from './create-many.ts';
-import type { CreateManyDeps } from './run-context.ts';
 import type { BatchEvent } from './types.ts';
 
 declare const deps: CreateManyDeps;

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { codeOf, FakeService, links } from '../../test/fake-service.ts';
 import { lives, outcomes, runCreateMany } from '../../test/run-create-many.ts';
 import { InvalidOptionError } from '../errors/call-errors.ts';
-import type { BatchLinkInput } from '../wire/batch.ts';
+import type { CreateLinkBody as BatchLinkInput } from '../wire/link.ts';
 import { createMany } from './create-many.ts';
 import type { CreateManyOptions } from './types.ts';
 
@@ -104,7 +104,7 @@ describe('createMany', () => {
       expect(error).toMatchObject({
         message: `source[5] must be a link, such as { target_url }, not ${wrong}`,
       });
-      expect(outcomes(items)).toBe('cccc');
+      expect(outcomes(items)).toBe('ccccc');
     },
   );
 
@@ -129,6 +129,7 @@ describe('createMany', () => {
       { batchSize: 0 },
       { batchSize: 10_001 },
       { jobTimeoutMs: -1 },
+      { maxDelayMs: -1 },
       { resume: [{ first: -1, count: 1, state: 'planned' }] },
       { resume: [{ first: 0, count: 0, state: 'planned' }] },
       {

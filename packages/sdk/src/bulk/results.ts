@@ -1,5 +1,9 @@
 import type { ShortlinkError } from '../errors/shortlink-error.ts';
-import type { BatchLinkInput, BatchResultItem } from '../wire/batch.ts';
+import type { BatchResultItem } from '../wire/batch.ts';
+import type { Job } from '../wire/job.ts';
+import type { LinkInput as BatchLinkInput } from '../wire/link.ts';
+import { targetOf } from '../wire/link.ts';
+import type { Batch } from './batch-life.ts';
 import type { BulkItem, RecordedResult } from './types.ts';
 
 /** What became of one link, without its position and input. */
@@ -43,6 +47,35 @@ export function outcomeOfResult(
 }
 
 /**
+ * One result per link of a batch: the errors of the entries that the service refused, and `results` for those that it took.
+ *
+ * @param missing the error of links that have no result, where all other links have theirs
+ */
+export function resultsOf(
+  { first, inputs, refused }: Batch<BatchLinkInput>,
+  results: Job['results'],
+  missing?: string,
+): readonly BatchResultItem[] {
+  const isSent = (_: unknown, offset: number) => !refused.has(first + offset);
+  const sent = refused.size === 0 ? inputs : inputs.filter(isSent);
+  let all = alignResults(sent, results);
+  if (missing !== undefined) {
+    const isMissing = ({ code, error }: BatchResultItem) => code === undefined && !error;
+    // When some results match no link, a link without a result may be one that the service spells otherwise.
+    if (all.filter(isMissing).length === all.length - results.length) {
+      all = all.map((item) => (isMissing(item) ? { ...item, error: missing } : item));
+    }
+  }
+  if (sent.length === inputs.length) return all;
+  let place = 0;
+  return inputs.map((input, offset) => {
+    const target_url = targetOf(input);
+    const error = refused.get(first + offset)?.error;
+    return error === undefined ? (all[place++] ?? { target_url }) : { target_url, error };
+  });
+}
+
+/**
  * One result per link, in the order of `links`. Services respond in that order, and some print the target URL in their own
  * way, so that a result belongs to the link at its position unless its target URL is that of another link. Then, and where
  * the number of results is wrong, results are matched by target URL only: a link with the code of another link would be
@@ -57,7 +90,7 @@ export function alignResults(
   matcher.match((url) => url);
   matcher.match(loosely);
   if (links.length === results.length) matcher.matchRest();
-  return links.map(({ target_url }, index) => ({ ...matcher.resultOf(index), target_url }));
+  return links.map((link, index) => ({ ...matcher.resultOf(index), target_url: targetOf(link) }));
 }
 
 /** The usual case, which needs no copy. */
@@ -67,7 +100,7 @@ function areAllInPlace(
 ): results is readonly BatchResultItem[] {
   return (
     links.length === results.length &&
-    links.every((link, index) => link.target_url === results[index]?.target_url)
+    links.every((link, index) => targetOf(link) === results[index]?.target_url)
   );
 }
 
@@ -91,8 +124,8 @@ class Matcher {
   }
 
   /**
-   * Pairs links with results of the same URL: first those in the same place, then the others in their order. Places say nothing where
-   * the number of results is wrong: those behind a missing one have moved.
+   * Pairs links with results of the same URL: first those at the same position, then the others in their order. Where the number of
+   * results is wrong, positions say nothing, because those behind a missing result have moved.
    */
   match(keyOf: (url: string) => string): void {
     if (this.#unused.size === 0) return;
@@ -123,14 +156,15 @@ class Matcher {
   }
 
   /**
-   * What links to one URL may have where the number of its results is wrong. Links on one domain may each have the code of the other;
-   * of links that differ, nothing can be known. Results that are too many are of links that the caller has left out, because it knows
-   * that they were refused: so codes come first. Where some are missing, it can't be known which links were refused.
+   * The results that certainly belong to these links, which have one URL, where there are fewer or more results than links.
+   * - The links have different domains: none, because each result may be that of another domain.
+   * - Results are missing: only those with a code, because it is not known which of the links were refused.
+   * - There are too many: those with a code first. The caller has left out links that were refused, and their errors are the rest.
    */
   #certain(indexes: readonly number[], positions: readonly number[]): number[] {
     const kinds = indexes.map((index) => {
       const { domain_id, target_url } = this.#links[index] ?? {};
-      return `${domain_id} ${target_url}`;
+      return `${domain_id ?? ''} ${target_url}`;
     });
     if (new Set(kinds).size > 1) return [];
     const isCreated = (position: number) => this.#results[position]?.code;
@@ -141,7 +175,7 @@ class Matcher {
 
   /** Gives each link that has no result yet the one at its position, where no result belongs to a link elsewhere. */
   matchRest(): void {
-    const urls = new Set(this.#links.map(({ target_url }) => loosely(target_url)));
+    const urls = new Set(this.#links.map((link) => loosely(targetOf(link))));
     const isOfALink = (position: number) =>
       urls.has(loosely(this.#results[position]?.target_url ?? ''));
     if (this.#isMixed || [...this.#unused].some(isOfALink)) return;
@@ -158,13 +192,13 @@ class Matcher {
 
 /** The positions of each URL. */
 function byUrl(
-  items: readonly { target_url?: string | undefined }[],
+  items: readonly { target_url?: string | URL | undefined }[],
   keyOf: (url: string) => string,
 ): Map<string, number[]> {
   const groups = new Map<string, number[]>();
   for (const [position, { target_url }] of items.entries()) {
     if (!target_url) continue;
-    const key = keyOf(target_url);
+    const key = keyOf(String(target_url));
     const group = groups.get(key);
     if (group === undefined) groups.set(key, [position]);
     else group.push(position);

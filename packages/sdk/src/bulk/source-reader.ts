@@ -1,36 +1,57 @@
 import { InvalidOptionError } from '../errors/call-errors.ts';
-import type { BulkSource, BulkSourceIterator } from './types.ts';
+import { startTimer } from '../http/time.ts';
+import type { BulkSource } from './types.ts';
 
-/** Reads a sync or async iterable in pieces, no further than asked. One read at a time. */
+/** Reads a sync or async iterable, no further than asked, beside the run that asks for its entries. */
 export class SourceReader<T> {
   readonly #source: BulkSource<T>;
-  #iterator: Iterator<T> | BulkSourceIterator<T> | undefined;
+  readonly #maxDelayMs: number;
+  readonly #onChange: () => void;
+  #iterator: Iterator<T> | AsyncIterator<T> | undefined;
+  /** Entries that were read and not taken yet. */
+  #entries: T[] = [];
+  /** Entries that were taken. */
+  #taken = 0;
+  /** How many entries are wanted. */
+  #goal = 0;
   #isReading = false;
-  #isDone = false;
+  #isEnded = false;
+  #isLate = false;
+  #cancelTimer: (() => void) | undefined;
+  /** Why the source ended before its end: what it threw, or an entry that is no object. */
+  failure: { reason: unknown } | undefined;
 
-  constructor(source: BulkSource<T>) {
+  /** @param onChange called when {@link isReady} may have changed */
+  constructor(source: BulkSource<T>, maxDelayMs: number, onChange: () => void) {
     this.#source = source;
+    this.#maxDelayMs = maxDelayMs;
+    this.#onChange = onChange;
   }
 
-  /** The next `count` entries, fewer where the source ends. Rejects with what the source throws. */
-  async read(count: number): Promise<T[]> {
-    const entries: T[] = [];
-    this.#isReading = true;
-    try {
-      this.#iterator ??= open(this.#source);
-      while (entries.length < count && !this.#isDone) {
-        const step = this.#iterator.next();
-        // To await a step that is no promise would cost a turn of the event loop for each of millions of entries.
-        const { done, value } = 'then' in step ? await step : step;
-        if (done) this.#isDone = true;
-        else entries.push(value);
-      }
-    } catch (error) {
-      this.#isDone = true;
-      throw error;
-    } finally {
-      this.#isReading = false;
-    }
+  /** Whether all entries of the source were taken. */
+  get isDrained(): boolean {
+    return this.#isEnded && this.#entries.length === 0;
+  }
+
+  /**
+   * Whether to take the next entries: `count` of them are there, or the source has ended, or the first of them has waited for
+   * `maxDelayMs`, except where only all of them are of use. Reads on if not.
+   */
+  isReady(count: number, isWhole: boolean): boolean {
+    this.#goal = count;
+    if (this.#entries.length < count && !this.#isReading) void this.#read();
+    if (this.#entries.length >= count || this.#isEnded) return true;
+    this.#startTimer();
+    return this.#isLate && !isWhole;
+  }
+
+  /** At most `count` entries. Nothing more is read until the next call of {@link isReady}. */
+  take(count: number): T[] {
+    const entries = this.#entries;
+    this.#entries = entries.splice(count);
+    this.#taken += entries.length;
+    this.#goal = 0;
+    this.#stopTimer();
     return entries;
   }
 
@@ -39,25 +60,71 @@ export class SourceReader<T> {
    * only learns of the end once it yields again.
    */
   async close(): Promise<void> {
-    const wasDone = this.#isDone;
-    this.#isDone = true;
-    if (wasDone || this.#iterator?.return === undefined) return;
+    this.#isEnded = true;
+    this.#stopTimer();
+    if (this.#iterator?.return === undefined) return;
     const returned = Promise.resolve(this.#iterator.return());
     if (this.#isReading) returned.catch(() => undefined);
     else await returned;
   }
+
+  async #read(): Promise<void> {
+    this.#isReading = true;
+    try {
+      this.#iterator ??= open(this.#source);
+      const isAsync = Symbol.asyncIterator in this.#source;
+      while (this.#entries.length < this.#goal && !this.#isEnded) {
+        const step = this.#iterator.next();
+        // To await a step that is no promise would cost a turn of the event loop for each of millions of entries.
+        const { done, value } = isAsync ? await step : (step as IteratorResult<T>);
+        if (done) this.#end();
+        else this.#put(value);
+      }
+    } catch (reason) {
+      this.#end({ reason });
+    }
+    this.#isReading = false;
+    this.#onChange();
+  }
+
+  #put(entry: T): void {
+    if (typeof entry === 'object' && entry !== null) {
+      this.#entries.push(entry);
+      if (this.#entries.length === 1) this.#startTimer();
+      return;
+    }
+    const position = this.#taken + this.#entries.length;
+    const expected = `a link, such as { target_url }, not ${String(entry)}`;
+    this.failure = { reason: new InvalidOptionError(`source[${position}]`, expected) };
+    this.#isEnded = true;
+  }
+
+  /** The source is at its end, or has thrown, so that it needs no closing. */
+  #end(failure?: { reason: unknown }): void {
+    this.failure = failure;
+    this.#isEnded = true;
+    this.#iterator = undefined;
+  }
+
+  /** The time runs from when there is an entry, and more are wanted. */
+  #startTimer(): void {
+    if (this.#goal === 0 || this.#entries.length === 0) return;
+    if (this.#maxDelayMs === Number.POSITIVE_INFINITY) return;
+    this.#cancelTimer ??= startTimer(this.#maxDelayMs, () => {
+      this.#isLate = true;
+      this.#onChange();
+    });
+  }
+
+  #stopTimer(): void {
+    this.#isLate = false;
+    this.#cancelTimer?.();
+    this.#cancelTimer = undefined;
+  }
 }
 
-function open<T>(source: BulkSource<T>): Iterator<T> | BulkSourceIterator<T> {
+function open<T>(source: BulkSource<T>): Iterator<T> | AsyncIterator<T> {
   return Symbol.asyncIterator in source
     ? source[Symbol.asyncIterator]()
     : source[Symbol.iterator]();
-}
-
-/** @throws InvalidOptionError for an entry of the source that is no object */
-export function checkEntries(entries: readonly unknown[], first: number): void {
-  const wrong = entries.findIndex((entry) => typeof entry !== 'object' || entry === null);
-  if (wrong < 0) return;
-  const expected = `a link, such as { target_url }, not ${String(entries[wrong])}`;
-  throw new InvalidOptionError(`source[${first + wrong}]`, expected);
 }

@@ -1,7 +1,8 @@
 import type { ShortlinkError } from '../errors/shortlink-error.ts';
 import type { RequestOptions } from '../options.ts';
-import type { BatchLinkInput, BatchResultItem } from '../wire/batch.ts';
+import type { BatchResultItem } from '../wire/batch.ts';
 import type { Job } from '../wire/job.ts';
+import type { LinkInput as BatchLinkInput } from '../wire/link.ts';
 
 /** Options of `links.createMany`. `timeoutMs`, `maxRetries` and `headers` apply to each of its requests. */
 export interface CreateManyOptions
@@ -23,6 +24,13 @@ export interface CreateManyOptions
    * @default 4
    */
   concurrency?: number | undefined;
+
+  /**
+   * How long a link waits for others to fill its batch, in milliseconds: a source that is slower gives smaller batches. `0`
+   * never waits for the source, `Infinity` always until a batch is full. Ranges of `resume` are never cut.
+   * @default 1_000; `Infinity` with `idempotencyKey`, because time must not change the range that a key stands for
+   */
+  maxDelayMs?: number | undefined;
 
   /**
    * Called at each step of each batch's life, in order per batch, and awaited before the next step: a journal that
@@ -76,17 +84,8 @@ export interface CreateManyOptions
   jobTimeoutMs?: number | undefined;
 }
 
-/**
- * A source of links: any iterable, sync or async. An async source may return a result without a promise when the next link
- * is available already, because a promise for each of millions of links costs more than the link.
- */
-export type BulkSource<T> = Iterable<T> | { [Symbol.asyncIterator](): BulkSourceIterator<T> };
-
-/** An async iterator, except that not every step needs to be a promise. */
-export interface BulkSourceIterator<T> {
-  next(): IteratorResult<T, unknown> | PromiseLike<IteratorResult<T, unknown>>;
-  return?(value?: undefined): unknown;
-}
+/** A source of links: any iterable, sync or async. */
+export type BulkSource<T> = Iterable<T> | AsyncIterable<T>;
 
 /** A range of links in the source: `count` links, the first one at position `first` (from 0). */
 export interface BatchRange {
@@ -159,16 +158,6 @@ export type BulkItem<T extends BatchLinkInput = BatchLinkInput> = {
   | { outcome: 'created'; code: string; short_url: string }
   /** Certainly not created. */
   | { outcome: 'failed'; error: string; cause?: ShortlinkError | undefined }
-  /** The connection was lost after sending, or its job could not be followed: it may or may not exist. */
+  /** It may or may not exist: the connection was lost after sending, or its job could not be followed. */
   | { outcome: 'unknown'; error: string; cause?: ShortlinkError | undefined }
 );
-
-/** What `links.createMany` returns: loop over it with `for await`. */
-export interface BulkItems<T extends BatchLinkInput = BatchLinkInput>
-  extends AsyncGenerator<BulkItem<T>, void, undefined> {
-  /**
-   * The next item when it is settled already; undefined when `next()` has to wait for it. Reading all settled items between two
-   * turns of a loop saves a promise for each, which counts for millions of links.
-   */
-  nextSettled(): BulkItem<T> | undefined;
-}

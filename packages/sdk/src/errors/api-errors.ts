@@ -1,4 +1,4 @@
-import type { ErrorBody, PlanLimitName } from '../wire/error-body.ts';
+import type { ErrorBody, ErrorCode, PlanLimitName } from '../wire/error-body.ts';
 import { ShortlinkError } from './shortlink-error.ts';
 
 /** What an {@link ApiError} is built from. */
@@ -21,7 +21,7 @@ export class ApiError extends ShortlinkError {
   declare readonly status: number;
 
   /** Stable machine word such as `rate_limited`, from the body; undefined where the service sends none. */
-  declare readonly code: string | undefined;
+  declare readonly code: ErrorCode | (string & {}) | undefined;
 
   /** The error body; undefined when there was none that could be read, as on the HTML page of a proxy. */
   declare readonly body: ErrorBody | undefined;

@@ -104,13 +104,14 @@ export function stateOutcome<E>(error: E, isUnknown: boolean): E {
 }
 
 /**
- * Whether the POST that failed with this error may have created its links all the same: the connection was lost after
- * sending, time ran out, the service failed in the middle, or its response could not be read. Every other error of this
- * package means that nothing was created.
+ * Whether links may exist although the call failed with this error: the connection was lost after sending, time ran out,
+ * the service failed in the middle, its response could not be read, or the error ended the wait for an accepted job
+ * (whatever it is: a timeout, a failed job, a 401 or 429 of a poll). `false` means that the call created nothing.
  */
 export function isOutcomeUnknown(error: unknown): boolean {
   const stated: unknown = Reflect.get(Object(error), 'isOutcomeUnknown');
   if (typeof stated === 'boolean') return stated;
+  if (ShortlinkError.isInstance(error) && error.jobId !== undefined) return true;
   if (ConnectionError.isInstance(error) || TimeoutError.isInstance(error)) {
     return error.outcome === 'unknown';
   }

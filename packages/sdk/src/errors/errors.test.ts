@@ -27,6 +27,7 @@ const EXAMPLES = {
   ServerError: () => api(500),
   ShortlinkError: () => new sdk.ShortlinkError('no'),
   TimeoutError: () => new sdk.TimeoutError('no', { outcome: 'unknown', timeoutMs: 1 }),
+  UnsupportedError: () => new sdk.UnsupportedError('look-up of links', api(404)),
 };
 type Name = keyof typeof EXAMPLES;
 const NAMES = Object.keys(EXAMPLES) as Name[];
@@ -39,6 +40,7 @@ const API_NAMES: Name[] = [
   'PlanLimitError',
   'RateLimitError',
   'ServerError',
+  'UnsupportedError',
 ];
 
 /** Which classes an error of this class belongs to. */
@@ -183,4 +185,15 @@ it('a class of your own that extends one of these is one of these', () => {
   const error = new OutOfLinksError({ message: 'no', status: 403, headers: new Headers() });
   expect(sdk.PlanLimitError.isInstance(error)).toBe(true);
   expect(sdk.RateLimitError.isInstance(error)).toBe(false);
+});
+
+it('shows nothing internal where an error is looked at', () => {
+  for (const name of NAMES) {
+    const error = EXAMPLES[name]();
+    const shown: string[] = [];
+    for (let each: object = error; each !== Object.prototype; each = Object.getPrototypeOf(each)) {
+      shown.push(...Object.getOwnPropertyNames(each));
+    }
+    expect(shown.filter((field) => /kinds/i.test(field))).toEqual([]);
+  }
 });

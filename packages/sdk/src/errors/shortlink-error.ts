@@ -5,6 +5,9 @@ export type ErrorFields<E, Required extends keyof E, Optional extends keyof E = 
 > &
   Partial<Pick<E, Optional>> & { cause?: unknown };
 
+/** Where an error names its classes. Copies of this package share the symbol, and completions don't show it. */
+const KINDS = Symbol.for('@shortlink/sdk.kinds');
+
 /** A class of errors, as `isInstance` is called on it. */
 type ErrorClass<E extends ShortlinkError> = { readonly kind: string } & (abstract new (
   ...args: never[]
@@ -23,6 +26,12 @@ export class ShortlinkError extends Error {
   /** Name of the class, such as `RateLimitError`. */
   override readonly name: string;
 
+  /**
+   * Set where the error ended `jobs.wait`: the identifier of the accepted job, which may have created links. Wait for it
+   * again, instead of sending its links again.
+   */
+  declare readonly jobId: string | undefined;
+
   /** @param fields the fields of the error, and its `cause` */
   constructor(message: string, { cause, ...fields }: Readonly<Record<string, unknown>> = {}) {
     super(message, cause === undefined ? undefined : { cause });
@@ -30,12 +39,8 @@ export class ShortlinkError extends Error {
     Object.assign(this, fields);
   }
 
-  /**
-   * Names of this error's class and of its bases, which `isInstance` compares.
-   *
-   * @internal
-   */
-  get shortlinkErrorKinds(): readonly string[] {
+  /** Names of this error's class and of its bases, which `isInstance` compares. */
+  get [KINDS](): readonly string[] {
     const kinds: string[] = [];
     let errorClass: unknown = this.constructor;
     while (typeof errorClass === 'function' && 'kind' in errorClass) {
@@ -51,7 +56,7 @@ export class ShortlinkError extends Error {
    */
   static isInstance<E extends ShortlinkError>(this: ErrorClass<E>, error: unknown): error is E {
     if (typeof error !== 'object' || error === null) return false;
-    const kinds: unknown = Reflect.get(error, 'shortlinkErrorKinds');
+    const kinds: unknown = Reflect.get(error, KINDS);
     // biome-ignore lint/complexity/noThisInStatic: the class that it is called on, which is mostly a subclass
     return Array.isArray(kinds) && kinds.includes(this.kind);
   }

@@ -144,8 +144,8 @@ describe('what will fail again until someone changes something', () => {
 });
 
 describe('connectionError', () => {
-  const failed = (thrown: unknown, started = true) =>
-    connectionError(thrown, { url: 'https://go.example.com/api/v1/links', started, redact });
+  const failed = (thrown: unknown, isRefused = false) =>
+    connectionError(thrown, { url: 'https://go.example.com/api/v1/links', isRefused, redact });
 
   it('says of a request that was lost that it may have been carried out', () => {
     const error = failed(fetchFailed(withCode('ECONNRESET')));
@@ -158,7 +158,12 @@ describe('connectionError', () => {
   it('says of a request that was never sent that there was no connection', () => {
     const message = 'No connection to https://go.example.com: ECONNREFUSED';
     expect(failed(withCode('ECONNREFUSED'))).toMatchObject({ outcome: 'not-sent', message });
-    expect(failed(withCode('ECONNRESET'), false)).toMatchObject({ outcome: 'not-sent' });
+    expect(failed(withCode('ECONNREFUSED'))).toMatchObject({ isPermanent: false });
+  });
+
+  it('says of a request that the runtime refused that it was never sent, and never will be', () => {
+    const error = failed(withCode('ECONNRESET'), true);
+    expect(error).toMatchObject({ outcome: 'not-sent', isPermanent: true });
   });
 });
 
@@ -185,8 +190,23 @@ describe('createRedact', () => {
     ['in a URL', encodeURIComponent(KEY)],
     ['in a URL, with small hex digits', encodeURIComponent(KEY).toLowerCase()],
     ['with only percent escapes', escaped('%')],
+    ['in HTML', KEY.replaceAll('"', '&quot;')],
+    ['in HTML, with numbers', KEY.replace(/./g, (one) => `&#${one.charCodeAt(0)};`)],
+    ['in HTML, with hex numbers', KEY.replace(/./g, (one) => `&#x${hexOf(one).toUpperCase()};`)],
+    [
+      'in HTML, with some characters as numbers',
+      KEY.replaceAll(/[/="]/g, (one) => `&#0${one.charCodeAt(0)};`),
+    ],
   ])('finds the key %s', (_, spelling) => {
     expect(createRedact(KEY)(`a=${spelling}&b`)).toBe('a=[API key]&b');
+  });
+
+  it('finds each character that HTML has a name for', () => {
+    const key = `k-<&>"'-12345`;
+    const html = 'k-&lt;&amp;&gt;&quot;&apos;-12345';
+    expect(createRedact(key)(`<p>${html}</p><p>${html.replace('&apos;', '&#39;')}`)).toBe(
+      '<p>[API key]</p><p>[API key]',
+    );
   });
 
   it('leaves JSON that can be read, whatever is before the key', () => {
@@ -198,7 +218,17 @@ describe('createRedact', () => {
 
   it('takes time in proportion to the text', () => {
     // Each of them would take hours if the time grew with the square of the length.
-    for (const part of ['\\', 's\\', 'sk_1234\\', 'sk_1234', '\\u0073', '%73']) {
+    for (const part of [
+      '\\',
+      's\\',
+      'sk_1234\\',
+      'sk_1234',
+      '\\u0073',
+      '%73',
+      '&#0',
+      '&#115;',
+      '&#x',
+    ]) {
       const text = part.repeat(3_000_000 / part.length);
       expect(createRedact('sk_12345')(text)).toBe(text);
     }

@@ -6,16 +6,27 @@ export type Redact = (text: string) => string;
 /** A shorter key may be a part of ordinary words, and replacing it would make messages unreadable. */
 const MIN_SECRET_LENGTH = 8;
 
+/** Characters that HTML writes as names. */
+const HTML_NAMES: Readonly<Record<string, string>> = {
+  '&': 'amp',
+  '<': 'lt',
+  '>': 'gt',
+  '"': 'quot',
+  "'": 'apos',
+};
+
 /**
  * Removes the API key; what came from the network goes through it before it may reach an error or a log line. Each
- * character of the key may be written with backslashes before it, as `\u003d`, or as `%3D`. Backslashes before the key are
+ * character of the key may be written with backslashes before it, as `\u003d`, `%3D`, `&#x3d;`, `&#61;` or `&amp;`. Backslashes before the key are
  * removed with it, so that JSON stays JSON, and a search begins at the first of them only, so that it takes linear time.
  */
 export function createRedact(secret: string): Redact {
   if (secret.length < MIN_SECRET_LENGTH) return (text) => text;
   const spellings = secret.replace(/./g, (character) => {
-    const hex = character.charCodeAt(0).toString(16);
-    return `\\\\*(?:\\x${hex}|u00${hex}|%${hex})`;
+    const code = character.charCodeAt(0);
+    const hex = code.toString(16);
+    const name = HTML_NAMES[character] ?? `#${code}`;
+    return `\\\\*(?:\\x${hex}|u00${hex}|%${hex}|&(?:#x0*${hex}|#0*${code}|${name});)`;
   });
   const pattern = new RegExp(`(?<!\\\\)${spellings}`, 'gi');
   return (text) => text.replace(pattern, '[API key]');
@@ -83,9 +94,12 @@ const CONNECT_CODE =
 /** TLS failed before a byte of the request was written, because this port speaks no TLS. */
 const NO_TLS_CODE = /^ERR_SSL_(?:WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG)$/;
 
-/** TLS failed before a byte of the request was written, and will fail again until someone changes something. */
-const TLS_CODE =
-  /^(?:\w+_SIGNED_CERT\w*|UNABLE_TO_(?:VERIFY|GET)_\w+|CERT_\w+|HOSTNAME_MISMATCH|ERR_TLS_CERT_ALTNAME_INVALID|ERR_SSL_UNSUPPORTED_PROTOCOL|ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION)$/;
+/**
+ * Failed before a byte of the request was written, and will fail again until someone changes something: TLS, and what
+ * undici refuses, such as a header, a dispatcher of another undici, or a proxy that wants a password.
+ */
+const PERMANENT_CODE =
+  /^(?:UND_ERR_INVALID_ARG|UND_ERR_NOT_SUPPORTED|\w+_SIGNED_CERT\w*|UNABLE_TO_(?:VERIFY|GET)_\w+|CERT_\w+|HOSTNAME_MISMATCH|ERR_TLS_CERT_ALTNAME_INVALID|ERR_SSL_UNSUPPORTED_PROTOCOL|ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION)$/;
 
 /** System calls that come before the request is written: EHOSTUNREACH while reading is another matter. */
 const CONNECT_SYSCALL = /^(?:connect|getaddrinfo)$/;
@@ -97,8 +111,12 @@ const CONNECT_SYSCALL = /^(?:connect|getaddrinfo)$/;
  */
 const CONNECT_MESSAGE = / \(Connect\)|TLS handshake failed|HTTP Tunneling|before secure TLS/;
 
-/** Failures that come again until someone changes something: a certificate in Deno, a blocked port in Node and in Deno. */
-const PERMANENT_MESSAGE = /peer certificate|bad port|Requests to port/;
+/**
+ * Failures that come again until someone changes something: a certificate in Deno, a blocked port in Node and in Deno, a
+ * proxy that wants a password and a dispatcher that is none in undici.
+ */
+const PERMANENT_MESSAGE =
+  /peer certificate|bad port|Requests to port|Proxy response \(407\)|dispatch is not a function/;
 
 /** What a failure of `fetch` shows. */
 export interface Failure {
@@ -117,7 +135,8 @@ export function judgeFailure(thrown: unknown): Failure {
   const has = (field: keyof CauseParts, pattern: RegExp) =>
     chain.some((cause) => pattern.test(cause[field] ?? ''));
   const speaksNoTls = has('code', NO_TLS_CODE);
-  const isPermanent = speaksNoTls || has('code', TLS_CODE) || has('message', PERMANENT_MESSAGE);
+  const isPermanent =
+    speaksNoTls || has('code', PERMANENT_CODE) || has('message', PERMANENT_MESSAGE);
   const isNeverSent =
     isPermanent ||
     has('code', CONNECT_CODE) ||
@@ -130,13 +149,17 @@ export function judgeFailure(thrown: unknown): Failure {
   return { isNeverSent, isPermanent, code, reason };
 }
 
-/** The error of an attempt that got no response, or lost it on the way. */
+/**
+ * The error of an attempt that got no response, or lost it on the way.
+ *
+ * @param isRefused the runtime refused the request before it sent anything, and will again
+ */
 export function connectionError(
   thrown: unknown,
-  { url, started, redact }: { url: string; started: boolean; redact: Redact },
+  { url, isRefused, redact }: { url: string; isRefused: boolean; redact: Redact },
 ): ConnectionError {
   const { isNeverSent, isPermanent, code, reason } = judgeFailure(thrown);
-  const outcome = !started || isNeverSent ? 'not-sent' : 'unknown';
+  const outcome = isRefused || isNeverSent ? 'not-sent' : 'unknown';
   const { origin } = new URL(url);
   const message =
     outcome === 'not-sent'
@@ -145,7 +168,7 @@ export function connectionError(
   return new ConnectionError(message, {
     outcome,
     code,
-    isPermanent,
+    isPermanent: isRefused || isPermanent,
     cause: scrubCause(thrown, redact),
   });
 }

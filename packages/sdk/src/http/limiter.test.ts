@@ -6,8 +6,8 @@ import type { QuotaWindow } from './response-headers.ts';
 
 describe('the pause after a 429', () => {
   it('lasts as long as it was asked to', async () => {
-    const { clock, limiter, ask, take } = setUp();
-    limiter.pause(1000, 1000);
+    const { clock, pause, ask, take } = setUp();
+    pause(1000, 1000);
     clock.time += 999;
     expect(await ask()).toBe(1);
     clock.time += 1;
@@ -15,19 +15,21 @@ describe('the pause after a 429', () => {
   });
 
   it('is never made shorter, and reported when it is made longer', async () => {
-    const { limiter, ask, pauses } = setUp();
-    limiter.pause(1000, 1000);
-    limiter.pause(400, undefined);
+    const { pause, ask, pauses } = setUp();
+    pause(1000, 1000);
+    pause(400);
     expect(await ask()).toBe(1000);
-    limiter.pause(1400, 1400);
+    pause(1400, 1400);
     expect(await ask()).toBe(1400);
     expect(pauses.map(({ waitMs }) => waitMs)).toEqual([1000, 1400]);
   });
 
   it('fails at once where it must not be waited for', async () => {
-    const { limiter } = setUp();
-    limiter.pause(1000.4, 1000);
-    await expect(limiter.turn({ failsAtLimit: true })).rejects.toMatchObject({
+    const { limiter, pause, onPause } = setUp();
+    pause(1000.4, 1000);
+    await expect(
+      limiter.turn({ failsAtLimit: true, maxWaitMs: MAX_WAIT_MS, onPause }),
+    ).rejects.toMatchObject({
       retryAfterMs: 1001,
     });
   });
@@ -51,7 +53,7 @@ describe('the pace', () => {
       // Each timer fires 3 ms late.
       if (typeof turn === 'number') clock.time += turn + 3;
       else {
-        limiter.finish(turn, []);
+        limiter.finish(turn);
         sent += 1;
       }
     }
@@ -63,7 +65,7 @@ describe('the pace', () => {
     const startedAt = clock.time;
     const first = await take();
     clock.time += 5000;
-    limiter.finish(first, []);
+    limiter.finish(first);
     clock.time += Number(await ask());
     await send();
     expect(clock.time + Number(await ask()) - startedAt).toBe(65_000);
@@ -92,7 +94,7 @@ describe('the pace', () => {
     const passTo = (time: number) => {
       for (const { turn, endAt } of inFlight.filter((each) => each.endAt <= time)) {
         clock.time = endAt;
-        limiter.finish(turn, []);
+        limiter.finish(turn);
       }
       inFlight = inFlight.filter((each) => each.endAt > time);
       clock.time = time;
@@ -163,7 +165,7 @@ describe('the quota', () => {
   it('takes off what was sent after the request that a response belongs to', async () => {
     const { limiter, ask, take } = setUp();
     const [first] = [await take(), await take(), await take()];
-    limiter.finish(first, [minute(4, 30_000)]);
+    limiter.finish(first, { windows: [minute(4, 30_000)] });
     await take();
     await take();
     expect(await ask()).toBe(30_000);
@@ -189,13 +191,13 @@ describe('the quota', () => {
   it('is not misled by responses that overtake each other, or come from the window before', async () => {
     const { clock, limiter, ask, take } = setUp();
     const [first, second, third] = [await take(), await take(), await take()];
-    limiter.finish(third, [minute(1, 30_000)]);
-    limiter.finish(second, [minute(2, 30_400)]);
+    limiter.finish(third, { windows: [minute(1, 30_000)] });
+    limiter.finish(second, { windows: [minute(2, 30_400)] });
     await take();
     expect(await ask()).toBe(30_000);
     clock.time += 31_000;
-    limiter.finish(await take(), [minute(2, 59_000)]);
-    limiter.finish(first, [minute(0, 0)]);
+    limiter.finish(await take(), { windows: [minute(2, 59_000)] });
+    limiter.finish(first, { windows: [minute(0, 0)] });
     await take();
   });
 
@@ -203,9 +205,9 @@ describe('the quota', () => {
     const { limiter, ask, take } = setUp();
     const [first, second, last] = [await take(), await take(), await take()];
     // The service counted the last request first: 5 were left, then 4, then 3.
-    limiter.finish(first, [minute(4, 30_000)]);
-    limiter.finish(second, [minute(3, 30_000)]);
-    limiter.finish(last, [minute(5, 30_000)]);
+    limiter.finish(first, { windows: [minute(4, 30_000)] });
+    limiter.finish(second, { windows: [minute(3, 30_000)] });
+    limiter.finish(last, { windows: [minute(5, 30_000)] });
     await take();
     await take();
     expect(await ask()).toBe(30_000);
@@ -214,10 +216,10 @@ describe('the quota', () => {
   it('grows again by a request that was alone, since its response is exact', async () => {
     const { ask, limiter, take } = setUp();
     const [first, lost] = [await take(), await take()];
-    limiter.finish(first, [minute(2, 30_000)]);
+    limiter.finish(first, { windows: [minute(2, 30_000)] });
     // The connection of this one was never made, so that the service did not count it.
-    limiter.finish(lost, []);
-    limiter.finish(await take(), [minute(1, 30_000)]);
+    limiter.finish(lost);
+    limiter.finish(await take(), { windows: [minute(1, 30_000)] });
     await take();
     expect(await ask()).toBe(30_000);
   });
@@ -228,9 +230,9 @@ describe('the quota', () => {
     clock.time += 1_000;
     const quick = await take();
     clock.time += 900;
-    limiter.finish(quick, [minute(3, 60_000)]);
+    limiter.finish(quick, { windows: [minute(3, 60_000)] });
     clock.time += 1_100;
-    limiter.finish(slow, [minute(5, 1_000)]);
+    limiter.finish(slow, { windows: [minute(5, 1_000)] });
     // The window of the slow one is over by now: that of the quick one isn't.
     clock.time += 1_000;
     for (let sent = 0; sent < 3; sent += 1) await take();
@@ -273,7 +275,7 @@ describe('the quota', () => {
         let sent = 0;
         while (clock.time < 5 * 60_000) {
           for (const { turn, windows } of inFlight.filter(({ endsAt }) => endsAt <= clock.time)) {
-            limiter.finish(turn, windows, windows.length > 0);
+            limiter.finish(turn, { windows, wasSent: windows.length > 0 });
           }
           inFlight = inFlight.filter(({ endsAt }) => endsAt > clock.time);
           let nextAt = Math.min(5 * 60_000, ...inFlight.map(({ endsAt }) => endsAt));

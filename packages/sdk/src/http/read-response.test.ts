@@ -9,6 +9,9 @@ import { readData, readError } from './read-response.ts';
 const KEY = 'sk_12345';
 const redact = createRedact(KEY);
 
+/** Where the request went, the API key in its path. */
+const WHERE = `GET /api/v1/jobs/${KEY} at https://go.example.com`;
+
 const response = (text: string, status = 200, headers: Record<string, string> = {}) => ({
   status,
   headers: new Headers(headers),
@@ -18,14 +21,16 @@ const response = (text: string, status = 200, headers: Record<string, string> = 
 });
 const error = (body: unknown, status = 400, headers: Record<string, string> = {}) => {
   const text = typeof body === 'string' ? body : JSON.stringify(body);
-  return readError(response(text, status, headers), redact, 0);
+  const { 'retry-after': seconds } = headers;
+  const retryAfterMs = seconds === undefined ? undefined : Number(seconds) * 1000;
+  return readError(response(text, status, headers), redact, retryAfterMs, WHERE);
 };
 const link = (text: string, status = 201) => readData(response(text, status), readLink, redact);
 
 describe('readData', () => {
   it.each([
     [100, 0],
-    [2_000, 2_000 - 256 * 6],
+    [3_000, 3_000 - 256 * 8],
     [100_000, 65_536],
   ])(
     'keeps of %i characters that were cut off %i, so that no part of the key is among them',
@@ -179,15 +184,32 @@ describe('readError', () => {
     expect(error('', status).message.includes('redirects')).toBe(isRedirect);
   });
 
-  it('removes the API key from body, message and headers', () => {
+  it('removes the API key from body and message', () => {
     const inBody = error({
       error: `key ${KEY} is unknown`,
       details: [{ field: KEY, message: KEY }],
     });
     expect(inBody.message).toBe('key [API key] is unknown');
     expect(JSON.stringify(inBody)).not.toContain(KEY);
-    const inHeader = error(KEY, 502, { 'X-Echo': KEY });
-    expect(inHeader).toHaveProperty('message', 'The service responded with 502: [API key]');
-    expect(JSON.stringify([...Reflect.get(inHeader, 'headers')])).not.toContain(KEY);
+    const message = 'The service responded with 502: [API key]';
+    expect(error(KEY, 502)).toHaveProperty('message', message);
+  });
+
+  it.each([403, 404, 405])(
+    'of a %i names method, path and address, since they may be wrong',
+    (status) => {
+      const where = '(GET /api/v1/jobs/[API key] at https://go.example.com)';
+      expect(error({ error: 'no' }, status).message).toBe(`no ${where}`);
+      expect(error('<h1>no</h1>', status).message).toBe(
+        `The service responded with ${status}: <h1>no</h1> ${where}`,
+      );
+    },
+  );
+
+  it('of a plan limit or another status names no address', () => {
+    expect(error({ error: 'full', upgrade: true }, 403).message).toBe('full');
+    for (const status of [400, 401, 409, 500]) {
+      expect(error({ error: 'no' }, status).message).toBe('no');
+    }
   });
 });

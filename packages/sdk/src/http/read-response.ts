@@ -4,12 +4,11 @@ import type { ShortlinkError } from '../errors/shortlink-error.ts';
 import { type ErrorBody, readErrorBody } from '../wire/error-body.ts';
 import type { Read } from '../wire/lenient.ts';
 import type { Redact } from './failure.ts';
-import { parseRetryAfter } from './response-headers.ts';
 import type { RawResponse } from './send.ts';
 
-/** How much is kept of a body that is cut off, in characters, and how long a key at its end may be: 256 escapes of 6. */
+/** How much is kept of a body that is cut off, in characters, and how long a key at its end may be: 256 escapes of 8. */
 const MAX_CUT_BODY = 65_536;
-const MAX_KEY = 1_536;
+const MAX_KEY = 2_048;
 
 /** How much of an error body that isn't the service's own is quoted. */
 const EXCERPT_LENGTH = 120;
@@ -46,19 +45,25 @@ export function readData<T>(
   throw shapeError(missing === '' ? 'is not an object' : `has no ${missing}`, missing);
 }
 
-/** The error of a response that is not 2xx. `now` is milliseconds since 1970. */
-export function readError(response: RawResponse, redact: Redact, now: number): ShortlinkError {
-  const { status } = response;
-  const headers = new Headers();
-  for (const [name, value] of response.headers) headers.append(name, redact(value));
-  const body = parseErrorBody(response.text, redact);
-  return createApiError({
-    message: body?.error || describe(response, headers, redact),
-    status,
-    body,
-    headers,
-    retryAfterMs: parseRetryAfter(headers, now),
-  });
+/** Statuses of a wrong address, among others. */
+const ADDRESS_STATUSES: readonly number[] = [403, 404, 405];
+
+/**
+ * The error of a response that is not 2xx.
+ *
+ * @param where method, path and address of the request, which the message names where the address may be wrong
+ */
+export function readError(
+  { status, headers, text }: RawResponse,
+  redact: Redact,
+  retryAfterMs: number | undefined,
+  where: string,
+): ShortlinkError {
+  const body = parseErrorBody(text, redact);
+  const words = body?.error || describe(status, headers, redact(text));
+  const mayBeElsewhere = ADDRESS_STATUSES.includes(status) && !body?.upgrade;
+  const message = mayBeElsewhere ? `${words} (${redact(where)})` : words;
+  return createApiError({ message, status, body, headers, retryAfterMs });
 }
 
 /** `__proto__`, however it is escaped. More than that matches, which costs time only. */
@@ -91,14 +96,13 @@ function parseErrorBody(text: string, redact: Redact): ErrorBody | undefined {
 }
 
 /** Words for a response that brings none of its own, such as the page of a proxy. */
-function describe(response: RawResponse, headers: Headers, redact: Redact): string {
-  const { status } = response;
+function describe(status: number, headers: Headers, text: string): string {
   if (status === 0 || (status >= 300 && status < 400)) {
     const to = headers.get('location');
     const where = to ? ` to ${to}` : '';
     return `The service redirects${where}. Redirects are not followed, to protect the API key; check baseUrl`;
   }
-  const printable = redact(response.text).replaceAll(/[\p{Cc}\s]+/gu, ' ');
+  const printable = text.replaceAll(/[\p{Cc}\s]+/gu, ' ');
   const excerpt = printable.trim().slice(0, EXCERPT_LENGTH);
   return `The service responded with ${status}${excerpt && `: ${excerpt}`}`;
 }

@@ -16,15 +16,45 @@ export interface TransportRequest<T> {
   watch?: AttemptWatch | undefined;
   /** The service counts the request against no quota, so it is sent even where a quota is used up. */
   ignoresQuota?: boolean | undefined;
+  /** The caller repeats the request itself: one attempt is made, which waits for limits. */
+  isRepeatedByCaller?: boolean | undefined;
+}
+
+/** A response, as `withResponse()` gives it. */
+export interface ApiResponse<T> {
+  data: T;
+  /** HTTP status. */
+  status: number;
+  /** Headers of the response, without the API key. */
+  headers: Headers;
+  /** `X-Request-Id` of the response, for bug reports; undefined where the service sends none. */
+  requestId: string | undefined;
 }
 
 /** What a call ends with. */
-export interface Reply<T> {
-  data: T;
+export interface TransportResponse<T> extends ApiResponse<T> {
   /** When the attempt that got it was sent, on the client's clock. */
   sentAt: number;
   /** When the service wants to be asked again, in milliseconds from now, where it says so. */
   retryAfterMs: number | undefined;
+}
+
+/** The data of one request. `withResponse()` gives the status, the headers and the request id beside it. */
+export interface ResponsePromise<T> extends Promise<T> {
+  withResponse(): Promise<ApiResponse<T>>;
+}
+
+/** Makes a request, and gives its data; what `start` throws rejects the promise. */
+export function responsePromise<T>(start: () => Promise<ApiResponse<T>>): ResponsePromise<T> {
+  const started = (async () => await start())();
+  const promise = started.then(({ data }) => data);
+  const withResponse = async () => {
+    // Of the two promises only the one that the caller asked for may be reported as unhandled.
+    promise.catch(() => undefined);
+    const { data, status, headers, requestId } = await started;
+    return { data, status, headers, requestId };
+  };
+  return Object.assign(promise, { withResponse });
 }
 
 /** Follows the attempts of one request, for a caller that keeps a journal of what it sends. */
@@ -45,16 +75,5 @@ export interface Transport {
   readonly hasIdempotency: boolean;
 
   /** @throws the classes of errors/; the signal's reason when `options.signal` is aborted */
-  request<T>(request: TransportRequest<T>): Promise<Reply<T>>;
-
-  /**
-   * The wait before a GET is made again whose call ended with this error, in milliseconds; undefined where it will fail
-   * again, or the service asks for a longer wait than `maxRetryAfterMs`.
-   *
-   * @param failures calls that failed in a row, from 1
-   * @param mayPass whether the caller repeats the GET although the rules for retries don't
-   */
-  waitAfterFailedGet(error: unknown, failures: number, mayPass: boolean): number | undefined;
-  /** The data without the API key, for errors. */
-  redactData<T>(data: T): T;
+  request<T>(request: TransportRequest<T>): Promise<TransportResponse<T>>;
 }

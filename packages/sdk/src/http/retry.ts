@@ -46,14 +46,41 @@ function isPassing(status: number): boolean {
   return status === 408 || (status >= 500 && status !== 501);
 }
 
-/** How long the service asks to wait, in milliseconds, where it does. */
-export function askedWaitMs(error: unknown): number | undefined {
-  return ApiError.isInstance(error) ? error.retryAfterMs : undefined;
+/**
+ * What follows a failed attempt: undefined means another one, after `retryWaitMs`; else the error that the call ends with.
+ *
+ * @param call `now` is on the clock of `lostAt`
+ */
+export function decide(
+  error: ShortlinkError,
+  call: RetryCall,
+  {
+    retriesLeft,
+    maxRetryAfterMs,
+    now,
+  }: { retriesLeft: number; maxRetryAfterMs: number; now: number },
+): ShortlinkError | undefined {
+  const isRepeated =
+    retriesLeft > 0 &&
+    isRetryable(error, call) &&
+    !asksTooLongWait(error, maxRetryAfterMs) &&
+    !isKeyForgotten(call, now);
+  return isRepeated ? undefined : finalError(call, error);
+}
+
+/** How long the service asks to wait, in milliseconds. */
+function askedWaitMs(error: unknown): number {
+  return (ApiError.isInstance(error) && error.retryAfterMs) || 0;
+}
+
+/** Whether the service asks for a longer wait than the caller accepts. */
+export function asksTooLongWait(error: unknown, maxRetryAfterMs: number): boolean {
+  return askedWaitMs(error) > maxRetryAfterMs;
 }
 
 /** The wait before the next attempt, in milliseconds: never shorter than what the service asks for. */
 export function retryWaitMs(error: unknown, attempt: number, random: () => number): number {
-  return Math.max(askedWaitMs(error) ?? 0, backoffMs(attempt, random));
+  return Math.max(askedWaitMs(error), backoffMs(attempt, random));
 }
 
 /** Ceiling of the first wait; it doubles with each attempt. */

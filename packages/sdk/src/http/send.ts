@@ -24,8 +24,9 @@ export interface Attempt {
 export interface RawResponse {
   /** 0 where a browser hides the status of a redirect. */
   status: number;
-  headers: FetchResponse['headers'];
-  /** `X-Request-Id`, without the API key if a service should put it there. */
+  /** Without the API key, if a service should put it there. */
+  headers: Headers;
+  /** `X-Request-Id`. */
   requestId: string | undefined;
   /** Cut where `isTooLarge`. */
   text: string;
@@ -42,11 +43,13 @@ export interface RawResponse {
  */
 export async function send(attempt: Attempt, signal: AbortSignal): Promise<RawResponse> {
   const { method, url, redact } = attempt;
-  let started = false;
+  const init = initOf(attempt, signal);
+  let hasStarted = false;
   const callFetch = () => {
-    started = true;
     const fetch: Fetch = attempt.fetch ?? globalThis.fetch;
-    return fetch(url, initOf(attempt, signal));
+    const response = fetch(url, init);
+    hasStarted = true;
+    return response;
   };
   try {
     const response: FetchResponse = await ky(url, {
@@ -57,12 +60,25 @@ export async function send(attempt: Attempt, signal: AbortSignal): Promise<RawRe
       // ky returns the response unchanged, so the caller's own `fetch` need not return a complete `Response`.
       fetch: callFetch as () => Promise<Response>,
     });
-    const { status, headers } = response;
-    const requestId = redact(headers.get(HEADERS.requestId) ?? '') || undefined;
+    const { status } = response;
+    const headers = new Headers();
+    for (const [name, value] of response.headers) headers.append(name, redact(value));
+    const requestId = headers.get(HEADERS.requestId) || undefined;
     return { status, headers, requestId, ...(await readBody(response, attempt, signal)) };
   } catch (error) {
     signal.throwIfAborted();
-    throw connectionError(error, { url, started, redact });
+    const isRefused = !hasStarted || isRefusedByRequest(error, url, init);
+    throw connectionError(error, { url, isRefused, redact });
+  }
+}
+
+/** Whether `fetch` failed with the words in which `Request` refuses these options: then it has sent nothing. */
+function isRefusedByRequest(thrown: unknown, url: string, init: FetchInit): boolean {
+  try {
+    new Request(url, init);
+    return false;
+  } catch (error) {
+    return thrown instanceof Error && String(thrown) === String(error);
   }
 }
 
@@ -88,6 +104,14 @@ function onceOnlyBody(json: string): { body?: Blob } {
   return 'Deno' in globalThis ? { body: new Blob([json]) } : {};
 }
 
+/** A body that can be read in pieces; a `ReadableStream` fits. */
+interface Body {
+  getReader?(): {
+    read(): Promise<{ done: boolean; value?: Uint8Array | undefined }>;
+    cancel(): Promise<unknown>;
+  };
+}
+
 /**
  * Reads a body up to its bound, counted after decompression: an endless one, or a few bytes of gzip that unpack to
  * gigabytes, must not take all memory. The status of an error says enough: when only its body is lost, it still counts.
@@ -97,11 +121,12 @@ async function readBody(
   { maxResponseBytes }: Attempt,
   signal: AbortSignal,
 ): Promise<{ text: string; isTooLarge: boolean }> {
-  if (!response.body?.getReader || isWorkerd()) {
+  const body: Body | null = response.body;
+  if (!body?.getReader || isWorkerd()) {
     return { text: await response.text(), isTooLarge: false };
   }
   const maxBytes = response.ok ? maxResponseBytes : Math.min(maxResponseBytes, MAX_ERROR_BYTES);
-  const reader = response.body.getReader();
+  const reader = body.getReader();
   const decoder = new TextDecoder();
   let text = '';
   let bytes = 0;

@@ -1,8 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { json, LINK } from '../../test/answers.ts';
 import { FakeClock, settle } from '../../test/fake-clock.ts';
-import { API_KEY, makeClient } from '../../test/make-client.ts';
-import { createApiError } from '../errors/api-errors.ts';
+import { makeClient } from '../../test/make-client.ts';
 import { readLink } from '../wire/link.ts';
 
 const created = async () => json(LINK, 201);
@@ -128,44 +127,5 @@ describe('a request that was never sent uses up no quota', () => {
     const { links } = await withOneLeft(() => Promise.reject(new TypeError('Failed to fetch')));
     await expect(links.create(body)).rejects.toHaveProperty('outcome', 'unknown');
     await expect(links.create(body)).rejects.toHaveProperty('name', 'RateLimitError');
-  });
-});
-
-describe('the wait after a GET that failed', () => {
-  const DAY_MS = 86_400_000;
-  const { transport } = makeClient({ maxRetryAfterMs: 60_000 });
-  const waitAfter = (status: number, retryAfterMs?: number, mayPass = false) => {
-    const error = createApiError({ message: 'no', status, headers: new Headers(), retryAfterMs });
-    return transport.waitAfterFailedGet(error, 1, mayPass);
-  };
-
-  it('is a backoff after a failure that may pass, and none after others', () => {
-    expect(waitAfter(500)).toBe(500);
-    expect(waitAfter(404)).toBeUndefined();
-    expect(waitAfter(404, undefined, true)).toBe(500);
-    // Only a POST has an idempotency key, whose request may still be running.
-    expect(waitAfter(409, 1_000)).toBeUndefined();
-  });
-
-  it('is what a 429 asks for, unless that is longer than maxRetryAfterMs', () => {
-    expect(waitAfter(429, 60_000)).toBe(60_000);
-    expect(waitAfter(429, 60_001)).toBeUndefined();
-    expect(waitAfter(503, DAY_MS)).toBe(DAY_MS);
-  });
-});
-
-describe('data for an error', () => {
-  const { transport } = makeClient();
-
-  it('is copied without the API key', () => {
-    const data = { results: [{ error: `the key ${API_KEY}` }] };
-    expect(transport.redactData(data)).toEqual({ results: [{ error: 'the key [API key]' }] });
-    expect(data.results[0]?.error).toContain(API_KEY);
-  });
-
-  it('is the same object where the key is not in it, and may be missing', () => {
-    const data = { results: [] };
-    expect(transport.redactData(data)).toBe(data);
-    expect(transport.redactData(undefined)).toBeUndefined();
   });
 });

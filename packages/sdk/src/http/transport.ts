@@ -1,23 +1,22 @@
 import pRetry from 'p-retry';
-import { checkAmount, checkCount, checkHeaders, checkIdempotency } from '../check-options.ts';
+import {
+  checkAmount,
+  checkCount,
+  checkHeaders,
+  checkIdempotency,
+  checkNames,
+} from '../check-options.ts';
 import { RateLimitError } from '../errors/api-errors.ts';
 import { ConnectionError, isOutcomeUnknown, TimeoutError } from '../errors/call-errors.ts';
 import { ShortlinkError } from '../errors/shortlink-error.ts';
-import type { ClientSettings, RequestOptions } from '../options.ts';
+import { CALL_OPTIONS, type ClientSettings, type RequestOptions } from '../options.ts';
 import { HEADERS } from '../wire/routes.ts';
 import { createRedact, type Redact, recaptureStack } from './failure.ts';
-import { Limiter } from './limiter.ts';
+import type { Limiter, Outcome, Turn } from './limiter.ts';
 import { readData, readError } from './read-response.ts';
-import type { Reply, Transport, TransportRequest } from './request.ts';
-import { parseRateLimit, parseRetryAfter, type QuotaWindow } from './response-headers.ts';
-import {
-  askedWaitMs,
-  finalError,
-  isKeyForgotten,
-  isRetryable,
-  type RetryCall,
-  retryWaitMs,
-} from './retry.ts';
+import type { Transport, TransportRequest, TransportResponse } from './request.ts';
+import { parseRateLimit, parseRetryAfter } from './response-headers.ts';
+import { asksTooLongWait, decide, isKeyForgotten, type RetryCall, retryWaitMs } from './retry.ts';
 import { type Attempt, type RawResponse, send, userAgent } from './send.ts';
 import { type Clock, systemClock, within } from './time.ts';
 import { createReporter, type Reporter } from './watching.ts';
@@ -25,66 +24,96 @@ import { createReporter, type Reporter } from './watching.ts';
 /** The options of a call that override those of the client. */
 type CallOption = 'timeoutMs' | 'totalTimeoutMs' | 'maxRetries' | 'idempotency';
 
-/** A call: what is the same on each of its attempts, and what is known of those that were made. */
+/** A call: what is the same on each of its attempts, and how far it has come. */
 interface Call<T> extends RetryCall, Omit<TransportRequest<T>, 'body' | 'options'> {
+  id: string;
   attempt: Attempt;
+  /** Limit of one attempt. */
   timeoutMs: number;
   totalTimeoutMs: number;
   maxRetries: number;
-  /** An attempt is being sent. */
-  isInFlight: boolean;
-  lastError: ShortlinkError | undefined;
+  /** Attempts that were begun. */
+  attempts: number;
+  /** What the last attempt ended with, where it failed. */
+  failure: Failure | undefined;
+  /** `limiter.passed` when the call began, or when it was last refused. */
+  passed: number;
+  /** How often it was refused while other calls got through. */
+  overtaken: number;
 }
+
+/** An attempt failed. `wasSent`: the service may have seen it. */
+interface Failure {
+  error: ShortlinkError;
+  wasSent: boolean;
+}
+
+/** How one attempt ended. */
+type AttemptEnd<T> = { response: TransportResponse<T> } | Failure;
+
+/** How often a call may be refused while others get through before that counts as failures of its own. */
+const MAX_OVERTAKEN = 20;
 
 /**
  * The transport of one client. Read it from top to bottom: `request` is a call from its start to its end, `#attempt` is one
- * attempt, `#afterFailure` decides what follows a failed one.
+ * attempt, `decide` in retry.ts says what follows a failed one.
  *
  * Its fields are private, so that no inspection, serialization or clone of the client gets at the API key in the settings.
  */
 export class HttpTransport implements Transport {
   readonly #settings: ClientSettings;
+  readonly #limiter: Limiter;
   readonly #clock: Clock;
   readonly #random: () => number;
   readonly #redact: Redact;
   readonly #reporter: Reporter;
-  readonly #limiter: Limiter;
   readonly #userAgent = userAgent();
 
   /** @param random gives a number from 0 to below 1; tests replace it, and the clock */
-  constructor(settings: ClientSettings, clock: Clock = systemClock, random = Math.random) {
+  constructor(
+    settings: ClientSettings,
+    limiter: Limiter,
+    clock: Clock = systemClock,
+    random = Math.random,
+  ) {
     this.#settings = settings;
+    this.#limiter = limiter;
     this.#clock = clock;
     this.#random = random;
     this.#redact = createRedact(settings.apiKey);
     this.#reporter = createReporter(settings.hooks, settings.logger);
-    this.#limiter = new Limiter(settings, clock, this.#reporter.cooldown);
   }
 
   get hasIdempotency(): boolean {
     return this.#settings.idempotency;
   }
 
-  async request<T>(asked: TransportRequest<T>): Promise<Reply<T>> {
+  async request<T>(asked: TransportRequest<T>): Promise<TransportResponse<T>> {
+    const call = this.#prepare(asked);
+    const { id, method, path, totalTimeoutMs } = call;
+    const startedAt = this.#clock.now();
+    const end = (error?: unknown) => {
+      const durationMs = this.#clock.now() - startedAt;
+      this.#reporter.end({ id, method, path, attempts: call.attempts, durationMs, error });
+    };
+    const signal = asked.options?.signal;
+    const limit = { signal, timeoutMs: totalTimeoutMs, timeoutError: () => totalTimeout(call) };
     try {
-      const call = this.#prepare(asked);
-      const limit = {
-        signal: asked.options?.signal,
-        timeoutMs: call.totalTimeoutMs,
-        timeoutError: () => totalTimeout(call),
-      };
       // Awaited, not only returned: one that has failed already would be unhandled for a moment, and workerd reports that.
-      return await within(limit, (signal) => this.#attempts(call, signal));
+      const response = await within(limit, (signal) => this.#attempts(call, signal));
+      end();
+      return response;
     } catch (error) {
       // The reason of an abort is the caller's, whatever it is.
-      const isAbort = error === asked.options?.signal?.reason;
-      if (!isAbort && ShortlinkError.isInstance(error)) recaptureStack(error);
+      if (error !== signal?.reason && ShortlinkError.isInstance(error)) recaptureStack(error);
+      end(error);
       throw error;
     }
   }
 
   /** @throws InvalidOptionError */
   #prepare<T>({ options = {}, ...asked }: TransportRequest<T>): Call<T> {
+    checkNames(options, CALL_OPTIONS);
     const { method, path, body } = asked;
     const { baseUrl, fetch, fetchOptions, maxResponseBytes } = this.#settings;
     const given = <K extends CallOption>(name: K) => options[name] ?? this.#settings[name];
@@ -92,6 +121,7 @@ export class HttpTransport implements Transport {
       method === 'POST' && !asked.createsNothing ? idempotencyKey(given('idempotency')) : undefined;
     return {
       ...asked,
+      id: randomHex(),
       hasIdempotencyKey: key !== undefined,
       attempt: {
         method,
@@ -103,12 +133,14 @@ export class HttpTransport implements Transport {
         maxResponseBytes,
         redact: this.#redact,
       },
-      timeoutMs: checkAmount('timeoutMs', given('timeoutMs'), 'milliseconds'),
+      timeoutMs: attemptLimit(checkAmount('timeoutMs', given('timeoutMs'), 'milliseconds'), body),
       totalTimeoutMs: checkAmount('totalTimeoutMs', given('totalTimeoutMs'), 'milliseconds'),
       maxRetries: checkCount('maxRetries', given('maxRetries')),
-      isInFlight: false,
+      attempts: 0,
       lostAt: undefined,
-      lastError: undefined,
+      failure: undefined,
+      passed: this.#limiter.passed,
+      overtaken: 0,
     };
   }
 
@@ -126,120 +158,152 @@ export class HttpTransport implements Transport {
   }
 
   /** Makes attempts until one succeeds or no other may follow. */
-  #attempts<T>(call: Call<T>, signal: AbortSignal): Promise<Reply<T>> {
-    return pRetry((number) => this.#attempt(call, number, signal), {
-      retries: call.maxRetries,
+  #attempts<T>(call: Call<T>, signal: AbortSignal): Promise<TransportResponse<T>> {
+    const attempt = async () => {
+      const end = await this.#attempt(call, signal);
+      if ('response' in end) return end.response;
+      call.failure = end;
+      throw end.error;
+    };
+    return pRetry(attempt, {
+      retries: call.isRepeatedByCaller ? 0 : call.maxRetries,
       // p-retry's own waits don't know Retry-After; ours is in #afterFailure.
       minTimeout: 0,
       signal,
-      onFailedAttempt: ({ error, attemptNumber: number, retriesLeft: left }) =>
-        this.#afterFailure(call, error, { number, left }, signal),
+      shouldConsumeRetry: () => !this.#isOvertaken(call),
+      onFailedAttempt: ({ error, retriesConsumed, retriesLeft }) =>
+        this.#afterFailure(call, error, retriesConsumed + 1, retriesLeft, signal),
     });
   }
 
-  async #attempt<T>(call: Call<T>, number: number, signal: AbortSignal): Promise<Reply<T>> {
-    const { ignoresQuota, lastError } = call;
-    const failsAtLimit = call.maxRetries === 0;
-    const turn = await this.#limiter.turn({ failsAtLimit, ignoresQuota, signal });
-    let windows: readonly QuotaWindow[] = [];
+  /** @throws what is no error of this package: a defect, or what `watch` throws */
+  async #attempt<T>(call: Call<T>, signal: AbortSignal): Promise<AttemptEnd<T>> {
+    const { id, method, path, read, ignoresQuota, failure, watch } = call;
+    const { maxRetryAfterMs } = this.#settings;
+    const { cooldown } = this.#reporter;
+    const lostAt = call.lostAt;
+    let turn: Turn | undefined;
+    let outcome: Outcome & { wasSent: boolean } = { wasSent: false };
     try {
-      if (lastError !== undefined && isKeyForgotten(call, this.#clock.now())) throw lastError;
-      if (call.watch !== undefined) {
-        await call.watch.beforeSend();
+      turn = await this.#limiter.turn({
+        failsAtLimit: call.maxRetries === 0 && !call.isRepeatedByCaller,
+        ignoresQuota,
+        maxWaitMs: maxRetryAfterMs,
+        signal,
+        onPause: (pause) => cooldown({ id, ...pause }),
+      });
+      if (failure !== undefined && isKeyForgotten(call, this.#clock.now())) return failure;
+      if (watch !== undefined) {
+        await watch.beforeSend();
         signal.throwIfAborted();
       }
-      call.isInFlight = true;
+      call.attempts += 1;
+      const about = { id, method, path, attempt: call.attempts };
+      this.#reporter.request(about);
       const sentAt = this.#clock.now();
-      const response = await this.#exchange(call, number, signal);
-      const { status, headers, requestId } = response;
-      windows = parseRateLimit(headers);
-      const { method, path } = call;
+      call.lostAt ??= sentAt;
+      outcome = { wasSent: true };
+      const raw = await this.#exchange(call, signal);
+      const { status, headers, requestId } = raw;
+      const windows = parseRateLimit(headers);
       const durationMs = this.#clock.now() - sentAt;
-      const event = { method, path, attempt: number, status, durationMs, requestId };
-      this.#reporter.response({ ...event, quota: windows });
-      if (status < 200 || status > 299) throw readError(response, this.#redact, this.#clock.date());
-      const data = readData(response, call.read, this.#redact);
-      return { data, sentAt, retryAfterMs: parseRetryAfter(headers, this.#clock.date()) };
+      this.#reporter.response({ ...about, status, durationMs, requestId, quota: windows });
+      const retryAfterMs = parseRetryAfter(headers, this.#clock.date());
+      outcome = { wasSent: true, status, retryAfterMs, windows };
+      if (status < 200 || status > 299) {
+        throw readError(
+          raw,
+          this.#redact,
+          retryAfterMs,
+          `${method} ${path} at ${this.#settings.baseUrl}`,
+        );
+      }
+      const data = readData(raw, read, this.#redact);
+      return { response: { data, status, headers, requestId, sentAt, retryAfterMs } };
     } catch (error) {
-      const wasSent = !ConnectionError.isInstance(error) || error.outcome !== 'not-sent';
-      call.isInFlight &&= wasSent;
-      throw error;
+      if (signal.aborted || !ShortlinkError.isInstance(error)) throw error;
+      if (ConnectionError.isInstance(error) && error.outcome === 'not-sent')
+        outcome.wasSent = false;
+      // Nothing came of this attempt, so only an earlier one can be in doubt.
+      if (!isOutcomeUnknown(error)) call.lostAt = lostAt;
+      return { error, wasSent: outcome.wasSent };
     } finally {
-      this.#limiter.finish(turn, windows, call.isInFlight);
+      if (turn) this.#limiter.finish(turn, outcome);
     }
   }
 
   /** Sends the request and reads the response, within the time of one attempt. */
-  #exchange(call: Call<unknown>, attempt: number, signal: AbortSignal): Promise<RawResponse> {
-    const { method, path, timeoutMs } = call;
-    this.#reporter.request({ method, path, attempt });
+  #exchange({ attempt, timeoutMs }: Call<unknown>, signal: AbortSignal): Promise<RawResponse> {
     const message = `No complete response within ${timeoutMs} ms`;
     const timeoutError = () => new TimeoutError(message, { outcome: 'unknown', timeoutMs });
-    return within({ signal, timeoutMs, timeoutError }, (signal) => send(call.attempt, signal));
+    return within({ signal, timeoutMs, timeoutError }, (signal) => send(attempt, signal));
+  }
+
+  /** Whether a 429 refused this call while others got through: then it is no failure of its own, and waits for its turn. */
+  #isOvertaken(call: Call<unknown>): boolean {
+    const { passed } = this.#limiter;
+    const { error, wasSent } = call.failure ?? {};
+    if (!wasSent || !RateLimitError.isInstance(error) || error.retryAfterMs === undefined)
+      return false;
+    const isOvertaken = passed > call.passed && call.overtaken < MAX_OVERTAKEN;
+    call.passed = passed;
+    if (isOvertaken) call.overtaken += 1;
+    return isOvertaken;
   }
 
   /** Waits before the next attempt, or throws what the call ends with. */
   async #afterFailure(
     call: Call<unknown>,
-    error: Error,
-    { number, left }: { number: number; left: number },
+    thrown: Error,
+    failures: number,
+    retriesLeft: number,
     signal: AbortSignal,
   ): Promise<void> {
     // Anything else is a defect, and no reason to try again.
-    if (!ShortlinkError.isInstance(error)) throw error;
-    const wasSent = call.isInFlight;
-    call.isInFlight = false;
-    call.lastError = error;
-    if (isOutcomeUnknown(error)) call.lostAt ??= this.#clock.now();
+    if (thrown !== call.failure?.error) throw thrown;
+    const { error, wasSent } = call.failure;
     if (call.lostAt === undefined) call.watch?.nothingDone();
 
-    const waitMs = retryWaitMs(error, number, this.#random);
-    const isTooLong = this.#asksTooLongWait(error);
+    const { id, method, path, attempts: attempt } = call;
+    const { maxRetryAfterMs } = this.#settings;
+    const waitMs = retryWaitMs(error, failures, this.#random);
+    const { cooldown } = this.#reporter;
     // A wait that this call doesn't accept is no pause for the others either: each of them would hang.
-    if (wasSent && !isTooLong && RateLimitError.isInstance(error)) {
-      this.#limiter.pause(waitMs, error.retryAfterMs);
+    if (wasSent && RateLimitError.isInstance(error) && !asksTooLongWait(error, maxRetryAfterMs)) {
+      this.#limiter.pause(waitMs, error.retryAfterMs, (pause) => cooldown({ id, ...pause }));
     }
-    const isOver = isTooLong || left === 0 || isKeyForgotten(call, this.#clock.now());
-    if (isOver || !isRetryable(error, call)) throw finalError(call, error);
-    const { method, path } = call;
-    this.#reporter.retry({ method, path, attempt: number, error, waitMs });
+    const end = decide(error, call, { retriesLeft, maxRetryAfterMs, now: this.#clock.now() });
+    if (end !== undefined) throw end;
+    this.#reporter.retry({ id, method, path, attempt, error, waitMs });
     await this.#clock.delay(waitMs, signal);
   }
+}
 
-  #asksTooLongWait(error: unknown): boolean {
-    return (askedWaitMs(error) ?? 0) > this.#settings.maxRetryAfterMs;
-  }
+/** Bytes of a body that have a second more to be sent. A slow uplink sends 64 KiB in a second. */
+const BYTES_PER_SECOND = 65_536;
 
-  waitAfterFailedGet(error: unknown, failures: number, mayPass: boolean): number | undefined {
-    const isFinal = !mayPass && !isRetryable(error, { method: 'GET', hasIdempotencyKey: false });
-    if (isFinal || (RateLimitError.isInstance(error) && this.#asksTooLongWait(error))) return;
-    return retryWaitMs(error, failures, this.#random);
-  }
-
-  redactData<T>(data: T): T {
-    if (data === undefined) return data;
-    const json = JSON.stringify(data);
-    const redacted = this.#redact(json);
-    return redacted === json ? data : JSON.parse(redacted);
-  }
+/** How long one attempt may take: a large body is given the time to be sent. 0 is no limit. */
+function attemptLimit(timeoutMs: number, body = ''): number {
+  const bytes = new TextEncoder().encode(body).length;
+  return timeoutMs && timeoutMs + Math.floor(bytes / BYTES_PER_SECOND) * 1_000;
 }
 
 function idempotencyKey(option: boolean | string): string | undefined {
   const setting = checkIdempotency(option);
   if (typeof setting === 'string') return setting;
-  return setting ? newIdempotencyKey() : undefined;
+  return setting ? randomHex() : undefined;
 }
 
-function totalTimeout({ totalTimeoutMs, isInFlight, lostAt, lastError }: Call<unknown>) {
+function totalTimeout({ totalTimeoutMs, lostAt, failure }: Call<unknown>) {
   return new TimeoutError(`The call took longer than ${totalTimeoutMs} ms`, {
-    outcome: isInFlight || lostAt !== undefined ? 'unknown' : 'not-sent',
+    outcome: lostAt === undefined ? 'not-sent' : 'unknown',
     timeoutMs: totalTimeoutMs,
-    cause: lastError,
+    cause: failure?.error,
   });
 }
 
-/** A new key for one logical POST. `randomUUID` would do, but browsers offer it on https and localhost pages only. */
-function newIdempotencyKey(): string {
+/** 32 random digits. `randomUUID` would do, but browsers offer it on https and localhost pages only. */
+function randomHex(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }

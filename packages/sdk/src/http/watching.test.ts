@@ -20,29 +20,71 @@ const create = (client: ReturnType<typeof makeClient>) =>
   client.links.create({ target_url: LINK.target_url });
 
 describe('hooks', () => {
-  it('are called for each attempt, answer, retry and cooldown', async () => {
-    const events: unknown[] = [];
-    const keep = (name: string) => (event: object) => void events.push([name, event]);
+  /** A client that keeps every event, by the name of its hook. */
+  function watch(options: Parameters<typeof makeClient>[0]) {
+    const events: [string, Record<string, unknown>][] = [];
+    const keep = (name: string) => (event: object) => void events.push([name, { ...event }]);
     const hooks = {
       onRequest: keep('request'),
       onResponse: keep('response'),
       onRetry: keep('retry'),
       onCooldown: keep('cooldown'),
+      onEnd: keep('end'),
     };
+    return { client: makeClient({ hooks, ...options }), events };
+  }
+
+  it('are called for each attempt, response, retry, cooldown and end, with the id of the call', async () => {
     const ok = json(LINK, 201, { 'X-Request-Id': 'r2' });
-    await create(makeClient({ hooks, fetch: answers(tooMany(), ok) }));
-    const first = { method: 'POST', path: '/api/v1/links', attempt: 1 };
+    const { client, events } = watch({ fetch: answers(tooMany(), ok) });
+    await create(client);
+    const id = expect.stringMatching(/^[\da-f]{32}$/);
+    const call = { id, method: 'POST', path: '/api/v1/links' };
+    const first = { ...call, attempt: 1 };
+    const second = { ...call, attempt: 2 };
+    const timing = { durationMs: 0, quota: [] };
     expect(events).toEqual([
       ['request', first],
-      ['response', { ...first, status: 429, durationMs: 0, requestId: undefined, quota: [] }],
-      ['cooldown', { waitMs: 3000, retryAfterMs: 3000 }],
+      ['response', { ...first, status: 429, requestId: undefined, ...timing }],
+      ['cooldown', { id, waitMs: 3000, retryAfterMs: 3000 }],
       ['retry', { ...first, error: expect.objectContaining({ status: 429 }), waitMs: 3000 }],
-      ['request', { ...first, attempt: 2 }],
-      [
-        'response',
-        { ...first, attempt: 2, status: 201, durationMs: 0, requestId: 'r2', quota: [] },
-      ],
+      ['request', second],
+      ['response', { ...second, status: 201, requestId: 'r2', ...timing }],
+      ['end', { ...call, attempts: 2, durationMs: 3000, error: undefined }],
     ]);
+    expect(new Set(events.map(([, event]) => event['id'])).size).toBe(1);
+  });
+
+  it('give each call an id of its own', async () => {
+    const { client, events } = watch({ fetch: answers() });
+    await Promise.all([create(client), create(client)]);
+    expect(new Set(events.map(([, event]) => event['id'])).size).toBe(2);
+  });
+
+  it.each([
+    ['a status', async () => json({ error: 'no' }, 400), 'BadRequestError'],
+    ['a response that can not be read', async () => new Response('no'), 'ResponseShapeError'],
+    [
+      'a refused connection',
+      () => Promise.reject(Object.assign(new Error('no'), { code: 'ECONNREFUSED' })),
+      'ConnectionError',
+    ],
+  ])('hear of the end of a call that fails with %s', async (_, fetch, name) => {
+    const { client, events } = watch({ fetch, maxRetries: 1 });
+    const error = await create(client).catch((error: unknown) => error);
+    expect(error).toHaveProperty('name', name);
+    const ends = events.filter(([hook]) => hook === 'end');
+    expect(ends).toEqual([['end', expect.objectContaining({ error, path: '/api/v1/links' })]]);
+    const attempts = events.filter(([hook]) => hook === 'request').length;
+    expect(ends[0]?.[1]['attempts']).toBe(attempts);
+  });
+
+  it('hear of the end of a call that is aborted, or never got its turn', async () => {
+    const { client, events } = watch({ fetch: () => new Promise(() => {}) });
+    const reason = new Error('enough');
+    const aborted = client.links.create({ target_url: 'x' }, { signal: AbortSignal.abort(reason) });
+    await expect(aborted).rejects.toBe(reason);
+    expect(events).toEqual([['end', expect.objectContaining({ attempts: 0, error: reason })]]);
   });
 
   it('that throw or reject break nothing, and are logged', async () => {

@@ -1,11 +1,17 @@
 import type { ShortlinkError } from '../errors/shortlink-error.ts';
 import type { QuotaWindow } from './response-headers.ts';
 
-/** An attempt is about to be sent. */
-export interface RequestEvent {
+/** What every event says. */
+interface CallEvent {
+  /** Identifies the call, over all of its attempts and waits. */
+  id: string;
   method: 'GET' | 'POST';
   /** Path of the request, such as `/api/v1/links`. */
   path: string;
+}
+
+/** An attempt is about to be sent. */
+export interface RequestEvent extends CallEvent {
   /** 1 for the first attempt of a call. */
   attempt: number;
 }
@@ -29,8 +35,20 @@ export interface RetryEvent extends RequestEvent {
   waitMs: number;
 }
 
+/** A call is over: it got its response, or it failed. */
+export interface EndEvent extends CallEvent {
+  /** Attempts that were made; 0 for a call that ended while it waited for a limit. */
+  attempts: number;
+  /** From the start of the call to its end, waits included, in milliseconds. */
+  durationMs: number;
+  /** What the call failed with: a `ShortlinkError`, or the reason of an abort; undefined where it succeeded. */
+  error: unknown;
+}
+
 /** A 429, or a window of the quota that is used up, pauses the whole client. */
 export interface CooldownEvent {
+  /** The call that met the limit. */
+  id: string;
   /** How long nothing is sent, in milliseconds from now. */
   waitMs: number;
   /** The wait the service asked for, in milliseconds; undefined when there was no 429, or none that could be read. */
@@ -46,6 +64,7 @@ export interface ShortlinkHooks {
   onResponse?: ((event: ResponseEvent) => void) | undefined;
   onRetry?: ((event: RetryEvent) => void) | undefined;
   onCooldown?: ((event: CooldownEvent) => void) | undefined;
+  onEnd?: ((event: EndEvent) => void) | undefined;
 }
 
 /** Receives log lines; `console` fits. Fields never hold the API key or a body. */
@@ -109,10 +128,13 @@ export function createReporter(
       if (result instanceof Promise) result.catch(() => undefined);
     } catch {}
   };
-  const call = (name: keyof ShortlinkHooks, hook: () => unknown) => {
+  const call = <N extends keyof ShortlinkHooks>(
+    name: N,
+    event: Parameters<NonNullable<ShortlinkHooks[N]>>[0],
+  ) => {
     const onError = (error: unknown) => log('error', `${name} threw`, { error });
     try {
-      const result = hook();
+      const result: unknown = hooks?.[name]?.(event as never);
       // An async function is allowed by the type; its rejection must not become an unhandled one.
       if (result instanceof Promise) result.catch(onError);
     } catch (error) {
@@ -122,21 +144,22 @@ export function createReporter(
   return {
     request(event: RequestEvent) {
       log('debug', 'request', event);
-      call('onRequest', () => hooks?.onRequest?.(event));
+      call('onRequest', event);
     },
     response(event: ResponseEvent) {
       const { quota: _, ...fields } = event;
       log('debug', 'response', fields);
-      call('onResponse', () => hooks?.onResponse?.(event));
+      call('onResponse', event);
     },
     retry(event: RetryEvent) {
       const { error, ...fields } = event;
       log('info', 'retry', { ...fields, reason: `${error.name}: ${error.message}` });
-      call('onRetry', () => hooks?.onRetry?.(event));
+      call('onRetry', event);
     },
     cooldown(event: CooldownEvent) {
       log('warn', 'rate limited, the client pauses', event);
-      call('onCooldown', () => hooks?.onCooldown?.(event));
+      call('onCooldown', event);
     },
+    end: (event: EndEvent) => call('onEnd', event),
   };
 }

@@ -1,38 +1,42 @@
 import { describe, expect, it } from 'vitest';
 import { FakeClock, InstantClock, settle } from '../../test/fake-clock.ts';
-import { makeClient } from '../../test/make-client.ts';
+import { API_KEY } from '../../test/make-client.ts';
 import { createApiError } from '../errors/api-errors.ts';
 import { ConnectionError, TimeoutError } from '../errors/call-errors.ts';
+import { createRedact } from '../http/failure.ts';
 import type { Transport } from '../http/request.ts';
 import type { Clock } from '../http/time.ts';
 import type { RequestOptions } from '../options.ts';
 import type { Job } from '../wire/job.ts';
 import { Jobs } from './jobs.ts';
+import { KnownJobs } from './known-jobs.ts';
 
 const JOB_ID = '0190a0b0-0000-7000-8000-000000000001';
 
 function job(status: string, processed = 0, total = 10): Job {
-  return { id: JOB_ID, status, total, processed, results: [] };
+  const results = status === 'completed' ? resultsOf(total) : [];
+  return { id: JOB_ID, status, total, processed, results };
+}
+
+function resultsOf(count: number) {
+  return Array.from({ length: count }, (_, n) => ({ target_url: `t${n}`, code: `c${n}` }));
 }
 
 /** Jobs over a transport that responds by what `answer` says of the time. */
 function makeJobs(clock: Clock, answer: (nowMs: number, poll: number) => Job) {
   const polls: { atMs: number; path: string; options: RequestOptions | undefined }[] = [];
-  const real = makeClient({}, { clock }).transport;
   let retryAfterMs: number | undefined;
   let readMs = 0;
   const transport: Transport = {
     hasIdempotency: false,
-    waitAfterFailedGet: (error, failures, mayPass) =>
-      real.waitAfterFailedGet(error, failures, mayPass),
-    redactData: (data) => real.redactData(data),
     request: async ({ path, read, options }) => {
       polls.push({ atMs: clock.now(), path, options });
       const result = read(answer(clock.now(), polls.length), 200);
       if ('missing' in result) throw new Error('the fake sent something else');
       const sentAt = clock.now();
       if (readMs > 0) await clock.delay(readMs);
-      return { data: result.data, sentAt, retryAfterMs };
+      const response = { status: 200, headers: new Headers(), requestId: undefined };
+      return { ...response, data: result.data, sentAt, retryAfterMs };
     },
   };
   /** From now on the responses carry `Retry-After`. */
@@ -43,7 +47,16 @@ function makeJobs(clock: Clock, answer: (nowMs: number, poll: number) => Job) {
   const takeToRead = (ms: number) => {
     readMs = ms;
   };
-  return { jobs: new Jobs(transport, clock), polls, askForPollAfter, takeToRead };
+  const known = new KnownJobs(clock);
+  const redact = createRedact(API_KEY);
+  const jobs = new Jobs(transport, {
+    redact,
+    maxRetryAfterMs: 90_000,
+    known,
+    clock,
+    random: () => 1,
+  });
+  return { jobs, known, polls, askForPollAfter, takeToRead };
 }
 
 /** A job that begins at `startMs` and works evenly for `lengthMs`. */
@@ -157,10 +170,40 @@ describe('jobs.wait', () => {
     },
   );
 
-  it('returns a completed job as it is even where not all links were processed', async () => {
-    const { jobs, polls } = makeJobs(new InstantClock(), () => job('completed', 4));
+  it('asks a completed job five times again for results that are missing, then returns it as it is', async () => {
+    const clock = new InstantClock();
+    const { jobs, polls } = makeJobs(clock, () => ({
+      ...job('completed', 4),
+      results: resultsOf(4),
+    }));
     expect(await jobs.wait(JOB_ID)).toMatchObject({ processed: 4, total: 10 });
-    expect(polls).toHaveLength(1);
+    expect(polls).toHaveLength(6);
+    // It backs off: a replica that lags behind by seconds is waited for.
+    expect(clock.now()).toBeGreaterThan(500);
+  });
+
+  it('returns the results of a completed job that a replica shows later', async () => {
+    const { jobs, polls } = makeJobs(new InstantClock(), (_, poll) => ({
+      ...job('completed', 10),
+      results: resultsOf(poll < 4 ? 3 : 10),
+    }));
+    expect((await jobs.wait(JOB_ID)).results).toHaveLength(10);
+    expect(polls).toHaveLength(4);
+  });
+
+  it('knows how many results a completed job must have from the batch, where the job does not say', async () => {
+    const { jobs, polls } = makeJobs(new InstantClock(), (_, poll) => ({
+      ...job('completed', 0, 0),
+      results: resultsOf(poll < 2 ? 0 : 10),
+    }));
+    expect((await jobs.wait(JOB_ID, { total: 10 })).results).toHaveLength(10);
+    expect(polls).toHaveLength(2);
+  });
+
+  it('takes the results of a completed job at its deadline as they are', async () => {
+    const partly = { ...job('completed', 4), results: resultsOf(4) };
+    const { jobs } = makeJobs(new InstantClock(), () => partly);
+    await expect(jobs.wait(JOB_ID, { timeoutMs: 400 })).resolves.toMatchObject({ processed: 4 });
   });
 
   it('polls once more at its deadline, then ends with JobTimeoutError', async () => {
@@ -273,10 +316,10 @@ describe('jobs.wait', () => {
 
   it('polls when the service asks for it, and not a millisecond before', async () => {
     const clock = new FakeClock();
-    const { jobs, polls, askForPollAfter } = makeJobs(clock, (_, poll) =>
+    const { jobs, known, polls, askForPollAfter } = makeJobs(clock, (_, poll) =>
       job(poll < 3 ? 'processing' : 'completed', 10),
     );
-    jobs.accepted({ status: 'processing', job_id: JOB_ID, total: 10 }, 7000);
+    known.accepted({ status: 'processing', job_id: JOB_ID, total: 10 }, 7000);
     askForPollAfter(3000);
     const waiting = jobs.wait(JOB_ID);
     await clock.advance(6999);
@@ -294,10 +337,10 @@ describe('jobs.wait', () => {
 
   it('counts the first wait from the acceptance, and spins on no Retry-After of 0', async () => {
     const clock = new InstantClock();
-    const { jobs, polls, askForPollAfter } = makeJobs(clock, (nowMs) =>
+    const { jobs, known, polls, askForPollAfter } = makeJobs(clock, (nowMs) =>
       job(nowMs < 12_000 ? 'processing' : 'completed'),
     );
-    jobs.accepted({ status: 'processing', job_id: JOB_ID, total: 10 }, 7000);
+    known.accepted({ status: 'processing', job_id: JOB_ID, total: 10 }, 7000);
     askForPollAfter(0);
     await clock.delay(10_000);
     await jobs.wait(JOB_ID);
@@ -319,11 +362,36 @@ describe('jobs.wait', () => {
     expect(polls[0]?.options?.signal).toBe(controller.signal);
   });
 
-  it('hands maxRetries and headers to each poll, but not its own deadline as that of an attempt', async () => {
+  it('hands headers to each poll, but not its own deadline as that of an attempt', async () => {
     const { jobs, polls } = makeJobs(new InstantClock(), () => job('completed'));
     await jobs.wait(JOB_ID, { maxRetries: 2, headers: { a: 'b' }, timeoutMs: 7000 });
-    expect(polls[0]?.options).toMatchObject({ maxRetries: 2, headers: { a: 'b' } });
+    expect(polls[0]?.options).toMatchObject({ headers: { a: 'b' } });
     expect(polls[0]?.options?.timeoutMs).toBeUndefined();
+  });
+
+  it('waits as long as a 503 of a poll asks for, and only so long for a 429 as is allowed', async () => {
+    const clock = new InstantClock();
+    const error = (status: number, retryAfterMs: number) =>
+      createApiError({ message: 'no', status, headers: new Headers(), retryAfterMs });
+    const answers = [error(503, 86_400_000), error(429, 90_000), error(429, 90_001)];
+    const { jobs } = makeJobs(clock, () => {
+      throw answers.shift();
+    });
+    await expect(jobs.wait(JOB_ID, { timeoutMs: 0 })).rejects.toMatchObject({
+      retryAfterMs: 90_001,
+    });
+    expect(clock.now()).toBeGreaterThanOrEqual(86_400_000 + 90_000);
+  });
+
+  it('shows no API key in the job of an error, and changes nothing in the job itself', async () => {
+    const failed = { ...job('failed'), results: [{ target_url: `https://a.example/${API_KEY}` }] };
+    const { jobs } = makeJobs(new InstantClock(), () => failed);
+    const seen: Job[] = [];
+    const end = jobs.wait(JOB_ID, { onProgress: (job) => seen.push(job) });
+    await expect(end).rejects.toMatchObject({
+      job: { results: [{ target_url: 'https://a.example/[API key]' }] },
+    });
+    expect(seen[0]?.results[0]?.target_url).toContain(API_KEY);
   });
 
   it('refuses a deadline that is no time', async () => {
@@ -362,12 +430,12 @@ describe('jobs.wait', () => {
   it('knows the number of links of a batch of its own', async () => {
     const clock = new InstantClock();
     let startMs = 0;
-    const { jobs, polls } = makeJobs(clock, (nowMs) => steady(3000, startMs)(nowMs));
+    const { jobs, known, polls } = makeJobs(clock, (nowMs) => steady(3000, startMs)(nowMs));
     const perJob: number[] = [];
     for (let i = 0; i < 10; i += 1) {
       startMs = clock.now();
       const before = polls.length;
-      jobs.accepted({ status: 'processing', job_id: JOB_ID, total: 10_000 }, undefined);
+      known.accepted({ status: 'processing', job_id: JOB_ID, total: 10_000 }, undefined);
       await jobs.wait(JOB_ID);
       perJob.push(polls.length - before);
     }

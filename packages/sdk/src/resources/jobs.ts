@@ -1,16 +1,23 @@
-import { checkAmount, checkJobId } from '../check-options.ts';
-import { NotFoundError } from '../errors/api-errors.ts';
+import { checkAmount, checkJobId, checkNames } from '../check-options.ts';
+import { NotFoundError, RateLimitError } from '../errors/api-errors.ts';
 import { ResponseShapeError, TimeoutError } from '../errors/call-errors.ts';
 import { JobFailedError, JobTimeoutError } from '../errors/job-errors.ts';
-import type { Reply, Transport } from '../http/request.ts';
+import { ShortlinkError } from '../errors/shortlink-error.ts';
+import type { Redact } from '../http/failure.ts';
+import {
+  type ResponsePromise,
+  responsePromise,
+  type Transport,
+  type TransportResponse,
+} from '../http/request.ts';
+import { backoffMs, decide, retryWaitMs } from '../http/retry.ts';
 import { type Clock, systemClock, untilAborted } from '../http/time.ts';
-import type { RequestOptions, WaitOptions } from '../options.ts';
-import type { ProcessingBatch } from '../wire/batch.ts';
+import { type RequestOptions, WAIT_OPTIONS, type WaitOptions } from '../options.ts';
 import { JOB_FAILURE_STATUSES, type Job, readJob } from '../wire/job.ts';
 import { jobPath } from '../wire/routes.ts';
+import type { KnownJobs } from './known-jobs.ts';
 import {
   firstPollDelay,
-  JobLengths,
   MIN_POLL_INTERVAL_MS,
   nextPollDelay,
   type PollSample,
@@ -24,33 +31,39 @@ const DEFAULT_JOB_TIMEOUT_MS = 3_600_000;
 const LAST_POLL_MS = 1_000;
 
 /**
- * Polls since the last good one that may find no job that exists, or respond with what can't be read: a service with
- * several databases may know a job a moment later in one of them, and a proxy may respond with a page of its own.
+ * Polls in a row that may be odd: they find no job that is known to exist, can't be read, or show a completed job without
+ * all of its results. A service with several databases may know a job, or its results, a moment later in one of them, and
+ * a proxy may respond with a page of its own.
  */
 const MAX_ODD_POLLS = 5;
 
-/** Accepted jobs that are remembered for a wait that may follow: enough for every batch in flight. */
-const MAX_REMEMBERED_JOBS = 1_000;
-
-/** A job that a batch of this client became. */
-interface AcceptedJob {
-  acceptedAt: number;
-  total: number;
-  /** When the service wants the first poll, after the acceptance, where it says so. */
-  retryAfterMs: number | undefined;
+/** What jobs need to know of their client. */
+export interface JobsInit {
+  /** Removes the API key from the text of an error. */
+  redact: Redact;
+  maxRetryAfterMs: number;
+  known: KnownJobs;
+  clock?: Clock;
+  random?: () => number;
 }
 
 /** Jobs of large batches: `shortlink.jobs`. */
 export class Jobs {
   readonly #transport: Transport;
+  readonly #redact: Redact;
+  readonly #maxRetryAfterMs: number;
+  readonly #known: KnownJobs;
   readonly #clock: Clock;
-  /** How long the jobs of this client take. */
-  readonly #lengths = new JobLengths();
-  readonly #accepted = new Map<string, AcceptedJob>();
+  readonly #random: () => number;
 
-  constructor(transport: Transport, clock: Clock = systemClock) {
+  /** @internal */
+  constructor(transport: Transport, { redact, maxRetryAfterMs, known, clock, random }: JobsInit) {
     this.#transport = transport;
-    this.#clock = clock;
+    this.#redact = redact;
+    this.#maxRetryAfterMs = maxRetryAfterMs;
+    this.#known = known;
+    this.#clock = clock ?? systemClock;
+    this.#random = random ?? Math.random;
   }
 
   /**
@@ -59,20 +72,21 @@ export class Jobs {
    * @throws NotFoundError for an unknown job or another account's
    * @throws InvalidOptionError for an id that can't be part of a path, such as `..` or one with a slash
    */
-  async retrieve(jobId: string, options?: RequestOptions): Promise<Job> {
-    const { data } = await this.#poll(jobId, options);
-    return data;
+  retrieve(jobId: string, options?: RequestOptions): ResponsePromise<Job> {
+    return responsePromise(() => this.#poll(jobId, options));
   }
 
   /**
    * Waits until a job is done and returns it with its results. Polls are made when the service asks for them
    * (`Retry-After`), else they are timed from the job's own progress, so that they are few and the end is seen soon. A poll
    * that fails temporarily (no connection, a timeout, 408, 429, 5xx) doesn't end the wait: it continues, with backoff. So do
-   * up to five that can't be read, or that don't find a job which is known to exist, until a poll succeeds again.
+   * up to five in a row that can't be read, that don't find a job which is known to exist, or that show a completed job
+   * without all of its results.
    *
-   * A job is done when its status is `completed`, or when all of its results are there, whatever the status. A `completed`
-   * job is returned even where `processed` is less than `total`: the service will do no more of it. Any other status that
-   * the client doesn't know means that the job is not done yet.
+   * A job is done when all of its results are there, whatever the status, or when its status stays `completed` without
+   * them. Any other status that the client doesn't know means that the job is not done yet.
+   *
+   * An error that ends the wait has the `jobId`: the job may create its links all the same, and can be waited for again.
    *
    * @example
    * const batch = await shortlink.links.createBatch({ links });
@@ -87,92 +101,115 @@ export class Jobs {
    */
   async wait(jobId: string, options: WaitOptions = {}): Promise<Job> {
     checkJobId(jobId);
+    checkNames(options, WAIT_OPTIONS);
     checkAmount('timeoutMs', options.timeoutMs ?? 0, 'milliseconds');
-    const { signal, onProgress, maxRetries, headers, timeoutMs = DEFAULT_JOB_TIMEOUT_MS } = options;
+    try {
+      return await this.#wait(jobId, options);
+    } catch (error) {
+      const isAbort = error === options.signal?.reason;
+      if (!isAbort && ShortlinkError.isInstance(error)) Object.assign(error, { jobId });
+      throw error;
+    }
+  }
+
+  async #wait(jobId: string, options: WaitOptions): Promise<Job> {
+    const { signal, onProgress, headers, timeoutMs = DEFAULT_JOB_TIMEOUT_MS } = options;
     const startedAt = this.#clock.now();
-    const limitMs = timeoutMs === 0 ? Number.POSITIVE_INFINITY : timeoutMs;
+    const limitMs = timeoutMs || Number.POSITIVE_INFINITY;
     // Less than 1 ms is none: a timer may fire that much early, and times with fractions don't add up exactly.
     const leftMs = () => limitMs - (this.#clock.now() - startedAt);
 
-    const accepted = this.#accepted.get(jobId);
-    this.#accepted.delete(jobId);
+    const accepted = this.#known.take(jobId);
     const total = options.total ?? accepted?.total ?? 0;
     const acceptedAt = accepted?.acceptedAt ?? startedAt;
+    const statedFirstMs = statedWait(accepted?.retryAfterMs);
 
     const samples: PollSample[] = [];
     let job: Job | undefined;
     let failures = 0;
     let oddPolls = 0;
-    let isTimedByService = accepted?.retryAfterMs !== undefined;
-    let delayMs =
-      accepted?.retryAfterMs ??
-      firstPollDelay(total > 0 ? this.#lengths.expectedMs(total) : undefined, total);
-    delayMs -= this.#clock.now() - acceptedAt;
+    let isTimedByService = statedFirstMs !== undefined;
+    const expectedMs = total > 0 ? this.#known.lengths.expectedMs(total) : undefined;
+    let delayMs = statedFirstMs ?? firstPollDelay(expectedMs, total);
+    delayMs -= startedAt - acceptedAt;
+
+    const timedOut = (cause?: unknown) => {
+      const seen = job === undefined ? 'no poll succeeded' : progressOf(job);
+      const message = `Job ${jobId} is not done after ${timeoutMs} ms; ${seen}. The job continues: wait for it again by its id`;
+      return new JobTimeoutError(message, { jobId, timeoutMs, job: this.#redacted(job), cause });
+    };
 
     for (;;) {
       await this.#clock.delay(Math.max(0, Math.min(delayMs, leftMs())), signal);
       const totalTimeoutMs = timeoutMs === 0 ? undefined : Math.max(LAST_POLL_MS, leftMs());
       try {
-        const reply = await this.#poll(jobId, { signal, maxRetries, headers, totalTimeoutMs });
-        job = reply.data;
-        failures = 0;
-        oddPolls = 0;
+        const response = await this.#poll(jobId, { signal, headers, totalTimeoutMs }, true);
+        job = response.data;
         // The service looked at the job when the poll was sent. To read thousands of results may take longer than the job.
-        const atMs = reply.sentAt - acceptedAt;
+        const atMs = response.sentAt - acceptedAt;
         samples.push({ atMs, processed: job.processed, total: job.total || total });
-        const statedMs = statedWait(reply.retryAfterMs);
+        const statedMs = statedWait(response.retryAfterMs);
         if (statedMs !== undefined) isTimedByService = true;
         delayMs = statedMs ?? nextPollDelay(samples);
       } catch (error) {
-        if (signal?.aborted) throw error;
+        if (signal?.aborted || !ShortlinkError.isInstance(error)) throw error;
         failures += 1;
         const isOdd = isOddPoll(error, (accepted ?? job) !== undefined);
-        if (isOdd) oddPolls += 1;
-        const mayPass = isOdd && oddPolls <= MAX_ODD_POLLS;
-        const waitMs = this.#transport.waitAfterFailedGet(error, failures, mayPass);
-        if (leftMs() < 1 && (waitMs !== undefined || TimeoutError.isInstance(error))) {
-          throw jobTimeout(jobId, timeoutMs, this.#transport.redactData(job), error);
-        }
+        const mayPass = isOdd ? ++oddPolls <= MAX_ODD_POLLS : this.#mayPass(error);
+        if (leftMs() < 1 && (mayPass || TimeoutError.isInstance(error))) throw timedOut(error);
         // A temporary failure says nothing about the job.
-        if (waitMs === undefined) throw error;
-        delayMs = waitMs;
+        if (!mayPass) throw error;
+        delayMs = retryWaitMs(error, failures, this.#random);
         continue;
       }
+      failures = 0;
       await untilAborted(signal, onProgress?.(job));
       const end = endOf(job, total);
-      if (end === 'failed') throw jobFailed(jobId, this.#transport.redactData(job));
-      if (end === 'completed') {
+      if (end === 'failed') {
+        const message = `Job ${jobId} ended as "${job.status}"; ${progressOf(job)}`;
+        throw new JobFailedError(this.#redact(message), { jobId, job: this.#redacted(job) });
+      }
+      if (end === 'partly' && ++oddPolls <= MAX_ODD_POLLS && leftMs() >= 1) {
+        delayMs = Math.max(delayMs, backoffMs(oddPolls, this.#random));
+      } else if (end !== undefined) {
         if (!isTimedByService) this.#learn(total, samples);
         return job;
+      } else {
+        oddPolls = 0;
+        if (leftMs() < 1) throw timedOut();
       }
-      if (leftMs() < 1) throw jobTimeout(jobId, timeoutMs, this.#transport.redactData(job));
     }
   }
 
-  /**
-   * A batch of this client became a job. Called by `links`.
-   *
-   * @internal
-   */
-  accepted(batch: ProcessingBatch, retryAfterMs: number | undefined): void {
-    const { job_id, total } = batch;
-    const [oldest] = this.#accepted.keys();
-    if (this.#accepted.size >= MAX_REMEMBERED_JOBS && oldest !== undefined) {
-      this.#accepted.delete(oldest);
-    }
-    const acceptedAt = this.#clock.now();
-    this.#accepted.set(job_id, { acceptedAt, total, retryAfterMs: statedWait(retryAfterMs) });
-  }
-
-  async #poll(jobId: string, options: RequestOptions | undefined): Promise<Reply<Job>> {
+  async #poll(
+    jobId: string,
+    options: RequestOptions | undefined,
+    isRepeatedByCaller?: boolean,
+  ): Promise<TransportResponse<Job>> {
     checkJobId(jobId);
-    const reply = await this.#transport.request({
+    const response = await this.#transport.request({
       method: 'GET',
       path: jobPath(jobId),
       read: readJob,
       options,
+      isRepeatedByCaller,
     });
-    return { ...reply, data: { ...reply.data, id: reply.data.id || jobId } };
+    return { ...response, data: { ...response.data, id: response.data.id || jobId } };
+  }
+
+  /** Whether a poll that failed with this error may succeed later. */
+  #mayPass(error: ShortlinkError): boolean {
+    const isLimit = RateLimitError.isInstance(error);
+    const maxRetryAfterMs = isLimit ? this.#maxRetryAfterMs : Number.POSITIVE_INFINITY;
+    const poll = { method: 'GET', hasIdempotencyKey: false, lostAt: undefined } as const;
+    return decide(error, poll, { retriesLeft: 1, maxRetryAfterMs, now: 0 }) === undefined;
+  }
+
+  /** The data without the API key, for errors. */
+  #redacted<T extends Job | undefined>(job: T): T {
+    const json = JSON.stringify(job ?? null);
+    const redacted = this.#redact(json);
+    return redacted === json ? job : JSON.parse(redacted);
   }
 
   /** @param samples the polls of a job, the last of which saw it complete */
@@ -181,11 +218,11 @@ export class Jobs {
     const seenMs = before.pop()?.atMs ?? 0;
     const last = before.at(-1);
     if (last === undefined) {
-      this.#lengths.completeAtFirstPoll(total, seenMs);
+      this.#known.lengths.completeAtFirstPoll(total, seenMs);
       return;
     }
     const endMs = last.atMs + (remainingRange(before)?.longest ?? Number.POSITIVE_INFINITY);
-    this.#lengths.measured(total, Math.min(seenMs, endMs));
+    this.#known.lengths.measured(total, Math.min(seenMs, endMs));
   }
 }
 
@@ -196,44 +233,22 @@ function isOddPoll(error: unknown, isKnown: boolean): boolean {
 
 /** `Retry-After` has whole seconds, so 0 says no more than that it takes less than one: the learned timing is more exact. */
 function statedWait(retryAfterMs: number | undefined): number | undefined {
-  return retryAfterMs === undefined || retryAfterMs <= 0
-    ? undefined
-    : Math.max(MIN_POLL_INTERVAL_MS, retryAfterMs);
+  return retryAfterMs ? Math.max(MIN_POLL_INTERVAL_MS, retryAfterMs) : undefined;
 }
 
-/** A service may have any word for a job that is done: with all of its results it is. */
+/** A service may have any word for a job that is done: with all of its results it is. `partly`: some are missing. */
 function endOf(
   { status, total, results }: Job,
   submitted: number,
-): 'completed' | 'failed' | undefined {
+): 'completed' | 'partly' | 'failed' | undefined {
   const word = status.toLowerCase();
-  if (word === 'completed') return 'completed';
-  if (JOB_FAILURE_STATUSES.some((failure) => failure === word)) return 'failed';
   const expected = total || submitted;
+  if (word === 'completed') return results.length < expected ? 'partly' : 'completed';
+  if (JOB_FAILURE_STATUSES.some((failure) => failure === word)) return 'failed';
   const done = results.filter(({ code, error }) => code || error).length;
   return expected > 0 && done >= expected ? 'completed' : undefined;
 }
 
 function progressOf(job: Job): string {
   return `${job.processed} of ${job.total} links were processed`;
-}
-
-function jobFailed(jobId: string, job: Job): JobFailedError {
-  return new JobFailedError(`Job ${jobId} ended as "${job.status}"; ${progressOf(job)}`, {
-    jobId,
-    job,
-  });
-}
-
-function jobTimeout(
-  jobId: string,
-  timeoutMs: number,
-  job: Job | undefined,
-  cause?: unknown,
-): JobTimeoutError {
-  const seen = job === undefined ? 'no poll succeeded' : progressOf(job);
-  return new JobTimeoutError(
-    `Job ${jobId} is not done after ${timeoutMs} ms; ${seen}. The job continues: wait for it again by its id`,
-    { jobId, timeoutMs, job, cause },
-  );
 }

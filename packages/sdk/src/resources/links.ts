@@ -1,25 +1,28 @@
+import type { CreateManyDeps } from '../bulk/batch-life.ts';
 import { createMany } from '../bulk/create-many.ts';
-import type { CreateManyDeps } from '../bulk/run-context.ts';
-import type { BulkItems, BulkSource, CreateManyOptions } from '../bulk/types.ts';
+import type { BulkItem, BulkSource, CreateManyOptions } from '../bulk/types.ts';
+import { show } from '../check-options.ts';
 import { InvalidOptionError } from '../errors/call-errors.ts';
-import type { AttemptWatch, Transport } from '../http/request.ts';
+import {
+  type AttemptWatch,
+  type ResponsePromise,
+  responsePromise,
+  type Transport,
+  type TransportResponse,
+} from '../http/request.ts';
 import type { RequestOptions } from '../options.ts';
 import {
-  type BatchAnswer,
-  type BatchLinkInput,
-  type CreateBatchBody,
+  type BatchInput,
+  type BatchResponse,
+  type CompletedBatch,
   readBatch,
 } from '../wire/batch.ts';
-import {
-  type CreateLinkBody,
-  type Link,
-  type LinkCopy,
-  pickLinkFields,
-  readLink,
-} from '../wire/link.ts';
+import type { Job } from '../wire/job.ts';
+import { type Link, type LinkInput, pickLinkFields, readLink, targetOf } from '../wire/link.ts';
 import type { LookupResult } from '../wire/lookup.ts';
 import { ROUTES } from '../wire/routes.ts';
 import type { Jobs } from './jobs.ts';
+import type { KnownJobs } from './known-jobs.ts';
 import { type LookupSource, lookup } from './lookup.ts';
 
 /** Creates short links: `shortlink.links`. */
@@ -27,13 +30,17 @@ export class Links {
   readonly #transport: Transport;
   readonly #jobs: Jobs;
 
-  constructor(transport: Transport, jobs: Jobs) {
+  readonly #known: KnownJobs;
+
+  /** @internal */
+  constructor(transport: Transport, jobs: Jobs, known: KnownJobs) {
     this.#transport = transport;
     this.#jobs = jobs;
+    this.#known = known;
   }
 
   /**
-   * Creates one short link. Exactly the fields of {@link CreateLinkBody} are sent, so that a link of another account, or a
+   * Creates one short link. Exactly the fields of {@link LinkInput} are sent, so that a link of another account, or a
    * row of your own, may be given as it is.
    *
    * @example
@@ -44,15 +51,19 @@ export class Links {
    * @throws PlanLimitError when the plan's number of links is reached
    * @throws ConnectionError or TimeoutError with `outcome: 'unknown'` when the link may or may not have been created
    */
-  async create(link: CreateLinkBody | LinkCopy, options?: RequestOptions): Promise<Link> {
-    const { data } = await this.#transport.request({
-      method: 'POST',
-      path: ROUTES.links,
-      body: toJson('link', () => pickLinkFields(link)),
-      read: readLink,
-      options,
+  create(link: LinkInput, options?: RequestOptions): ResponsePromise<Link> {
+    return responsePromise(async () => {
+      checkLink('link', link);
+      const response = await this.#transport.request({
+        method: 'POST',
+        path: ROUTES.links,
+        body: toJson('link', () => pickLinkFields(link)),
+        read: readLink,
+        options,
+      });
+      const { data } = response;
+      return { ...response, data: { ...data, target_url: data.target_url || targetOf(link) } };
     });
-    return { ...data, target_url: data.target_url || link.target_url };
   }
 
   /**
@@ -68,12 +79,37 @@ export class Links {
    * @throws PlanLimitError when the plan takes no batch of this size, or not so many links; nothing is created
    * @throws ConnectionError or TimeoutError with `outcome: 'unknown'` when the links may or may not have been created
    */
-  async createBatch(batch: CreateBatchBody, options?: RequestOptions): Promise<BatchAnswer> {
-    const body = toJson('batch', () => ({
-      domain_id: batch.domain_id,
-      links: batch.links.map((link) => pickLinkFields(link)),
-    }));
-    return await this.#postBatch(body, batch.links.length, options);
+  createBatch(batch: BatchInput, options?: RequestOptions): ResponsePromise<BatchResponse> {
+    return responsePromise(async () => {
+      checkBatch(batch);
+      const body = toJson('batch', () => ({
+        domain_id: batch.domain_id ?? undefined,
+        links: batch.links.map((link) => pickLinkFields(link)),
+      }));
+      return await this.#postBatch(body, batch.links.length, options);
+    });
+  }
+
+  /**
+   * Creates up to 10,000 links in one request, and waits for the job if the batch becomes one: the results either way, one
+   * for each link, in order.
+   *
+   * @example
+   * const { results } = await shortlink.links.createBatchAndWait({ links }, { onProgress: (job) => console.log(job.processed) });
+   *
+   * @throws what {@link Links.createBatch} and `jobs.wait` throw. An error of the wait has the `jobId`: wait for that job
+   * again, instead of sending its links again
+   */
+  async createBatchAndWait(
+    batch: BatchInput,
+    { onProgress, jobTimeoutMs, ...options }: BatchWaitOptions = {},
+  ): Promise<CompletedBatch> {
+    const response = await this.createBatch(batch, options);
+    if (response.status === 'completed') return response;
+    const { signal, maxRetries, headers } = options;
+    const wait = { onProgress, timeoutMs: jobTimeoutMs, signal, maxRetries, headers };
+    const { results, total } = await this.#jobs.wait(response.job_id, wait);
+    return { ...response, status: 'completed', total: total || response.total, results };
   }
 
   /**
@@ -92,12 +128,13 @@ export class Links {
    * batch with an unknown outcome from the iteration, after every finished link was yielded: those that were not yielded were
    * not created
    */
-  createMany<T extends BatchLinkInput>(
+  createMany<T extends LinkInput>(
     source: BulkSource<T>,
     options?: CreateManyOptions,
-  ): BulkItems<T> {
+  ): AsyncGenerator<BulkItem<T>, void, undefined> {
     const deps: CreateManyDeps = {
-      postBatch: ({ json, count }, post, watch) => this.#postBatch(json, count, post, watch),
+      postBatch: async ({ json, count }, post, watch) =>
+        (await this.#postBatch(json, count, post, watch)).data,
       waitForJob: (jobId, wait) => this.#jobs.wait(jobId, wait),
       hasIdempotency: this.#transport.hasIdempotency,
     };
@@ -134,8 +171,8 @@ export class Links {
     count: number,
     options: RequestOptions | undefined,
     watch?: AttemptWatch,
-  ): Promise<BatchAnswer> {
-    const { data, retryAfterMs } = await this.#transport.request({
+  ): Promise<TransportResponse<BatchResponse>> {
+    const response = await this.#transport.request({
       method: 'POST',
       path: ROUTES.linksBatch,
       body,
@@ -143,11 +180,43 @@ export class Links {
       options,
       watch,
     });
-    if (data.status === 'completed') return data;
+    const { data, retryAfterMs } = response;
+    if (data.status === 'completed') return response;
     const batch = { ...data, total: data.total || count };
-    this.#jobs.accepted(batch, retryAfterMs);
-    return batch;
+    this.#known.accepted(batch, retryAfterMs);
+    return { ...response, data: batch };
   }
+}
+
+/** Options of `links.createBatchAndWait`. Those of a call apply to the batch; `signal`, `maxRetries`, `headers` to each poll too. */
+export interface BatchWaitOptions extends RequestOptions {
+  /** Called with the job as each successful poll shows it. A batch that is carried out at once has no job. */
+  onProgress?: ((job: Job) => void) | undefined;
+  /** Longest wait for the job, in milliseconds. `0` is no limit. @default 3_600_000 */
+  jobTimeoutMs?: number | undefined;
+}
+
+/** @throws InvalidOptionError for what is no link; whether its fields are valid is for the service to say */
+function checkLink(option: string, link: unknown): void {
+  if (typeof link === 'object' && link !== null && !Array.isArray(link) && !(link instanceof URL)) {
+    return;
+  }
+  const given = Array.isArray(link) ? 'a list' : show(link);
+  throw new InvalidOptionError(option, `a link, such as { target_url }, not ${given}`);
+}
+
+/** @throws InvalidOptionError for what is no batch, or has an entry that is no link */
+function checkBatch(batch: unknown): void {
+  if (Array.isArray(batch)) {
+    throw new InvalidOptionError('batch', '{ links: [...] }, not the list of links itself');
+  }
+  const links: unknown = Reflect.get(Object(batch), 'links');
+  if (!Array.isArray(links)) {
+    const [option, given] = Object(batch) === batch ? ['links', links] : ['batch', batch];
+    const expected = option === 'links' ? 'a list of links' : '{ links: [...] }';
+    throw new InvalidOptionError(option, `${expected}, not ${show(given)}`);
+  }
+  for (const [index, link] of links.entries()) checkLink(`links[${index}]`, link);
 }
 
 /**

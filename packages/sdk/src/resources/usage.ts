@@ -1,4 +1,4 @@
-import type { Transport } from '../http/request.ts';
+import { type ResponsePromise, responsePromise, type Transport } from '../http/request.ts';
 import type { RequestOptions } from '../options.ts';
 import { ROUTES } from '../wire/routes.ts';
 import { readUsage, type Usage } from '../wire/usage.ts';
@@ -7,6 +7,7 @@ import { readUsage, type Usage } from '../wire/usage.ts';
 export class UsageResource {
   readonly #transport: Transport;
 
+  /** @internal */
   constructor(transport: Transport) {
     this.#transport = transport;
   }
@@ -17,14 +18,10 @@ export class UsageResource {
    *
    * @throws NotFoundError where the service has no such endpoint
    */
-  async retrieve(options?: RequestOptions): Promise<Usage> {
-    const { data } = await this.#transport.request({
-      method: 'GET',
-      path: ROUTES.usage,
-      read: readUsage,
-      ignoresQuota: true,
-      options,
-    });
-    return data;
+  retrieve(options?: RequestOptions): ResponsePromise<Usage> {
+    const request = { method: 'GET', path: ROUTES.usage, read: readUsage } as const;
+    return responsePromise(() =>
+      this.#transport.request({ ...request, ignoresQuota: true, options }),
+    );
   }
 }

@@ -1,16 +1,13 @@
 import * as z from 'zod/mini';
 import { fieldsOf, number, optionalText, type Read, text } from './lenient.ts';
-import type { CreateLinkBody } from './link.ts';
+import type { LinkInput } from './link.ts';
 
-/** One entry of a batch. */
-export type BatchLinkInput = CreateLinkBody;
-
-/** Body of `POST /api/v1/links/batch`. */
-export interface CreateBatchBody {
+/** Links to create in one request. */
+export interface BatchInput {
   /** Default domain for all links of the request; an entry's own `domain_id` wins. */
-  domain_id?: string | undefined;
+  domain_id?: string | null | undefined;
   /** The links to create: 1 to 10,000. */
-  links: readonly BatchLinkInput[];
+  links: readonly LinkInput[];
 }
 
 /**
@@ -106,7 +103,7 @@ export const processingBatchSchema = z.looseObject({
  * says that it is done, by a status other than 202 and the word `completed` or none. Whatever word the service has,
  * `status` becomes `processing` for a job and `completed` for results.
  */
-export function readBatch(value: unknown, httpStatus: number): Read<BatchAnswer> {
+export function readBatch(value: unknown, httpStatus: number): Read<BatchResponse> {
   const fields = fieldsOf(value);
   if (fields === undefined) return { missing: '' };
   const { results, status = 'completed' } = fields;
@@ -140,4 +137,4 @@ export interface ProcessingBatch {
 }
 
 /** Response to a batch. Compare `status` to tell the two apart. */
-export type BatchAnswer = CompletedBatch | ProcessingBatch;
+export type BatchResponse = CompletedBatch | ProcessingBatch;

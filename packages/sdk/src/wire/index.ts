@@ -7,12 +7,11 @@
 
 // Links, batches and jobs
 export {
-  type BatchAnswer,
-  type BatchLinkInput,
+  type BatchInput,
+  type BatchResponse,
   type BatchResultItem,
   batchResultItemSchema,
   type CompletedBatch,
-  type CreateBatchBody,
   completedBatchSchema,
   type ProcessingBatch,
   processingBatchSchema,
@@ -51,7 +50,7 @@ export {
 export {
   type CreateLinkBody,
   type Link,
-  type LinkCopy,
+  type LinkInput,
   linkSchema,
 } from './link.ts';
 export {

@@ -2,22 +2,35 @@ import * as z from 'zod/mini';
 import { count, fieldsOf, flag, number, type Read, readFields, text, texts } from './lenient.ts';
 import { DEFAULT_REDIRECT_TYPE, type RedirectType } from './limits.ts';
 
-/** Body of `POST /api/v1/links`. */
-export interface CreateLinkBody {
-  /** Destination: an absolute `http:` or `https:` URL of at most 2,048 characters. Stored and returned exactly as sent. */
-  target_url: string;
+/**
+ * A link to create. Only these fields are sent, so a {@link Link}, or a row of a database, may be given as it is. A null counts
+ * as a field that was not given.
+ */
+export interface LinkInput {
+  /**
+   * Destination: an absolute `http:` or `https:` URL of at most 2,048 characters. A string is stored and returned exactly as it
+   * is; of a `URL`, it is the `href`.
+   */
+  target_url: string | URL;
   /** Descriptive title, at most 255 characters. @default '' */
-  title?: string | undefined;
+  title?: string | null | undefined;
   /** Identifier of a custom domain of the account. @default the service's own domain */
-  domain_id?: string | undefined;
+  domain_id?: string | null | undefined;
   /** HTTP status of the redirect: 301, 302 or 307. @default 302 */
-  redirect_type?: RedirectType | undefined;
+  redirect_type?: RedirectType | null | undefined;
   /** Labels: at most 20, of 1 to 64 characters. @default [] */
-  tags?: readonly string[] | undefined;
+  tags?: readonly string[] | null | undefined;
 }
 
-/** A link that exists, to be created once more: its other fields are not sent. */
-export type LinkCopy = Link & Pick<CreateLinkBody, 'domain_id'>;
+/** Body of `POST /api/v1/links`, and one entry of a batch: what is sent of a {@link LinkInput}. */
+export type CreateLinkBody = { target_url: string } & {
+  [Name in Exclude<keyof LinkInput, 'target_url'>]?: NonNullable<LinkInput[Name]> | undefined;
+};
+
+/** The target of a link as it is sent. */
+export function targetOf({ target_url }: Pick<LinkInput, 'target_url'>): string {
+  return target_url instanceof URL ? target_url.href : target_url;
+}
 
 /**
  * Exactly the fields of a link, in a fixed order, whatever else the caller's object holds: a row of a database may carry
@@ -26,15 +39,21 @@ export type LinkCopy = Link & Pick<CreateLinkBody, 'domain_id'>;
  *
  * @throws TypeError when `tags` is not a list of strings
  */
-export function pickLinkFields(entry: CreateLinkBody | LinkCopy): CreateLinkBody {
+export function pickLinkFields(entry: LinkInput): CreateLinkBody {
   const toJSON: unknown = Reflect.get(entry, 'toJSON');
-  const link = typeof toJSON === 'function' ? toJSON.call(entry, '') : entry;
-  const { target_url, title, domain_id, redirect_type, tags } = link;
+  const link: LinkInput = typeof toJSON === 'function' ? toJSON.call(entry, '') : entry;
+  const { title, domain_id, redirect_type, tags } = link;
   // Tags with objects in them would carry what is in these objects to the service.
   if (tags && !(Array.isArray(tags) && tags.every((tag) => typeof tag === 'string'))) {
     throw new TypeError('tags must be a list of strings');
   }
-  return { target_url, title, domain_id, redirect_type, tags };
+  return {
+    target_url: targetOf(link),
+    title: title ?? undefined,
+    domain_id: domain_id ?? undefined,
+    redirect_type: redirect_type ?? undefined,
+    tags: tags ?? undefined,
+  };
 }
 
 /** A link as the reference server sends it: every field is there. */
@@ -61,7 +80,7 @@ export function readLink(value: unknown): Read<Link> {
     short_url: text,
     target_url: text,
     title: text,
-    redirect_type: (value) => number(value, DEFAULT_REDIRECT_TYPE),
+    redirect_type: (value) => number(value, DEFAULT_REDIRECT_TYPE) as RedirectType,
     is_active: (value) => flag(value, true),
     click_count: count,
     tags: texts,
@@ -86,8 +105,8 @@ export interface Link {
   target_url: string;
   /** Descriptive title. @default '' */
   title: string;
-  /** HTTP status of the redirect: 301, 302 or 307. @default 302 */
-  redirect_type: number;
+  /** HTTP status of the redirect: 301, 302 or 307; another service may have others. @default 302 */
+  redirect_type: RedirectType;
   /** `true` on a newly created link. @default true */
   is_active: boolean;
   /** Redirects followed so far; `0` on a newly created link. @default 0 */

@@ -1,10 +1,7 @@
 import { Argument, type Command } from 'commander';
-import { EXIT_CODES, type ExitCode } from '../../cli-error.ts';
-import type { Context } from '../../context.ts';
+import { EXIT_CODES } from '../../cli-error.ts';
 import { declareCommand, type Perform } from '../declare.ts';
-
-const SHELLS = ['bash', 'zsh', 'fish'] as const;
-type Shell = (typeof SHELLS)[number];
+import { SCRIPTS, type Shell } from './scripts.ts';
 
 export function declareCompletion(program: Command, perform: Perform): void {
   declareCommand(
@@ -17,29 +14,11 @@ export function declareCompletion(program: Command, perform: Perform): void {
       'shortlink completion fish > ~/.config/fish/completions/shortlink.fish',
     ],
   )
-    .addArgument(new Argument('<shell>', 'the shell it is for').choices(SHELLS))
+    .addArgument(new Argument('<shell>', 'the shell it is for').choices(Object.keys(SCRIPTS)))
     .action((shell: Shell, _options: object, command: Command) =>
-      perform(command, (context) => printScript(shell, program, context)),
+      perform(command, async (context) => {
+        context.io.stdout.write(SCRIPTS[shell]);
+        return EXIT_CODES.ok;
+      }),
     );
-}
-
-async function printScript(shell: Shell, program: Command, context: Context): Promise<ExitCode> {
-  const { describeCommands } = await import('./model.ts');
-  const commands = describeCommands(program);
-  context.io.stdout.write(await scriptFor(shell, commands));
-  return EXIT_CODES.ok;
-}
-
-async function scriptFor(
-  shell: Shell,
-  commands: readonly import('./model.ts').CommandModel[],
-): Promise<string> {
-  switch (shell) {
-    case 'bash':
-      return (await import('./bash.ts')).bashScript(commands);
-    case 'zsh':
-      return (await import('./zsh.ts')).zshScript(commands);
-    case 'fish':
-      return (await import('./fish.ts')).fishScript(commands);
-  }
 }

@@ -172,7 +172,11 @@ function deciderOf(
   return async (message) => {
     watch.end();
     printer.note(message);
-    const answer = await ask('Use these links, create others, or stop? [use/create/stop] ', io, signal);
+    const answer = await ask(
+      'Use these links, create others, or stop? [use/create/stop] ',
+      io,
+      signal,
+    );
     const word = answer.trim().toLowerCase();
     if (word === '') return 'stop';
     return 'use'.startsWith(word) ? 'reuse' : 'create'.startsWith(word) ? 'create' : 'stop';

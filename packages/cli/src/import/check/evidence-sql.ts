@@ -100,7 +100,8 @@ export const TAKE_CONTENT = `
   WHERE known.id = -match.link AND source = ${SOURCES.service} AND known.content / ${REDIRECTS} = row.content / ${REDIRECTS}`;
 
 /** What a row itself says counts where the journal knew nothing of the row, now or when the rows were compared before. */
-export const DROP_KNOWN_DOUBTS = 'DELETE FROM temp.known WHERE of_row IN (SELECT number FROM temp.match)';
+export const DROP_KNOWN_DOUBTS =
+  'DELETE FROM temp.known WHERE of_row IN (SELECT number FROM temp.match)';
 export const MATCH_OWN_DOUBTS =
   'INSERT INTO temp.match SELECT of_row, -id FROM temp.known WHERE of_row IS NOT NULL';
 

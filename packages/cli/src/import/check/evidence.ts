@@ -22,8 +22,8 @@ import {
   matchBy,
   SETTLE,
   SIMILAR,
-  type SourceOfLinks,
   SOURCES,
+  type SourceOfLinks,
   TAKE_CONTENT,
   tables,
   UNLINKED,
@@ -102,7 +102,17 @@ export class Evidence {
     const fit = own === undefined ? undefined : fitOf(identity, own.made_for);
     const url = own?.short_url ?? null;
     const isDoubted = doubt === undefined ? 0 : 1;
-    this.#rows.push([number, line, key, content, pair, url, url && hashOf(url), fit ?? null, isDoubted]);
+    this.#rows.push([
+      number,
+      line,
+      key,
+      content,
+      pair,
+      url,
+      url && hashOf(url),
+      fit ?? null,
+      isDoubted,
+    ]);
     if (doubt !== undefined) {
       this.#addLink([SOURCES.results, key, content, pair, null, null, doubt, number]);
     }
@@ -110,7 +120,11 @@ export class Evidence {
   }
 
   /** Adds a link that a file names, or of which it says that it may exist. One that was made for something else than its row is none of the row. */
-  addLink(source: SourceOfLinks, identity: LinkIdentity, { own, doubt }: Omit<Claim, 'line'>): void {
+  addLink(
+    source: SourceOfLinks,
+    identity: LinkIdentity,
+    { own, doubt }: Omit<Claim, 'line'>,
+  ): void {
     if (own === undefined && doubt === undefined) return;
     const { key, content, pair } = identity;
     const { code = null, short_url = null, made_for = '' } = own ?? {};
@@ -137,8 +151,12 @@ export class Evidence {
   /** What to ask the service for: the rows that have no link, as they were compared last, and links that may exist; so many at once. */
   *toAsk(size: number): Generator<PairToAsk[]> {
     this.#flush();
-    const pages = (next: StatementSync, ...values: number[]) => (last: number) =>
-      next.all(last, ...values, size).map(({ id, pair }) => ({ id: Number(id), pair: String(pair) }));
+    const pages =
+      (next: StatementSync, ...values: number[]) =>
+      (last: number) =>
+        next
+          .all(last, ...values, size)
+          .map(({ id, pair }) => ({ id: Number(id), pair: String(pair) }));
     for (const page of [
       pages(this.#db.prepare(UNLINKED)),
       pages(this.#db.prepare(UNSETTLED_OTHERS), this.#journal.service),
@@ -286,7 +304,10 @@ export class Evidence {
   }
 
   #flush(): void {
-    this.#insert('temp.row (number, line, key, content, pair, own, own_key, fit, doubt)', this.#rows);
+    this.#insert(
+      'temp.row (number, line, key, content, pair, own, own_key, fit, doubt)',
+      this.#rows,
+    );
     this.#insert(
       'temp.known (source, key, content, pair, code, short_url, error, of_row)',
       this.#known,

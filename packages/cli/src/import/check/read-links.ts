@@ -57,11 +57,7 @@ export async function readLinks(
         refuseLostUrl(input.name, row, layout);
         const claim = claimOf(row, layout);
         if (claim.own === undefined) refuseUnclear(input.name, row, layout);
-        evidence.addLink(
-          source,
-          linkIdentity(rules.link(row), settings.defaults.domain_id),
-          claim,
-        );
+        evidence.addLink(source, linkIdentity(rules.link(row), settings.defaults.domain_id), claim);
       }
     }
     return [];

@@ -157,7 +157,8 @@ function prepareSchema(db: DatabaseSync, path: string): void {
   }
   if (version < SCHEMA_VERSION) throw earlierRelease(path);
   const bytes = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
-  if (bytes < read('page_size') * read('page_count')) throw damaged(path, 'a part of it is missing');
+  if (bytes < read('page_size') * read('page_count'))
+    throw damaged(path, 'a part of it is missing');
 }
 
 /** Creates the file, readable by its owner only, and rejects a file that is no journal. */

@@ -87,8 +87,8 @@ export class Journal {
     this.firstNewLink = this.#nextLink;
   }
 
-  /** Records a request before it is sent. */
-  begin(batch: NewBatch): { id: number } & LinkRange {
+  /** Records a request before it is sent; or links that need none, with what became of them. */
+  begin(batch: NewBatch, decision?: Decision): { id: number } & LinkRange {
     const { links, sentAt, idempotencyKey = null, domain = null, body } = batch;
     const [firstLink, size] = [this.#nextLink, links.length];
     return this.write(() => {
@@ -103,7 +103,9 @@ export class Journal {
          SELECT ? + key, ?, ?, value ->> 0, value ->> 1, value ->> 2 FROM json_each(?)`,
       ).run(firstLink, this.service, id, rows);
       this.#nextLink += size;
-      return { id, firstLink, size };
+      const begun = { id, firstLink, size };
+      if (decision !== undefined) this.#decide(begun, decision);
+      return begun;
     });
   }
 
@@ -116,7 +118,11 @@ export class Journal {
   }
 
   /** Records which links of a batch exist and which were refused. Of the others, what is known stays. */
-  decide({ id, firstLink, size }: { id: number } & LinkRange, decision: Decision): void {
+  decide(batch: { id: number } & LinkRange, decision: Decision): void {
+    this.write(() => this.#decide(batch, decision));
+  }
+
+  #decide({ id, firstLink, size }: { id: number } & LinkRange, decision: Decision): void {
     const { results, ids, isFinal, job = null, error = null } = decision;
     const created: unknown[] = [];
     const others: unknown[] = [];
@@ -126,18 +132,16 @@ export class Journal {
       else if (result.status === 'failed') others.push([link, result.error, 1]);
       else if (isFinal) others.push([link, result.error, null]);
     });
-    this.write(() => {
-      this.#prepare(
-        `UPDATE link SET batch = NULL, code = value ->> 1, short_url = value ->> 2, error = NULL
-         FROM json_each(?) WHERE link.id = value ->> 0`,
-      ).run(JSON.stringify(created));
-      this.#prepare(
-        `UPDATE link SET batch = NULL, error = value ->> 1, failed = value ->> 2
-         FROM json_each(?) WHERE link.id = value ->> 0 AND short_url IS NULL`,
-      ).run(JSON.stringify(others));
-      if (isFinal) this.#forgetBatch(id, firstLink, size);
-      else this.#prepare('UPDATE batch SET job = ?, error = ? WHERE id = ?').run(job, error, id);
-    });
+    this.#prepare(
+      `UPDATE link SET batch = NULL, code = value ->> 1, short_url = value ->> 2, error = NULL
+       FROM json_each(?) WHERE link.id = value ->> 0`,
+    ).run(JSON.stringify(created));
+    this.#prepare(
+      `UPDATE link SET batch = NULL, error = value ->> 1, failed = value ->> 2
+       FROM json_each(?) WHERE link.id = value ->> 0 AND short_url IS NULL`,
+    ).run(JSON.stringify(others));
+    if (isFinal) this.#forgetBatch(id, firstLink, size);
+    else this.#prepare('UPDATE batch SET job = ?, error = ? WHERE id = ?').run(job, error, id);
   }
 
   /** The service may have forgotten the key of this request, so that it is not sent again. */
@@ -189,7 +193,9 @@ export class Journal {
 
   /** The links of an open batch, in the order of the request, without those that it refused. */
   linksOf({ firstLink, size }: LinkRange): ({ id: number } & BatchLinkInput)[] {
-    return this.#prepare('SELECT id, pair FROM link WHERE id >= ? AND id < ? AND failed IS NULL ORDER BY id')
+    return this.#prepare(
+      'SELECT id, pair FROM link WHERE id >= ? AND id < ? AND failed IS NULL ORDER BY id',
+    )
       .all(firstLink, firstLink + size)
       .map((row) => ({ id: Number(row['id']), ...linkOfPair(String(row['pair'])) }));
   }

@@ -1,8 +1,19 @@
-import { readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { testFolder } from '../../../test/test-io.ts';
+import { linkIdentity } from '../map/link-identity.ts';
 import type { Journal } from './journal.ts';
 import { openJournal, peekJournal } from './open-journal.ts';
 
@@ -12,7 +23,7 @@ const URL = 'https://api.example';
 async function emptyJournal(): Promise<string> {
   const path = join(await testFolder(), 'journal');
   const db = new DatabaseSync(path);
-  db.exec('CREATE TABLE other (id); PRAGMA application_id = 0x534c4a31; PRAGMA user_version = 1');
+  db.exec('CREATE TABLE other (id); PRAGMA application_id = 0x534c4a31; PRAGMA user_version = 2');
   db.close();
   return path;
 }
@@ -27,10 +38,10 @@ async function useOwnTmpdir(): Promise<() => string[]> {
 
 test('a journal that can not be used is not left locked', async () => {
   const path = await emptyJournal();
-  expect(() => openJournal(path, URL, false)).toThrow(/no such table/);
-  expect(() => openJournal(path, URL, false)).toThrow(/no such table/);
+  expect(() => openJournal({ path, baseUrl: URL, restart: false })).toThrow(/no such table/);
+  expect(() => openJournal({ path, baseUrl: URL, restart: false })).toThrow(/no such table/);
   const copies = await useOwnTmpdir();
-  expect(() => peekJournal(path, URL, false)).toThrow(/no such table/);
+  expect(() => peekJournal({ path, baseUrl: URL, restart: false })).toThrow(/no such table/);
   expect(copies()).toEqual([]);
   const db = new DatabaseSync(path);
   db.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT');
@@ -43,20 +54,20 @@ const namesBeside = (path: string) => readdirSync(join(path, '..')).sort();
 
 /** Opens the journal, records a request where `target` is given, and closes it. */
 function run(path: string, target?: string, restart = false): void {
-  const journal = openJournal(path, URL, restart);
+  const journal = openJournal({ path, baseUrl: URL, restart });
   if (target !== undefined) record(journal, target);
   journal.close();
 }
 
 function record(journal: Journal, target: string): void {
-  const links = JSON.stringify([`0000000${target}`]);
+  const links = [linkIdentity({ target_url: target }, undefined)];
   const none = { idempotencyKey: undefined, domain: undefined, body: undefined };
-  journal.begin({ links, size: 1, sentAt: new Date(0).toISOString(), ...none });
+  journal.begin({ links, sentAt: new Date(0).toISOString(), ...none });
 }
 
 /** What a dry run finds in the journal. */
 function peek(path: string, restart = false): string[] {
-  const journal = peekJournal(path, URL, restart);
+  const journal = peekJournal({ path, baseUrl: URL, restart });
   const found = journal
     .openBatches()
     .flatMap((batch) => journal.linksOf(batch))
@@ -110,7 +121,7 @@ describe('a restart', () => {
     const path = join(await testFolder(), 'journal');
     const text = '{"t":"header"}\n';
     writeFileSync(path, text);
-    expect(() => run(path)).toThrow('is a journal of shortlink 0.1');
+    expect(() => run(path)).toThrow('is a journal of an earlier release');
     run(path, 'a', true);
     expect(readFileSync(`${path}.old`, 'utf8')).toBe(text);
     expect(peek(path)).toEqual(['a']);
@@ -119,7 +130,7 @@ describe('a restart', () => {
   test('removes an empty journal, even if the old one is gone in the meantime', async () => {
     const path = join(await testFolder(), 'journal');
     run(path, 'a');
-    const journal = openJournal(path, URL, true);
+    const journal = openJournal({ path, baseUrl: URL, restart: true });
     rmSync(`${path}.old`);
     journal.close();
     expect(namesBeside(path)).toEqual([]);
@@ -129,16 +140,22 @@ describe('a restart', () => {
     const path = join(await testFolder(), 'journal');
     writeFileSync(`${path}-text`, '{"t":"header"}\n');
     symlinkSync(`${path}-text`, path);
-    expect(() => openJournal(path, URL, true)).toThrow('it is a symbolic link');
-    expect(() => peekJournal(path, URL, true)).toThrow('it is a symbolic link');
+    expect(() => openJournal({ path, baseUrl: URL, restart: true })).toThrow(
+      'it is a symbolic link',
+    );
+    expect(() => peekJournal({ path, baseUrl: URL, restart: true })).toThrow(
+      'it is a symbolic link',
+    );
     expect(namesBeside(path)).toEqual(['journal', 'journal-text']);
   });
 
   test('is refused while another run has the journal', async () => {
     const path = join(await testFolder(), 'journal');
-    const other = openJournal(path, URL, false);
+    const other = openJournal({ path, baseUrl: URL, restart: false });
     record(other, 'a');
-    expect(() => openJournal(path, URL, true)).toThrow('in use by another run');
+    expect(() => openJournal({ path, baseUrl: URL, restart: true })).toThrow(
+      'in use by another run',
+    );
     other.close();
     expect(namesBeside(path)).toEqual(['journal']);
   });
@@ -153,7 +170,7 @@ describe('a dry run', () => {
     const before = readFileSync(path);
     const copies = await useOwnTmpdir();
     expect(peek(path)).toEqual(['a']);
-    const journal = peekJournal(path, URL, false);
+    const journal = peekJournal({ path, baseUrl: URL, restart: false });
     record(journal, 'b');
     expect(copies()).toHaveLength(1);
     journal.close();
@@ -171,9 +188,8 @@ describe('a dry run', () => {
 
   test('sees what a killed run has written', async () => {
     const path = join(await testFolder(), 'journal');
-    const killed = openJournal(path, URL, false);
+    const killed = openJournal({ path, baseUrl: URL, restart: false });
     record(killed, 'a');
-    expect(namesBeside(path)).toContain('journal-wal');
     expect(peek(path)).toEqual(['a']);
     killed.close();
   });
@@ -181,7 +197,82 @@ describe('a dry run', () => {
   test('refuses a journal of version 0.1', async () => {
     const path = join(await testFolder(), 'journal');
     writeFileSync(path, '{"t":"header"}\n');
-    expect(() => peekJournal(path, URL, false)).toThrow('is a journal of shortlink 0.1');
+    expect(() => peekJournal({ path, baseUrl: URL, restart: false })).toThrow(
+      'is a journal of an earlier release',
+    );
     expect(peek(path, true)).toEqual([]);
   });
+});
+
+describe('the owner of a journal', () => {
+  /** Runs an import of an input under a journal. */
+  function runOf(folder: string, input: string, journal: string, target?: string): void {
+    const path = join(folder, journal);
+    const opened = openJournal({ path, baseUrl: URL, restart: false, input: join(folder, input) });
+    if (target !== undefined) record(opened, target);
+    opened.close();
+  }
+
+  test('is another input of the same name: it is refused', async () => {
+    const folder = await testFolder();
+    for (const name of ['a', 'b', 'state']) mkdirSync(join(folder, name));
+    for (const name of ['a', 'b']) writeFileSync(join(folder, name, 'links.csv'), 'url\n');
+    runOf(folder, 'a/links.csv', 'state/links.csv.journal', 'x');
+    for (const open of [openJournal, peekJournal]) {
+      const settings = {
+        path: join(folder, 'state/links.csv.journal'),
+        baseUrl: URL,
+        restart: false,
+      };
+      expect(() => open({ ...settings, input: join(folder, 'b/links.csv') })).toThrow(
+        `is the journal of another input, ${join(folder, 'a/links.csv')}`,
+      );
+    }
+    runOf(folder, 'a/links.csv', 'state/links.csv.journal');
+  });
+
+  test('may be renamed, or moved together with its journal', async () => {
+    const folder = await testFolder();
+    mkdirSync(join(folder, 'a'));
+    writeFileSync(join(folder, 'a/links.csv'), 'url\n');
+    runOf(folder, 'a/links.csv', 'a/journal', 'x');
+    renameSync(join(folder, 'a'), join(folder, 'b'));
+    runOf(folder, 'b/links.csv', 'b/journal');
+    renameSync(join(folder, 'b/links.csv'), join(folder, 'b/other.csv'));
+    runOf(folder, 'b/other.csv', 'b/journal');
+    writeFileSync(join(folder, 'b/links.csv'), 'url\n');
+    expect(() => runOf(folder, 'b/links.csv', 'b/journal')).toThrow('another input');
+  });
+
+  test('is whoever comes first, where the journal knows no link', async () => {
+    const folder = await testFolder();
+    for (const name of ['a.csv', 'b.csv']) writeFileSync(join(folder, name), 'url\n');
+    const path = join(folder, 'journal');
+    const first = openJournal({ path, baseUrl: URL, restart: false, input: join(folder, 'a.csv') });
+    first.willWrite('content');
+    first.close();
+    runOf(folder, 'b.csv', 'journal', 'x');
+    expect(() => runOf(folder, 'a.csv', 'journal')).toThrow('another input');
+  });
+});
+
+test('a journal that is cut off is named, and a copy of it at any moment is whole', async () => {
+  const folder = await testFolder();
+  const path = join(folder, 'journal');
+  const open = { path, baseUrl: URL, restart: false };
+  const running = openJournal(open);
+  for (let n = 0; n < 2_000; n += 1) {
+    record(running, `https://example.com/${n}`);
+    if (n % 500 !== 0) continue;
+    // Moved alone, as after a kill.
+    copyFileSync(path, join(folder, 'moved'));
+    const moved = openJournal({ ...open, path: join(folder, 'moved') });
+    expect(moved.openBatches()).toHaveLength(n + 1);
+    moved.close();
+  }
+  running.close();
+  truncateSync(path, 16_384);
+  for (const again of [openJournal, peekJournal]) {
+    expect(() => again(open)).toThrow('is damaged');
+  }
 });

@@ -25,6 +25,7 @@ let printed: string;
 beforeEach(() => {
   directory = mkdtempSync(join(tmpdir(), 'shortlink-output-'));
   printed = '';
+  own = new Set();
 });
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
@@ -37,8 +38,16 @@ const stdout: OutputOptions['stdout'] = {
   },
 };
 
+/** What was written in a test. */
+let own: Set<string>;
+
+const ownFiles = (previous?: string) => ({
+  hasWritten: (content: string) => own.has(content) || content === previous,
+  willWrite: (content: string) => void own.add(content),
+});
+
 async function write(path: string, text: string, previous?: string) {
-  const output = await openOutput(path, { stdout, previous });
+  const output = await openOutput(path, { stdout, ownFiles: ownFiles(previous) });
   await output.write(text);
   return await output.finish();
 }
@@ -127,8 +136,8 @@ describe('a regular file', () => {
 
   test('two runs at once: each writes a whole file, the last one stays', async () => {
     const [one, two] = [
-      await openOutput(at('out.csv'), { stdout }),
-      await openOutput(at('out.csv'), { stdout }),
+      await openOutput(at('out.csv'), { stdout, ownFiles: ownFiles() }),
+      await openOutput(at('out.csv'), { stdout, ownFiles: ownFiles() }),
     ];
     await Promise.all([one.write('one\n'), two.write('two\n')]);
     await one.finish();

@@ -1,14 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { Stats } from 'node:fs';
-import {
-  copyFile,
-  type FileHandle,
-  lstat,
-  open,
-  readdir,
-  rename,
-  rm,
-} from 'node:fs/promises';
+import { copyFile, type FileHandle, lstat, open, readdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { writeError } from '../errors.ts';
 import { syncFolder } from '../sync-folder.ts';

@@ -88,7 +88,8 @@ export class BatchRecorder {
         break;
       case 'completed':
         // Links that were refused in a larger batch are not sent again: a batch of nothing else ends without a request.
-        this.#settled(batch ?? this.#record({ first, count }), event);
+        if (batch === undefined) this.#record({ first, count }, decisionOf(event));
+        else this.#settled(batch, event);
         break;
       case 'failed':
       case 'unknown':
@@ -111,20 +112,21 @@ export class BatchRecorder {
     this.#options.deps.onEvent({ type: 'batch-sent', ...range, batch: this.#sent });
   }
 
-  #record(range: BatchRange): SentBatch {
+  #record(range: BatchRange, decision?: Decision): void {
     const { journal, source, settings, deps, idempotency } = this.#options;
     const domain = settings.defaults.domain_id;
     const links = source.linksOf(range);
-    const recorded = journal.begin({
+    const request = {
       links: links.map((link) => link.identity(domain)),
       sentAt: new Date(deps.wallClock()).toISOString(),
       idempotencyKey: idempotency ? this.idempotencyKey(range) : undefined,
       domain,
       body: idempotency ? JSON.stringify(links) : undefined,
-    });
-    const batch = { ...range, ...recorded, isOpen: true, refused: 0 };
-    this.batches.set(range.first, batch);
-    return batch;
+    };
+    const begun = journal.begin(request, decision);
+    const isOpen = decision === undefined;
+    this.batches.set(range.first, { ...range, ...begun, isOpen, refused: 0 });
+    if (decision !== undefined) this.#count(decision);
   }
 
   #reduced(batch: SentBatch, items: readonly BatchResultItem[]): void {
@@ -134,16 +136,21 @@ export class BatchRecorder {
   }
 
   #settled(batch: SentBatch, event: SettledEvent): void {
-    const { journal, deps, onOpen } = this.#options;
+    const { journal, onOpen } = this.#options;
     const decision = decisionOf(event);
     journal.decide(batch, decision);
     batch.isOpen = !decision.isFinal;
     batch.refused = 0;
-    const counts = this.#counts;
-    for (const { status } of decision.results) counts[status] += 1;
-    counts.batches += 1;
-    deps.onEvent({ type: 'rows-done', done: counts.created + counts.failed + counts.unknown });
+    this.#count(decision);
     if (batch.isOpen) onOpen();
+  }
+
+  #count({ results }: Decision): void {
+    const counts = this.#counts;
+    for (const { status } of results) counts[status] += 1;
+    counts.batches += 1;
+    const done = counts.created + counts.failed + counts.unknown;
+    this.#options.deps.onEvent({ type: 'rows-done', done });
   }
 }
 

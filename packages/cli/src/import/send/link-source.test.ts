@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { contentHash } from '../journal/link-text.ts';
+import { linkIdentity } from '../map/link-identity.ts';
 import type { RowRules } from '../map/row-rules.ts';
 import type { Row } from '../types.ts';
 import { LinkSource, type LinkSourceOptions } from './link-source.ts';
@@ -108,12 +108,13 @@ test('the journal has the content, the target URL and the domain of a link', asy
   const source = sourceOf([rowsOf('https://a.example/', 'https://b.example/ dom_b')]);
   for (let count = 0; count < 2; count += 1) await source.next();
   const [a, b] = source.linksOf({ first: 0, count: 2 });
-  const content = contentHash({ target_url: '' });
-  expect(a?.text(undefined)).toBe(`${content}https://a.example/`);
-  expect(a?.text('dom_a')).toBe(`${content}https://a.example/\ndom_a`);
-  expect(b?.text('dom_a')).toBe(`${content}https://b.example/\ndom_b`);
+  JSON.stringify([a, b]);
+  expect(a?.identity(undefined)).toEqual(
+    linkIdentity({ target_url: 'https://a.example/' }, undefined),
+  );
+  expect(a?.identity('dom_a').pair).toBe('https://a.example/\ndom_a');
+  expect(b?.identity('dom_a').pair).toBe('https://b.example/\ndom_b');
   expect(JSON.stringify(b)).toBe('{"target_url":"https://b.example/","domain_id":"dom_b"}');
-  expect(b?.text('dom_a')).toBe(`${content}https://b.example/\ndom_b`);
 });
 
 test('a row is read once for the request and the journal', async () => {
@@ -127,6 +128,6 @@ test('a row is read once for the request and the journal', async () => {
   await source.next();
   const [first] = source.linksOf({ first: 0, count: 1 });
   JSON.stringify(first);
-  first?.text(undefined);
+  first?.identity(undefined);
   expect(reads).toBe(1);
 });

@@ -1,4 +1,4 @@
-import type { BatchLinkInput, BatchRange, BulkSourceIterator } from '@shortlink/sdk';
+import type { BatchLinkInput, BatchRange } from '@shortlink/sdk';
 import { contentOf, identityOf, type LinkIdentity } from '../map/link-identity.ts';
 import type { RowRules } from '../map/row-rules.ts';
 import type { Row } from '../types.ts';
@@ -59,7 +59,7 @@ export interface LinkSourceOptions {
  * The links of the new rows, for `createMany`, which reads them one by one: a plain object costs a third of an async
  * generator. It keeps those that are in flight, because the journal records them by their batch.
  */
-export class LinkSource implements BulkSourceIterator<NewLink> {
+export class LinkSource implements AsyncIterator<NewLink, undefined> {
   readonly #batches: AsyncGenerator<Row[]>;
   readonly #options: LinkSourceOptions;
   #rows: readonly Row[] = [];
@@ -79,7 +79,7 @@ export class LinkSource implements BulkSourceIterator<NewLink> {
     return this;
   }
 
-  next(): LinkStep | Promise<LinkStep> {
+  async next(): Promise<LinkStep> {
     if (this.#first + this.#links.length >= this.#options.limit) {
       return { done: true, value: undefined };
     }
@@ -88,8 +88,9 @@ export class LinkSource implements BulkSourceIterator<NewLink> {
   }
 
   /** Ends the reading of the input. */
-  async return(): Promise<void> {
+  async return(): Promise<LinkStep> {
     await this.#batches.return(undefined);
+    return { done: true, value: undefined };
   }
 
   /** The links of a batch in flight. */

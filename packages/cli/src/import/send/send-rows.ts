@@ -65,11 +65,7 @@ export async function sendRows(send: SendInput): Promise<SendResult> {
         deps.onEvent({ type: 'job-progress', jobId: id, processed, total }),
       ...(idempotency && { idempotencyKey: (range) => recorder.idempotencyKey(range) }),
     });
-    for await (const first of items) {
-      let last = first;
-      for (let item = items.nextSettled(); item; item = items.nextSettled()) last = item;
-      links.forget(last.index + 1);
-    }
+    for await (const { index } of items) links.forget(index + 1);
   } catch (error) {
     failure = { error };
   } finally {

@@ -2,7 +2,8 @@ import { type CreateManyOptions, JobTimeoutError } from '@shortlink/sdk';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { answer, HOUR_MS, link, SENT_AT, SettleScene } from '../../../test/import/settle-scene.ts';
 import { testFolder } from '../../../test/test-io.ts';
-import { packResults } from '../journal/packed-results.ts';
+import { linkIdentity } from '../map/link-identity.ts';
+import { resultsOf } from './batch-recorder.ts';
 
 let scene: SettleScene;
 beforeEach(async () => {
@@ -56,12 +57,8 @@ describe('a job', () => {
     const refused = { target_url: 'https://a.example/', error: 'title is refused' };
     const [batch] = scene.journal.openBatches();
     const ids = batch && scene.journal.linksOf(batch).map(({ id }) => id);
-    scene.journal.unknown(
-      batch?.id ?? 0,
-      packResults([refused], 'The job takes too long'),
-      'j1',
-      ids,
-    );
+    const results = resultsOf([refused], 'The job takes too long');
+    if (batch) scene.journal.decide(batch, { results, ids, isFinal: false, job: 'j1' });
     scene.service.onPoll = () => jobOf([refused, made('b', 'x'), made('a', 'y')]);
     expect((await scene.settle()).links).toEqual([link('b', 'x'), link('a', 'y')]);
   });
@@ -85,16 +82,16 @@ describe('a job', () => {
   });
 
   test('gives no link the result of one on another domain', async () => {
-    const id = scene.journal.begin({
-      links: JSON.stringify(['dom_a', 'dom_b'].map((name) => `0000000https://a.example/\n${name}`)),
-      size: 2,
+    const { id } = scene.journal.begin({
+      links: ['dom_a', 'dom_b'].map((name) =>
+        linkIdentity({ target_url: 'https://a.example/' }, name),
+      ),
       sentAt: new Date(SENT_AT).toISOString(),
       idempotencyKey: undefined,
       domain: undefined,
       body: undefined,
     });
     scene.journal.accepted(id, 'j1');
-    scene.journal.unpackBatches();
     // The other one was refused before the job was accepted, and the import ended before that was recorded.
     scene.service.onPoll = () => jobOf([made('a', 'x')]);
     expect((await scene.settle()).links).toMatchObject([{ code: null }, { code: null }]);
@@ -111,16 +108,14 @@ describe('a job', () => {
   test('on another domain is compared by the target URL alone', async () => {
     scene.journal.accepted(
       scene.journal.begin({
-        links: JSON.stringify(['0000000https://a.example/\ndom_a']),
-        size: 1,
+        links: [linkIdentity({ target_url: 'https://a.example/' }, 'dom_a')],
         sentAt: new Date(SENT_AT).toISOString(),
         idempotencyKey: undefined,
         domain: 'dom_a',
         body: undefined,
-      }),
+      }).id,
       'j1',
     );
-    scene.journal.unpackBatches();
     scene.service.onPoll = () => jobOf([made('x', 'x0'), made('a', 'x1')]);
     expect((await scene.settle()).links).toMatchObject([{ code: 'x1' }]);
   });
@@ -145,9 +140,8 @@ describe('a job', () => {
     scene.sent(['a'], { job: 'j1', key: 'k1' });
     scene.service.onPoll = () => answer(404);
     expect(await scene.settle()).toMatchObject({ links: [link('a', null)], open: 1 });
-    expect(await scene.settle()).toMatchObject({ needsNewKeys: false, open: 1 });
+    expect(await scene.settle()).toMatchObject({ open: 1 });
     expect(await scene.settle({ onUnknown: 'retry' })).toMatchObject({
-      needsNewKeys: true,
       links: [],
       open: 0,
     });

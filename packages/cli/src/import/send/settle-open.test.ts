@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { answer, HOUR_MS, link, SENT_AT, SettleScene } from '../../../test/import/settle-scene.ts';
 import { testFolder } from '../../../test/test-io.ts';
+import { linkIdentity } from '../map/link-identity.ts';
 
 let scene: SettleScene;
 beforeEach(async () => {
@@ -14,7 +15,6 @@ afterEach(() => {
 test('nothing is done where nothing is open', async () => {
   expect(await scene.settle()).toEqual({
     isChanged: false,
-    needsNewKeys: false,
     failure: undefined,
     links: [],
     open: 0,
@@ -236,7 +236,6 @@ describe('a request without a key', () => {
     scene.sent(['b', 'c']);
     expect(await scene.settle({ onUnknown: 'retry' })).toEqual({
       isChanged: true,
-      needsNewKeys: false,
       failure: undefined,
       links: [],
       open: 0,
@@ -245,20 +244,18 @@ describe('a request without a key', () => {
 });
 
 test('links that a response left out are new under another key with --on-unknown retry', async () => {
-  const id = scene.journal.begin({
-    links: JSON.stringify(['0000000https://a.example/']),
-    size: 1,
+  const batch = scene.journal.begin({
+    links: [linkIdentity({ target_url: 'https://a.example/' }, undefined)],
     sentAt: new Date(SENT_AT).toISOString(),
     idempotencyKey: 'k1',
     domain: undefined,
     body: '[]',
   });
-  scene.journal.completed(id, { prefix: '', items: [{ error: '' }] });
-  scene.journal.unpackBatches();
-  expect(await scene.settle()).toMatchObject({ isChanged: false, needsNewKeys: false });
+  const results = [{ status: 'unknown', error: 'left out' }] as const;
+  scene.journal.decide(batch, { results, isFinal: true });
+  expect(await scene.settle()).toMatchObject({ isChanged: false });
   expect(await scene.settle({ onUnknown: 'retry' })).toMatchObject({
     isChanged: true,
-    needsNewKeys: true,
     links: [],
   });
 });

@@ -184,7 +184,11 @@ function record(
 ): boolean {
   switch (event.type) {
     case 'reduced':
-      journal.decide(batch, { results: resultsOf(event.results, NO_RESPONSE), ids, isFinal: false });
+      journal.decide(batch, {
+        results: resultsOf(event.results, NO_RESPONSE),
+        ids,
+        isFinal: false,
+      });
       return false;
     case 'accepted':
       journal.accepted(batch.id, event.job_id);

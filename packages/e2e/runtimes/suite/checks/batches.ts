@@ -1,4 +1,4 @@
-import type { BatchLinkInput, Job } from '@shortlink/sdk';
+import type { CreateLinkBody, Job } from '@shortlink/sdk';
 import { assert } from 'chai';
 import type { Check } from '../check.ts';
 
@@ -74,7 +74,7 @@ export const batchChecks: readonly Check[] = [
   },
 ];
 
-function targets(count: number): BatchLinkInput[] {
+function targets(count: number): CreateLinkBody[] {
   return Array.from({ length: count }, (_, i) => ({ target_url: `https://example.com/${i}` }));
 }
 

@@ -56,7 +56,7 @@ export interface LinkRow {
   hostname: string | null;
   target_url: string;
   title: string | null;
-  redirect_type: number;
+  redirect_type: RedirectType;
   is_active: boolean | number;
   click_count: number;
   tags: string | null;

@@ -11,12 +11,12 @@ import type { ShortlinkError } from '../errors/shortlink-error.ts';
 import type { ErrorBody } from '../wire/error-body.ts';
 import {
   endsRun,
-  isEntryRefusal,
-  judgeRefusal,
-  type Refusal,
-  type RefusedRequest,
+  type FailedRequest,
+  isEntryError,
+  judgeError,
   refusedEntries,
-} from './refusal.ts';
+  type Verdict,
+} from './batch-error.ts';
 
 const busy = createApiError({
   message: 'busy',
@@ -27,12 +27,12 @@ const busy = createApiError({
 
 const REQUEST = { count: 10, largestTaken: 0, hasOwnKey: false, hasDomain: false, mayFill: true };
 
-/** What {@link judgeRefusal} decides about a request of 10 links. */
-function judge(error: ShortlinkError, request: Partial<RefusedRequest> = {}) {
-  return judgeRefusal(error, { ...REQUEST, ...request });
+/** What {@link judgeError} decides about a request of 10 links. */
+function judge(error: ShortlinkError, request: Partial<FailedRequest> = {}) {
+  return judgeError(error, { ...REQUEST, ...request });
 }
 
-describe('judgeRefusal', () => {
+describe('judgeError', () => {
   it.each([400, 413, 422])('splits a batch on %i, and fails a single link', (status) => {
     expect(judge(apiError(status, { error: 'x' }))).toEqual({ type: 'split' });
     expect(judge(apiError(status, { error: 'x' }), { count: 1 })).toEqual({ type: 'failed' });
@@ -87,9 +87,9 @@ describe('judgeRefusal', () => {
   });
 });
 
-describe('judgeRefusal of a batch size', () => {
+describe('judgeError of a batch size', () => {
   const ofBatchSize = (allowed?: number) => planLimit({ limit: 'batch_size', allowed });
-  const sizeOf = (refusal: Refusal) => (refusal.type === 'resized' ? refusal.size : refusal.type);
+  const sizeOf = (refusal: Verdict) => (refusal.type === 'resized' ? refusal.size : refusal.type);
 
   it.each([
     [10_000, 5_000],
@@ -128,7 +128,7 @@ describe('judgeRefusal of a batch size', () => {
   });
 });
 
-describe('judgeRefusal of the total of links', () => {
+describe('judgeError of the total of links', () => {
   const full = (body: Partial<ErrorBody>) => planLimit({ limit: 'links', ...body });
 
   it.each([
@@ -204,12 +204,12 @@ describe('refusedEntries', () => {
   });
 });
 
-describe('isEntryRefusal', () => {
+describe('isEntryError', () => {
   it.each([400, 422])('is false for a %i about an idempotency key', (status) => {
     const body = { error: 'x', code: 'idempotency_conflict' };
     const error = new ApiError({ message: 'x', status, headers: new Headers(), body });
-    expect(isEntryRefusal(error, { hasOwnKey: true })).toBe(false);
-    expect(isEntryRefusal(error, { hasOwnKey: false })).toBe(false);
+    expect(isEntryError(error, { hasOwnKey: true })).toBe(false);
+    expect(isEntryError(error, { hasOwnKey: false })).toBe(false);
   });
 });
 

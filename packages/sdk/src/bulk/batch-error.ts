@@ -13,7 +13,7 @@ import { MAX_BATCH_LINKS, MAX_SYNC_BATCH_LINKS } from '../wire/limits.ts';
  * - `unsent`: nothing was created, and the next batch would meet the same error (API key, permission, plan limit, rate
  *   limit, wrong address, service unreachable), so the run ends.
  */
-export type Refusal =
+export type Verdict =
   | { type: 'resized'; size: number }
   | { type: 'filled'; room: number }
   | { type: 'split' }
@@ -21,8 +21,8 @@ export type Refusal =
   | { type: 'unknown' }
   | { type: 'unsent' };
 
-/** What {@link judgeRefusal} needs in addition to the error. */
-export interface RefusedRequest {
+/** What {@link judgeError} needs in addition to the error. */
+export interface FailedRequest {
   /** Links in the request. */
   count: number;
   /** The largest number of links that the service took in one request of this run. */
@@ -38,8 +38,8 @@ export interface RefusedRequest {
 /** Batch sizes of the plans, the endpoint's own maximum first. */
 const PLAN_BATCH_SIZES = [MAX_BATCH_LINKS, 5_000, MAX_SYNC_BATCH_LINKS] as const;
 
-/** Decides what happens to a refused batch. */
-export function judgeRefusal(error: ShortlinkError, request: RefusedRequest): Refusal {
+/** Decides what happens to a batch whose POST ended with this error. */
+export function judgeError(error: ShortlinkError, request: FailedRequest): Verdict {
   if (isOutcomeUnknown(error)) return { type: 'unknown' };
   if (PlanLimitError.isInstance(error)) return judgePlanLimit(error, request);
   if (!ApiError.isInstance(error)) return { type: 'unsent' };
@@ -47,8 +47,8 @@ export function judgeRefusal(error: ShortlinkError, request: RefusedRequest): Re
   if (error.status === 409 || error.body?.code === 'idempotency_conflict') {
     return { type: 'unknown' };
   }
-  if (isEntryRefusal(error, request)) {
-    if (request.hasDomain && isDomainRefusal(error)) return { type: 'unsent' };
+  if (isEntryError(error, request)) {
+    if (request.hasDomain && isDomainError(error)) return { type: 'unsent' };
     return request.count > 1 ? { type: 'split' } : { type: 'failed' };
   }
   return { type: error.status === 422 ? 'failed' : 'unsent' };
@@ -58,16 +58,16 @@ export function judgeRefusal(error: ShortlinkError, request: RefusedRequest): Re
  * Whether an error is about entries of the batch or its size. With an idempotency key of the caller, 422 may also say that
  * another body used the key: then parts of the batch, which have other keys, could be created a second time.
  */
-export function isEntryRefusal(
+export function isEntryError(
   error: ApiError,
-  { hasOwnKey }: Pick<RefusedRequest, 'hasOwnKey'>,
+  { hasOwnKey }: Pick<FailedRequest, 'hasOwnKey'>,
 ): boolean {
   if (error.body?.code === 'idempotency_conflict') return false;
   return error.status === 400 || error.status === 413 || (error.status === 422 && !hasOwnKey);
 }
 
 /** Whether the service refuses the `domain_id` that every batch of the run has. */
-function isDomainRefusal(error: ApiError): boolean {
+function isDomainError(error: ApiError): boolean {
   const details = error.body?.details ?? [];
   const isDomain = details.every(
     ({ index, field }) => index === undefined && field === 'domain_id',
@@ -92,7 +92,7 @@ export function refusedEntries(error: ApiError, count: number): Map<number, stri
   return reasons;
 }
 
-function judgePlanLimit(error: PlanLimitError, request: RefusedRequest): Refusal {
+function judgePlanLimit(error: PlanLimitError, request: FailedRequest): Verdict {
   const { count, largestTaken, mayFill } = request;
   const { limit, used, allowed } = error;
   const nextSize = PLAN_BATCH_SIZES.find((size) => size < count);

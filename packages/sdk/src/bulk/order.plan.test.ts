@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { BatchPlan } from './batch-plan.ts';
+import { BatchPlan } from './order.ts';
 import type { BatchRecord } from './types.ts';
 
 const planned = (first: number, count: number): BatchRecord => ({ first, count, state: 'planned' });
