@@ -4,8 +4,9 @@ import { defineConfig, type Options } from 'tsup';
 
 type Plugin = NonNullable<Options['esbuildPlugins']>[number];
 
-/** zod's builders of schemas, which `src/wire` calls. */
-const SCHEMA_BUILDERS = /(?<![.\w])z\.\w+\(/g;
+/** The builders of fields and of schemas that `src/wire` calls at its load. */
+const WIRE_AT_LOAD =
+  /(?<![.\w])(?:f\.(?:object|list|optional|word|flag)(?:<.+?>)?|schemaOf)\((?!\{ shape)/g;
 
 /** What ky calls at its load, and what needs no call for a program that does not use ky. */
 const KY_AT_LOAD = /(?<== )createInstance\(|(?<== )\(\(\) => \{/g;
@@ -22,8 +23,38 @@ const pureCalls: Plugin = {
         contents: (await readFile(path, 'utf8')).replaceAll(calls, '/* @__PURE__ */ $&'),
         loader,
       }));
-    mark(/\/src\/wire\/.*\.ts$/, SCHEMA_BUILDERS, 'ts');
+    mark(/\/src\/wire\/.*\.ts$/, WIRE_AT_LOAD, 'ts');
     mark(/\/ky\/distribution\/(index|core\/constants)\.js$/, KY_AT_LOAD, 'js');
+  },
+};
+
+/**
+ * Modules of ky that a single attempt never calls: no retries, no time limit and no progress of its own, as `http/send.ts` asks of
+ * it. Left out, they save a page 1.5 KB.
+ */
+const KY_NOT_CALLED: Readonly<Record<string, string>> = {
+  'core/retry-timing.js': 'export const getRetryTimingHeader = 0, calculateRetryTimingDelay = 0;',
+  'utils/body.js': 'export const getBodySize = 0, streamResponse = 0, streamRequest = 0;',
+  'utils/delay.js': 'export default 0;',
+  'utils/timeout.js': 'export default 0;',
+};
+
+/** Leaves these modules out. It fails where a newer ky has them no more: then read anew what it calls. */
+const partOfKy: Plugin = {
+  name: 'part-of-ky',
+  setup(build) {
+    const seen = new Set<string>();
+    build.onLoad({ filter: /\/ky\/distribution\/.*\.js$/ }, ({ path }) => {
+      const name = path.replace(/^.*\/distribution\//, '');
+      const contents = KY_NOT_CALLED[name];
+      if (contents === undefined) return null;
+      seen.add(name);
+      return { contents, loader: 'js' };
+    });
+    build.onEnd(() => {
+      const missing = Object.keys(KY_NOT_CALLED).filter((name) => !seen.has(name));
+      if (seen.size > 0 && missing.length > 0) throw new Error(`ky has no ${missing.join()}`);
+    });
   },
 };
 
@@ -56,7 +87,9 @@ async function licenseOf(folder: string): Promise<string> {
 
 /**
  * One file per entry point, with all that it needs: a process that creates one link would spend more time on finding and
- * reading the files of zod than on the link. zod stays a dependency, because the types of `./wire` are its types.
+ * reading the files of libraries than on the link. Nothing is minified, so a stack trace shows readable code with our names, and
+ * there are no source maps: they were three quarters of the package, mostly for libraries. zod is an optional peer, because
+ * the types of the schemas in `./wire` are its types.
  */
 export default defineConfig({
   entry: { index: 'src/index.ts', wire: 'src/wire/index.ts' },
@@ -65,10 +98,9 @@ export default defineConfig({
   platform: 'neutral',
   tsconfig: 'tsconfig.src.json',
   dts: { compilerOptions: { noCheck: true } },
-  sourcemap: true,
   splitting: false,
   // Errors are printed all the same.
   silent: true,
   noExternal: [/^zod(\/|$)/],
-  esbuildPlugins: [pureCalls, bundledLicenses],
+  esbuildPlugins: [pureCalls, partOfKy, bundledLicenses],
 });

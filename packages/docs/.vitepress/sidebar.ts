@@ -26,6 +26,7 @@ export const sidebar: DefaultTheme.SidebarItem[] = [
     items: [
       { text: 'Retries and exactly once', link: '/sdk/exactly-once' },
       { text: 'Options and pacing', link: '/sdk/options' },
+      { text: 'OpenTelemetry', link: '/sdk/opentelemetry' },
       { text: 'Errors', link: '/sdk/errors' },
       { text: 'Many links and jobs', link: '/sdk/bulk' },
       { text: 'Testing your code', link: '/sdk/testing' },

@@ -67,7 +67,7 @@ const SAMPLES: readonly problems.Problem[] = [
     { index: 7, field: 'target_url', message: 'target_url is not an absolute URL.' },
   ]),
   problems.unauthorized('The API key is invalid.'),
-  problems.forbidden('shortlinks:write'),
+  problems.forbidden(['shortlinks:write']),
   problems.accountDisabled(),
   problems.notFound('Job'),
   problems.methodNotAllowed('PUT', ['POST']),

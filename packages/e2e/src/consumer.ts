@@ -16,8 +16,12 @@ export interface Consumer extends AsyncDisposable {
   installed: string;
 }
 
-/** Packs the built SDK and installs it with npm. Its dependencies come from the registry. */
-export async function createConsumer(): Promise<Consumer> {
+/**
+ * Packs the built SDK and installs it with npm.
+ *
+ * @param others packages of the registry that the consumer installs too
+ */
+export async function createConsumer(...others: string[]): Promise<Consumer> {
   const folder = await mkdtemp(join(tmpdir(), 'shortlink-consumer-'));
   try {
     await runCommand('npm', ['pack', '--pack-destination', folder], { cwd: SDK });
@@ -25,7 +29,7 @@ export async function createConsumer(): Promise<Consumer> {
     if (name === undefined) throw new Error('npm pack left no tarball');
     await writeFile(join(folder, 'package.json'), '{ "private": true }\n');
     const install = ['install', '--prefer-offline', '--no-audit', '--no-fund', `./${name}`];
-    await runCommand('npm', install, { cwd: folder });
+    await runCommand('npm', [...install, ...others], { cwd: folder });
     await cp(FIXTURES, folder, { recursive: true });
     return {
       folder,

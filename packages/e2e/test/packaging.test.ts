@@ -17,7 +17,7 @@ let world: World;
 let env: { SHORTLINK_API_KEY: string; SHORTLINK_BASE_URL: string };
 
 beforeAll(async () => {
-  [consumer, world] = await Promise.all([createConsumer(), World.create()]);
+  [consumer, world] = await Promise.all([createConsumer('zod@^4'), World.create()]);
   const { key } = await world.caller('custom');
   env = { SHORTLINK_API_KEY: key, SHORTLINK_BASE_URL: world.server.url };
 });
@@ -48,18 +48,18 @@ describe('the packed SDK', () => {
     expect(report).toContain('No problems found');
   });
 
-  it('says that it has no side effects, and has a source map with its sources for each module', async () => {
+  it('says that it has no side effects, and has readable modules instead of source maps', async () => {
     const manifest = JSON.parse(await readFile(join(consumer.installed, 'package.json'), 'utf8'));
     expect(manifest.sideEffects).toBe(false);
     const dist = join(consumer.installed, 'dist');
-    const modules = (await readdir(dist)).filter((file) => /\.c?js$/.test(file));
+    const files = await readdir(dist);
+    expect(files.filter((file) => file.endsWith('.map'))).toEqual([]);
+    const modules = files.filter((file) => /\.c?js$/.test(file));
     expect(modules.length).toBeGreaterThanOrEqual(4);
     for (const file of modules) {
-      expect(await readFile(join(dist, file), 'utf8')).toContain(
-        `//# sourceMappingURL=${file}.map`,
-      );
-      const map = JSON.parse(await readFile(join(dist, `${file}.map`), 'utf8'));
-      expect(map.sourcesContent, file).toHaveLength(map.sources.length);
+      const text = await readFile(join(dist, file), 'utf8');
+      expect(text.length / text.split('\n').length, file).toBeLessThan(100);
+      expect(text, file).not.toContain('sourceMappingURL');
     }
   });
 

@@ -9,7 +9,8 @@ const HEADER_NAME = /^[\w!#$%&'*+\-.^`|~]+$/;
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 /** Refuses an option that there is not, such as one of another library, and says which one is meant. */
-export function checkNames(options: object, names: readonly string[]): void {
+export function checkNames(options: object, words: string): void {
+  const names = words.split(' ');
   for (const [name, value] of Object.entries(options)) {
     if (value === undefined || names.includes(name)) continue;
     const isLike = (known: string) =>

@@ -26,7 +26,7 @@ import { Links } from './resources/links.ts';
 import { UsageResource } from './resources/usage.ts';
 
 /** Which client made the options of a client. */
-const origins = new WeakMap<ShortlinkOptions, Shortlink>();
+const origins = /* @__PURE__ */ new WeakMap<ShortlinkOptions, Shortlink>();
 
 /**
  * Client of a Shortlink service. One client shares one cooldown and one pace, so use one per API key.

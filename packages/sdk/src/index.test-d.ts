@@ -21,7 +21,10 @@ import {
   type RequestOptions,
   Shortlink,
   type ShortlinkError,
+  type ShortlinkOptions,
+  type WaitOptions,
 } from './index.ts';
+import type { CALL_OPTIONS, CLIENT_OPTIONS, WAIT_OPTIONS } from './options.ts';
 
 declare const shortlink: Shortlink;
 declare const error: unknown;
@@ -150,7 +153,16 @@ describe('methods', () => {
   });
 });
 
+/** The words of a text. */
+type Words<T extends string> = T extends `${infer First} ${infer Rest}` ? First | Words<Rest> : T;
+
 describe('options', () => {
+  it('are refused unless they are named where they are checked', () => {
+    expectTypeOf<Words<typeof CALL_OPTIONS>>().toEqualTypeOf<keyof RequestOptions>();
+    expectTypeOf<Words<typeof WAIT_OPTIONS>>().toEqualTypeOf<keyof WaitOptions>();
+    expectTypeOf<Words<typeof CLIENT_OPTIONS>>().toEqualTypeOf<keyof ShortlinkOptions>();
+  });
+
   it('may all be left out or undefined', () => {
     expectTypeOf<{ timeoutMs: undefined; signal: undefined }>().toExtend<RequestOptions>();
     new Shortlink();

@@ -138,44 +138,11 @@ export interface WaitOptions extends Pick<RequestOptions, 'signal' | 'maxRetries
   total?: number | undefined;
 }
 
-/** Names of the options of a call, to refuse others. */
-export const CALL_OPTIONS = Object.keys({
-  signal: 0,
-  timeoutMs: 0,
-  totalTimeoutMs: 0,
-  maxRetries: 0,
-  headers: 0,
-  idempotency: 0,
-} satisfies Record<keyof RequestOptions, 0>);
-
-/** Names of the options of a wait, to refuse others. */
-export const WAIT_OPTIONS = Object.keys({
-  signal: 0,
-  timeoutMs: 0,
-  total: 0,
-  onProgress: 0,
-  headers: 0,
-  maxRetries: 0,
-} satisfies Record<keyof WaitOptions, 0>);
-
-/** Names of the options of a client, to refuse others. */
-export const CLIENT_OPTIONS = Object.keys({
-  apiKey: 0,
-  baseUrl: 0,
-  timeoutMs: 0,
-  totalTimeoutMs: 0,
-  maxRetries: 0,
-  maxRetryAfterMs: 0,
-  requestsPerMinute: 0,
-  maxResponseBytes: 0,
-  idempotency: 0,
-  fetch: 0,
-  fetchOptions: 0,
-  headers: 0,
-  hooks: 0,
-  logger: 0,
-  logLevel: 0,
-} satisfies Record<keyof ShortlinkOptions, 0>);
+/** Names of the options of a call, of a wait and of a client, to refuse others. A test compares them with the types. */
+export const CALL_OPTIONS = 'signal timeoutMs totalTimeoutMs maxRetries headers idempotency';
+export const WAIT_OPTIONS = 'signal timeoutMs total onProgress headers maxRetries';
+export const CLIENT_OPTIONS =
+  'apiKey baseUrl timeoutMs totalTimeoutMs maxRetries maxRetryAfterMs requestsPerMinute maxResponseBytes idempotency fetch fetchOptions headers hooks logger logLevel';
 
 /** The client's options, checked and with every default filled in. */
 export interface ClientSettings extends DefaultOptions {

@@ -7,7 +7,7 @@ import { inputError } from '../import/errors.ts';
 import { LineCounter, LineSplitter } from '../import/read/lines.ts';
 import type { InputStream } from '../io.ts';
 import { endOnAbort } from '../output/prompt.ts';
-import { sanitize } from '../output/sanitize.ts';
+import { foreign, sanitize } from '../output/sanitize.ts';
 import {
   collect,
   declareCommand,
@@ -100,6 +100,9 @@ function parseCreate(urls: readonly string[], options: CreateOptions): CreateInp
 }
 
 async function createLink(body: CreateLinkBody, context: Context): Promise<ExitCode> {
+  const [{ MAX_TARGET_URL_LENGTH }, { targetProblem }] = await loadRules();
+  const problem = targetProblem(body.target_url, MAX_TARGET_URL_LENGTH);
+  if (problem !== undefined) throw usageError(`No link is created: ${problem}`);
   const shortlink = await context.client(await context.account());
   try {
     const link = await context.interruptible((signal) => shortlink.links.create(body, { signal }));
@@ -114,7 +117,7 @@ async function createLink(body: CreateLinkBody, context: Context): Promise<ExitC
     const { isOutcomeUnknown } = await import('@shortlink/sdk');
     if (isOutcomeUnknown(error)) {
       throw new CliError(
-        `It is not known whether the link was created: ${error instanceof Error ? error.message : error}`,
+        `It is not known whether the link was created: ${foreign(error instanceof Error ? error.message : String(error))}`,
         {
           code: 'unknown_fate',
           exitCode: EXIT_CODES.unknownFate,
@@ -125,6 +128,11 @@ async function createLink(body: CreateLinkBody, context: Context): Promise<ExitC
     }
     throw error;
   }
+}
+
+/** What tells which URLs can be targets. */
+function loadRules() {
+  return Promise.all([import('@shortlink/sdk'), import('../import/map/cells.ts')]);
 }
 
 /** Outcome of one URL. The objects of `--json`, and those of `import` results in JSON Lines, have these names. */
@@ -138,12 +146,8 @@ interface Outcome {
 
 /** Creates links in batches, and prints each as soon as it and those before it are settled. */
 async function createLinks({ urls, fields }: CreateInput, context: Context): Promise<ExitCode> {
-  const account = await context.account();
-  const [shortlink, { MAX_TARGET_URL_LENGTH }, { targetProblem }] = await Promise.all([
-    context.client(account),
-    import('@shortlink/sdk'),
-    import('../import/map/cells.ts'),
-  ]);
+  const shortlink = await context.client(await context.account());
+  const [{ MAX_TARGET_URL_LENGTH }, { targetProblem }] = await loadRules();
   const counts = { ...NOTHING };
   const print = (outcome: Outcome) => {
     counts[outcome.status] += 1;
@@ -229,8 +233,8 @@ function printOutcome(outcome: Outcome, { printer, globals }: Context): void {
   printer.error({
     code: isUnknown ? 'unknown_fate' : 'not_created',
     message: isUnknown
-      ? `It is not known whether the link to ${outcome.target_url} was created: ${outcome.error}`
-      : `No link to ${outcome.target_url}: ${outcome.error}`,
+      ? `It is not known whether the link to ${outcome.target_url} was created: ${foreign(outcome.error ?? '')}`
+      : `No link to ${foreign(outcome.target_url)}: ${foreign(outcome.error ?? '')}`,
     exitCode: isUnknown ? EXIT_CODES.unknownFate : EXIT_CODES.rowsFailed,
   });
 }

@@ -1,4 +1,5 @@
 import type { Argument, Command, Help, HelpConfiguration } from 'commander';
+import { EXIT_CODES, type ExitCode } from '../cli-error.ts';
 import { createStyle } from '../output/style.ts';
 import { wrapWords } from '../output/wrap.ts';
 
@@ -17,6 +18,46 @@ export function firstSentence(text: string): string {
 
 /** Columns that a description needs beside its term; with fewer it stands below it. */
 const LEAST_DESCRIPTION = 34;
+
+/** What each exit code means, in a few words. */
+const MEANINGS: Readonly<Record<ExitCode, string>> = {
+  [EXIT_CODES.ok]: 'done, nothing is wrong',
+  [EXIT_CODES.error]: 'unexpected error',
+  [EXIT_CODES.usage]: 'wrong usage or input',
+  [EXIT_CODES.rowsFailed]: 'links rejected, failed or wrong',
+  [EXIT_CODES.authentication]: 'authentication or permission',
+  [EXIT_CODES.planLimit]: 'plan limit',
+  [EXIT_CODES.rateLimit]: 'rate limit with too long a wait',
+  [EXIT_CODES.unknownFate]: 'unknown if some links exist',
+  [EXIT_CODES.interrupted]: 'interrupted',
+};
+
+const { rowsFailed, authentication, planLimit, rateLimit, unknownFate } = EXIT_CODES;
+const EACH: readonly ExitCode[] = [
+  EXIT_CODES.ok,
+  EXIT_CODES.error,
+  EXIT_CODES.usage,
+  EXIT_CODES.interrupted,
+];
+
+/** Besides those of each command. Commands that are not listed may end with any. */
+const OWN_CODES: Readonly<Record<string, readonly ExitCode[]>> = {
+  create: [rowsFailed, authentication, planLimit, rateLimit, unknownFate],
+  job: [rowsFailed, authentication, rateLimit],
+  verify: [rowsFailed],
+  usage: [authentication, rateLimit],
+  auth: [authentication, rateLimit],
+  config: [],
+  completion: [],
+};
+
+function exitCodesOf(command: Command): [code: string, meaning: string][] {
+  const top = command.parent?.parent ? command.parent : command;
+  const own = OWN_CODES[top.name()];
+  return Object.entries(MEANINGS).filter(
+    ([code]) => own === undefined || [...EACH, ...own].some((each) => String(each) === code),
+  );
+}
 
 /** How help is laid out: commands first, and of the global options, below a command, only where to find them. */
 export const HELP: HelpConfiguration = {
@@ -85,6 +126,8 @@ function formatHelp(command: Command, helper: Help): string {
       options.map((option) => [helper.optionTerm(option), helper.optionDescription(option)]),
     );
   }
+  const codes = exitCodesOf(command).map(([code, text]) => `${code.padStart(5)}  ${text}`);
+  paragraphs.push([helper.styleTitle('Exit codes:'), ...codes].join('\n'));
   if (!isRoot) {
     paragraph('Global options, such as --json and --profile: shortlink --help');
   }

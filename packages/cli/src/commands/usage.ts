@@ -66,7 +66,7 @@ function renderUsage(
     const bars = (fraction: number, paint: Paint) =>
       barWidth < MIN_BAR ? [] : [paint(bar(fraction, barWidth))];
     if (of.limit === null) {
-      return line(name, ...bars(0, style.dim), `${formatCount(of.used)}, no limit`);
+      return line(name, `${formatCount(of.used)}, no limit`);
     }
     // A limit of 0 is reached before anything is used.
     const fraction = of.limit === 0 ? 1 : of.used / of.limit;

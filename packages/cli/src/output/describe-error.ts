@@ -3,6 +3,7 @@ import { CliError, EXIT_CODES, type ExitCode } from '../cli-error.ts';
 import { formatCount, formatDuration } from '../format.ts';
 import { systemReason } from '../import/errors.ts';
 import type { ErrorReport } from './printer.ts';
+import { foreign } from './sanitize.ts';
 
 /** What a caught error means to the user, and with which code the process ends. */
 export async function describeError(error: unknown): Promise<ErrorReport> {
@@ -59,9 +60,10 @@ function kind<E extends ShortlinkError>(
   return (error) => {
     if (!type.isInstance<E>(error)) return undefined;
     const words = textOf(error, message);
+    const said = foreign(error.message);
     return {
       code,
-      message: words === undefined ? error.message : words.replace('%s', () => error.message),
+      message: words === undefined ? said : words.replace('%s', () => said),
       hint: textOf(error, hint),
       exitCode,
     };

@@ -3,7 +3,15 @@ import type { ExitCode } from '../cli-error.ts';
 import type { Io, OutputStream } from '../io.ts';
 import type { JsonEvent } from './json-events.ts';
 import { sanitizeLines, toSafeJson } from './sanitize.ts';
-import { createStyle, type Paint, type Style, wantsColor } from './style.ts';
+import {
+  createStyle,
+  isInteractive,
+  type Paint,
+  type Style,
+  toAscii,
+  wantsAscii,
+  wantsColor,
+} from './style.ts';
 import { wrapWords } from './wrap.ts';
 
 interface PrinterOptions {
@@ -45,13 +53,18 @@ export class Printer {
   /** Colours for stderr. */
   readonly errStyle: Style;
   readonly #io: Io;
+  readonly #isAscii: boolean;
   readonly #secrets = new Set<string>();
 
   constructor(io: Io, options: PrinterOptions) {
     this.#io = io;
     this.options = options;
+    this.#isAscii = wantsAscii(io.env);
     const styleOf = (stream: OutputStream) =>
-      createStyle(wantsColor({ flag: options.color, env: io.env, isTTY: stream.isTTY }));
+      createStyle(
+        wantsColor({ flag: options.color, env: io.env, isTTY: stream.isTTY }),
+        isInteractive(stream, io.env) && !this.#isAscii,
+      );
     this.outStyle = styleOf(io.stdout);
     this.errStyle = styleOf(io.stderr);
   }
@@ -74,7 +87,9 @@ export class Printer {
 
   /** A line, or lines, of data. */
   data(text: string): void {
-    this.#io.stdout.write(`${this.redact(text)}\n`);
+    // Programs get it as it is.
+    const { stdout } = this.#io;
+    stdout.write(`${stdout.isTTY === true ? this.signs(this.redact(text)) : this.redact(text)}\n`);
   }
 
   /** A value as JSON: on one line into a pipe, indented on a terminal. */
@@ -172,7 +187,12 @@ export class Printer {
   }
 
   #line(text: string): void {
-    this.#io.stderr.write(`${this.redact(text)}\n`);
+    this.#io.stderr.write(`${this.signs(this.redact(text))}\n`);
+  }
+
+  /** The text with the signs that the terminal can show. */
+  signs(text: string): string {
+    return this.#isAscii && !this.options.json ? toAscii(text) : text;
   }
 }
 

@@ -18,6 +18,15 @@ export function sanitize(text: string): string {
   return stripVTControlCharacters(text).replace(UNSAFE_RUN, ' ').trim();
 }
 
+/** Characters of somebody else's text that a message shows. */
+const MAX_FOREIGN_LENGTH = 300;
+
+/** The same with a bounded length, for what a server says inside a message of ours. */
+export function foreign(text: string): string {
+  const safe = sanitize(text);
+  return safe.length > MAX_FOREIGN_LENGTH ? `${safe.slice(0, MAX_FOREIGN_LENGTH)}…` : safe;
+}
+
 /** The same, for text of several lines that we composed ourselves: line breaks are kept. */
 export function sanitizeLines(text: string): string {
   return text.split('\n').map(sanitizeLine).join('\n');

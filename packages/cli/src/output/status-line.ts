@@ -41,6 +41,7 @@ export async function openStatusLine(io: Io, printer: Printer): Promise<StatusLi
   const spinner = ora({
     stream: io.stderr,
     isEnabled: true,
+    spinner: printer.signs('…') === '…' ? 'dots' : 'line',
     // Only the colour decision of style.ts counts; ora's own success marks, which ignore it, are never used.
     color: printer.errStyle.enabled ? 'cyan' : false,
     // Reading from stdin may be the import's own business, and Ctrl-C is to stay a signal.
@@ -48,7 +49,8 @@ export async function openStatusLine(io: Io, printer: Printer): Promise<StatusLi
   });
   let timer: NodeJS.Timeout | undefined;
   const show = (status: () => Status) => {
-    spinner.text = printer.redact(fitStatus(status(), (io.stderr.columns ?? 80) - SPINNER_WIDTH));
+    const text = fitStatus(status(), (io.stderr.columns ?? 80) - SPINNER_WIDTH);
+    spinner.text = printer.signs(printer.redact(text));
     if (!spinner.isSpinning) spinner.start();
   };
   return {

@@ -2,9 +2,11 @@ import { styleText } from 'node:util';
 
 export type Paint = (text: string) => string;
 
-/** Functions that colour text, or return it as it is. */
+/** How text is drawn on one stream: functions that colour it, or return it as it is. */
 export interface Style {
   readonly enabled: boolean;
+  /** Whether tables have borders. */
+  readonly boxes: boolean;
   bold: Paint;
   dim: Paint;
   red: Paint;
@@ -12,7 +14,7 @@ export interface Style {
   yellow: Paint;
 }
 
-export function createStyle(enabled: boolean): Style {
+export function createStyle(enabled: boolean, boxes = false): Style {
   // `wantsColor` has decided: styleText must not look at the environment again.
   const paint =
     (format: Parameters<typeof styleText>[0]): Paint =>
@@ -20,6 +22,7 @@ export function createStyle(enabled: boolean): Style {
       enabled ? styleText(format, text, { validateStream: false }) : text;
   return {
     enabled,
+    boxes,
     bold: paint('bold'),
     dim: paint('dim'),
     red: paint('red'),
@@ -63,4 +66,26 @@ export function isInteractive(
   env: Env,
 ): boolean {
   return stream.isTTY === true && stream.columns !== 0 && !isCi(env) && env['TERM'] !== 'dumb';
+}
+
+/** Whether the locale has no UTF-8: that of POSIX, or one with another charset. Where none is set, UTF-8 is likely by now. */
+export function wantsAscii(env: Env): boolean {
+  const locale = env['LC_ALL'] || env['LC_CTYPE'] || env['LANG'] || '';
+  const [, charset = 'utf8'] = /\.([^@]*)/.exec(locale) ?? [];
+  return locale === 'C' || locale === 'POSIX' || !/^utf-?8$/i.test(charset);
+}
+
+const ASCII_SIGNS: Readonly<Record<string, string>> = {
+  '✓': '+',
+  '✗': 'x',
+  '█': '#',
+  '░': '.',
+  '→': '->',
+  '…': '...',
+  '·': '-',
+};
+
+/** The signs that we draw, in ASCII. */
+export function toAscii(text: string): string {
+  return text.replaceAll(/[✓✗█░→…·]/g, (sign) => ASCII_SIGNS[sign] ?? sign);
 }

@@ -12,23 +12,37 @@ export interface TableOptions {
   style: Style;
 }
 
+/** Without borders: nothing between columns, and no spaces at the end of a line, so that programs can read it too. */
+const PLAIN = Object.fromEntries(
+  ['top', 'bottom', 'left', 'right', 'mid']
+    .flatMap((at) => [at, `${at}-mid`, `${at}-left`, `${at}-right`])
+    .map((name) => [name, '']),
+);
+
 /**
- * A table with borders, for people. cli-table3 passes escape bytes on and colours by its own look at the environment,
- * so texts are cleaned before and its colours are off. It is loaded only when a table is drawn.
+ * A table for people: with borders on a terminal, as aligned lines elsewhere. cli-table3 passes escape bytes on and colours by its own
+ * look at the environment, so texts are cleaned before and its colours are off. It is loaded only when a table is drawn.
  */
 export async function renderTable(options: TableOptions): Promise<string> {
   const { default: Table } = await import('cli-table3');
   const right = new Set(options.right);
   const columns = options.head?.length ?? options.rows[0]?.length ?? 0;
   const table = new Table({
-    style: { head: [], border: [], compact: true },
+    style: {
+      head: [],
+      border: [],
+      compact: true,
+      ...(!options.style.boxes && { 'padding-left': 0, 'padding-right': 0 }),
+    },
+    ...(!options.style.boxes && { chars: { ...PLAIN, middle: '  ' } }),
     colAligns: Array.from({ length: columns }, (_, index) => (right.has(index) ? 'right' : 'left')),
     ...(options.head !== undefined && {
       head: options.head.map((text) => options.style.bold(sanitize(text))),
     }),
   });
   table.push(...options.rows.map((row) => row.map(renderCell)));
-  return table.toString();
+  const text = table.toString();
+  return options.style.boxes ? text : text.replaceAll(/ +$/gm, '');
 }
 
 function renderCell(cell: Cell): string {

@@ -50,7 +50,7 @@ test('get never prints the whole key; what is not set exits 1', async () => {
 test('list shows settings, sources and profiles, and no key', async () => {
   const { home, file } = await homeWith(CONFIG);
   const plain = await cli(['config', 'list'], { home });
-  expect(plain.stdout).toMatch(/api_key\s+│ \*{4}cdef\s+│ config file/);
+  expect(plain.stdout).toMatch(/^api_key +\*{4}cdef +config file$/m);
   expect(plain.stdout).toContain('profiles: live, staging');
   expect(plain.stdout).not.toContain(KEY);
   const json = await cli(['config', 'list', '--json'], { home });

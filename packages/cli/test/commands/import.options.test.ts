@@ -35,8 +35,8 @@ describe('options reach the request', () => {
     await writeFile(input, `${text}https://example.com/c,\n`);
     await run(added);
     expect(bodies()[1]).toMatchObject({ links: [{ tags: ['x', 'y'] }] });
-    const script = await cli(['completion', 'bash'], { env: service.env });
-    expect(script.stdout).toContain('--add-tag');
+    const offers = await cli(['__complete', 'fish', 'import', '--add'], { env: service.env });
+    expect(offers.stdout).toContain('--add-tag');
   });
 
   test('--tag, --domain and --redirect-type, for rows without their own', async () => {

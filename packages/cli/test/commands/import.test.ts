@@ -118,9 +118,9 @@ test('from stdin to stdout: results alone on stdout, the summary on stderr', asy
 test('--verbose adds the counts and the time in a table', async () => {
   const { run } = await scene(GOOD);
   const result = await run(['--verbose']);
-  expect(result.stderr).toMatch(/│ created +│ +2 │\n/);
-  expect(result.stderr).toMatch(/│ requests +│ +1 │\n/);
-  expect(result.stderr).not.toMatch(/│ +0 │/);
+  expect(result.stderr).toMatch(/^created +2$/m);
+  expect(result.stderr).toMatch(/^requests +1$/m);
+  expect(result.stderr).not.toMatch(/^\w+ +0$/m);
 });
 
 test('rows without a link are in the sentence and in a table', async () => {
@@ -128,7 +128,7 @@ test('rows without a link are in the sentence and in a table', async () => {
   const result = await run(['--max-rejects', 'all']);
   expect(result.exitCode).toBe(3);
   expect(result.stderr).toMatch(/^! 2 links created, 1 rejected in [\d.]+ s$/m);
-  expect(result.stderr).toMatch(/│ rejected +│ +1 │/);
+  expect(result.stderr).toMatch(/^rejected +1$/m);
   expect(result.stderr).toContain(`  Rejects   ${input}.rejects.csv\n`);
 });
 

@@ -11,7 +11,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-const request = { method: 'POST', path: '/api/v1/links/batch', attempt: 1 } as const;
+const request = { id: '1', method: 'POST', path: '/api/v1/links/batch', attempt: 1 } as const;
 
 async function watched() {
   const { io, stderr } = testIo();
@@ -25,7 +25,7 @@ test('a retry after a rate limit, which is announced twice, is shown as a rate l
   const headers = new Headers();
   const retryAfterMs = 37_000;
   const init = { message: 'slow down', status: 429, body: undefined, headers, retryAfterMs };
-  hooks.onCooldown?.({ waitMs: 37_000, retryAfterMs });
+  hooks.onCooldown?.({ id: '1', waitMs: 37_000, retryAfterMs });
   vi.advanceTimersByTime(1);
   hooks.onRetry?.({ ...request, waitMs: 37_000, error: new RateLimitError(init) });
   vi.advanceTimersByTime(5_000);

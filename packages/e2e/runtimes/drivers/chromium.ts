@@ -38,7 +38,8 @@ export const chromium: Runtime = {
   },
 };
 
-async function servePage(script: string): Promise<{ url: string } & AsyncDisposable> {
+/** Serves a page that runs this script under a strict Content Security Policy. */
+export async function servePage(script: string): Promise<{ url: string } & AsyncDisposable> {
   const server = createServer((request, response) => {
     if (request.url === '/page.js') {
       response.writeHead(200, { 'Content-Type': 'text/javascript' }).end(script);

@@ -99,6 +99,18 @@ export class Clients {
     });
   }
 
+  /** Asks for links of a create that was acknowledged, and for one that nobody wanted. */
+  lookUp(create: Create, account: Account): void {
+    const targets = [targetOf(create, 0), targetOf(create, create.count - 1), PUBLIC_URL];
+    const request = new Request(`${PUBLIC_URL}/api/v1/links/lookup`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ links: targets.map((target_url) => ({ target_url })) }),
+    });
+    const words = `look-up of ${create.kind} ${create.number}`;
+    this.#request(request, words, account, 'lookup', create);
+  }
+
   #request(
     request: Request,
     words: string,

@@ -170,6 +170,15 @@ class History {
         if (job !== undefined && asking !== undefined) this.#clients.poll(job, asking);
         return;
       }
+      case 'lookup': {
+        const created = choose(
+          creates.filter(({ acknowledged }) => acknowledged !== undefined),
+          which,
+        );
+        const asking = size % 8 === 0 ? account : created?.account;
+        if (created !== undefined && asking !== undefined) this.#clients.lookUp(created, asking);
+        return;
+      }
       case 'follow':
         return this.#clients.follow(which);
       case 'wait':

@@ -43,7 +43,7 @@ export interface Attempt {
   number: number;
   account: Account;
   key: Key;
-  what: 'create' | 'poll';
+  what: 'create' | 'poll' | 'lookup';
   create: Create | undefined;
   sentAt: number;
   /** How many events the ledger had when it was sent, and when its end was known; `undefined` until then. */

@@ -18,8 +18,30 @@ const CREATE = 'store/sqlite/operations/create.ts';
 const RUN_CHUNK = 'store/sqlite/operations/run-job-chunk.ts';
 const WRITE_CORE = 'store/sqlite/write-core.ts';
 
+const TARGETS = 'store/sqlite/operations/targets.ts';
+const LOOKUP = 'http/lookup.ts';
+
 /** By name. They exist in the simulator only, as changes of the source text while it is loaded. */
 export const mutants: Readonly<Record<string, Mutant>> = {
+  // --- look-ups ---
+  'lookup-too-early': one(
+    'A look-up does not wait for the index.',
+    LOOKUP,
+    '!(await store.indexLinks()).done',
+    'false',
+  ),
+  'lookup-without-jobs': one(
+    'A look-up does not wait for jobs.',
+    LOOKUP,
+    'let due = await store.unfinishedJobs(accountId)',
+    'let due: string[] = []',
+  ),
+  'last-link-not-indexed': one(
+    'The last link of each step is left out of the index.',
+    TARGETS,
+    'for (const link of links) {',
+    'for (const link of links.slice(0, -1)) {',
+  ),
   // --- windows and quotas ---
   'one-request-too-many': one(
     'A full window admits one more request.',

@@ -56,9 +56,14 @@ export function judgeAnswer(ledger: Ledger, attempt: Attempt): string | undefine
   if (attempt.sentAt > (key.revoked?.doneAt ?? Number.POSITIVE_INFINITY))
     return `a revoked key is ${status}`;
   if (status === 429) return judgeRefusal(ledger, attempt);
-  if (status >= 500) return ledger.wasRough ? undefined : `${status} although nothing failed`;
+  if (status >= 500) {
+    // A look-up waits for jobs, and time may pass in a leap meanwhile.
+    const mayWait = attempt.what === 'lookup' && ledger.creates.some(({ kind }) => kind === 'job');
+    return ledger.wasRough || mayWait ? undefined : `${status} although nothing failed`;
+  }
   if (create === undefined) return `unexpected status ${status}`;
   if (attempt.what === 'poll') return judgePoll(attempt, create);
+  if (attempt.what === 'lookup') return judgeLookup(attempt, create);
   if (create.badEntry !== undefined) return status === 400 ? undefined : `a bad entry is ${status}`;
   if (status === 403) return judgePlanLimit(ledger, create, json);
   if (status === 409) {
@@ -158,6 +163,31 @@ function judgePoll(attempt: Attempt, create: Create): string | undefined {
   if ((json.status === 'completed') !== (processed === total))
     return `a job is ${json.status} too early`;
   return judgeItems(create, results, processed);
+}
+
+/** A look-up of the first and the last link of a create that was acknowledged before it, and of a target that no link has. */
+function judgeLookup(attempt: Attempt, create: Create): string | undefined {
+  const { status, json } = attempt.answer ?? {};
+  if (status !== 200) return `a look-up is ${status}`;
+  const found: { target_url: string; code: string }[][] = json.results.map(
+    ({ links }: { links: { target_url: string; code: string }[] }) => links,
+  );
+  const indexes = [0, create.count - 1];
+  const { code, results } = create.acknowledged;
+  const isRight = (links: (typeof found)[number], place: number): boolean => {
+    const index = indexes[place];
+    if (index === undefined || attempt.account !== create.account) return links.length === 0;
+    const expected = create.kind === 'link' ? code : results?.[index].code;
+    const [link] = links;
+    return (
+      links.length === 1 &&
+      link?.target_url === targetOf(create, index) &&
+      (expected === undefined || link.code === expected)
+    );
+  };
+  const wrong = found.findIndex((links, place) => !isRight(links, place));
+  if (wrong === -1 && found.length === 3) return undefined;
+  return `a look-up of create ${create.number} finds ${JSON.stringify(found[wrong])} for entry ${wrong}`;
 }
 
 /** What must hold after every commit, whatever is under way. */

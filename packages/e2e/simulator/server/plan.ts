@@ -8,6 +8,7 @@ const WEIGHTS = {
   job: 6,
   poll: 14,
   foreignPoll: 2,
+  lookup: 8,
   duplicate: 12,
   conflict: 3,
   badBatch: 4,

@@ -2,6 +2,9 @@ import { ApiError, PlanLimitError } from '../errors/api-errors.ts';
 import { isOutcomeUnknown } from '../errors/call-errors.ts';
 import type { ShortlinkError } from '../errors/shortlink-error.ts';
 import { MAX_BATCH_LINKS, MAX_SYNC_BATCH_LINKS } from '../wire/limits.ts';
+import type { LinkInput } from '../wire/link.ts';
+import type { BatchRequest } from './batch-request.ts';
+import type { Batch } from './order.ts';
 
 /**
  * What an error of a batch's POST means for the batch:
@@ -80,7 +83,26 @@ export function endsRun(error: ShortlinkError): boolean {
   return ApiError.isInstance(error) && [401, 403, 429].includes(error.status);
 }
 
-/** Why entries of a refused request were refused, by their position in the request. Positions that it does not have are ignored. */
+/** Marks the entries that the error of a request names. Returns whether it names any, so that the others are worth a request. */
+export function refuseEntries(
+  { first, inputs, refused }: Batch<LinkInput>,
+  { count, positions, key }: BatchRequest,
+  error: unknown,
+): boolean {
+  const hasOwnKey = key !== undefined;
+  if (!ApiError.isInstance(error) || !isEntryError(error, { hasOwnKey })) return false;
+  const reasons = refusedEntries(error, count);
+  // Where the others were refused before, the last one needs no name.
+  if (reasons.size === 0 && error.body && count === 1 && inputs.length > 1) {
+    reasons.set(0, error.message);
+  }
+  for (const [place, reason] of reasons) {
+    refused.set(positions?.[place] ?? first + place, { error: reason, cause: error });
+  }
+  return reasons.size > 0;
+}
+
+/** Why entries of a request were refused, by their position in the request. Positions that it does not have are ignored. */
 export function refusedEntries(error: ApiError, count: number): Map<number, string> {
   const reasons = new Map<number, string>();
   for (const { index, field, message } of error.body?.details ?? []) {
@@ -104,18 +126,10 @@ function judgePlanLimit(error: PlanLimitError, request: FailedRequest): Verdict 
     if (size !== undefined) return { type: 'resized', size };
   }
   if (limit !== undefined && limit !== 'links') return { type: 'unsent' };
-  const room = roomOf(used, allowed, count);
+  // Numbers that make no sense leave no room to fill.
+  const left = used === undefined || allowed === undefined || used < 0 ? 0 : allowed - used;
+  const room = within(left, count);
   return room === undefined || !mayFill ? { type: 'unsent' } : { type: 'filled', room };
-}
-
-/** How many links the plan still takes, where that is fewer than the request has and the numbers make sense. */
-function roomOf(
-  used: number | undefined,
-  allowed: number | undefined,
-  count: number,
-): number | undefined {
-  if (used === undefined || allowed === undefined || used < 0) return undefined;
-  return within(allowed - used, count);
 }
 
 /** The number, where it is a whole number from 1 to `count - 1`. */

@@ -1,75 +1,30 @@
-import { ApiError } from '../errors/api-errors.ts';
-import { ConnectionError, InvalidOptionError } from '../errors/call-errors.ts';
+import { ConnectionError } from '../errors/call-errors.ts';
 import { JobFailedError, JobTimeoutError } from '../errors/job-errors.ts';
 import { ShortlinkError } from '../errors/shortlink-error.ts';
 import type { AttemptWatch } from '../http/request.ts';
 import { untilAborted } from '../http/time.ts';
-import type { RequestOptions, WaitOptions } from '../options.ts';
-import type { BatchResponse as BatchAnswer, BatchResultItem } from '../wire/batch.ts';
+import type { RequestOptions } from '../options.ts';
+import type { BatchResponse, BatchResultItem } from '../wire/batch.ts';
 import type { Job } from '../wire/job.ts';
-import type { LinkInput as BatchLinkInput } from '../wire/link.ts';
-import { endsRun, isEntryError, judgeError, refusedEntries } from './batch-error.ts';
-import { batchJson, derivedKey, keyOf, unwritableLinks } from './batch-request.ts';
-import type { BatchSizing } from './batch-sizing.ts';
+import type { LinkInput } from '../wire/link.ts';
+import { endsRun, judgeError, refuseEntries, type Verdict } from './batch-error.ts';
+import { batchRequest, keyOf } from './batch-request.ts';
+import type { BulkRun } from './bulk-run.ts';
+import type { Batch } from './order.ts';
 import { type MissingOutcome, outcomeOfResult, resultsOf, type SettledBatch } from './results.ts';
-import type { BatchRange, BatchStep, CreateManyOptions } from './types.ts';
+import type { BatchRange, BatchStep } from './types.ts';
 
-/** The requests of a bulk run; the client passes its own methods. */
-export interface CreateManyDeps {
-  /** Sends a batch of `count` links. */
-  postBatch(
-    batch: { json: string; count: number },
-    options: RequestOptions,
-    watch: AttemptWatch,
-  ): Promise<BatchAnswer>;
-  waitForJob(jobId: string, options: WaitOptions): Promise<Job>;
-  /** Whether the client gives each POST an idempotency key. */
-  readonly hasIdempotency: boolean;
-}
-
-/** The part of a run that its batches use. */
-export interface RunContext {
-  readonly deps: CreateManyDeps;
-  readonly options: CreateManyOptions;
-  /** Aborted when the run ends at once. */
-  readonly signal: AbortSignal;
-  /** Aborted a moment after `signal`: from then on no callback of the caller is awaited. */
-  readonly overdue: AbortSignal;
-  /** Aborted when the run ends in any way: from then on nothing is sent. */
-  readonly ending: AbortSignal;
-  /** Which batch sizes the service takes, as far as the run knows. */
-  readonly sizing: BatchSizing;
-  /** The service took `sent` links of the batch and refused its other entries. */
-  taken(range: BatchRange, sent: number): void;
-  /** No new batch is started, and the iteration throws `reason` at its end. The first reason wins. */
-  endWith(reason: unknown): void;
-}
-
-/** Links that go out as one request. */
-export interface Batch<T extends BatchLinkInput> {
-  first: number;
-  inputs: readonly T[];
-  /** Entries that the service refused, by their position in the source. Parts of one batch share it. */
-  refused: Map<number, { error: string; cause: ShortlinkError }>;
-}
-
-/**
- * How a batch's life ended. All but `settled` mean that nothing was created: `resized` batches are sent again in batches of
- * at most `size`, `split` ones in two halves, `filled` ones with `room` links first.
- */
-export type BatchEnd<T extends BatchLinkInput> =
+/** How a batch's life ended. All but `settled` mean that nothing was created. */
+export type BatchEnd<T extends LinkInput> =
   | { type: 'settled'; batch: SettledBatch<T> }
-  | { type: 'resized'; size: number }
-  | { type: 'split' }
-  | { type: 'filled'; room: number }
-  | { type: 'unsent' };
+  | Exclude<Verdict, { type: 'failed' | 'unknown' }>;
 
 /** Error of a link that is not in the job of an earlier run. Only the earlier run received the reason. */
 const NOT_IN_JOB = 'The service refused this link when its batch was sent';
 
 /** One batch from its request to its end. Neither method rejects for what the service, the network or the journal does. */
-export class BatchLife<T extends BatchLinkInput> implements AttemptWatch {
-  readonly #run: RunContext;
+export class BatchLife<T extends LinkInput> implements AttemptWatch {
+  readonly #run: BulkRun<T>;
   readonly #batch: Batch<T>;
   readonly #range: BatchRange;
   /** Aborts the requests: with the run, or at its soft end while nothing can have been created. */
@@ -77,10 +32,12 @@ export class BatchLife<T extends BatchLinkInput> implements AttemptWatch {
   /** What is known of each link, where entries are left out and that was not reported yet. */
   #reduced: readonly BatchResultItem[] | undefined;
   #journalled: Promise<boolean> | undefined;
+  /** Links in the last request. */
+  #sent = 0;
   /** Whether links may have been created, as far as it was known when the last request ended. */
   #mayBeDone = false;
 
-  constructor(run: RunContext, batch: Batch<T>) {
+  constructor(run: BulkRun<T>, batch: Batch<T>) {
     this.#run = run;
     this.#batch = batch;
     this.#range = { first: batch.first, count: batch.inputs.length };
@@ -92,7 +49,7 @@ export class BatchLife<T extends BatchLinkInput> implements AttemptWatch {
     const wasFilling = sizing.isFilling;
     const isJournalled = await this.#emit({ type: 'planned' });
     if (!isJournalled || ending.aborted) return this.#unsent();
-    let response: BatchAnswer | undefined;
+    let response: BatchResponse | undefined;
     try {
       response = await this.#post(keyOf(this.#range, options.idempotencyKey));
     } catch (thrown) {
@@ -109,11 +66,10 @@ export class BatchLife<T extends BatchLinkInput> implements AttemptWatch {
       if (entry !== undefined) sizing.allRefused(this.#range, entry.cause);
       return this.#completed([]);
     }
-    const sent = this.#range.count - this.#omitted().length;
-    this.#run.taken(this.#range, sent);
+    this.#run.taken(this.#range, this.#sent);
     if (response.status === 'completed') return this.#completed(response.results);
     await this.#emit({ type: 'accepted', job_id: response.job_id });
-    return this.follow(response.job_id, sent);
+    return this.follow(response.job_id, this.#sent);
   }
 
   /**
@@ -179,7 +135,7 @@ export class BatchLife<T extends BatchLinkInput> implements AttemptWatch {
   };
 
   /** Posts the batch while it listens to the run, and waits for `onBatch`, so that the next event comes after this one. */
-  async #post(key: string | undefined): Promise<BatchAnswer | undefined> {
+  async #post(key: string | undefined): Promise<BatchResponse | undefined> {
     const { ending, signal } = this.#run;
     ending.addEventListener('abort', this.#endWait);
     signal.addEventListener('abort', this.#end);
@@ -197,54 +153,24 @@ export class BatchLife<T extends BatchLinkInput> implements AttemptWatch {
    * Posts the batch without the entries that the service is known to refuse, until it takes the others. An error that
    * names bad entries costs one more request, however many it names. Returns undefined when all entries are refused.
    */
-  async #postGoodEntries(key: string | undefined): Promise<BatchAnswer | undefined> {
+  async #postGoodEntries(key: string | undefined): Promise<BatchResponse | undefined> {
     const { deps, options } = this.#run;
-    const { first, inputs, refused } = this.#batch;
+    const { signal } = this.#abort;
     for (;;) {
-      const omitted = this.#omitted();
-      if (omitted.length === inputs.length) return undefined;
-      const isSent = (offset: number) => !refused.has(first + offset);
-      const offsets = omitted.length === 0 ? undefined : [...inputs.keys()].filter(isSent);
-      const indexOf = (place: number) => first + (offsets?.[place] ?? place);
-      const links = omitted.length === 0 ? inputs : inputs.filter((_, offset) => isSent(offset));
-      const json = batchJson(options.domain_id, links);
-      if (json === undefined) {
-        const errors = unwritableLinks(links, indexOf);
-        if (errors.size === 0)
-          throw new InvalidOptionError('source', 'links that do not change while they are sent');
-        for (const [place, error] of errors) {
-          refused.set(indexOf(place), { error: error.message, cause: error });
-        }
-        continue;
-      }
-      if (omitted.length > 0) this.#reduced = resultsOf(this.#batch, []);
-      const idempotency = key === undefined ? undefined : derivedKey(key, omitted);
-      const { signal } = this.#abort;
-      const request = { ...this.#options(), signal, timeoutMs: options.timeoutMs, idempotency };
+      const request = batchRequest(this.#batch, options.domain_id, key);
+      if (request === undefined) return undefined;
+      this.#sent = request.count;
+      if (request.positions !== undefined) this.#reduced = resultsOf(this.#batch, []);
+      const { timeoutMs } = options;
+      const how = { ...this.#options(), signal, timeoutMs, idempotency: request.key };
       try {
-        return await deps.postBatch({ json, count: links.length }, request, this);
+        return await deps.postBatch(request, how, this);
       } catch (error) {
-        const hasOwnKey = key !== undefined;
-        if (!ApiError.isInstance(error) || !isEntryError(error, { hasOwnKey })) throw error;
-        const reasons = refusedEntries(error, links.length);
-        if (reasons.size === 0 && error.body && links.length === 1 && inputs.length > 1) {
-          reasons.set(0, error.message);
-        }
-        if (reasons.size === 0) throw error;
-        for (const [place, reason] of reasons) {
-          refused.set(indexOf(place), { error: reason, cause: error });
-        }
+        if (!refuseEntries(this.#batch, request, error)) throw error;
         this.nothingDone();
         signal.throwIfAborted();
       }
     }
-  }
-
-  /** Positions in the batch of the entries that the service refused. */
-  #omitted(): number[] {
-    const { first, inputs, refused } = this.#batch;
-    if (refused.size === 0) return [];
-    return [...inputs.keys()].filter((offset) => refused.has(first + offset));
   }
 
   /** Options that every request of the run has. */
@@ -269,7 +195,7 @@ export class BatchLife<T extends BatchLinkInput> implements AttemptWatch {
     const { options, sizing } = this.#run;
     const { largestTaken, mayFillAgain } = sizing;
     const verdict = judgeError(error, {
-      count: this.#range.count - this.#omitted().length,
+      count: this.#sent,
       largestTaken,
       hasOwnKey: options.idempotencyKey !== undefined,
       hasDomain: options.domain_id !== undefined,

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { CreateLinkBody as BatchLinkInput } from '../wire/link.ts';
-import { batchJson, derivedKey, keyOf, unwritableLinks } from './batch-request.ts';
+import { batchJson, batchRequest, derivedKey, keyOf } from './batch-request.ts';
+import type { Batch } from './order.ts';
 
 describe('batchJson', () => {
   it('is what JSON.stringify makes of the fields, however many links there are', () => {
@@ -66,14 +67,16 @@ describe('batchJson', () => {
     links[321] = unknown as BatchLinkInput;
     links[400] = unknown as BatchLinkInput;
     expect(batchJson(undefined, links)).toBeUndefined();
-    const errors = unwritableLinks(links, (offset) => 1_000 + offset);
-    expect([...errors.keys()]).toEqual([321, 400]);
-    expect(errors.get(321)).toMatchObject({
-      name: 'InvalidOptionError',
-      message: expect.stringContaining('source[1321] must be a link that can be written as JSON'),
-      cause: expect.any(Error),
+    const refused: Batch<BatchLinkInput>['refused'] = new Map();
+    const request = batchRequest({ first: 1_000, inputs: links, refused }, undefined, 'k');
+    expect([...refused.keys()]).toEqual([1_321, 1_400]);
+    expect(refused.get(1_321)).toMatchObject({
+      error: expect.stringContaining('source[1321] must be a link that can be written as JSON'),
+      cause: { name: 'InvalidOptionError', cause: expect.any(Error) },
     });
-    expect(errors.get(400)?.message).toContain(reason);
+    expect(refused.get(1_400)?.error).toContain(reason);
+    expect(request).toMatchObject({ count: 448, key: derivedKey('k', [321, 400]) });
+    expect(request?.positions?.slice(320, 323)).toEqual([1_320, 1_322, 1_323]);
   });
 });
 

@@ -1,7 +1,7 @@
 import { isIdempotencyKey } from '../check-options.ts';
 import { InvalidOptionError } from '../errors/call-errors.ts';
-import type { LinkInput as BatchLinkInput } from '../wire/link.ts';
-import { pickLinkFields } from '../wire/link.ts';
+import { type LinkInput, pickLinkFields } from '../wire/link.ts';
+import type { Batch } from './order.ts';
 import type { BatchRange } from './types.ts';
 
 /** Links that are written at once. */
@@ -14,11 +14,11 @@ const MAX_KEY_LENGTH = 255;
  * The JSON body of a batch: exactly the fields of each link. It is written in pieces, because an engine keeps every object
  * that it gives to `JSON.stringify` until this returns, and the garbage collector would copy 10,000 of them.
  *
- * @returns undefined when a link can't be written, see {@link unwritableLinks}
+ * @returns undefined when a link can't be written, see {@link batchRequest}
  */
 export function batchJson(
   domain_id: string | undefined,
-  links: readonly BatchLinkInput[],
+  links: readonly LinkInput[],
 ): string | undefined {
   const domain = domain_id === undefined ? '' : `"domain_id":${JSON.stringify(domain_id)},`;
   // Joined once, so that the text is flat: if it were added up, it would be copied again to be sent.
@@ -36,28 +36,65 @@ export function batchJson(
   return pieces.join('');
 }
 
+/** One request of a batch. */
+export interface BatchRequest {
+  json: string;
+  /** Links in it. */
+  count: number;
+  /** Positions in the source of its links. Undefined when no entry is left out. */
+  positions: readonly number[] | undefined;
+  key: string | undefined;
+}
+
 /**
- * The links that can't be written as JSON, such as one with a BigInt, by their position in `links`.
+ * The request of a batch without the entries that the service is known to refuse, and without those that can't be written as JSON,
+ * such as one with a BigInt, which count as refused from now on. Returns undefined when all of its entries are refused.
  *
- * @param positionOf the position in the source of a link, by its position in `links`
+ * @throws InvalidOptionError for links that change while they are written
  */
-export function unwritableLinks(
-  links: readonly BatchLinkInput[],
-  positionOf: (offset: number) => number,
-): Map<number, InvalidOptionError> {
-  const errors = new Map<number, InvalidOptionError>();
-  for (const [offset, link] of links.entries()) {
-    try {
-      JSON.stringify(pickLinkFields(link));
-    } catch (cause) {
-      const why = cause instanceof Error ? cause.message : String(cause);
-      const expected = `a link that can be written as JSON: ${why}`;
-      const error = new InvalidOptionError(`source[${positionOf(offset)}]`, expected);
-      error.cause = cause;
-      errors.set(offset, error);
+export function batchRequest(
+  { first, inputs, refused }: Batch<LinkInput>,
+  domain_id: string | undefined,
+  key: string | undefined,
+): BatchRequest | undefined {
+  for (;;) {
+    const isSent = (_: unknown, offset: number) => !refused.has(first + offset);
+    const links = refused.size === 0 ? inputs : inputs.filter(isSent);
+    if (links.length === 0) return undefined;
+    const offsets = [...(links === inputs ? [] : inputs.keys())];
+    const omitted = offsets.filter((offset) => refused.has(first + offset));
+    const json = batchJson(domain_id, links);
+    if (json !== undefined) {
+      const positions = offsets.filter((offset) => isSent(0, offset)).map((n) => first + n);
+      return {
+        json,
+        count: links.length,
+        positions: omitted.length === 0 ? undefined : positions,
+        key: key === undefined ? undefined : derivedKey(key, omitted),
+      };
     }
+    const known = refused.size;
+    for (const [offset, link] of inputs.entries()) {
+      const error = refused.has(first + offset) ? undefined : jsonError(link, first + offset);
+      if (error !== undefined) refused.set(first + offset, { error: error.message, cause: error });
+    }
+    if (refused.size === known)
+      throw new InvalidOptionError('source', 'links that do not change while they are sent');
   }
-  return errors;
+}
+
+/** Why a link can't be written as JSON; undefined when it can. */
+function jsonError(link: LinkInput, position: number): InvalidOptionError | undefined {
+  try {
+    JSON.stringify(pickLinkFields(link));
+    return undefined;
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    const expected = `a link that can be written as JSON: ${why}`;
+    const error = new InvalidOptionError(`source[${position}]`, expected);
+    error.cause = cause;
+    return error;
+  }
 }
 
 /** Calls the caller's `idempotencyKey`. @throws InvalidOptionError when it returns what is no key */

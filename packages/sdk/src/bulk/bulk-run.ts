@@ -1,27 +1,24 @@
 import { startTimer, untilAborted } from '../http/time.ts';
-import type { LinkInput as BatchLinkInput } from '../wire/link.ts';
-import {
-  type Batch,
-  type BatchEnd,
-  BatchLife,
-  type CreateManyDeps,
-  type RunContext,
-} from './batch-life.ts';
+import type { LinkInput } from '../wire/link.ts';
+import { type BatchEnd, BatchLife } from './batch-life.ts';
 import { BatchSizing } from './batch-sizing.ts';
-import { type BatchPlan, BatchQueue, cut, OrderBuffer } from './order.ts';
+import { type Batch, type BatchPlan, BatchQueue, cut, OrderBuffer } from './order.ts';
 import { alignResults, outcomeOfResult, type SettledBatch } from './results.ts';
 import { SourceReader } from './source-reader.ts';
-import type { BatchRange, BatchRecord, BulkItem, BulkSource, CreateManyOptions } from './types.ts';
+import type {
+  BatchRange,
+  BatchRecord,
+  BulkItem,
+  BulkSource,
+  CreateManyDeps,
+  CreateManyOptions,
+} from './types.ts';
 
 /** How long callbacks are awaited after an abort, in milliseconds, so that a journal can write the outcome of a batch. */
 const GRACE_MS = 1_000;
 
-/** What a run works with, every default filled in. */
-export interface BulkRunInit<T extends BatchLinkInput> {
-  deps: CreateManyDeps;
-  options: CreateManyOptions;
-  source: BulkSource<T>;
-  plan: BatchPlan;
+/** The options of a run, every default filled in. */
+export interface RunOptions extends CreateManyOptions {
   batchSize: number;
   concurrency: number;
   maxDelayMs: number;
@@ -29,25 +26,27 @@ export interface BulkRunInit<T extends BatchLinkInput> {
 
 /**
  * One run of `createMany`: a loop that starts batches, and a generator that yields their links in order. Both wait on
- * one notifier and look again, so that nothing waits on a promise that may never settle.
+ * each change and look again, so that nothing waits on a promise that may never settle.
  */
-export class BulkRun<T extends BatchLinkInput> implements RunContext {
+export class BulkRun<T extends LinkInput> {
   readonly deps: CreateManyDeps;
-  readonly options: CreateManyOptions;
+  readonly options: RunOptions;
   readonly sizing: BatchSizing;
 
   readonly #abort = new AbortController();
   readonly #ending = new AbortController();
   readonly #overdue = new AbortController();
+  /** Aborted when the run ends at once. */
   readonly signal = this.#abort.signal;
+  /** Aborted when the run ends in any way: from then on nothing is sent. */
   readonly ending = this.#ending.signal;
+  /** Aborted a moment after `signal`: from then on no callback of the caller is awaited. */
   readonly overdue = this.#overdue.signal;
 
   readonly #reader: SourceReader<T>;
   readonly #plan: BatchPlan;
-  readonly #concurrency: number;
 
-  readonly #changed = new Notifier();
+  #wakes: (() => void)[] = [];
   readonly #settled = new OrderBuffer<SettledBatch<T>>();
   /** Batches that were read, or refused, and wait to be sent. */
   readonly #queue = new BatchQueue<T>();
@@ -58,21 +57,22 @@ export class BulkRun<T extends BatchLinkInput> implements RunContext {
   #sourceEnded = false;
   #failure: { reason: unknown } | undefined;
 
-  constructor(init: BulkRunInit<T>) {
-    this.deps = init.deps;
-    this.options = init.options;
-    this.#reader = new SourceReader(init.source, init.maxDelayMs, () => this.#changed.notify());
-    this.#plan = init.plan;
-    this.sizing = new BatchSizing(init.batchSize);
-    this.#concurrency = init.concurrency;
+  constructor(deps: CreateManyDeps, source: BulkSource<T>, plan: BatchPlan, options: RunOptions) {
+    this.deps = deps;
+    this.options = options;
+    this.sizing = new BatchSizing(options.batchSize);
+    this.#plan = plan;
+    this.#reader = new SourceReader(source, options.maxDelayMs, () => this.#notify());
   }
 
+  /** The service took `sent` links of the batch and refused its other entries. */
   taken(range: BatchRange, sent: number): void {
     this.sizing.taken(range, sent);
     // Other batches of this size may go out now, while the job of this one runs.
-    this.#changed.notify();
+    this.#notify();
   }
 
+  /** Sends no other batch, and lets the iteration throw `reason` at its end. The first reason wins. */
   endWith(reason: unknown): void {
     this.#failure ??= { reason };
     this.endSoftly();
@@ -81,7 +81,7 @@ export class BulkRun<T extends BatchLinkInput> implements RunContext {
   /** Sends no batch that is not under way yet. */
   endSoftly(): void {
     this.#ending.abort();
-    this.#changed.notify();
+    this.#notify();
   }
 
   /** Sends nothing more and aborts what is in flight. */
@@ -102,14 +102,17 @@ export class BulkRun<T extends BatchLinkInput> implements RunContext {
         if (batch !== undefined) {
           const { first, inputs, outcome } = batch;
           // The spread comes first: engines copy it faster so.
-          for (const [offset, input] of inputs.entries())
+          let offset = 0;
+          for (const input of inputs) {
             yield { ...outcome(offset), index: first + offset, input };
+            offset += 1;
+          }
           this.#held -= inputs.length;
-          this.#changed.notify();
+          this.#notify();
         } else if (this.#settled.isClosed) {
           break;
         } else {
-          await this.#changed.wait();
+          await this.#wait();
         }
       }
       isDrained = true;
@@ -154,20 +157,20 @@ export class BulkRun<T extends BatchLinkInput> implements RunContext {
           this.#failure ??= this.#reader.failure;
           break;
         } else {
-          await this.#changed.wait();
+          await this.#wait();
         }
       }
     } catch (error) {
       this.endWith(error);
     }
-    while (this.#inFlight > 0) await this.#changed.wait();
+    while (this.#inFlight > 0) await this.#wait();
     await untilAborted(this.overdue, this.#reader.close()).catch((error) => this.endWith(error));
     this.#settled.isClosed = true;
-    this.#changed.notify();
+    this.#notify();
   }
 
   #maySend(count: number): boolean {
-    const isBusy = this.#inFlight >= this.#concurrency || this.sizing.goesAlone(count);
+    const isBusy = this.#inFlight >= this.options.concurrency || this.sizing.goesAlone(count);
     return this.#inFlight === 0 || !isBusy;
   }
 
@@ -176,8 +179,8 @@ export class BulkRun<T extends BatchLinkInput> implements RunContext {
     if (this.#sourceEnded) return false;
     const { count, record } = this.#plan.next(this.sizing.size);
     const isWithinMemory =
-      this.#held === 0 || this.#held + count <= this.#concurrency * this.sizing.size;
-    const hasSlot = this.#inFlight < this.#concurrency;
+      this.#held === 0 || this.#held + count <= this.options.concurrency * this.sizing.size;
+    const hasSlot = this.#inFlight < this.options.concurrency;
     const maySend = record?.state !== 'planned' || this.#maySend(count);
     return (
       isWithinMemory && hasSlot && maySend && this.#reader.isReady(count, record !== undefined)
@@ -213,7 +216,7 @@ export class BulkRun<T extends BatchLinkInput> implements RunContext {
         record.state === 'completed' ? undefined : { outcome: record.state, error: record.error };
       const outcome = (offset: number) => outcomeOfResult(results[offset], missing);
       this.#settled.put({ ...batch, outcome });
-      this.#changed.notify();
+      this.#notify();
     }
   }
 
@@ -232,7 +235,7 @@ export class BulkRun<T extends BatchLinkInput> implements RunContext {
       .catch((error: unknown) => this.endWith(error))
       .finally(() => {
         this.#inFlight -= 1;
-        this.#changed.notify();
+        this.#notify();
       });
   }
 
@@ -257,20 +260,13 @@ export class BulkRun<T extends BatchLinkInput> implements RunContext {
         break;
     }
   }
-}
 
-/** Wakes those who wait for something to change. Check the condition again after each wait. */
-class Notifier {
-  #wakes: (() => void)[] = [];
-
-  /** Resolves at the next {@link notify}. */
-  wait(): Promise<void> {
+  /** Resolves when something changes: check the condition again after each wait. */
+  #wait(): Promise<void> {
     return new Promise((resolve) => this.#wakes.push(resolve));
   }
 
-  notify(): void {
-    const wakes = this.#wakes;
-    this.#wakes = [];
-    for (const wake of wakes) wake();
+  #notify(): void {
+    for (const wake of this.#wakes.splice(0)) wake();
   }
 }

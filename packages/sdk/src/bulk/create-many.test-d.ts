@@ -1,12 +1,11 @@
 import { expectTypeOf, test } from 'vitest';
 import type { ShortlinkError } from '../errors/shortlink-error.ts';
-import type { LinkInput as BatchLinkInput } from '../wire/link.ts';
-import type { CreateManyDeps } from './batch-life.ts';
+import type { LinkInput } from '../wire/link.ts';
 import { createMany } from './create-many.ts';
-import type { BatchEvent } from './types.ts';
+import type { BatchEvent, CreateManyDeps } from './types.ts';
 
 declare const deps: CreateManyDeps;
-interface Row extends BatchLinkInput {
+interface Row extends LinkInput {
   line: number;
 }
 

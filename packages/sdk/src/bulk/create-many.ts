@@ -1,11 +1,10 @@
 import { checkAmount, checkCount, checkOneOf } from '../check-options.ts';
 import { InvalidOptionError } from '../errors/call-errors.ts';
 import { MAX_BATCH_LINKS } from '../wire/limits.ts';
-import type { LinkInput as BatchLinkInput } from '../wire/link.ts';
-import type { CreateManyDeps } from './batch-life.ts';
+import type { LinkInput } from '../wire/link.ts';
 import { BulkRun } from './bulk-run.ts';
 import { BatchPlan } from './order.ts';
-import type { BulkItem, BulkSource, CreateManyOptions } from './types.ts';
+import type { BulkItem, BulkSource, CreateManyDeps, CreateManyOptions } from './types.ts';
 
 /** Batches in flight at once, when the caller gives no number. */
 const DEFAULT_CONCURRENCY = 4;
@@ -27,7 +26,7 @@ const DEFAULT_MAX_DELAY_MS = 1_000;
  *
  * @throws InvalidOptionError at once, before anything is read or sent
  */
-export function createMany<T extends BatchLinkInput>(
+export function createMany<T extends LinkInput>(
   deps: CreateManyDeps,
   source: BulkSource<T>,
   options: CreateManyOptions = {},
@@ -43,13 +42,11 @@ export function createMany<T extends BatchLinkInput>(
   const maxDelayMs =
     options.maxDelayMs ?? (hasOwnKeys ? Number.POSITIVE_INFINITY : DEFAULT_MAX_DELAY_MS);
 
-  const run = new BulkRun({
-    deps,
-    options: { ...options, onUnknown },
-    source,
-    plan: new BatchPlan(resume),
+  const run = new BulkRun(deps, source, new BatchPlan(resume), {
+    ...options,
     batchSize: batchSize === 'auto' ? MAX_BATCH_LINKS : batchSize,
     concurrency,
+    onUnknown,
     maxDelayMs: checkAmount('maxDelayMs', maxDelayMs, 'milliseconds'),
   });
   return run.items();

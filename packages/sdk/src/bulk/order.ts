@@ -1,7 +1,15 @@
 import { InvalidOptionError } from '../errors/call-errors.ts';
-import type { LinkInput as BatchLinkInput } from '../wire/link.ts';
-import type { Batch } from './batch-life.ts';
+import type { ShortlinkError } from '../errors/shortlink-error.ts';
+import type { LinkInput } from '../wire/link.ts';
 import type { BatchRange, BatchRecord } from './types.ts';
+
+/** Links that go out as one request. */
+export interface Batch<T extends LinkInput> {
+  first: number;
+  inputs: readonly T[];
+  /** Entries that the service refused, by their position in the source. Parts of one batch share it. */
+  refused: Map<number, { error: string; cause: ShortlinkError }>;
+}
 
 /** The next links to take from the source, and the record of an earlier run about them. */
 export interface PlannedRange extends BatchRange {
@@ -61,7 +69,7 @@ export class BatchPlan {
 }
 
 /** Batches that wait to be sent, in the order of the source. */
-export class BatchQueue<T extends BatchLinkInput> {
+export class BatchQueue<T extends LinkInput> {
   readonly #batches: Batch<T>[] = [];
 
   put(...batches: readonly Batch<T>[]): void {
@@ -96,7 +104,7 @@ export class BatchQueue<T extends BatchLinkInput> {
 }
 
 /** Two parts of a batch, the first of `count` links. */
-export function cut<T extends BatchLinkInput>(
+export function cut<T extends LinkInput>(
   { first, inputs, refused }: Batch<T>,
   count: number,
 ): [Batch<T>, Batch<T>] {

@@ -1,9 +1,8 @@
 import type { ShortlinkError } from '../errors/shortlink-error.ts';
 import type { BatchResultItem } from '../wire/batch.ts';
 import type { Job } from '../wire/job.ts';
-import type { LinkInput as BatchLinkInput } from '../wire/link.ts';
-import { targetOf } from '../wire/link.ts';
-import type { Batch } from './batch-life.ts';
+import { type LinkInput, targetOf } from '../wire/link.ts';
+import type { Batch } from './order.ts';
 import type { BulkItem, RecordedResult } from './types.ts';
 
 /** What became of one link, without its position and input. */
@@ -14,7 +13,7 @@ export type ItemOutcome = BulkItem extends infer Item
   : never;
 
 /** A batch whose links all have an outcome. Outcomes are made as they are yielded: a batch may have 10,000. */
-export interface SettledBatch<T extends BatchLinkInput> {
+export interface SettledBatch<T extends LinkInput> {
   first: number;
   inputs: readonly T[];
   outcome: (offset: number) => ItemOutcome;
@@ -52,7 +51,7 @@ export function outcomeOfResult(
  * @param missing the error of links that have no result, where all other links have theirs
  */
 export function resultsOf(
-  { first, inputs, refused }: Batch<BatchLinkInput>,
+  { first, inputs, refused }: Batch<LinkInput>,
   results: Job['results'],
   missing?: string,
 ): readonly BatchResultItem[] {
@@ -82,20 +81,49 @@ export function resultsOf(
  * worse than a link with none. A link without a result gets one that has neither `code` nor `error`.
  */
 export function alignResults(
-  links: readonly BatchLinkInput[],
+  links: readonly LinkInput[],
   results: readonly RecordedResult[],
 ): readonly BatchResultItem[] {
   if (areAllInPlace(links, results)) return results;
-  const matcher = new Matcher(links, results);
-  matcher.match((url) => url);
-  matcher.match(loosely);
-  if (links.length === results.length) matcher.matchRest();
-  return links.map((link, index) => ({ ...matcher.resultOf(index), target_url: targetOf(link) }));
+  const resultOf = new Map<number, RecordedResult>();
+  const unused = new Set(results.keys());
+  const pair = (index: number, position = -1) => {
+    const result = results[position];
+    if (result !== undefined && unused.delete(position)) resultOf.set(index, result);
+  };
+  // Where the number of results is wrong, positions say nothing, because those behind a missing result have moved.
+  const isInStep = links.length === results.length;
+  /** Whether a result belongs to a link at another position. */
+  let isMixed = false;
+  // Each spelling takes only what the ones before left over.
+  for (const spell of [(url: string) => url, loosely]) {
+    const positionsOf = byUrl(results, spell);
+    for (const [url, indexes] of byUrl(links, spell)) {
+      const positions = positionsOf.get(url) ?? [];
+      const places = new Set(isInStep ? positions : []);
+      for (const index of indexes) {
+        if (places.has(index) && !resultOf.has(index)) pair(index, index);
+      }
+      const isComplete = isInStep || indexes.length === positions.length;
+      const usable = isComplete ? positions : certain(links, results, indexes, positions);
+      const left = usable.filter((position) => unused.has(position));
+      const open = indexes.filter((index) => !resultOf.has(index));
+      isMixed ||= left.length > 0 && open.length > 0;
+      for (const [n, index] of open.entries()) pair(index, left[n]);
+    }
+  }
+  // Where no result that is left has the URL of a link, each belongs to the link at its position.
+  const urls = new Set(links.map((link) => loosely(targetOf(link))));
+  const isOfALink = (position: number) => urls.has(loosely(results[position]?.target_url ?? ''));
+  if (isInStep && !isMixed && ![...unused].some(isOfALink)) {
+    for (const position of unused) pair(position, position);
+  }
+  return links.map((link, index) => ({ ...resultOf.get(index), target_url: targetOf(link) }));
 }
 
 /** The usual case, which needs no copy. */
 function areAllInPlace(
-  links: readonly BatchLinkInput[],
+  links: readonly LinkInput[],
   results: readonly RecordedResult[],
 ): results is readonly BatchResultItem[] {
   return (
@@ -104,90 +132,26 @@ function areAllInPlace(
   );
 }
 
-/** Pairs links with results. Each pairing takes only what earlier ones left over. */
-class Matcher {
-  readonly #links: readonly BatchLinkInput[];
-  readonly #results: readonly RecordedResult[];
-  readonly #resultOf = new Map<number, RecordedResult>();
-  readonly #unused: Set<number>;
-  /** Whether a result belongs to a link at another position. */
-  #isMixed = false;
-
-  constructor(links: readonly BatchLinkInput[], results: readonly RecordedResult[]) {
-    this.#links = links;
-    this.#results = results;
-    this.#unused = new Set(results.keys());
-  }
-
-  resultOf(index: number): RecordedResult | undefined {
-    return this.#resultOf.get(index);
-  }
-
-  /**
-   * Pairs links with results of the same URL: first those at the same position, then the others in their order. Where the number of
-   * results is wrong, positions say nothing, because those behind a missing result have moved.
-   */
-  match(keyOf: (url: string) => string): void {
-    if (this.#unused.size === 0) return;
-    const positionsOf = byUrl(this.#results, keyOf);
-    for (const [key, indexes] of byUrl(this.#links, keyOf)) {
-      const positions = positionsOf.get(key) ?? [];
-      const isInStep = this.#links.length === this.#results.length;
-      if (isInStep) this.#matchInPlace(indexes, positions);
-      const isComplete = isInStep || indexes.length === positions.length;
-      const usable = isComplete ? positions : this.#certain(indexes, positions);
-      const unused = usable.filter((position) => this.#unused.has(position));
-      for (const index of indexes) {
-        if (this.#resultOf.has(index)) continue;
-        const position = unused.shift();
-        if (position === undefined) break;
-        this.#isMixed = true;
-        this.#pair(index, position);
-      }
-    }
-  }
-
-  #matchInPlace(indexes: readonly number[], positions: readonly number[]): void {
-    const places = new Set(positions);
-    for (const index of indexes) {
-      const isFree = this.#unused.has(index) && !this.#resultOf.has(index);
-      if (isFree && places.has(index)) this.#pair(index, index);
-    }
-  }
-
-  /**
-   * The results that certainly belong to these links, which have one URL, where there are fewer or more results than links.
-   * - The links have different domains: none, because each result may be that of another domain.
-   * - Results are missing: only those with a code, because it is not known which of the links were refused.
-   * - There are too many: those with a code first. The caller has left out links that were refused, and their errors are the rest.
-   */
-  #certain(indexes: readonly number[], positions: readonly number[]): number[] {
-    const kinds = indexes.map((index) => {
-      const { domain_id, target_url } = this.#links[index] ?? {};
-      return `${domain_id ?? ''} ${target_url}`;
-    });
-    if (new Set(kinds).size > 1) return [];
-    const isCreated = (position: number) => this.#results[position]?.code;
-    const created = positions.filter(isCreated);
-    if (indexes.length > positions.length) return created;
-    return [...created, ...positions.filter((position) => !isCreated(position))];
-  }
-
-  /** Gives each link that has no result yet the one at its position, where no result belongs to a link elsewhere. */
-  matchRest(): void {
-    const urls = new Set(this.#links.map((link) => loosely(targetOf(link))));
-    const isOfALink = (position: number) =>
-      urls.has(loosely(this.#results[position]?.target_url ?? ''));
-    if (this.#isMixed || [...this.#unused].some(isOfALink)) return;
-    for (const position of this.#unused) this.#pair(position, position);
-  }
-
-  #pair(index: number, position: number): void {
-    const result = this.#results[position];
-    if (result === undefined) return;
-    this.#resultOf.set(index, result);
-    this.#unused.delete(position);
-  }
+/**
+ * The results that certainly belong to these links, which have one URL in some spelling, where there are fewer or more results than links.
+ * - The links differ by domain or spelling: none, because each result may be that of another one.
+ * - Results are missing: only those with a code, because it is not known which of the links were refused.
+ * - There are too many: those with a code first. The caller has left out links that were refused, and their errors are the rest.
+ */
+function certain(
+  links: readonly LinkInput[],
+  results: readonly RecordedResult[],
+  indexes: readonly number[],
+  positions: readonly number[],
+): readonly number[] {
+  const kinds = indexes.map(
+    (index) => `${links[index]?.domain_id ?? ''} ${links[index]?.target_url}`,
+  );
+  if (new Set(kinds).size > 1) return [];
+  const isCreated = (position: number) => results[position]?.code;
+  const created = positions.filter(isCreated);
+  if (indexes.length > positions.length) return created;
+  return [...created, ...positions.filter((position) => !isCreated(position))];
 }
 
 /** The positions of each URL. */

@@ -1,8 +1,9 @@
 import type { ShortlinkError } from '../errors/shortlink-error.ts';
-import type { RequestOptions } from '../options.ts';
-import type { BatchResultItem } from '../wire/batch.ts';
+import type { AttemptWatch } from '../http/request.ts';
+import type { RequestOptions, WaitOptions } from '../options.ts';
+import type { BatchResponse, BatchResultItem } from '../wire/batch.ts';
 import type { Job } from '../wire/job.ts';
-import type { LinkInput as BatchLinkInput } from '../wire/link.ts';
+import type { LinkInput } from '../wire/link.ts';
 
 /** Options of `links.createMany`. `timeoutMs`, `maxRetries` and `headers` apply to each of its requests. */
 export interface CreateManyOptions
@@ -149,7 +150,7 @@ export type RecordedResult = Omit<BatchResultItem, 'target_url'> &
   Partial<Pick<BatchResultItem, 'target_url'>>;
 
 /** The outcome of one link of the source. Yielded in the order of the source. */
-export type BulkItem<T extends BatchLinkInput = BatchLinkInput> = {
+export type BulkItem<T extends LinkInput = LinkInput> = {
   /** Position in the source, from 0. */
   index: number;
   /** The link as the source gave it. */
@@ -161,3 +162,16 @@ export type BulkItem<T extends BatchLinkInput = BatchLinkInput> = {
   /** It may or may not exist: the connection was lost after sending, or its job could not be followed. */
   | { outcome: 'unknown'; error: string; cause?: ShortlinkError | undefined }
 );
+
+/** The requests of a bulk run; the client passes its own methods. */
+export interface CreateManyDeps {
+  /** Sends a batch of `count` links. */
+  postBatch(
+    batch: { json: string; count: number },
+    options: RequestOptions,
+    watch: AttemptWatch,
+  ): Promise<BatchResponse>;
+  waitForJob(jobId: string, options: WaitOptions): Promise<Job>;
+  /** Whether the client gives each POST an idempotency key. */
+  readonly hasIdempotency: boolean;
+}

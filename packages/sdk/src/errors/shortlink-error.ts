@@ -6,7 +6,7 @@ export type ErrorFields<E, Required extends keyof E, Optional extends keyof E = 
   Partial<Pick<E, Optional>> & { cause?: unknown };
 
 /** Where an error names its classes. Copies of this package share the symbol, and completions don't show it. */
-const KINDS = Symbol.for('@shortlink/sdk.kinds');
+const KINDS = /* @__PURE__ */ Symbol.for('@shortlink/sdk.kinds');
 
 /** A class of errors, as `isInstance` is called on it. */
 type ErrorClass<E extends ShortlinkError> = { readonly kind: string } & (abstract new (
@@ -36,18 +36,9 @@ export class ShortlinkError extends Error {
   constructor(message: string, { cause, ...fields }: Readonly<Record<string, unknown>> = {}) {
     super(message, cause === undefined ? undefined : { cause });
     this.name = new.target.kind;
+    // Not declared: a symbol in the type would make the errors of two copies of this package different types.
+    Object.defineProperty(this, KINDS, { value: kindsOf(new.target) });
     Object.assign(this, fields);
-  }
-
-  /** Names of this error's class and of its bases, which `isInstance` compares. */
-  get [KINDS](): readonly string[] {
-    const kinds: string[] = [];
-    let errorClass: unknown = this.constructor;
-    while (typeof errorClass === 'function' && 'kind' in errorClass) {
-      kinds.push(String(errorClass.kind));
-      errorClass = Object.getPrototypeOf(errorClass);
-    }
-    return kinds;
   }
 
   /**
@@ -67,4 +58,10 @@ export class ShortlinkError extends Error {
     const reason = cause instanceof Error ? { cause: `${cause.name}: ${cause.message}` } : {};
     return { ...this, name, message, ...reason };
   }
+}
+
+/** Names of a class of errors and of its bases, which `isInstance` compares. */
+function kindsOf(errorClass: unknown): string[] {
+  const isOurs = typeof errorClass === 'function' && 'kind' in errorClass;
+  return isOurs ? [String(errorClass.kind), ...kindsOf(Object.getPrototypeOf(errorClass))] : [];
 }

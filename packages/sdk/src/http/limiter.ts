@@ -41,7 +41,7 @@ export interface Outcome {
 }
 
 /** Called when the client begins to pause, or pauses for longer. */
-type OnPause = (pause: Omit<CooldownEvent, 'id'>) => void;
+export type OnPause = (pause: Omit<CooldownEvent, 'id'>) => void;
 
 interface TurnOptions {
   /** Longest wait for a quota, in milliseconds. */

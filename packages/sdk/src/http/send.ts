@@ -104,6 +104,15 @@ function onceOnlyBody(json: string): { body?: Blob } {
   return 'Deno' in globalThis ? { body: new Blob([json]) } : {};
 }
 
+/** Bytes of a body that have a second more to be sent. A slow uplink sends 64 KiB in a second. */
+const BYTES_PER_SECOND = 65_536;
+
+/** How long one attempt may take: a large body is given the time to be sent. 0 is no limit. */
+export function attemptLimit(timeoutMs: number, body = ''): number {
+  const bytes = new TextEncoder().encode(body).length;
+  return timeoutMs && timeoutMs + Math.floor(bytes / BYTES_PER_SECOND) * 1_000;
+}
+
 /** A body that can be read in pieces; a `ReadableStream` fits. */
 interface Body {
   getReader?(): {

@@ -12,12 +12,12 @@ import { ShortlinkError } from '../errors/shortlink-error.ts';
 import { CALL_OPTIONS, type ClientSettings, type RequestOptions } from '../options.ts';
 import { HEADERS } from '../wire/routes.ts';
 import { createRedact, type Redact, recaptureStack } from './failure.ts';
-import type { Limiter, Outcome, Turn } from './limiter.ts';
+import type { Limiter, OnPause, Outcome, Turn } from './limiter.ts';
 import { readData, readError } from './read-response.ts';
 import type { Transport, TransportRequest, TransportResponse } from './request.ts';
 import { parseRateLimit, parseRetryAfter } from './response-headers.ts';
 import { asksTooLongWait, decide, isKeyForgotten, type RetryCall, retryWaitMs } from './retry.ts';
-import { type Attempt, type RawResponse, send, userAgent } from './send.ts';
+import { type Attempt, attemptLimit, type RawResponse, send, userAgent } from './send.ts';
 import { type Clock, systemClock, within } from './time.ts';
 import { createReporter, type Reporter } from './watching.ts';
 
@@ -27,6 +27,7 @@ type CallOption = 'timeoutMs' | 'totalTimeoutMs' | 'maxRetries' | 'idempotency';
 /** A call: what is the same on each of its attempts, and how far it has come. */
 interface Call<T> extends RetryCall, Omit<TransportRequest<T>, 'body' | 'options'> {
   id: string;
+  onPause: OnPause;
   attempt: Attempt;
   /** Limit of one attempt. */
   timeoutMs: number;
@@ -117,11 +118,14 @@ export class HttpTransport implements Transport {
     const { method, path, body } = asked;
     const { baseUrl, fetch, fetchOptions, maxResponseBytes } = this.#settings;
     const given = <K extends CallOption>(name: K) => options[name] ?? this.#settings[name];
-    const key =
-      method === 'POST' && !asked.createsNothing ? idempotencyKey(given('idempotency')) : undefined;
+    const mayHaveKey = method === 'POST' && !asked.createsNothing;
+    const setting = mayHaveKey && checkIdempotency(given('idempotency'));
+    const key = setting === true ? randomHex() : setting || undefined;
+    const id = randomHex();
     return {
       ...asked,
-      id: randomHex(),
+      id,
+      onPause: (pause) => this.#reporter.cooldown({ id, ...pause }),
       hasIdempotencyKey: key !== undefined,
       attempt: {
         method,
@@ -179,9 +183,8 @@ export class HttpTransport implements Transport {
   /** @throws what is no error of this package: a defect, or what `watch` throws */
   async #attempt<T>(call: Call<T>, signal: AbortSignal): Promise<AttemptEnd<T>> {
     const { id, method, path, read, ignoresQuota, failure, watch } = call;
-    const { maxRetryAfterMs } = this.#settings;
-    const { cooldown } = this.#reporter;
-    const lostAt = call.lostAt;
+    const { maxRetryAfterMs, baseUrl } = this.#settings;
+    const { lostAt } = call;
     let turn: Turn | undefined;
     let outcome: Outcome & { wasSent: boolean } = { wasSent: false };
     try {
@@ -190,9 +193,11 @@ export class HttpTransport implements Transport {
         ignoresQuota,
         maxWaitMs: maxRetryAfterMs,
         signal,
-        onPause: (pause) => cooldown({ id, ...pause }),
+        onPause: call.onPause,
       });
-      if (failure !== undefined && isKeyForgotten(call, this.#clock.now())) return failure;
+      if (failure !== undefined && isKeyForgotten(call, this.#clock.now())) {
+        return { error: failure.error, wasSent: false };
+      }
       if (watch !== undefined) {
         await watch.beforeSend();
         signal.throwIfAborted();
@@ -211,19 +216,15 @@ export class HttpTransport implements Transport {
       const retryAfterMs = parseRetryAfter(headers, this.#clock.date());
       outcome = { wasSent: true, status, retryAfterMs, windows };
       if (status < 200 || status > 299) {
-        throw readError(
-          raw,
-          this.#redact,
-          retryAfterMs,
-          `${method} ${path} at ${this.#settings.baseUrl}`,
-        );
+        const where = `${method} ${path} at ${baseUrl}`;
+        throw readError(raw, this.#redact, retryAfterMs, where);
       }
       const data = readData(raw, read, this.#redact);
       return { response: { data, status, headers, requestId, sentAt, retryAfterMs } };
     } catch (error) {
       if (signal.aborted || !ShortlinkError.isInstance(error)) throw error;
-      if (ConnectionError.isInstance(error) && error.outcome === 'not-sent')
-        outcome.wasSent = false;
+      const isUnsent = ConnectionError.isInstance(error) && error.outcome === 'not-sent';
+      outcome.wasSent &&= !isUnsent;
       // Nothing came of this attempt, so only an earlier one can be in doubt.
       if (!isOutcomeUnknown(error)) call.lostAt = lostAt;
       return { error, wasSent: outcome.wasSent };
@@ -243,8 +244,8 @@ export class HttpTransport implements Transport {
   #isOvertaken(call: Call<unknown>): boolean {
     const { passed } = this.#limiter;
     const { error, wasSent } = call.failure ?? {};
-    if (!wasSent || !RateLimitError.isInstance(error) || error.retryAfterMs === undefined)
-      return false;
+    const isRefused = wasSent && RateLimitError.isInstance(error) && error.retryAfterMs;
+    if (!isRefused) return false;
     const isOvertaken = passed > call.passed && call.overtaken < MAX_OVERTAKEN;
     call.passed = passed;
     if (isOvertaken) call.overtaken += 1;
@@ -267,31 +268,15 @@ export class HttpTransport implements Transport {
     const { id, method, path, attempts: attempt } = call;
     const { maxRetryAfterMs } = this.#settings;
     const waitMs = retryWaitMs(error, failures, this.#random);
-    const { cooldown } = this.#reporter;
     // A wait that this call doesn't accept is no pause for the others either: each of them would hang.
     if (wasSent && RateLimitError.isInstance(error) && !asksTooLongWait(error, maxRetryAfterMs)) {
-      this.#limiter.pause(waitMs, error.retryAfterMs, (pause) => cooldown({ id, ...pause }));
+      this.#limiter.pause(waitMs, error.retryAfterMs, call.onPause);
     }
     const end = decide(error, call, { retriesLeft, maxRetryAfterMs, now: this.#clock.now() });
     if (end !== undefined) throw end;
     this.#reporter.retry({ id, method, path, attempt, error, waitMs });
     await this.#clock.delay(waitMs, signal);
   }
-}
-
-/** Bytes of a body that have a second more to be sent. A slow uplink sends 64 KiB in a second. */
-const BYTES_PER_SECOND = 65_536;
-
-/** How long one attempt may take: a large body is given the time to be sent. 0 is no limit. */
-function attemptLimit(timeoutMs: number, body = ''): number {
-  const bytes = new TextEncoder().encode(body).length;
-  return timeoutMs && timeoutMs + Math.floor(bytes / BYTES_PER_SECOND) * 1_000;
-}
-
-function idempotencyKey(option: boolean | string): string | undefined {
-  const setting = checkIdempotency(option);
-  if (typeof setting === 'string') return setting;
-  return setting ? randomHex() : undefined;
 }
 
 function totalTimeout({ totalTimeoutMs, lostAt, failure }: Call<unknown>) {

@@ -116,7 +116,7 @@ export class Jobs {
     const { signal, onProgress, headers, timeoutMs = DEFAULT_JOB_TIMEOUT_MS } = options;
     const startedAt = this.#clock.now();
     const limitMs = timeoutMs || Number.POSITIVE_INFINITY;
-    // Less than 1 ms is none: a timer may fire that much early, and times with fractions don't add up exactly.
+    // The deadline has passed when less than 1 ms is left: timers fire a part of a millisecond early.
     const leftMs = () => limitMs - (this.#clock.now() - startedAt);
 
     const accepted = this.#known.take(jobId);
@@ -132,12 +132,6 @@ export class Jobs {
     const expectedMs = total > 0 ? this.#known.lengths.expectedMs(total) : undefined;
     let delayMs = statedFirstMs ?? firstPollDelay(expectedMs, total);
     delayMs -= startedAt - acceptedAt;
-
-    const timedOut = (cause?: unknown) => {
-      const seen = job === undefined ? 'no poll succeeded' : progressOf(job);
-      const message = `Job ${jobId} is not done after ${timeoutMs} ms; ${seen}. The job continues: wait for it again by its id`;
-      return new JobTimeoutError(message, { jobId, timeoutMs, job: this.#redacted(job), cause });
-    };
 
     for (;;) {
       await this.#clock.delay(Math.max(0, Math.min(delayMs, leftMs())), signal);
@@ -156,7 +150,9 @@ export class Jobs {
         failures += 1;
         const isOdd = isOddPoll(error, (accepted ?? job) !== undefined);
         const mayPass = isOdd ? ++oddPolls <= MAX_ODD_POLLS : this.#mayPass(error);
-        if (leftMs() < 1 && (mayPass || TimeoutError.isInstance(error))) throw timedOut(error);
+        if (leftMs() < 1 && (mayPass || TimeoutError.isInstance(error))) {
+          throw this.#timedOut(jobId, timeoutMs, job, error);
+        }
         // A temporary failure says nothing about the job.
         if (!mayPass) throw error;
         delayMs = retryWaitMs(error, failures, this.#random);
@@ -165,10 +161,7 @@ export class Jobs {
       failures = 0;
       await untilAborted(signal, onProgress?.(job));
       const end = endOf(job, total);
-      if (end === 'failed') {
-        const message = `Job ${jobId} ended as "${job.status}"; ${progressOf(job)}`;
-        throw new JobFailedError(this.#redact(message), { jobId, job: this.#redacted(job) });
-      }
+      if (end === 'failed') throw this.#failed(jobId, job);
       if (end === 'partly' && ++oddPolls <= MAX_ODD_POLLS && leftMs() >= 1) {
         delayMs = Math.max(delayMs, backoffMs(oddPolls, this.#random));
       } else if (end !== undefined) {
@@ -176,7 +169,7 @@ export class Jobs {
         return job;
       } else {
         oddPolls = 0;
-        if (leftMs() < 1) throw timedOut();
+        if (leftMs() < 1) throw this.#timedOut(jobId, timeoutMs, job);
       }
     }
   }
@@ -203,6 +196,18 @@ export class Jobs {
     const maxRetryAfterMs = isLimit ? this.#maxRetryAfterMs : Number.POSITIVE_INFINITY;
     const poll = { method: 'GET', hasIdempotencyKey: false, lostAt: undefined } as const;
     return decide(error, poll, { retriesLeft: 1, maxRetryAfterMs, now: 0 }) === undefined;
+  }
+
+  #failed(jobId: string, seen: Job): JobFailedError {
+    const job = this.#redacted(seen);
+    const message = `Job ${jobId} ended as "${job.status}"; ${progressOf(job)}`;
+    return new JobFailedError(message, { jobId, job });
+  }
+
+  #timedOut(jobId: string, timeoutMs: number, seen: Job | undefined, cause?: unknown) {
+    const progress = seen === undefined ? 'no poll succeeded' : progressOf(seen);
+    const message = `Job ${jobId} is not done after ${timeoutMs} ms; ${progress}. The job continues: wait for it again by its id`;
+    return new JobTimeoutError(message, { jobId, timeoutMs, job: this.#redacted(seen), cause });
   }
 
   /** The data without the API key, for errors. */

@@ -1,6 +1,5 @@
-import type { CreateManyDeps } from '../bulk/batch-life.ts';
 import { createMany } from '../bulk/create-many.ts';
-import type { BulkItem, BulkSource, CreateManyOptions } from '../bulk/types.ts';
+import type { BulkItem, BulkSource, CreateManyDeps, CreateManyOptions } from '../bulk/types.ts';
 import { show } from '../check-options.ts';
 import { InvalidOptionError } from '../errors/call-errors.ts';
 import {
@@ -29,7 +28,6 @@ import { type LookupSource, lookup } from './lookup.ts';
 export class Links {
   readonly #transport: Transport;
   readonly #jobs: Jobs;
-
   readonly #known: KnownJobs;
 
   /** @internal */

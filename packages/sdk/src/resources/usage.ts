@@ -14,7 +14,12 @@ export class UsageResource {
 
   /**
    * Plan, limits and current use of the account, and use per API key. An addition of the reference server: other services
-   * respond with 404. It counts against no quota.
+   * respond with 404. It counts against no quota. `features` lists what else the service offers: `idempotency` (it honours
+   * `Idempotency-Key`) and `lookup` (`links.lookup`).
+   *
+   * @example
+   * const { features = [] } = await shortlink.usage.retrieve();
+   * const found = features.includes('lookup') ? await shortlink.links.lookup(targets) : undefined;
    *
    * @throws NotFoundError where the service has no such endpoint
    */

@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readBatch, readResults } from './batch.ts';
+import { RESULTS, readBatch } from './batch.ts';
 
 const ITEM = { target_url: 'https://a.example', code: 'c', short_url: 'https://s.example/c' };
 
-describe('readResults', () => {
+describe('results', () => {
   it('returns a list that is as documented as it is, without a copy', () => {
     const results = [ITEM, { ...ITEM, error: null, more: 1 }];
-    expect(readResults(results)).toBe(results);
+    expect(RESULTS.read(results)).toBe(results);
   });
 
   it.each([
@@ -21,7 +21,7 @@ describe('readResults', () => {
     ['null', null, { target_url: '' }],
     ['a text', 'c', { target_url: '' }],
   ])('an item with %s takes nothing from the others', (_, odd, read) => {
-    expect(readResults([ITEM, odd, ITEM])).toEqual([ITEM, read, ITEM]);
+    expect(RESULTS.read([ITEM, odd, ITEM])).toEqual([ITEM, read, ITEM]);
   });
 
   it('keeps the number of items, and gives each the documented types', () => {
@@ -30,7 +30,7 @@ describe('readResults', () => {
     const list = fc.array(fc.oneof({ weight: 5, arbitrary: item }, fc.anything()));
     fc.assert(
       fc.property(list, (values) => {
-        const results = readResults(values);
+        const results = RESULTS.read(values);
         expect(results).toHaveLength(values.length);
         for (const { target_url, code, short_url, error } of results) {
           expect(typeof target_url).toBe('string');

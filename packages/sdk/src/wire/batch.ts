@@ -1,5 +1,4 @@
-import * as z from 'zod/mini';
-import { fieldsOf, number, optionalText, type Read, text } from './lenient.ts';
+import * as f from './lenient.ts';
 import type { LinkInput } from './link.ts';
 
 /** Links to create in one request. */
@@ -11,17 +10,10 @@ export interface BatchInput {
 }
 
 /**
- * One entry of `results`. The documented service sends `target_url`, `code` and `short_url`; some services send `error`
- * as well, and then `code` and `short_url` may be missing from a failed item.
+ * One entry of `results`, in the order of `links`. The documented service sends `target_url`, `code` and `short_url`; some
+ * services send `error` as well, and then `code` and `short_url` may be missing from a failed item. A null counts as a field
+ * that was not sent.
  */
-export const batchResultItemSchema = z.looseObject({
-  target_url: z.string(),
-  code: z.optional(z.string()),
-  short_url: z.optional(z.string()),
-  error: z.optional(z.nullable(z.string())),
-});
-
-/** One entry of `results`, in the order of `links`. A null counts as a field that was not sent. */
 export interface BatchResultItem {
   /** Destination URL. @default '' where the service doesn't repeat it */
   target_url: string;
@@ -33,19 +25,45 @@ export interface BatchResultItem {
   error?: string | null | undefined;
 }
 
+/** Why an item failed. Some services send an object or a list of reasons instead of a string, or `false`, 0 or an empty list for none. */
+function reasonOf(error: unknown): string {
+  if (typeof error !== 'object' || error === null) return error === 0 ? '' : f.textOf(error);
+  if (Object.keys(error).length === 0) return '';
+  try {
+    return f.textOf(f.isObject(error) ? error['message'] : '') || JSON.stringify(error);
+  } catch {
+    // It is nested too deep to be written.
+    return 'unreadable';
+  }
+}
+
+export const RESULT_ITEM = f.object<BatchResultItem>({
+  target_url: f.text,
+  code: f.optionalText,
+  short_url: f.optionalText,
+  error: {
+    shape: { optional: { shape: { nullable: f.text } } },
+    read: (value) => reasonOf(value) || undefined,
+  },
+});
+
 /**
- * Reads `results`. Each item is read by itself, so an odd one takes nothing from the others: what can't be read of it is
+ * A list of results. Each item is read by itself, so an odd one takes nothing from the others: what can't be read of it is
  * left out. A list of thousands that is as documented is returned as it is, since to copy it costs as much as to parse
  * its JSON.
  */
-export function readResults(value: unknown): BatchResultItem[] {
-  if (!Array.isArray(value)) return [];
-  return value.every(isResultItem) ? value : value.map(readResultItem);
-}
+export const RESULTS: f.Field<BatchResultItem[]> = {
+  shape: { list: RESULT_ITEM },
+  read: (value) => {
+    if (!Array.isArray(value)) return [];
+    return value.every(isResultItem) ? value : value.map(RESULT_ITEM.read);
+  },
+};
 
 function isResultItem(item: unknown): item is BatchResultItem {
   if (typeof item !== 'object' || item === null) return false;
-  const { target_url, code, short_url, error }: Fields = item;
+  const { target_url, code, short_url, error }: { [Name in keyof BatchResultItem]?: unknown } =
+    item;
   return (
     typeof target_url === 'string' &&
     isOptionalText(code) &&
@@ -54,67 +72,8 @@ function isResultItem(item: unknown): item is BatchResultItem {
   );
 }
 
-type Fields = { readonly [Field in keyof BatchResultItem]?: unknown };
-
 function isOptionalText(value: unknown): boolean {
   return value === undefined || (typeof value === 'string' && value !== '');
-}
-
-function readResultItem(item: unknown): BatchResultItem {
-  if (typeof item !== 'object' || item === null) return { target_url: '' };
-  const { target_url, code, short_url, error, ...others }: Fields = item;
-  return {
-    ...others,
-    target_url: text(target_url),
-    code: optionalText(code),
-    short_url: optionalText(short_url),
-    error: readReason(error) || undefined,
-  };
-}
-
-/** Why an item failed. Some services send an object or a list of reasons instead of a string, or `false`, 0 or an empty list for none. */
-function readReason(error: unknown): string {
-  if (typeof error !== 'object' || error === null) return error === 0 ? '' : text(error);
-  if (Object.keys(error).length === 0) return '';
-  try {
-    return text(fieldsOf(error)?.['message']) || JSON.stringify(error);
-  } catch {
-    // It is nested too deep to be written.
-    return 'unreadable';
-  }
-}
-
-/** 200: the batch was small enough to be carried out at once. */
-export const completedBatchSchema = z.looseObject({
-  status: z.literal('completed'),
-  total: z.number(),
-  results: z.array(batchResultItemSchema),
-});
-
-/** 202: the batch became a job. */
-export const processingBatchSchema = z.looseObject({
-  status: z.literal('processing'),
-  job_id: z.string(),
-  total: z.number(),
-});
-
-/**
- * Reads the response to a batch. It must have `results` or a `job_id`; with both, the batch is a job unless the service
- * says that it is done, by a status other than 202 and the word `completed` or none. Whatever word the service has,
- * `status` becomes `processing` for a job and `completed` for results.
- */
-export function readBatch(value: unknown, httpStatus: number): Read<BatchResponse> {
-  const fields = fieldsOf(value);
-  if (fields === undefined) return { missing: '' };
-  const { results, status = 'completed' } = fields;
-  const job_id = text(fields['job_id']);
-  const isDone = job_id === '' || (httpStatus !== 202 && status === 'completed');
-  if (Array.isArray(results) && isDone) {
-    const total = number(fields['total'], results.length);
-    return { data: { ...fields, status: 'completed', total, results: readResults(results) } };
-  }
-  if (job_id === '') return { missing: 'results and no job_id' };
-  return { data: { ...fields, status: 'processing', job_id, total: number(fields['total'], 0) } };
 }
 
 /** A batch that was carried out at once. */
@@ -138,3 +97,34 @@ export interface ProcessingBatch {
 
 /** Response to a batch. Compare `status` to tell the two apart. */
 export type BatchResponse = CompletedBatch | ProcessingBatch;
+
+/** 200: the batch was small enough to be carried out at once. */
+export const COMPLETED_BATCH = f.object<CompletedBatch>({
+  status: f.word('completed'),
+  total: f.count,
+  results: RESULTS,
+});
+
+/** 202: the batch became a job. */
+export const PROCESSING_BATCH = f.object<ProcessingBatch>({
+  status: f.word('processing'),
+  job_id: f.text,
+  total: f.count,
+});
+
+/**
+ * Reads the response to a batch. It must have `results` or a `job_id`; with both, the batch is a job unless the service
+ * says that it is done, by a status other than 202 and the word `completed` or none. Whatever word the service has,
+ * `status` becomes `processing` for a job and `completed` for results.
+ */
+export function readBatch(value: unknown, httpStatus: number): f.Read<BatchResponse> {
+  if (!f.isObject(value)) return { missing: '' };
+  const { results: items, status = 'completed' } = value;
+  const isJob = f.textOf(value['job_id']) !== '';
+  const isDone = !isJob || (httpStatus !== 202 && status === 'completed');
+  if (Array.isArray(items) && isDone) {
+    const total = f.numberOf(value['total'], items.length);
+    return { data: COMPLETED_BATCH.read({ ...value, total }) };
+  }
+  return isJob ? { data: PROCESSING_BATCH.read(value) } : { missing: 'results and no job_id' };
+}

@@ -1,13 +1,4 @@
-import * as z from 'zod/mini';
-import {
-  each,
-  type Fields,
-  fieldsOf,
-  optionalNumber,
-  optionalText,
-  readFields,
-  text,
-} from './lenient.ts';
+import * as f from './lenient.ts';
 
 /** Machine words that the reference server adds to every error as `code`. */
 export const ERROR_CODES = [
@@ -31,45 +22,6 @@ export type ErrorCode = (typeof ERROR_CODES)[number];
 /** Resources a plan limits; `limit` of a 403 with `upgrade`. */
 export const PLAN_LIMIT_NAMES = ['links', 'batch_size', 'api_keys'] as const;
 export type PlanLimitName = (typeof PLAN_LIMIT_NAMES)[number];
-
-/** One refused entry of a batch, or one refused field of a single link. */
-const errorDetailSchema = z.looseObject({
-  index: z.optional(z.number()),
-  field: z.string(),
-  message: z.string(),
-});
-
-/** Error body: a string `error`, and `upgrade` on a resource limit. Everything else is an addition. */
-export const errorBodySchema = z.looseObject({
-  error: z.string(),
-  upgrade: z.optional(z.boolean()),
-  code: z.optional(z.string()),
-  limit: z.optional(z.string()),
-  used: z.optional(z.number()),
-  allowed: z.optional(z.number()),
-  details: z.optional(z.array(errorDetailSchema)),
-});
-
-/**
- * Reads an error body; undefined where it has no `error` that is a string. An addition of another type is ignored, and
- * changes neither `error` nor the other additions.
- */
-export function readErrorBody(value: unknown): ErrorBody | undefined {
-  const fields = fieldsOf(value);
-  if (typeof fields?.['error'] !== 'string') return undefined;
-  return readFields(fields, {
-    error: text,
-    upgrade: (value) => (typeof value === 'boolean' ? value : undefined),
-    code: optionalText,
-    limit: optionalText,
-    used: optionalNumber,
-    allowed: optionalNumber,
-    details: (details) => (Array.isArray(details) ? each(details, readDetail) : undefined),
-  });
-}
-
-const readDetail = (detail: Fields): ErrorDetail =>
-  readFields(detail, { index: optionalNumber, field: text, message: text });
 
 /** One refused entry or field. */
 export interface ErrorDetail {
@@ -97,4 +49,35 @@ export interface ErrorBody {
   allowed?: number | undefined;
   /** Up to 100 refused entries of a batch. Addition of the reference server. */
   details?: ErrorDetail[] | undefined;
+}
+
+const detailList = f.list(
+  f.object<ErrorDetail>({ index: f.optionalNumber, field: f.text, message: f.text }),
+);
+
+const upgrade: f.Field<boolean | undefined> = {
+  shape: { optional: f.flag(false) },
+  read: (value) => (typeof value === 'boolean' ? value : undefined),
+};
+
+export const ERROR_BODY = f.object<ErrorBody>({
+  error: f.text,
+  upgrade,
+  code: f.optionalText,
+  limit: f.optionalText,
+  used: f.optionalNumber,
+  allowed: f.optionalNumber,
+  details: {
+    shape: { optional: detailList },
+    read: (value) => (Array.isArray(value) ? detailList.read(value) : undefined),
+  },
+});
+
+/**
+ * Reads an error body; undefined where it has no `error` that is a string. An addition of another type is ignored, and
+ * changes neither `error` nor the other additions.
+ */
+export function readErrorBody(value: unknown): ErrorBody | undefined {
+  const isBody = f.isObject(value) && typeof value['error'] === 'string';
+  return isBody ? ERROR_BODY.read(value) : undefined;
 }

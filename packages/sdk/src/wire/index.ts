@@ -1,20 +1,17 @@
 /**
  * The wire contract of the Shortlink service: shapes, routes, header names, limits and plans.
- * Shared by the client and the reference server; depends on nothing but `zod/mini`.
+ * Shared by the client and the reference server. Only the types of the schemas need the package zod; its code is built in.
  *
  * @packageDocumentation
  */
 
 // Links, batches and jobs
-export {
-  type BatchInput,
-  type BatchResponse,
-  type BatchResultItem,
-  batchResultItemSchema,
-  type CompletedBatch,
-  completedBatchSchema,
-  type ProcessingBatch,
-  processingBatchSchema,
+export type {
+  BatchInput,
+  BatchResponse,
+  BatchResultItem,
+  CompletedBatch,
+  ProcessingBatch,
 } from './batch.ts';
 // Errors and usage
 export {
@@ -22,11 +19,10 @@ export {
   type ErrorBody,
   type ErrorCode,
   type ErrorDetail,
-  errorBodySchema,
   PLAN_LIMIT_NAMES,
   type PlanLimitName,
 } from './error-body.ts';
-export { JOB_STATUSES, type Job, jobSchema } from './job.ts';
+export { JOB_STATUSES, type Job } from './job.ts';
 // Limits, plans and permissions
 export {
   DEFAULT_REDIRECT_TYPE,
@@ -47,30 +43,38 @@ export {
   REDIRECT_TYPES,
   type RedirectType,
 } from './limits.ts';
-export {
-  type CreateLinkBody,
-  type Link,
-  type LinkInput,
-  linkSchema,
+export type {
+  CreateLinkBody,
+  Link,
+  LinkInput,
 } from './link.ts';
 export {
   type LookupBody,
   type LookupResponse,
   type LookupResult,
   type LookupTarget,
-  lookupSchema,
   MAX_LOOKUP_ENTRIES,
 } from './lookup.ts';
 // Routes and headers
 export { API_PREFIX, HEADERS, jobPath, ROUTES } from './routes.ts';
+// Schemas
 export {
-  type KeyDay,
-  type KeyRefusal,
-  type KeyUsage,
-  type RefusalReason,
-  type ResourceUsage,
-  type TopLink,
-  type Usage,
+  batchResultItemSchema,
+  completedBatchSchema,
+  errorBodySchema,
+  jobSchema,
+  linkSchema,
+  lookupSchema,
+  processingBatchSchema,
   usageSchema,
-  type WindowUsage,
+} from './schemas.ts';
+export type {
+  KeyDay,
+  KeyRefusal,
+  KeyUsage,
+  RefusalReason,
+  ResourceUsage,
+  TopLink,
+  Usage,
+  WindowUsage,
 } from './usage.ts';

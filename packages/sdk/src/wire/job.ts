@@ -1,6 +1,5 @@
-import * as z from 'zod/mini';
-import { type BatchResultItem, batchResultItemSchema, readResults } from './batch.ts';
-import { count, fieldsOf, number, type Read, readFields, text } from './lenient.ts';
+import { type BatchResultItem, RESULTS } from './batch.ts';
+import * as f from './lenient.ts';
 
 /** Statuses of a job that the service documents. */
 export const JOB_STATUSES = ['processing', 'completed'] as const;
@@ -13,15 +12,6 @@ export const JOB_FAILURE_STATUSES = [
   'error',
   'expired',
 ] as const;
-
-/** A job as the reference server sends it: every field is there. */
-export const jobSchema = z.looseObject({
-  id: z.string(),
-  status: z.string(),
-  total: z.number(),
-  processed: z.number(),
-  results: z.array(batchResultItemSchema),
-});
 
 /**
  * A batch job. Where a service leaves a field out, or sends null or another type, the client fills in its default.
@@ -40,17 +30,17 @@ export interface Job {
   results: BatchResultItem[];
 }
 
+export const JOB = f.object<Job>({
+  id: f.text,
+  status: { shape: 'string', read: (value) => f.textOf(value) || 'processing' },
+  total: f.count,
+  processed: f.count,
+  results: RESULTS,
+});
+
 /** Reads the response to a poll. Any object is accepted: no field is required, see {@link Job}. */
-export function readJob(value: unknown): Read<Job> {
-  const fields = fieldsOf(value);
-  if (fields === undefined) return { missing: '' };
-  const results = readResults(fields['results']);
-  const data = readFields(fields, {
-    id: text,
-    status: (value) => text(value) || 'processing',
-    total: count,
-    processed: (value) => number(value, results.length),
-    results: () => results,
-  });
-  return { data };
+export function readJob(value: unknown): f.Read<Job> {
+  if (!f.isObject(value)) return { missing: '' };
+  const job = JOB.read(value);
+  return { data: { ...job, processed: f.numberOf(value['processed'], job.results.length) } };
 }

@@ -1,10 +1,18 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { completedBatchSchema, processingBatchSchema, readBatch } from './batch.ts';
-import { errorBodySchema, readErrorBody } from './error-body.ts';
-import { jobSchema, readJob } from './job.ts';
-import { linkSchema, readLink } from './link.ts';
-import { readUsage, usageSchema } from './usage.ts';
+import { readBatch } from './batch.ts';
+import { readErrorBody } from './error-body.ts';
+import { readJob } from './job.ts';
+import { readLink } from './link.ts';
+import {
+  completedBatchSchema,
+  errorBodySchema,
+  jobSchema,
+  linkSchema,
+  processingBatchSchema,
+  usageSchema,
+} from './schemas.ts';
+import { readUsage } from './usage.ts';
 
 const leaf = fc.constantFrom<unknown[]>(
   ...[null, undefined, '', '302', 'text', 7, Number.NaN, true, {}, [], [null, 'a'], [{ error: 1 }]],

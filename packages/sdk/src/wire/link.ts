@@ -1,5 +1,4 @@
-import * as z from 'zod/mini';
-import { count, fieldsOf, flag, number, type Read, readFields, text, texts } from './lenient.ts';
+import * as f from './lenient.ts';
 import { DEFAULT_REDIRECT_TYPE, type RedirectType } from './limits.ts';
 
 /**
@@ -56,40 +55,6 @@ export function pickLinkFields(entry: LinkInput): CreateLinkBody {
   };
 }
 
-/** A link as the reference server sends it: every field is there. */
-export const linkSchema = z.looseObject({
-  id: z.string(),
-  code: z.string(),
-  short_url: z.string(),
-  target_url: z.string(),
-  title: z.string(),
-  redirect_type: z.number(),
-  is_active: z.boolean(),
-  click_count: z.number(),
-  tags: z.array(z.string()),
-  created_at: z.string(),
-});
-
-/** Reads the response to a create. Only `code` and `short_url` are required, see {@link Link}. */
-export function readLink(value: unknown): Read<Link> {
-  const fields = fieldsOf(value);
-  if (fields === undefined) return { missing: '' };
-  const data = readFields(fields, {
-    id: text,
-    code: text,
-    short_url: text,
-    target_url: text,
-    title: text,
-    redirect_type: (value) => number(value, DEFAULT_REDIRECT_TYPE) as RedirectType,
-    is_active: (value) => flag(value, true),
-    click_count: count,
-    tags: texts,
-    created_at: text,
-  });
-  if (data.code === '') return { missing: 'code' };
-  return data.short_url === '' ? { missing: 'short_url' } : { data };
-}
-
 /**
  * A short link. `code` and `short_url` are always there. Where a service leaves another field out, or sends null or
  * another type, the client fills in its default. Fields that are not named here pass through.
@@ -115,4 +80,30 @@ export interface Link {
   tags: string[];
   /** Creation time, ISO 8601 in UTC. @default '' */
   created_at: string;
+}
+
+const redirectType: f.Field<RedirectType> = {
+  shape: 'number',
+  read: (value) => f.numberOf(value, DEFAULT_REDIRECT_TYPE) as RedirectType,
+};
+
+export const LINK = f.object<Link>({
+  id: f.text,
+  code: f.text,
+  short_url: f.text,
+  target_url: f.text,
+  title: f.text,
+  redirect_type: redirectType,
+  is_active: f.flag(true),
+  click_count: f.count,
+  tags: f.texts,
+  created_at: f.text,
+});
+
+/** Reads the response to a create. Only `code` and `short_url` are required, see {@link Link}. */
+export function readLink(value: unknown): f.Read<Link> {
+  if (!f.isObject(value)) return { missing: '' };
+  const data = LINK.read(value);
+  if (data.code === '') return { missing: 'code' };
+  return data.short_url === '' ? { missing: 'short_url' } : { data };
 }

@@ -1,6 +1,5 @@
-import * as z from 'zod/mini';
-import { fieldsOf, flag, type Read } from './lenient.ts';
-import { type Link, linkSchema, readLink } from './link.ts';
+import * as f from './lenient.ts';
+import { LINK, type Link, readLink } from './link.ts';
 
 /** The most entries of one look-up, whatever the plan's batch size is. */
 export const MAX_LOOKUP_ENTRIES = 10_000;
@@ -31,26 +30,26 @@ export interface LookupResponse {
   results: LookupResult[];
 }
 
-/** The response as the reference server sends it: every field is there. */
-export const lookupSchema = z.looseObject({
-  results: z.array(z.looseObject({ links: z.array(linkSchema), more: z.boolean() })),
+const more = f.flag(false);
+
+export const LOOKUP = f.object<LookupResponse>({
+  results: f.list(f.object<LookupResult>({ links: f.list(LINK), more })),
 });
 
 /**
  * Reads the response to a look-up of `count` entries. It is read less leniently than others: a result that is left out, or
  * a link that can't be read, would look as if the link didn't exist, and the caller might create it once more.
  */
-export function readLookup(value: unknown, count: number): Read<LookupResponse> {
-  const fields = fieldsOf(value);
-  if (fields === undefined) return { missing: '' };
-  const { results: given } = fields;
+export function readLookup(value: unknown, count: number): f.Read<LookupResponse> {
+  if (!f.isObject(value)) return { missing: '' };
+  const { results: given } = value;
   if (!Array.isArray(given)) return { missing: 'results' };
   if (given.length !== count) {
     return { missing: `result for each of the ${count} entries: it has ${given.length}` };
   }
   const results: LookupResult[] = [];
   for (const [index, result] of given.entries()) {
-    const { links: found, more, ...others } = fieldsOf(result) ?? {};
+    const found: unknown = f.isObject(result) ? result['links'] : undefined;
     if (!Array.isArray(found)) return { missing: `results[${index}].links` };
     const links: Link[] = [];
     for (const item of found) {
@@ -58,7 +57,7 @@ export function readLookup(value: unknown, count: number): Read<LookupResponse> 
       if ('missing' in link) return { missing: `${link.missing || 'link'} in results[${index}]` };
       links.push(link.data);
     }
-    results.push({ ...others, links, more: flag(more, false) });
+    results.push({ ...result, links, more: more.read(result.more) });
   }
-  return { data: { ...fields, results } };
+  return { data: { ...value, results } };
 }

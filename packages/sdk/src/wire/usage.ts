@@ -1,133 +1,4 @@
-import * as z from 'zod/mini';
-import {
-  count,
-  each,
-  type Fields,
-  fieldsOf,
-  limit,
-  optionalText,
-  type Read,
-  readFields,
-  text,
-  texts,
-} from './lenient.ts';
-
-const string = z.string();
-const number = z.number();
-const nullableNumber = z.nullable(number);
-const optionalString = z.optional(string);
-
-const resourceUsageSchema = z.looseObject({ used: number, limit: nullableNumber });
-
-const windowUsageSchema = z.looseObject({ used: number, limit: nullableNumber, resets_at: string });
-
-const windowCountsSchema = z.looseObject({ minute: number, day: number, month: number });
-
-const keyDaySchema = z.looseObject({
-  date: string,
-  requests: number,
-  refused: number,
-  links: number,
-});
-
-const keyRefusalSchema = z.looseObject({ minute: string, reason: string, count: number });
-
-const keyUsageSchema = z.looseObject({
-  id: string,
-  name: string,
-  permissions: z.array(string),
-  created_at: string,
-  expires_at: optionalString,
-  replaced_by: optionalString,
-  last_used_at: optionalString,
-  requests: windowCountsSchema,
-  history: z.array(keyDaySchema),
-  recent_refusals: z.optional(z.array(keyRefusalSchema)),
-});
-
-const topLinkSchema = z.looseObject({
-  code: string,
-  short_url: string,
-  target_url: string,
-  title: string,
-  click_count: number,
-});
-
-/** Response of `GET /api/v1/usage` as the reference server sends it: every field is there. An addition of that server. */
-export const usageSchema = z.looseObject({
-  plan: string,
-  requests: z.looseObject({
-    minute: windowUsageSchema,
-    day: windowUsageSchema,
-    month: windowUsageSchema,
-  }),
-  links: resourceUsageSchema,
-  api_keys: resourceUsageSchema,
-  batch_size: nullableNumber,
-  features: z.optional(z.array(string)),
-  history: z.optional(z.array(keyDaySchema)),
-  top_links: z.optional(z.array(topLinkSchema)),
-  keys: z.array(keyUsageSchema),
-});
-
-/** Reads the response of the usage endpoint. Any object is accepted: no field is required, see {@link Usage}. */
-export function readUsage(value: unknown): Read<Usage> {
-  const fields = fieldsOf(value);
-  if (fields === undefined) return { missing: '' };
-  const data = readFields(fields, {
-    plan: text,
-    requests: (requests) =>
-      readFields(fieldsOf(requests) ?? {}, {
-        minute: readWindow,
-        day: readWindow,
-        month: readWindow,
-      }),
-    links: readResource,
-    api_keys: readResource,
-    batch_size: limit,
-    features: (features) => (features === undefined ? undefined : texts(features)),
-    history: (history) => (history === undefined ? undefined : each(history, readDay)),
-    top_links: (links) => (links === undefined ? undefined : each(links, readTopLink)),
-    keys: (keys) => each(keys, readKey),
-  });
-  return { data };
-}
-
-const readResource = (value: unknown): ResourceUsage =>
-  readFields(fieldsOf(value) ?? {}, { used: count, limit });
-
-const readWindow = (value: unknown): WindowUsage =>
-  readFields(fieldsOf(value) ?? {}, { used: count, limit, resets_at: text });
-
-const readDay = (day: Fields): KeyDay =>
-  readFields(day, { date: text, requests: count, refused: count, links: count });
-
-const readTopLink = (link: Fields): TopLink =>
-  readFields(link, {
-    code: text,
-    short_url: text,
-    target_url: text,
-    title: text,
-    click_count: count,
-  });
-
-const readRefusal = (refusal: Fields): KeyRefusal =>
-  readFields(refusal, { minute: text, reason: text, count });
-
-const readKey = (key: Fields): KeyUsage =>
-  readFields(key, {
-    id: text,
-    name: text,
-    permissions: texts,
-    created_at: text,
-    expires_at: optionalText,
-    replaced_by: optionalText,
-    last_used_at: optionalText,
-    requests: (requests) =>
-      readFields(fieldsOf(requests) ?? {}, { minute: count, day: count, month: count }),
-    history: (history) => each(history, readDay),
-    recent_refusals: (refusals) => each(refusals, readRefusal),
-  });
+import * as f from './lenient.ts';
 
 /** Use of one request window of the account. */
 export interface WindowUsage {
@@ -223,4 +94,57 @@ export interface Usage {
   /** The 10 most clicked links, the most clicked one first. Only for keys with `analytics:read`; older servers send none. */
   top_links?: TopLink[] | undefined;
   keys: KeyUsage[];
+}
+
+const resourceUsage = f.object<ResourceUsage>({ used: f.count, limit: f.limit });
+const windowUsage = f.object<WindowUsage>({ used: f.count, limit: f.limit, resets_at: f.text });
+
+const keyDays = f.list(
+  f.object<KeyDay>({ date: f.text, requests: f.count, refused: f.count, links: f.count }),
+);
+
+const refusals = f.list(f.object<KeyRefusal>({ minute: f.text, reason: f.text, count: f.count }));
+
+const keyUsage = f.object<KeyUsage>({
+  id: f.text,
+  name: f.text,
+  permissions: f.texts,
+  created_at: f.text,
+  expires_at: f.optionalText,
+  replaced_by: f.optionalText,
+  last_used_at: f.optionalText,
+  requests: f.object<KeyUsage['requests']>({ minute: f.count, day: f.count, month: f.count }),
+  history: keyDays,
+  recent_refusals: { shape: { optional: refusals }, read: (value) => refusals.read(value) },
+});
+
+const topLinks = f.list(
+  f.object<TopLink>({
+    code: f.text,
+    short_url: f.text,
+    target_url: f.text,
+    title: f.text,
+    click_count: f.count,
+  }),
+);
+
+export const USAGE = f.object<Usage>({
+  plan: f.text,
+  requests: f.object<Usage['requests']>({
+    minute: windowUsage,
+    day: windowUsage,
+    month: windowUsage,
+  }),
+  links: resourceUsage,
+  api_keys: resourceUsage,
+  batch_size: f.limit,
+  features: f.optional(f.texts),
+  history: f.optional(keyDays),
+  top_links: f.optional(topLinks),
+  keys: f.list(keyUsage),
+});
+
+/** Reads the response of the usage endpoint. Any object is accepted: no field is required, see {@link Usage}. */
+export function readUsage(value: unknown): f.Read<Usage> {
+  return f.isObject(value) ? { data: USAGE.read(value) } : { missing: '' };
 }

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type Link, MAX_BODY_BYTES } from '@shortlink/sdk/wire';
 import type { Context } from 'hono';
 import { invalidBatch, invalidRequest, overloaded } from '../domain/problem.ts';
@@ -96,7 +95,7 @@ function wholenessOf(store: Pick<Store, 'unfinishedJobs' | 'indexLinks'>) {
           throw invalidRequest('The client closed the connection.');
         }
         if (due.length === 0) continue;
-        await sleep(waitMs);
+        await new Promise((resolve) => setTimeout(resolve, waitMs));
         waitMs = Math.min(2 * waitMs, LOOK_MS.most);
         const unfinished = new Set(await store.unfinishedJobs(accountId));
         due = due.filter((id) => unfinished.has(id));

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type Logger, OutageLog } from '../logger.ts';
 import type { Store } from '../store/store.ts';
 
@@ -20,12 +19,15 @@ export interface HousekeepingOptions {
 export class Housekeeping {
   readonly #options: HousekeepingOptions;
   readonly #stopping = new AbortController();
+  readonly #outage: OutageLog;
   #timer: NodeJS.Timeout | undefined;
+  #indexTimer: NodeJS.Timeout | undefined;
   #running: Promise<void> | undefined;
   #indexing: Promise<void> | undefined;
 
   constructor(options: HousekeepingOptions) {
     this.#options = options;
+    this.#outage = new OutageLog({ logger: options.logger, what: 'indexing links' });
   }
 
   start(): void {
@@ -38,25 +40,24 @@ export class Housekeeping {
   /** Waits for the present step of the run that is under way: all of them can take longer than a service manager waits for the exit. */
   async stop(): Promise<void> {
     clearInterval(this.#timer);
+    clearTimeout(this.#indexTimer);
     this.#stopping.abort();
     await Promise.all([this.#running, this.#indexing]);
   }
 
   async #index(): Promise<void> {
-    const { store, logger } = this.#options;
-    const { signal } = this.#stopping;
-    const outage = new OutageLog({ logger, what: 'indexing links' });
-    while (!signal.aborted) {
-      let rest: number = INDEX_MS.rest;
-      try {
-        const { done } = await store.indexLinks();
-        outage.succeeded();
-        if (!done) rest = INDEX_MS.pause;
-      } catch (error) {
-        outage.failed(error);
-      }
-      await sleep(rest, undefined, { signal, ref: false }).catch(() => undefined);
+    let restMs: number = INDEX_MS.rest;
+    try {
+      const { done } = await this.#options.store.indexLinks();
+      this.#outage.succeeded();
+      if (!done) restMs = INDEX_MS.pause;
+    } catch (error) {
+      if (!this.#stopping.signal.aborted) this.#outage.failed(error);
     }
+    if (this.#stopping.signal.aborted) return;
+    this.#indexTimer = setTimeout(() => {
+      this.#indexing = this.#index();
+    }, restMs).unref();
   }
 
   #prune(): void {

@@ -230,7 +230,9 @@ const SHARED = {
   409: limitedError('The first request with this Idempotency-Key is still running.', [
     HEADERS.retryAfter,
   ]),
-  413: limitedError('The body is larger than 256 KiB for one link, or 16 MiB for a batch.'),
+  413: limitedError(
+    'The body is larger than 256 KiB for one link, or 16 MiB for a batch or look-up.',
+  ),
   415: limitedError(
     'The body is not JSON, or it is compressed.',
     [],

@@ -58,9 +58,9 @@ export function targetNumber({ account_id, domain_id, target_url }: Targeted): b
   return digest.readBigInt64BE();
 }
 
-/** When the id of a link was made, in milliseconds since the epoch: the first 48 bits of a UUIDv7. */
+/** When the id of a link was made, in milliseconds since the epoch: the first 48 bits of a UUIDv7. 0 for an id of another kind. */
 export function timeOfId(id: string): number {
-  return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
+  return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16) || 0;
 }
 
 /** A link that was just created. */

@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
-import { EXIT_CODES, type ExitCode } from '../../cli-error.ts';
 import type { Perform } from '../declare.ts';
-import { examples, heading } from '../help.ts';
+import { examples } from '../help.ts';
 import { addImportOptions, type ImportOptions } from './options.ts';
 import { parseImport } from './parse-import.ts';
 
@@ -13,7 +12,7 @@ export function declareImport(program: Command, perform: Perform): void {
     )
     .argument('<file...>', 'input files, one after the other; - is standard input');
   addImportOptions(command)
-    .addHelpText('after', EXAMPLES + EXIT_CODES_HELP)
+    .addHelpText('after', EXAMPLES)
     .action((files: string[], options: ImportOptions, self: Command) =>
       perform(self, async (context) => {
         const input = parseImport(files, options);
@@ -31,22 +30,3 @@ const EXAMPLES = examples(
   'cat urls.txt | shortlink import - > results.csv',
   'shortlink import links.csv --rpm 60 --max-wait 26h --json',
 );
-
-/** What each exit code of the tool means for an import. */
-const MEANINGS: Readonly<Record<ExitCode, string>> = {
-  [EXIT_CODES.ok]: 'every row has its link',
-  [EXIT_CODES.error]: 'unexpected error',
-  [EXIT_CODES.usage]: 'wrong usage or input',
-  [EXIT_CODES.rowsFailed]: 'some rows rejected or failed',
-  [EXIT_CODES.authentication]: 'authentication or permission',
-  [EXIT_CODES.planLimit]: 'plan limit',
-  [EXIT_CODES.rateLimit]: 'rate limit longer than --max-wait',
-  [EXIT_CODES.unknownFate]: 'unknown whether some links exist',
-  [EXIT_CODES.interrupted]: 'interrupted',
-};
-
-const EXIT_CODES_HELP = [
-  '\n',
-  heading('Exit codes:'),
-  ...Object.entries(MEANINGS).map(([code, meaning]) => `${code.padStart(5)}  ${meaning}`),
-].join('\n');

@@ -2,7 +2,7 @@ import { EXIT_CODES, type ExitCode, interruptedError } from '../../cli-error.ts'
 import type { Context } from '../../context.ts';
 import { formatCount, formatDuration, formatRate, plural } from '../../format.ts';
 import type { ImportDeps } from '../../import/types.ts';
-import { sanitize } from '../../output/sanitize.ts';
+import { foreign, sanitize } from '../../output/sanitize.ts';
 import { openStatusLine, type Status } from '../../output/status-line.ts';
 import { renderTable } from '../../output/table.ts';
 import { proxyFetch } from '../../proxy-fetch.ts';
@@ -21,7 +21,6 @@ const DEFAULT_RETRIES = 2;
 /** Wrong rows that the screen shows, and those of the JSON summary. The report has all. */
 const SHOWN_PROBLEMS = 10;
 const MAX_PROBLEMS = 100;
-const MAX_SHOWN_LENGTH = 200;
 
 /** How the verification of one file ended. */
 interface Outcome {
@@ -160,7 +159,7 @@ async function report(outcome: Outcome, { printer }: Context): Promise<void> {
   const ok = okOf(counts);
   const shown = problems.slice(0, SHOWN_PROBLEMS);
   for (const { line, short_url, problem } of shown) {
-    printer.note(`  line ${line}: ${bounded(short_url)}: ${bounded(problem)}`);
+    printer.note(`  line ${line}: ${foreign(short_url)}: ${foreign(problem)}`);
   }
   const more = faultsOf(counts) - shown.length;
   if (more > 0) printer.note(`  and ${formatCount(more)} more`);
@@ -177,12 +176,6 @@ async function report(outcome: Outcome, { printer }: Context): Promise<void> {
     printer.drawing(await renderTable({ rows, right: [1], style: printer.errStyle }));
   }
   if (output !== '-') printer.drawing(`  Report   ${sanitize(output)}`);
-}
-
-/** What a file or a server says may have any length. */
-function bounded(text: string): string {
-  const safe = sanitize(text);
-  return safe.length > MAX_SHOWN_LENGTH ? `${safe.slice(0, MAX_SHOWN_LENGTH)}…` : safe;
 }
 
 function summaryJson(outcomes: readonly Outcome[], { requests }: Asker, exitCode: ExitCode) {

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { usageError } from '../../cli-error.ts';
 import type { Resolved } from '../../resolve-agent.ts';
-import { TABLE_FIELDS, type TableSettings } from '../../verify/table.ts';
+import { TABLE_FIELDS, type TableSettings } from '../../verify/table-settings.ts';
 import { declareCommand, type Perform, parseCount } from '../declare.ts';
 import { INPUT, mapParser } from '../import/options.ts';
 import { identityOf, STANDARD_STREAM } from '../import/parse-import.ts';

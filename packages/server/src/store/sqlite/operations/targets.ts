@@ -7,7 +7,7 @@ import type { Database } from '../database.ts';
 import type { Operation } from './operations.ts';
 
 /** Links of one step: other writes wait for some milliseconds. */
-const STEP_LINKS = 2_000;
+export const STEP_LINKS = 2_000;
 
 /** Links get their rowids in the order of their commits, so those that are not indexed come after those that are. */
 export const indexLinks: Operation<'indexLinks'> = ({ db }) => {
