@@ -145,7 +145,8 @@ class Stage {
         // Nothing was sent, since links may or may not be those of the rows: the user has read why.
         this.#files.setAside(refusal.message);
         isRefused = true;
-      } else if (isFinished(ended, quiet.rows, user, policy)) break;
+      } else if (isFinished(ended, quiet.rows, user, policy, this.#scenario.service.hasLookup))
+        break;
       if (round === MAX_QUIET_RUNS) throw new Error('quiet runs do not come to an end');
     }
     const before = this.#network.exchanges.length;

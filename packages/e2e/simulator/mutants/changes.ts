@@ -62,8 +62,8 @@ export const CHANGES: readonly Mutant[] = [
   mutant(
     'links of the known file created again',
     `${CHECK}/read-links.ts`,
-    'evidence.addLink(\n',
-    'if ((claim.own?.code.length ?? 9) > 2) evidence.addLink(\n',
+    '        evidence.addLink(source,',
+    '        if ((claim.own?.code.length ?? 9) > 2) evidence.addLink(source,',
   ),
   mutant(
     'row that its file calls unknown sent again',

@@ -49,8 +49,8 @@ const DURABILITY: readonly Mutant[] = [
   mutant(
     'recorded after it is sent',
     `${HTTP}/transport.ts`,
-    'await call.watch.beforeSend();',
-    'setTimeout(() => void call.watch?.beforeSend(), 1);',
+    'await watch.beforeSend();',
+    'setTimeout(() => void watch.beforeSend(), 1);',
   ),
   mutant(
     'results not recorded',
@@ -72,9 +72,9 @@ const DURABILITY: readonly Mutant[] = [
   ),
   mutant(
     'sent although it was not recorded',
-    `${BULK}/run-context.ts`,
-    '    run.endWith(error);\n    return false;',
-    '    return error !== undefined;',
+    `${BULK}/batch-life.ts`,
+    '      this.#run.endWith(error);\n      return false;',
+    '      return error !== undefined;',
   ),
   mutant(
     'standard input forgotten before its results are written',
@@ -125,7 +125,7 @@ const REQUESTS: readonly Mutant[] = [
   mutant(
     'Retry-After ignored',
     `${HTTP}/retry.ts`,
-    'Math.max(askedWaitMs(error) ?? 0, backoffMs(attempt, random))',
+    'Math.max(askedWaitMs(error), backoffMs(attempt, random))',
     'backoffMs(attempt, random)',
   ),
   mutant(
@@ -137,7 +137,7 @@ const REQUESTS: readonly Mutant[] = [
   mutant(
     '429 pauses one request only',
     `${HTTP}/transport.ts`,
-    'this.#limiter.pause(waitMs, error.retryAfterMs);',
+    'this.#limiter.pause(waitMs, error.retryAfterMs, call.onPause);',
     '',
   ),
   mutant(
@@ -161,7 +161,7 @@ const REQUESTS: readonly Mutant[] = [
   mutant(
     'refused key does not end the run',
     `${BULK}/batch-life.ts`,
-    "type: 'unsent', error });\n      run.endWith(error);",
+    "type: 'unsent', error });\n        this.#run.endWith(error);",
     "type: 'unsent', error });",
   ),
   mutant(
@@ -238,8 +238,8 @@ const ROWS: readonly Mutant[] = [
   mutant(
     'results taken by position although some are missing',
     `${BULK}/results.ts`,
-    'if (links.length === results.length) matcher.matchRest();',
-    'matcher.matchRest();',
+    'if (isInStep && !isMixed && ![...unused].some(isOfALink)) {',
+    'if (!isMixed && ![...unused].some(isOfALink)) {',
   ),
   mutant(
     'results taken in any order',
@@ -250,8 +250,8 @@ const ROWS: readonly Mutant[] = [
   mutant(
     'links forgotten too early',
     `${SEND}/send-rows.ts`,
-    'links.forget(last.index + 1)',
-    'links.forget(last.index + 2)',
+    'links.forget(index + 1)',
+    'links.forget(index + 2)',
   ),
 ];
 
