@@ -153,10 +153,12 @@ export function threadIo(): Io {
     }
   });
   port.unref();
+  let isRead = false;
   return {
     // Read on demand only: otherwise this program would swallow what the user types for the next one.
     get stdin() {
-      send({ type: 'read' });
+      if (!isRead) send({ type: 'read' });
+      isRead = true;
       return Object.assign(process.stdin, data.stdin);
     },
     ...streams,

@@ -40,6 +40,14 @@ export class FakeService {
   requests = 0;
   /** The response to `GET /api/v1/usage`, or its error; undefined for a service without it. */
   usage: (() => Usage | Extract<Fault, { type: 'answer' }>) | undefined;
+  /** Whether it lists features: `lookup` and `idempotency`. */
+  features: string[] | undefined;
+  /** Every link that exists, oldest first. */
+  readonly links: (Link & { id: string; code: string; short_url: string })[] = [];
+  /** Targets of each look-up. */
+  readonly lookups: string[][] = [];
+  /** Links of one target in an answer. */
+  maxFound = 20;
   readonly #jobs = new Map<string, { results: object[]; polls: number }>();
   readonly #replays = new Map<string, object>();
   #codes = 0;
@@ -62,10 +70,13 @@ export class FakeService {
   async #fetch(request: Request): Promise<Response> {
     const { pathname } = new URL(request.url);
     if (pathname === '/api/v1/usage') {
-      const usage = this.usage?.() ?? { type: 'answer', status: 404, body: { error: 'not found' } };
+      const none = { type: 'answer', status: 404, body: { error: 'not found' } } as const;
+      const usage =
+        this.usage?.() ?? (this.features === undefined ? none : this.#usageWithFeatures());
       return 'type' in usage ? answer(usage.status, usage.body) : answer(200, usage);
     }
     this.requests += 1;
+    if (pathname === '/api/v1/links/lookup') return this.#lookup(await request.text());
     return pathname.startsWith('/api/v1/jobs/')
       ? this.#poll(pathname.slice('/api/v1/jobs/'.length), request.signal)
       : this.#batch(request);
@@ -102,7 +113,8 @@ export class FakeService {
   #carryOut(links: readonly Link[], key: string | null): object {
     const replay = key === null ? undefined : this.#replays.get(key);
     if (replay !== undefined) return replay;
-    const results = links.map(({ target_url, title }) => {
+    const results = links.map((sent) => {
+      const { target_url, title } = sent;
       if (title !== undefined && title === this.refusesTitle) {
         return { target_url, error: 'title is refused' };
       }
@@ -110,13 +122,44 @@ export class FakeService {
       this.#codes += 1;
       const code = this.#codes.toString(36).padStart(7, '0');
       this.targets.set(code, target_url);
-      return { target_url, code, short_url: `https://s.example/${code}` };
+      const link = { target_url, code, short_url: `https://s.example/${code}` };
+      this.links.push({ ...sent, ...link, id: `id-${this.links.length}` });
+      return link;
     });
     const total = results.length;
     const body =
       total > this.syncLinks ? this.#accept(results) : { status: 'completed', total, results };
     if (key !== null) this.#replays.set(key, body);
     return body;
+  }
+
+  #usageWithFeatures(): Usage {
+    const free = { used: 0, limit: null, resets_at: '' };
+    return {
+      plan: 'custom',
+      requests: { minute: free, day: free, month: free },
+      links: { used: this.links.length, limit: null },
+      api_keys: { used: 1, limit: null },
+      batch_size: this.maxBatch,
+      keys: [],
+      top_links: [],
+      features: this.features,
+    } as unknown as Usage;
+  }
+
+  #lookup(text: string): Response {
+    const body: { links: { target_url: string; domain_id?: string; after?: string }[] } =
+      JSON.parse(text);
+    this.lookups.push(body.links.map(({ target_url }) => target_url));
+    const results = body.links.map(({ target_url, domain_id, after }) => {
+      const all = this.links.filter(
+        (link) => link.target_url === target_url && link.domain_id === domain_id,
+      );
+      const first = all.findIndex(({ id }) => id === after) + 1;
+      const links = all.slice(first, first + this.maxFound);
+      return { links, more: first + links.length < all.length };
+    });
+    return answer(200, { results });
   }
 
   #accept(results: object[]): object {
@@ -148,6 +191,7 @@ export interface Link {
   target_url: string;
   title?: string;
   tags?: string[];
+  domain_id?: string;
 }
 
 function answer(status: number, body: object, headers: Record<string, string> = {}): Response {

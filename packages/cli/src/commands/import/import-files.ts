@@ -168,8 +168,10 @@ function deciderOf(
   watch: FileWatch,
   signal: AbortSignal,
 ): ImportDeps['decide'] {
-  if (!io.stdin.isTTY || !io.stderr.isTTY || printer.options.json) return undefined;
+  if (io.stderr.isTTY !== true || printer.options.json) return undefined;
   return async (message) => {
+    // Looked at only now: it is read from then on.
+    if (io.stdin.isTTY !== true) return 'stop';
     watch.end();
     printer.note(message);
     const answer = await ask(

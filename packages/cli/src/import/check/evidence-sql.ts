@@ -31,6 +31,7 @@ export const tables = (service: number) => `
   CREATE TEMP TABLE row (
     number INTEGER PRIMARY KEY, line INTEGER, key INTEGER, content INTEGER, pair TEXT, own TEXT, own_key INTEGER, fit INTEGER, named TEXT, doubt INTEGER
   );
+  CREATE INDEX temp.row_own ON row (own) WHERE own IS NOT NULL;
   CREATE TEMP TABLE known (
     id INTEGER PRIMARY KEY, source INTEGER, key INTEGER, content INTEGER, pair TEXT, code TEXT, short_url TEXT, error TEXT, of_row INTEGER
   );

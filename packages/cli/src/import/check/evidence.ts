@@ -86,8 +86,9 @@ export class Evidence {
   readonly #journal: Journal;
   #rows: (string | number | null)[][] = [];
   #known: FileLink[] = [];
-  /** Whether files say of any link that it may exist. */
+  /** Whether files say of any link that it may exist, and whether rows name theirs themselves. */
   #hasDoubts = false;
+  #hasOwn = false;
 
   constructor(journal: Journal) {
     this.#journal = journal;
@@ -101,6 +102,7 @@ export class Evidence {
     const { key, content, pair } = identity;
     const fit = own === undefined ? undefined : fitOf(identity, own.made_for);
     const url = own?.short_url ?? null;
+    this.#hasOwn ||= own !== undefined;
     const isDoubted = doubt === undefined ? 0 : 1;
     this.#rows.push([
       number,
@@ -215,9 +217,11 @@ export class Evidence {
   compare(): Comparison {
     return this.#journal.write(() => {
       this.#flush();
-      this.#db.exec(FIT_BY_JOURNAL);
-      this.#db.exec(FIT_ALONE);
-      this.#db.exec(DISOWN);
+      if (this.#hasOwn) {
+        this.#db.exec(FIT_BY_JOURNAL);
+        this.#db.exec(FIT_ALONE);
+        this.#db.exec(DISOWN);
+      }
       this.#db.exec('DELETE FROM temp.match');
       this.#db.exec(MATCH_SINGLE);
       this.#db.exec(UNMATCH_OTHERS);
@@ -240,11 +244,11 @@ export class Evidence {
       const changed = this.#db.prepare(CHANGED).all();
       return {
         matched: this.#numbers('temp.match WHERE link IS NOT NULL'),
-        disowned: this.#numbers('temp.row WHERE named IS NOT NULL'),
-        former: this.#db
-          .prepare(FORMER)
-          .all()
-          .map((row) => ({ line: Number(row['line']), short_url: String(row['named']) })),
+        disowned: this.#hasOwn ? this.#numbers('temp.row WHERE named IS NOT NULL') : new RowSet(),
+        former: (this.#hasOwn ? this.#db.prepare(FORMER).all() : []).map((row) => ({
+          line: Number(row['line']),
+          short_url: String(row['named']),
+        })),
         existing: Number(counts['existing']) + Number(counts['own']),
         unknown: Number(counts['unknown']),
         changed: Number(changed[0]?.['changed'] ?? 0),

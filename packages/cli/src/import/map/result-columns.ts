@@ -52,7 +52,7 @@ export function lostLinkGuard(
   layout: Pick<Layout, 'plan' | 'resultColumns'>,
   origins: readonly string[],
 ): (row: Row) => void {
-  const { columns, format, hasHeader } = layout.plan;
+  const { columns, format, hasHeader, delimiter = ',' } = layout.plan;
   const present = Object.fromEntries(
     LEAST_COLUMNS.map((column) => [column, columns.lastIndexOf(column)]),
   );
@@ -78,7 +78,11 @@ export function lostLinkGuard(
       'Import the file as that import wrote it. If the row is no result of an import, give these columns other names.',
     );
   };
+  // The text of a row is searched for an address at once: its cells would have to be cut out first.
+  const isPlain = (text: string | undefined) =>
+    text !== undefined && !/^[<=>]/.test(text) && !origins.some((origin) => text.includes(origin));
   return (row) => {
+    if (!isParted && isPlain(row.asCsv?.(columns.length, delimiter))) return;
     refuseConflict(name, row.line, row.text ?? row.cells[0] ?? '');
     refusePart(row);
     const found = holdsOthers ? row.cells.findIndex(isOurs) : -1;

@@ -1,0 +1,216 @@
+import { cpSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { ImportHarness } from './import-harness.ts';
+
+let world: ImportHarness;
+beforeEach(() => {
+  world = new ImportHarness();
+  world.service.features = ['idempotency', 'lookup'];
+});
+afterEach(() => {
+  vi.useRealTimers();
+  world.dispose();
+});
+
+const file = (...rows: string[]) => ['url,title', ...rows, ''].join('\n');
+const row = (n: number, title = `T${n}`) => `https://example.com/${n},${title}`;
+const codesOf = (name?: string) =>
+  world
+    .table(name)
+    .slice(1)
+    .map((cells) => cells.at(-4));
+
+/** Everything that remembers goes, but for the input. */
+function loseAll(but = 'input.csv'): void {
+  for (const name of world.files()) if (name !== but) rmSync(world.path(name));
+}
+
+describe('with a service that can be asked, nothing has to be remembered', () => {
+  test.each<[string, () => { file?: string }]>([
+    ['journal and results are gone', () => (loseAll(), {})],
+    ['a CI run starts from the checkout', () => (loseAll(), {})],
+    [
+      'the file was renamed',
+      () => {
+        loseAll();
+        renameSync(world.path('input.csv'), world.path('other.csv'));
+        return { file: world.path('other.csv') };
+      },
+    ],
+    [
+      'another machine',
+      () => {
+        mkdirSync(world.path('there'));
+        cpSync(world.path('input.csv'), world.path('there/input.csv'));
+        loseAll('there');
+        return { file: world.path('there/input.csv') };
+      },
+    ],
+  ])('%s: the same rows get the same links', async (_, lose) => {
+    const rows = Array.from({ length: 40 }, (_row, n) => row(n));
+    world.write('input.csv', file(...rows));
+    await world.import();
+    const codes = codesOf();
+    const settings = lose();
+    const name = settings.file ?? world.path('input.csv');
+    const relative = name.slice(world.directory.length + 1);
+    world.write(relative, file(...rows, row(99)));
+    const summary = await world.import(settings);
+    expect(summary).toMatchObject({ created: 1, existing: 40, changed: 0, unknown: 0 });
+    expect(codesOf(`${relative}.results.csv`).slice(0, 40)).toEqual(codes);
+    expect(world.service.links).toHaveLength(41);
+    // And the next one asks for nothing.
+    const { requests } = world.service;
+    expect(await world.import(settings)).toMatchObject({ existing: 41, requests: 0 });
+    expect(world.service.requests).toBe(requests);
+  });
+
+  test('equal rows take equal links, oldest first, wherever they stand, over all pages of an answer', async () => {
+    world.service.maxFound = 2;
+    const twins = Array.from({ length: 5 }, () => row(1));
+    world.write('input.csv', file(...twins, row(2)));
+    await world.import();
+    loseAll();
+    world.write('input.csv', file(row(2), ...twins, row(1)));
+    expect(await world.import()).toMatchObject({ created: 1, existing: 6 });
+    expect(codesOf()).toEqual([
+      '0000006',
+      '0000001',
+      '0000002',
+      '0000003',
+      '0000004',
+      '0000005',
+      '0000007',
+    ]);
+  });
+
+  test('the domain is a part of what is asked', async () => {
+    world.write('input.csv', 'url,domain_id\nhttps://a.example,\nhttps://a.example,dom\n');
+    await world.import();
+    loseAll();
+    expect(await world.import()).toMatchObject({ created: 0, existing: 2 });
+    expect(codesOf()).toEqual(['0000001', '0000002']);
+  });
+
+  test('is asked in requests of 10,000, and not at all where the account has no link', async () => {
+    world.write('input.csv', file(...Array.from({ length: 10_001 }, (_, n) => row(n))));
+    await world.import();
+    expect(world.service.lookups).toEqual([]);
+    loseAll();
+    expect(await world.import()).toMatchObject({ created: 0, existing: 10_001 });
+    expect(world.service.lookups.map((targets) => targets.length)).toEqual([10_000, 1]);
+  });
+
+  test('a dry run asks too', async () => {
+    world.write('input.csv', file(row(1), row(2)));
+    await world.import();
+    loseAll();
+    world.write('input.csv', file(row(1), row(3)));
+    expect(await world.import({ dryRun: true })).toMatchObject({
+      existing: 1,
+      unsent: 1,
+      forecast: { links: 1 },
+    });
+  });
+
+  test('--restart asks for nothing', async () => {
+    world.write('input.csv', file(row(1)));
+    await world.import();
+    expect(await world.import({ restart: true })).toMatchObject({ created: 1 });
+    expect(world.service.lookups).toEqual([]);
+  });
+
+  test.each([500, 200])('what it offers can not be known (%i): nothing is sent', async (status) => {
+    world.service.usage = () => ({ type: 'answer', status, body: [] });
+    world.write('input.csv', file(row(1)));
+    expect(await world.import()).toMatchObject({
+      created: 0,
+      unsent: 1,
+      stopped: { reason: 'error' },
+    });
+    expect(world.service.asked).toEqual([]);
+  });
+});
+
+describe('links with another title', () => {
+  beforeEach(async () => {
+    world.write('input.csv', file(row(1), row(2)));
+    await world.import();
+    loseAll();
+    world.write('input.csv', file(row(1, 'other'), row(2), row(3)));
+  });
+
+  test('stop the run before anything is sent, with the lines', async () => {
+    const asked = world.service.asked.length;
+    const summary = await world.import();
+    expect(summary).toMatchObject({ created: 0, stopped: { reason: 'error' } });
+    expect(summary.stopped?.error).toMatchObject({
+      exitCode: 2,
+      message: expect.stringContaining('line 2: https://s.example/0000001'),
+      hint: expect.stringContaining('--on-similar reuse'),
+    });
+    expect(world.service.asked).toHaveLength(asked);
+  });
+
+  test('are used with --on-similar reuse, also by later runs, and the rows are reported as changed', async () => {
+    const reused = { created: 1, existing: 2, changed: 1 };
+    expect(await world.import({ onSimilar: 'reuse' })).toMatchObject(reused);
+    expect(codesOf()).toEqual(['0000001', '0000002', '0000003']);
+    expect(await world.import()).toMatchObject({ created: 0, existing: 3, changed: 1 });
+  });
+
+  test('are left alone with --on-similar create', async () => {
+    expect(await world.import({ onSimilar: 'create' })).toMatchObject({ created: 2, existing: 1 });
+    expect(await world.import()).toMatchObject({ created: 0, existing: 3, changed: 0 });
+  });
+});
+
+describe('a batch in flight at a crash', () => {
+  test.each([true, false])(
+    'is settled, so that no row is unknown: carried out %s',
+    async (created) => {
+      for (const idempotency of [undefined, false]) {
+        world.service = new (world.service.constructor as new () => typeof world.service)();
+        world.service.features = ['idempotency', 'lookup'];
+        world.write('input.csv', file(row(1), row(1), row(2)));
+        const at = Date.now();
+        world.wallClock = () => at;
+        world.service.fault = () => ({ type: 'killed', created });
+        world.onEvent = ({ type }) => {
+          if (type === 'batch-sent') setTimeout(() => world.hardStop.abort(), 20);
+        };
+        await world.import({ idempotency });
+        world.onEvent = () => undefined;
+        world.service.fault = () => undefined;
+        // A day later, no key is known any more.
+        world.wallClock = () => at + 25 * 3_600_000;
+        expect(await world.import({ idempotency })).toMatchObject({
+          created: 3,
+          unknown: 0,
+          unsent: 0,
+        });
+        expect(world.service.links).toHaveLength(3);
+        loseAll();
+      }
+    },
+  );
+
+  test('is not looked up before a minute is over', async () => {
+    const none = { idempotency: false, batchSize: 1 } as const;
+    world.write('input.csv', file(row(1)));
+    await world.import(none);
+    world.write('input.csv', file(row(1), row(2)));
+    world.service.fault = () => ({ type: 'lost', created: true });
+    const at = Date.now();
+    world.wallClock = () => at;
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const running = world.import(none);
+    while (!world.events.some(({ type }) => type === 'warning')) await new Promise(setImmediate);
+    const lookups = world.service.lookups.length;
+    await vi.advanceTimersByTimeAsync(59_000);
+    expect(world.service.lookups).toHaveLength(lookups);
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(await running).toMatchObject({ created: 1, existing: 1, unknown: 0 });
+    expect(world.service.links).toHaveLength(2);
+  });
+});

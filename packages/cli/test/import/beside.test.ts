@@ -1,0 +1,144 @@
+import { copyFileSync, rmSync, utimesSync } from 'node:fs';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { ImportHarness } from './import-harness.ts';
+
+/** A service that has the three endpoints of the protocol and nothing else. */
+let world: ImportHarness;
+beforeEach(() => {
+  world = new ImportHarness();
+});
+afterEach(() => world.dispose());
+
+const file = (...rows: string[]) => ['url,title', ...rows, ''].join('\n');
+const row = (n: number, title = `T${n}`) => `https://example.com/${n},${title}`;
+
+describe('links that another file in the folder names', () => {
+  test.each(['links-week2.csv', 'links (1).csv'])('are not created again: %s', async (name) => {
+    world.write('input.csv', file(row(1), row(2)));
+    await world.import();
+    world.write(name, file(row(1), row(2), row(3)));
+    const week2 = { file: world.path(name) };
+    const { asked } = world.service;
+    const before = asked.length;
+    const { stopped } = await world.import(week2);
+    expect(stopped?.error).toMatchObject({
+      exitCode: 2,
+      message: expect.stringMatching(
+        /2 rows ask.*input\.csv\.results\.csv.*line 2: https:.*line 3/,
+      ),
+      hint: expect.stringContaining('--on-similar'),
+    });
+    expect(asked).toHaveLength(before);
+    expect(await world.import({ ...week2, onSimilar: 'reuse' })).toMatchObject({
+      created: 1,
+      existing: 2,
+    });
+    expect(await world.import(week2)).toMatchObject({ created: 0, existing: 3 });
+    expect(world.created()).toEqual({ links: 3, duplicates: 0 });
+  });
+
+  test('by its journal alone, and as a person decides', async () => {
+    world.write('input.csv', file(row(1)));
+    await world.import();
+    rmSync(world.path('input.csv.results.csv'));
+    world.write('b.csv', file(row(1)));
+    const other = { file: world.path('b.csv') };
+    expect((await world.import(other)).stopped?.message).toContain('input.csv.shortlink-journal');
+    expect(await world.import({ ...other, onSimilar: 'create' })).toMatchObject({ created: 1 });
+  });
+
+  test('of a rejects file that was corrected and imported by itself', async () => {
+    world.write('input.csv', file(row(1), 'none,T2'));
+    await world.import({ maxRejects: 'all' });
+    const rejects = world.read('input.csv.rejects.csv').replace('none', 'https://example.com/2');
+    world.write('input.csv.rejects.csv', rejects);
+    expect(await world.import({ file: world.path('input.csv.rejects.csv') })).toMatchObject({
+      created: 1,
+    });
+    world.write('input.csv', file(row(1), row(2)));
+    expect((await world.import()).stopped?.message).toContain('input.csv.rejects.csv.results.csv');
+    expect(world.created()).toEqual({ links: 2, duplicates: 0 });
+  });
+
+  test('do not matter where no row asks for them', async () => {
+    world.write('input.csv', file(row(1)));
+    await world.import();
+    world.write('b.csv', file(row(2)));
+    expect(await world.import({ file: world.path('b.csv') })).toMatchObject({ created: 1 });
+  });
+});
+
+describe('the results beside the input', () => {
+  test('are known when the journal is gone, whoever has copied or touched them', async () => {
+    world.write('input.csv', file(row(1), row(2)));
+    await world.import();
+    rmSync(world.path('input.csv.shortlink-journal'));
+    utimesSync(world.path('input.csv.results.csv'), 1, 1);
+    world.write('input.csv', file(row(2), row(3), row(1)));
+    expect(await world.import()).toMatchObject({ created: 1, existing: 2 });
+    expect(world.created()).toEqual({ links: 3, duplicates: 0 });
+  });
+
+  test('touched or copied back, they are no file that a person has changed', async () => {
+    world.write('input.csv', file(row(1)));
+    await world.import();
+    copyFileSync(world.path('input.csv.results.csv'), world.path('copy'));
+    world.write('input.csv', file(row(1), row(2)));
+    await world.import();
+    copyFileSync(world.path('copy'), world.path('input.csv.results.csv'));
+    expect(await world.import()).toMatchObject({ created: 0, existing: 2 });
+    expect(world.files().filter((name) => name.includes('.old'))).toEqual([]);
+  });
+
+  test.each([
+    ['the input', 'input.csv'],
+    ['the results', 'input.csv.results.csv'],
+  ])('conflict markers of git are refused by name in %s', async (_, name) => {
+    world.write('input.csv', file(row(1)));
+    await world.import();
+    if (name !== 'input.csv') rmSync(world.path('input.csv.shortlink-journal'));
+    const text = world.read(name);
+    for (const marker of ['<<<<<<< HEAD', '=======', '>>>>>>> main']) {
+      for (const marked of [`${marker}\n${text}`, `${text}${marker}\n`]) {
+        world.write(name, marked);
+        await expect(world.import({ maxRejects: 'all' })).rejects.toMatchObject({
+          exitCode: 2,
+          message: expect.stringMatching(`${name}, line \\d: "${marker}" is a conflict marker`),
+        });
+      }
+    }
+  });
+});
+
+describe('result columns', () => {
+  test.each([
+    'url,title,Code,Short_URL,Status,Error,Made for',
+    'url,title,CODE,short url,status,Error,made_for',
+  ])('are found however their header was retyped: %s', async (header) => {
+    const inPlace = { inPlace: true, output: world.path('input.csv') };
+    world.write('input.csv', file(row(1)));
+    await world.import(inPlace);
+    const text = world.read('input.csv').replace(/^.*/, header);
+    world.write('input.csv', `${text}${row(2)},,,,,\n`);
+    const fresh = { ...inPlace, journal: world.path('fresh') };
+    expect(await world.import(fresh)).toMatchObject({ created: 1, existing: 1 });
+    // Once more under the names of ours.
+    expect(world.table('input.csv')[0]?.slice(2)).toEqual(['code', 'short_url', 'status', 'error']);
+  });
+
+  test('short URLs of this service in a column of another name are refused', async () => {
+    world.write('input.csv', file(row(1), row(2)));
+    await world.import();
+    world.write('other.csv', 'url,Kurzlink\nhttps://example.com/1,https://api.example/0000001\n');
+    await expect(world.import({ file: world.path('other.csv') })).rejects.toMatchObject({
+      exitCode: 2,
+      message: expect.stringContaining(
+        'line 2: "Kurzlink" has "https://api.example/0000001", a short URL of this service',
+      ),
+    });
+    // The journal knows where its short URLs are.
+    world.write('input.csv', 'url,Kurzlink\nhttps://example.com/3,https://s.example/0000001\n');
+    await expect(world.import()).rejects.toMatchObject({ exitCode: 2 });
+    expect(world.created()).toEqual({ links: 2, duplicates: 0 });
+  });
+});
