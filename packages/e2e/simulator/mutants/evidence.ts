@@ -106,7 +106,9 @@ export const EVIDENCE: readonly Mutant[] = [
         db.exec('BEGIN EXCLUSIVE; COMMIT');
       } catch (error) {
         if (!String(error).includes('malformed')) throw error;
+        db.close();
         rmSync(path, { force: true });
+        continue;
       }`,
   ),
   mutant(

@@ -82,6 +82,8 @@ export class Oracle {
   /** Links of requests that were recorded, and may not have been sent because the program was killed. */
   readonly #recorded = new Counts();
   #hasLostJournal = false;
+  /** Whether a part of the journal was missing when the run began. */
+  #isDamaged = false;
   #outputBefore: Buffer | undefined;
   /** Not where the folder of earlier results could not be synced: then a power cut may take them away later. */
   #isOutputDurable = true;
@@ -112,6 +114,7 @@ export class Oracle {
     this.#settings = settings;
     const { user } = scenario;
     if (plan.losesJournal) this.#hasLostJournal = true;
+    this.#isDamaged = world.disk.get(paths.journal)?.database?.isDamaged === true;
     // Whoever decides to create what files under other names have makes these files as good as lost.
     const isDecided = user.losesFiles && decisions.onSimilar === 'create' && !plan.dryRun;
     const hasLost = plan.losesJournal || plan.losses.length > 0 || isDecided;
@@ -207,6 +210,9 @@ export class Oracle {
       this.#sent.switchOff();
       this.#wanted.raise(this.#wantedBefore);
     }
+    const blind = this.#isDamaged ? ofRun.find(isCreate) : undefined;
+    if (blind !== undefined)
+      throw new Error(`#${blind.number} is sent although the journal can't be read`);
     this.#checkSent(ofRun, settings);
     this.#checkLinks();
     this.#limit?.check(service.made);

@@ -3,6 +3,8 @@ import { changeRows, maybeRefused } from './extras.ts';
 import { FOREIGN_KEYS, type Loss, type RowPlan, type RunPlan, type Scenario } from './scenario.ts';
 import { quietly } from './shrink.ts';
 
+const MINUTE_MS = 60_000;
+
 type Chance = readonly [weight: number, of: Loss['of'], how: readonly Loss['how'][]];
 
 /** What can happen to each file, and how often. */
@@ -50,9 +52,12 @@ function loseFiles(scenario: Scenario, random: Random): void {
     run.restart = false;
     run.losesJournal = false;
     run.copiesRows = user.inPlace && random.chance(0.4);
-    if (index === 0 || !random.chance(0.75)) continue;
+    const isLate = runs[index - 1]?.faults.some(({ kind }) => kind === 'slow') === true;
+    if (index === 0 || !random.chance(isLate ? 0.3 : 0.75)) continue;
     const count = random.chance(0.3) ? 2 : 1;
     run.losses = Array.from({ length: count }, () => lossOf(random, index));
+    // Of a request that arrives later still, nobody could know once its record is lost.
+    run.pauseMs = Math.max(run.pauseMs, MINUTE_MS);
     if (random.chance(0.1)) run.onSimilar = random.pick(['reuse', 'create']);
   }
 }
