@@ -118,7 +118,7 @@ test('| head: the import ends quietly, without a stack, and the journal has what
   await shell.until(/ended with \d+/);
   // Not from the screen, where both programs write at the same time.
   const first = await readFile(world.path('first.csv'), 'utf8');
-  expect(first).toMatch(/^url,code,short_url,status,error\nhttps:\/\/example\.com\/0,/);
+  expect(first).toMatch(/^url,code,short_url,status,error,made_for\nhttps:\/\/example\.com\/0,/);
   expect(shell.text).toMatch(/ended with 0/);
   expect(shell.text).not.toMatch(/EPIPE|^\s+at /m);
   await shell.exitCode;

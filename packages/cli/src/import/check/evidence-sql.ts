@@ -46,7 +46,8 @@ export const tables = (service: number) => `
       AND short_url NOT IN (SELECT short_url FROM our_link WHERE short_url IS NOT NULL)
     GROUP BY short_url;
   CREATE TEMP VIEW doubtful_link AS
-    SELECT -id AS id, source, key, pair FROM temp.known WHERE short_url IS NULL AND of_row IS NULL;
+    SELECT -id AS id, source, key, pair FROM temp.known WHERE short_url IS NULL AND of_row IS NULL
+      AND key NOT IN (SELECT key FROM our_link WHERE short_url IS NULL);
   CREATE TEMP VIEW free_row AS
     SELECT *, content / ${REDIRECTS} AS words FROM temp.row
     WHERE own IS NULL AND number NOT IN (SELECT number FROM temp.match);`;
@@ -136,8 +137,9 @@ export const FORMER = `
 /** Rows without a link whose target has links that could be theirs, or others. */
 export const SIMILAR = `
   SELECT line, short_url, count(*) OVER () AS lines FROM (
-    SELECT line, min(known.short_url) AS short_url FROM free_row JOIN (
+    SELECT line, coalesce(min(known.short_url), 'one that may exist') AS short_url FROM free_row JOIN (
       SELECT key, pair, id FROM free_link WHERE NOT (${CERTAIN}) AND id NOT IN (SELECT link FROM temp.match)
+      UNION ALL SELECT key, pair, id FROM doubtful_link WHERE NOT (${CERTAIN}) AND id NOT IN (SELECT link FROM temp.match)
     ) AS link USING (key, pair) JOIN temp.known ON known.id = -link.id GROUP BY number
   ) ORDER BY line LIMIT ${FIRST_LINES}`;
 

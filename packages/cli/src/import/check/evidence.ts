@@ -238,7 +238,8 @@ export class Evidence {
       if (this.#hasDoubts) {
         this.#db.exec(DROP_KNOWN_DOUBTS);
         this.#db.exec(MATCH_OWN_DOUBTS);
-        this.#db.exec(matchBy('key, pair', CERTAIN, 'doubtful_link'));
+        const which = this.onSimilar === 'reuse' ? 'TRUE' : CERTAIN;
+        this.#db.exec(matchBy('key, pair', which, 'doubtful_link'));
       }
       const counts = this.#db.prepare(COUNTS).get(this.#journal.firstNewLink) ?? {};
       const changed = this.#db.prepare(CHANGED).all();

@@ -117,7 +117,15 @@ export async function sendNewRows(input: SendNewRows): Promise<Sent> {
       if (repeats === 0 && found.new + found.unknown > 0) service = await traitsOf(settings, deps);
       if (evidence !== undefined) {
         const { idempotency } = service;
-        const settled = await settleOpenBatches({ journal, evidence, settings, deps, idempotency });
+        // Where the service can be asked, nothing is sent again that it may have carried out.
+        const onUnknown = service.canAsk ? 'skip' : settings.onUnknown;
+        const settled = await settleOpenBatches({
+          journal,
+          evidence,
+          settings: { ...settings, onUnknown },
+          deps,
+          idempotency,
+        });
         failure = settled.failure;
         if (settled.comparison !== undefined) found = foundOf(checked, settled.comparison);
       }
