@@ -118,7 +118,7 @@ const REQUESTS: readonly Mutant[] = [
   ),
   mutant(
     'timeout taken for not sent',
-    `${HTTP}/transport.ts`,
+    `${HTTP}/send.ts`,
     "{ outcome: 'unknown', timeoutMs }",
     "{ outcome: 'not-sent', timeoutMs }",
   ),

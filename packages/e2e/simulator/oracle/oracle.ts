@@ -11,12 +11,12 @@ import { type Evidence, NO_EVIDENCE, readEvidence } from './evidence.ts';
 import { addRecorded, checkCodes, checkJobs, hasBatches, isJournal } from './journal-rules.ts';
 import {
   Counts,
+  countLinks,
   countsOf,
   type Doubts,
   hasLookedAtKeys,
   isCreate,
   isLeftOpen,
-  isWorkedTooLate,
   lacksResults,
   linksSent,
   mayExist,
@@ -323,21 +323,15 @@ export class Oracle {
     return this.#all.network.exchanges.filter(({ run }) => run >= this.#firstRun);
   }
 
-  /** Links of this epoch, and those that files name. Of links that a decision has freed, only those whose response the program has read. */
   #countedLinks(named: Counts): Counts {
-    const { service, network } = this.#all;
-    const counts = new Counts();
-    for (const [pair, count] of named.entries()) {
-      counts.add(pair, Math.min(count, this.#wanted.of(pair)));
-    }
-    for (const link of service.made) {
-      const exchange = network.exchanges[link.request - 1];
-      if (exchange === undefined || exchange.run < this.#firstRun) continue;
-      if (isWorkedTooLate(exchange, network.exchanges)) continue;
-      const pair = pairOfLink(link);
-      if (!this.#sent.isFree(pair) || this.#told.has(link.code)) counts.add(pair);
-    }
-    return counts;
+    return countLinks({
+      made: this.#all.service.made,
+      exchanges: this.#all.network.exchanges,
+      firstRun: this.#firstRun,
+      wanted: this.#wanted,
+      named,
+      isCertain: (link) => !this.#sent.isFree(pairOfLink(link)) || this.#told.has(link.code),
+    });
   }
 
   /** Each row has one link at most. */

@@ -1,4 +1,5 @@
-import { LOOKUP_PATH, REFUSED_TITLE } from '../services/scripted.ts';
+import { LOOKUP_PATH } from '../services/look-up.ts';
+import { REFUSED_TITLE } from '../services/scripted.ts';
 import type { Exchange } from '../world/network.ts';
 import { Counts, isCreate, linksOf, mayHaveWorked, type Pair, pairOf, parse } from './ledger.ts';
 
