@@ -47,6 +47,8 @@ export async function readBeside(
   let before = 0;
   for (const path of paths) {
     await readOther(path, evidence, settings, deps);
+    // Such links are sent again.
+    if (settings.onUnknown === 'retry') evidence.releaseDoubts();
     evidence.compare();
     const { lines } = evidence.similar();
     if (lines > before) names.push(basename(path));
