@@ -4,7 +4,7 @@ import type {
   ImportSettings,
   ImportSummary,
 } from '../../cli/src/import/types.ts';
-import { checkNothingToDo, isFinished } from './oracle/end-rules.ts';
+import { checkNothingToDo, isFinished, refusalOf } from './oracle/end-rules.ts';
 import { Oracle } from './oracle/oracle.ts';
 import type { Shares } from './oracle/tally.ts';
 import { Random } from './random.ts';
@@ -140,11 +140,13 @@ class Stage {
       const isDecided = round > 0 && onUnknown === 'stop';
       const policy = isDecided ? user.decides : onUnknown;
       ended = await this.#playRun(quiet, this.#decide(policy, isRefused));
-      if (ended.error !== undefined) {
+      const refusal = refusalOf(ended);
+      if (refusal !== undefined) {
         // Nothing was sent, since links may or may not be those of the rows: the user has read why.
-        this.#files.removeDamaged();
+        this.#files.setAside(refusal.message);
         isRefused = true;
-      } else if (isFinished(ended, quiet.rows, user, policy)) break;
+      } else if (isFinished(ended, quiet.rows, user, policy, this.#scenario.service.hasLookup))
+        break;
       if (round === MAX_QUIET_RUNS) throw new Error('quiet runs do not come to an end');
     }
     const before = this.#network.exchanges.length;

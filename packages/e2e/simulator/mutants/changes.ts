@@ -1,4 +1,4 @@
-import { BULK, JOURNAL, MAP, type Mutant, mutant, REPORT, SEND } from './mutant.ts';
+import { BULK, CHECK, JOURNAL, MAP, type Mutant, mutant, REPORT, SEND } from './mutant.ts';
 
 /**
  * What goes wrong only where rows lead to several domains, the lines of a file are of several kinds, or the service, its rules, the
@@ -7,7 +7,7 @@ import { BULK, JOURNAL, MAP, type Mutant, mutant, REPORT, SEND } from './mutant.
 export const CHANGES: readonly Mutant[] = [
   mutant(
     'rows of several domains taken for one',
-    `${JOURNAL}/link-text.ts`,
+    `${MAP}/link-identity.ts`,
     'return { target_url, domain_id };',
     'return { target_url, domain_id: domain_id && undefined };',
   ),
@@ -37,33 +37,33 @@ export const CHANGES: readonly Mutant[] = [
   ),
   mutant(
     'remark about a link taken for its refusal',
-    `${JOURNAL}/packed-results.ts`,
-    'if (!code || !short_url) return',
-    'if (error || !code || !short_url) return',
+    `${SEND}/batch-recorder.ts`,
+    'if (code && short_url) return',
+    'if (!error && code && short_url) return',
   ),
   mutant(
     'codes of a job forgotten with its request',
     `${JOURNAL}/journal.ts`,
-    'id < ? AND short_url IS NULL',
-    'id < ?',
+    "id >= ? AND id < ? AND batch = ?';\n      this.#prepare(sql).run(firstLink",
+    "id >= ? AND id < ? AND ? > 0';\n      this.#prepare(sql).run(firstLink",
   ),
   mutant(
-    'key made from the number of known links alone',
-    `${SEND}/send-new-rows.ts`,
-    'known: [journal.knownLinks(), checked.ownHash, existing?.knownHash ?? 0],',
-    'known: [journal.knownLinks() + checked.own, 0, 0],',
+    'one key for all batches',
+    `${SEND}/batch-recorder.ts`,
+    'const known = this.#keys.get(first) ?? randomUUID();\n    this.#keys.set(first, known);',
+    'const known = this.#keys.get(0) ?? randomUUID();\n    this.#keys.set(0, known);',
   ),
   mutant(
     'known links taken by their target URL alone',
-    'cli/src/import/check/existing-links.ts',
-    'UNION ALL SELECT -min(id), pair, content FROM',
-    "UNION ALL SELECT -min(id), pair, '' FROM",
+    `${CHECK}/evidence-sql.ts`,
+    `min(id), source, key, \${AS_ROW}, `,
+    'min(id), source, key, 0, ',
   ),
   mutant(
     'links of the known file created again',
-    'cli/src/import/check/compare-rows.ts',
-    'existing.addKnown(linkIdentity(',
-    'if ((named.own?.code.length ?? 9) > 2) existing.addKnown(linkIdentity(',
+    `${CHECK}/read-links.ts`,
+    '        evidence.addLink(source,',
+    '        if ((claim.own?.code.length ?? 9) > 2) evidence.addLink(source,',
   ),
   mutant(
     'row that its file calls unknown sent again',

@@ -1,4 +1,4 @@
-import { BULK, type Mutant, mutant, REPORT, SEND } from './mutant.ts';
+import { BULK, CHECK, type Mutant, mutant, REPORT, SEND } from './mutant.ts';
 
 /** What the import says of its work. */
 export const FALSE_WORDS: readonly Mutant[] = [
@@ -38,25 +38,30 @@ export const FALSE_WORDS: readonly Mutant[] = [
     "const { code = '', short_url = '' } = linkOf",
     "const { code = 'c0', short_url = '' } = linkOf",
   ),
-  mutant('results without the reason', `${REPORT}/report-rows.ts`, 'cell(outcome.error)', "''"),
+  mutant(
+    'results without the reason',
+    `${REPORT}/report-rows.ts`,
+    "const error = outcome.status === 'created' ? '' : outcome.error;",
+    "const error = '';",
+  ),
   {
     name: 'one link for two equal rows',
     patches: [
       {
-        file: 'cli/src/import/check/existing-links.ts',
-        find: 'INSERT INTO temp.match SELECT number, id FROM (',
-        replace: 'INSERT OR IGNORE INTO temp.match SELECT number, id FROM (',
+        file: `${CHECK}/evidence-sql.ts`,
+        find: `INSERT INTO temp.match SELECT number, id FROM (\n    SELECT number, \${columns}`,
+        replace: `INSERT OR IGNORE INTO temp.match SELECT number, id FROM (\n    SELECT number, \${columns}`,
       },
       {
-        file: 'cli/src/import/check/existing-links.ts',
-        find: ', n)`;',
-        replace: ')`;',
+        file: `${CHECK}/evidence-sql.ts`,
+        find: `USING (\${columns}, n)`,
+        replace: `USING (\${columns})`,
       },
     ],
   },
   mutant(
     'rows of unknown outcome taken for existing ones',
-    'cli/src/import/check/existing-links.ts',
+    `${CHECK}/evidence.ts`,
     "yield typeof short_url === 'string'",
     'yield short_url !== undefined',
   ),
@@ -68,25 +73,25 @@ export const FALSE_WORDS: readonly Mutant[] = [
   ),
   mutant(
     'a row that got an older link counted as created',
-    'cli/src/import/check/existing-links.ts',
+    `${CHECK}/evidence-sql.ts`,
     'OR link IN temp.open_link',
     'OR EXISTS (SELECT 1 FROM temp.open_link)',
   ),
   mutant(
     'edited rows not counted',
-    'cli/src/import/check/existing-links.ts',
-    'WHERE our_link.content <> row.content AND our_link.short_url IS NOT NULL',
-    'WHERE false',
+    `${CHECK}/evidence-sql.ts`,
+    `AND \${LINK_CONTENT} <> row.content`,
+    'AND false',
   ),
   mutant(
     'rows of unknown outcome counted as edited',
-    'cli/src/import/check/existing-links.ts',
-    ' AND our_link.short_url IS NOT NULL\n    UNION ALL',
-    '\n    UNION ALL',
+    `${CHECK}/evidence-sql.ts`,
+    `WHERE coalesce(our_link.short_url, known.short_url) IS NOT NULL AND \${LINK_CONTENT}`,
+    `WHERE \${LINK_CONTENT}`,
   ),
   mutant(
     'links without a row not counted',
-    'cli/src/import/check/existing-links.ts',
+    `${CHECK}/evidence.ts`,
     "gone: Number(counts['gone']),",
     'gone: 0,',
   ),
@@ -105,7 +110,7 @@ export const FALSE_WORDS: readonly Mutant[] = [
   mutant(
     'rejected rows do not stop the run',
     'cli/src/import/run-import.ts',
-    'if (stopped !== undefined) return { ...summary, stopped };',
+    '  if (stopped !== undefined) {\n    announce(found, checked, deps);\n    return { ...summary, stopped };\n  }\n',
     '',
   ),
   mutant(

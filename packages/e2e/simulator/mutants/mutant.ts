@@ -11,6 +11,7 @@ export const mutant = (name: string, file: string, find: string, replace: string
   patches: [{ file, find, replace }],
 });
 
+export const CHECK = 'cli/src/import/check';
 export const JOURNAL = 'cli/src/import/journal';
 export const SEND = 'cli/src/import/send';
 export const MAP = 'cli/src/import/map';

@@ -1,6 +1,7 @@
 import { CHANGES } from './changes.ts';
+import { EVIDENCE } from './evidence.ts';
 import { FALSE_WORDS } from './false-words.ts';
-import { BULK, HTTP, JOURNAL, type Mutant, mutant, REPORT, SEND } from './mutant.ts';
+import { BULK, CHECK, HTTP, JOURNAL, type Mutant, mutant, REPORT, SEND } from './mutant.ts';
 
 /** What a crash or a power cut must not be able to take away. */
 const DURABILITY: readonly Mutant[] = [
@@ -48,14 +49,14 @@ const DURABILITY: readonly Mutant[] = [
   mutant(
     'recorded after it is sent',
     `${HTTP}/transport.ts`,
-    'await call.watch.beforeSend();',
-    'setTimeout(() => void call.watch?.beforeSend(), 1);',
+    'await watch.beforeSend();',
+    'setTimeout(() => void watch.beforeSend(), 1);',
   ),
   mutant(
     'results not recorded',
     `${SEND}/batch-recorder.ts`,
-    'if (isFinal) journal.completed(batch.id, results);',
-    'if (isFinal);',
+    '    journal.decide(batch, decision);\n    batch.isOpen',
+    '    batch.isOpen',
   ),
   mutant(
     'job not recorded',
@@ -66,14 +67,14 @@ const DURABILITY: readonly Mutant[] = [
   mutant(
     'refused batch stays recorded',
     `${SEND}/batch-recorder.ts`,
-    'if (batch !== undefined) journal.removed(batch.id);',
+    'if (batch !== undefined) journal.release(batch);',
     '',
   ),
   mutant(
     'sent although it was not recorded',
-    `${BULK}/run-context.ts`,
-    '    run.endWith(error);\n    return false;',
-    '    return error !== undefined;',
+    `${BULK}/batch-life.ts`,
+    '      this.#run.endWith(error);\n      return false;',
+    '      return error !== undefined;',
   ),
   mutant(
     'standard input forgotten before its results are written',
@@ -117,14 +118,14 @@ const REQUESTS: readonly Mutant[] = [
   ),
   mutant(
     'timeout taken for not sent',
-    `${HTTP}/transport.ts`,
+    `${HTTP}/send.ts`,
     "{ outcome: 'unknown', timeoutMs }",
     "{ outcome: 'not-sent', timeoutMs }",
   ),
   mutant(
     'Retry-After ignored',
     `${HTTP}/retry.ts`,
-    'Math.max(askedWaitMs(error) ?? 0, backoffMs(attempt, random))',
+    'Math.max(askedWaitMs(error), backoffMs(attempt, random))',
     'backoffMs(attempt, random)',
   ),
   mutant(
@@ -136,7 +137,7 @@ const REQUESTS: readonly Mutant[] = [
   mutant(
     '429 pauses one request only',
     `${HTTP}/transport.ts`,
-    'this.#limiter.pause(waitMs, error.retryAfterMs);',
+    'this.#limiter.pause(waitMs, error.retryAfterMs, call.onPause);',
     '',
   ),
   mutant(
@@ -160,7 +161,7 @@ const REQUESTS: readonly Mutant[] = [
   mutant(
     'refused key does not end the run',
     `${BULK}/batch-life.ts`,
-    "type: 'unsent', error });\n      run.endWith(error);",
+    "type: 'unsent', error });\n        this.#run.endWith(error);",
     "type: 'unsent', error });",
   ),
   mutant(
@@ -176,10 +177,10 @@ const REQUESTS: readonly Mutant[] = [
     "idempotencyKey: () => idempotencyKey.concat('-2'),",
   ),
   mutant(
-    'failed job asked for again under its key',
-    `${SEND}/send-rows.ts`,
-    'needsNewKeys ? randomUUID()',
-    'settings.restart ? randomUUID()',
+    'key of a larger batch used for its parts',
+    `${SEND}/batch-recorder.ts`,
+    '        this.#keys.delete(first);\n',
+    '',
   ),
   mutant('key trusted for too long', `${SEND}/settle-open.ts`, '23 * 60', '50 * 60'),
   mutant(
@@ -199,16 +200,16 @@ const ROWS: readonly Mutant[] = [
     'onBatch(links.map((link) => link.id + 1))',
   ),
   mutant(
-    'off by one when results are unpacked',
+    'off by one when results are recorded',
     `${JOURNAL}/journal.ts`,
-    'const result = unpackResult(results, index);\n      if',
-    'const result = unpackResult(results, index + 1);\n      if',
+    'const link = ids?.[index] ?? firstLink + index;',
+    'const link = (ids?.[index] ?? firstLink + index) + 1;',
   ),
   mutant(
     'first edited row not matched',
-    'cli/src/import/check/existing-links.ts',
-    "this.#db.exec(matchBy('pair'));",
-    "this.#db.exec(matchBy('pair') + ' WHERE n > 1');",
+    `${CHECK}/evidence.ts`,
+    "this.#db.exec(matchBy('key, pair', CERTAIN));",
+    "this.#db.exec(matchBy('key, pair', CERTAIN) + ' WHERE n > 1');",
   ),
   mutant(
     'known links forgotten with the unknown',
@@ -231,14 +232,14 @@ const ROWS: readonly Mutant[] = [
   mutant(
     'unsent batches skipped in the results',
     `${REPORT}/report-rows.ts`,
-    'for (; position < first; position += 1) yield undefined;',
+    'for (; position < batch.first; position += 1) yield undefined;',
     '',
   ),
   mutant(
     'results taken by position although some are missing',
     `${BULK}/results.ts`,
-    'if (links.length === results.length) matcher.matchRest();',
-    'matcher.matchRest();',
+    'if (isInStep && !isMixed && ![...unused].some(isOfALink)) {',
+    'if (!isMixed && ![...unused].some(isOfALink)) {',
   ),
   mutant(
     'results taken in any order',
@@ -249,8 +250,8 @@ const ROWS: readonly Mutant[] = [
   mutant(
     'links forgotten too early',
     `${SEND}/send-rows.ts`,
-    'links.forget(last.index + 1)',
-    'links.forget(last.index + 2)',
+    'links.forget(index + 1)',
+    'links.forget(index + 2)',
   ),
 ];
 
@@ -275,6 +276,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...REQUESTS,
   ...ROWS,
   ...CHANGES,
+  ...EVIDENCE,
   ...FALSE_WORDS,
   ...SERVER,
 ];

@@ -13,11 +13,14 @@ export function isFinished(
   all: readonly RowPlan[],
   { maxRejects }: UserTraits,
   policy: ImportSettings['onUnknown'],
+  hasLookup: boolean,
 ): boolean {
   if (summary === undefined) throw new Error('a quiet run does not end');
   const invalid = all.filter(({ kind }) => kind === 'invalid').length;
   if (summary.stopped?.reason === 'rejects' && invalid > 0 && maxRejects === 0) return true;
   if (summary.stopped !== undefined) return false;
+  // The next run asks.
+  if (hasLookup && summary.unknown > 0) return false;
   const refused = all.filter(({ kind }) => kind === 'refused').length;
   const { rows, rejected, failed, unknown, unsent } = summary;
   if (unsent > 0 || rows !== all.length || rejected !== invalid || failed > refused) {
@@ -63,6 +66,13 @@ export function isForgotten(
   if (process.killedAt === undefined || hasJournal || results === undefined) return false;
   const rows = parseResults(results, outputFormat(user));
   return rows?.every(({ status }) => status === 'created' || status === 'rejected') === true;
+}
+
+/** Why a run has refused to send anything until the user decides; undefined where it has not. */
+export function refusalOf({ error, summary }: Pick<Ended, 'error' | 'summary'>): Error | undefined {
+  const { message = '', error: cause } = summary?.stopped ?? {};
+  const found = error ?? (message.includes('nothing was sent') ? cause : undefined);
+  return found instanceof Error && found.name === 'CliError' ? found : undefined;
 }
 
 /** Why the usage can't be read. */

@@ -1,4 +1,4 @@
-import { queryDatabase } from '../world/database.ts';
+import { queryDatabase } from '../world/database-content.ts';
 import type { FileNode } from '../world/disk.ts';
 import type { Exchange } from '../world/network.ts';
 import type { Process } from '../world/world.ts';

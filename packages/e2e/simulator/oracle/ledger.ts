@@ -1,7 +1,8 @@
 import type { ImportSummary } from '../../../cli/src/import/types.ts';
 import { targetOf, titleOf } from '../scenario/files.ts';
 import type { RowPlan, UserTraits } from '../scenario/scenario.ts';
-import { LOOKUP_PATH, REFUSED_TITLE } from '../services/scripted.ts';
+import { LOOKUP_PATH } from '../services/look-up.ts';
+import { REFUSED_TITLE } from '../services/scripted.ts';
 import type { MadeLink } from '../services/service.ts';
 import type { Exchange } from '../world/network.ts';
 
@@ -150,6 +151,32 @@ export function isWorkedTooLate(exchange: Exchange, all: readonly Exchange[]): b
   return refusalsOf(exchange, all).some(({ receivedTurn }) => receivedTurn < workedTurn);
 }
 
+/** Links since a run, and those that files name, as far as rows ask for them. Links that a decision has freed count where they are certain. */
+export function countLinks({
+  made,
+  exchanges,
+  firstRun,
+  wanted,
+  named,
+  isCertain,
+}: {
+  made: readonly MadeLink[];
+  exchanges: readonly Exchange[];
+  firstRun: number;
+  wanted: Counts;
+  named: Counts;
+  isCertain: (link: MadeLink) => boolean;
+}): Counts {
+  const counts = new Counts();
+  for (const [pair, count] of named.entries()) counts.add(pair, Math.min(count, wanted.of(pair)));
+  for (const link of made) {
+    const exchange = exchanges[link.request - 1];
+    if (exchange === undefined || exchange.run < firstRun) continue;
+    if (!isWorkedTooLate(exchange, exchanges) && isCertain(link)) counts.add(pairOfLink(link));
+  }
+  return counts;
+}
+
 /** Rows to which results do not always belong for certain. */
 export interface Doubts {
   hasRefusedRows: boolean;
@@ -241,7 +268,8 @@ interface Answer {
   total?: number;
 }
 
-function parse(body: string): Answer | undefined {
+/** A response that holds an object; undefined where it holds something else. */
+export function parse(body: string): Answer | undefined {
   try {
     const value: unknown = JSON.parse(body);
     return typeof value === 'object' && value !== null ? (value as Answer) : undefined;

@@ -11,12 +11,12 @@ import { type Evidence, NO_EVIDENCE, readEvidence } from './evidence.ts';
 import { addRecorded, checkCodes, checkJobs, hasBatches, isJournal } from './journal-rules.ts';
 import {
   Counts,
+  countLinks,
   countsOf,
   type Doubts,
   hasLookedAtKeys,
   isCreate,
   isLeftOpen,
-  isWorkedTooLate,
   lacksResults,
   linksSent,
   mayExist,
@@ -82,6 +82,8 @@ export class Oracle {
   /** Links of requests that were recorded, and may not have been sent because the program was killed. */
   readonly #recorded = new Counts();
   #hasLostJournal = false;
+  /** Whether a part of the journal was missing when the run began. */
+  #isDamaged = false;
   #outputBefore: Buffer | undefined;
   /** Not where the folder of earlier results could not be synced: then a power cut may take them away later. */
   #isOutputDurable = true;
@@ -112,7 +114,10 @@ export class Oracle {
     this.#settings = settings;
     const { user } = scenario;
     if (plan.losesJournal) this.#hasLostJournal = true;
-    const hasLost = plan.losesJournal || plan.losses.length > 0;
+    this.#isDamaged = world.disk.get(paths.journal)?.database?.isDamaged === true;
+    // Whoever decides to create what files under other names have makes these files as good as lost.
+    const isDecided = user.losesFiles && decisions.onSimilar === 'create' && !plan.dryRun;
+    const hasLost = plan.losesJournal || plan.losses.length > 0 || isDecided;
     const hasEvidence = user.losesFiles || this.#hasLostJournal;
     if (hasEvidence) {
       const { made } = service;
@@ -205,6 +210,9 @@ export class Oracle {
       this.#sent.switchOff();
       this.#wanted.raise(this.#wantedBefore);
     }
+    const blind = this.#isDamaged ? ofRun.find(isCreate) : undefined;
+    if (blind !== undefined)
+      throw new Error(`#${blind.number} is sent although the journal can't be read`);
     this.#checkSent(ofRun, settings);
     this.#checkLinks();
     this.#limit?.check(service.made);
@@ -315,21 +323,15 @@ export class Oracle {
     return this.#all.network.exchanges.filter(({ run }) => run >= this.#firstRun);
   }
 
-  /** Links of this epoch, and those that files name. Of links that a decision has freed, only those whose response the program has read. */
   #countedLinks(named: Counts): Counts {
-    const { service, network } = this.#all;
-    const counts = new Counts();
-    for (const [pair, count] of named.entries()) {
-      counts.add(pair, Math.min(count, this.#wanted.of(pair)));
-    }
-    for (const link of service.made) {
-      const exchange = network.exchanges[link.request - 1];
-      if (exchange === undefined || exchange.run < this.#firstRun) continue;
-      if (isWorkedTooLate(exchange, network.exchanges)) continue;
-      const pair = pairOfLink(link);
-      if (!this.#sent.isFree(pair) || this.#told.has(link.code)) counts.add(pair);
-    }
-    return counts;
+    return countLinks({
+      made: this.#all.service.made,
+      exchanges: this.#all.network.exchanges,
+      firstRun: this.#firstRun,
+      wanted: this.#wanted,
+      named,
+      isCertain: (link) => !this.#sent.isFree(pairOfLink(link)) || this.#told.has(link.code),
+    });
   }
 
   /** Each row has one link at most. */
@@ -349,7 +351,7 @@ export class Oracle {
       if (numbers.has(link.request) && this.#told.has(link.code)) told.add(pairOfLink(link));
     }
     this.#sent.endRun({
-      creates: ofRun.filter(isCreate),
+      exchanges: ofRun,
       wanted: this.#wanted,
       told,
       mayRetry: onUnknown === 'retry',

@@ -1,6 +1,7 @@
+import { LOOKUP_PATH } from '../services/look-up.ts';
 import { REFUSED_TITLE } from '../services/scripted.ts';
 import type { Exchange } from '../world/network.ts';
-import { Counts, linksOf, mayHaveWorked, type Pair } from './ledger.ts';
+import { Counts, isCreate, linksOf, mayHaveWorked, type Pair, pairOf, parse } from './ledger.ts';
 
 /** Services forget an idempotency key after so long. */
 const KEY_LIFETIME_MS = 24 * 60 * 60 * 1000;
@@ -13,8 +14,8 @@ interface Sending {
 
 /** What a run has sent. */
 export interface SentRun {
-  /** Requests for links, in the order they were sent. */
-  creates: readonly Exchange[];
+  /** Its requests, in the order they were sent. */
+  exchanges: readonly Exchange[];
   /** Links that rows have asked for at one time. */
   wanted: Counts;
   /** Links of these requests whose codes the program was told. */
@@ -104,8 +105,8 @@ export class SentOnce {
   }
 
   /** @throws Error when a row was sent twice */
-  endRun({ creates, wanted, told, mayRetry }: SentRun): void {
-    const sent = this.#sentBy(creates);
+  endRun({ exchanges, wanted, told, mayRetry }: SentRun): void {
+    const sent = this.#sentBy(exchanges);
     for (const [pair, all] of sent.entries()) {
       const open = mayRetry ? Math.max(0, all - told.of(pair)) : 0;
       const count = all - open;
@@ -123,15 +124,31 @@ export class SentOnce {
     if (mayRetry) for (const pair of this.#refused) this.#free(pair);
   }
 
+  /** What was sent and has made no link may be sent again. */
+  #lower(pair: Pair, links: number, sent: Counts): void {
+    const gone = Math.max(0, this.#active.of(pair) + sent.of(pair) - links);
+    const ofRun = Math.min(gone, sent.of(pair));
+    sent.add(pair, -ofRun);
+    this.#active.add(pair, ofRun - gone);
+  }
+
   #free(pair: Pair): void {
     this.#freed.add(pair);
     this.#freedNow.add(pair);
   }
 
   /** How often each link was asked for by requests that may have worked: once with one key. */
-  #sentBy(creates: readonly Exchange[]): Counts {
+  #sentBy(exchanges: readonly Exchange[]): Counts {
     const sent = new Counts();
-    for (const exchange of creates) {
+    const found = new Counts();
+    for (const exchange of exchanges) {
+      if (!isCreate(exchange)) {
+        for (const { pair, links, isFirst, isLast } of lookedUp(exchange)) {
+          found.set(pair, links + (isFirst ? 0 : found.of(pair)));
+          if (isLast) this.#lower(pair, found.of(pair), sent);
+        }
+        continue;
+      }
       const { key = `#${exchange.number}`, sentAt } = exchange;
       const earlier = this.#sendings.get(key);
       if (earlier !== undefined && sentAt - earlier.firstAt < KEY_LIFETIME_MS) {
@@ -156,6 +173,26 @@ export class SentOnce {
     }
     return sent;
   }
+}
+
+/** What a program was told by a look-up: how many links there are of each target, maybe over several responses. */
+function lookedUp({ path, body, received }: Exchange) {
+  if (path !== LOOKUP_PATH || received?.status !== 200) return [];
+  const { links: asked = [] } = JSON.parse(body ?? '{}') as { links?: LookedUp[] };
+  const results = (parse(received.body)?.results ?? []) as { links: object[]; more: boolean }[];
+  return asked.flatMap(({ target_url, domain_id, after }, index) => {
+    const result = results[index];
+    if (result === undefined) return [];
+    const pair = pairOf(target_url, domain_id);
+    const { links, more } = result;
+    return [{ pair, links: links.length, isFirst: after === undefined, isLast: !more }];
+  });
+}
+
+interface LookedUp {
+  target_url: string;
+  domain_id?: string;
+  after?: string;
 }
 
 function isRefused({ received }: Exchange): boolean {

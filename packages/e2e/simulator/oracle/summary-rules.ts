@@ -4,6 +4,7 @@ import { titleOf } from '../scenario/files.ts';
 import type { RunPlan, UserTraits } from '../scenario/scenario.ts';
 import type { MadeLink } from '../services/service.ts';
 import type { Exchange } from '../world/network.ts';
+import { refusalOf } from './end-rules.ts';
 import { Counts, isCreate, pairOfLink, pairOfRow } from './ledger.ts';
 import type { ReportedRow } from './result-rules.ts';
 
@@ -61,10 +62,13 @@ function checkExitCode({ summary, plan, own, exitCode }: SummaryToCheck): void {
     own.some(({ received }) => {
       return received && statuses.includes(received.status) && words.test(received.body);
     });
+  const isRefusal = refusalOf({ summary, error: undefined }) !== undefined;
+  if (isRefusal && (exitCode !== 2 || own.some(isCreate)))
+    throw new Error(`exit code ${exitCode} after a refusal: ${stopped?.message}`);
   const isRight: Readonly<Record<number, boolean | undefined>> = {
     0: stopped === undefined && rejected + failed + unknown + left === 0,
     1: stopped !== undefined,
-    2: stopped !== undefined && rejected > 0,
+    2: stopped !== undefined && (rejected > 0 || isRefusal),
     3: stopped === undefined && rejected + failed > 0 && unknown + left === 0,
     4: isRefused(/(?:)/, 401, 403),
     5: isRefused(/upgrade/, 403) || isRefused(/"links"/, 200),

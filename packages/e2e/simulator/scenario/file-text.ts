@@ -17,14 +17,18 @@ const URL_NAMES = ['url', 'Long URL', 'target_url'];
 /** Holds what a table has to quote. */
 const NOTE = 'a, b; c';
 
-/** The text of the input. With `filled`, each row has the results that it had in the file before. */
+/**
+ * The text of the input. With `filled`, each row has the results that it had in the file before; new rows have none, or those of the row
+ * that they were copied from.
+ */
 export function inputText(
   rows: readonly RowPlan[],
   user: Pick<UserTraits, 'format' | 'hasDomains' | 'keepsResults'>,
   dialect: Dialect | undefined,
   filled: readonly ResultRow[] | undefined,
+  copiesRows = false,
 ): string {
-  const results = resultsOf(rows, user, filled ?? []);
+  const results = resultsOf(rows, user, filled ?? [], copiesRows);
   const isMadeFor = filled?.some(({ made_for }) => made_for !== '') === true;
   const objects = rows.map((row, index) => {
     const { code = '', short_url = '', status = '', error = '', made_for } = results[index] ?? {};
@@ -63,6 +67,7 @@ function resultsOf(
   rows: readonly RowPlan[],
   user: Pick<UserTraits, 'format' | 'keepsResults'>,
   filled: readonly ResultRow[],
+  copiesRows: boolean,
 ): (ResultRow | undefined)[] {
   const left = [...filled];
   const take = (row: RowPlan, hasTitle: boolean) => {
@@ -74,7 +79,10 @@ function resultsOf(
   };
   const exact = rows.map((row) => take(row, true));
   if (!user.keepsResults) return exact;
-  return rows.map((row, index) => exact[index] ?? take(row, false));
+  const own = rows.map((row, index) => exact[index] ?? take(row, false));
+  if (!copiesRows) return own;
+  // From the next row below: then a copy stands above its original.
+  return own.map((results, index) => results ?? own.slice(index).find((other) => other?.code));
 }
 
 function tableText(

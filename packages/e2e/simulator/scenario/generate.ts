@@ -222,6 +222,7 @@ function runOf(random: Random, rows: RowPlan[], run: number, user: UserTraits): 
     isLenient: false,
     losesJournal: false,
     losses: [],
+    copiesRows: false,
     onSimilar: undefined,
     links: maybe(0.1) ? random.between(1, rows.length + 2) : undefined,
     othersLinks: maybe(0.08) ? random.between(1, 5) : 0,

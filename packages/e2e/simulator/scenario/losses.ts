@@ -3,6 +3,8 @@ import { changeRows, maybeRefused } from './extras.ts';
 import { FOREIGN_KEYS, type Loss, type RowPlan, type RunPlan, type Scenario } from './scenario.ts';
 import { quietly } from './shrink.ts';
 
+const MINUTE_MS = 60_000;
+
 type Chance = readonly [weight: number, of: Loss['of'], how: readonly Loss['how'][]];
 
 /** What can happen to each file, and how often. */
@@ -44,14 +46,34 @@ function loseFiles(scenario: Scenario, random: Random): void {
   for (let count = 0; count < more && last !== undefined; count += 1) runs.push(calm(last, random));
   // Rows that are equal, or equal but for their titles: what one of them has must not be taken for another one's.
   if (random.chance(0.4)) crowd(scenario, random);
+  if (service.hasLookup && random.chance(0.25)) sendLate(scenario, random);
   for (const [index, run] of runs.entries()) {
     // A journal that is begun anew is another one than one that is lost.
     run.restart = false;
     run.losesJournal = false;
-    if (index === 0 || !random.chance(0.75)) continue;
+    run.copiesRows = user.inPlace && random.chance(0.4);
+    const isLate = runs[index - 1]?.faults.some(({ kind }) => kind === 'slow') === true;
+    if (index === 0 || !random.chance(isLate ? 0.3 : 0.75)) continue;
     const count = random.chance(0.3) ? 2 : 1;
     run.losses = Array.from({ length: count }, () => lossOf(random, index));
+    // Of a request that arrives later still, nobody could know once its record is lost.
+    run.pauseMs = Math.max(run.pauseMs, MINUTE_MS);
     if (random.chance(0.1)) run.onSimilar = random.pick(['reuse', 'create']);
+  }
+}
+
+/** Requests that arrive when their sender is gone, and the next run has begun: a look-up finds nothing of them yet. */
+function sendLate({ service, user, runs }: Scenario, random: Random): void {
+  service.hasIdempotency = service.kind === 'own';
+  user.idempotency = false;
+  for (const [index, run] of runs.slice(0, -1).entries()) {
+    const next = runs[index + 1];
+    if (next === undefined || !random.chance(0.6)) continue;
+    const request = random.between(2, 4);
+    run.faults = [{ request, lasts: random.between(0, 4), kind: 'slow', form: 0 }];
+    run.stop = { softMs: random.between(100, 4_000), hardMs: random.below(1_000) };
+    run.killAt = undefined;
+    next.pauseMs = 1_000;
   }
 }
 

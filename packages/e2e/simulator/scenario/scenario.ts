@@ -142,6 +142,8 @@ export interface RunPlan {
   losesJournal: boolean;
   /** What happens to the files before this run, in this order. */
   losses: Loss[];
+  /** Rows that are new in a file that is filled in place were copied from others, with their results. */
+  copiesRows: boolean;
   /** The user's answer, in this run, to links that may or may not be those of the rows. */
   onSimilar: 'reuse' | 'create' | undefined;
   /** Other limits from now on. */

@@ -16,6 +16,7 @@ const QUIET = {
   isLenient: false,
   losesJournal: false,
   losses: [],
+  copiesRows: false,
   onSimilar: undefined,
   links: undefined,
   othersLinks: 0,

@@ -60,7 +60,7 @@ export class UserFiles {
     this.#copies.set(index, copies);
   }
 
-  #placeInput({ rows, dialect }: RunPlan): void {
+  #placeInput({ rows, dialect, copiesRows }: RunPlan): void {
     const user = this.#user;
     const path = this.paths.input;
     const old = this.#disk.get(path);
@@ -69,7 +69,7 @@ export class UserFiles {
     if (!user.inPlace && isSame && old === this.#placed?.file) return;
     const filled = user.inPlace ? this.#rowsOf(path) : undefined;
     const hasResults = filled?.some(({ status }) => status !== '') === true;
-    const text = inputText(rows, user, dialect, hasResults ? filled : undefined);
+    const text = inputText(rows, user, dialect, hasResults ? filled : undefined, copiesRows);
     if (old?.bytes.toString() !== text) this.#disk.place(path, text, this.#world.wallClock());
     this.#placed = { rows, dialect, file: this.#disk.get(path) };
   }
@@ -82,12 +82,16 @@ export class UserFiles {
     this.#disk.place(path, text, this.#world.wallClock() + 1);
   }
 
-  /** A journal that can't be read is moved out of the way, as the user is told to. */
-  removeDamaged(): void {
-    const { journal } = this.paths;
-    if (this.#disk.get(journal)?.database?.isDamaged !== true) return;
-    this.#world.log(() => '--- the damaged journal is removed');
-    this.#disk.remove(journal);
+  /** A file that the import refuses to use is moved out of the way, as the user is told to. */
+  setAside(reason: string): void {
+    for (const kind of KINDS) {
+      const path = this.paths[kind];
+      const isNamed =
+        reason.startsWith(path) || reason.startsWith(path.slice(this.#folder.length + 1));
+      if (kind === 'input' || path === this.paths.input || !isNamed) continue;
+      this.#world.log(() => `--- the user moves the ${kind} away`);
+      this.#loseFile(kind, 'rename');
+    }
   }
 
   /**
@@ -119,7 +123,7 @@ export class UserFiles {
     if (of === 'machine') this.#freshMachine(loss);
     else if (of === 'folder') this.#loseFolder(loss);
     else if (of === 'input') this.#loseInput(loss);
-    else this.#loseFile(of, loss);
+    else this.#loseFile(of, how, loss);
   }
 
   /** Another machine has the input as it was committed, and nothing else. */
@@ -166,7 +170,11 @@ export class UserFiles {
     else if (this.#user.inPlace) this.#cut(input, file, kept);
   }
 
-  #loseFile(of: Exclude<Kind, 'input'>, { how, kept, since }: Loss): void {
+  #loseFile(
+    of: Exclude<Kind, 'input'>,
+    how: Loss['how'],
+    { kept, since }: Pick<Loss, 'kept' | 'since'> = { kept: 0, since: 0 },
+  ): void {
     const path = this.paths[of];
     const file = this.#disk.get(path);
     // Filled in place, the results are in the input.

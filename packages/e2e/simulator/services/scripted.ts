@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.ts';
 import type { ServiceTraits } from '../scenario/scenario.ts';
+import { LOOKUP_PATH, lookUp, SHORT } from './look-up.ts';
 import { finite, Quota } from './quota.ts';
 import type { MadeLink, Service, ServiceRequest, ServiceResponse } from './service.ts';
 
@@ -22,19 +23,12 @@ interface Job {
   hasFailed: boolean;
 }
 
-/** Links of an entry in the answer to a look-up, of which real services name 20. */
-const MAX_ENTRY_LINKS = 3;
-
 const MAX_LOOKUP_WAIT_MS = 10_000;
 
 const KEY_LIFETIME_MS = 24 * 60 * 60 * 1000;
 
-export const LOOKUP_PATH = '/api/v1/links/lookup';
-
 /** Titles that the service refuses. */
 export const REFUSED_TITLE = 'refused';
-
-const SHORT = 'https://sho.rt/';
 
 /** A service that keeps to the protocol and nothing else: what that leaves open is as the scenario has it. */
 export class ScriptedService implements Service {
@@ -105,7 +99,7 @@ export class ScriptedService implements Service {
   handle(request: ServiceRequest, number: number): ServiceResponse | Promise<ServiceResponse> {
     const response = this.#respond(request, number);
     if (response.status !== 200 || request.path !== LOOKUP_PATH) return response;
-    return this.#afterJobs(response, () => this.#lookUp(request.body));
+    return this.#afterJobs(response, () => lookUp(this.made, request.body));
   }
 
   #respond(request: ServiceRequest, number: number): ServiceResponse {
@@ -257,24 +251,6 @@ export class ScriptedService implements Service {
     });
   }
 
-  #lookUp(body = '{}'): { results: object[] } {
-    const { links = [], codes = [] } = JSON.parse(body) as {
-      links?: { target_url: string; domain_id?: string; after?: string }[];
-      codes?: string[];
-    };
-    const found = (after: string | undefined, isAsked: (link: MadeLink) => boolean) => {
-      const all = this.made.filter(isAsked);
-      const first = after === undefined ? 0 : all.findIndex(({ code }) => code === after) + 1;
-      const some = all.slice(first, first + MAX_ENTRY_LINKS);
-      return { links: some.map(linkOf), more: all.length > first + MAX_ENTRY_LINKS };
-    };
-    const byTarget = links.map(({ target_url, domain_id, after }) =>
-      found(after, ({ target, domain }) => target === target_url && domain === domain_id),
-    );
-    const byCode = codes.map((asked) => found(undefined, ({ code }) => code === asked));
-    return { results: [...byTarget, ...byCode] };
-  }
-
   #pollHeaders(left: number): Record<string, string> {
     const seconds = Math.ceil((left * this.#msPerLink) / 1000);
     return this.#traits.saysWhenToPoll ? { 'retry-after': `${seconds}` } : {};
@@ -338,18 +314,6 @@ export class ScriptedService implements Service {
 function without({ id, total, status }: { [field: string]: unknown }): object {
   if (id === undefined) return {};
   return status === 'failed' ? { id, total, status } : { id, total };
-}
-
-function linkOf({ code, target, domain, title }: MadeLink): object {
-  return {
-    id: code,
-    code,
-    short_url: SHORT + code,
-    target_url: target,
-    title,
-    tags: [],
-    domain_id: domain ?? null,
-  };
 }
 
 export function json(status: number, body: object, headers: Record<string, string> = {}) {

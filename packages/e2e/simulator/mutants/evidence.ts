@@ -1,0 +1,144 @@
+import { CHECK, JOURNAL, type Mutant, mutant, REPORT, SEND } from './mutant.ts';
+
+/** What is known of links once files are lost: from the service, and from files that are left. */
+export const EVIDENCE: readonly Mutant[] = [
+  mutant(
+    'service not asked which links exist',
+    `${SEND}/send-new-rows.ts`,
+    "canAsk: lists('lookup') && !restart",
+    "canAsk: lists('look-up') && !restart",
+  ),
+  mutant(
+    'usage that can not be read taken for one without features',
+    `${CHECK}/forecast.ts`,
+    '    if (isOffered || (ShortlinkError.isInstance(error) && !ApiError.isInstance(error))) throw error;\n',
+    '',
+  ),
+  mutant(
+    'request in flight looked up at once',
+    `${CHECK}/ask-service.ts`,
+    'const IN_FLIGHT_MS = 60_000;',
+    'const IN_FLIGHT_MS = 0;',
+  ),
+  mutant(
+    'first page of a look-up taken for all of it',
+    `${CHECK}/ask-service.ts`,
+    'return more && after !== undefined',
+    'return !more && after !== undefined',
+  ),
+  mutant(
+    'domain left out of a look-up',
+    `${CHECK}/ask-service.ts`,
+    '...linkOfPair(pair),',
+    'target_url: linkOfPair(pair).target_url,',
+  ),
+  mutant(
+    'title of a link that was looked up ignored',
+    `${CHECK}/ask-service.ts`,
+    '{ ...target, title, tags }',
+    '{ ...target, tags }',
+  ),
+  mutant(
+    'results of a look-up moved by one',
+    `${CHECK}/ask-service.ts`,
+    'results[index] ?? {}',
+    'results[index + 1] ?? {}',
+  ),
+  mutant(
+    'others created without a decision',
+    `${CHECK}/ask-service.ts`,
+    "if (evidence.onSimilar !== 'stop' || lines === 0) return comparison;",
+    'if (lines >= 0) return comparison;',
+  ),
+  mutant(
+    'reuse taken for create',
+    `${CHECK}/evidence.ts`,
+    "if (this.onSimilar === 'reuse') {",
+    "if (this.onSimilar === 'stop') {",
+  ),
+  mutant(
+    'doubts left although the service was asked',
+    `${CHECK}/ask-service.ts`,
+    '  evidence.settle();\n',
+    '',
+  ),
+  mutant(
+    'results beside the input not read',
+    `${CHECK}/compare-rows.ts`,
+    'return !journal.hasWritten(await fingerprint(output));',
+    'return false;',
+  ),
+  mutant(
+    'links of the results not kept in the journal',
+    `${SEND}/send-new-rows.ts`,
+    'if (evidence?.knowsMore) {',
+    'if (evidence === null) {',
+  ),
+  mutant(
+    'doubts of the results not kept in the journal',
+    `${CHECK}/evidence-sql.ts`,
+    `) OR \${DOUBTS} ORDER BY id\``,
+    ') ORDER BY id`',
+  ),
+  mutant(
+    'files under other names not read',
+    `${SEND}/send-new-rows.ts`,
+    'const paths = canAsk || !isAsked ? [] :',
+    'const paths = canAsk || isAsked ? [] :',
+  ),
+  mutant(
+    'journals under other names not read',
+    `${CHECK}/beside.ts`,
+    'const JOURNAL = /\\.shortlink-journal$/;',
+    'const JOURNAL = /\\.no-journal$/;',
+  ),
+  mutant(
+    'results under other names not read',
+    `${CHECK}/beside.ts`,
+    'const TABLE = /\\.(?:csv|tsv|txt|jsonl|ndjson)$/i;',
+    'const TABLE = /\\.(?:tsv)$/i;',
+  ),
+  mutant(
+    'damaged journal begun anew',
+    `${JOURNAL}/database.ts`,
+    "      db.exec('BEGIN EXCLUSIVE; COMMIT');",
+    `      try {
+        db.exec('BEGIN EXCLUSIVE; COMMIT');
+      } catch (error) {
+        if (!String(error).includes('malformed')) throw error;
+        db.close();
+        rmSync(path, { force: true });
+        continue;
+      }`,
+  ),
+  mutant(
+    'row that was copied keeps the link of the other one',
+    `${CHECK}/evidence-sql.ts`,
+    'WHERE n > 1 OR fit = 0',
+    'WHERE n > 1',
+  ),
+  mutant(
+    'first of two rows that name a link has it',
+    `${CHECK}/evidence-sql.ts`,
+    'ORDER BY fit DESC, number) AS n',
+    'ORDER BY number) AS n',
+  ),
+  mutant(
+    'made_for not written',
+    `${REPORT}/report-rows.ts`,
+    'made_for: own.made_for || madeForRow(row, report)',
+    "made_for: own.made_for && ''",
+  ),
+  mutant(
+    'links that rows name themselves not known',
+    `${CHECK}/evidence.ts`,
+    'const url = own?.short_url ?? null;',
+    'const url = own && null;',
+  ),
+  mutant(
+    'edited row with the link of another row',
+    `${CHECK}/evidence.ts`,
+    '    if (fit === 0) return;\n',
+    '',
+  ),
+];
