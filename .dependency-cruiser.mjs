@@ -64,7 +64,7 @@ export default {
     ),
     forbid('cli', 'only output/ draws', npm('ora', 'cli-table3'), 'output/'),
     forbid('cli', 'only config/ checks shapes', npm('zod'), 'config/'),
-    forbid('cli', 'only the journal is SQLite', toSqlite, 'import/(journal/|check/existing)'),
+    forbid('cli', 'only the journal is SQLite', toSqlite, 'import/journal/'),
 
     forbid('server', 'it shares @shortlink/sdk/wire with its clients, and no more', toClient),
     forbid(

@@ -3,37 +3,31 @@ import { addRows, checkInput, type Source } from './check/check-input.ts';
 import { announce, compareRows, gatherEvidence } from './check/compare-rows.ts';
 import { Evidence } from './check/evidence.ts';
 import { planSending } from './check/forecast.ts';
-import { isFilled } from './check/read-links.ts';
 import { systemReason, writeError } from './errors.ts';
 import type { Journal } from './journal/journal.ts';
 import { openJournal, peekJournal } from './journal/open-journal.ts';
 import { createRowRules } from './map/row-rules.ts';
 import { detectLayout } from './read/layout.ts';
 import { type Input, inputGuard, openInput } from './read/open-input.ts';
-import { fingerprint, NO_OWN_FILES, type OwnFiles } from './report/keep-changed.ts';
-import { type OutputFile, openOutput } from './report/output-file.ts';
+import { fingerprint } from './report/keep-changed.ts';
+import { openOutput } from './report/output-file.ts';
 import { RejectsFile, removeStaleRejects } from './report/rejects.ts';
+import { refuseInPlace, refuseIrregularInPlace } from './report/report-rows.ts';
 import {
-  createResultsFormat,
-  refuseInPlace,
-  refuseIrregularInPlace,
-  reportRows,
-} from './report/report-rows.ts';
+  announceKept,
+  keepsEarlierResults,
+  openResults,
+  ownFilesOf,
+  writeResults,
+} from './report/results.ts';
 import {
   emptySummary,
   STOPPED_BY_USER,
   stoppedByRejects,
   whyStopped,
-  withPlace,
   wouldStop,
 } from './report/summary.ts';
-import {
-  findOut,
-  type SendNewRows,
-  type Sent,
-  sendNewRows,
-  traitsOf,
-} from './send/send-new-rows.ts';
+import { findOut, type SendNewRows, sendNewRows, traitsOf } from './send/send-new-rows.ts';
 import { syncFolder } from './sync-folder.ts';
 import type { ImportDeps, ImportSettings, ImportSummary } from './types.ts';
 
@@ -141,21 +135,6 @@ async function importInput(
   }
 }
 
-/** Whether there are no links at this service, so that results would only overwrite those of a journal that was set aside, or of another service. */
-async function keepsEarlierResults(
-  { created, unknown, unsent, failed }: ImportSummary,
-  journal: Journal,
-  { output, inPlace, restart }: ImportSettings,
-  deps: ImportDeps,
-): Promise<boolean> {
-  const isOther = restart || journal.otherServices().length > 0;
-  const hasNone = created + unknown + failed === 0 && !journal.hasLinks();
-  if (!isOther || !hasNone || unsent === 0 || inPlace || !(await isFilled(output))) return false;
-  const message = `Nothing was created. ${output} keeps the links of an earlier run.`;
-  deps.onEvent({ type: 'warning', message });
-  return true;
-}
-
 /** What an import would do, where only the service may know of links. */
 async function forecastOnly(known: SendNewRows, summary: ImportSummary): Promise<ImportSummary> {
   const { checked, settings, deps } = known;
@@ -166,42 +145,6 @@ async function forecastOnly(known: SendNewRows, summary: ImportSummary): Promise
   const after = { ...summary, ...countsOf(found) };
   if (found.new === 0) return after;
   return { ...after, forecast: planSending(found.new, service?.usage, settings, deps) };
-}
-
-/** The results of a run that has ended so, and what the writing of them adds to its summary. */
-async function writeResults(
-  ended: ImportSummary,
-  sent: Sent & Pick<SendNewRows, 'source' | 'checked' | 'journal'>,
-  output: OutputFile,
-  settings: ImportSettings,
-  deps: ImportDeps,
-): Promise<ImportSummary> {
-  const { source, journal } = sent;
-  // Where nothing has stopped the run, only `--limit` leaves rows.
-  const limit = ended.stopped === undefined ? settings.limit : undefined;
-  try {
-    await reportRows(
-      { ...sent, limit, settings },
-      createResultsFormat(settings, source.layout),
-      output,
-    );
-    await source.guard();
-    announceKept(await output.finish(), deps);
-  } catch (error) {
-    if (ended.stopped === undefined) {
-      return { ...ended, stopped: whyStopped({ ...sent, failure: { error } }, settings, false, 0) };
-    }
-    deps.onEvent({
-      type: 'warning',
-      message: `The results were not written: ${systemReason(error)}`,
-    });
-    return ended;
-  }
-  const stopped = withPlace(ended.stopped);
-  const isDone = isOnRecord(ended, settings, deps);
-  if (isDone) journal.forget();
-  const remembered = isDone ? undefined : ended.journal;
-  return { ...ended, stopped, output: settings.output, journal: remembered };
 }
 
 type CheckResult = Pick<SendNewRows, 'checked' | 'evidence' | 'found'> & { summary: ImportSummary };
@@ -250,55 +193,6 @@ async function check(
 
 function countsOf({ new: unsent, existing, changed, gone, unknown }: SendNewRows['found']) {
   return { existing, changed, gone, unknown, unsent };
-}
-
-async function openResults(
-  { path }: Input,
-  settings: ImportSettings,
-  { stdout }: ImportDeps,
-  journal: Journal,
-): Promise<OutputFile> {
-  const { output, inPlace, usualNames } = settings;
-  const own = ownFilesOf(journal, settings);
-  // In place, what is replaced is the input as it was read.
-  const input = inPlace ? await fingerprint(path) : undefined;
-  const hasWritten = (content: string) => content === input || own.hasWritten(content);
-  return await openOutput(output, {
-    stdout,
-    ownFiles: { ...own, hasWritten },
-    unusedOption: usualNames?.output ? '-o' : undefined,
-    // Once the results of standard input were read, its journal is removed.
-    awaitsReader: typeof settings.journal !== 'string',
-  });
-}
-
-/** The journal remembers what was written, but not that of standard input, whose name is that of its content. */
-function ownFilesOf(journal: Journal, settings: ImportSettings): OwnFiles {
-  if (settings.file === '-' || settings.dryRun) return NO_OWN_FILES;
-  return {
-    hasWritten: (content) => journal.hasWritten(content),
-    willWrite: (content) => journal.willWrite(content),
-  };
-}
-
-/**
- * Whether the journal is of no more use. Standard input can't be imported again under the same name, so its journal goes once each
- * row has its link. Where the results were not read to their end, it is the only record of the links.
- */
-function isOnRecord(
-  { stopped, unsent, unknown, failed }: ImportSummary,
-  { journal }: ImportSettings,
-  { stdout }: ImportDeps,
-): boolean {
-  const hasAll = stopped === undefined && unsent + unknown + failed === 0;
-  return hasAll && stdout.isClosed?.() !== true && typeof journal !== 'string';
-}
-
-/** Warns where a file was kept under another name, because a person had changed it. */
-function announceKept(kept: string | undefined, deps: Pick<ImportDeps, 'onEvent'>): void {
-  if (kept === undefined) return;
-  const message = `A file that no import is known to have written is kept as ${kept}.`;
-  deps.onEvent({ type: 'warning', message });
 }
 
 /** Standard input has no name, so its journal has that of its content: the same rows find it again. */

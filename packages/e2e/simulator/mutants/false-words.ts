@@ -61,7 +61,7 @@ export const FALSE_WORDS: readonly Mutant[] = [
   },
   mutant(
     'rows of unknown outcome taken for existing ones',
-    `${CHECK}/evidence.ts`,
+    `${CHECK}/read-evidence.ts`,
     "yield typeof short_url === 'string'",
     'yield short_url !== undefined',
   ),

@@ -4,8 +4,9 @@ import { inputError } from '../errors.ts';
 import type { Journal } from '../journal/journal.ts';
 import { linkIdentity, linkOfPair } from '../map/link-identity.ts';
 import type { ImportDeps, ImportSettings } from '../types.ts';
-import type { Comparison, Evidence, PairToAsk } from './evidence.ts';
+import type { Comparison, Evidence } from './evidence.ts';
 import { SOURCES } from './evidence-sql.ts';
+import type { PairToAsk } from './read-evidence.ts';
 
 /** Targets that are looked up at once: the service takes as many. */
 const PAGE_SIZE = 10_000;

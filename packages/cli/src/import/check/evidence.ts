@@ -1,7 +1,7 @@
 import type { Journal, LinkRange } from '../journal/journal.ts';
-import { fitOf, hashOf, type LinkIdentity, madeFor } from '../map/link-identity.ts';
+import { fitOf, hashOf, type LinkIdentity } from '../map/link-identity.ts';
 import type { Claim } from '../map/result-columns.ts';
-import { type Existing, type LinkResult, NO_RESPONSE, type OnSimilar } from '../types.ts';
+import type { Existing, LinkResult, OnSimilar } from '../types.ts';
 import {
   ADOPT,
   ADOPT_OWN,
@@ -15,7 +15,6 @@ import {
   FIT_ALONE,
   FIT_BY_JOURNAL,
   FORMER,
-  LINK_CONTENT,
   MATCH_OWN_DOUBTS,
   MATCH_SINGLE,
   matchBy,
@@ -25,16 +24,17 @@ import {
   type SourceOfLinks,
   TAKE_CONTENT,
   tables,
-  UNLINKED,
   UNMATCH_OTHERS,
   UNSETTLED,
-  UNSETTLED_OTHERS,
-  WITH_LINKS,
 } from './evidence-sql.ts';
+import {
+  CHUNK_ROWS,
+  type PairToAsk,
+  readMatches,
+  readNumbers,
+  readPairs,
+} from './read-evidence.ts';
 import { RowSet } from './row-set.ts';
-
-/** Rows that go into or come out of the database at once: one call for each of millions of rows would be slow. */
-const CHUNK_ROWS = 500;
 
 /** How the rows of the input compare with the links that exist. */
 export interface Comparison extends Omit<Existing, 'new'> {
@@ -63,12 +63,6 @@ type FileLink = readonly [
   error: string | null,
   of_row: number | null,
 ];
-
-/** A target to ask the service for: `target_url`, and behind a line feed the domain. */
-export interface PairToAsk {
-  id: number;
-  pair: string;
-}
 
 /**
  * Finds out which rows ask for links that exist. The database sorts rows and links by numbers that stand for target URL and domain, on disk
@@ -150,25 +144,9 @@ export class Evidence {
   }
 
   /** What to ask the service for: the rows that have no link, as they were compared last, and links that may exist; so many at once. */
-  *toAsk(size: number): Generator<PairToAsk[]> {
+  toAsk(size: number): Generator<PairToAsk[]> {
     this.#flush();
-    const pages =
-      (next: ReturnType<Journal['db']['prepare']>, ...values: number[]) =>
-      (last: number) =>
-        next
-          .all(last, ...values, size)
-          .map(({ id, pair }) => ({ id: Number(id), pair: String(pair) }));
-    for (const page of [
-      pages(this.#db.prepare(UNLINKED)),
-      pages(this.#db.prepare(UNSETTLED_OTHERS), this.#journal.service),
-    ]) {
-      for (let last = -1; ; ) {
-        const found = page(last);
-        if (found.length > 0) yield found;
-        if (found.length < size) break;
-        last = found.at(-1)?.id ?? last;
-      }
-    }
+    return readPairs(this.#db, this.#journal.service, size);
   }
 
   /** Once the service was asked for all of them: links that may exist are those that were found, or don't exist. */
@@ -243,8 +221,10 @@ export class Evidence {
       const counts = this.#db.prepare(COUNTS).get(this.#journal.firstNewLink) ?? {};
       const changed = this.#db.prepare(CHANGED).all();
       return {
-        matched: this.#numbers('temp.match WHERE link IS NOT NULL'),
-        disowned: this.#hasOwn ? this.#numbers('temp.row WHERE named IS NOT NULL') : new RowSet(),
+        matched: readNumbers(this.#db, 'temp.match WHERE link IS NOT NULL'),
+        disowned: this.#hasOwn
+          ? readNumbers(this.#db, 'temp.row WHERE named IS NOT NULL')
+          : new RowSet(),
         former: (this.#hasOwn ? this.#db.prepare(FORMER).all() : []).map((row) => ({
           line: Number(row['line']),
           short_url: String(row['named']),
@@ -261,44 +241,8 @@ export class Evidence {
   }
 
   /** The states of the matched rows, in the order of the input, each with the cell `made_for`. */
-  *matches(): Generator<LinkResult & { made_for: string }> {
-    const states = this.#matches();
-    for (const [, key, content, code, short_url, error] of states) {
-      const made_for = madeFor({ key: Number(key), content: Number(content) });
-      yield typeof short_url === 'string'
-        ? { status: 'created', code: String(code ?? ''), short_url, made_for }
-        : { status: 'unknown', error: String(error ?? NO_RESPONSE), made_for };
-    }
-  }
-
-  /** Row numbers from a table, some at once. */
-  #numbers(from: string): RowSet {
-    const set = new RowSet();
-    const next = this.#db.prepare(
-      `SELECT json_group_array(number) AS numbers FROM (SELECT number FROM ${from} AND number > ? ORDER BY number LIMIT ${CHUNK_ROWS})`,
-    );
-    for (let last = -1; ; ) {
-      const numbers: number[] = JSON.parse(String(next.get(last)?.['numbers']));
-      for (const number of numbers) set.add(number);
-      if (numbers.length < CHUNK_ROWS) return set;
-      last = numbers.at(-1) ?? last;
-    }
-  }
-
-  /** The matched rows, the number first, in the order of the input. */
-  *#matches(): Generator<unknown[]> {
-    const next = this.#db.prepare(`
-      SELECT json_group_array(json_array(number, coalesce(our_link.key, known.key), ${LINK_CONTENT},
-        coalesce(our_link.code, known.code), coalesce(our_link.short_url, known.short_url),
-        coalesce(our_link.error, batch.error, 'accepted as job ' || batch.job || ', whose end was not seen', known.error))) AS rows
-      FROM (SELECT * FROM temp.match WHERE number > ? ORDER BY number LIMIT ${CHUNK_ROWS}) AS match
-      ${WITH_LINKS} LEFT JOIN batch ON batch.id = our_link.batch`);
-    for (let last: unknown = -1, rows: unknown[][] = []; ; ) {
-      rows = JSON.parse(String(next.get(Number(last))?.['rows']));
-      yield* rows;
-      if (rows.length < CHUNK_ROWS) return;
-      last = rows.at(-1)?.[0];
-    }
+  matches(): Generator<LinkResult & { made_for: string }> {
+    return readMatches(this.#db);
   }
 
   #addLink(link: FileLink): void {

@@ -7,9 +7,9 @@ import { type Comparison, Evidence } from '../check/evidence.ts';
 import { planSending, retrieveUsage } from '../check/forecast.ts';
 import type { Journal } from '../journal/journal.ts';
 import { ownLink } from '../map/result-columns.ts';
-import type { Forecast, ImportDeps, ImportSettings } from '../types.ts';
+import type { Forecast, ImportDeps, ImportSettings, Row } from '../types.ts';
 import type { SentBatch } from './batch-recorder.ts';
-import { type SendResult, sendRows } from './send-rows.ts';
+import { type SendInput, type SendResult, sendRows } from './send-rows.ts';
 import { settleOpenBatches } from './settle-open.ts';
 
 /** Rounds that may follow the first one to send again what got no response: a batch that fails three times would fail again. */
@@ -103,7 +103,7 @@ async function evidenceOf({
  * or the service can be asked, it does both up to three times.
  */
 export async function sendNewRows(input: SendNewRows): Promise<Sent> {
-  const { source, checked, journal, settings, deps } = input;
+  const { checked, journal, settings, deps } = input;
   let { evidence, found } = input;
   let service: ServiceTraits = { usage: undefined, canAsk: false, idempotency: false };
   let planned: Forecast | undefined;
@@ -148,21 +148,10 @@ export async function sendNewRows(input: SendNewRows): Promise<Sent> {
     // The plan or `--limit` keeps back some new rows. They are kept back in every round, not only in the first.
     const links = found.new - planned.left;
     if (links <= 0) break;
-    const { comparison } = found;
     deps.onEvent({ type: 'sending', existing: found.existing, links });
-    result = await sendRows({
-      source,
-      journal,
-      settings,
-      deps,
-      links,
-      idempotency: service.idempotency,
-      batchSize: planned.batchSize,
-      skips: (row, number) =>
-        checked.rejectedRows.has(number) ||
-        comparison?.matched.has(number) === true ||
-        (ownLink(row, source.layout) !== undefined && comparison?.disowned.has(number) !== true),
-    });
+    const { batchSize } = planned;
+    const { idempotency } = service;
+    result = await sendUnlinked(input, found.comparison, { links, batchSize, idempotency });
     failure = result.failure;
     batches += result.counts.batches;
     const isOpen = result.batches.some((batch) => batch.isOpen);
@@ -179,6 +168,19 @@ export async function sendNewRows(input: SendNewRows): Promise<Sent> {
     forecast: planned,
     failure,
   };
+}
+
+/** Sends the rows that are neither rejected nor have a link. */
+function sendUnlinked(
+  { source, checked, journal, settings, deps }: SendNewRows,
+  comparison: Comparison | undefined,
+  plan: Pick<SendInput, 'links' | 'batchSize' | 'idempotency'>,
+): Promise<SendResult> {
+  const skips = (row: Row, number: number) =>
+    checked.rejectedRows.has(number) ||
+    comparison?.matched.has(number) === true ||
+    (ownLink(row, source.layout) !== undefined && comparison?.disowned.has(number) !== true);
+  return sendRows({ source, journal, settings, deps, skips, ...plan });
 }
 
 /** Every row has exactly one of these outcomes; rejected ones are counted already. */

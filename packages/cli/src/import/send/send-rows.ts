@@ -5,7 +5,7 @@ import type { ImportDeps, ImportSettings, Row } from '../types.ts';
 import { BatchRecorder, type SentBatch } from './batch-recorder.ts';
 import { LinkSource } from './link-source.ts';
 
-interface SendInput {
+export interface SendInput {
   source: Source;
   journal: Journal;
   settings: ImportSettings;

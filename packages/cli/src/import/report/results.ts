@@ -1,0 +1,111 @@
+import { isFilled } from '../check/read-links.ts';
+import { systemReason } from '../errors.ts';
+import type { Journal } from '../journal/journal.ts';
+import type { Input } from '../read/open-input.ts';
+import type { SendNewRows, Sent } from '../send/send-new-rows.ts';
+import type { ImportDeps, ImportSettings, ImportSummary } from '../types.ts';
+import { fingerprint, NO_OWN_FILES, type OwnFiles } from './keep-changed.ts';
+import { type OutputFile, openOutput } from './output-file.ts';
+import { createResultsFormat, reportRows } from './report-rows.ts';
+import { whyStopped, withPlace } from './summary.ts';
+
+/** Opens the results before anything is sent, so that a path that can't be written stops the run. */
+export async function openResults(
+  { path }: Input,
+  settings: ImportSettings,
+  { stdout }: ImportDeps,
+  journal: Journal,
+): Promise<OutputFile> {
+  const { output, inPlace, usualNames } = settings;
+  const own = ownFilesOf(journal, settings);
+  // In place, what is replaced is the input as it was read.
+  const input = inPlace ? await fingerprint(path) : undefined;
+  const hasWritten = (content: string) => content === input || own.hasWritten(content);
+  return await openOutput(output, {
+    stdout,
+    ownFiles: { ...own, hasWritten },
+    unusedOption: usualNames?.output ? '-o' : undefined,
+    // Once the results of standard input were read, its journal is removed.
+    awaitsReader: typeof settings.journal !== 'string',
+  });
+}
+
+/** The journal remembers what was written, but not that of standard input, whose name is that of its content. */
+export function ownFilesOf(journal: Journal, settings: ImportSettings): OwnFiles {
+  if (settings.file === '-' || settings.dryRun) return NO_OWN_FILES;
+  return {
+    hasWritten: (content) => journal.hasWritten(content),
+    willWrite: (content) => journal.willWrite(content),
+  };
+}
+
+/**
+ * Whether the journal is of no more use. Standard input can't be imported again under the same name, so its journal goes once each
+ * row has its link. Where the results were not read to their end, it is the only record of the links.
+ */
+function isOnRecord(
+  { stopped, unsent, unknown, failed }: ImportSummary,
+  { journal }: ImportSettings,
+  { stdout }: ImportDeps,
+): boolean {
+  const hasAll = stopped === undefined && unsent + unknown + failed === 0;
+  return hasAll && stdout.isClosed?.() !== true && typeof journal !== 'string';
+}
+
+/** Warns where a file was kept under another name, because a person had changed it. */
+export function announceKept(kept: string | undefined, deps: Pick<ImportDeps, 'onEvent'>): void {
+  if (kept === undefined) return;
+  const message = `A file that no import is known to have written is kept as ${kept}.`;
+  deps.onEvent({ type: 'warning', message });
+}
+
+/** Whether there are no links at this service, so that results would only overwrite those of a journal that was set aside, or of another service. */
+export async function keepsEarlierResults(
+  { created, unknown, unsent, failed }: ImportSummary,
+  journal: Journal,
+  { output, inPlace, restart }: ImportSettings,
+  deps: ImportDeps,
+): Promise<boolean> {
+  const isOther = restart || journal.otherServices().length > 0;
+  const hasNone = created + unknown + failed === 0 && !journal.hasLinks();
+  if (!isOther || !hasNone || unsent === 0 || inPlace || !(await isFilled(output))) return false;
+  const message = `Nothing was created. ${output} keeps the links of an earlier run.`;
+  deps.onEvent({ type: 'warning', message });
+  return true;
+}
+
+/** The results of a run that has ended so, and what the writing of them adds to its summary. */
+export async function writeResults(
+  ended: ImportSummary,
+  sent: Sent & Pick<SendNewRows, 'source' | 'checked' | 'journal'>,
+  output: OutputFile,
+  settings: ImportSettings,
+  deps: ImportDeps,
+): Promise<ImportSummary> {
+  const { source, journal } = sent;
+  // Where nothing has stopped the run, only `--limit` leaves rows.
+  const limit = ended.stopped === undefined ? settings.limit : undefined;
+  try {
+    await reportRows(
+      { ...sent, limit, settings },
+      createResultsFormat(settings, source.layout),
+      output,
+    );
+    await source.guard();
+    announceKept(await output.finish(), deps);
+  } catch (error) {
+    if (ended.stopped === undefined) {
+      return { ...ended, stopped: whyStopped({ ...sent, failure: { error } }, settings, false, 0) };
+    }
+    deps.onEvent({
+      type: 'warning',
+      message: `The results were not written: ${systemReason(error)}`,
+    });
+    return ended;
+  }
+  const stopped = withPlace(ended.stopped);
+  const isDone = isOnRecord(ended, settings, deps);
+  if (isDone) journal.forget();
+  const remembered = isDone ? undefined : ended.journal;
+  return { ...ended, stopped, output: settings.output, journal: remembered };
+}
