@@ -6,7 +6,7 @@ import type { Database } from '../database.ts';
 import { admit, type Counters, refund } from './counters.ts';
 import { createBatch, createJob, createLink } from './create.ts';
 import { probe, pruneSome } from './housekeeping.ts';
-import { addClicks, rankLinks } from './links.ts';
+import { addClicks } from './links.ts';
 import { runJobChunk } from './run-job-chunk.ts';
 import { indexLinks } from './targets.ts';
 
@@ -21,7 +21,6 @@ type DirectWrites = Pick<OperatorStore, keyof typeof operators> &
     | 'indexLinks'
     | 'runJobChunk'
     | 'addClicks'
-    | 'rankLinks'
   >;
 
 /** Every write there is. Arguments and results can be posted between threads. */
@@ -79,7 +78,6 @@ const operations: { readonly [N in OperationName]: Operation<N> } = {
   indexLinks,
   runJobChunk,
   addClicks,
-  rankLinks,
   pruneSome,
   probe,
 };
