@@ -14,13 +14,7 @@ import { indexLinks } from './targets.ts';
 type DirectWrites = Pick<OperatorStore, keyof typeof operators> &
   Pick<
     Store,
-    | 'admit'
-    | 'refund'
-    | 'createLink'
-    | 'createBatch'
-    | 'indexLinks'
-    | 'runJobChunk'
-    | 'addClicks'
+    'admit' | 'refund' | 'createLink' | 'createBatch' | 'indexLinks' | 'runJobChunk' | 'addClicks'
   >;
 
 /** Every write there is. Arguments and results can be posted between threads. */
