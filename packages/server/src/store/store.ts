@@ -105,11 +105,10 @@ export interface Store extends OperatorStore {
   findRedirect(code: string): Promise<Redirect | undefined>;
   /**
    * Adds buffered clicks, by code. Unknown codes are ignored. With `write`, nothing is added when a write of this writer with this number,
-   * or a higher one, was carried out before: a write whose outcome is unknown can be repeated.
+   * or a higher one, was carried out before: a write whose outcome is unknown can be repeated. The first {@link RANKED_TOGETHER} of the
+   * links come into the list of their account's most clicked links if they belong there.
    */
   addClicks(clicks: ReadonlyMap<string, number>, write?: ClickWrite): Promise<void>;
-  /** Puts links whose clicks were counted into the list of their account's most clicked links. Unknown codes are ignored. */
-  rankLinks(codes: readonly string[]): Promise<void>;
 
   // --- usage and housekeeping ---
 

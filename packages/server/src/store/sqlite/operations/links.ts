@@ -3,7 +3,7 @@ import { MAX_CODE_DRAWS, newUuid } from '../../../domain/ids.ts';
 import { createdLink, recordWrite } from '../../links.ts';
 import { hostnameOf } from '../../queries/accounts.ts';
 import { rowOf, sql } from '../../queries/reading.ts';
-import { TOP_LINKS_KEPT } from '../../retention.ts';
+import { RANKED_TOGETHER, TOP_LINKS_KEPT } from '../../retention.ts';
 import type { NewLink } from '../../store.ts';
 import { StoreError } from '../../store-error.ts';
 import type { Database } from '../database.ts';
@@ -93,10 +93,11 @@ export const addClicks: Operation<'addClicks'> = ({ db }, clicks, write) => {
       sql`INSERT INTO link_clicks (code, clicks) SELECT code, ${count} FROM links WHERE code = ${code}`,
     );
   }
+  rankLinks(db, [...clicks.keys()].slice(0, RANKED_TOGETHER));
 };
 
 /** Few links are among the most clicked ones of their account, so most cost two lookups here. */
-export const rankLinks: Operation<'rankLinks'> = ({ db }, codes) => {
+function rankLinks(db: Database, codes: readonly string[]): void {
   const leastOf = new Map<string, number>();
   for (const code of codes) {
     const link = db.get<{ account_id: string; click_count: number }>(sql`
@@ -114,7 +115,7 @@ export const rankLinks: Operation<'rankLinks'> = ({ db }, codes) => {
         WHERE account_id = ${account_id} ORDER BY clicks DESC, code LIMIT -1 OFFSET ${TOP_LINKS_KEPT})`);
     leastOf.delete(account_id);
   }
-};
+}
 
 /** The clicks that a link needs more of to enter the list of an account; 0 while the list isn't full. */
 function leastRanked(db: Database, accountId: string): number {
