@@ -179,6 +179,11 @@ class History {
         if (created !== undefined && asking !== undefined) this.#clients.lookUp(created, asking);
         return;
       }
+      case 'unnumber':
+        this.#story.note('all links are as a server of the version before creates them');
+        this.#world.rows('UPDATE links SET target_number = NULL');
+        this.#world.rows('INSERT OR IGNORE INTO unnumbered_links SELECT rowid >> 10 FROM links');
+        return;
       case 'follow':
         return this.#clients.follow(which);
       case 'wait':
