@@ -30,7 +30,7 @@ export async function isIndexed(session: Session): Promise<boolean> {
 }
 
 export async function findLinks(
-  session: Session,
+  session: Pick<Session, 'all'>,
   shortUrl: ShortUrl,
   account_id: string,
   entries: readonly LookupEntry[],

@@ -169,7 +169,8 @@ const targets: Migration = {
     CREATE TRIGGER links_unnumbered AFTER INSERT ON links WHEN NEW.target_number IS NULL BEGIN
       INSERT OR IGNORE INTO unnumbered_links VALUES (NEW.rowid >> 10);
     END;
-    CREATE TRIGGER links_retargeted AFTER UPDATE OF target_url, domain_id ON links BEGIN
+    CREATE TRIGGER links_retargeted AFTER UPDATE OF target_url, domain_id ON links
+      WHEN (NEW.target_url, NEW.domain_id) IS NOT (OLD.target_url, OLD.domain_id) BEGIN
       UPDATE links SET target_number = NULL WHERE rowid = NEW.rowid;
       INSERT OR IGNORE INTO unnumbered_links VALUES (NEW.rowid >> 10);
     END;
