@@ -5,8 +5,8 @@ import { configPath, readConfig } from '../../config/config-file.ts';
 import { LINK_FIELDS } from '../../import/types.ts';
 import type { Io } from '../../io.ts';
 import { buildProgram } from '../../program.ts';
-import { TABLE_FIELDS } from '../../verify/table-settings.ts';
 import { firstSentence } from '../help.ts';
+import { TABLE_FIELDS } from '../verify/verify.ts';
 
 /** What may stand at the cursor. */
 interface Offer {
