@@ -56,19 +56,14 @@ export function checkCount(
 
 /** The API key. Its value is in no message: it is a secret even when it is wrong. */
 export function checkApiKey(value: string | undefined): string {
-  if (value === undefined) {
-    throw new InvalidOptionError(
-      'apiKey',
-      'given, or set in the environment variable SHORTLINK_API_KEY',
-    );
-  }
-  if (value === '') throw new InvalidOptionError('apiKey', '', 'apiKey is empty');
   if (typeof value === 'string' && TOKEN.test(value)) return value;
-  throw new InvalidOptionError(
-    'apiKey',
-    'visible ASCII characters only, without spaces or line breaks',
-  );
+  if (value === '') throw new InvalidOptionError('apiKey', '', 'apiKey is empty');
+  const expected = 'visible ASCII characters only, without spaces or line breaks';
+  throw new InvalidOptionError('apiKey', value === undefined ? orEnv('API_KEY') : expected);
 }
+
+/** What is expected of an option that is given nowhere. */
+const orEnv = (name: string) => `given, or set in the environment variable SHORTLINK_${name}`;
 
 /** One of a few words. */
 export function checkOneOf(option: string, value: string, words: readonly string[]): void {
@@ -85,10 +80,8 @@ export function isIdempotencyKey(value: unknown): value is string {
 /** The `idempotency` of a client or a call: on, off, or a key given by the caller. */
 export function checkIdempotency(value: boolean | string): boolean | string {
   if (typeof value === 'boolean' || isIdempotencyKey(value)) return value;
-  throw new InvalidOptionError(
-    'idempotency',
-    'true, false or a key of 1 to 255 visible ASCII characters',
-  );
+  const expected = 'true, false or a key of 1 to 255 visible ASCII characters';
+  throw new InvalidOptionError('idempotency', expected);
 }
 
 /** An id that can be one segment of a path. `fetch` would resolve `..`, and many proxies split at an escaped slash. */
@@ -101,40 +94,24 @@ export function checkJobId(jobId: string): void {
 
 /** Address of the service. Returned without a slash at its end. */
 export function checkBaseUrl(value: string | URL | undefined): string {
-  if (value === undefined) {
-    throw new InvalidOptionError(
-      'baseUrl',
-      'given, or set in the environment variable SHORTLINK_BASE_URL',
-    );
-  }
+  const refusal = (expected: string) => new InvalidOptionError('baseUrl', expected);
+  if (value === undefined) throw refusal(orEnv('BASE_URL'));
   const url = URL.canParse(String(value)) ? new URL(value) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
-    throw new InvalidOptionError(
-      'baseUrl',
-      `an absolute http: or https: URL, not ${hideUserInfo(value)}`,
-    );
+    throw refusal(`an absolute http: or https: URL, not ${hideUserInfo(value)}`);
   }
-  if (url.username || url.password) {
-    throw new InvalidOptionError('baseUrl', 'without a user name and password');
-  }
-  if (url.search || url.hash) {
-    throw new InvalidOptionError('baseUrl', 'without a query and fragment');
-  }
+  if (url.username || url.password) throw refusal('without a user name and password');
+  if (url.search || url.hash) throw refusal('without a query and fragment');
   const path = url.pathname.replace(/\/+$/, '');
   if (path.endsWith('/api/v1')) {
-    throw new InvalidOptionError('baseUrl', `the address before /api/v1, not ${hideUserInfo(url)}`);
+    throw refusal(`the address before /api/v1, not ${hideUserInfo(url)}`);
   }
   return url.origin + path;
 }
 
 /** Headers about the connection. The runtime sets them itself, and refuses a request that brings its own. */
-const CONNECTION_HEADERS = [
-  'content-length',
-  'expect',
-  'keep-alive',
-  'transfer-encoding',
-  'upgrade',
-];
+const CONNECTION_HEADER =
+  /^(?:(?:content-length|expect|keep-alive|transfer-encoding|upgrade):|connection: (?!(?:close|keep-alive)$))/i;
 
 /** Extra headers, with lower-case names, so that two spellings of one name are one header. */
 export function checkHeaders(headers: HeadersInput | undefined): Record<string, string> {
@@ -151,15 +128,11 @@ export function checkHeaders(headers: HeadersInput | undefined): Record<string, 
     if (typeof value !== 'string' || !HEADER_VALUE.test(value)) {
       throw new InvalidOptionError(`headers[${show(name)}]`, 'a string without control characters');
     }
-    const key = name.toLowerCase();
-    const isChoice = key !== 'connection' || /^(?:close|keep-alive)$/i.test(value);
-    if (CONNECTION_HEADERS.includes(key) || !isChoice) {
-      throw new InvalidOptionError(
-        'headers',
-        `without ${show(name)}, which belongs to the runtime`,
-      );
+    if (CONNECTION_HEADER.test(`${name}: ${value}`)) {
+      const expected = `without ${show(name)}, which belongs to the runtime`;
+      throw new InvalidOptionError('headers', expected);
     }
-    checked[key] = value;
+    checked[name.toLowerCase()] = value;
   }
   return checked;
 }

@@ -9,7 +9,6 @@ import {
   checkRate,
 } from './check-options.ts';
 import { InvalidOptionError } from './errors/call-errors.ts';
-import { createRedact } from './http/failure.ts';
 import { Limiter } from './http/limiter.ts';
 import { systemClock } from './http/time.ts';
 import { HttpTransport } from './http/transport.ts';
@@ -51,20 +50,19 @@ export class Shortlink {
   /** @throws InvalidOptionError when an option can't be used, or the API key or address is given nowhere */
   constructor(options: ShortlinkOptions = {}) {
     const settings = resolveOptions(options);
-    const { apiKey, baseUrl, requestsPerMinute, maxRetryAfterMs } = settings;
+    const { apiKey, baseUrl, requestsPerMinute } = settings;
     const other = origins.get(options);
     const isShared =
       other !== undefined &&
       other.#settings.apiKey === apiKey &&
       other.#settings.baseUrl === baseUrl &&
       other.#settings.requestsPerMinute === requestsPerMinute;
-    this.#options = options;
+    this.#options = { ...options, apiKey, baseUrl };
     this.#settings = settings;
     this.#limiter = isShared ? other.#limiter : new Limiter(requestsPerMinute, systemClock);
     this.#known = isShared ? other.#known : new KnownJobs(systemClock);
     const transport = new HttpTransport(settings, this.#limiter);
-    const redact = createRedact(apiKey);
-    this.jobs = new Jobs(transport, { redact, maxRetryAfterMs, known: this.#known });
+    this.jobs = new Jobs(transport, settings, this.#known);
     this.links = new Links(transport, this.jobs, this.#known);
     this.usage = new UsageResource(transport);
   }

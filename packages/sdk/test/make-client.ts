@@ -1,5 +1,4 @@
 import { resolveOptions } from '../src/client.ts';
-import { createRedact } from '../src/http/failure.ts';
 import { Limiter } from '../src/http/limiter.ts';
 import type { Clock } from '../src/http/time.ts';
 import { HttpTransport } from '../src/http/transport.ts';
@@ -20,17 +19,14 @@ export function makeClient(
   { clock = new InstantClock(), random = () => 1 }: { clock?: Clock; random?: () => number } = {},
 ) {
   const settings = resolveOptions({ apiKey: API_KEY, baseUrl: BASE_URL, ...options });
-  const { maxRetryAfterMs, requestsPerMinute } = settings;
-  const limiter = new Limiter(requestsPerMinute, clock);
-  const transport = new HttpTransport(settings, limiter, clock, random);
-  const known = new KnownJobs(clock);
-  const jobs = new Jobs(transport, {
-    redact: createRedact(settings.apiKey),
-    maxRetryAfterMs,
-    known,
+  const transport = new HttpTransport(
+    settings,
+    new Limiter(settings.requestsPerMinute, clock),
     clock,
     random,
-  });
+  );
+  const known = new KnownJobs(clock);
+  const jobs = new Jobs(transport, settings, known, clock, random);
   return {
     transport,
     links: new Links(transport, jobs, known),

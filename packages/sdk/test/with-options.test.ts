@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { Shortlink } from '../src/client.ts';
 import { isOutcomeUnknown } from '../src/errors/call-errors.ts';
 import type { ShortlinkOptions } from '../src/options.ts';
@@ -57,6 +57,16 @@ describe('withOptions', () => {
     const { client } = setUp();
     await create(client).catch(() => {});
     await expect(create(client.withOptions(options))).resolves.toEqual(LINK);
+  });
+
+  it('keeps key and address of the environment, whatever is there by now', async () => {
+    vi.stubEnv('SHORTLINK_API_KEY', API_KEY);
+    vi.stubEnv('SHORTLINK_BASE_URL', BASE_URL);
+    const { client, requests } = setUp({ apiKey: undefined, baseUrl: undefined });
+    vi.unstubAllEnvs();
+    await create(client).catch(() => {});
+    await expect(create(client.withOptions({}))).rejects.toThrow('Nothing was sent');
+    expect(requests[0]?.url).toBe(`${BASE_URL}/api/v1/links`);
   });
 
   it('checks what it is given', () => {

@@ -11,14 +11,14 @@ export async function openStore(
   settings: Settings & { publicUrl: string },
   onWait?: OnWait,
 ): Promise<Store> {
-  const { database, publicUrl } = settings;
+  const { database, databaseConnections: connections, publicUrl } = settings;
   switch (database.engine) {
     case 'sqlite':
       return openSqliteStore({ path: database.path, publicUrl });
     case 'postgres': {
       checkCertificates(database.url);
       const { openPostgresStore } = await loadPostgres();
-      return openPostgresStore({ url: database.url, publicUrl, onWait });
+      return openPostgresStore({ url: database.url, connections, publicUrl, onWait });
     }
   }
 }

@@ -42,9 +42,9 @@ function isDecodable({ username, password, pathname }: URL): boolean {
   }
 }
 
-export function parseWhole(text: string, max: number): { value: number } | undefined {
+export function parseWhole(text: string, max: number, min = 0): { value: number } | undefined {
   const value = /^\d{1,6}$/.test(text) ? Number(text) : Number.NaN;
-  return value <= max ? { value } : undefined;
+  return value >= min && value <= max ? { value } : undefined;
 }
 
 export function parseOrigin(text: string): { value: string | undefined } | undefined {

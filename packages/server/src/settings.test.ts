@@ -16,6 +16,7 @@ test('without flags and environment, the defaults hold', () => {
     targetAllow: [],
     targetDeny: [],
     drainDelayMs: 0,
+    databaseConnections: 15,
     metricsToken: undefined,
     tlsAskToken: undefined,
   });
@@ -33,6 +34,7 @@ test('a flag wins over the environment, an empty variable counts as not set', ()
     SHORTLINK_TARGET_ALLOW: 'Example.com, example.org',
     SHORTLINK_TARGET_DENY: 'old.example.com',
     SHORTLINK_DRAIN_DELAY_MS: '5000',
+    SHORTLINK_DATABASE_CONNECTIONS: '30',
     SHORTLINK_METRICS_TOKEN: 'a.long-enough_token==',
     SHORTLINK_TLS_ASK_TOKEN: 'another.long-enough_token',
   };
@@ -47,6 +49,7 @@ test('a flag wins over the environment, an empty variable counts as not set', ()
     targetAllow: ['example.com', 'example.org'],
     targetDeny: ['old.example.com'],
     drainDelayMs: 5000,
+    databaseConnections: 30,
     metricsToken: 'a.long-enough_token==',
     tlsAskToken: 'another.long-enough_token',
   });
@@ -83,6 +86,8 @@ describe('a bad value is named in one line, with what is accepted', () => {
     ['SHORTLINK_TARGET_ALLOW', 'https://example.com', 'hosts without scheme or port'],
     ['SHORTLINK_TARGET_DENY', '*.example.com', 'hosts without scheme or port'],
     ['SHORTLINK_DRAIN_DELAY_MS', '5s', 'milliseconds from 0 to 60000'],
+    ['SHORTLINK_DATABASE_CONNECTIONS', '1', 'a number from 2 to 1000'],
+    ['SHORTLINK_DATABASE_CONNECTIONS', '1001', 'a number from 2 to 1000'],
     ['SHORTLINK_DRAIN_DELAY_MS', '60001', 'milliseconds from 0 to 60000'],
     ['SHORTLINK_LOG_LEVEL', 'loud', 'one of silent, fatal, error, warn, info, debug, trace'],
   ])('%s=%s', (name, value, message) => {
@@ -147,6 +152,7 @@ describe('a value from a file', () => {
           SHORTLINK_NOT_FOUND_URL: 'https://www.example.com/gone',
           SHORTLINK_TARGET_ALLOW: 'example.com',
           SHORTLINK_TARGET_DENY: 'example.org',
+          SHORTLINK_DATABASE_CONNECTIONS: '20',
           SHORTLINK_DRAIN_DELAY_MS: '700',
           SHORTLINK_LOG_LEVEL: 'debug',
           SHORTLINK_METRICS_TOKEN: 'a.long-enough_token==',

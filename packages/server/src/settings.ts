@@ -17,6 +17,8 @@ import {
 
 export interface Settings {
   database: DatabaseSetting;
+  /** Connections to PostgreSQL at most, of this process. @default 15 */
+  databaseConnections: number;
   /** Address to listen on. @default '127.0.0.1' */
   host: string;
   /** `0` picks a free one. @default 8787 */
@@ -52,6 +54,10 @@ export class ConfigError extends Error {
 /** Longest wait before a stop, in milliseconds: service managers kill a process that takes much longer. */
 const MAX_DRAIN_DELAY_MS = 60_000;
 
+/** One that reads and one that writes; more than anybody's PostgreSQL takes. */
+const MIN_CONNECTIONS = 2;
+const MAX_CONNECTIONS = 1_000;
+
 const TARGET_HOSTS = 'hosts without scheme or port, such as example.com, separated by commas';
 const TOKEN = 'a token of 16 or more of A-Z a-z 0-9 - . _ ~ + /';
 
@@ -86,6 +92,16 @@ export const SETTINGS = {
       parse: parseDatabase,
       accepts: 'sqlite:<path>, sqlite::memory: or postgres://user:password@host/database',
       shown: withoutSecrets,
+    },
+  ),
+  databaseConnections: setting(
+    '--database-connections <n>',
+    'SHORTLINK_DATABASE_CONNECTIONS',
+    'connections to PostgreSQL at most, of this process',
+    {
+      fallback: '15',
+      parse: (text) => parseWhole(text, MAX_CONNECTIONS, MIN_CONNECTIONS),
+      accepts: `a number from ${MIN_CONNECTIONS} to ${MAX_CONNECTIONS}`,
     },
   ),
   host: setting('--host <host>', 'SHORTLINK_HOST', 'address to listen on', {
@@ -219,6 +235,7 @@ export function readSettings(flags: RawSettings, env: Env): Settings {
   };
   return {
     database: read(SETTINGS.database),
+    databaseConnections: read(SETTINGS.databaseConnections),
     host: read(SETTINGS.host),
     port: read(SETTINGS.port),
     publicUrl: read(SETTINGS.publicUrl),

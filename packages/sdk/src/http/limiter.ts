@@ -132,7 +132,7 @@ export class Limiter {
       // What was only learned may be wrong: it fails no call, and asks for no longer wait than the caller accepts.
       const isHeld = !failsAtLimit && !ignoresQuota && this.#windows.size === 0;
       const learnedMs = isHeld ? this.#learned.waitMs(this.#clock.now()) : 0;
-      const heldMs = learnedMs > maxWaitMs ? 0 : learnedMs;
+      const heldMs = learnedMs <= maxWaitMs ? learnedMs : 0;
       const waitMs = Math.max(limitMs, heldMs, this.#paceWaitMs());
       if (waitMs <= 0) return this.#take();
       await this.#clock.delay(waitMs, signal);
@@ -150,7 +150,6 @@ export class Limiter {
   /**
    * A request that was certainly never sent gives its part of the quota back, except where a response has replaced what is
    * known of the window: that may have counted without the request. It keeps its place in the caller's pace.
-   *
    */
   finish(turn: Turn, { wasSent = true, status, retryAfterMs, windows = [] }: Outcome = {}): void {
     turn.countedAt = this.#clock.now();

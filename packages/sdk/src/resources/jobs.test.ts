@@ -3,7 +3,6 @@ import { FakeClock, InstantClock, settle } from '../../test/fake-clock.ts';
 import { API_KEY } from '../../test/make-client.ts';
 import { createApiError } from '../errors/api-errors.ts';
 import { ConnectionError, TimeoutError } from '../errors/call-errors.ts';
-import { createRedact } from '../http/failure.ts';
 import type { Transport } from '../http/request.ts';
 import type { Clock } from '../http/time.ts';
 import type { RequestOptions } from '../options.ts';
@@ -48,14 +47,8 @@ function makeJobs(clock: Clock, answer: (nowMs: number, poll: number) => Job) {
     readMs = ms;
   };
   const known = new KnownJobs(clock);
-  const redact = createRedact(API_KEY);
-  const jobs = new Jobs(transport, {
-    redact,
-    maxRetryAfterMs: 90_000,
-    known,
-    clock,
-    random: () => 1,
-  });
+  const settings = { apiKey: API_KEY, maxRetryAfterMs: 90_000 };
+  const jobs = new Jobs(transport, settings, known, clock, () => 1);
   return { jobs, known, polls, askForPollAfter, takeToRead };
 }
 

@@ -3,7 +3,7 @@ import { NotFoundError, RateLimitError } from '../errors/api-errors.ts';
 import { ResponseShapeError, TimeoutError } from '../errors/call-errors.ts';
 import { JobFailedError, JobTimeoutError } from '../errors/job-errors.ts';
 import { ShortlinkError } from '../errors/shortlink-error.ts';
-import type { Redact } from '../http/failure.ts';
+import { createRedact, type Redact } from '../http/failure.ts';
 import {
   type ResponsePromise,
   responsePromise,
@@ -12,7 +12,12 @@ import {
 } from '../http/request.ts';
 import { backoffMs, decide, retryWaitMs } from '../http/retry.ts';
 import { type Clock, systemClock, untilAborted } from '../http/time.ts';
-import { type RequestOptions, WAIT_OPTIONS, type WaitOptions } from '../options.ts';
+import {
+  type ClientSettings,
+  type RequestOptions,
+  WAIT_OPTIONS,
+  type WaitOptions,
+} from '../options.ts';
 import { JOB_FAILURE_STATUSES, type Job, readJob } from '../wire/job.ts';
 import { jobPath } from '../wire/routes.ts';
 import type { KnownJobs } from './known-jobs.ts';
@@ -37,16 +42,6 @@ const LAST_POLL_MS = 1_000;
  */
 const MAX_ODD_POLLS = 5;
 
-/** What jobs need to know of their client. */
-export interface JobsInit {
-  /** Removes the API key from the text of an error. */
-  redact: Redact;
-  maxRetryAfterMs: number;
-  known: KnownJobs;
-  clock?: Clock;
-  random?: () => number;
-}
-
 /** Jobs of large batches: `shortlink.jobs`. */
 export class Jobs {
   readonly #transport: Transport;
@@ -57,13 +52,19 @@ export class Jobs {
   readonly #random: () => number;
 
   /** @internal */
-  constructor(transport: Transport, { redact, maxRetryAfterMs, known, clock, random }: JobsInit) {
+  constructor(
+    transport: Transport,
+    { apiKey, maxRetryAfterMs }: Pick<ClientSettings, 'apiKey' | 'maxRetryAfterMs'>,
+    known: KnownJobs,
+    clock: Clock = systemClock,
+    random = Math.random,
+  ) {
     this.#transport = transport;
-    this.#redact = redact;
+    this.#redact = createRedact(apiKey);
     this.#maxRetryAfterMs = maxRetryAfterMs;
     this.#known = known;
-    this.#clock = clock ?? systemClock;
-    this.#random = random ?? Math.random;
+    this.#clock = clock;
+    this.#random = random;
   }
 
   /**

@@ -19,7 +19,9 @@ export class UsageResource {
    *
    * @example
    * const { features = [] } = await shortlink.usage.retrieve();
-   * const found = features.includes('lookup') ? await shortlink.links.lookup(targets) : undefined;
+   * const found = features.includes('lookup')
+   *   ? await shortlink.links.lookup(['https://example.com']) : [];
+   * console.log(found.length);
    *
    * @throws NotFoundError where the service has no such endpoint
    */

@@ -159,6 +159,34 @@ test('while the store is away or hangs, links in memory are served for an hour w
   expect(cache.get('a')).toBeUndefined();
 });
 
+test('a link that was forgotten is served as it was when the store fails, or does not respond for a moment', async () => {
+  const { cache, links, clock, store } = setUp();
+  const { findRedirect } = store;
+  links.set('a', redirect).set('b', redirect).set('gone', redirect);
+  for (const code of ['a', 'b', 'gone']) await cache.find(code);
+  cache.apply('all');
+  cache.apply(['b']);
+  store.findRedirect = () => Promise.reject(new Error('down'));
+  expect(cache.get('a')).toBeUndefined();
+  expect(await cache.find('a')).toBe(redirect);
+  expect(await cache.find('b')).toBe(redirect);
+  await expect(cache.find('unknown')).rejects.toThrow('down');
+  store.findRedirect = () => new Promise(() => undefined);
+  cache.apply(['a']);
+  expect(await cache.find('a')).toBe(redirect);
+  store.findRedirect = findRedirect;
+  links.set('a', disabled).delete('gone');
+  cache.apply('all');
+  expect(await cache.find('a')).toBe(disabled);
+  expect(await cache.find('gone')).toBeUndefined();
+  cache.apply('all');
+  store.findRedirect = () => Promise.reject(new Error('down'));
+  expect(await cache.find('a')).toBe(disabled);
+  await expect(cache.find('gone')).rejects.toThrow('down');
+  clock.now += OUTAGE_MAX_AGE_MS;
+  await expect(cache.find('a')).rejects.toThrow('down');
+});
+
 test('nothing is served from memory before the store was asked what changed', async () => {
   const links = new Map([['a', redirect]]);
   const cache = new RedirectCache({ store: { findRedirect: async (code) => links.get(code) } });

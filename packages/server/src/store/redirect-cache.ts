@@ -12,6 +12,9 @@ export const GENERATION_LINKS = 50_000;
 /** Characters of the target URLs of a generation: 32 MB, as a character takes up to two bytes. Long ones reach it before the count. */
 export const GENERATION_CHARS = 16_000_000;
 
+/** How long the store may take for a link that is still in memory, but may have changed, in milliseconds. Then it is served as it was. */
+const STALE_AFTER_MS = 300;
+
 /** Unknown codes are kept apart, so that a scan of random codes can't push out the links that people follow. */
 const MAX_UNKNOWN_CODES = 2_000;
 
@@ -21,23 +24,34 @@ export interface RedirectCacheOptions {
   now?: (() => number) | undefined;
 }
 
+/** A link in memory. It is up to date while it has the epoch of the cache. */
+interface Kept {
+  readonly redirect: Redirect;
+  epoch: number;
+}
+
+/** The epoch of a link that changed. */
+const CHANGED = -1;
+
 /**
  * Keeps links in memory until they change. {@link apply} is called with the changes a few times a second, and no redirect waits for that:
- * while the store is away, a link in memory is served as it was last known. Before the first call of {@link apply}, no link is served from memory.
+ * while the store is away, a link in memory is served as it was last known, also one that has changed since. Before the first call of {@link apply}, no link is served from memory.
  */
 export class RedirectCache {
   readonly #store: RedirectCacheOptions['store'];
   readonly #now: () => number;
   /** When the recent generation is full, it becomes the older one, and links that were not followed since then are dropped. */
-  #recent = new Map<string, Redirect>();
-  #older = new Map<string, Redirect>();
-  /** Of the target URLs that were added to the recent generation, also of those that a change removed since. */
+  #recent = new Map<string, Kept>();
+  #older = new Map<string, Kept>();
+  /** Of the target URLs that were added to the recent generation, some more than once. */
   #recentChars = 0;
   #unknown = new Set<string>();
   #unknownUntil = Number.NEGATIVE_INFINITY;
   #lookups = new Map<string, Promise<Redirect | undefined>>();
   /** Changes with every change: what the store found before may be outdated. */
   #state = {};
+  /** Ends when any link may have changed. */
+  #epoch = 0;
   #confirmedAt = Number.NEGATIVE_INFINITY;
 
   constructor({ store, now = () => performance.now() }: RedirectCacheOptions) {
@@ -45,22 +59,19 @@ export class RedirectCache {
     this.#now = now;
   }
 
-  /** The link of this code if it is in memory. `undefined` says nothing about the link. */
+  /** The link of this code if it is in memory and up to date. `undefined` says nothing about the link. */
   get(code: string, now = this.#now()): Redirect | undefined {
-    if (now - this.#confirmedAt >= OUTAGE_MAX_AGE_MS) return undefined;
-    const recent = this.#recent.get(code);
-    if (recent !== undefined) return recent;
-    const older = this.#older.get(code);
-    if (older !== undefined) this.#keep(code, older);
-    return older;
+    const kept = this.#inMemory(code, now);
+    return kept?.epoch === this.#epoch ? kept.redirect : undefined;
   }
 
   /** The same result as `Store.findRedirect`, from memory where it can be. */
   async find(code: string): Promise<Redirect | undefined> {
-    const known = this.get(code);
-    if (known !== undefined) return known;
+    const kept = this.#inMemory(code, this.#now());
+    if (kept?.epoch === this.#epoch) return kept.redirect;
     if (this.#now() < this.#unknownUntil && this.#unknown.has(code)) return undefined;
-    return this.#lookUpOnce(code);
+    const lookup = this.#lookUpOnce(code);
+    return kept === undefined ? lookup : orStale(lookup, kept.redirect);
   }
 
   /** Forgets the links that changed. Without changes, it confirms what is in memory. */
@@ -71,15 +82,23 @@ export class RedirectCache {
     this.#lookups = new Map();
     this.#unknown.clear();
     if (changed === 'all') {
-      this.#recent = new Map();
-      this.#recentChars = 0;
-      this.#older = new Map();
+      this.#epoch += 1;
       return;
     }
     for (const code of changed) {
-      this.#recent.delete(code);
-      this.#older.delete(code);
+      for (const kept of [this.#recent.get(code), this.#older.get(code)]) {
+        if (kept !== undefined) kept.epoch = CHANGED;
+      }
     }
+  }
+
+  #inMemory(code: string, now: number): Kept | undefined {
+    if (now - this.#confirmedAt >= OUTAGE_MAX_AGE_MS) return undefined;
+    const recent = this.#recent.get(code);
+    if (recent !== undefined) return recent;
+    const older = this.#older.get(code);
+    if (older !== undefined) this.#keep(code, older);
+    return older;
   }
 
   /** However many ask for a code at the same time, the store is asked once. */
@@ -99,27 +118,44 @@ export class RedirectCache {
     const redirect = await this.#store.findRedirect(code);
     if (state !== this.#state) return redirect;
     if (redirect === undefined) this.#keepUnknown(code, askedAt);
-    else this.#keep(code, redirect);
+    else this.#keep(code, { redirect, epoch: this.#epoch });
     return redirect;
   }
 
-  #keep(code: string, redirect: Redirect): void {
-    const chars = redirect.target_url.length;
+  #keep(code: string, kept: Kept): void {
+    const chars = kept.redirect.target_url.length;
     if (this.#recent.size >= GENERATION_LINKS || this.#recentChars + chars > GENERATION_CHARS) {
       this.#older = this.#recent;
       this.#recent = new Map();
       this.#recentChars = 0;
     }
     this.#recentChars += chars;
-    this.#recent.set(code, redirect);
+    this.#recent.set(code, kept);
   }
 
   /** All are forgotten together, so a code that comes late is remembered for a shorter time. */
   #keepUnknown(code: string, askedAt: number): void {
+    this.#recent.delete(code);
+    this.#older.delete(code);
     if (this.#now() >= this.#unknownUntil || this.#unknown.size >= MAX_UNKNOWN_CODES) {
       this.#unknown.clear();
       this.#unknownUntil = askedAt + UNKNOWN_CODE_MAX_AGE_MS;
     }
     this.#unknown.add(code);
   }
+}
+
+/** What the store says, or `stale` when it fails or takes too long. */
+function orStale(
+  lookup: Promise<Redirect | undefined>,
+  stale: Redirect,
+): Promise<Redirect | undefined> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => resolve(stale), STALE_AFTER_MS);
+    const settle = (redirect: Redirect | undefined) => {
+      clearTimeout(timer);
+      resolve(redirect);
+    };
+    lookup.then(settle, () => settle(stale));
+  });
 }

@@ -23,7 +23,7 @@ export const LOCK_TIMEOUT_MS = 2_000;
  * The server ends the session of an instance that holds a transaction open without a word for this long, and with it the
  * locks that others wait for: a process that is paused or cut off holds up a job or an account for at most this time.
  */
-const IDLE_IN_TRANSACTION_TIMEOUT_MS = 5_000;
+export const IDLE_IN_TRANSACTION_TIMEOUT_MS = 5_000;
 
 /** An idle connection is checked after this long, so that routers in between don't forget it. */
 const KEEP_ALIVE_MS = 10_000;
@@ -36,14 +36,31 @@ const NUMBERS: ClientConfig['types'] = {
     oid === INT8 && format !== 'binary' ? Number : types.getTypeParser(oid, format),
 };
 
-/** Settings of the connection that migrates: a step may take longer than a request may. */
-export function migrationConfig(url: string): ClientConfig {
+/** What a connection is for. */
+export type Use = keyof typeof TIMEOUTS_MS;
+
+/** Settings of a session or transaction that end what takes too long. PgBouncer refuses them where a connection is opened. */
+export const LIMITS = [
+  'statement_timeout',
+  'lock_timeout',
+  'idle_in_transaction_session_timeout',
+] as const;
+
+/** The values of {@link LIMITS}, in milliseconds. */
+export function limitsOf(use: Use): Record<(typeof LIMITS)[number], number> {
+  return {
+    statement_timeout: TIMEOUTS_MS[use],
+    lock_timeout: LOCK_TIMEOUT_MS,
+    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
+  };
+}
+
+/** Settings of every connection. */
+export function connectionConfig(url: string): ClientConfig {
   return {
     connectionString: url,
     application_name: 'shortlink-server',
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    lock_timeout: LOCK_TIMEOUT_MS,
-    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
     types: NUMBERS,
@@ -51,14 +68,13 @@ export function migrationConfig(url: string): ClientConfig {
 }
 
 /** Settings of connections for requests. */
-export function requestConfig(url: string, kind: 'read' | 'write'): ClientConfig {
-  return { ...migrationConfig(url), ...timeoutsOf(kind) };
+export function requestConfig(url: string, use: Use): ClientConfig {
+  return { ...connectionConfig(url), ...driverLimit(use) };
 }
 
-/** How long a statement may take: at the server, and for the driver. */
-export function timeoutsOf(kind: keyof typeof TIMEOUTS_MS) {
-  const timeoutMs = TIMEOUTS_MS[kind];
-  return { statement_timeout: timeoutMs, query_timeout: timeoutMs + SILENCE_MS };
+/** How long a statement may take for the driver. */
+export function driverLimit(use: Use): { query_timeout: number } {
+  return { query_timeout: TIMEOUTS_MS[use] + SILENCE_MS };
 }
 
 /**

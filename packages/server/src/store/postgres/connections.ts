@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type ClientConfig, Pool, type PoolClient } from 'pg';
-import { endSoon } from './connection.ts';
+import { Pool, type PoolClient } from 'pg';
+import { Channel } from './channel.ts';
+import { endSoon, requestConfig, type Use } from './connection.ts';
 import { Gate } from './gate.ts';
-import { isConnectionLost, toStoreError } from './postgres-errors.ts';
+import { isConnectionLost, isRefused, toStoreError } from './postgres-errors.ts';
 
 /** Times a call is run when the connection is lost or others stand in its way, and the wait in between, in milliseconds. */
 const TRIES = 4;
@@ -11,18 +12,24 @@ const RETRY_MS = 25;
 /** A call that has taken this long is not run again: its client should learn of the failure. */
 const RETRY_WITHIN_MS = 3_000;
 
+/** How long the database is not asked again for more connections than we have, once it refused one, in milliseconds. */
+const REFUSED_MS = 1_000;
+
 export interface ConnectionsOptions {
-  config: ClientConfig;
+  url: string;
+  use: Use;
   /** The database for messages. */
   name: string;
   /** Connections at most. Idle ones are closed after 10 s. */
   max: number;
   /** How long a call may wait for one of them, in milliseconds. */
   maxWaitMs: number;
-  /** Rejects for a connection that must not be used, when it was just made. @default every connection will do */
-  check?: ((client: PoolClient) => Promise<void>) | undefined;
+  /** Throws for a connection that must not be used, when it was just made. @default every connection will do */
+  check?: ((channel: Channel) => void) | undefined;
   /** Receives the outcome of each call: `undefined`, or the StoreError that it ended with. */
   onOutcome: (error: unknown) => void;
+  /** Called when the database refuses the first connection: others of this process should end one of theirs. */
+  onStarved: () => void;
 }
 
 /** A bounded pool of connections, on which calls are run again when the database undid them. */
@@ -30,19 +37,34 @@ export class Connections {
   readonly #options: ConnectionsOptions;
   readonly #pool: Pool;
   readonly #gate: Gate;
-  /** The generation that a connection was made in. */
-  readonly #madeIn = new WeakMap<PoolClient, number>();
+  /** What a connection is used through, and the generation that it was made in. */
+  readonly #channels = new WeakMap<PoolClient, { channel: Channel; generation: number }>();
   #generation = 0;
+  /** Connections that the database grants, as far as is known. */
+  #granted: number;
+  #refusedAt = Number.NEGATIVE_INFINITY;
+  /** Connections to end when they are next given back. */
+  #toGive = 0;
 
   constructor(options: ConnectionsOptions) {
-    const { config, max, maxWaitMs } = options;
+    const { url, use, max, maxWaitMs } = options;
     this.#options = options;
-    this.#pool = new Pool({ ...config, max });
+    this.#granted = max;
+    this.#pool = new Pool({ ...requestConfig(url, use), max });
     this.#gate = new Gate({ places: max, maxWaitMs });
     // An idle connection that ends is replaced when it is needed; without a listener the process would end instead.
     this.#pool.on('error', ignore);
     // The pool listens to idle connections only. In use, the statement that runs learns of the loss by itself.
     this.#pool.on('connect', (client) => client.on('error', ignore));
+  }
+
+  /** Ends one connection, unless it is the last, so that others of this process can have it. */
+  giveOne(): void {
+    const left = this.#pool.totalCount - this.#toGive - 1;
+    if (left < 1) return;
+    this.#grant(left);
+    if (this.#pool.idleCount === 0) this.#toGive += 1;
+    else this.#pool.connect().then((client) => client.release(true), ignore);
   }
 
   /** Replaces every connection that was made until now when it is next needed. */
@@ -58,12 +80,12 @@ export class Connections {
    */
   async run<T>(
     mayRetry: (error: unknown) => boolean,
-    act: (client: PoolClient) => Promise<T>,
+    act: (channel: Channel) => Promise<T>,
     onOutcome = this.#options.onOutcome,
   ): Promise<T> {
     const { name } = this.#options;
     try {
-      const value = await this.#gate.run(() => this.#tryAgain(mayRetry, act));
+      const value = await this.#inLine(() => this.#tryAgain(mayRetry, act));
       onOutcome(undefined);
       return value;
     } catch (error) {
@@ -77,57 +99,89 @@ export class Connections {
     await endSoon(this.#pool.end());
   }
 
+  /** A call whose connection is refused waits in line for those that there are, and is no failure. */
+  async #inLine<T>(call: () => Promise<T>): Promise<T> {
+    let giveUpAt: number | undefined;
+    for (;;) {
+      try {
+        const value = await this.#gate.run(call);
+        if (this.#granted < this.#options.max) this.#askForMore();
+        return value;
+      } catch (error) {
+        giveUpAt ??= performance.now() + this.#options.maxWaitMs;
+        if (!isRefused(error) || performance.now() >= giveUpAt) throw error;
+        if (this.#pool.totalCount === 0) this.#options.onStarved();
+        this.#grant(Math.max(1, this.#pool.totalCount));
+      }
+      await delay(RETRY_MS);
+    }
+  }
+
+  #askForMore(): void {
+    if (performance.now() - this.#refusedAt >= REFUSED_MS) this.#grant(this.#granted + 1);
+  }
+
+  #grant(connections: number): void {
+    this.#refusedAt = performance.now();
+    this.#granted = connections;
+    this.#gate.resize(connections);
+  }
+
   async #tryAgain<T>(
     mayRetry: (error: unknown) => boolean,
-    act: (client: PoolClient) => Promise<T>,
+    act: (channel: Channel) => Promise<T>,
   ): Promise<T> {
     const giveUpAt = performance.now() + RETRY_WITHIN_MS;
     for (let tries = 1; ; tries += 1) {
-      const client = await this.#connect();
+      const channel = await this.#connect();
       try {
-        const value = await act(client);
-        client.release();
+        const value = await act(channel);
+        this.#release(channel);
         return value;
       } catch (error) {
-        await discard(client, error);
+        if (await isUsable(channel, error)) this.#release(channel);
+        else channel.client.release(true);
         if (tries === TRIES || performance.now() >= giveUpAt || !mayRetry(error)) throw error;
       }
       await delay(tries * RETRY_MS * (0.5 + Math.random()));
     }
   }
 
-  async #connect(): Promise<PoolClient> {
+  #release({ client }: Channel): void {
+    const give = this.#toGive > 0;
+    if (give) this.#toGive -= 1;
+    client.release(give);
+  }
+
+  async #connect(): Promise<Channel> {
+    const { use, name, check } = this.#options;
     for (;;) {
       const client = await this.#pool.connect();
-      const madeIn = this.#madeIn.get(client);
-      if (madeIn === this.#generation) return client;
-      if (madeIn === undefined) {
+      const known = this.#channels.get(client);
+      if (known?.generation === this.#generation) return known.channel;
+      if (known === undefined) {
         try {
-          await this.#options.check?.(client);
+          const channel = await Channel.open(client, use, name);
+          check?.(channel);
+          this.#channels.set(client, { channel, generation: this.#generation });
+          return channel;
         } catch (error) {
           client.release(true);
           throw error;
         }
-        this.#madeIn.set(client, this.#generation);
-        return client;
       }
       client.release(true);
     }
   }
 }
 
-/** Undoes what was begun, and gives the connection back, or closes it when it is in doubt. */
-async function discard(client: PoolClient, error: unknown): Promise<void> {
-  if (!isConnectionLost(error)) {
-    try {
-      await client.query('ROLLBACK');
-      client.release();
-      return;
-    } catch {
-      // Closing ends the transaction as well.
-    }
-  }
-  client.release(true);
+/** Undoes what was begun. `false` for a connection that is in doubt: closing it ends the transaction as well. */
+async function isUsable({ client }: Channel, error: unknown): Promise<boolean> {
+  if (isConnectionLost(error)) return false;
+  return client.query('ROLLBACK').then(
+    () => true,
+    () => false,
+  );
 }
 
 function ignore(): void {}

@@ -1,20 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { PoolClient, QueryResult, QueryResultRow } from 'pg';
+import type { QueryResultRow } from 'pg';
 import type { ClickWrite } from '../store.ts';
 import { StoreError, type StoreErrorReason } from '../store-error.ts';
-import { databaseName, requestConfig, timeoutsOf } from './connection.ts';
+import type { Channel } from './channel.ts';
+import { databaseName, driverLimit } from './connection.ts';
 import { Connections } from './connections.ts';
 import { Lanes } from './gate.ts';
-import { begin, confirm, PREPARE_BEGIN, Writers } from './numbered-write.ts';
+import { begin, confirm, Writers } from './numbered-write.ts';
 import { isConflict, isConnectionLost, isReadOnly } from './postgres-errors.ts';
-import { type PostgresStatement, preparedStatements, type Session, sessionOn } from './session.ts';
+import { type PostgresStatement, type Session, sessionOn } from './session.ts';
 
-/**
- * Connections of one instance. Reads and writes have their own, so that writes which wait for a lock never keep a redirect
- * waiting. Idle ones are closed, and an idle instance keeps one or two.
- */
-const READ_CONNECTIONS = 6;
-const WRITE_CONNECTIONS = 12;
+/** Connections of an instance: two during a rolling deployment of three, and some for commands, fit the 100 that PostgreSQL has by default. */
+export const DEFAULT_CONNECTIONS = 15;
 
 /** How long a call may wait for a connection before it is rejected, in milliseconds. */
 const READ_WAIT_MS = 2_000;
@@ -23,10 +20,6 @@ const WRITE_WAIT_MS = 3_000;
 /** How long the outcome of a commit is asked for while the database is away, and the wait between two tries, in milliseconds. */
 const OUTCOME_WAIT_MS = 10_000;
 const OUTCOME_RETRY_MS = 100;
-
-/** A node that can't be written to: a standby, or a primary that is being replaced. */
-const READ_ONLY_CHECK =
-  "SELECT pg_is_in_recovery() OR current_setting('transaction_read_only')::boolean AS read_only";
 
 /** Failures that say that the database as a whole can't be used. */
 const OUTAGES: ReadonlySet<StoreErrorReason> = new Set<StoreErrorReason>([
@@ -43,14 +36,13 @@ export interface Lane {
   places?: number | undefined;
 }
 
-/** What the driver takes with a single statement, in place of the setting of its connection. */
-interface QueryOptions {
-  query_timeout?: number | undefined;
-}
-
 export interface DatabaseOptions {
   /** `postgres://user:password@host:port/database` */
   url: string;
+  /** Connections at most: a third reads, the others write. At least 2. @default 15 */
+  connections?: number | undefined;
+  /** How long a call may wait for a connection, in milliseconds. @default 2_000 to read, 3_000 to write */
+  maxWaitMs?: number | undefined;
   /** How long to ask for the outcome of a commit, in milliseconds. @default 10_000 */
   outcomeWaitMs?: number | undefined;
 }
@@ -71,29 +63,36 @@ export class Database {
   readonly #lanes = new Lanes();
   readonly #writers = new Writers();
   readonly #outcomeWaitMs: number;
-  readonly #prepared = preparedStatements();
   /** The kinds of calls that fail at present, and why. */
   readonly #failing = new Map<'reads' | 'writes', StoreErrorReason>();
   #wasReadOnly = false;
 
-  constructor({ url, outcomeWaitMs = OUTCOME_WAIT_MS }: DatabaseOptions) {
+  constructor(options: DatabaseOptions) {
+    const { url, connections = DEFAULT_CONNECTIONS, outcomeWaitMs = OUTCOME_WAIT_MS } = options;
+    const { maxWaitMs } = options;
     this.#outcomeWaitMs = outcomeWaitMs;
     this.name = databaseName(url);
     const { name } = this;
+    // Reads and writes have their own, so that writes which wait for a lock never keep a redirect waiting.
+    const reads = Math.max(1, Math.floor(connections / 3));
     this.#reads = new Connections({
+      url,
       name,
+      use: 'read',
       onOutcome: (error) => this.#learn('reads', error),
-      config: requestConfig(url, 'read'),
-      max: READ_CONNECTIONS,
-      maxWaitMs: READ_WAIT_MS,
+      onStarved: () => this.#writes.giveOne(),
+      max: reads,
+      maxWaitMs: maxWaitMs ?? READ_WAIT_MS,
     });
     this.#writes = new Connections({
+      url,
       name,
+      use: 'write',
       onOutcome: (error) => this.#learn('writes', error),
-      config: requestConfig(url, 'write'),
-      max: WRITE_CONNECTIONS,
-      maxWaitMs: WRITE_WAIT_MS,
-      check: (client) => this.#checkWritable(client),
+      onStarved: () => this.#reads.giveOne(),
+      max: Math.max(1, connections - reads),
+      maxWaitMs: maxWaitMs ?? WRITE_WAIT_MS,
+      check: (channel) => this.#checkWritable(channel),
     });
     this.reader = this.#readerOn(this.#reads);
     this.primaryReader = this.#readerOn(this.#writes, (error) => this.#learnOfPrimary(error));
@@ -106,21 +105,20 @@ export class Database {
 
   /** Reads that see one moment of the database. */
   snapshot<T>(act: (session: Session) => Promise<T>): Promise<T> {
-    return this.#reads.run(isConnectionLost, async (client) => {
-      await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
-      const value = await act(this.#sessionOn(client));
-      await client.query('COMMIT');
+    return this.#reads.run(isConnectionLost, async (channel) => {
+      await channel.begin('ISOLATION LEVEL REPEATABLE READ READ ONLY');
+      const value = await act(channel.session());
+      await channel.commit();
       return value;
     });
   }
 
   /** Reads that may go through all links, and so take longer than a request may wait. */
   search<T>(act: (session: Session) => Promise<T>): Promise<T> {
-    const { statement_timeout, query_timeout } = timeoutsOf('search');
-    return this.#reads.run(isConnectionLost, async (client) => {
-      await client.query(`BEGIN READ ONLY; SET LOCAL statement_timeout = ${statement_timeout}`);
-      const value = await act(this.#sessionOn(client, { query_timeout }));
-      await client.query('COMMIT');
+    return this.#reads.run(isConnectionLost, async (channel) => {
+      await channel.begin('READ ONLY', 'search');
+      const value = await act(channel.session(driverLimit('search')));
+      await channel.commit();
       return value;
     });
   }
@@ -134,9 +132,8 @@ export class Database {
     statement: PostgresStatement,
   ): Promise<R | undefined> {
     const mayRetry = (error: unknown) => isConflict(error) || isReadOnly(error);
-    return this.#lanes.run(key, places, () =>
-      this.#writes.run(mayRetry, (client) => this.#sessionOn(client).get<R>(statement)),
-    );
+    const carryOut = async (channel: Channel) => (await channel.single<R>(statement)).rows[0];
+    return this.#lanes.run(key, places, () => this.#writes.run(mayRetry, carryOut));
   }
 
   /**
@@ -167,21 +164,21 @@ export class Database {
     act: (session: Session) => Promise<T>,
     repeated: ClickWrite | undefined,
   ): Promise<T | undefined> {
-    const giveUpAt = performance.now() + this.#outcomeWaitMs;
+    let giveUpAt: number | undefined;
     let open: { write: ClickWrite; value: T } | undefined;
-    const carryOut = async (client: PoolClient): Promise<T | undefined> => {
+    const carryOut = async (channel: Channel): Promise<T | undefined> => {
       const writer =
         open === undefined && repeated === undefined ? this.#writers.take() : undefined;
       const write = open?.write ?? repeated ?? writer?.next();
       if (write === undefined) throw new StoreError('internal', 'A write has no number.');
-      if (!(await begin(client, write))) {
-        await confirm(client, write);
+      if (!(await begin(channel, write))) {
+        await confirm(channel, write);
         return open?.value;
       }
       try {
-        const value = await act(this.#sessionOn(client));
+        const value = await act(channel.session());
         open = { write, value };
-        await client.query('COMMIT');
+        await channel.commit();
         if (writer !== undefined) this.#writers.giveBack(writer);
         return value;
       } catch (error) {
@@ -195,6 +192,7 @@ export class Database {
         return await this.#writes.run(mayRetry, carryOut);
       } catch (error) {
         if (open === undefined) throw error;
+        giveUpAt ??= performance.now() + this.#outcomeWaitMs;
         if (performance.now() >= giveUpAt) throw this.#unknownOutcome(error);
         await delay(OUTCOME_RETRY_MS);
       }
@@ -209,12 +207,10 @@ export class Database {
    * After a failover the address may lead to the old node for a while, which now only reads. Connections to it are closed until
    * a writable node responds; then the ones that read are replaced too, since what they see may be old.
    */
-  async #checkWritable(client: PoolClient): Promise<void> {
-    const { rows } = await client.query<{ read_only: boolean }>(READ_ONLY_CHECK);
-    if (rows[0]?.read_only === true) {
+  #checkWritable({ isReadOnly }: Channel): void {
+    if (isReadOnly) {
       throw new StoreError('read_only', `The database ${this.name} can be read, but not written.`);
     }
-    await client.query(PREPARE_BEGIN);
     if (!this.#wasReadOnly) return;
     this.#wasReadOnly = false;
     this.#reads.renew();
@@ -235,22 +231,8 @@ export class Database {
 
   #readerOn(connections: Connections, onOutcome?: (error: unknown) => void): Session {
     return sessionOn(<R extends QueryResultRow>(statement: PostgresStatement) =>
-      connections.run(isConnectionLost, (client) => this.#query<R>(client, statement), onOutcome),
+      connections.run(isConnectionLost, (channel) => channel.single<R>(statement), onOutcome),
     );
-  }
-
-  #sessionOn(client: PoolClient, options?: QueryOptions): Session {
-    return sessionOn(<R extends QueryResultRow>(statement: PostgresStatement) =>
-      this.#query<R>(client, statement, options),
-    );
-  }
-
-  #query<R extends QueryResultRow>(
-    client: PoolClient,
-    { text, values }: PostgresStatement,
-    options?: QueryOptions,
-  ): Promise<QueryResult<R>> {
-    return client.query<R>({ ...this.#prepared(text), ...options, values: [...values] });
   }
 
   #unknownOutcome(cause: unknown): StoreError {

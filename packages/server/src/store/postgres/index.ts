@@ -3,7 +3,7 @@ import { generateCode } from '../../domain/ids.ts';
 import { shortUrlMaker } from '../links.ts';
 import type { MigrationReport } from '../migration.ts';
 import type { Store } from '../store.ts';
-import { databaseName, endSoon, migrationConfig } from './connection.ts';
+import { connectionConfig, databaseName, endSoon } from './connection.ts';
 import { Database } from './database.ts';
 import { type MigrateOptions, migrate, migrations } from './migrate.ts';
 import { hostnameLookup } from './operations/links.ts';
@@ -16,6 +16,8 @@ export interface PostgresStoreOptions {
   url: string;
   /** Absolute URL that short URLs of the default domain begin with. */
   publicUrl: string;
+  /** Connections at most, at least 2. @default 15 */
+  connections?: number | undefined;
   /** Receives a line for a person when opening has to wait for another process. @default nothing is said */
   onWait?: ((message: string) => void) | undefined;
   /** Draws a code. @default 7 characters from a CSPRNG */
@@ -29,10 +31,10 @@ export interface PostgresStoreOptions {
  * @throws StoreError when the database can't be reached, belongs to another program or to a newer version.
  */
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<Store> {
-  const { url, publicUrl, onWait } = options;
+  const { url, publicUrl, connections, onWait } = options;
   await migratePostgres(url, { onWait });
   return postgresStore({
-    db: new Database({ url }),
+    db: new Database({ url, connections }),
     maker: {
       generateCode: options.generateCode ?? generateCode,
       shortUrl: shortUrlMaker(publicUrl),
@@ -47,15 +49,20 @@ export async function migratePostgres(
   options: Pick<MigrateOptions, 'onWait' | 'lockWaitMs'> = {},
 ): Promise<MigrationReport> {
   const name = databaseName(url);
-  const client = new Client(migrationConfig(url));
-  // The statement that is under way learns of the loss.
-  client.on('error', () => undefined);
+  const [client, lockHolder] = [newClient(url), newClient(url)];
   try {
     await client.connect();
-    return await migrate(client, migrations, { ...options, name, now: Date.now() });
+    return await migrate(client, migrations, { ...options, name, lockHolder, now: Date.now() });
   } catch (error) {
     throw toStoreError(error, name);
   } finally {
-    await endSoon(client.end());
+    await Promise.all([endSoon(client.end()), endSoon(lockHolder.end())]);
   }
+}
+
+function newClient(url: string): Client {
+  const client = new Client(connectionConfig(url));
+  // The statement that is under way learns of the loss.
+  client.on('error', () => undefined);
+  return client;
 }

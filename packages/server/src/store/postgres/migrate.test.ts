@@ -55,7 +55,8 @@ test('a database that stops responding is given up', async () => {
   client.on('error', () => undefined);
   await client.connect();
   swallow(true);
-  const migrating = migrate(client, migrations, { name: 'x', now: NOW });
+  const lockHolder = new Client({ connectionString: url });
+  const migrating = migrate(client, migrations, { name: 'x', lockHolder, now: NOW });
   await expect(migrating).rejects.toMatchObject({ name: 'StoreError', reason: 'unavailable' });
 });
 
@@ -86,6 +87,15 @@ test('jobs that the version before this one accepted are found and run', async (
   expect(await store.findJob('acc_old', 'old')).toMatchObject({ status: 'completed' });
   expect(await store.usage('acc_old', NOW)).toMatchObject({ links: { used: 2 } });
   await store.close();
+});
+
+test('whether a domain has links is found by an index', async () => {
+  const url = new URL(await newDatabase());
+  await migratePostgres(url.href);
+  // The tables are empty, which is read fastest without an index.
+  url.searchParams.set('options', '-c enable_seqscan=off');
+  const plan = await execute(url.href, `EXPLAIN SELECT 1 FROM links WHERE domain_id = 'dom_x'`);
+  expect(JSON.stringify(plan)).toContain('links_domain');
 });
 
 test('a database with other tables is left alone', async () => {
@@ -139,8 +149,9 @@ test.each([
 async function migrateTo(url: string, version: number): Promise<void> {
   const client = new Client({ connectionString: url });
   await client.connect();
-  await migrate(client, migrations.slice(0, version), { name: 'old', now: NOW });
-  await client.end();
+  const lockHolder = new Client({ connectionString: url });
+  await migrate(client, migrations.slice(0, version), { name: 'old', lockHolder, now: NOW });
+  await Promise.all([client.end(), lockHolder.end()]);
 }
 
 async function tables(url: string): Promise<unknown[]> {

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Client } from 'pg';
 import { checkVersion, hasSchema, type Migration, type MigrationReport } from '../migration.ts';
 import { StoreError } from '../store-error.ts';
+import { IDLE_IN_TRANSACTION_TIMEOUT_MS, LOCK_TIMEOUT_MS } from './connection.ts';
 import { changes } from './migrations/changes.ts';
 import { initial } from './migrations/initial.ts';
 import { isLockTimeout } from './postgres-errors.ts';
@@ -9,8 +10,11 @@ import { isLockTimeout } from './postgres-errors.ts';
 /** Every step of the schema, in order. A released step is never edited: a change is a new step. */
 export const migrations: readonly Migration[] = [initial, ...changes];
 
-/** Held from before the schema is changed until the connection ends. Any number that isn't used elsewhere in this database. */
+/** Held from before the schema is changed until the process that changes it ends its connection. Any number that isn't used elsewhere in this database. */
 export const MIGRATION_LOCK = 7_305_812_447;
+
+/** Without parameters: PostgreSQL keeps the snapshot of a statement with them, and an index that is built concurrently waits for that. */
+const TRY_LOCK = `SELECT pg_try_advisory_xact_lock(${MIGRATION_LOCK}) AS locked`;
 
 /** How long a look at the schema may take, in milliseconds: a database that takes longer is as good as away. */
 const LOOK_MS = 4_000;
@@ -19,6 +23,9 @@ const LOOK_MS = 4_000;
 const ASK_MS = 100;
 const REPORT_AFTER_MS = 1_000;
 const LOCK_WAIT_MS = 60_000;
+
+/** A step waits no longer than a request for what others have locked; PostgreSQL ends it when this process is paused. */
+const BEGIN = `BEGIN; SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}; SET LOCAL idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_TIMEOUT_MS}`;
 
 /** How often a change of a table is tried that others are using, a second apart. */
 const LOCK_TRIES = 30;
@@ -34,6 +41,11 @@ export interface MigrateOptions {
   /** The database for messages. */
   name: string;
   now: number;
+  /**
+   * A connection for the lock alone, not yet open. Its transaction holds the lock until it is closed, since a pooler may give two transactions of
+   * one connection to two sessions of the database.
+   */
+  lockHolder: Client;
   /** Receives a line for a person when another process changes the schema for longer than a second. @default nothing is said */
   onWait?: ((message: string) => void) | undefined;
   /** How long to wait for that process, in milliseconds. @default 60_000 */
@@ -55,7 +67,7 @@ export async function migrate(
 ): Promise<MigrationReport> {
   const newest = migrations.at(-1)?.version ?? 0;
   if ((await schemaVersion(client, options.name)) === newest) return { from: newest, to: newest };
-  await lock(client, options);
+  await lock(options);
   const from = await schemaVersion(client, options.name);
   checkVersion(options.name, from, newest);
   for (const migration of migrations) {
@@ -65,48 +77,40 @@ export async function migrate(
 }
 
 /** The rows of a query that looks, but changes nothing. */
-async function look<R extends object>(
-  client: Client,
-  name: string,
-  text: string,
-  values: unknown[] = [],
-): Promise<R[]> {
+async function look<R extends object>(client: Client, name: string, text: string): Promise<R[]> {
   let timer: NodeJS.Timeout | undefined;
   const silence = new Promise<never>((_, reject) => {
     const error = new StoreError('unavailable', `The database ${name} does not respond.`);
     timer = setTimeout(() => reject(error), LOOK_MS);
   });
   try {
-    return (await Promise.race([client.query<R>(text, values), silence])).rows;
+    return (await Promise.race([client.query<R>(text), silence])).rows;
   } finally {
     clearTimeout(timer);
   }
 }
 
-async function lock(client: Client, options: MigrateOptions): Promise<void> {
-  const { name, onWait = () => undefined, lockWaitMs = LOCK_WAIT_MS } = options;
+async function lock(options: MigrateOptions): Promise<void> {
+  const { name, lockHolder: client, onWait = () => undefined, lockWaitMs = LOCK_WAIT_MS } = options;
+  await client.connect();
+  await client.query('BEGIN; SET LOCAL idle_in_transaction_session_timeout = 0');
   const startedAt = performance.now();
   let reported = false;
   for (;;) {
-    const [row] = await look<{ locked: boolean }>(
-      client,
-      name,
-      'SELECT pg_try_advisory_lock($1) AS locked',
-      [MIGRATION_LOCK],
-    );
+    const [row] = await look<{ locked: boolean }>(client, name, TRY_LOCK);
     if (row?.locked === true) return;
     const waitedMs = performance.now() - startedAt;
     if (waitedMs >= lockWaitMs) {
       throw new StoreError(
         'busy',
-        `The schema of the database ${name} is being changed by ${await lockHolder(client, name)}, for more than ${lockWaitMs / 1_000} s. ` +
+        `The schema of the database ${name} is being changed by ${await holderOfLock(client, name)}, for more than ${lockWaitMs / 1_000} s. ` +
           'Try again when it has ended.',
       );
     }
     if (waitedMs >= REPORT_AFTER_MS && !reported) {
       reported = true;
       onWait(
-        `waiting for ${await lockHolder(client, name)}, which is changing the schema of the database ${name}`,
+        `waiting for ${await holderOfLock(client, name)}, which is changing the schema of the database ${name}`,
       );
     }
     await delay(ASK_MS);
@@ -114,13 +118,12 @@ async function lock(client: Client, options: MigrateOptions): Promise<void> {
 }
 
 /** Who holds the lock, as PostgreSQL knows it. */
-async function lockHolder(client: Client, name: string): Promise<string> {
+async function holderOfLock(client: Client, name: string): Promise<string> {
   const [holder] = await look<{ pid: number }>(
     client,
     name,
     `SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted
-       AND ((classid::bigint << 32) | objid::bigint) = $1 AND pid <> pg_backend_pid()`,
-    [MIGRATION_LOCK],
+       AND ((classid::bigint << 32) | objid::bigint) = ${MIGRATION_LOCK} AND pid <> pg_backend_pid()`,
   );
   return holder === undefined
     ? 'another process'
@@ -143,15 +146,13 @@ async function apply(client: Client, migration: Migration, now: number): Promise
     });
   }
   await unlessLocked(() => transaction(client, () => client.query(sql)));
-  // A statement of these waits for transactions that are open, but nobody waits for it.
-  await client.query('SET lock_timeout = 0');
+  // A statement of these waits for transactions that are open, without a limit, but nobody waits for it.
   for (const statement of concurrently) await client.query(statement);
-  await client.query('RESET lock_timeout');
   await transaction(client, record);
 }
 
 async function transaction(client: Client, act: () => Promise<unknown>): Promise<void> {
-  await client.query('BEGIN');
+  await client.query(BEGIN);
   try {
     await act();
     await client.query('COMMIT');

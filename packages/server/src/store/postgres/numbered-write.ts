@@ -1,7 +1,9 @@
-import { escapeLiteral, type PoolClient } from 'pg';
+import { escapeLiteral } from 'pg';
 import { newUuid } from '../../domain/ids.ts';
 import { recordWrite } from '../links.ts';
+import { sql } from '../queries/reading.ts';
 import type { ClickWrite } from '../store.ts';
+import type { Channel } from './channel.ts';
 import { toPostgres } from './session.ts';
 
 /**
@@ -44,11 +46,15 @@ export class Writers {
 export const PREPARE_BEGIN = `PREPARE shortlink_begin (text, bigint, bigint) AS ${toPostgres(recordWrite({ writer: '', number: 0, now: 0 }).text)}`;
 
 /** Begins a transaction and records its number, in one exchange. `false`: it was committed before, and this one must do nothing. */
-export async function begin(client: PoolClient, write: ClickWrite): Promise<boolean> {
+export async function begin(channel: Channel, write: ClickWrite): Promise<boolean> {
+  if (channel.isPooled) {
+    await channel.begin();
+    return (await channel.session().run(recordWrite(write))) === 1;
+  }
   const { writer, number, now } = write;
   const text = `BEGIN; EXECUTE shortlink_begin(${escapeLiteral(writer)}, ${number}, ${now})`;
   // Several statements in one text have several results, which the driver's types leave out.
-  const results: unknown = await client.query(text);
+  const results: unknown = await channel.client.query(text);
   const recorded: unknown = Array.isArray(results) ? results.at(-1) : undefined;
   return recorded instanceof Object && 'rowCount' in recorded && recorded.rowCount === 1;
 }
@@ -57,9 +63,8 @@ export async function begin(client: PoolClient, write: ClickWrite): Promise<bool
  * Ends the transaction that found a write committed. It writes, so that its own commit waits for a synchronous standby: a primary whose
  * standby was cut off shows transactions that the standby doesn't have, once their sessions were ended.
  */
-export async function confirm(client: PoolClient, { writer }: ClickWrite): Promise<void> {
-  const name = escapeLiteral(writer);
-  await client.query(
-    `UPDATE click_writes SET written_at = written_at WHERE writer = ${name}; COMMIT`,
-  );
+export async function confirm(channel: Channel, { writer }: ClickWrite): Promise<void> {
+  const touch = sql`UPDATE click_writes SET written_at = written_at WHERE writer = ${writer}`;
+  await channel.session().run(touch);
+  await channel.commit();
 }

@@ -81,7 +81,7 @@ test('reads have connections of their own: writes that use up theirs hold no rea
   await holder.connect();
   await holder.query('SELECT pg_advisory_lock(1)');
   let ended = 0;
-  const writes = Array.from({ length: 12 }, async (_, n) => {
+  const writes = Array.from({ length: 10 }, async (_, n) => {
     await db.write({ key: `w${n}` }, async (session) => {
       await session.run(sql`SET LOCAL lock_timeout = 0`);
       await session.run(sql`SET LOCAL statement_timeout = 0`);
@@ -94,7 +94,7 @@ test('reads have connections of their own: writes that use up theirs hold no rea
       `SELECT FROM pg_locks JOIN pg_database ON pg_database.oid = database
         WHERE datname = current_database() AND locktype = 'advisory' AND NOT granted`,
     );
-  await expect.poll(async () => (await waiting()).rowCount).toBe(12);
+  await expect.poll(async () => (await waiting()).rowCount).toBe(10);
   await db.reader.get(sql`SELECT 1`);
   await db.snapshot((session) => session.get(sql`SELECT 1`));
   expect(ended).toBe(0);

@@ -19,7 +19,7 @@ test.each([
   ['40001', 'busy'],
   ['40P01', 'busy'],
   ['53100', 'full'],
-  ['53300', 'unavailable'],
+  ['53300', 'busy'],
   ['55P03', 'busy'],
   ['57014', 'busy'],
   ['57P01', 'unavailable'],

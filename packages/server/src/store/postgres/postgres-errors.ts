@@ -14,6 +14,7 @@ const REASONS: ReadonlyMap<string, [reason: StoreErrorReason, words: string]> = 
   ['28', ['unavailable', 'refuses the user or the password']],
   ['3D000', ['unavailable', 'does not exist']],
   ['40', ['busy', 'could not order simultaneous writes']],
+  ['53300', ['busy', 'has no connection left for this process']],
   ['53100', ['full', 'can not grow: no space is left']],
   ['53', ['unavailable', 'has no connections or memory left']],
   ['55P03', ['busy', 'is held by another connection']],
@@ -37,6 +38,12 @@ const LOST_MESSAGES =
 /** The transaction was rolled back because of others that ran at the same time; the same may pass now. */
 export function isConflict(error: unknown): boolean {
   return error instanceof DatabaseError && (error.code === '40001' || error.code === '40P01');
+}
+
+/** PostgreSQL or PgBouncer has as many connections as it takes, of everybody or of our user. Those that we have continue to work. */
+export function isRefused(error: unknown): boolean {
+  if (!(error instanceof DatabaseError)) return false;
+  return error.code === '53300' || error.message.startsWith('no more connections allowed');
 }
 
 /** Another transaction held a lock for longer than the statement may wait. */
@@ -78,7 +85,7 @@ export function toStoreError(error: unknown, name: string): StoreError {
 
 function reasonOf(error: unknown): [StoreErrorReason, string] | undefined {
   if (error instanceof DatabaseError) {
-    const code = error.code ?? '';
+    const code = isRefused(error) ? '53300' : (error.code ?? '');
     return REASONS.get(code) ?? REASONS.get(code.slice(0, 3)) ?? REASONS.get(code.slice(0, 2));
   }
   if (!isConnectionLost(error)) return undefined;

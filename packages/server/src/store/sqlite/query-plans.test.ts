@@ -107,6 +107,17 @@ test('the housekeeping finds old rows by indexes, since it holds up every other 
   expect(db.scans.filter((scan) => scan !== 'SCAN click_writes')).toEqual([]);
 });
 
+test('whether a domain has links is found by an index', async () => {
+  await (await openSqliteStore({ path: path(), publicUrl: PUBLIC_URL })).close();
+  const db = new ExplainedDatabase({ path: path() });
+  const counters = new Counters(db);
+  const context = { db, counters, shortUrl, generateCode: () => '', isIdle: () => false };
+  const removal = { hostname: 'go.example', force: false, now: NOW };
+  expect(perform(context, 'removeDomain', [removal])).toEqual({ ok: false, reason: 'unknown' });
+  db.close();
+  expect(db.scans).toEqual([]);
+});
+
 test.each([
   ['', false],
   ['docs', true],

@@ -1,4 +1,5 @@
 import type { Migration } from '../../migration.ts';
+import { domainLinks, targets } from './indexes.ts';
 
 /**
  * Counts requests of one account that arrived together, one per element of `keys` in the order of their arrival: the first
@@ -258,36 +259,6 @@ const clickWrites: Migration = {
   `,
 };
 
-/**
- * The number of each target (see `targetNumber`), by which links are found. Links that have none, those of before and those that an instance
- * of the version before creates, get theirs from `indexLinks`, in steps.
- */
-const targets: Migration = {
-  version: 8,
-  name: 'targets',
-  sql: `
-    -- Creates wait behind this while it waits for a transaction that is open. It is tried again.
-    SET LOCAL lock_timeout = 300;
-    ALTER TABLE links ADD COLUMN IF NOT EXISTS target_number bigint;
-
-    CREATE OR REPLACE FUNCTION forget_target_number() RETURNS trigger LANGUAGE plpgsql AS $$
-    BEGIN
-      NEW.target_number := NULL;
-      RETURN NEW;
-    END
-    $$;
-    CREATE OR REPLACE TRIGGER links_retargeted BEFORE UPDATE OF target_url, domain_id ON links
-      FOR EACH ROW EXECUTE FUNCTION forget_target_number();
-  `,
-  concurrently: [
-    // One whose building was interrupted is invalid, so it is built again.
-    'DROP INDEX CONCURRENTLY IF EXISTS links_target',
-    'DROP INDEX CONCURRENTLY IF EXISTS links_without_number',
-    'CREATE INDEX CONCURRENTLY links_target ON links (target_number, id) WHERE target_number IS NOT NULL',
-    'CREATE INDEX CONCURRENTLY links_without_number ON links (code) WHERE target_number IS NULL',
-  ],
-};
-
 /** The steps of the schema since the first one, in order. */
 export const changes: readonly Migration[] = [
   admission,
@@ -297,4 +268,5 @@ export const changes: readonly Migration[] = [
   topLinks,
   clickWrites,
   targets,
+  domainLinks,
 ];

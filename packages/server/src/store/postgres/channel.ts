@@ -1,0 +1,112 @@
+import type { PoolClient, QueryResult, QueryResultRow } from 'pg';
+import { StoreError } from '../store-error.ts';
+import { LIMITS, limitsOf, type Use } from './connection.ts';
+import { PREPARE_BEGIN } from './numbered-write.ts';
+import { type PostgresStatement, preparedStatements, type Session, sessionOn } from './session.ts';
+
+/** What the driver takes with a single statement, in place of the setting of its connection. */
+interface QueryOptions {
+  query_timeout?: number | undefined;
+}
+
+const prepared = preparedStatements();
+
+/** A standby, or a primary that is being replaced, can't be written to. */
+const WHO_IS_THERE = `SELECT pg_backend_pid() AS pid,
+  pg_is_in_recovery() OR current_setting('transaction_read_only')::boolean AS is_read_only`;
+
+/** The time limits that hold, in milliseconds. */
+const READ_BACK = `SELECT ${LIMITS.map(
+  (name) => `(extract(epoch FROM current_setting('${name}')::interval) * 1000)::int AS ${name}`,
+).join()}`;
+
+/**
+ * A connection with its time limits. Behind a pooler such as PgBouncer, each transaction may run in another session of the database: then the
+ * limits are set in each transaction, a single statement gets a transaction, and nothing is prepared for later.
+ */
+export class Channel {
+  readonly client: PoolClient;
+  readonly isPooled: boolean;
+  readonly isReadOnly: boolean;
+  readonly #use: Use;
+
+  private constructor(client: PoolClient, use: Use, seen: { pid: number; is_read_only: boolean }) {
+    this.client = client;
+    this.#use = use;
+    // A pooler gives its clients process numbers of its own.
+    this.isPooled = !('processID' in client) || client.processID !== seen.pid;
+    this.isReadOnly = seen.is_read_only;
+  }
+
+  /**
+   * @param name - The database for messages.
+   * @throws StoreError when the time limits don't hold
+   */
+  static async open(client: PoolClient, use: Use, name: string): Promise<Channel> {
+    const { rows } = await client.query<{ pid: number; is_read_only: boolean }>(WHO_IS_THERE);
+    const channel = new Channel(client, use, rows[0] ?? { pid: 0, is_read_only: true });
+    if (channel.isReadOnly && use === 'write') return channel;
+    if (channel.isPooled) {
+      await channel.begin();
+      checkLimits(use, (await client.query(READ_BACK)).rows[0], name);
+      await client.query('COMMIT');
+    } else {
+      const prepare = use === 'write' ? `; ${PREPARE_BEGIN}` : '';
+      await client.query(`${setLimits('SESSION', use)}${prepare}`);
+      checkLimits(use, (await client.query(READ_BACK)).rows[0], name);
+    }
+    return channel;
+  }
+
+  /** Begins a transaction, with limits of its own for another `use`. */
+  async begin(mode = '', use = this.#use): Promise<void> {
+    const limits = this.isPooled || use !== this.#use ? `; ${setLimits('LOCAL', use)}` : '';
+    await this.client.query(`BEGIN ${mode}${limits}`);
+  }
+
+  async commit(): Promise<void> {
+    await this.client.query('COMMIT');
+  }
+
+  /** Runs statements, in the transaction that was begun. */
+  session(options?: QueryOptions): Session {
+    return sessionOn(<R extends QueryResultRow>(statement: PostgresStatement) =>
+      this.#query<R>(statement, options),
+    );
+  }
+
+  /** A statement by itself. */
+  async single<R extends QueryResultRow>(statement: PostgresStatement): Promise<QueryResult<R>> {
+    if (!this.isPooled) return this.#query<R>(statement);
+    await this.begin();
+    const result = await this.#query<R>(statement);
+    await this.commit();
+    return result;
+  }
+
+  #query<R extends QueryResultRow>(
+    { text, values }: PostgresStatement,
+    options?: QueryOptions,
+  ): Promise<QueryResult<R>> {
+    const named = prepared(text);
+    const query = this.isPooled ? { text: named.text } : named;
+    return this.client.query<R>({ ...query, ...options, values: [...values] });
+  }
+}
+
+function setLimits(scope: 'SESSION' | 'LOCAL', use: Use): string {
+  const limits = limitsOf(use);
+  return LIMITS.map((name) => `SET ${scope} ${name} = ${limits[name]}`).join('; ');
+}
+
+/** @throws StoreError when something between us and the database drops what was set: calls would hang where it hangs. */
+export function checkLimits(use: Use, found: Record<string, unknown>, name: string): void {
+  const limits = limitsOf(use);
+  for (const limit of LIMITS) {
+    if (found[limit] === limits[limit]) continue;
+    throw new StoreError(
+      'unavailable',
+      `The database ${name} has ${limit} = ${found[limit]} ms right after it was set to ${limits[limit]} ms.`,
+    );
+  }
+}

@@ -1,0 +1,113 @@
+import { expect, test } from 'vitest';
+import { generateCode } from '../../domain/ids.ts';
+import { NOW, newCaller, newLink, PUBLIC_URL } from '../contract/fixtures.ts';
+import { shortUrlMaker } from '../links.ts';
+import { sql } from '../queries/reading.ts';
+import type { Store } from '../store.ts';
+import { checkLimits } from './channel.ts';
+import { Database } from './database.ts';
+import { openPostgresStore } from './index.ts';
+import { hostnameLookup } from './operations/links.ts';
+import { postgresStore } from './postgres-store.ts';
+import { execute, usePostgres } from './test-postgres.test-suite.ts';
+
+const { newSchema } = usePostgres();
+
+/** The database as a user that may have so many connections, and how many it has. */
+async function limitedUser(limit: number) {
+  const url = await newSchema();
+  const role = `limited_${Date.now()}`;
+  const password = 'hunter2-of-limited';
+  await execute(url, `CREATE ROLE ${role} LOGIN PASSWORD '${password}' CONNECTION LIMIT ${limit}`);
+  await execute(url, `GRANT ALL ON ALL TABLES IN SCHEMA public TO ${role}`);
+  const open = async () =>
+    (await execute(url, `SELECT FROM pg_stat_activity WHERE usename = '${role}'`)).length;
+  return { url: Object.assign(new URL(url), { username: role, password }).href, open };
+}
+
+/** Redirects, requests and creates of many accounts at once: how each ended. */
+async function busyMoment(store: Store, accounts = 8): Promise<Map<string, number>> {
+  const callers: Awaited<ReturnType<typeof newCaller>>[] = [];
+  for (let n = 0; n < accounts; n += 1) callers.push(await newCaller(store));
+  const calls = callers.flatMap((caller) =>
+    Array.from({ length: 2 }, (_, n) => [
+      store.createLink({ caller, input: newLink(n), now: NOW }),
+      store.admit(caller, NOW),
+      store.findRedirect(`unknown${n}`),
+    ]).flat(),
+  );
+  const ends = new Map<string, number>();
+  for (const call of await Promise.allSettled(calls)) {
+    const end = call.status === 'fulfilled' ? 'fulfilled' : String(call.reason.message);
+    ends.set(end, (ends.get(end) ?? 0) + 1);
+  }
+  return ends;
+}
+
+test.each([2, 3, 10])(
+  'with %i connections for its user, calls wait in line and none fails',
+  async (limit) => {
+    const { url } = await limitedUser(limit);
+    // However slow the machine is.
+    const maxWaitMs = 100_000;
+    const maker = {
+      generateCode,
+      shortUrl: shortUrlMaker(PUBLIC_URL),
+      hostnameOf: hostnameLookup(),
+    };
+    const store = postgresStore({ db: new Database({ url, maxWaitMs }), maker });
+    expect(await busyMoment(store)).toEqual(new Map([['fulfilled', 48]]));
+    expect(store.isHealthy()).toBe(true);
+    await store.close();
+  },
+);
+
+test('with no connection left at all, calls are rejected as busy, and it is no outage', async () => {
+  const { url, open } = await limitedUser(2);
+  const db = new Database({ url });
+  const pid = sql`SELECT pg_backend_pid() AS pid`;
+  await db.reader.get(pid);
+  const others = [new Database({ url }), new Database({ url })];
+  await others[0]?.reader.get(pid);
+  expect(await open()).toBe(2);
+  await expect(others[1]?.reader.get(pid)).rejects.toMatchObject({ reason: 'busy' });
+  expect(others[1]?.isHealthy).toBe(true);
+  await others[0]?.close();
+  expect(await others[1]?.reader.get(pid)).toBeDefined();
+  for (const each of [db, others[1]]) await each?.close();
+});
+
+test.each([2, 7])(
+  'an instance has at most the %i connections of its setting',
+  async (connections) => {
+    const { url, open } = await limitedUser(100);
+    const store = await openPostgresStore({ url, connections, publicUrl: PUBLIC_URL });
+    let most = 0;
+    const watching = setInterval(async () => {
+      most = Math.max(most, await open());
+    }, 5);
+    expect(await busyMoment(store)).toEqual(new Map([['fulfilled', 48]]));
+    clearInterval(watching);
+    most = Math.max(most, await open());
+    expect(most).toBe(connections);
+    await store.close();
+  },
+);
+
+test('every connection has its time limits, and one that loses them is not used', async () => {
+  const db = new Database({ url: await newSchema() });
+  const limits = sql`SELECT current_setting('statement_timeout') AS statement, current_setting('lock_timeout') AS lock,
+    current_setting('idle_in_transaction_session_timeout') AS idle`;
+  expect(await db.reader.get(limits)).toEqual({ statement: '3s', lock: '2s', idle: '5s' });
+  const written = await db.write({ key: 'w' }, (session) => session.get(limits));
+  expect(written).toEqual({ statement: '5s', lock: '2s', idle: '5s' });
+  const searched = await db.search((session) => session.get(limits));
+  expect(searched).toEqual({ statement: '1min', lock: '2s', idle: '5s' });
+  const dropped = {
+    statement_timeout: 3_000,
+    lock_timeout: 0,
+    idle_in_transaction_session_timeout: 5_000,
+  };
+  expect(() => checkLimits('read', dropped, 'x')).toThrow('lock_timeout = 0 ms right after');
+  await db.close();
+});
