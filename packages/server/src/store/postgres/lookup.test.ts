@@ -100,8 +100,7 @@ test('the links of a target are found by the index of their numbers, and those w
   await client.query('SET enable_seqscan = off');
   const plans: string[] = [];
   const explain = async ({ text, values }: PostgresStatement) => {
-    let place = 0;
-    const numbered = text.replaceAll('?', () => `$${(place += 1)}`);
+    const numbered = text.split('?').reduce((before, part, place) => `${before}$${place}${part}`);
     const { rows } = await client.query(`EXPLAIN ${numbered}`, [...values]);
     plans.push(rows.map((row) => row['QUERY PLAN']).join('\n'));
     return [];

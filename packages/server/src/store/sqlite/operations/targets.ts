@@ -26,10 +26,11 @@ export function isIndexed(db: Database): boolean {
   return db.get('SELECT block FROM unnumbered_links LIMIT 1') === undefined;
 }
 
-const { text: LINKS_OF_TARGET } = sql`
-  ${SELECT_LINK} WHERE target_number = ? AND id_time >= substr(?, 1, 13) AND link_details.id > ?
+/** Without its limit, which has to be in the text: SQLite plans a statement again when a value is bound to its LIMIT, which takes longer than the reading. */
+const LINKS_OF_TARGET = `
+  ${SELECT_LINK.text} WHERE target_number = ? AND id_time >= ? AND link_details.id > ?
     AND link_details.account_id = ? AND domain_id IS ? AND target_url = ?
-  ORDER BY id_time, link_details.id LIMIT ?`;
+  ORDER BY id_time, link_details.id LIMIT `;
 
 /** The links that one entry of a look-up asks for. */
 export function findLinksOf(
@@ -45,6 +46,8 @@ export function findLinksOf(
   }
   const { target_url, domain_id, after = NO_ID } = entry;
   const number = targetNumber({ account_id, domain_id, target_url });
-  const values = [number, after, after, account_id, domain_id, target_url, most];
-  return db.all<LinkRow>({ text: LINKS_OF_TARGET, values }).map((row) => toLink(shortUrl, row));
+  const values = [number, after.slice(0, 13), after, account_id, domain_id, target_url];
+  return db
+    .all<LinkRow>({ text: LINKS_OF_TARGET + most, values })
+    .map((row) => toLink(shortUrl, row));
 }
