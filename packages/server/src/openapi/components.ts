@@ -98,6 +98,12 @@ export function componentSchemas(): Record<string, OpenApiObject> {
       results: { type: 'array', items: ref('BatchResultItem') },
     }),
     Usage: describe(usageSchema, { plan: { type: 'string', enum: PLANS } }),
+    ...errorSchemas(),
+  };
+}
+
+function errorSchemas(): Record<string, OpenApiObject> {
+  return {
     Error: {
       ...describe(errorBodySchema, {
         code: { type: 'string', enum: ERROR_CODES },

@@ -72,8 +72,8 @@ export interface Store extends OperatorStore {
    */
   findLinks(accountId: string, entries: readonly LookupEntry[], most: number): Promise<Link[][]>;
   /**
-   * Brings the index of targets up to date, in one bounded step. `done` is true when it has every link that was created before the call:
-   * links of a version before, for one, are indexed later than they are created.
+   * Brings the index of targets up to date, in one bounded step of those that {@link prune} makes too: links that a version before created
+   * or an operator changed are not in it yet. `done` is true when it has every link that was created before the call.
    */
   indexLinks(): Promise<{ done: boolean }>;
   /** Ids of the account's domains among `ids`. */

@@ -76,7 +76,7 @@ async function insert(
   const ids = rows.map(({ id }) => id);
   const domainIds = column(({ domain_id }) => domain_id);
   const targets = column(({ target_url }) => target_url);
-  const numbers = column((input) => String(targetNumber({ account_id: accountId, ...input })));
+  const numbers = column((input) => targetNumber({ account_id: accountId, ...input }));
   const titles = column(({ title }) => (title === '' ? null : JSON.stringify(title)));
   const types = column(({ redirect_type }) => redirect_type);
   const tags = column(({ tags }) => (tags.length === 0 ? null : JSON.stringify(tags)));

@@ -1,6 +1,6 @@
 import type { BatchResultItem, Link } from '@shortlink/sdk/wire';
 import { MAX_CODE_DRAWS, newUuid } from '../../../domain/ids.ts';
-import { createdLink, recordWrite } from '../../links.ts';
+import { createdLink, recordWrite, targetNumber } from '../../links.ts';
 import { hostnameOf } from '../../queries/accounts.ts';
 import { rowOf, sql } from '../../queries/reading.ts';
 import { RANKED_TOGETHER, TOP_LINKS_KEPT } from '../../retention.ts';
@@ -45,11 +45,12 @@ function linkInserter(
   return ({ target_url, title, redirect_type, domain_id, tags }) => {
     const hostname = hostnameOf(domain_id);
     const id = newUuid();
+    const number = targetNumber({ account_id: accountId, domain_id, target_url });
     for (let draw = 0; draw < MAX_CODE_DRAWS; draw += 1) {
       const code = generateCode();
       const inserted = db.run(sql`
-        INSERT INTO links (code, id, account_id, domain_id, target_url, title, redirect_type, tags, created_at)
-        VALUES (${code}, ${id}, ${accountId}, ${domain_id}, ${target_url}, ${title}, ${redirect_type}, ${toJson(tags)}, ${now})
+        INSERT INTO links (code, id, account_id, domain_id, target_url, title, redirect_type, tags, created_at, target_number)
+        VALUES (${code}, ${id}, ${accountId}, ${domain_id}, ${target_url}, ${title}, ${redirect_type}, ${toJson(tags)}, ${now}, ${number})
         ON CONFLICT (code) DO NOTHING`);
       if (inserted === 1) return { id, code, shortUrl: shortUrl(code, hostname) };
     }
