@@ -6,7 +6,7 @@ import { shortUrlMaker } from '../links.ts';
 import type { Store } from '../store.ts';
 import { openPostgresStore } from './index.ts';
 import { findLinks } from './operations/targets.ts';
-import type { PostgresStatement } from './session.ts';
+import { type PostgresStatement, toPostgres } from './session.ts';
 import { execute, usePostgres } from './test-postgres.test-suite.ts';
 
 const { newSchema } = usePostgres();
@@ -100,7 +100,7 @@ test('the links of a target are found by the index of their numbers, and those w
   await client.query('SET enable_seqscan = off');
   const plans: string[] = [];
   const explain = async ({ text, values }: PostgresStatement) => {
-    const numbered = text.split('?').reduce((before, part, place) => `${before}$${place}${part}`);
+    const numbered = toPostgres(text);
     const { rows } = await client.query(`EXPLAIN ${numbered}`, [...values]);
     plans.push(rows.map((row) => row['QUERY PLAN']).join('\n'));
     return [];
