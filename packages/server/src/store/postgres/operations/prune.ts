@@ -12,7 +12,10 @@ const STEP_JOBS = 20;
 /** One step of the housekeeping; `true` when there is more to do. Rows that another instance works on are passed over. */
 export type PruneStep = (session: Session) => Promise<boolean>;
 
-/** Deletes what is past its retention, a step for each kind of rows, and numbers targets. Each is to be run until there is no more. */
+/**
+ * Numbers targets, and deletes what is past its retention, a step for each kind of rows. Each is to be run until there is no more. The rows of
+ * `click_writes` come last, because each step before them writes one.
+ */
 export function pruneSteps(now: number): PruneStep[] {
   const tables = { daily: ['key_requests', 'key_links'], window: 'period' };
   const steps = expiredRows(now, tables).map(
@@ -20,7 +23,7 @@ export function pruneSteps(now: number): PruneStep[] {
       (session) =>
         deleteRows(session, expired),
   );
-  return [(session) => deleteJobs(session, now), ...steps, indexLinks];
+  return [indexLinks, (session) => deleteJobs(session, now), ...steps];
 }
 
 async function deleteRows(session: Session, { table, condition }: ExpiredRows): Promise<boolean> {
