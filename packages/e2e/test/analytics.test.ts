@@ -108,7 +108,6 @@ async function clickLinks({ store }: TestServer, caller: Caller): Promise<void> 
   if (!batch.ok) throw new Error(batch.reason);
   const codes = batch.value.map((item) => item.code ?? '');
   await store.addClicks(new Map(codes.map((code, n) => [code, Math.round(31_742 / (n + 1) ** 2)])));
-  await store.rankLinks(codes);
 }
 
 interface Visit {

@@ -132,12 +132,9 @@ function toDeps(options: AppOptions): RouteDeps {
 
 function countAtOnce(store: Store, logger: Logger | undefined): (code: string) => void {
   return (code) => {
-    store
-      .addClicks(new Map([[code, 1]]))
-      .then(() => store.rankLinks([code]))
-      .catch((error: unknown) => {
-        logger?.error({ err: error }, 'click not counted');
-      });
+    store.addClicks(new Map([[code, 1]])).catch((error: unknown) => {
+      logger?.error({ err: error }, 'click not counted');
+    });
   };
 }
 

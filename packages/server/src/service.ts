@@ -5,7 +5,6 @@ import { fastRedirect, type RedirectNow } from './http/fast-redirect.ts';
 import { ClickBuffer } from './jobs/click-buffer.ts';
 import { Housekeeping } from './jobs/housekeeping.ts';
 import { LinkFollower } from './jobs/link-follower.ts';
-import { LinkRanker } from './jobs/link-ranker.ts';
 import { JobRunner } from './jobs/runner.ts';
 import { Metrics } from './metrics/metrics.ts';
 import { RedirectCache } from './store/redirect-cache.ts';
@@ -49,9 +48,7 @@ export function createService(options: ServiceOptions): Service {
   };
   const runner = new JobRunner({ store, logger, now, onLinksCreated });
   const onDropped = (dropped: number) => metrics.countDroppedClicks(dropped);
-  const ranker = new LinkRanker({ store, logger });
-  const onCounted = (codes: Iterable<string>) => ranker.add(codes);
-  const clicks = new ClickBuffer({ store, logger, onDropped, onCounted, now });
+  const clicks = new ClickBuffer({ store, logger, onDropped, now });
   const housekeeping = new Housekeeping({ store, logger, now });
   const redirects = new RedirectCache({ store });
   const follower = new LinkFollower({ store, cache: redirects, publicUrl, logger });
@@ -85,7 +82,6 @@ export function createService(options: ServiceOptions): Service {
       await follower.start();
       await runner.start();
       housekeeping.start();
-      ranker.start();
     },
     drain: () => {
       draining = true;
@@ -93,7 +89,6 @@ export function createService(options: ServiceOptions): Service {
     stop: async () => {
       follower.stop();
       await Promise.all([runner.stop(), clicks.stop(), housekeeping.stop()]);
-      await ranker.stop();
     },
   };
 }

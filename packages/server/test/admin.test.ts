@@ -364,7 +364,7 @@ describe('links', () => {
     expect(await json(...list, '--query', 'N 1')).toEqual([links[1]]);
     await run(...list);
     expect(out).toHaveLength(4);
-    expect(out[0]).toMatch(/^code +short_url +active +clicks/);
+    expect(out[0]).toMatch(/^code +active +clicks/);
     expect(await run('links', 'list', '--account', 'acc_none')).toBe(1);
   });
 

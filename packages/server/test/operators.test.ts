@@ -93,6 +93,9 @@ test('a key works up to the moment it ends, then it is 401', async () => {
   const expired = await app.get(key, USAGE);
   expect(expired.status).toBe(401);
   expect(expired.json).toEqual({ error: 'API key has expired.', code: 'unauthorized' });
+  const lookUp = (by: string) => app.post(by, '/api/v1/links/lookup', { codes: ['x'] });
+  expect((await lookUp(key)).json).toEqual(expired.json);
+  expect((await lookUp(heir)).status).toBe(200);
   expect((await app.get(heir, USAGE)).status).toBe(200);
 });
 

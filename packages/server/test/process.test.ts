@@ -269,7 +269,7 @@ describe('a start that fails', () => {
     expect(code).toBe(1);
     expect(stderr).toMatch(
       new RegExp(
-        `^error: .*in use.*:${port}\n  A Shortlink server is running at ${server.url} already.\n  Stop it, .*--port or SHORTLINK_PORT; --port 0 picks a free one.\n$`,
+        `^error: .*in use.*:${port}\n  A Shortlink server is running at ${server.url} already.\n  Stop it, .*--port or SHORTLINK_PORT;\n  --port 0 picks a free one.\n$`,
       ),
     );
     await expect(rm(database)).rejects.toThrow('ENOENT');

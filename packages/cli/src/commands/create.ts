@@ -115,18 +115,14 @@ async function createLink(body: CreateLinkBody, context: Context): Promise<ExitC
     return EXIT_CODES.ok;
   } catch (error) {
     const { isOutcomeUnknown } = await import('@shortlink/sdk');
-    if (isOutcomeUnknown(error)) {
-      throw new CliError(
-        `It is not known whether the link was created: ${foreign(error instanceof Error ? error.message : String(error))}`,
-        {
-          code: 'unknown_fate',
-          exitCode: EXIT_CODES.unknownFate,
-          hint: 'Look for it on the server before you create it again: there may be two otherwise.',
-          cause: error,
-        },
-      );
-    }
-    throw error;
+    if (!isOutcomeUnknown(error)) throw error;
+    const reason = foreign(error instanceof Error ? error.message : String(error));
+    throw new CliError(`It is not known whether the link was created: ${reason}`, {
+      code: 'unknown_fate',
+      exitCode: EXIT_CODES.unknownFate,
+      hint: 'Look for it on the server before you create it again: there may be two otherwise.',
+      cause: error,
+    });
   }
 }
 
@@ -171,10 +167,8 @@ async function createLinks({ urls, fields }: CreateInput, context: Context): Pro
   try {
     await context.interruptible(async (signal) => {
       if (urls === undefined) endOnAbort(context.io.stdin, signal);
-      for await (const item of shortlink.links.createMany(source(), {
-        signal,
-        onUnknown: 'continue',
-      })) {
+      const items = shortlink.links.createMany(source(), { signal, onUnknown: 'continue' });
+      for await (const item of items) {
         printRejected();
         print(toOutcome(item));
         order.shift();

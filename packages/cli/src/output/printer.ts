@@ -183,7 +183,7 @@ export class Printer {
   }
 
   #wrap(text: string): string {
-    return wrapWords(sanitizeLines(text), this.width);
+    return wrapWords(this.signs(sanitizeLines(text)), this.width);
   }
 
   #line(text: string): void {

@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from 'node:util';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { testIo } from '../../test/test-io.ts';
 import { Printer } from './printer.ts';
@@ -36,4 +37,18 @@ test('a log gets a line every few seconds, one a minute while nothing changes, a
   status.stop();
   vi.advanceTimersByTime(600_000);
   expect(lines()).toBe(3);
+});
+
+test('signs that ASCII needs more characters for are replaced before the line is fitted', async () => {
+  const { io, stderr } = testIo({ tty: { stderr: true }, env: { LANG: 'C', TERM: 'xterm' } });
+  Object.assign(io.stderr, { columns: 40 });
+  const printer = new Printer(io, { json: false, quiet: false, color: false });
+  const status = await openStatusLine(io, printer);
+  const parts = [{ text: '…→'.repeat(15), rank: 0 }];
+  const json = { task: 'job', name: 'x', done: 0, total: 1, wait_ms: 0, left_ms: null } as const;
+  status.start(() => ({ parts, plain: [], json }));
+  status.stop();
+  const drawn = stripVTControlCharacters(stderr()).split(/[\r\n]/);
+  expect(drawn.join('')).toContain('...->...->');
+  expect(Math.max(...drawn.map((line) => line.length))).toBeLessThan(40);
 });

@@ -49,8 +49,14 @@ export async function openStatusLine(io: Io, printer: Printer): Promise<StatusLi
   });
   let timer: NodeJS.Timeout | undefined;
   const show = (status: () => Status) => {
-    const text = fitStatus(status(), (io.stderr.columns ?? 80) - SPINNER_WIDTH);
-    spinner.text = printer.signs(printer.redact(text));
+    const { fraction, parts } = status();
+    // Before the line is fitted: a sign may be more characters in ASCII.
+    const safe = parts.map(({ text, rank }) => ({
+      text: printer.signs(printer.redact(text)),
+      rank,
+    }));
+    const width = (io.stderr.columns ?? 80) - SPINNER_WIDTH;
+    spinner.text = printer.signs(fitStatus({ fraction, parts: safe }, width));
     if (!spinner.isSpinning) spinner.start();
   };
   return {
@@ -81,7 +87,10 @@ const MIN_BAR = 5;
 const BAR_RANK = 4;
 
 /** The status on one line of `width` columns. The bar takes what the parts leave. */
-export function fitStatus({ fraction, parts }: Status, width: number): string {
+export function fitStatus(
+  { fraction, parts }: Pick<Status, 'fraction' | 'parts'>,
+  width: number,
+): string {
   const shown = [...parts];
   const line = () => shown.map(({ text }) => text).join(GAP);
   while (shown.length > 1) {

@@ -81,11 +81,12 @@ const ASCII_SIGNS: Readonly<Record<string, string>> = {
   '█': '#',
   '░': '.',
   '→': '->',
+  '←': '<-',
   '…': '...',
   '·': '-',
 };
 
 /** The signs that we draw, in ASCII. */
 export function toAscii(text: string): string {
-  return text.replaceAll(/[✓✗█░→…·]/g, (sign) => ASCII_SIGNS[sign] ?? sign);
+  return text.replaceAll(/[✓✗█░→←…·]/g, (sign) => ASCII_SIGNS[sign] ?? sign);
 }

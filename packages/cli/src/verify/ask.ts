@@ -51,18 +51,18 @@ export class Asker {
 
   /** Asks a short URL. Its redirect is not followed. */
   short(url: URL): Promise<Reply> {
-    return this.#ask(url, this.#settings.fetch, ({ status }) => status === 405 || status === 501);
+    return this.#ask(url, this.#settings.fetch, (status) => status === 405 || status === 501);
   }
 
   /** Asks a target, and what it redirects to. Many servers respond to HEAD with a wrong error, so an error is asked for again with GET. */
   async target(url: URL): Promise<Reply> {
     let at = url;
     for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects += 1) {
-      const reply = await this.#ask(at, this.#settings.fetchTarget, ({ status }) => status >= 400);
+      const reply = await this.#ask(at, this.#settings.fetchTarget, (status) => status >= 400);
       if ('failure' in reply || reply.status < 300 || reply.status >= 400) return reply;
       if (reply.location === undefined) return reply;
-      const next = URL.parse(reply.location, at.href);
-      if (next?.protocol !== 'https:' && next?.protocol !== 'http:') {
+      const next = webAddress(reply.location, at.href);
+      if (next === undefined) {
         return { failure: 'unreachable', problem: `it redirects to ${reply.location}` };
       }
       at = next;
@@ -73,14 +73,15 @@ export class Asker {
   async #ask(
     url: URL,
     fetch: typeof globalThis.fetch,
-    wantsGet: (reply: { status: number }) => boolean,
+    wantsGet: (status: number) => boolean,
   ): Promise<Reply> {
     let method = 'HEAD';
     for (let tries = 0; ; ) {
       if (!(await this.#turn())) return STOPPED;
       const { reply, retryAfterMs, isPassing } = await this.#send(url, method, fetch);
       if (this.#settings.signal.aborted) return STOPPED;
-      if ('status' in reply && method === 'HEAD' && reply.status !== 429 && wantsGet(reply)) {
+      const status = 'status' in reply ? reply.status : 0;
+      if (method === 'HEAD' && status !== 429 && wantsGet(status)) {
         method = 'GET';
         continue;
       }
@@ -89,9 +90,9 @@ export class Asker {
       const most = retryAfterMs === undefined || maxRetries === 0 ? maxRetries : MAX_WAITS;
       if (!isPassing || tries >= most || waitMs > MAX_WAIT_MS) return reply;
       tries += 1;
-      // Who is told to wait is told for all requests.
-      if (retryAfterMs !== undefined) this.#pause(waitMs);
-      else if (!(await this.#sleep(waitMs))) return STOPPED;
+      // A wait that a server asks for holds back all requests.
+      if (retryAfterMs !== undefined) this.#nextAt = Math.max(this.#nextAt, now() + waitMs);
+      else await this.#sleepUntil(now() + waitMs);
     }
   }
 
@@ -127,26 +128,26 @@ export class Asker {
 
   /** Waits until a request may begin. `false` once the run was stopped. */
   async #turn(): Promise<boolean> {
-    const { requestsPerMinute } = this.#settings;
-    const gap = requestsPerMinute === undefined ? 0 : 60_000 / requestsPerMinute;
-    for (let now = performance.now(); this.#nextAt > now; now = performance.now()) {
-      if (!(await this.#sleep(this.#nextAt - now))) return false;
-    }
-    this.#nextAt = Math.max(this.#nextAt, performance.now()) + gap;
-    return !this.#settings.signal.aborted;
+    const { requestsPerMinute, signal } = this.#settings;
+    while (this.#nextAt > now() && !signal.aborted) await this.#sleepUntil(this.#nextAt);
+    const gapMs = requestsPerMinute === undefined ? 0 : 60_000 / requestsPerMinute;
+    this.#nextAt = Math.max(this.#nextAt, now()) + gapMs;
+    return !signal.aborted;
   }
 
-  #pause(ms: number): void {
-    this.#nextAt = Math.max(this.#nextAt, performance.now() + ms);
-  }
-
-  #sleep(ms: number): Promise<boolean> {
+  /** Ends early, without an error, once the run was stopped. */
+  async #sleepUntil(at: number): Promise<void> {
     const { signal } = this.#settings;
-    return sleep(Math.ceil(ms), undefined, { signal }).then(
-      () => true,
-      () => false,
-    );
+    await sleep(Math.ceil(at - now()), undefined, { signal }).catch(() => {});
   }
+}
+
+const now = () => performance.now();
+
+/** An address that can be asked; undefined for any other text. */
+export function webAddress(text: string, base?: string): URL | undefined {
+  const url = URL.parse(text, base);
+  return url?.protocol === 'https:' || url?.protocol === 'http:' ? url : undefined;
 }
 
 /** `fetch` refuses a URL with a user name. A browser sends it only to a server that asks for it. */

@@ -3,13 +3,13 @@ import type { Verdict } from './judge.ts';
 import type { LinkRow, Table } from './table.ts';
 
 /** Columns that are added to those of the table. */
-const COLUMNS = [
-  'verified',
-  'verified_status',
-  'verified_location',
-  'verified_target_status',
-  'verified_problem',
-] as const;
+const COLUMNS = {
+  verified: 'finding',
+  verified_status: 'status',
+  verified_location: 'location',
+  verified_target_status: 'targetStatus',
+  verified_problem: 'problem',
+} as const satisfies Record<string, keyof Verdict>;
 
 /** The lines of a report. */
 interface ReportFormat {
@@ -23,13 +23,13 @@ export function reportFormat({ layout }: Table, isJsonl: boolean): ReportFormat 
   const { columns } = layout.plan;
   const { delimiter, lineEnd, bom } = layout.dialect;
   // A report may be verified again.
-  const own = [...columns.keys()].filter((at) => !COLUMNS.some((name) => name === columns[at]));
+  const own = [...columns.keys()].filter((at) => !Object.hasOwn(COLUMNS, columns[at] ?? ''));
   if (isJsonl) {
     return {
       header: '',
       line: ({ row: { cells, object } }, verdict) => {
         const entries = own.map((at) => [columns[at] ?? '', cells[at] ?? ''] as const);
-        const results = COLUMNS.map((name, index) => [name, resultsOf(verdict)[index] ?? null]);
+        const results = Object.entries(COLUMNS).map(([name, key]) => [name, verdict[key] ?? null]);
         const all = { ...(object ?? Object.fromEntries(entries)), ...Object.fromEntries(results) };
         return `${JSON.stringify(all)}\n`;
       },
@@ -38,12 +38,11 @@ export function reportFormat({ layout }: Table, isJsonl: boolean): ReportFormat 
   const line = (cells: readonly (string | number | undefined)[]) =>
     cells.map((cell) => csvCell(String(cell ?? ''), delimiter)).join(delimiter) + lineEnd;
   return {
-    header: (bom ? '\ufeff' : '') + line([...own.map((at) => columns[at]), ...COLUMNS]),
-    line: ({ row: { cells } }, verdict) =>
-      line([...own.map((at) => cells[at]), ...resultsOf(verdict), ...cells.slice(columns.length)]),
+    header:
+      (bom ? '\ufeff' : '') + line([...own.map((at) => columns[at]), ...Object.keys(COLUMNS)]),
+    line: ({ row: { cells } }, verdict) => {
+      const results = Object.values(COLUMNS).map((key) => verdict[key]);
+      return line([...own.map((at) => cells[at]), ...results, ...cells.slice(columns.length)]);
+    },
   };
-}
-
-function resultsOf({ finding, status, location, targetStatus, problem }: Verdict) {
-  return [finding, status, location, targetStatus, problem] as const;
 }

@@ -1,6 +1,7 @@
+import { Readable } from 'node:stream';
 import { openOutput } from '../import/report/output-file.ts';
 import type { ImportDeps } from '../import/types.ts';
-import type { Asker, Reply } from './ask.ts';
+import { type Asker, type Reply, webAddress } from './ask.ts';
 import { judge, judgeTarget, type Verdict } from './judge.ts';
 import { reportFormat } from './report.ts';
 import type { LinkRow, Table } from './table.ts';
@@ -45,12 +46,18 @@ export async function verifyTable(
   };
   try {
     await output.write(format.header);
-    for await (const line of inOrder(table.read(), verify, concurrency)) await output.write(line);
+    // In the order of the rows. A variable, because the types of Node don't know `highWaterMark` here.
+    const limits = { concurrency, highWaterMark: concurrency * WAITING };
+    const lines = Readable.from(table.read()).map(verify, limits);
+    for await (const line of lines) await output.write(line);
     return await output.finish();
   } finally {
     await output.discard();
   }
 }
+
+/** Results that may wait for an earlier one that takes long, for each one that is worked on: memory is bounded. */
+const WAITING = 64;
 
 type AskTarget = (url: URL) => Promise<Reply>;
 
@@ -78,11 +85,6 @@ function withScheme(shortUrl: string): string {
   return /^[\w-]+(?:\.[\w-]+)+(?::\d+)?(?:\/|$)/.test(shortUrl) ? `https://${shortUrl}` : shortUrl;
 }
 
-function webAddress(text: string): URL | undefined {
-  const url = URL.parse(text);
-  return url?.protocol === 'https:' || url?.protocol === 'http:' ? url : undefined;
-}
-
 /** Targets whose responses are remembered: many short URLs lead to the same page. */
 const MAX_REMEMBERED = 10_000;
 
@@ -96,30 +98,4 @@ function rememberReplies(ask: AskTarget): AskTarget {
     replies.set(key, reply);
     return reply;
   };
-}
-
-/** Results that may wait for an earlier one that takes long, for each one that is worked on. */
-const WAITING = 64;
-
-/** Works on up to `concurrency` items at once, and yields the results in the order of the items. Memory is bounded. */
-export async function* inOrder<T, R>(
-  items: AsyncIterable<T>,
-  work: (item: T) => Promise<R>,
-  concurrency: number,
-): AsyncGenerator<R> {
-  const queue: Promise<R>[] = [];
-  const running = new Set<Promise<void>>();
-  for await (const item of items) {
-    if (running.size >= concurrency) await Promise.race(running);
-    const result = work(item);
-    // An error is thrown where the result is yielded.
-    const done = result.then(
-      () => void running.delete(done),
-      () => void running.delete(done),
-    );
-    running.add(done);
-    queue.push(result);
-    if (queue.length >= concurrency * WAITING) yield* queue.splice(0, 1);
-  }
-  yield* queue;
 }

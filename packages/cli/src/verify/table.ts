@@ -4,8 +4,17 @@ import { createRowRules } from '../import/map/row-rules.ts';
 import { detectLayout, type Layout } from '../import/read/layout.ts';
 import { type Input, openInput } from '../import/read/open-input.ts';
 import { readRows, toCell } from '../import/read/read-rows.ts';
-import type { ImportDeps, Row, RowStatus } from '../import/types.ts';
-import type { TableSettings } from './table-settings.ts';
+import type { ImportDeps, ImportSettings, Row, RowStatus } from '../import/types.ts';
+
+/** How a table of short URLs and targets is read. */
+export interface TableSettings
+  extends Pick<
+    ImportSettings,
+    'file' | 'inputFormat' | 'delimiter' | 'encoding' | 'sheet' | 'skipLines'
+  > {
+  /** `--map field=column`. */
+  map: Partial<Record<'short_url' | 'target_url', string>>;
+}
 
 /** A row, and what it says about its link. */
 export interface LinkRow {

@@ -179,6 +179,16 @@ class History {
         if (created !== undefined && asking !== undefined) this.#clients.lookUp(created, asking);
         return;
       }
+      case 'unnumber':
+        // No link loses its number while a look-up reads.
+        if (
+          this.ledger.attempts.some(({ what, ended }) => what === 'lookup' && ended === undefined)
+        )
+          return;
+        this.#story.note('all links are as a server of the version before creates them');
+        this.#world.rows('UPDATE links SET target_number = NULL');
+        this.#world.rows('INSERT OR IGNORE INTO unnumbered_links SELECT rowid >> 10 FROM links');
+        return;
       case 'follow':
         return this.#clients.follow(which);
       case 'wait':

@@ -25,7 +25,7 @@ const LOOKUP = 'http/lookup.ts';
 export const mutants: Readonly<Record<string, Mutant>> = {
   // --- look-ups ---
   'lookup-too-early': one(
-    'A look-up does not wait for the index.',
+    'A look-up does not wait until all targets have their numbers.',
     LOOKUP,
     '!(await store.indexLinks()).done',
     'false',
@@ -37,7 +37,7 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     'let due: string[] = []',
   ),
   'last-link-not-indexed': one(
-    'The last link of each step is left out of the index.',
+    'The last link of each step gets no number.',
     TARGETS,
     'for (const link of links) {',
     'for (const link of links.slice(0, -1)) {',

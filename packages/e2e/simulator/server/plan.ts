@@ -9,6 +9,7 @@ const WEIGHTS = {
   poll: 14,
   foreignPoll: 2,
   lookup: 8,
+  unnumber: 3,
   duplicate: 12,
   conflict: 3,
   badBatch: 4,

@@ -21,7 +21,10 @@ export type LookupBody = { links: readonly LookupTarget[] } | { codes: readonly 
 export interface LookupResult {
   /** The links of the account, oldest first: at most 20. */
   links: Link[];
-  /** There are others: the same entry with `after`, the id of the last of these links, gets them. @default false */
+  /**
+   * There are others: the same entry with `after`, the id of the last of these links, gets them. Without any links here, the response
+   * was full: ask for the same entry again as it is. @default false
+   */
   more: boolean;
 }
 

@@ -33,8 +33,7 @@ export function registerAccounts(program: Command, context: CommandContext): voi
   databaseCommand(accounts, 'list', list, 'accounts list').action((_, command: Command) =>
     runOnStore(context, command, async (store) => {
       const json = await store.listAccounts();
-      const flexible = { name: 12, limits: 20 };
-      return { json, rows: json.map(toRow), optional: ['limits', 'plan'], flexible };
+      return { json, rows: json.map(toRow) };
     }),
   );
   const show = 'Show an account and its limits.';
@@ -53,7 +52,7 @@ function registerCreate(accounts: Command, context: CommandContext): void {
     'create',
     'Create an account.',
     'accounts create --name Acme --plan pro',
-    'accounts create --name Acme --plan custom --limit rpm=600 --limit links=unlimited',
+    'accounts create --name Acme --plan custom \\\n      --limit rpm=600 --limit links=unlimited',
   )
     .requiredOption('--name <name>', 'name of the account', parseName)
     .requiredOption('--plan <plan>', `one of ${PLANS.join(', ')}`, parsePlan)

@@ -3,7 +3,7 @@ import { flagsOf, readSettings, type Settings, settingOptions } from '../setting
 import type { Store } from '../store/store.ts';
 import { examples, type Terminal } from './help.ts';
 import { safeJson } from './output.ts';
-import type { Row, Table } from './tables.ts';
+import type { Row } from './tables.ts';
 
 /** Exit codes of `shortlink-server`. */
 export const EXIT = {
@@ -39,7 +39,9 @@ export interface CommandContext {
 }
 
 /** What a command prints: `json` with `--json`, else `rows` or `record`, for people. */
-export type Printed = (Table & { json: readonly object[] }) | { json: object; record?: Row };
+export type Printed =
+  | { json: readonly object[]; rows: readonly Row[] }
+  | { json: object; record?: Row };
 
 /** Adds a command that works on a database, with the options that all of these share, and examples of its use. */
 export function databaseCommand(
@@ -83,7 +85,9 @@ export async function print(
     return;
   }
   const { formatRecord, formatTable } = await import('./tables.ts');
-  const width = context.terminal?.columns;
-  if ('rows' in printed) formatTable(printed, width).forEach(context.out);
-  else formatRecord(printed.record ?? { ...printed.json }, width).forEach(context.out);
+  const lines =
+    'rows' in printed
+      ? formatTable(printed.rows, context.terminal?.columns)
+      : formatRecord(printed.record ?? { ...printed.json });
+  lines.forEach(context.out);
 }

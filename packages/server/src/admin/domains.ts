@@ -37,7 +37,7 @@ export function registerDomains(program: Command, context: CommandContext): void
     runOnStore(context, command, async (store) => {
       const found = await store.listDomains();
       const rows = found.map(({ id, hostname, account_id }) => ({ id, hostname, account_id }));
-      return { json: rows, rows, flexible: { hostname: 16 } };
+      return { json: rows, rows };
     }),
   );
   registerRemove(domains, context);

@@ -43,7 +43,7 @@ function registerCreate(keys: Command, context: CommandContext): void {
     'create',
     'Create an API key and print it. It can not be printed again.',
     'keys create --account acc_7hVmWq2RkPzN --name ci',
-    'keys create --account acc_7hVmWq2RkPzN --permission analytics:read --expires 2027-01-31',
+    'keys create --account acc_7hVmWq2RkPzN \\\n      --permission analytics:read --expires 2027-01-31',
   )
     .requiredOption('--account <id>', 'id of the account that gets the key')
     .option('--name <name>', 'name of the key', parseName, 'default')
@@ -93,12 +93,7 @@ function registerList(keys: Command, context: CommandContext): void {
           'last used': key.last_used_at?.slice(0, 10) ?? 'never',
           ends: endOf(key, now),
         }));
-        return {
-          json,
-          rows,
-          optional: ['permissions', 'last used', 'ends'],
-          flexible: { name: 12, permissions: 16, ends: 10 },
-        };
+        return { json, rows };
       }),
     );
 }

@@ -71,12 +71,7 @@ function registerList(links: Command, context: CommandContext): void {
         if (found.length === limit && last !== undefined) {
           context.err(`there may be more links: add --cursor ${last.id}`);
         }
-        return {
-          json: found,
-          rows: found.map(toRow),
-          optional: ['title', 'short_url', 'created', 'active'],
-          flexible: { target_url: 30, title: 20 },
-        };
+        return { json: found, rows: found.map(toRow) };
       }),
     );
 }
@@ -84,7 +79,6 @@ function registerList(links: Command, context: CommandContext): void {
 function toRow(link: Link) {
   return {
     code: link.code,
-    short_url: link.short_url,
     active: link.is_active ? 'yes' : 'no',
     clicks: link.click_count,
     created: link.created_at.slice(0, 10),

@@ -38,9 +38,7 @@ export async function runProgram(
       return EXIT.usage;
     }
     context.err(`error: ${explain(error)}`);
-    const hint = await hintFor(error);
-    const { wrapWords } = await import('./tables.ts');
-    for (const line of hint) context.err(wrapWords(`  ${line}`, context.terminal?.columns, 2));
+    for (const line of await hintFor(error)) context.err(`  ${line}`);
     return EXIT.failed;
   }
 }
@@ -65,11 +63,13 @@ async function hintFor(error: unknown): Promise<string[]> {
     case 'EADDRINUSE':
       return [
         await whoUses(error),
-        'Stop it, or choose another port with --port or SHORTLINK_PORT; --port 0 picks a free one.',
+        'Stop it, or choose another port with --port or SHORTLINK_PORT;',
+        '--port 0 picks a free one.',
       ];
     case 'EACCES':
       return [
-        'Ports below 1024 need a right that this user lacks. Choose another with --port or SHORTLINK_PORT.',
+        'Ports below 1024 need a right that this user lacks.',
+        'Choose another with --port or SHORTLINK_PORT.',
       ];
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
@@ -120,7 +120,7 @@ export function buildProgram(context: CommandContext, version: string): Command 
     'start --dev',
     'accounts create --name Acme --plan pro',
     'keys create --account acc_7hVmWq2RkPzN --name ci',
-    'start --public-url https://sho.rt --database postgres://db.internal/links',
+    'start --public-url https://sho.rt \\\n      --database postgres://db.internal/links',
   );
   variablesHelp(program, 'all');
   return program;

@@ -25,7 +25,7 @@ export function registerStart(program: Command, context: CommandContext): void {
   examples(
     start,
     'start --dev',
-    'start --public-url https://sho.rt --database sqlite:/var/lib/links.db',
+    'start --public-url https://sho.rt \\\n      --database sqlite:/var/lib/links.db',
   );
   variablesHelp(start, 'without a flag');
 }

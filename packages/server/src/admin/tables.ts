@@ -1,3 +1,4 @@
+import CliTable from 'cli-table3';
 import stringWidth from 'string-width';
 import { terminalSafe } from './output.ts';
 
@@ -6,84 +7,53 @@ import { terminalSafe } from './output.ts';
 /** One line of a table or one record, by the names of its columns. */
 export type Row = Readonly<Record<string, unknown>>;
 
-/** A table and what a terminal that is too narrow for it does without. */
-export interface Table {
-  rows: readonly Row[];
-  /** Columns that are left out, the least important first. @default none */
-  optional?: readonly string[];
-  /** Columns whose texts are cut. They keep this width as long as another column can be left out. @default none */
-  flexible?: Readonly<Record<string, number>>;
-}
-
-/** Width that a cut text keeps in any case. */
-const MIN_CELL_WIDTH = 8;
+/** Width that a cut text keeps in any case: that of an id, so that ids stay whole. */
+const MIN_CUT_WIDTH = 16;
 
 const GAP = '  ';
 
-/** A table in at most `width` columns; all of it where there is no such limit. */
-export function formatTable(table: Table, width = Number.POSITIVE_INFINITY): string[] {
-  const { flexible = {} } = table;
-  const [first] = table.rows;
+/** No borders: columns are apart by spaces only. */
+const PLAIN = Object.fromEntries(
+  ['top', 'bottom', 'left', 'right', 'mid']
+    .flatMap((at) => [at, `${at}-mid`, `${at}-left`, `${at}-right`])
+    .map((name) => [name, '']),
+);
+
+/** A table in at most `width` columns: the widest texts are cut. Where that would not be enough, one record after the other. */
+export function formatTable(rows: readonly Row[], width = Number.POSITIVE_INFINITY): string[] {
+  const [first] = rows;
   if (first === undefined) return ['(none)'];
-  let columns = Object.keys(first).map((name) => {
-    const cells = [name, ...table.rows.map((row) => cell(row[name]))];
-    const longest = Math.max(...cells.map((text) => stringWidth(text)));
-    const least = Math.min(longest, flexible[name] ?? longest);
-    return { name, cells, width: longest, least };
-  });
-  const excess = (kind: 'width' | 'least') =>
-    columns.reduce((sum, column) => sum + column[kind] + GAP.length, -GAP.length) - width;
-  for (const name of table.optional ?? []) {
-    if (excess('least') <= 0) break;
-    columns = columns.filter((column) => column.name !== name);
+  const lines = [Object.keys(first), ...rows.map((row) => Object.values(row).map(cell))];
+  const widths = widthsOf(lines);
+  const total = widths.reduce((sum, column) => sum + column + GAP.length, -GAP.length);
+  for (let excess = total - width; excess > 0; excess -= 1) {
+    const widest = Math.max(...widths);
+    if (widest <= MIN_CUT_WIDTH) return rows.flatMap((row) => [...formatRecord(row), '']);
+    widths[widths.indexOf(widest)] = widest - 1;
   }
-  for (let more = excess('width'); more > 0; more = excess('width')) {
-    const [widest] = columns
-      .filter(({ name, width }) => name in flexible && width > MIN_CELL_WIDTH)
-      .sort((a, b) => b.width - a.width);
-    if (widest === undefined) break;
-    widest.width -= 1;
-  }
-  return [first, ...table.rows].map((_, line) =>
-    columns
-      .map((column) => fit(column.cells[line] ?? '', column.width))
-      .join(GAP)
-      .trimEnd(),
-  );
+  return draw(lines, widths);
 }
 
-/** Words in lines of at most `width` columns; lines after the first begin with `indent` spaces. */
-export function wrapWords(text: string, width = Number.POSITIVE_INFINITY, indent = 0): string {
-  const lines: string[] = [];
-  let line = '';
-  for (const word of text.split(/(?<=\S) /)) {
-    const longer = line === '' ? word : `${line} ${word}`;
-    if (line !== '' && stringWidth(longer) > width) {
-      lines.push(line);
-      line = ' '.repeat(indent) + word;
-    } else line = longer;
-  }
-  return [...lines, line].join('\n');
-}
-
-/** One object, one field per line. */
-export function formatRecord(record: Row, width?: number): string[] {
+/** One object, one field per line, however long: a key that was cut would be lost. */
+export function formatRecord(record: Row): string[] {
   const fields = Object.entries(record).filter(([, value]) => value !== undefined);
-  const names = Math.max(...fields.map(([name]) => name.length));
-  return fields.map(([name, value]) =>
-    wrapWords(`${name.padEnd(names)}  ${cell(value)}`, width, names + GAP.length),
-  );
+  const lines = fields.map(([name, value]) => [name, cell(value)]);
+  return draw(lines, widthsOf(lines));
 }
 
-/** At most `width` columns of a text, and spaces up to there. */
-function fit(text: string, width: number): string {
-  let shown = text;
-  if (stringWidth(text) > width) {
-    const characters = [...text];
-    while (stringWidth(characters.join('')) > width - 1) characters.pop();
-    shown = `${characters.join('')}…`;
-  }
-  return shown + ' '.repeat(Math.max(0, width - stringWidth(shown)));
+function widthsOf(lines: readonly string[][]): number[] {
+  const columns = lines[0] ?? [];
+  return columns.map((_, at) => Math.max(1, ...lines.map((line) => stringWidth(line[at] ?? ''))));
+}
+
+function draw(lines: string[][], colWidths: number[]): string[] {
+  const style = { head: [], border: [], compact: true, 'padding-left': 0, 'padding-right': 0 };
+  const table = new CliTable({ chars: { ...PLAIN, middle: GAP }, style, colWidths });
+  table.push(...lines);
+  return table
+    .toString()
+    .split('\n')
+    .map((line) => line.trimEnd());
 }
 
 function cell(value: unknown): string {

@@ -69,17 +69,14 @@ export function windowState(window: RequestWindow, limits: PlanLimits, used: num
   };
 }
 
-/**
- * The window that refuses one more request: of all that are full, the one that ends last, so that waiting for it
- * always succeeds (waiting out the minute would run into the full day). `undefined` when the request may pass.
- */
+/** Windows, the one that ends last first: a request that waits for it runs into no other one. Of those that end together, the first stays first. */
+export function lastToEnd<W extends { endsAt: number }>(windows: readonly W[]): W[] {
+  return windows.toSorted((a, b) => b.endsAt - a.endsAt);
+}
+
+/** The window that refuses one more request: of all that are full, the {@link lastToEnd}. `undefined` when the request may pass. */
 export function refusingWindow(windows: readonly WindowState[]): WindowState | undefined {
-  let refusing: WindowState | undefined;
-  for (const window of windows) {
-    const isFull = window.limit !== null && window.used >= window.limit;
-    if (isFull && (refusing === undefined || window.endsAt > refusing.endsAt)) refusing = window;
-  }
-  return refusing;
+  return lastToEnd(windows).find(({ limit, used }) => limit !== null && used >= limit);
 }
 
 /** Whether `adding` more of a resource would pass what the plan allows. `null` is unlimited. */

@@ -137,7 +137,7 @@ export interface BatchOutline {
 /** Checks what is around the entries: `links` is an array of 1 to 10,000, `domain_id` a string. */
 export function validateBatchOutline(body: Record<string, unknown>): Validated<BatchOutline> {
   const { domain_id } = body;
-  const links = validateList('links', body['links'], MAX_BATCH_LINKS);
+  const links = validateList(body, 'links');
   if (!links.ok) return links;
   if (domain_id !== undefined && typeof domain_id !== 'string') {
     return reject('domain_id', 'must be a string');
@@ -145,17 +145,17 @@ export function validateBatchOutline(body: Record<string, unknown>): Validated<B
   return { ok: true, value: { domain_id, links: links.value } };
 }
 
-/** Checks that a field is an array of 1 to `most` entries. */
+/** Checks that a field is an array of 1 to 10,000 entries. */
 export function validateList(
+  body: Record<string, unknown>,
   field: string,
-  list: unknown,
-  most: number,
 ): Validated<readonly unknown[]> {
+  const list = body[field];
   if (list === undefined) return reject(field, 'is required');
   if (!Array.isArray(list)) return reject(field, 'must be an array');
   if (list.length === 0) return reject(field, 'must not be empty');
-  if (list.length > most) {
-    return reject(field, `must have at most ${most} entries, not ${list.length}`);
+  if (list.length > MAX_BATCH_LINKS) {
+    return reject(field, `must have at most ${MAX_BATCH_LINKS} entries, not ${list.length}`);
   }
   return { ok: true, value: list };
 }
@@ -164,11 +164,13 @@ export function reject(field: string, problem: string): { ok: false; details: Er
   return { ok: false, details: [fieldDetail(field, problem)] };
 }
 
-/** Every domain that the request names and that can exist, so that one look-up is enough for all entries. */
-export function domainIdsOf(batch: { domain_id?: unknown; links: readonly unknown[] }): string[] {
+/** Every domain that the body of a batch or a look-up names and that can exist, so that one reading is enough for all entries. */
+export function domainIdsOf(body: Record<string, unknown>): string[] {
   const ids = new Set<string>();
-  if (isDomainId(batch.domain_id)) ids.add(batch.domain_id);
-  for (const entry of batch.links) {
+  const links = validateList(body, 'links');
+  if (!links.ok) return [];
+  if (isDomainId(body['domain_id'])) ids.add(body['domain_id']);
+  for (const entry of links.value) {
     if (isObject(entry) && isDomainId(entry['domain_id'])) ids.add(entry['domain_id']);
   }
   return [...ids];

@@ -1,4 +1,3 @@
-import { MAX_LOOKUP_ENTRIES } from '@shortlink/sdk/wire';
 import {
   checkEntries,
   FOREIGN_DOMAIN,
@@ -31,40 +30,32 @@ export interface LookupTarget {
   after?: string | undefined;
 }
 
-/** The one list of a look-up. */
-export interface LookupOutline {
-  list: 'links' | 'codes';
-  links: readonly unknown[];
-}
-
-/** Checks that a look-up has `links` or `codes`, an array of 1 to 10,000. */
-export function validateLookupOutline(body: Record<string, unknown>): Validated<LookupOutline> {
+/** Checks that a look-up has `links` or `codes`, and the entries of the list, see {@link checkEntries}. */
+export async function validateLookup(
+  body: Record<string, unknown>,
+  ownedDomains: ReadonlySet<string>,
+): Promise<Validated<LookupEntry[]>> {
   const list = body['codes'] === undefined ? 'links' : 'codes';
   if (list === 'codes' && body['links'] !== undefined) {
     return reject('codes', 'must not be given together with links');
   }
-  const links = validateList(list, body[list], MAX_LOOKUP_ENTRIES);
-  return links.ok ? { ok: true, value: { list, links: links.value } } : links;
+  const entries = validateList(body, list);
+  if (!entries.ok) return entries;
+  return checkEntries<LookupEntry>(entries.value, (entry) =>
+    list === 'codes' ? validateCode(entry) : validateTarget(entry, ownedDomains),
+  );
 }
 
-/** Checks the entries of a look-up, see {@link checkEntries}. */
-export function validateLookup(
-  { list, links }: LookupOutline,
-  ownedDomains: ReadonlySet<string>,
-): Promise<Validated<LookupEntry[]>> {
-  return checkEntries<LookupEntry>(links, (entry) => {
-    if (list === 'codes') {
-      if (typeof entry !== 'string') {
-        return { ok: false, details: [{ field: '', message: 'must be a string' }] };
-      }
-      return { ok: true, value: { code: CODE.test(entry) ? entry : '' } };
-    }
-    const parsed = parseEntry(lookupTargetSchema, entry);
-    if (!parsed.ok) return parsed;
-    const { target_url, domain_id = null, after } = parsed.value;
-    if (domain_id !== null && !ownedDomains.has(domain_id)) {
-      return { ok: false, details: [FOREIGN_DOMAIN] };
-    }
-    return { ok: true, value: { target_url, domain_id, after: after?.toLowerCase() } };
-  });
+function validateCode(entry: unknown): Validated<LookupEntry> {
+  if (typeof entry !== 'string')
+    return { ok: false, details: [{ field: '', message: 'must be a string' }] };
+  return { ok: true, value: { code: CODE.test(entry) ? entry : '' } };
+}
+
+function validateTarget(entry: unknown, owned: ReadonlySet<string>): Validated<LookupEntry> {
+  const parsed = parseEntry(lookupTargetSchema, entry);
+  if (!parsed.ok) return parsed;
+  const { target_url, domain_id = null, after } = parsed.value;
+  if (domain_id !== null && !owned.has(domain_id)) return { ok: false, details: [FOREIGN_DOMAIN] };
+  return { ok: true, value: { target_url, domain_id, after: after?.toLowerCase() } };
 }

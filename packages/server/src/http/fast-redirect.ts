@@ -6,7 +6,7 @@ import type { Logger } from '../logger.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { Redirect } from '../store/store.ts';
 import { requestIdOf } from './observe.ts';
-import { isServedOn, REDIRECT_ROUTE, redirectHeaders } from './redirect.ts';
+import { REDIRECT_ROUTE, redirectFor } from './redirect.ts';
 
 /** Responds to a request that names at most one host and returns `true`, or leaves it alone and returns `false`. */
 export type RedirectNow = (request: IncomingMessage, response: ServerResponse) => boolean;
@@ -33,7 +33,7 @@ const MAX_HOSTS = 1_000;
 
 /**
  * Responds to a `GET` of an active link that is in memory on node's own server, in a fraction of the time that the app takes. The app responds
- * to everything else; both use the same rules and give the same response, header by header.
+ * to everything else; both write what {@link redirectFor} says.
  */
 export function fastRedirect(deps: FastRedirectDeps): RedirectNow {
   const { findInMemory, knownOwnHosts, onClick, isDraining, metrics, logger } = deps;
@@ -76,23 +76,24 @@ export function fastRedirect(deps: FastRedirectDeps): RedirectNow {
 
   function redirectFromMemory(request: IncomingMessage, response: ServerResponse): boolean {
     const startedAt = performance.now();
-    const { method, url = '', headers } = request;
+    const { method, url = '' } = request;
     if (isLogged || method !== 'GET' || !PATH.test(url)) return false;
     const code = url.slice(1, 1 + CODE_LENGTH);
     const link = findInMemory(code, startedAt);
-    if (link === undefined || !link.is_active) return false;
-    const host = hostOf(headers.host);
+    const host = hostOf(request.headers.host);
     const own = knownOwnHosts();
-    if (host === undefined || own === undefined || !isServedOn(host, link, own)) return false;
+    if (link === undefined || host === undefined || own === undefined) return false;
     // The app closes the connection, or reads the body.
-    if (isDraining() || hasBody(headers)) return false;
+    if (isDraining() || hasBody(request.headers)) return false;
+    const { status, headers } = redirectFor(link, host, own);
+    if (headers === undefined) return false;
 
-    const given = headers[REQUEST_ID];
-    const id = requestIdOf(typeof given === 'string' ? given : undefined);
-    response.writeHead(link.redirect_type, { [HEADERS.requestId]: id, ...redirectHeaders(link) });
+    const given = request.headers[REQUEST_ID];
+    headers[HEADERS.requestId] = requestIdOf(typeof given === 'string' ? given : undefined);
+    response.writeHead(status, headers);
     send(response);
     onClick(code);
-    observe(link.redirect_type, (performance.now() - startedAt) / 1_000);
+    observe(status, (performance.now() - startedAt) / 1_000);
     return true;
   }
 

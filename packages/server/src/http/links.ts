@@ -58,10 +58,7 @@ export function createLink(deps: RouteDeps) {
 export function createBatch(deps: RouteDeps) {
   return creation<readonly ValidLink[]>(deps, {
     maxBytes: MAX_BODY_BYTES,
-    domainIds: (body) => {
-      const outline = validateBatchOutline(body);
-      return outline.ok ? domainIdsOf(outline.value) : [];
-    },
+    domainIds: domainIdsOf,
     validate: async (body, rules) => {
       const outline = validateBatchOutline(body);
       const checked = outline.ok ? await validateEntries(outline.value, rules) : outline;

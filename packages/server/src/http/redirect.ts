@@ -1,3 +1,4 @@
+import type { RedirectType } from '@shortlink/sdk/wire';
 import type { Context } from 'hono';
 import { normalizeHost, type OwnHosts } from '../domain/hostnames.ts';
 import { CODE_ALPHABET, CODE_LENGTH } from '../domain/ids.ts';
@@ -16,7 +17,34 @@ const CODE = new RegExp(`^[${CODE_ALPHABET}]{${CODE_LENGTH}}$`);
 /** Clicks stay countable only if every one reaches us: also a 301, and also the 404 and 410, which caches may keep too. */
 const CACHE_CONTROL = 'private, max-age=0';
 
-/** `GET` and `HEAD /<code>`, an addition to the API. Most get their response from `fastRedirect`, before they come here and in the same way. */
+/** What a request for a short link gets: where it leads, or that there is no such link on this host, or none any more. */
+export type RedirectResponse =
+  | { status: RedirectType; headers: ResponseHeaders }
+  | { status: 404 | 410; headers?: undefined };
+
+/**
+ * A link of a custom domain is served on that host only; one of the default domain on every other host, so that the service works
+ * behind proxies that rewrite `Host`.
+ *
+ * @param host normalised; `undefined` when the request names none
+ */
+export function redirectFor(
+  link: Redirect,
+  host: string | undefined,
+  ownHosts: OwnHosts,
+): RedirectResponse {
+  const isServedHere =
+    link.hostname === null
+      ? host === undefined || !ownHosts.isCustomDomain(host)
+      : host === link.hostname;
+  if (!isServedHere) return { status: 404 };
+  if (!link.is_active) return { status: 410 };
+  const Location = locationOf(link.target_url);
+  const headers = { 'Cache-Control': CACHE_CONTROL, Location, 'Content-Length': '0' };
+  return { status: link.redirect_type, headers };
+}
+
+/** `GET` and `HEAD /<code>`, an addition to the API. Most get their response from `fastRedirect`, before they come here. */
 export function redirect(
   deps: Pick<RouteDeps, 'findRedirect' | 'ownHosts' | 'onClick' | 'metrics'>,
 ) {
@@ -26,33 +54,13 @@ export function redirect(
     const link = CODE.test(code) ? await deps.findRedirect(code) : undefined;
     if (link === undefined) throw notFound('Short link');
     const host = normalizeHost(authorityOf(c.req.url));
-    if (!isServedOn(host, link, await deps.ownHosts())) throw notFound('Short link');
-    if (!link.is_active) throw gone();
+    const { status, headers } = redirectFor(link, host, await deps.ownHosts());
+    if (headers === undefined) throw status === 410 ? gone() : notFound('Short link');
     if (c.req.method !== 'HEAD') {
       deps.onClick(code);
-      deps.metrics.countRedirect(link.redirect_type);
+      deps.metrics.countRedirect(status);
     }
-    return respond(c, null, link.redirect_type, redirectHeaders(link));
-  };
-}
-
-/**
- * A link of a custom domain is served on that host only; one of the default domain on every other host, so that the service works
- * behind proxies that rewrite `Host`.
- *
- * @param host normalised; `undefined` when the request names none
- */
-export function isServedOn(host: string | undefined, link: Redirect, ownHosts: OwnHosts): boolean {
-  if (link.hostname !== null) return host === link.hostname;
-  return host === undefined || !ownHosts.isCustomDomain(host);
-}
-
-/** Headers of the redirect itself, beside those that every response has. */
-export function redirectHeaders({ target_url }: Redirect): ResponseHeaders {
-  return {
-    'Cache-Control': CACHE_CONTROL,
-    Location: locationOf(target_url),
-    'Content-Length': '0',
+    return respond(c, null, status, headers);
   };
 }
 

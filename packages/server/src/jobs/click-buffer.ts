@@ -35,8 +35,6 @@ export interface ClickBufferOptions {
   logger?: Pick<Logger, 'error' | 'info'> | undefined;
   /** Receives the number of clicks that were given up. @default nothing happens */
   onDropped?: ((clicks: number) => void) | undefined;
-  /** Receives the codes whose clicks were written. @default nothing happens */
-  onCounted?: ((codes: Iterable<string>) => void) | undefined;
   /** @default CLICK_FLUSH_MS */
   flushMs?: number | undefined;
   /** Milliseconds since the epoch. @default Date.now */
@@ -65,7 +63,6 @@ export class ClickBuffer {
   readonly #flushMs: number;
   readonly #now: () => number;
   readonly #onDropped: (clicks: number) => void;
-  readonly #onCounted: (codes: Iterable<string>) => void;
   readonly #series: readonly Series[];
   #clicks = new Map<string, number>();
   /** Codes in writes that are not done. */
@@ -79,7 +76,6 @@ export class ClickBuffer {
     this.#flushMs = options.flushMs ?? CLICK_FLUSH_MS;
     this.#now = options.now ?? Date.now;
     this.#onDropped = options.onDropped ?? (() => undefined);
-    this.#onCounted = options.onCounted ?? (() => undefined);
     this.#series = Array.from({ length: FLUSHES_AT_A_TIME }, () => {
       return { writer: newUuid(), number: 1, writes: [], running: undefined };
     });
@@ -152,7 +148,6 @@ export class ClickBuffer {
         series.writes.shift();
         this.#codesInWrites -= clicks.size;
         this.#outage.succeeded();
-        this.#onCounted(clicks.keys());
       }
       return true;
     } catch (error) {

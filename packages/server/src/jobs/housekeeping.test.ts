@@ -1,8 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { Housekeeping, PRUNE_INTERVAL_MS } from './housekeeping.ts';
 
-const indexLinks = async () => ({ done: true });
-
 beforeEach(() => {
   vi.useFakeTimers();
 });
@@ -14,13 +12,12 @@ test('it prunes at the start and then every hour, also after a failure', async (
   const pruned: number[] = [];
   const logged: object[] = [];
   const store = {
-    indexLinks,
     prune: async (now: number) => {
       pruned.push(now);
       if (pruned.length === 2) throw new Error('busy');
     },
   };
-  const logger = { error: (fields: object) => logged.push(fields), info: () => undefined };
+  const logger = { error: (fields: object) => logged.push(fields) };
   const housekeeping = new Housekeeping({ store, logger, now: () => 42 });
   housekeeping.start();
   expect(pruned).toEqual([42]);
@@ -38,7 +35,6 @@ test('a run that takes longer than the interval is not doubled, and stop waits f
   let finish = () => {};
   let runs = 0;
   const store = {
-    indexLinks,
     prune: () => {
       runs += 1;
       return new Promise<void>((resolve) => {
@@ -63,7 +59,6 @@ test('a run that takes longer than the interval is not doubled, and stop waits f
 test('stop ends a run after its present step, so that no service manager has to kill the process', async () => {
   let steps = 0;
   const store = {
-    indexLinks,
     prune: async (_: number, signal?: AbortSignal) => {
       while (signal?.aborted !== true) {
         await new Promise((resolve) => setTimeout(resolve, 100));
@@ -78,25 +73,4 @@ test('stop ends a run after its present step, so that no service manager has to 
   await vi.advanceTimersByTimeAsync(50);
   await stopped;
   expect(steps).toBe(3);
-});
-
-test('it indexes links step by step until all are, and looks again later, also after a failure', async () => {
-  vi.useRealTimers();
-  const logged: string[] = [];
-  const log = (_: object, message?: string) => void logged.push(message ?? '');
-  const steps = ['more', 'more', 'done', 'failed', 'done'];
-  const store = {
-    prune: async () => undefined,
-    indexLinks: async () => {
-      const step = steps.shift();
-      if (step === 'failed') throw new Error('away');
-      return { done: step !== 'more' };
-    },
-  };
-
-  const housekeeping = new Housekeeping({ store, logger: { error: log, info: log } });
-  housekeeping.start();
-  await expect.poll(() => steps).toEqual([]);
-  await housekeeping.stop();
-  expect(logged).toEqual(['indexing links failed', 'indexing links works again']);
 });

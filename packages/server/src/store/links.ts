@@ -50,18 +50,16 @@ export interface Targeted {
 }
 
 /**
- * A number of 64 bits for the target of a link, the same on every engine: an index of numbers is a fraction of one of texts. Several
- * targets may have one number, so the texts are compared too. The account is in it, so that nobody's links slow down those of others.
+ * A number for the target of a link, the same on every engine: an index of numbers is a fraction of one of texts. Several targets may have
+ * one number, so the texts are compared too. The account is in it, so that nobody's links slow down those of others.
  */
-export function targetNumber({ account_id, domain_id, target_url }: Targeted): bigint {
+export function targetNumber({ account_id, domain_id, target_url }: Targeted): number {
   const digest = hash('sha1', `${account_id}\n${domain_id ?? ''}\n${target_url}`, 'buffer');
-  return digest.readBigInt64BE();
+  return digest.readUIntBE(0, 6);
 }
 
-/** When the id of a link was made, in milliseconds since the epoch: the first 48 bits of a UUIDv7. 0 for an id of another kind. */
-export function timeOfId(id: string): number {
-  return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16) || 0;
-}
+/** The id that is lower than all others. */
+export const NO_ID = '00000000-0000-0000-0000-000000000000';
 
 /** A link that was just created. */
 export function createdLink(

@@ -31,6 +31,12 @@ export const TOP_LINKS = 10;
 /** Most clicked links that are kept for an account: some more than are shown, since their order changes between two rankings. */
 export const TOP_LINKS_KEPT = 20;
 
+/**
+ * Links that are ranked with one write of clicks, the first of it: a few milliseconds, however many links are clicked. The more often a
+ * link is clicked, the likelier it is among the first, so the most clicked ones are seen soon.
+ */
+export const RANKED_TOGETHER = 50;
+
 /** Refusals that a usage response shows of each key (see `KeyUsage.recent_refusals`). */
 export const USAGE_REFUSALS = 20;
 

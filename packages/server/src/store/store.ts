@@ -72,8 +72,8 @@ export interface Store extends OperatorStore {
    */
   findLinks(accountId: string, entries: readonly LookupEntry[], most: number): Promise<Link[][]>;
   /**
-   * Brings the index of targets up to date, in one bounded step. `done` is true when it has every link that was created before the call:
-   * links of a version before, for one, are indexed later than they are created.
+   * Brings the index of targets up to date, in one bounded step of those that {@link prune} makes too: links that a version before created
+   * or an operator changed are not in it yet. `done` is true when it has every link that was created before the call.
    */
   indexLinks(): Promise<{ done: boolean }>;
   /** Ids of the account's domains among `ids`. */
@@ -105,11 +105,10 @@ export interface Store extends OperatorStore {
   findRedirect(code: string): Promise<Redirect | undefined>;
   /**
    * Adds buffered clicks, by code. Unknown codes are ignored. With `write`, nothing is added when a write of this writer with this number,
-   * or a higher one, was carried out before: a write whose outcome is unknown can be repeated.
+   * or a higher one, was carried out before: a write whose outcome is unknown can be repeated. The first {@link RANKED_TOGETHER} of the
+   * links come into the list of their account's most clicked links if they belong there.
    */
   addClicks(clicks: ReadonlyMap<string, number>, write?: ClickWrite): Promise<void>;
-  /** Puts links whose clicks were counted into the list of their account's most clicked links. Unknown codes are ignored. */
-  rankLinks(codes: readonly string[]): Promise<void>;
 
   // --- usage and housekeeping ---
 

@@ -9,6 +9,7 @@ import {
   resultsOf,
   sha256,
 } from '../../src/store/contract/fixtures.ts';
+import { indexAll } from '../../src/store/contract/lookup.test-suite.ts';
 import { openPostgresStore } from '../../src/store/postgres/index.ts';
 import { usePostgres } from '../../src/store/postgres/test-postgres.test-suite.ts';
 import { openSqliteStore } from '../../src/store/sqlite/index.ts';
@@ -154,16 +155,29 @@ async function upgradeBesideAnOldInstance({ old: openOld, current: openCurrent }
     await writer.prune(NOW);
   }
 
+  // Look-ups find the links of both, also those of before.
+  const target = (target_url: string) => ({ target_url, domain_id: null });
+  const [byOld, byNew] = ['https://example.com/by-old', 'https://example.com/by-new'];
+  const lastOfBatch = newLink(BATCH - 1).target_url;
+  const links = [
+    await createLink(old, caller, { target_url: byOld }),
+    await createLink(current, caller, { target_url: byNew }),
+  ];
+  await indexAll(current);
+  const found = await current.findLinks(account.id, [byOld, byNew, lastOfBatch].map(target), 21);
+  expect(found.slice(0, 2)).toEqual(links.map((link) => [link]));
+  expect(found[2]).toHaveLength(Math.min(21, LINKS / BATCH));
+
   // A limit holds over both versions.
   const small = { ...LIMITS, links: 50, requests_per_minute: 40 };
   const input = { name: 'Small', plan: 'custom', limits: small, now: NOW } as const;
   const limited = await newCaller(current, (await old.createAccount(input)).id, 'small');
   const together = <T>(act: (store: Store) => Promise<T>) =>
     Promise.all(Array.from({ length: 80 }, (_, n) => act(n % 2 === 0 ? old : current)));
-  const links = await together((store) =>
+  const creates = await together((store) =>
     store.createLink({ caller: limited, input: newLink(), now: NOW }),
   );
-  expect(links.filter((outcome) => outcome.ok)).toHaveLength(50);
+  expect(creates.filter((outcome) => outcome.ok)).toHaveLength(50);
   const admissions = await together((store) => store.admit(limited, NOW));
   expect(admissions.filter(({ admitted }) => admitted)).toHaveLength(40);
   expect((await current.usage(limited.accountId, NOW)).links.used).toBe(50);

@@ -5,8 +5,8 @@ import { configPath, readConfig } from '../../config/config-file.ts';
 import { LINK_FIELDS } from '../../import/types.ts';
 import type { Io } from '../../io.ts';
 import { buildProgram } from '../../program.ts';
-import { TABLE_FIELDS } from '../../verify/table-settings.ts';
 import { firstSentence } from '../help.ts';
+import { TABLE_FIELDS } from '../verify/verify.ts';
 
 /** What may stand at the cursor. */
 interface Offer {
@@ -15,8 +15,8 @@ interface Offer {
   description?: string | undefined;
 }
 
-/** The shell's own completion of files. */
-const FILES = ':file';
+/** The shell's own completion of files: its script knows this word. */
+const FILES: Offer[] = [{ word: ':file' }];
 
 /**
  * What `shortlink __complete <shell> <words>` prints: a line for each word that may stand at the cursor, as the script of the shell
@@ -28,22 +28,24 @@ export async function complete([shell, ...rest]: readonly string[], io: Io): Pro
   const cut = shell === 'bash' ? parts.slice(0, Number(index) + 1) : [];
   const words = shell === 'bash' ? joined(cut).slice(1).map(unquoted) : rest;
   const offers = await offersFor(words, io);
-  if (offers === FILES) return `${FILES}\n`;
-  // What a file holds must not move the cursor.
-  const safe = offers.filter(({ word }) => !/\p{Cc}/u.test(word));
+  if (offers === FILES) return ':file\n';
   const last = words.at(-1) ?? '';
-  return safe
-    .filter(({ word }) => shell !== 'bash' || word.startsWith(last))
-    .map(({ word, description = '' }) => {
-      if (shell === 'zsh') return `${word.replaceAll(/[\\:]/g, '\\$&')}:${description}\n`;
-      if (shell === 'fish') return `${word}\t${description}\n`;
-      const typed = cut.at(-1) ?? '';
-      const rest = word.slice(
-        last.length - (typed === '=' || typed === ':' ? 0 : unquoted(typed).length),
-      );
-      return `${/^["']/.test(typed) ? rest : rest.replaceAll(/[^\p{L}\p{N}_\-./=:,@%+]/gu, '\\$&')}\n`;
-    })
-    .join('');
+  return (
+    offers
+      .filter(({ word }) => shell !== 'bash' || word.startsWith(last))
+      // What a file holds must not move the cursor.
+      .filter(({ word }) => !/\p{Cc}/u.test(word))
+      .map(({ word, description = '' }) => {
+        if (shell === 'zsh') return `${word.replaceAll(/[\\:]/g, '\\$&')}:${description}\n`;
+        if (shell === 'fish') return `${word}\t${description}\n`;
+        const typed = cut.at(-1) ?? '';
+        const rest = word.slice(
+          last.length - (typed === '=' || typed === ':' ? 0 : unquoted(typed).length),
+        );
+        return `${/^["']/.test(typed) ? rest : rest.replaceAll(/[^\p{L}\p{N}_\-./=:,@%+]/gu, '\\$&')}\n`;
+      })
+      .join('')
+  );
 }
 
 function joined(parts: readonly string[]): string[] {
@@ -99,32 +101,26 @@ function takesValue({ required, optional }: Option): boolean {
   return required || optional;
 }
 
-async function offersFor(words: readonly string[], io: Io): Promise<Offer[] | typeof FILES> {
+async function offersFor(words: readonly string[], io: Io): Promise<Offer[]> {
   const program = buildProgram(io, false, async () => {});
   const last = words.at(-1) ?? '';
   const place = placeOf(program, words.slice(0, -1));
   const { command, open } = place;
   if (open !== undefined) return await valuesOf(open, last, place, io);
-  const [start, name, value = ''] = /^(--[^=]+)=(.*)$/s.exec(last) ?? [];
-  if (start !== undefined) {
+  const [, name, value = ''] = /^(--[^=]+)=(.*)$/s.exec(last) ?? [];
+  if (name !== undefined) {
     const option = optionsOf(command).find(({ long }) => long === name);
     const values = option && takesValue(option) ? await valuesOf(option, value, place, io) : [];
-    if (values === FILES) return FILES;
-    return values.map(({ word, ...rest }) => ({ word: `${name}=${word}`, ...rest }));
+    return values === FILES ? FILES : values.map(({ word }) => ({ word: `${name}=${word}` }));
   }
   if (last.startsWith('-')) {
     return optionsOf(command).flatMap(({ short, long, description }) =>
-      [short, long].flatMap((word) =>
-        word ? { word, description: firstSentence(description) } : [],
-      ),
+      [short, long].flatMap((word) => (word ? described(word, description) : [])),
     );
   }
   const subcommands = command.createHelp().visibleCommands(command);
   if (subcommands.length > 0) {
-    return subcommands.map((sub) => ({
-      word: sub.name(),
-      description: firstSentence(sub.description()),
-    }));
+    return subcommands.map((sub) => described(sub.name(), sub.description()));
   }
   const all = command.registeredArguments;
   const argument = all[place.arguments.length] ?? all.findLast(({ variadic }) => variadic);
@@ -132,16 +128,15 @@ async function offersFor(words: readonly string[], io: Io): Promise<Offer[] | ty
   return argument?.name() === 'file' ? FILES : [];
 }
 
+function described(word: string, description: string): Offer {
+  return { word, description: firstSentence(description) };
+}
+
 function wordsOf(words: readonly string[]): Offer[] {
   return words.map((word) => ({ word }));
 }
 
-async function valuesOf(
-  option: Option,
-  typed: string,
-  place: Place,
-  io: Io,
-): Promise<Offer[] | typeof FILES> {
+async function valuesOf(option: Option, typed: string, place: Place, io: Io): Promise<Offer[]> {
   if (option.argChoices !== undefined) return wordsOf(option.argChoices);
   switch (option.long) {
     case '--profile': {

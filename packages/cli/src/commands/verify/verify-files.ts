@@ -22,15 +22,19 @@ const DEFAULT_RETRIES = 2;
 const SHOWN_PROBLEMS = 10;
 const MAX_PROBLEMS = 100;
 
-/** How the verification of one file ended. */
-interface Outcome {
+/** How the verification of one file ended: its part of the JSON summary, and what the screen shows. */
+interface Result extends Record<Finding, number> {
   file: string;
+  rows: number;
+  links: number;
+  wrong: number;
+  elapsed_ms: number;
   output: string;
-  table: Table;
-  counts: Map<Finding, number>;
   problems: { line: number; short_url: string; verified: Finding; problem: string }[];
-  elapsedMs: number;
 }
+
+/** Findings that don't make a row wrong. */
+const NO_FAULT: readonly Finding[] = ['ok', 'skipped', 'not_asked'];
 
 /** Looks at all files first, then verifies one after the other. */
 export async function verifyFiles(input: VerifyInput, context: Context): Promise<ExitCode> {
@@ -51,19 +55,20 @@ async function verifyTables(
 ): Promise<ExitCode> {
   const { printer, globals } = context;
   const asker = await createAsker(input, signal, context);
-  const outcomes: Outcome[] = [];
+  const results: Result[] = [];
   for (const [index, table] of tables.entries()) {
     const settings = input.files[index];
     if (settings === undefined || signal.aborted) break;
-    const outcome = await verifyFile(table, { ...input, ...settings }, asker, context);
-    outcomes.push(outcome);
-    if (globals.json !== true) await report(outcome, context);
+    const result = await verifyFile(table, { ...input, ...settings }, asker, context);
+    results.push(result);
+    if (globals.json !== true) await report(result, context);
   }
-  const isWrong = outcomes.some(({ counts, table }) => okOf(counts) < table.links);
+  const isWrong = results.some(({ ok, links }) => ok < links);
   const exitCode = isWrong ? EXIT_CODES.rowsFailed : EXIT_CODES.ok;
   if (globals.json === true) {
-    const code = signal.aborted ? EXIT_CODES.interrupted : exitCode;
-    const summary = summaryJson(outcomes, asker, code);
+    const exit_code = signal.aborted ? EXIT_CODES.interrupted : exitCode;
+    const { requests } = asker;
+    const summary = { version: 1, command: 'verify', exit_code, requests, files: results };
     if (input.files.some(({ output }) => output === '-')) {
       printer.event({ event: 'summary', ...summary });
     } else printer.json(summary);
@@ -95,18 +100,25 @@ async function verifyFile(
   settings: VerifyInput & VerifyInput['files'][number],
   asker: Asker,
   { io, printer }: Context,
-): Promise<Outcome> {
+): Promise<Result> {
   const { file, output } = settings;
-  const counts = new Map(FINDINGS.map((name) => [name, 0]));
-  const outcome: Outcome = { file, output, table, counts, problems: [], elapsedMs: 0 };
+  const { rows, links } = table;
+  const counts = Object.fromEntries(FINDINGS.map((name) => [name, 0])) as Record<Finding, number>;
+  const result: Result = {
+    ...{ file, rows, links, wrong: 0 },
+    ...counts,
+    ...{ elapsed_ms: 0, output, problems: [] },
+  };
   const startedAt = performance.now();
   const status = await openStatusLine(io, printer);
-  status.start(() => statusOf(outcome, performance.now() - startedAt));
+  status.start(() => statusOf(result, performance.now() - startedAt));
   const stdout: ImportDeps['stdout'] = untilClosed(io.stdout, { end: () => status.stop() });
   const onVerdict = ({ row, shortUrl = '' }: LinkRow, { finding, problem = '' }: Verdict) => {
-    counts.set(finding, (counts.get(finding) ?? 0) + 1);
-    if (isFault(finding) && outcome.problems.length < MAX_PROBLEMS) {
-      outcome.problems.push({ line: row.line, short_url: shortUrl, verified: finding, problem });
+    result[finding] += 1;
+    if (NO_FAULT.includes(finding)) return;
+    result.wrong += 1;
+    if (result.problems.length < MAX_PROBLEMS) {
+      result.problems.push({ line: row.line, short_url: shortUrl, verified: finding, problem });
     }
   };
   try {
@@ -117,28 +129,15 @@ async function verifyFile(
   } finally {
     status.stop();
   }
-  outcome.problems.sort((one, other) => one.line - other.line);
-  outcome.elapsedMs = performance.now() - startedAt;
-  return outcome;
+  result.problems.sort((one, other) => one.line - other.line);
+  result.elapsed_ms = Math.round(performance.now() - startedAt);
+  return result;
 }
 
-function isFault(finding: Finding): boolean {
-  return finding !== 'ok' && finding !== 'skipped' && finding !== 'not_asked';
-}
-
-function okOf(counts: Outcome['counts']): number {
-  return counts.get('ok') ?? 0;
-}
-
-function faultsOf(counts: Outcome['counts']): number {
-  return [...counts].reduce((sum, [name, count]) => sum + (isFault(name) ? count : 0), 0);
-}
-
-function statusOf({ file, table, counts }: Outcome, elapsedMs: number): Status {
-  const wrong = faultsOf(counts);
-  const done = okOf(counts) + wrong;
-  const left = done === 0 ? null : Math.round((elapsedMs / done) * (table.links - done));
-  const text = `${formatCount(done)} of ${plural(table.links, 'link')} verified`;
+function statusOf({ file, links, ok, wrong }: Result, elapsedMs: number): Status {
+  const done = ok + wrong;
+  const left = done === 0 ? null : Math.round((elapsedMs / done) * (links - done));
+  const text = `${formatCount(done)} of ${plural(links, 'link')} verified`;
   const rate = `${formatRate(done / Math.max(1, elapsedMs / 1000))}/s`;
   const parts = [
     { text, rank: 0 },
@@ -147,52 +146,32 @@ function statusOf({ file, table, counts }: Outcome, elapsedMs: number): Status {
     { text: rate, rank: 5 },
   ];
   return {
-    fraction: done / table.links,
+    fraction: done / links,
     parts,
     plain: parts.map((part) => part.text),
-    json: { task: 'verify', name: file, done, total: table.links, wait_ms: 0, left_ms: left },
+    json: { task: 'verify', name: file, done, total: links, wait_ms: 0, left_ms: left },
   };
 }
 
-async function report(outcome: Outcome, { printer }: Context): Promise<void> {
-  const { output, table, counts, problems, elapsedMs } = outcome;
-  const ok = okOf(counts);
+async function report(result: Result, { printer }: Context): Promise<void> {
+  const { output, links, ok, wrong, problems, elapsed_ms } = result;
   const shown = problems.slice(0, SHOWN_PROBLEMS);
   for (const { line, short_url, problem } of shown) {
     printer.note(`  line ${line}: ${foreign(short_url)}: ${foreign(problem)}`);
   }
-  const more = faultsOf(counts) - shown.length;
-  if (more > 0) printer.note(`  and ${formatCount(more)} more`);
-  const isRight = ok === table.links;
+  if (wrong > shown.length) printer.note(`  and ${formatCount(wrong - shown.length)} more`);
+  const isRight = ok === links;
   const text =
-    table.links === 1
+    links === 1
       ? `The short URL ${isRight ? 'leads' : 'does not lead'} to its target`
-      : `${isRight ? 'All' : `${formatCount(ok)} of`} ${formatCount(table.links)} short URLs lead to their targets`;
-  printer.ended(isRight ? 'success' : 'attention', `${text} (${formatDuration(elapsedMs)})`);
-  const rows = [...counts]
-    .filter(([, count]) => count > 0)
-    .map(([name, count]) => [name.replaceAll('_', ' '), formatCount(count)]);
+      : `${isRight ? 'All' : `${formatCount(ok)} of`} ${formatCount(links)} short URLs lead to their targets`;
+  printer.ended(isRight ? 'success' : 'attention', `${text} (${formatDuration(elapsed_ms)})`);
+  const rows = FINDINGS.filter((name) => result[name] > 0).map((name) => [
+    name.replaceAll('_', ' '),
+    formatCount(result[name]),
+  ]);
   if (rows.length > 1) {
     printer.drawing(await renderTable({ rows, right: [1], style: printer.errStyle }));
   }
   if (output !== '-') printer.drawing(`  Report   ${sanitize(output)}`);
-}
-
-function summaryJson(outcomes: readonly Outcome[], { requests }: Asker, exitCode: ExitCode) {
-  return {
-    version: 1,
-    command: 'verify',
-    exit_code: exitCode,
-    requests,
-    files: outcomes.map(({ file, output, table, counts, problems, elapsedMs }) => ({
-      file,
-      rows: table.rows,
-      links: table.links,
-      wrong: faultsOf(counts),
-      ...Object.fromEntries(counts),
-      elapsed_ms: Math.round(elapsedMs),
-      output,
-      problems,
-    })),
-  };
 }

@@ -1,10 +1,16 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { usageError } from '../../cli-error.ts';
 import type { Resolved } from '../../resolve-agent.ts';
-import { TABLE_FIELDS, type TableSettings } from '../../verify/table-settings.ts';
+import type { TableSettings } from '../../verify/table.ts';
 import { declareCommand, type Perform, parseCount } from '../declare.ts';
 import { INPUT, mapParser } from '../import/options.ts';
 import { identityOf, STANDARD_STREAM } from '../import/parse-import.ts';
+
+/** Fields of `--map`. */
+export const TABLE_FIELDS = [
+  'short_url',
+  'target_url',
+] as const satisfies (keyof TableSettings['map'])[];
 
 /** Options of `shortlink verify` as commander hands them over. */
 interface VerifyOptions extends Omit<TableSettings, 'file' | 'map'> {

@@ -131,7 +131,7 @@ export function testCreate(useStore: UseStore): void {
     expect(await linksUsed(store(), caller)).toBe(100);
   });
 
-  test('a job takes its places when it is accepted', async () => {
+  test('a job takes its quota slots when it is accepted', async () => {
     const caller = await newCaller(store(), { links: 300 });
     await newJob(store(), caller, 200);
     expect(await linksUsed(store(), caller)).toBe(200);

@@ -101,7 +101,7 @@ export async function resultsOf(
 
 /** Tables whose rows are kept: no row of any other table may outlive its retention. */
 const KEPT = new Set(
-  `accounts api_keys domains indexed_links key_uses link_changes link_clicks link_targets link_totals links schema_migrations top_links`.split(
+  `accounts api_keys domains key_uses link_changes link_clicks link_totals links schema_migrations top_links unnumbered_links`.split(
     ' ',
   ),
 );

@@ -98,6 +98,58 @@ test('whether a domain has links is found by an index', async () => {
   expect(JSON.stringify(plan)).toContain('links_domain');
 });
 
+test('an index whose building was interrupted is built again', async () => {
+  const url = await newDatabase();
+  await migrateTo(url, 7);
+  await execute(
+    url,
+    `INSERT INTO links (code, id, account_id, target_url, redirect_type, created_at)
+     SELECT 'old' || n, gen_random_uuid(), 'acc_old', 'x', 302, 1 FROM generate_series(1, 2) AS n`,
+  );
+  await execute(url, 'ALTER TABLE links ADD COLUMN target_number bigint');
+  // A building that fails leaves what one leaves whose server was killed.
+  const broken = execute(
+    url,
+    'CREATE UNIQUE INDEX CONCURRENTLY links_target ON links (account_id)',
+  );
+  await expect(broken).rejects.toThrow('could not create unique index');
+  const indexes = () =>
+    execute(
+      url,
+      `SELECT indisvalid AS valid, pg_get_indexdef(indexrelid) AS definition FROM pg_index
+       WHERE indexrelid = 'links_target'::regclass`,
+    );
+  expect(await indexes()).toMatchObject([{ valid: false }]);
+  expect(await migratePostgres(url)).toEqual({ from: 7, to: newest });
+  expect(await indexes()).toEqual([
+    { valid: true, definition: expect.stringContaining('(target_number, id)') },
+  ]);
+});
+
+test('a table that a transaction uses is changed when that has ended, and others can use it meanwhile', async () => {
+  const url = await newDatabase();
+  await migrateTo(url, 7);
+  const reader = new Client({ connectionString: url });
+  await reader.connect();
+  await reader.query('BEGIN; SELECT FROM links');
+  let isDone = false;
+  const migrating = migratePostgres(url).then((report) => {
+    isDone = true;
+    return report;
+  });
+  for (let n = 0; n < 20; n += 1) {
+    // It waits behind the migration, which waits behind the reader, until the migration gives up for a second.
+    const insert = `INSERT INTO links (code, id, account_id, target_url, redirect_type, created_at)
+      VALUES ('new${n}', gen_random_uuid(), 'acc_x', 'x', 302, 1)`;
+    await execute(url, `SET statement_timeout = 5000; ${insert}`);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  expect(isDone).toBe(false);
+  await reader.query('COMMIT');
+  expect(await migrating).toEqual({ from: 7, to: newest });
+  await reader.end();
+});
+
 test('a database with other tables is left alone', async () => {
   const url = await newDatabase();
   await execute(url, 'CREATE TABLE other (id int)');

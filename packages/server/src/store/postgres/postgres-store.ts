@@ -12,7 +12,7 @@ import type { Database, Lane } from './database.ts';
 import { OpenCalls } from './gate.ts';
 import { admissionGroup, admit, refund } from './operations/admit.ts';
 import { createBatch, createJob, createLinks } from './operations/create.ts';
-import { addClicks, CLICK_SLOTS, type LinkMaker, rankLinks } from './operations/links.ts';
+import { addClicks, CLICK_SLOTS, type LinkMaker } from './operations/links.ts';
 import { pruneSteps } from './operations/prune.ts';
 import { runJobChunk } from './operations/run-job-chunk.ts';
 import { findLinks, indexLinks, isIndexed } from './operations/targets.ts';
@@ -24,7 +24,6 @@ const ADMISSIONS_TOGETHER = 1_000;
 const CREATES_TOGETHER = 200;
 
 const CLICKS: Lane = { key: 'clicks' };
-const RANKS: Lane = { key: 'ranks' };
 const INDEX: Lane = { key: 'index' };
 const HOUSEKEEPING: Lane = { key: 'housekeeping' };
 
@@ -110,9 +109,6 @@ export function postgresStore({ db, maker }: PostgresStoreParts): Store {
       if (clicks.size === 0) return;
       const add = (session: Session) => addClicks(session, clicks, clickSlot);
       await calls.run(() => db.write(CLICKS, add, repeatable));
-    },
-    rankLinks: async (codes) => {
-      if (codes.length > 0) await write(RANKS, (session) => rankLinks(session, codes));
     },
 
     usage: (accountId, now) =>

@@ -1,5 +1,5 @@
 /** A value that both engines take. */
-export type SqlValue = string | number | bigint | null | Uint8Array;
+export type SqlValue = string | number | null | Uint8Array;
 
 /** A statement. Each `?` in its text stands for one of the values, in order. */
 export interface Statement<V = SqlValue> {

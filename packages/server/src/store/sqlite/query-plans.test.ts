@@ -10,6 +10,7 @@ import { Database } from './database.ts';
 import { openSqliteStore } from './index.ts';
 import { Counters } from './operations/counters.ts';
 import { perform } from './operations/operations.ts';
+import { findLinksOf } from './operations/targets.ts';
 import { useDatabasePath } from './temp-database.test-suite.ts';
 
 const path = useDatabasePath();
@@ -59,6 +60,19 @@ test.each<[string, (accountId: string) => Reading<unknown>]>([
   expect(await scansOf(readingOf)).toEqual([]);
 });
 
+test('the links of a target are found by the index of their numbers, in its order', async () => {
+  await (await openSqliteStore({ path: path(), publicUrl: PUBLIC_URL })).close();
+  const db = new ExplainedDatabase({ path: path() });
+  expect(findLinksOf(db, shortUrl, 'acc_x', { target_url: 'x', domain_id: null }, 21)).toEqual([]);
+  db.close();
+  expect(db.plan).toContain('SEARCH links USING INDEX links_target (target_number=? AND <expr>>?)');
+  expect(db.scans).toEqual([]);
+  // Links of one moment are sorted by their ids; all others are in order.
+  expect(db.plan.filter((line) => line.includes('TEMP B-TREE'))).toEqual([
+    'USE TEMP B-TREE FOR LAST TERM OF ORDER BY',
+  ]);
+});
+
 test('the usage of an account is found by indexes; only what was found is gone through', async () => {
   const tables = /\b(links|link_clicks|accounts|api_keys|key_days|key_refusals|request_counters)\b/;
   const scans = await scansOf((accountId) => usage(shortUrl, accountId, NOW));
@@ -76,9 +90,13 @@ test.each(['', 'docs'])(
   },
 );
 
-/** Remembers what SQLite would go through row by row to carry out the statements that it is given. */
+/** Remembers how SQLite would carry out the statements that it is given; a SCAN goes through rows one by one. */
 class ExplainedDatabase extends Database {
-  readonly scans: string[] = [];
+  readonly plan: string[] = [];
+
+  get scans(): string[] {
+    return this.plan.filter((line) => line.startsWith('SCAN '));
+  }
 
   override run(statement: Statement): number {
     this.#explain(statement);
@@ -92,7 +110,7 @@ class ExplainedDatabase extends Database {
 
   #explain(statement: Statement): void {
     const plan = super.all<PlanLine>(sql`${sqlText('EXPLAIN QUERY PLAN')} ${statement}`);
-    this.scans.push(...plan.map(({ detail }) => detail).filter((line) => line.startsWith('SCAN ')));
+    this.plan.push(...plan.map(({ detail }) => detail));
   }
 }
 

@@ -62,7 +62,6 @@ export function sqliteStore({ reader, writer, shortUrl, file }: SqliteStoreParts
     runJobChunk: (jobId, now) => writer.submit('runJobChunk', jobId, now),
 
     addClicks: (clicks, write) => writer.submit('addClicks', clicks, write),
-    rankLinks: (codes) => writer.submit('rankLinks', codes),
     setLinkActive: (code, active) => writer.submit('setLinkActive', code, active),
 
     usage: async (accountId, now) =>

@@ -19,7 +19,8 @@ export const targets: Migration = {
     END
     $$;
     CREATE OR REPLACE TRIGGER links_retargeted BEFORE UPDATE OF target_url, domain_id ON links
-      FOR EACH ROW EXECUTE FUNCTION forget_target_number();
+      FOR EACH ROW WHEN ((NEW.target_url, NEW.domain_id) IS DISTINCT FROM (OLD.target_url, OLD.domain_id))
+      EXECUTE FUNCTION forget_target_number();
   `,
   concurrently: [
     // One whose building was interrupted is invalid, so it is built again.

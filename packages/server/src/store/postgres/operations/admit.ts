@@ -1,4 +1,5 @@
 import {
+  lastToEnd,
   type RequestWindow,
   refusingWindow,
   windowState,
@@ -38,8 +39,7 @@ export async function admit(
   const { limits, accountId } = first.caller;
   const windows = windowsAt(first.now);
   const [minute, day, month] = windows;
-  // When several full windows end at the same time, the first of them is named (see `refusingWindow`); sorting keeps their order.
-  const lastToEnd = windows.toSorted((a, b) => b.endsAt - a.endsAt).map(({ name }) => name);
+  const refusing = lastToEnd(windows).map(({ name }) => name);
   const keys = requests.map(({ caller }) => caller.keyId);
   const row = await db.writeStatement<{
     granted: number;
@@ -49,7 +49,7 @@ export async function admit(
   }>(
     requestsOf(first.caller),
     sql`SELECT * FROM admit_requests(${accountId}, ${day.startsAt}, ${minute.startsAt}, ${month.startsAt},
-      ${limits.requests_per_day}, ${limits.requests_per_minute}, ${limits.requests_per_month}, ${lastToEnd}, ${keys})`,
+      ${limits.requests_per_day}, ${limits.requests_per_minute}, ${limits.requests_per_month}, ${refusing}, ${keys})`,
   );
   if (row === undefined) throw new StoreError('internal', 'Counting requests gave no row.');
   const before = { minute: row.minute_used, day: row.day_used, month: row.month_used };

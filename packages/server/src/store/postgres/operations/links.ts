@@ -3,7 +3,7 @@ import { MAX_CODE_DRAWS, newUuid } from '../../../domain/ids.ts';
 import { createdLink, type ShortUrl, targetNumber } from '../../links.ts';
 import { hostnameOf } from '../../queries/accounts.ts';
 import { sql } from '../../queries/reading.ts';
-import { TOP_LINKS_KEPT } from '../../retention.ts';
+import { RANKED_TOGETHER, TOP_LINKS_KEPT } from '../../retention.ts';
 import type { NewLink } from '../../store.ts';
 import { StoreError } from '../../store-error.ts';
 import type { Session } from '../session.ts';
@@ -76,7 +76,7 @@ async function insert(
   const ids = rows.map(({ id }) => id);
   const domainIds = column(({ domain_id }) => domain_id);
   const targets = column(({ target_url }) => target_url);
-  const numbers = column((input) => String(targetNumber({ account_id: accountId, ...input })));
+  const numbers = column((input) => targetNumber({ account_id: accountId, ...input }));
   const titles = column(({ title }) => (title === '' ? null : JSON.stringify(title)));
   const types = column(({ redirect_type }) => redirect_type);
   const tags = column(({ tags }) => (tags.length === 0 ? null : JSON.stringify(tags)));
@@ -128,17 +128,21 @@ export async function addClicks(
       WHERE EXISTS (SELECT FROM links WHERE links.code = new.code)
       ORDER BY place
     ON CONFLICT (code, slot) DO UPDATE SET clicks = counted.clicks + excluded.clicks`);
+  await rankLinks(session, [...clicks.keys()].slice(0, RANKED_TOGETHER));
 }
 
 /** Only one instance ranks at a time, so that two instances can't deadlock. Any number that isn't used elsewhere in this database. */
 const RANK_LOCK = 7_305_812_449;
 
-/** Puts links into the lists of the most clicked ones of their accounts, and takes out what is no longer among them. */
-export async function rankLinks(session: Session, codes: readonly string[]): Promise<void> {
-  await session.run(sql`SELECT pg_advisory_xact_lock(${RANK_LOCK})`);
+/**
+ * Puts links into the lists of the most clicked ones of their accounts, and takes out what is no longer among them. While another instance
+ * does that, nothing is done: clicks don't wait for it, and a link that is often clicked comes again.
+ */
+async function rankLinks(session: Session, codes: readonly string[]): Promise<void> {
   const ranked = await session.all<{ account_id: string }>(sql`
     INSERT INTO top_links AS top (account_id, code, clicks)
-      SELECT account_id, code, click_count FROM link_details WHERE code = ANY(${codes}::text[]) AND click_count > coalesce(
+      SELECT account_id, code, click_count FROM link_details
+      WHERE code = ANY(${codes}::text[]) AND pg_try_advisory_xact_lock(${RANK_LOCK}) AND click_count > coalesce(
         (SELECT clicks FROM top_links WHERE top_links.account_id = link_details.account_id
          ORDER BY clicks DESC LIMIT 1 OFFSET ${TOP_LINKS_KEPT - 1}), 0)
     ON CONFLICT (account_id, code) DO UPDATE SET clicks = excluded.clicks RETURNING account_id`);

@@ -1,6 +1,7 @@
 import { sql, sqlText } from '../../queries/reading.ts';
 import { type ExpiredRows, expiredJobs, expiredRows } from '../../retention.ts';
 import type { Session } from '../session.ts';
+import { indexLinks } from './targets.ts';
 
 /** Rows of one step, so that no step holds many locks for long. */
 const STEP_ROWS = 1_000;
@@ -8,10 +9,13 @@ const STEP_ROWS = 1_000;
 /** Jobs of one step: each has up to 20 chunks of results. */
 const STEP_JOBS = 20;
 
-/** Deletes some of what is past its retention; `true` when there is more. Rows that another instance deletes are passed over. */
+/** One step of the housekeeping; `true` when there is more to do. Rows that another instance works on are passed over. */
 export type PruneStep = (session: Session) => Promise<boolean>;
 
-/** A step for each kind of rows, to be run until there is no more. */
+/**
+ * Numbers targets, and deletes what is past its retention, a step for each kind of rows. Each is to be run until there is no more. The rows of
+ * `click_writes` come last, because each step before them writes one.
+ */
 export function pruneSteps(now: number): PruneStep[] {
   const tables = { daily: ['key_requests', 'key_links'], window: 'period' };
   const steps = expiredRows(now, tables).map(
@@ -19,7 +23,7 @@ export function pruneSteps(now: number): PruneStep[] {
       (session) =>
         deleteRows(session, expired),
   );
-  return [(session) => deleteJobs(session, now), ...steps];
+  return [indexLinks, (session) => deleteJobs(session, now), ...steps];
 }
 
 async function deleteRows(session: Session, { table, condition }: ExpiredRows): Promise<boolean> {

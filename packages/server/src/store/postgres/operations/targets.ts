@@ -1,6 +1,6 @@
 import type { Link } from '@shortlink/sdk/wire';
 import type { LookupEntry } from '../../../domain/validate-lookup.ts';
-import { type ShortUrl, type Targeted, targetNumber } from '../../links.ts';
+import { NO_ID, type ShortUrl, type Targeted, targetNumber } from '../../links.ts';
 import { type LinkRow, SELECT_LINK, toLink } from '../../queries/links.ts';
 import { sql } from '../../queries/reading.ts';
 import type { Session } from '../session.ts';
@@ -8,7 +8,20 @@ import type { Session } from '../session.ts';
 /** Links of one step, so that no step holds many locks for long. */
 const STEP_LINKS = 1_000;
 
-/** Whether every link has the number of its target. */
+/** Numbers the targets of some links that have none; `true` when there are more. Links that another instance numbers are passed over. */
+export async function indexLinks(session: Session): Promise<boolean> {
+  const links = await session.all<Targeted & { code: string }>(sql`
+    SELECT code, account_id, domain_id, target_url FROM links
+    WHERE target_number IS NULL ORDER BY code LIMIT ${STEP_LINKS} FOR UPDATE SKIP LOCKED`);
+  const codes = links.map(({ code }) => code);
+  const numbers = links.map(targetNumber);
+  await session.run(sql`
+    UPDATE links SET target_number = number FROM unnest(${codes}::text[], ${numbers}::bigint[]) AS new (code, number)
+    WHERE links.code = new.code`);
+  return links.length === STEP_LINKS;
+}
+
+/** Whether the target of every link has its number. */
 export async function isIndexed(session: Session): Promise<boolean> {
   const rows = await session.all(
     sql`SELECT FROM links WHERE target_number IS NULL ORDER BY code LIMIT 1`,
@@ -16,23 +29,8 @@ export async function isIndexed(session: Session): Promise<boolean> {
   return rows.length === 0;
 }
 
-/** Numbers the targets of some links that have none. Links that another instance numbers are passed over. */
-export async function indexLinks(session: Session): Promise<void> {
-  const links = await session.all<Targeted & { code: string }>(sql`
-    SELECT code, account_id, domain_id, target_url FROM links
-    WHERE target_number IS NULL ORDER BY code LIMIT ${STEP_LINKS} FOR UPDATE SKIP LOCKED`);
-  const codes = links.map(({ code }) => code);
-  const numbers = links.map((link) => String(targetNumber(link)));
-  await session.run(sql`
-    UPDATE links SET target_number = number FROM unnest(${codes}::text[], ${numbers}::bigint[]) AS new (code, number)
-    WHERE links.code = new.code`);
-}
-
-/** The id that is lower than all others. */
-const NO_ID = '00000000-0000-0000-0000-000000000000';
-
 export async function findLinks(
-  session: Session,
+  session: Pick<Session, 'all'>,
   shortUrl: ShortUrl,
   account_id: string,
   entries: readonly LookupEntry[],
@@ -42,7 +40,7 @@ export async function findLinks(
   const targets = entries.flatMap((entry, place) => ('code' in entry ? [] : [{ ...entry, place }]));
   const column = <T>(pick: (target: (typeof targets)[number]) => T): T[] => targets.map(pick);
   const places = column(({ place }) => place);
-  const numbers = column((target) => String(targetNumber({ ...target, account_id })));
+  const numbers = column((target) => targetNumber({ ...target, account_id }));
   const urls = column(({ target_url }) => target_url);
   const domains = column(({ domain_id }) => domain_id);
   const afters = column(({ after = NO_ID }) => after);

@@ -150,30 +150,37 @@ const counterAge: Migration = {
 };
 
 /**
- * The index of targets: `number` is {@link targetNumber}, and within one, links are in the order of their ids, whose first part `made_at`
- * is. It is filled by `indexLinks`, in steps, up to the link `last_link`, so that it takes no time here, and that links of a server of the
- * version before, which continues to work on this schema, are in it as well. A VACUUM keeps the rowids of `links`, which has an index.
+ * The number of each target (see `targetNumber`), by which links are found, oldest first. Links that have none, those of before and those
+ * that a server of the version before creates, get theirs from `indexLinks`, in steps: each of these links is in a block that is listed.
  */
 const targets: Migration = {
   version: 9,
   name: 'targets',
   sql: `
-    CREATE TABLE link_targets (
-      number INTEGER NOT NULL,
-      made_at INTEGER NOT NULL,
-      link INTEGER NOT NULL, -- rowid
-      PRIMARY KEY (number, made_at, link)
-    ) STRICT, WITHOUT ROWID;
-    CREATE TABLE indexed_links (last_link INTEGER NOT NULL) STRICT;
-    INSERT INTO indexed_links VALUES (0);
+    ALTER TABLE links ADD COLUMN target_number INTEGER;
+    -- The beginning of an id is its time.
+    CREATE INDEX links_target ON links (target_number, substr(id, 1, 13)) WHERE target_number IS NOT NULL;
 
-    -- Neither happens when links are created, so indexing some links again is no loss.
-    CREATE TRIGGER links_retargeted AFTER UPDATE OF target_url, domain_id ON links BEGIN
-      UPDATE indexed_links SET last_link = min(last_link, OLD.rowid - 1);
+    CREATE TABLE unnumbered_links (block INTEGER PRIMARY KEY) STRICT; -- 1,024 rowids
+    INSERT INTO unnumbered_links
+      WITH RECURSIVE blocks (block) AS (
+        SELECT max(rowid) >> 10 FROM links UNION ALL SELECT block - 1 FROM blocks WHERE block > 0)
+      SELECT block FROM blocks WHERE block IS NOT NULL;
+    CREATE TRIGGER links_unnumbered AFTER INSERT ON links WHEN NEW.target_number IS NULL BEGIN
+      INSERT OR IGNORE INTO unnumbered_links VALUES (NEW.rowid >> 10);
     END;
-    CREATE TRIGGER links_unindexed AFTER DELETE ON links BEGIN
-      UPDATE indexed_links SET last_link = min(last_link, OLD.rowid - 1);
+    CREATE TRIGGER links_retargeted AFTER UPDATE OF target_url, domain_id ON links
+      WHEN (NEW.target_url, NEW.domain_id) IS NOT (OLD.target_url, OLD.domain_id) BEGIN
+      UPDATE links SET target_number = NULL WHERE rowid = NEW.rowid;
+      INSERT OR IGNORE INTO unnumbered_links VALUES (NEW.rowid >> 10);
     END;
+
+    DROP VIEW link_details;
+    CREATE VIEW link_details AS
+      SELECT code, id, account_id, domain_id, target_url, json_quote(title) AS title, redirect_type, is_active, tags, created_at,
+        click_count + coalesce((SELECT clicks FROM link_clicks WHERE link_clicks.code = links.code), 0) AS click_count,
+        target_number, substr(id, 1, 13) AS id_time
+      FROM links;
   `,
 };
 

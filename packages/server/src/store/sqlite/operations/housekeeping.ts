@@ -1,13 +1,15 @@
 import { type Statement, sql, sqlText } from '../../queries/reading.ts';
 import { expiredJobs, expiredRows } from '../../retention.ts';
 import type { Operation } from './operations.ts';
+import { indexLinks } from './targets.ts';
 
 /** Rows one step deletes of each kind, so that requests wait for some milliseconds at most. */
 const STEP_ROWS = 1_000;
 /** A job has up to 20 chunks of some 100 KB, so fewer of them make a step. */
 const STEP_JOBS = 20;
 
-export const pruneSome: Operation<'pruneSome'> = ({ db }, now) => {
+export const pruneSome: Operation<'pruneSome'> = (context, now) => {
+  const { db } = context;
   const deleteSome = (table: string, key: string, condition: Statement) =>
     db.run(sql`
       DELETE FROM ${sqlText(table)} WHERE (${sqlText(key)}) IN (
@@ -21,7 +23,8 @@ export const pruneSome: Operation<'pruneSome'> = ({ db }, now) => {
   const deleted = expiredRows(now, { daily: ['key_days'], window: 'window' }).map(
     ({ table, key, condition }) => deleteSome(table, key, condition),
   );
-  return { done: !deleted.includes(STEP_ROWS) && jobs.length < STEP_JOBS };
+  const { done } = indexLinks(context);
+  return { done: done && !deleted.includes(STEP_ROWS) && jobs.length < STEP_JOBS };
 };
 
 /** SQLite writes no page for a row that stays the same, but it does for this number, which nobody uses. */

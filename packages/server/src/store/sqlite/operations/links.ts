@@ -1,9 +1,9 @@
 import type { BatchResultItem, Link } from '@shortlink/sdk/wire';
 import { MAX_CODE_DRAWS, newUuid } from '../../../domain/ids.ts';
-import { createdLink, recordWrite } from '../../links.ts';
+import { createdLink, recordWrite, targetNumber } from '../../links.ts';
 import { hostnameOf } from '../../queries/accounts.ts';
 import { rowOf, sql } from '../../queries/reading.ts';
-import { TOP_LINKS_KEPT } from '../../retention.ts';
+import { RANKED_TOGETHER, TOP_LINKS_KEPT } from '../../retention.ts';
 import type { NewLink } from '../../store.ts';
 import { StoreError } from '../../store-error.ts';
 import type { Database } from '../database.ts';
@@ -45,11 +45,12 @@ function linkInserter(
   return ({ target_url, title, redirect_type, domain_id, tags }) => {
     const hostname = hostnameOf(domain_id);
     const id = newUuid();
+    const number = targetNumber({ account_id: accountId, domain_id, target_url });
     for (let draw = 0; draw < MAX_CODE_DRAWS; draw += 1) {
       const code = generateCode();
       const inserted = db.run(sql`
-        INSERT INTO links (code, id, account_id, domain_id, target_url, title, redirect_type, tags, created_at)
-        VALUES (${code}, ${id}, ${accountId}, ${domain_id}, ${target_url}, ${title}, ${redirect_type}, ${toJson(tags)}, ${now})
+        INSERT INTO links (code, id, account_id, domain_id, target_url, title, redirect_type, tags, created_at, target_number)
+        VALUES (${code}, ${id}, ${accountId}, ${domain_id}, ${target_url}, ${title}, ${redirect_type}, ${toJson(tags)}, ${now}, ${number})
         ON CONFLICT (code) DO NOTHING`);
       if (inserted === 1) return { id, code, shortUrl: shortUrl(code, hostname) };
     }
@@ -93,10 +94,11 @@ export const addClicks: Operation<'addClicks'> = ({ db }, clicks, write) => {
       sql`INSERT INTO link_clicks (code, clicks) SELECT code, ${count} FROM links WHERE code = ${code}`,
     );
   }
+  rankLinks(db, [...clicks.keys()].slice(0, RANKED_TOGETHER));
 };
 
 /** Few links are among the most clicked ones of their account, so most cost two lookups here. */
-export const rankLinks: Operation<'rankLinks'> = ({ db }, codes) => {
+function rankLinks(db: Database, codes: readonly string[]): void {
   const leastOf = new Map<string, number>();
   for (const code of codes) {
     const link = db.get<{ account_id: string; click_count: number }>(sql`
@@ -114,7 +116,7 @@ export const rankLinks: Operation<'rankLinks'> = ({ db }, codes) => {
         WHERE account_id = ${account_id} ORDER BY clicks DESC, code LIMIT -1 OFFSET ${TOP_LINKS_KEPT})`);
     leastOf.delete(account_id);
   }
-};
+}
 
 /** The clicks that a link needs more of to enter the list of an account; 0 while the list isn't full. */
 function leastRanked(db: Database, accountId: string): number {

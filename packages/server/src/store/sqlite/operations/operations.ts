@@ -6,7 +6,7 @@ import type { Database } from '../database.ts';
 import { admit, type Counters, refund } from './counters.ts';
 import { createBatch, createJob, createLink } from './create.ts';
 import { probe, pruneSome } from './housekeeping.ts';
-import { addClicks, rankLinks } from './links.ts';
+import { addClicks } from './links.ts';
 import { runJobChunk } from './run-job-chunk.ts';
 import { indexLinks } from './targets.ts';
 
@@ -14,14 +14,7 @@ import { indexLinks } from './targets.ts';
 type DirectWrites = Pick<OperatorStore, keyof typeof operators> &
   Pick<
     Store,
-    | 'admit'
-    | 'refund'
-    | 'createLink'
-    | 'createBatch'
-    | 'indexLinks'
-    | 'runJobChunk'
-    | 'addClicks'
-    | 'rankLinks'
+    'admit' | 'refund' | 'createLink' | 'createBatch' | 'indexLinks' | 'runJobChunk' | 'addClicks'
   >;
 
 /** Every write there is. Arguments and results can be posted between threads. */
@@ -79,7 +72,6 @@ const operations: { readonly [N in OperationName]: Operation<N> } = {
   indexLinks,
   runJobChunk,
   addClicks,
-  rankLinks,
   pruneSome,
   probe,
 };

@@ -3,7 +3,6 @@ import type { JobProgress, NewLink } from '../../store.ts';
 import { StoreError } from '../../store-error.ts';
 import { insertLinks } from './links.ts';
 import type { Operation, OperationContext } from './operations.ts';
-import { indexLinks, STEP_LINKS } from './targets.ts';
 
 /**
  * Most chunks that share a commit: a whole job, if no other write waits. Random codes touch most pages of the index in each
@@ -19,8 +18,6 @@ export const runJobChunk: Operation<'runJobChunk'> = (context, jobId, now) => {
     progress = runNextChunk(context, jobId, now);
     progress.created += created;
   }
-  // In the same commit, since the numbers of targets touch most pages of their index, as codes do.
-  for (let indexed = 0; indexed < progress.created; indexed += STEP_LINKS) indexLinks(context);
   return progress;
 };
 

@@ -1,62 +1,53 @@
 import type { Link } from '@shortlink/sdk/wire';
-import type { LookupEntry, LookupTarget } from '../../../domain/validate-lookup.ts';
-import { type ShortUrl, type Targeted, targetNumber, timeOfId } from '../../links.ts';
-import { findLink } from '../../queries/links.ts';
+import type { LookupEntry } from '../../../domain/validate-lookup.ts';
+import { NO_ID, type ShortUrl, type Targeted, targetNumber } from '../../links.ts';
+import { findLink, type LinkRow, SELECT_LINK, toLink } from '../../queries/links.ts';
 import { sql } from '../../queries/reading.ts';
 import type { Database } from '../database.ts';
 import type { Operation } from './operations.ts';
 
-/** Links of one step: other writes wait for some milliseconds. */
-export const STEP_LINKS = 2_000;
-
-/** Links get their rowids in the order of their commits, so those that are not indexed come after those that are. */
+/** Numbers the targets of one block of links that have none: other writes wait for some milliseconds. */
 export const indexLinks: Operation<'indexLinks'> = ({ db }) => {
-  const links = db.all<Targeted & { rowid: number; id: string }>(sql`
-    SELECT rowid, id, account_id, domain_id, target_url FROM links
-    WHERE rowid > (SELECT last_link FROM indexed_links) ORDER BY rowid LIMIT ${STEP_LINKS}`);
+  const first = db.get<{ block: number }>('SELECT block FROM unnumbered_links LIMIT 1');
+  if (first === undefined) return { done: true };
+  const { block } = first;
+  const links = db.all<Targeted & { rowid: number }>(sql`
+    SELECT rowid, account_id, domain_id, target_url FROM links
+    WHERE rowid BETWEEN ${block} << 10 AND (${block} << 10) + 1023 AND target_number IS NULL`);
   for (const link of links) {
-    db.run(sql`
-      INSERT INTO link_targets (number, made_at, link) VALUES (${targetNumber(link)}, ${timeOfId(link.id)}, ${link.rowid})
-      ON CONFLICT DO NOTHING`);
+    db.run(sql`UPDATE links SET target_number = ${targetNumber(link)} WHERE rowid = ${link.rowid}`);
   }
-  const last = links.at(-1);
-  if (last !== undefined) db.run(sql`UPDATE indexed_links SET last_link = ${last.rowid}`);
-  return { done: links.length < STEP_LINKS };
+  db.run(sql`DELETE FROM unnumbered_links WHERE block = ${block}`);
+  return { done: isIndexed(db) };
 };
 
-/** Whether every link is in the index of targets. */
+/** Whether the target of every link has its number. */
 export function isIndexed(db: Database): boolean {
-  const [row] = db.all<{ done: number }>(sql`
-    SELECT last_link >= coalesce((SELECT max(rowid) FROM links), 0) AS done FROM indexed_links`);
-  return row?.done === 1;
+  return db.get('SELECT block FROM unnumbered_links LIMIT 1') === undefined;
 }
+
+/** Without its limit, which has to be in the text: SQLite plans a statement again when a value is bound to its LIMIT, which takes longer than the reading. */
+const LINKS_OF_TARGET = `
+  ${SELECT_LINK.text} WHERE target_number = ? AND id_time >= ? AND link_details.id > ?
+    AND link_details.account_id = ? AND domain_id IS ? AND target_url = ?
+  ORDER BY id_time, link_details.id LIMIT `;
 
 /** The links that one entry of a look-up asks for. */
 export function findLinksOf(
   db: Database,
   shortUrl: ShortUrl,
-  accountId: string,
+  account_id: string,
   entry: LookupEntry,
   most: number,
 ): Link[] {
-  const codes = 'code' in entry ? [entry.code] : codesOf(db, accountId, entry, most);
-  return codes
-    .map((code) => db.read(findLink(shortUrl, code, accountId)))
-    .filter((link) => link !== undefined);
-}
-
-function codesOf(
-  db: Database,
-  account_id: string,
-  { target_url, domain_id, after = '' }: LookupTarget,
-  most: number,
-): string[] {
+  if ('code' in entry) {
+    const link = db.read(findLink(shortUrl, entry.code, account_id));
+    return link === undefined ? [] : [link];
+  }
+  const { target_url, domain_id, after = NO_ID } = entry;
   const number = targetNumber({ account_id, domain_id, target_url });
-  const madeAt = after === '' ? 0 : timeOfId(after);
-  const rows = db.all<{ code: string }>(sql`
-    SELECT code FROM link_targets JOIN links ON links.rowid = link
-    WHERE number = ${number} AND made_at >= ${madeAt} AND id > ${after} AND account_id = ${account_id}
-      AND domain_id IS ${domain_id} AND target_url = ${target_url}
-    ORDER BY made_at, id LIMIT ${most}`);
-  return rows.map(({ code }) => code);
+  const values = [number, after.slice(0, 13), after, account_id, domain_id, target_url];
+  return db
+    .all<LinkRow>({ text: LINKS_OF_TARGET + most, values })
+    .map((row) => toLink(shortUrl, row));
 }

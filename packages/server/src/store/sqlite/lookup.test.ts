@@ -1,0 +1,118 @@
+import { expect, test } from 'vitest';
+import { NOW, newCaller, newLinks, PUBLIC_URL } from '../contract/fixtures.ts';
+import { indexAll } from '../contract/lookup.test-suite.ts';
+import type { Store } from '../store.ts';
+import { Database } from './database.ts';
+import { openSqliteStore } from './index.ts';
+import { migrate, migrations } from './migrate.ts';
+import { useDatabasePath } from './temp-database.test-suite.ts';
+
+const path = useDatabasePath();
+const open = () => openSqliteStore({ path: path(), publicUrl: PUBLIC_URL });
+
+/** What another program does to the file, such as a server of the version before or the operator. */
+function change(text: string): void {
+  const db = new Database({ path: path() });
+  db.exec(text);
+  db.close();
+}
+
+const insertLinks = (from: number, to: number) => `
+  INSERT INTO links (code, id, account_id, target_url, title, redirect_type, tags, created_at)
+  WITH RECURSIVE n(i) AS (SELECT ${from} UNION ALL SELECT i + 1 FROM n WHERE i < ${to})
+  SELECT printf('%07d', i), printf('0198a1b2-%04x-7000-8000-000000000000', i), (SELECT id FROM accounts),
+    'https://example.com/' || i, '', 302, '[]', ${NOW} FROM n`;
+
+const target = (target_url: string) => ({ target_url, domain_id: null });
+
+async function find(store: Store, accountId: string, ...urls: string[]): Promise<string[][]> {
+  const found = await store.findLinks(accountId, urls.map(target), 21);
+  return found.map((links) => links.map(({ code }) => code));
+}
+
+test('links of before and of a server of the version before are found once all are numbered, in steps', async () => {
+  const old = new Database({ path: path() });
+  migrate(old, migrations.slice(0, -1), NOW);
+  old.exec(
+    `INSERT INTO accounts (id, name, plan, limits, created_at) VALUES ('acc_old', 'Old', 'pro', '{}', ${NOW})`,
+  );
+  old.exec(insertLinks(1, 3_000));
+  const store = await open();
+  old.exec(insertLinks(3_001, 3_003));
+  const steps: boolean[] = [];
+  do steps.push((await store.indexLinks()).done);
+  while (!steps.at(-1));
+  expect(steps).toEqual([false, false, true]);
+  const url = (n: number) => `https://example.com/${n}`;
+  expect(
+    await find(store, 'acc_old', url(1), url(1_024), url(3_000), url(3_003), url(3_004)),
+  ).toEqual([['0000001'], ['0001024'], ['0003000'], ['0003003'], []]);
+  old.exec(insertLinks(3_004, 3_004));
+  old.close();
+  expect(await store.indexLinks()).toEqual({ done: true });
+  expect(await find(store, 'acc_old', url(3_004))).toEqual([['0003004']]);
+  await store.close();
+});
+
+test('housekeeping numbers all links', async () => {
+  await (await open()).close();
+  change(
+    `INSERT INTO accounts (id, name, plan, limits, created_at) VALUES ('acc_old', 'Old', 'pro', '{}', ${NOW})`,
+  );
+  change(insertLinks(1, 3_000));
+  const store = await open();
+  await store.prune(NOW);
+  expect(await find(store, 'acc_old', 'https://example.com/2999')).toEqual([['0002999']]);
+  await store.close();
+});
+
+test('a link whose target or domain is changed is found by the new one only; a deleted one by none; others stay as they are', async () => {
+  const store = await open();
+  const { accountId, ...caller } = await newCaller(store);
+  const domain = await store.addDomain({ hostname: 'go.example', accountId, now: NOW });
+  const input = newLinks(4);
+  await store.createBatch({ caller: { accountId, ...caller }, input, now: NOW });
+  const urls = input.map(({ target_url }) => target_url);
+  const [first, second, third, fourth] = (await find(store, accountId, ...urls)).map(
+    ([code]) => code,
+  );
+  change(`UPDATE links SET target_url = 'https://example.com/new' WHERE code = '${first}'`);
+  change(`UPDATE links SET domain_id = '${domain?.id}' WHERE code = '${second}'`);
+  change(`DELETE FROM links WHERE code = '${third}'`);
+  // An update that changes neither leaves it as it is, so that look-ups of this moment find it.
+  change('UPDATE links SET target_url = target_url, domain_id = domain_id');
+  const db = new Database({ path: path(), readOnly: true });
+  expect(db.all('SELECT code FROM links WHERE target_number IS NULL ORDER BY rowid')).toEqual([
+    { code: first },
+    { code: second },
+  ]);
+  db.close();
+  // One step, however many links there are.
+  expect(await store.indexLinks()).toEqual({ done: true });
+  expect(await find(store, accountId, ...urls, 'https://example.com/new')).toEqual([
+    [],
+    [],
+    [],
+    [fourth],
+    [first],
+  ]);
+  const onDomain = { target_url: urls[1] ?? '', domain_id: domain?.id ?? '' };
+  const [found] = await store.findLinks(accountId, [onDomain], 21);
+  expect(found?.map(({ code }) => code)).toEqual([second]);
+  await store.close();
+});
+
+test('a link whose id is of the same time as `after` is found, and the time of the file does not matter', async () => {
+  const store = await open();
+  const { accountId } = await newCaller(store);
+  change(insertLinks(1, 30).replaceAll("'https://example.com/' || i", "'https://example.com/x'"));
+  await indexAll(store);
+  const after = '0198a1b2-0007-7000-8000-000000000000';
+  const [found] = await store.findLinks(
+    accountId,
+    [{ ...target('https://example.com/x'), after }],
+    3,
+  );
+  expect(found?.map(({ code }) => code)).toEqual(['0000008', '0000009', '0000010']);
+  await store.close();
+});
