@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Evidence } from '../../src/import/check/evidence.ts';
-import type { OpenBatch } from '../../src/import/journal/journal.ts';
+import type { OpenBatch } from '../../src/import/journal/batches.ts';
 import { openJournal } from '../../src/import/journal/open-journal.ts';
 import { linkIdentity } from '../../src/import/map/link-identity.ts';
 import { settleOpenBatches } from '../../src/import/send/settle-open.ts';

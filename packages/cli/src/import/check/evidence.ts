@@ -1,4 +1,5 @@
-import type { Journal, LinkRange } from '../journal/journal.ts';
+import type { LinkRange } from '../journal/batches.ts';
+import type { Journal } from '../journal/journal.ts';
 import { fitOf, hashOf, type LinkIdentity } from '../map/link-identity.ts';
 import type { Claim } from '../map/result-columns.ts';
 import type { Existing, LinkResult, OnSimilar } from '../types.ts';

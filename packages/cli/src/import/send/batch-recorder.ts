@@ -7,7 +7,8 @@ import {
   NotFoundError,
   type RecordedResult,
 } from '@shortlink/sdk';
-import type { Decision, Journal, LinkRange } from '../journal/journal.ts';
+import type { Decision, LinkRange } from '../journal/batches.ts';
+import type { Journal } from '../journal/journal.ts';
 import { type ImportDeps, type ImportSettings, type LinkResult, NO_RESPONSE } from '../types.ts';
 import type { LinkSource } from './link-source.ts';
 

@@ -5,7 +5,8 @@ import {
   type ShortlinkError,
 } from '@shortlink/sdk';
 import type { Comparison, Evidence } from '../check/evidence.ts';
-import type { Journal, OpenBatch } from '../journal/journal.ts';
+import type { OpenBatch } from '../journal/batches.ts';
+import type { Journal } from '../journal/journal.ts';
 import { type ImportDeps, type ImportSettings, NO_RESPONSE } from '../types.ts';
 import { decisionOf, resultsOf } from './batch-recorder.ts';
 
