@@ -1,4 +1,3 @@
-import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { Journal, LinkRange } from '../journal/journal.ts';
 import { fitOf, hashOf, type LinkIdentity, madeFor } from '../map/link-identity.ts';
 import type { Claim } from '../map/result-columns.ts';
@@ -82,7 +81,7 @@ export interface PairToAsk {
 export class Evidence {
   /** What becomes of rows whose target has links with another title or other tags that only the service knows. */
   onSimilar: OnSimilar = 'create';
-  readonly #db: DatabaseSync;
+  readonly #db: Journal['db'];
   readonly #journal: Journal;
   #rows: (string | number | null)[][] = [];
   #known: FileLink[] = [];
@@ -154,7 +153,7 @@ export class Evidence {
   *toAsk(size: number): Generator<PairToAsk[]> {
     this.#flush();
     const pages =
-      (next: StatementSync, ...values: number[]) =>
+      (next: ReturnType<Journal['db']['prepare']>, ...values: number[]) =>
       (last: number) =>
         next
           .all(last, ...values, size)
