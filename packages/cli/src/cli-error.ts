@@ -35,11 +35,16 @@ const STOP_EXIT_CODES = {
   error: EXIT_CODES.error,
 } as const satisfies Record<StopReason, ExitCode>;
 
-type Counts = Pick<ImportSummary, 'rejected' | 'failed' | 'unknown' | 'stopped'>;
+type Counts = Pick<ImportSummary, 'rejected' | 'failed' | 'unknown' | 'batches' | 'stopped'>;
 
 /** Exit code of one imported file. */
 export function exitCodeOfImport(summary: Counts): ExitCode {
-  if (summary.stopped !== undefined) return STOP_EXIT_CODES[summary.stopped.reason];
+  if (summary.stopped !== undefined) {
+    const { reason, error } = summary.stopped;
+    // What was refused before anything was sent is for the user to decide.
+    const isRefused = reason === 'error' && error instanceof CliError && summary.batches === 0;
+    return isRefused ? error.exitCode : STOP_EXIT_CODES[reason];
+  }
   if (summary.unknown > 0) return EXIT_CODES.unknownFate;
   return summary.rejected + summary.failed > 0 ? EXIT_CODES.rowsFailed : EXIT_CODES.ok;
 }

@@ -29,7 +29,7 @@ test('a plan limit in the middle stops cleanly with exit 5 and loses nothing', a
   expect(run.exitCode, run.stderr).toBe(5);
   expect(run.stderr).toMatch(/upgrade|plan/i);
   const [, ...rows] = parseCsv(await readFile(world.path('urls.txt.results.csv'), 'utf8'));
-  const statuses = rows.map((row) => row.at(-2));
+  const statuses = rows.map((row) => row.at(-3));
   expect(statuses.filter((status) => status === 'created')).toHaveLength(1_000);
   expect(statuses).toHaveLength(1_250);
   const usage = await world.request(pro, 'GET', '/api/v1/usage');

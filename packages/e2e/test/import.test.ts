@@ -43,10 +43,12 @@ test('the federal sites: 24,638 rows, each created exactly once, results in orde
 
   const [inputHeader, ...input] = parseCsv(await readFile(SITES, 'utf8'));
   const [header, ...results] = parseCsv(await readFile(output, 'utf8'));
-  expect(header).toEqual([...(inputHeader ?? []), 'code', 'short_url', 'status', 'error']);
+  const added = ['code', 'short_url', 'status', 'error', 'made_for'];
+  expect(header).toEqual([...(inputHeader ?? []), ...added]);
   expect(results.map((row) => row.slice(0, 5))).toEqual(input);
   expect(new Set(results.map((row) => row[5])).size).toBe(24_638);
   expect(new Set(results.map((row) => row[7]))).toEqual(new Set(['created']));
+  for (const row of results) expect(row[9]).toMatch(/^[0-9a-f]{8}$/);
 
   for (const index of [0, 9_999, 10_000, 20_000, 24_637]) {
     const [domain, , url, agency, , code = '', shortUrl = ''] = results[index] ?? [];
@@ -131,6 +133,6 @@ test('from standard input to standard output', async () => {
   const run = await world.cli(key, ['import', '-'], { input });
   expect(run.exitCode, run.stderr).toBe(0);
   const [header, ...rows] = parseCsv(run.stdout);
-  expect(header).toEqual(['url', 'title', 'code', 'short_url', 'status', 'error']);
+  expect(header).toEqual(['url', 'title', 'code', 'short_url', 'status', 'error', 'made_for']);
   expect(rows.map((row) => row[4])).toEqual(['created', 'created']);
 });

@@ -26,10 +26,31 @@ test('10,000 simulated imports on other services and our own, and each row has i
 test('a number of seeds that is none ends the command, instead of playing no seed with success', async () => {
   const { exitCode, stderr } = await simulate('--seeds', 'many');
   expect(stderr).toContain('--seeds is "many"; expected a whole number above 0');
-  expect(exitCode).toBe(1);
+  expect(exitCode).toBe(2);
   for (const text of ['', '0', '-1', '1.5', '10.000', '1e3', ' 5']) {
     expect(() => wholeNumber('--seeds', text)).toThrow(`--seeds is "${text}"`);
   }
+});
+
+test.each([
+  [['--sed', '7'], "simulate: Unknown option '--sed'"],
+  [['--seed', '7', '--seeds', '9'], 'simulate: --seeds has no effect here'],
+  [['42'], 'simulate: "42" is no option; only --mutants takes names'],
+  [['--mutants', 'no such bug'], 'simulate: there is no planted bug "no such bug"'],
+])('a command line that can not be read is refused in a sentence: %s', async (args, sentence) => {
+  const { exitCode, stdout, stderr } = await simulate(...args);
+  expect(stderr).toContain(sentence);
+  expect(stderr.trim().split('\n')).toHaveLength(1);
+  expect(stdout).toBe('');
+  expect(exitCode).toBe(2);
+});
+
+test('--help lists the options and plays nothing', async () => {
+  const { exitCode, stdout } = await simulate('--help');
+  for (const option of ['--seeds', '--seed', '--mutants', '--no-losses']) {
+    expect(stdout).toContain(option);
+  }
+  expect(exitCode).toBe(0);
 });
 
 test('bugs that are planted are found', { timeout: LIMIT_MS }, async () => {
@@ -38,9 +59,11 @@ test('bugs that are planted are found', { timeout: LIMIT_MS }, async () => {
     'lost POST sent again',
     'off by one when a job is resumed',
     'server carries a key out again',
+    'service not asked which links exist',
+    'files under other names not read',
   ];
   const { exitCode, stdout } = await simulate('--mutants', ...names);
-  expect(stdout).toContain('4 planted bugs, 0 not found');
+  expect(stdout).toContain('6 planted bugs, 0 not found');
   expect(exitCode).toBe(0);
 });
 

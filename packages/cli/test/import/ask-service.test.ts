@@ -147,9 +147,7 @@ describe('links with another title', () => {
 
   test('stop the run before anything is sent, with the lines', async () => {
     const asked = world.service.asked.length;
-    const summary = await world.import();
-    expect(summary).toMatchObject({ created: 0, stopped: { reason: 'error' } });
-    expect(summary.stopped?.error).toMatchObject({
+    await expect(world.import()).rejects.toMatchObject({
       exitCode: 2,
       message: expect.stringContaining('line 2: https://s.example/0000001'),
       hint: expect.stringContaining('--on-similar reuse'),
@@ -162,6 +160,15 @@ describe('links with another title', () => {
     expect(await world.import({ onSimilar: 'reuse' })).toMatchObject(reused);
     expect(codesOf()).toEqual(['0000001', '0000002', '0000003']);
     expect(await world.import()).toMatchObject({ created: 0, existing: 3, changed: 1 });
+  });
+
+  test('are those of rows that the results call unknown, whatever title these have now', async () => {
+    world.write(
+      'input.csv.results.csv',
+      `url,title,code,short_url,status,error,made_for\n${row(1)},,,unknown,lost,\n${row(2)},,,unknown,lost,\n`,
+    );
+    expect(await world.import()).toMatchObject({ created: 1, existing: 2, changed: 1 });
+    expect(codesOf()).toEqual(['0000001', '0000002', '0000003']);
   });
 
   test('are left alone with --on-similar create', async () => {

@@ -20,8 +20,7 @@ describe('links that another file in the folder names', () => {
     const week2 = { file: world.path(name) };
     const { asked } = world.service;
     const before = asked.length;
-    const { stopped } = await world.import(week2);
-    expect(stopped?.error).toMatchObject({
+    await expect(world.import(week2)).rejects.toMatchObject({
       exitCode: 2,
       message: expect.stringMatching(
         /2 rows ask.*input\.csv\.results\.csv.*line 2: https:.*line 3/,
@@ -43,7 +42,7 @@ describe('links that another file in the folder names', () => {
     rmSync(world.path('input.csv.results.csv'));
     world.write('b.csv', file(row(1)));
     const other = { file: world.path('b.csv') };
-    expect((await world.import(other)).stopped?.message).toContain('input.csv.shortlink-journal');
+    await expect(world.import(other)).rejects.toThrow('input.csv.shortlink-journal');
     expect(await world.import({ ...other, onSimilar: 'create' })).toMatchObject({ created: 1 });
   });
 
@@ -56,7 +55,7 @@ describe('links that another file in the folder names', () => {
       created: 1,
     });
     world.write('input.csv', file(row(1), row(2)));
-    expect((await world.import()).stopped?.message).toContain('input.csv.rejects.csv.results.csv');
+    await expect(world.import()).rejects.toThrow('input.csv.rejects.csv.results.csv');
     expect(world.created()).toEqual({ links: 2, duplicates: 0 });
   });
 

@@ -112,12 +112,6 @@ export const EVIDENCE: readonly Mutant[] = [
       }`,
   ),
   mutant(
-    'row that was copied keeps the link of the other one',
-    `${CHECK}/evidence-sql.ts`,
-    'WHERE n > 1 OR fit = 0',
-    'WHERE n > 1',
-  ),
-  mutant(
     'first of two rows that name a link has it',
     `${CHECK}/evidence-sql.ts`,
     'ORDER BY fit DESC, number) AS n',

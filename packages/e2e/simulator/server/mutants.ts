@@ -46,14 +46,14 @@ export const mutants: Readonly<Record<string, Mutant>> = {
   'one-request-too-many': one(
     'A full window admits one more request.',
     'domain/limits.ts',
-    'window.used >= window.limit',
-    'window.used > window.limit',
+    'used >= limit',
+    'used > limit',
   ),
   'one-request-too-few': one(
     'The last request of a window is refused.',
     'domain/limits.ts',
-    'window.used >= window.limit',
-    'window.used + 1 >= window.limit',
+    'used >= limit',
+    'used + 1 >= limit',
   ),
   'minute-begins-early': one(
     'The last millisecond of a minute counts in the next one.',
@@ -190,8 +190,8 @@ export const mutants: Readonly<Record<string, Mutant>> = {
   'job-of-anybody': one(
     'A job can be polled by another account.',
     'store/queries/jobs.ts',
-    ' AND account_id = ',
-    ' AND account_id IS NOT ',
+    'jobs.id = ${jobId} AND account_id = ',
+    'jobs.id = ${jobId} AND account_id IS NOT ',
   ),
   'jobs-pruned-at-once': one(
     'Completed jobs are deleted with the next housekeeping.',

@@ -169,11 +169,13 @@ export const SETTLE = `
 /** Links of files that may exist, but for those that something else knows by now. */
 const DOUBTS = `short_url IS NULL AND of_row IS NULL AND source < ${SOURCES.beside} AND (
   -id IN (SELECT link FROM temp.match) OR key NOT IN (SELECT key FROM our_link))`;
-/** What is about to be replaced, and what rows have, so that the next run knows it without asking. */
-export const ADOPT = `
+const ADD_KNOWN = `
   INSERT INTO link (service, key, content, pair, code, short_url, error)
-  SELECT ?, key, content, pair, code, short_url, error FROM temp.known
-  WHERE short_url IS NOT NULL AND -id IN (
+  SELECT ?, key, content, pair, code, short_url, error FROM temp.known WHERE`;
+/** What files doubt is settled like what the journal doubts. */
+export const ADOPT_DOUBTS = `${ADD_KNOWN} ${DOUBTS} ORDER BY id`;
+/** What is about to be replaced, and what rows have, so that the next run knows it without asking. */
+export const ADOPT = `${ADD_KNOWN} short_url IS NOT NULL AND -id IN (
     SELECT id FROM free_link WHERE source = ${SOURCES.results} OR id IN (SELECT link FROM temp.match)
   ) OR ${DOUBTS} ORDER BY id`;
 

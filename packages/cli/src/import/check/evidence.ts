@@ -5,6 +5,7 @@ import type { Claim } from '../map/result-columns.ts';
 import type { Existing, LinkResult, OnSimilar } from '../types.ts';
 import {
   ADOPT,
+  ADOPT_DOUBTS,
   ADOPT_OWN,
   ANY_LINK_LEFT,
   CERTAIN,
@@ -153,8 +154,9 @@ export class Evidence {
   /** Once the service was asked for all of them: links that may exist are those that were found, or don't exist. */
   settle(): void {
     const { service } = this.#journal;
-    this.releaseDoubts();
     this.#journal.write(() => {
+      this.#db.prepare(ADOPT_DOUBTS).run(service);
+      this.releaseDoubts();
       this.#db.prepare(SETTLE).run(service);
       this.#db.prepare(`DELETE FROM link WHERE ${UNSETTLED}`).run(service);
       const ended = 'FROM batch WHERE service = ? AND job IS NULL';

@@ -1,4 +1,5 @@
 import type { Usage } from '@shortlink/sdk';
+import { CliError, EXIT_CODES } from '../../cli-error.ts';
 import { askService, decideSimilar } from '../check/ask-service.ts';
 import { filesBeside, readBeside } from '../check/beside.ts';
 import { addRows, type Checked, type Source } from '../check/check-input.ts';
@@ -101,6 +102,8 @@ async function evidenceOf({
 /**
  * Decides what earlier requests have created, then sends the rows that are new. Where batches that got no response may be sent again,
  * or the service can be asked, it does both up to three times.
+ *
+ * @throws CliError (exit code 2) where links could be those of rows or others, and nobody has decided: no new row was sent
  */
 export async function sendNewRows(input: SendNewRows): Promise<Sent> {
   const { checked, journal, settings, deps } = input;
@@ -133,6 +136,7 @@ export async function sendNewRows(input: SendNewRows): Promise<Sent> {
         ({ evidence, found } = await findOut({ ...input, evidence }, service, found));
       }
     } catch (error) {
+      if (repeats === 0 && isRefusal(error)) throw error;
       failure = { error };
     }
     if (repeats === 0) {
@@ -181,6 +185,11 @@ function sendUnlinked(
     comparison?.matched.has(number) === true ||
     (ownLink(row, source.layout) !== undefined && comparison?.disowned.has(number) !== true);
   return sendRows({ source, journal, settings, deps, skips, ...plan });
+}
+
+/** Whether nothing may be sent, and the user has to decide something first. */
+function isRefusal(error: unknown): boolean {
+  return error instanceof CliError && error.exitCode === EXIT_CODES.usage;
 }
 
 /** Every row has exactly one of these outcomes; rejected ones are counted already. */
