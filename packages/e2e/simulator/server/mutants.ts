@@ -190,8 +190,8 @@ export const mutants: Readonly<Record<string, Mutant>> = {
   'job-of-anybody': one(
     'A job can be polled by another account.',
     'store/queries/jobs.ts',
-    'jobs.id = ${jobId} AND account_id = ',
-    'jobs.id = ${jobId} AND account_id IS NOT ',
+    'jobId} AND account_id = ',
+    'jobId} AND account_id IS NOT ',
   ),
   'jobs-pruned-at-once': one(
     'Completed jobs are deleted with the next housekeeping.',
