@@ -115,14 +115,7 @@ export function postgresStore({ db, maker }: PostgresStoreParts): Store {
       calls.run(() =>
         db.snapshot((session) => session.read(usage(maker.shortUrl, accountId, now))),
       ),
-    prune: (now, signal) =>
-      calls.run(async () => {
-        for (const step of pruneSteps(now)) {
-          while (!signal?.aborted && (await db.write(HOUSEKEEPING, step))) {
-            // There is more.
-          }
-        }
-      }),
+    prune: (now, signal) => calls.run(() => prune(db, now, signal)),
 
     isHealthy: () => db.isHealthy,
     close: () => {
@@ -130,6 +123,14 @@ export function postgresStore({ db, maker }: PostgresStoreParts): Store {
       return closing;
     },
   };
+}
+
+async function prune(db: Database, now: number, signal: AbortSignal | undefined): Promise<void> {
+  for (const step of pruneSteps(now)) {
+    while (!signal?.aborted && (await db.write(HOUSEKEEPING, step))) {
+      // There is more.
+    }
+  }
 }
 
 /** Creates with the same group may share a transaction: those of one account, under one limit, on one day. */
