@@ -8,9 +8,9 @@ import {
   type Stats,
   statSync,
 } from 'node:fs';
-import process from 'node:process';
 import type { DatabaseSync } from 'node:sqlite';
 import { inputError, systemReason, writeError } from '../errors.ts';
+import { loadSqlite } from './load-sqlite.ts';
 
 /** `PRAGMA application_id` of a journal: "SLJ1" in ASCII. */
 const APPLICATION_ID = 0x534c4a31;
@@ -135,7 +135,7 @@ function rollBack(db: DatabaseSync): void {
 
 /** Without foreign keys: with them, forgetting a batch looks at every link, and an import of a million rows has thousands of batches. */
 function openDatabase(path: string): DatabaseSync {
-  return new (driver().DatabaseSync)(path, { enableForeignKeyConstraints: false });
+  return new (loadSqlite().DatabaseSync)(path, { enableForeignKeyConstraints: false });
 }
 
 /** Settings that touch the file, so that it must be locked first. */
@@ -287,26 +287,4 @@ function readableError(path: string, error: unknown): unknown {
 
 function systemError(code: string, cause: Error): Error {
   return Object.assign(new Error(cause.message, { cause }), { code });
-}
-
-/**
- * Loads `node:sqlite` only when an import needs it. Node 22 and 24 print an ExperimentalWarning then, which does not concern the
- * user of a tool. Only this warning is suppressed.
- *
- * @throws CliError (exit code 2) in a version of Node without it
- */
-function driver(): typeof import('node:sqlite') {
-  const { emitWarning } = process;
-  process.emitWarning = (warning: string | Error, ...rest: unknown[]) => {
-    if (rest[0] === 'ExperimentalWarning' && String(warning).startsWith('SQLite ')) return;
-    Reflect.apply(emitWarning, process, [warning, ...rest]);
-  };
-  try {
-    const old: Partial<typeof process> = process;
-    const found = old.getBuiltinModule?.('node:sqlite');
-    if (found !== undefined) return found;
-    throw inputError(`An import needs Node 22.13 or newer, and this is ${process.version}`);
-  } finally {
-    process.emitWarning = emitWarning;
-  }
 }

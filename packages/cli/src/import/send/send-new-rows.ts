@@ -153,9 +153,8 @@ export async function sendNewRows(input: SendNewRows): Promise<Sent> {
     const links = found.new - planned.left;
     if (links <= 0) break;
     deps.onEvent({ type: 'sending', existing: found.existing, links });
-    const { batchSize } = planned;
-    const { idempotency } = service;
-    result = await sendUnlinked(input, found.comparison, { links, batchSize, idempotency });
+    const plan = { links, batchSize: planned.batchSize, idempotency: service.idempotency };
+    result = await sendUnlinked(input, found.comparison, plan);
     failure = result.failure;
     batches += result.counts.batches;
     const isOpen = result.batches.some((batch) => batch.isOpen);
