@@ -56,7 +56,9 @@ const GUIDES = PAGES.map((name) => ({ name, blocks: codeBlocks(readPage(name)) }
 );
 
 describe('the commands of', () => {
+  // Each page is read alone: on an account of its own, no link of another page is in its way.
   test.each(GUIDES)('$name', async ({ name, blocks }) => {
+    const { key } = await world.caller('custom');
     await runPage(name, blocks, { world, key });
   });
 
