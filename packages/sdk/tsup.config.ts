@@ -4,9 +4,8 @@ import { defineConfig, type Options } from 'tsup';
 
 type Plugin = NonNullable<Options['esbuildPlugins']>[number];
 
-/** The builders of fields and of schemas that `src/wire` calls at its load. */
-const WIRE_AT_LOAD =
-  /(?<![.\w])(?:f\.(?:object|list|optional|word|flag)(?:<.+?>)?|schemaOf)\((?!\{ shape)/g;
+/** The builders of readers and of schemas that `src/wire` calls at its load. */
+const WIRE_AT_LOAD = /(?<![.\w])(?:f\.(?:object|list|optional|word|flag)|object)(?:<.+?>)?\(/g;
 
 /** What ky calls at its load, and what needs no call for a program that does not use ky. */
 const KY_AT_LOAD = /(?<== )createInstance\(|(?<== )\(\(\) => \{/g;
@@ -29,31 +28,43 @@ const pureCalls: Plugin = {
 };
 
 /**
- * Modules of ky that a single attempt never calls: no retries, no time limit and no progress of its own, as `http/send.ts` asks of
- * it. Left out, they save a page 1.5 KB.
+ * Modules of ky and of p-retry that a single attempt never calls, or whose result it knows: no retries, no time limit, no
+ * progress, no headers and one set of options, as `http/send.ts` asks of ky; and `http/transport.ts` decides itself which
+ * errors p-retry may repeat. In their place a page loads what they would give. It saves 3 KB.
  */
-const KY_NOT_CALLED: Readonly<Record<string, string>> = {
-  'core/retry-timing.js': 'export const getRetryTimingHeader = 0, calculateRetryTimingDelay = 0;',
-  'utils/body.js': 'export const getBodySize = 0, streamResponse = 0, streamRequest = 0;',
-  'utils/delay.js': 'export default 0;',
-  'utils/timeout.js': 'export default 0;',
+const IN_PLACE_OF: Readonly<Record<string, string>> = {
+  'ky/distribution/core/retry-timing.js':
+    'export const getRetryTimingHeader = 0, calculateRetryTimingDelay = 0;',
+  'ky/distribution/utils/body.js':
+    'export const getBodySize = 0, streamResponse = 0, streamRequest = 0;',
+  'ky/distribution/utils/delay.js': 'export default 0;',
+  'ky/distribution/utils/timeout.js': 'export default 0;',
+  'ky/distribution/utils/merge.js': `export const
+    cloneShallow = 0, deepMerge = 0, deletedParametersSymbol = 0, replaceOption = 0,
+    validateAndMerge = (_, options) => options,
+    mergeHeaders = () => new Headers(),
+    mergeHooks = () => ({ beforeRequest: [], beforeRetry: [], beforeError: [], afterResponse: [] });`,
+  'ky/distribution/utils/normalize.js': `export const
+    normalizeRequestMethod = (method) => method,
+    normalizeRetryOptions = () => ({ limit: 0 });`,
+  'is-network-error/index.js': 'export default () => false;',
 };
 
-/** Leaves these modules out. It fails where a newer ky has them no more: then read anew what it calls. */
-const partOfKy: Plugin = {
-  name: 'part-of-ky',
+/** Puts these in their place. It fails where a newer library has them no more: then read anew what it calls. */
+const partOfLibraries: Plugin = {
+  name: 'part-of-libraries',
   setup(build) {
     const seen = new Set<string>();
-    build.onLoad({ filter: /\/ky\/distribution\/.*\.js$/ }, ({ path }) => {
-      const name = path.replace(/^.*\/distribution\//, '');
-      const contents = KY_NOT_CALLED[name];
+    build.onLoad({ filter: /\/node_modules\/(ky|is-network-error)\/.*\.js$/ }, ({ path }) => {
+      const name = path.replace(/^.*\/node_modules\//, '');
+      const contents = IN_PLACE_OF[name];
       if (contents === undefined) return null;
       seen.add(name);
       return { contents, loader: 'js' };
     });
     build.onEnd(() => {
-      const missing = Object.keys(KY_NOT_CALLED).filter((name) => !seen.has(name));
-      if (seen.size > 0 && missing.length > 0) throw new Error(`ky has no ${missing.join()}`);
+      const missing = Object.keys(IN_PLACE_OF).filter((name) => !seen.has(name));
+      if (seen.size > 0 && missing.length > 0) throw new Error(`There is no ${missing.join()}`);
     });
   },
 };
@@ -102,5 +113,5 @@ export default defineConfig({
   // Errors are printed all the same.
   silent: true,
   noExternal: [/^zod(\/|$)/],
-  esbuildPlugins: [pureCalls, partOfKy, bundledLicenses],
+  esbuildPlugins: [pureCalls, partOfLibraries, bundledLicenses],
 });
