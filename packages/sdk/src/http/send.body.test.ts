@@ -36,6 +36,7 @@ function read(response: Response, maxResponseBytes: number, signal = new AbortCo
     fetch: async () => response,
     fetchOptions: {},
     maxResponseBytes,
+    timeoutMs: 0,
     redact: (value) => value,
   };
   return send(attempt, signal);

@@ -19,6 +19,7 @@ async function sent(): Promise<{ initBody: unknown; text: string }> {
     },
     fetchOptions: {},
     maxResponseBytes: 1000,
+    timeoutMs: 0,
     redact: (value) => value,
   };
   await send(attempt, new AbortController().signal);

@@ -1,7 +1,9 @@
 import ky from 'ky';
+import { TimeoutError } from '../errors/call-errors.ts';
 import type { Fetch, FetchInit, FetchResponse } from '../options.ts';
 import { HEADERS } from '../wire/routes.ts';
 import { connectionError, type Redact } from './failure.ts';
+import { within } from './time.ts';
 
 /** Largest body that is read of a response that is not 2xx: the reason of an error needs no more. */
 const MAX_ERROR_BYTES = 1_048_576;
@@ -18,6 +20,8 @@ export interface Attempt {
   fetchOptions: Readonly<Record<string, unknown>>;
   maxResponseBytes: number;
   redact: Redact;
+  /** 0 is no limit. */
+  timeoutMs: number;
 }
 
 /** A response of whatever status, its body read to the end or to its bound. */
@@ -34,14 +38,24 @@ export interface RawResponse {
 }
 
 /**
- * Sends one request once and reads the response.
+ * Sends one request once and reads the response, within its time.
  *
+ * @throws TimeoutError; ConnectionError when there is no whole response
+ */
+export function send(attempt: Attempt, signal: AbortSignal): Promise<RawResponse> {
+  const { timeoutMs } = attempt;
+  const message = `No complete response within ${timeoutMs} ms`;
+  const timeoutError = () => new TimeoutError(message, { outcome: 'unknown', timeoutMs });
+  return within({ signal, timeoutMs, timeoutError }, (signal) => exchange(attempt, signal));
+}
+
+/**
  * ky makes this one attempt. Its other features are off: its retry would send a POST again after a lost connection, and its errors carry the `Request`, API key included, so none of them leaves this function. It is not given
  * the headers and the body, because what it makes of them is a `Request`, which not every `fetch` takes.
  *
  * @throws ConnectionError when there is no whole response
  */
-export async function send(attempt: Attempt, signal: AbortSignal): Promise<RawResponse> {
+async function exchange(attempt: Attempt, signal: AbortSignal): Promise<RawResponse> {
   const { method, url, redact } = attempt;
   const init = initOf(attempt, signal);
   let hasStarted = false;
@@ -169,6 +183,12 @@ function isWorkerd(): boolean {
 /** Releases the connection. This is not awaited, and it may reject when the body is lost already. */
 function cancel(reader: { cancel(): Promise<unknown> }): void {
   reader.cancel().catch(() => undefined);
+}
+
+/** 32 random digits. `randomUUID` would do, but browsers offer it on https and localhost pages only. */
+export function randomHex(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
 /** Version of this package; a test compares it with package.json. */

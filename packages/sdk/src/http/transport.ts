@@ -17,7 +17,7 @@ import { readData, readError } from './read-response.ts';
 import type { Transport, TransportRequest, TransportResponse } from './request.ts';
 import { parseRateLimit, parseRetryAfter } from './response-headers.ts';
 import { asksTooLongWait, decide, isKeyForgotten, type RetryCall, retryWaitMs } from './retry.ts';
-import { type Attempt, attemptLimit, type RawResponse, send, userAgent } from './send.ts';
+import { type Attempt, attemptLimit, randomHex, send, userAgent } from './send.ts';
 import { type Clock, systemClock, within } from './time.ts';
 import { createReporter, type Reporter } from './watching.ts';
 
@@ -29,8 +29,6 @@ interface Call<T> extends RetryCall, Omit<TransportRequest<T>, 'body' | 'options
   id: string;
   onPause: OnPause;
   attempt: Attempt;
-  /** Limit of one attempt. */
-  timeoutMs: number;
   totalTimeoutMs: number;
   maxRetries: number;
   /** Attempts that were begun. */
@@ -136,8 +134,8 @@ export class HttpTransport implements Transport {
         fetchOptions,
         maxResponseBytes,
         redact: this.#redact,
+        timeoutMs: attemptLimit(checkAmount('timeoutMs', given('timeoutMs'), 'milliseconds'), body),
       },
-      timeoutMs: attemptLimit(checkAmount('timeoutMs', given('timeoutMs'), 'milliseconds'), body),
       totalTimeoutMs: checkAmount('totalTimeoutMs', given('totalTimeoutMs'), 'milliseconds'),
       maxRetries: checkCount('maxRetries', given('maxRetries')),
       attempts: 0,
@@ -208,7 +206,7 @@ export class HttpTransport implements Transport {
       const sentAt = this.#clock.now();
       call.lostAt ??= sentAt;
       outcome = { wasSent: true };
-      const raw = await this.#exchange(call, signal);
+      const raw = await send(call.attempt, signal);
       const { status, headers, requestId } = raw;
       const windows = parseRateLimit(headers);
       const durationMs = this.#clock.now() - sentAt;
@@ -231,13 +229,6 @@ export class HttpTransport implements Transport {
     } finally {
       if (turn) this.#limiter.finish(turn, outcome);
     }
-  }
-
-  /** Sends the request and reads the response, within the time of one attempt. */
-  #exchange({ attempt, timeoutMs }: Call<unknown>, signal: AbortSignal): Promise<RawResponse> {
-    const message = `No complete response within ${timeoutMs} ms`;
-    const timeoutError = () => new TimeoutError(message, { outcome: 'unknown', timeoutMs });
-    return within({ signal, timeoutMs, timeoutError }, (signal) => send(attempt, signal));
   }
 
   /** Whether a 429 refused this call while others got through: then it is no failure of its own, and waits for its turn. */
@@ -285,10 +276,4 @@ function totalTimeout({ totalTimeoutMs, lostAt, failure }: Call<unknown>) {
     timeoutMs: totalTimeoutMs,
     cause: failure?.error,
   });
-}
-
-/** 32 random digits. `randomUUID` would do, but browsers offer it on https and localhost pages only. */
-function randomHex(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
