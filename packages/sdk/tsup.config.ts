@@ -7,8 +7,8 @@ type Plugin = NonNullable<Options['esbuildPlugins']>[number];
 /** The builders of readers and of schemas that `src/wire` calls at its load. */
 const WIRE_AT_LOAD = /(?<![.\w])(?:f\.(?:object|list|optional|word|flag)|object)(?:<.+?>)?\(/g;
 
-/** What ky calls at its load, and what needs no call for a program that does not use ky. */
-const KY_AT_LOAD = /(?<== )createInstance\(|(?<== )\(\(\) => \{/g;
+/** What ky calls at its load. */
+const KY_AT_LOAD = /(?<== )createInstance\(/g;
 
 /**
  * Marks calls as free of side effects that are made when a module is loaded. Bundlers drop them where nothing uses their
@@ -23,16 +23,21 @@ const pureCalls: Plugin = {
         loader,
       }));
     mark(/\/src\/wire\/.*\.ts$/, WIRE_AT_LOAD, 'ts');
-    mark(/\/ky\/distribution\/(index|core\/constants)\.js$/, KY_AT_LOAD, 'js');
+    mark(/\/ky\/distribution\/index\.js$/, KY_AT_LOAD, 'js');
   },
 };
 
 /**
- * Modules of ky and of p-retry that a single attempt never calls, or whose result it knows: no retries, no time limit, no
- * progress, no headers and one set of options, as `http/send.ts` asks of ky; and `http/transport.ts` decides itself which
- * errors p-retry may repeat. In their place a page loads what they would give. It saves 3 KB.
+ * Modules of ky and of p-retry that a single attempt never calls, or whose result is known: `http/send.ts` asks ky for no retries,
+ * time limit, progress, headers, parameters, signal or schema and for no error because of a status, and gives it one set of
+ * options; `http/transport.ts` decides itself which errors are repeated. A page loads their results instead of them.
  */
 const IN_PLACE_OF: Readonly<Record<string, string>> = {
+  'ky/distribution/core/constants.js': `export const
+    supportsAbortController = false, supportsAbortSignal = false, supportsFormData = false,
+    supportsResponseStreams = false, supportsRequestStreams = false,
+    maxSafeTimeout = 0, requestMethods = [], responseTypes = {}, stop = 0, retry = 0;
+    export class RetryMarker {}`,
   'ky/distribution/core/retry-timing.js':
     'export const getRetryTimingHeader = 0, calculateRetryTimingDelay = 0;',
   'ky/distribution/utils/body.js':
@@ -47,6 +52,12 @@ const IN_PLACE_OF: Readonly<Record<string, string>> = {
   'ky/distribution/utils/normalize.js': `export const
     normalizeRequestMethod = (method) => method,
     normalizeRetryOptions = () => ({ limit: 0 });`,
+  'ky/distribution/utils/options.js': `export const
+    findUnknownOptions = () => ({}), hasSearchParameters = () => false;`,
+  'ky/distribution/errors/ForceRetryError.js': 'export class ForceRetryError {}',
+  'ky/distribution/errors/HTTPError.js': 'export class HTTPError {}',
+  'ky/distribution/errors/NonError.js': 'export class NonError {}',
+  'ky/distribution/errors/SchemaValidationError.js': 'export class SchemaValidationError {}',
   'is-network-error/index.js': 'export default () => false;',
 };
 
