@@ -179,6 +179,15 @@ class History {
         if (created !== undefined && asking !== undefined) this.#clients.lookUp(created, asking);
         return;
       }
+      default:
+        return this.#changeWorld(action, account);
+    }
+  }
+
+  /** What happens beside requests: time, servers, keys, limits and the disk. */
+  async #changeWorld(action: Action, account: Account): Promise<void> {
+    const { which, size } = action;
+    switch (action.kind) {
       case 'unnumber':
         // No link loses its number while a look-up reads.
         if (
