@@ -4,12 +4,11 @@ import { defineConfig, type Options } from 'tsup';
 
 type Plugin = NonNullable<Options['esbuildPlugins']>[number];
 
-/** The builders of fields and of schemas that `src/wire` calls at its load. */
-const WIRE_AT_LOAD =
-  /(?<![.\w])(?:f\.(?:object|list|optional|word|flag)(?:<.+?>)?|schemaOf)\((?!\{ shape)/g;
+/** The builders of readers and of schemas that `src/wire` calls at its load. */
+const WIRE_AT_LOAD = /(?<![.\w])(?:f\.(?:object|list|optional|word|flag)|object)(?:<.+?>)?\(/g;
 
-/** What ky calls at its load, and what needs no call for a program that does not use ky. */
-const KY_AT_LOAD = /(?<== )createInstance\(|(?<== )\(\(\) => \{/g;
+/** What ky calls at its load. */
+const KY_AT_LOAD = /(?<== )createInstance\(/g;
 
 /**
  * Marks calls as free of side effects that are made when a module is loaded. Bundlers drop them where nothing uses their
@@ -24,36 +23,59 @@ const pureCalls: Plugin = {
         loader,
       }));
     mark(/\/src\/wire\/.*\.ts$/, WIRE_AT_LOAD, 'ts');
-    mark(/\/ky\/distribution\/(index|core\/constants)\.js$/, KY_AT_LOAD, 'js');
+    mark(/\/ky\/distribution\/index\.js$/, KY_AT_LOAD, 'js');
   },
 };
 
 /**
- * Modules of ky that a single attempt never calls: no retries, no time limit and no progress of its own, as `http/send.ts` asks of
- * it. Left out, they save a page 1.5 KB.
+ * Modules of ky and of p-retry that a single attempt never calls, or whose result is known: `http/send.ts` asks ky for no retries,
+ * time limit, progress, headers, parameters, signal or schema and for no error because of a status, and gives it one set of
+ * options; `http/transport.ts` decides itself which errors are repeated. A page loads their results instead of them.
  */
-const KY_NOT_CALLED: Readonly<Record<string, string>> = {
-  'core/retry-timing.js': 'export const getRetryTimingHeader = 0, calculateRetryTimingDelay = 0;',
-  'utils/body.js': 'export const getBodySize = 0, streamResponse = 0, streamRequest = 0;',
-  'utils/delay.js': 'export default 0;',
-  'utils/timeout.js': 'export default 0;',
+const IN_PLACE_OF: Readonly<Record<string, string>> = {
+  'ky/distribution/core/constants.js': `export const
+    supportsAbortController = false, supportsAbortSignal = false, supportsFormData = false,
+    supportsResponseStreams = false, supportsRequestStreams = false,
+    maxSafeTimeout = 0, requestMethods = [], responseTypes = {}, stop = 0, retry = 0;
+    export class RetryMarker {}`,
+  'ky/distribution/core/retry-timing.js':
+    'export const getRetryTimingHeader = 0, calculateRetryTimingDelay = 0;',
+  'ky/distribution/utils/body.js':
+    'export const getBodySize = 0, streamResponse = 0, streamRequest = 0;',
+  'ky/distribution/utils/delay.js': 'export default 0;',
+  'ky/distribution/utils/timeout.js': 'export default 0;',
+  'ky/distribution/utils/merge.js': `export const
+    cloneShallow = 0, deepMerge = 0, deletedParametersSymbol = 0, replaceOption = 0,
+    validateAndMerge = (_, options) => options,
+    mergeHeaders = () => new Headers(),
+    mergeHooks = () => ({ beforeRequest: [], beforeRetry: [], beforeError: [], afterResponse: [] });`,
+  'ky/distribution/utils/normalize.js': `export const
+    normalizeRequestMethod = (method) => method,
+    normalizeRetryOptions = () => ({ limit: 0 });`,
+  'ky/distribution/utils/options.js': `export const
+    findUnknownOptions = () => ({}), hasSearchParameters = () => false;`,
+  'ky/distribution/errors/ForceRetryError.js': 'export class ForceRetryError {}',
+  'ky/distribution/errors/HTTPError.js': 'export class HTTPError {}',
+  'ky/distribution/errors/NonError.js': 'export class NonError {}',
+  'ky/distribution/errors/SchemaValidationError.js': 'export class SchemaValidationError {}',
+  'is-network-error/index.js': 'export default () => false;',
 };
 
-/** Leaves these modules out. It fails where a newer ky has them no more: then read anew what it calls. */
-const partOfKy: Plugin = {
-  name: 'part-of-ky',
+/** Puts these in their place. It fails where a newer library has them no more: then read anew what it calls. */
+const partOfLibraries: Plugin = {
+  name: 'part-of-libraries',
   setup(build) {
     const seen = new Set<string>();
-    build.onLoad({ filter: /\/ky\/distribution\/.*\.js$/ }, ({ path }) => {
-      const name = path.replace(/^.*\/distribution\//, '');
-      const contents = KY_NOT_CALLED[name];
+    build.onLoad({ filter: /\/node_modules\/(ky|is-network-error)\/.*\.js$/ }, ({ path }) => {
+      const name = path.replace(/^.*\/node_modules\//, '');
+      const contents = IN_PLACE_OF[name];
       if (contents === undefined) return null;
       seen.add(name);
       return { contents, loader: 'js' };
     });
     build.onEnd(() => {
-      const missing = Object.keys(KY_NOT_CALLED).filter((name) => !seen.has(name));
-      if (seen.size > 0 && missing.length > 0) throw new Error(`ky has no ${missing.join()}`);
+      const missing = Object.keys(IN_PLACE_OF).filter((name) => !seen.has(name));
+      if (seen.size > 0 && missing.length > 0) throw new Error(`There is no ${missing.join()}`);
     });
   },
 };
@@ -102,5 +124,5 @@ export default defineConfig({
   // Errors are printed all the same.
   silent: true,
   noExternal: [/^zod(\/|$)/],
-  esbuildPlugins: [pureCalls, partOfKy, bundledLicenses],
+  esbuildPlugins: [pureCalls, partOfLibraries, bundledLicenses],
 });

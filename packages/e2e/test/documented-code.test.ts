@@ -68,7 +68,7 @@ describe('the commands of', () => {
   });
 });
 
-/** Commands that need more than this machine: a service manager, containers, certificates, a database server. They are not run. */
+/** Commands that need more than this machine: a service manager, containers, certificates, a database server, other hosts. They are not run. */
 const SHOWN = PAGES.flatMap((name) =>
   codeBlocks(readPage(name))
     .filter(({ language }) => language === 'shell')
@@ -86,7 +86,7 @@ describe('the commands that are only shown', () => {
 
   test.each(SHOWN)('$at needs another machine, and has options that exist', async ({ code }) => {
     expect(code).toMatch(
-      /docker|systemctl|\/etc\/|\/var\/lib|\/backups|postgres:|pg_|caddy|certbot|install --global|pnpm@12/,
+      /docker|systemctl|\/etc\/|\/var\/lib|\/backups|postgres:|pg_|caddy|certbot|install --global|pnpm@12|--targets|--resolve/,
     );
     const ours = /\b(shortlink(?:-server)?) ((?:[a-z]+ ?)*)(.*)$/gm;
     for (const [, program, words = '', rest = ''] of code.matchAll(ours)) {

@@ -3,20 +3,20 @@ import { BadRequestError, createApiError } from '../src/errors/api-errors.ts';
 import type { ShortlinkError } from '../src/errors/shortlink-error.ts';
 import type { AttemptWatch } from '../src/http/request.ts';
 import type { RequestOptions, WaitOptions } from '../src/options.ts';
-import type { BatchResponse as BatchAnswer, BatchResultItem } from '../src/wire/batch.ts';
+import type { BatchResponse, BatchResultItem } from '../src/wire/batch.ts';
 import type { ErrorBody } from '../src/wire/error-body.ts';
 import type { Job } from '../src/wire/job.ts';
 import { MAX_SYNC_BATCH_LINKS } from '../src/wire/limits.ts';
-import type { CreateLinkBody as BatchLinkInput } from '../src/wire/link.ts';
+import type { CreateLinkBody } from '../src/wire/link.ts';
 
 /** Body of a batch, as it was sent. */
 interface CreateBatchBody {
   domain_id?: string;
-  links: BatchLinkInput[];
+  links: CreateLinkBody[];
 }
 
 /** Decides about the n-th request (from 0): resolves to let it through, throws to refuse it. */
-export type Gate = (n: number, links: readonly BatchLinkInput[]) => void | Promise<void>;
+export type Gate = (n: number, links: readonly CreateLinkBody[]) => void | Promise<void>;
 
 /**
  * For tests only: a service in memory that creates links, counts what it was asked for, and whose gates can hold or
@@ -48,7 +48,7 @@ export class FakeService implements CreateManyDeps {
     { json, count }: { json: string; count: number },
     options: RequestOptions,
     watch: AttemptWatch,
-  ): Promise<BatchAnswer> => {
+  ): Promise<BatchResponse> => {
     const body: CreateBatchBody = JSON.parse(json);
     if (body.links.length !== count) throw new Error(`${body.links.length} links, not ${count}`);
     await abortable(this.onWait(this.waiting++), options.signal);
@@ -92,7 +92,7 @@ export class FakeService implements CreateManyDeps {
     };
   }
 
-  #create({ target_url }: BatchLinkInput): BatchResultItem {
+  #create({ target_url }: CreateLinkBody): BatchResultItem {
     this.created.set(target_url, (this.created.get(target_url) ?? 0) + 1);
     const code = codeOf(target_url);
     return { target_url, code, short_url: `https://s.example/${code}` };
@@ -105,7 +105,7 @@ export function codeOf(target_url: string): string {
 }
 
 /** `count` links to different places. */
-export function links(count: number, from = 0): BatchLinkInput[] {
+export function links(count: number, from = 0): CreateLinkBody[] {
   return Array.from({ length: count }, (_, i) => ({
     target_url: `https://example.com/${from + i}`,
   }));

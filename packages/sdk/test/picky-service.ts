@@ -1,4 +1,4 @@
-import type { CreateLinkBody as BatchLinkInput } from '../src/wire/link.ts';
+import type { CreateLinkBody } from '../src/wire/link.ts';
 import { apiError, badRequest, FakeService } from './fake-service.ts';
 
 /** How a {@link pickyService} refuses entries. */
@@ -12,7 +12,7 @@ export interface Picky {
 }
 
 /** Position of a link of `links()` in its source. */
-export function positionOf({ target_url }: BatchLinkInput): number {
+export function positionOf({ target_url }: CreateLinkBody): number {
   return Number(target_url.split('/').at(-1));
 }
 

@@ -1,16 +1,16 @@
 import { createMany } from '../src/bulk/create-many.ts';
 import type { BatchEvent, BulkItem, CreateManyOptions } from '../src/bulk/types.ts';
 import { ConnectionError } from '../src/errors/call-errors.ts';
-import type { CreateLinkBody as BatchLinkInput } from '../src/wire/link.ts';
+import type { CreateLinkBody } from '../src/wire/link.ts';
 import type { FakeService } from './fake-service.ts';
 
 /** For tests only: everything a run yields and reports, and what it throws at the end. */
 export async function runCreateMany(
   service: FakeService,
-  source: Iterable<BatchLinkInput> | AsyncIterable<BatchLinkInput>,
+  source: Iterable<CreateLinkBody> | AsyncIterable<CreateLinkBody>,
   options: CreateManyOptions = {},
 ) {
-  const items: BulkItem<BatchLinkInput>[] = [];
+  const items: BulkItem<CreateLinkBody>[] = [];
   const events: BatchEvent[] = [];
   let error: unknown;
   const onBatch = options.onBatch ?? ((event: BatchEvent) => void events.push(event));

@@ -127,7 +127,7 @@ class History {
 
   async #carryOut(action: Action): Promise<void> {
     const { which, size } = action;
-    const { accounts } = this.ledger;
+    const { accounts, creates } = this.ledger;
     const account = choose(accounts, which);
     if (account === undefined) return;
     switch (action.kind) {
@@ -139,12 +139,55 @@ class History {
         return this.#clients.create(action, account, 101 + (size % 60));
       case 'badBatch':
         return this.#clients.create(action, account, 2 + (size % 130), { badEntry: size % 2 });
-      case 'duplicate':
-      case 'conflict':
+      case 'duplicate': {
+        const create = choose(
+          creates.filter((one) => this.#clients.mayRepeat(one)),
+          which,
+        );
+        if (create !== undefined) this.#clients.send(create);
+        return;
+      }
+      case 'conflict': {
+        const original = choose(
+          creates.filter((one) => this.#clients.mayRepeat(one) && one.acknowledged !== undefined),
+          which,
+        );
+        if (original !== undefined) {
+          this.#clients.create(action, original.account, original.count, {
+            conflictsWith: original,
+          });
+        }
+        return;
+      }
       case 'poll':
-      case 'foreignPoll':
-      case 'lookup':
-        return this.#askAgain(action, account);
+      case 'foreignPoll': {
+        const job = choose(
+          creates.filter(({ kind, acknowledged }) => kind === 'job' && acknowledged !== undefined),
+          which,
+        );
+        const others = accounts.filter((other) => other !== job?.account);
+        const asking = action.kind === 'poll' ? job?.account : choose(others, which);
+        if (job !== undefined && asking !== undefined) this.#clients.poll(job, asking);
+        return;
+      }
+      case 'lookup': {
+        const created = choose(
+          creates.filter(({ acknowledged }) => acknowledged !== undefined),
+          which,
+        );
+        const asking = size % 8 === 0 ? account : created?.account;
+        if (created !== undefined && asking !== undefined) this.#clients.lookUp(created, asking);
+        return;
+      }
+      default:
+        return this.#changeWorld(action, account);
+    }
+  }
+
+  /** What happens beside requests: time, servers, keys, limits and the disk. */
+  async #changeWorld(action: Action, account: Account): Promise<void> {
+    const { which, size } = action;
+    switch (action.kind) {
       case 'unnumber':
         // No link loses its number while a look-up reads.
         if (
@@ -179,54 +222,6 @@ class History {
         this.#world.isFaulty = size % 2 === 0;
         this.#story.note(`the disk ${this.#world.isFaulty ? 'fails now and then' : 'works'}`);
         return;
-    }
-  }
-
-  /** What clients send about links and jobs of earlier requests. */
-  #askAgain(action: Action, account: Account): void {
-    const { kind, which, size } = action;
-    const { accounts, creates } = this.ledger;
-    switch (kind) {
-      case 'duplicate': {
-        const create = choose(
-          creates.filter((one) => this.#clients.mayRepeat(one)),
-          which,
-        );
-        if (create !== undefined) this.#clients.send(create);
-        return;
-      }
-      case 'conflict': {
-        const original = choose(
-          creates.filter((one) => this.#clients.mayRepeat(one) && one.acknowledged !== undefined),
-          which,
-        );
-        if (original !== undefined) {
-          this.#clients.create(action, original.account, original.count, {
-            conflictsWith: original,
-          });
-        }
-        return;
-      }
-      case 'poll':
-      case 'foreignPoll': {
-        const job = choose(
-          creates.filter(({ kind, acknowledged }) => kind === 'job' && acknowledged !== undefined),
-          which,
-        );
-        const others = accounts.filter((other) => other !== job?.account);
-        const asking = kind === 'poll' ? job?.account : choose(others, which);
-        if (job !== undefined && asking !== undefined) this.#clients.poll(job, asking);
-        return;
-      }
-      case 'lookup': {
-        const created = choose(
-          creates.filter(({ acknowledged }) => acknowledged !== undefined),
-          which,
-        );
-        const asking = size % 8 === 0 ? account : created?.account;
-        if (created !== undefined && asking !== undefined) this.#clients.lookUp(created, asking);
-        return;
-      }
     }
   }
 

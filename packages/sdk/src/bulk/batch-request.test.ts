@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { CreateLinkBody as BatchLinkInput } from '../wire/link.ts';
+import type { CreateLinkBody } from '../wire/link.ts';
 import { batchJson, batchRequest, derivedKey, keyOf } from './batch-request.ts';
 import type { Batch } from './order.ts';
 
@@ -64,10 +64,10 @@ describe('batchJson', () => {
   ])('names each link with %s, and keeps the reason', (_, bad, reason) => {
     const links = Array.from({ length: 450 }, () => fine);
     const unknown: unknown = bad;
-    links[321] = unknown as BatchLinkInput;
-    links[400] = unknown as BatchLinkInput;
+    links[321] = unknown as CreateLinkBody;
+    links[400] = unknown as CreateLinkBody;
     expect(batchJson(undefined, links)).toBeUndefined();
-    const refused: Batch<BatchLinkInput>['refused'] = new Map();
+    const refused: Batch<CreateLinkBody>['refused'] = new Map();
     const request = batchRequest({ first: 1_000, inputs: links, refused }, undefined, 'k');
     expect([...refused.keys()]).toEqual([1_321, 1_400]);
     expect(refused.get(1_321)).toMatchObject({

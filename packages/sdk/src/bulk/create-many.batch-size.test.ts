@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { apiError, deferred, FakeService, links, planLimit } from '../../test/fake-service.ts';
 import { lives, outcomes, runCreateMany, settle } from '../../test/run-create-many.ts';
-import type { CreateLinkBody as BatchLinkInput } from '../wire/link.ts';
+import type { CreateLinkBody } from '../wire/link.ts';
 
 describe('createMany: finding the batch size', () => {
-  const limitTo = (size: number, body: object) => (_: number, sent: readonly BatchLinkInput[]) => {
+  const limitTo = (size: number, body: object) => (_: number, sent: readonly CreateLinkBody[]) => {
     if (sent.length > size) throw planLimit(body);
   };
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { apiError, deferred, FakeService, links } from '../../test/fake-service.ts';
 import { lives, outcomes } from '../../test/run-create-many.ts';
-import type { LinkInput as BatchLinkInput } from '../wire/link.ts';
+import type { LinkInput } from '../wire/link.ts';
 import { createMany } from './create-many.ts';
 import type { BatchEvent, BulkItem, CreateManyOptions } from './types.ts';
 
@@ -16,7 +16,7 @@ afterEach(() => {
 const settle = () => vi.advanceTimersByTimeAsync(0);
 
 /** Gives a link every `everyMs` milliseconds, the first one at once. */
-async function* slowSource(count: number, everyMs: number): AsyncGenerator<BatchLinkInput> {
+async function* slowSource(count: number, everyMs: number): AsyncGenerator<LinkInput> {
   for (const [index, link] of links(count).entries()) {
     if (index > 0) await new Promise((resolve) => setTimeout(resolve, everyMs));
     yield link;
@@ -24,7 +24,7 @@ async function* slowSource(count: number, everyMs: number): AsyncGenerator<Batch
 }
 
 /** A run that is under way. */
-function start(source: AsyncIterable<BatchLinkInput>, options: CreateManyOptions = {}) {
+function start(source: AsyncIterable<LinkInput>, options: CreateManyOptions = {}) {
   const service = new FakeService();
   const items: BulkItem[] = [];
   const events: BatchEvent[] = [];

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { FakeService, links } from '../../test/fake-service.ts';
 import { type Picky, pickyService } from '../../test/picky-service.ts';
 import { lives, outcomes, runCreateMany } from '../../test/run-create-many.ts';
-import type { CreateLinkBody as BatchLinkInput } from '../wire/link.ts';
+import type { CreateLinkBody } from '../wire/link.ts';
 import { derivedKey } from './batch-request.ts';
 import type { BatchEvent, BatchRecord } from './types.ts';
 
@@ -94,7 +94,7 @@ describe('createMany: idempotency keys of batches with bad entries', () => {
 describe('createMany: batches that can not be written', () => {
   const unwritable = { target_url: 'https://example.com/1', title: 5n as unknown as string };
 
-  const withTags = (tags: unknown) => ({ ...links(1)[0], tags }) as BatchLinkInput;
+  const withTags = (tags: unknown) => ({ ...links(1)[0], tags }) as CreateLinkBody;
 
   it.each([
     ['a BigInt', unwritable, /BigInt/],
@@ -122,7 +122,7 @@ describe('createMany: batches that can not be written', () => {
 
   it('tells all of them in one pass, and ends the run when nothing else comes', async () => {
     const service = new FakeService();
-    const source = Array<BatchLinkInput>(2_000).fill(unwritable);
+    const source = Array<CreateLinkBody>(2_000).fill(unwritable);
     const { error } = await runCreateMany(service, source, { batchSize: 1_000 });
     expect(error).toMatchObject({ name: 'InvalidOptionError', message: /source\[0\]/ });
     expect(service.asked).toEqual([]);

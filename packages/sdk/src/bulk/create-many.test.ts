@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { codeOf, FakeService, links } from '../../test/fake-service.ts';
 import { lives, outcomes, runCreateMany } from '../../test/run-create-many.ts';
 import { InvalidOptionError } from '../errors/call-errors.ts';
-import type { CreateLinkBody as BatchLinkInput } from '../wire/link.ts';
+import type { CreateLinkBody } from '../wire/link.ts';
 import { createMany } from './create-many.ts';
 import type { CreateManyOptions } from './types.ts';
 
@@ -28,7 +28,7 @@ describe('createMany', () => {
         yield* links(3);
       },
       stream: () =>
-        new ReadableStream<BatchLinkInput>({
+        new ReadableStream<CreateLinkBody>({
           start(controller) {
             for (const link of links(3)) controller.enqueue(link);
             controller.close();
@@ -90,7 +90,7 @@ describe('createMany', () => {
     const service = new FakeService();
     const full = { title: 't', domain_id: 'd', redirect_type: 301, tags: ['a'] } as const;
     const row = { ...links(1)[0], ...full, email: 'a@example.com', password_hash: 'secret' };
-    await runCreateMany(service, [row as BatchLinkInput, ...links(1, 1)]);
+    await runCreateMany(service, [row as CreateLinkBody, ...links(1, 1)]);
     expect(service.bodies).toEqual([{ links: [{ ...links(1)[0], ...full }, ...links(1, 1)] }]);
   });
 
@@ -98,7 +98,7 @@ describe('createMany', () => {
     'ends with an error that names the position of an entry that is %s',
     async (wrong) => {
       const service = new FakeService();
-      const source = [...links(5), wrong as unknown as BatchLinkInput, ...links(1, 6)];
+      const source = [...links(5), wrong as unknown as CreateLinkBody, ...links(1, 6)];
       const { items, error } = await runCreateMany(service, source, { batchSize: 2 });
       expect(error).toBeInstanceOf(InvalidOptionError);
       expect(error).toMatchObject({
@@ -112,7 +112,7 @@ describe('createMany', () => {
     let isClosed = false;
     function* source() {
       try {
-        yield undefined as unknown as BatchLinkInput;
+        yield undefined as unknown as CreateLinkBody;
       } finally {
         isClosed = true;
       }
@@ -143,7 +143,7 @@ describe('createMany', () => {
       expect(() => createMany(service, links(1), options)).toThrow(InvalidOptionError);
     }
     for (const notIterable of [5, null, {}] as unknown[]) {
-      const make = () => createMany(service, notIterable as BatchLinkInput[]);
+      const make = () => createMany(service, notIterable as CreateLinkBody[]);
       expect(make).toThrow('source must be iterable or async iterable');
     }
   });

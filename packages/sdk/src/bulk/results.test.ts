@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { RESULTS } from '../wire/batch.ts';
+import { readResults } from '../wire/batch.ts';
 import { alignResults, outcomeOfResult } from './results.ts';
 
 const link = (target_url: string) => ({ target_url });
@@ -305,7 +305,7 @@ describe('outcomeOfResult', () => {
 
   it('reports a link that has its code as created, whatever error stands beside it', () => {
     for (const error of [0, {}, [], '', 'title was cut']) {
-      const [item] = RESULTS.read([
+      const [item] = readResults([
         { target_url: 'https://a.io/', code: 'c', short_url: 'https://s/c', error },
       ]);
       expect(outcomeOfResult(item)).toMatchObject({ outcome: 'created', code: 'c' });

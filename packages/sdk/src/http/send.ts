@@ -50,7 +50,7 @@ export function send(attempt: Attempt, signal: AbortSignal): Promise<RawResponse
 }
 
 /**
- * ky makes this one attempt. Its other features are off: its retry would send a POST again after a lost connection, and its errors carry the `Request`, API key included, so none of them leaves this function. It is not given
+ * ky makes this one attempt; what it never needs for that is left out of the build, see tsup.config.ts. Its other features are off: its retry would send a POST again after a lost connection, and its errors carry the `Request`, API key included, so none of them leaves this function. It is not given
  * the headers and the body, because what it makes of them is a `Request`, which not every `fetch` takes.
  *
  * @throws ConnectionError when there is no whole response

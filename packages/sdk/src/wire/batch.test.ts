@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { RESULTS, readBatch } from './batch.ts';
+import { readBatch, readResults } from './batch.ts';
 
 const ITEM = { target_url: 'https://a.example', code: 'c', short_url: 'https://s.example/c' };
 
 describe('results', () => {
   it('returns a list that is as documented as it is, without a copy', () => {
     const results = [ITEM, { ...ITEM, error: null, more: 1 }];
-    expect(RESULTS.read(results)).toBe(results);
+    expect(readResults(results)).toBe(results);
   });
 
   it.each([
@@ -21,7 +21,7 @@ describe('results', () => {
     ['null', null, { target_url: '' }],
     ['a text', 'c', { target_url: '' }],
   ])('an item with %s takes nothing from the others', (_, odd, read) => {
-    expect(RESULTS.read([ITEM, odd, ITEM])).toEqual([ITEM, read, ITEM]);
+    expect(readResults([ITEM, odd, ITEM])).toEqual([ITEM, read, ITEM]);
   });
 
   it('keeps the number of items, and gives each the documented types', () => {
@@ -30,7 +30,7 @@ describe('results', () => {
     const list = fc.array(fc.oneof({ weight: 5, arbitrary: item }, fc.anything()));
     fc.assert(
       fc.property(list, (values) => {
-        const results = RESULTS.read(values);
+        const results = readResults(values);
         expect(results).toHaveLength(values.length);
         for (const { target_url, code, short_url, error } of results) {
           expect(typeof target_url).toBe('string');

@@ -27,24 +27,21 @@ export interface BatchResultItem {
 
 /** Why an item failed. Some services send an object or a list of reasons instead of a string, or `false`, 0 or an empty list for none. */
 function reasonOf(error: unknown): string {
-  if (typeof error !== 'object' || error === null) return error === 0 ? '' : f.textOf(error);
+  if (typeof error !== 'object' || error === null) return error === 0 ? '' : f.text(error);
   if (Object.keys(error).length === 0) return '';
   try {
-    return f.textOf(f.isObject(error) ? error['message'] : '') || JSON.stringify(error);
+    return f.text(f.isObject(error) ? error['message'] : '') || JSON.stringify(error);
   } catch {
     // It is nested too deep to be written.
     return 'unreadable';
   }
 }
 
-export const RESULT_ITEM = f.object<BatchResultItem>({
+const readResult = f.object<BatchResultItem>({
   target_url: f.text,
   code: f.optionalText,
   short_url: f.optionalText,
-  error: {
-    shape: { optional: { shape: { nullable: f.text } } },
-    read: (value) => reasonOf(value) || undefined,
-  },
+  error: (value) => reasonOf(value) || undefined,
 });
 
 /**
@@ -52,13 +49,10 @@ export const RESULT_ITEM = f.object<BatchResultItem>({
  * left out. A list of thousands that is as documented is returned as it is, since to copy it costs as much as to parse
  * its JSON.
  */
-export const RESULTS: f.Field<BatchResultItem[]> = {
-  shape: { list: RESULT_ITEM },
-  read: (value) => {
-    if (!Array.isArray(value)) return [];
-    return value.every(isResultItem) ? value : value.map(RESULT_ITEM.read);
-  },
-};
+export function readResults(value: unknown): BatchResultItem[] {
+  if (!Array.isArray(value)) return [];
+  return value.every(isResultItem) ? value : value.map(readResult);
+}
 
 function isResultItem(item: unknown): item is BatchResultItem {
   if (typeof item !== 'object' || item === null) return false;
@@ -99,14 +93,14 @@ export interface ProcessingBatch {
 export type BatchResponse = CompletedBatch | ProcessingBatch;
 
 /** 200: the batch was small enough to be carried out at once. */
-export const COMPLETED_BATCH = f.object<CompletedBatch>({
+const completed = f.object<CompletedBatch>({
   status: f.word('completed'),
   total: f.count,
-  results: RESULTS,
+  results: readResults,
 });
 
 /** 202: the batch became a job. */
-export const PROCESSING_BATCH = f.object<ProcessingBatch>({
+const processing = f.object<ProcessingBatch>({
   status: f.word('processing'),
   job_id: f.text,
   total: f.count,
@@ -120,11 +114,11 @@ export const PROCESSING_BATCH = f.object<ProcessingBatch>({
 export function readBatch(value: unknown, httpStatus: number): f.Read<BatchResponse> {
   if (!f.isObject(value)) return { missing: '' };
   const { results: items, status = 'completed' } = value;
-  const isJob = f.textOf(value['job_id']) !== '';
+  const isJob = f.text(value['job_id']) !== '';
   const isDone = !isJob || (httpStatus !== 202 && status === 'completed');
   if (Array.isArray(items) && isDone) {
     const total = f.numberOf(value['total'], items.length);
-    return { data: COMPLETED_BATCH.read({ ...value, total }) };
+    return { data: completed({ ...value, total }) };
   }
-  return isJob ? { data: PROCESSING_BATCH.read(value) } : { missing: 'results and no job_id' };
+  return isJob ? { data: processing(value) } : { missing: 'results and no job_id' };
 }

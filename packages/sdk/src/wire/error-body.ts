@@ -51,26 +51,18 @@ export interface ErrorBody {
   details?: ErrorDetail[] | undefined;
 }
 
-const detailList = f.list(
+const details = f.list(
   f.object<ErrorDetail>({ index: f.optionalNumber, field: f.text, message: f.text }),
 );
 
-const upgrade: f.Field<boolean | undefined> = {
-  shape: { optional: f.flag(false) },
-  read: (value) => (typeof value === 'boolean' ? value : undefined),
-};
-
-export const ERROR_BODY = f.object<ErrorBody>({
+const fields = f.object<ErrorBody>({
   error: f.text,
-  upgrade,
+  upgrade: f.flag(undefined),
   code: f.optionalText,
   limit: f.optionalText,
   used: f.optionalNumber,
   allowed: f.optionalNumber,
-  details: {
-    shape: { optional: detailList },
-    read: (value) => (Array.isArray(value) ? detailList.read(value) : undefined),
-  },
+  details: (value) => (Array.isArray(value) ? details(value) : undefined),
 });
 
 /**
@@ -79,5 +71,5 @@ export const ERROR_BODY = f.object<ErrorBody>({
  */
 export function readErrorBody(value: unknown): ErrorBody | undefined {
   const isBody = f.isObject(value) && typeof value['error'] === 'string';
-  return isBody ? ERROR_BODY.read(value) : undefined;
+  return isBody ? fields(value) : undefined;
 }

@@ -1,4 +1,4 @@
-import { type BatchResultItem, RESULTS } from './batch.ts';
+import { type BatchResultItem, readResults } from './batch.ts';
 import * as f from './lenient.ts';
 
 /** Statuses of a job that the service documents. */
@@ -30,17 +30,17 @@ export interface Job {
   results: BatchResultItem[];
 }
 
-export const JOB = f.object<Job>({
+const fields = f.object<Job>({
   id: f.text,
-  status: { shape: 'string', read: (value) => f.textOf(value) || 'processing' },
+  status: (value) => f.text(value) || 'processing',
   total: f.count,
   processed: f.count,
-  results: RESULTS,
+  results: readResults,
 });
 
 /** Reads the response to a poll. Any object is accepted: no field is required, see {@link Job}. */
 export function readJob(value: unknown): f.Read<Job> {
   if (!f.isObject(value)) return { missing: '' };
-  const job = JOB.read(value);
+  const job = fields(value);
   return { data: { ...job, processed: f.numberOf(value['processed'], job.results.length) } };
 }

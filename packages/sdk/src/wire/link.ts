@@ -82,18 +82,13 @@ export interface Link {
   created_at: string;
 }
 
-const redirectType: f.Field<RedirectType> = {
-  shape: 'number',
-  read: (value) => f.numberOf(value, DEFAULT_REDIRECT_TYPE) as RedirectType,
-};
-
-export const LINK = f.object<Link>({
+const fields = f.object<Link>({
   id: f.text,
   code: f.text,
   short_url: f.text,
   target_url: f.text,
   title: f.text,
-  redirect_type: redirectType,
+  redirect_type: (value) => f.numberOf(value, DEFAULT_REDIRECT_TYPE) as RedirectType,
   is_active: f.flag(true),
   click_count: f.count,
   tags: f.texts,
@@ -103,7 +98,7 @@ export const LINK = f.object<Link>({
 /** Reads the response to a create. Only `code` and `short_url` are required, see {@link Link}. */
 export function readLink(value: unknown): f.Read<Link> {
   if (!f.isObject(value)) return { missing: '' };
-  const data = LINK.read(value);
+  const data = fields(value);
   if (data.code === '') return { missing: 'code' };
   return data.short_url === '' ? { missing: 'short_url' } : { data };
 }

@@ -1,5 +1,5 @@
 import * as f from './lenient.ts';
-import { LINK, type Link, readLink } from './link.ts';
+import { type Link, readLink } from './link.ts';
 
 /** The most entries of one look-up, whatever the plan's batch size is. */
 export const MAX_LOOKUP_ENTRIES = 10_000;
@@ -33,12 +33,6 @@ export interface LookupResponse {
   results: LookupResult[];
 }
 
-const more = f.flag(false);
-
-export const LOOKUP = f.object<LookupResponse>({
-  results: f.list(f.object<LookupResult>({ links: f.list(LINK), more })),
-});
-
 /**
  * Reads the response to a look-up of `count` entries. It is read less leniently than others: a result that is left out, or
  * a link that can't be read, would look as if the link didn't exist, and the caller might create it once more.
@@ -60,7 +54,7 @@ export function readLookup(value: unknown, count: number): f.Read<LookupResponse
       if ('missing' in link) return { missing: `${link.missing || 'link'} in results[${index}]` };
       links.push(link.data);
     }
-    results.push({ ...result, links, more: more.read(result.more) });
+    results.push({ ...result, links, more: result.more === true });
   }
   return { data: { ...value, results } };
 }

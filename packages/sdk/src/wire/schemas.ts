@@ -1,53 +1,149 @@
 import * as z from 'zod/mini';
-import { COMPLETED_BATCH, PROCESSING_BATCH, RESULT_ITEM } from './batch.ts';
-import { ERROR_BODY } from './error-body.ts';
-import { JOB } from './job.ts';
-import type { Field, Shaped } from './lenient.ts';
-import { LINK } from './link.ts';
-import { LOOKUP } from './lookup.ts';
-import { USAGE } from './usage.ts';
+import type { BatchResultItem, CompletedBatch, ProcessingBatch } from './batch.ts';
+import type { ErrorBody, ErrorDetail } from './error-body.ts';
+import type { Job } from './job.ts';
+import type { Link } from './link.ts';
+import type { LookupResponse, LookupResult } from './lookup.ts';
+import type {
+  KeyDay,
+  KeyRefusal,
+  KeyUsage,
+  ResourceUsage,
+  TopLink,
+  Usage,
+  WindowUsage,
+} from './usage.ts';
 
 /**
- * The shapes of the protocol as zod/mini schemas: what the reference server sends. Its OpenAPI document is made from them, and the
- * tests check by them what the client reads. Nothing else of this package imports zod.
+ * The shapes of the protocol as zod/mini schemas: what the reference server sends. Its OpenAPI document is made from them. The
+ * client doesn't run them, and nothing else of this package imports zod; tests show that what the client reads satisfies them.
  */
 
+const text = z.string();
+const count = z.number();
+const texts = z.array(text);
+const optionalText = z.optional(text);
+const optionalCount = z.optional(count);
+const limit = z.nullable(count);
+
 /** A link, as each field of it is sent. */
-export const linkSchema = schemaOf(LINK);
+export const linkSchema = object<Link>({
+  id: text,
+  code: text,
+  short_url: text,
+  target_url: text,
+  title: text,
+  redirect_type: count,
+  is_active: z.boolean(),
+  click_count: count,
+  tags: texts,
+  created_at: text,
+});
 
 /** One entry of `results`. */
-export const batchResultItemSchema = schemaOf(RESULT_ITEM);
+export const batchResultItemSchema = object<BatchResultItem>({
+  target_url: text,
+  code: optionalText,
+  short_url: optionalText,
+  error: z.optional(z.nullable(text)),
+});
 
 /** 200: the batch was small enough to be carried out at once. */
-export const completedBatchSchema = schemaOf(COMPLETED_BATCH);
+export const completedBatchSchema = object<CompletedBatch>({
+  status: z.literal('completed'),
+  total: count,
+  results: z.array(batchResultItemSchema),
+});
 
 /** 202: the batch became a job. */
-export const processingBatchSchema = schemaOf(PROCESSING_BATCH);
+export const processingBatchSchema = object<ProcessingBatch>({
+  status: z.literal('processing'),
+  job_id: text,
+  total: count,
+});
 
 /** The response to a poll. */
-export const jobSchema = schemaOf(JOB);
+export const jobSchema = object<Job>({
+  id: text,
+  status: text,
+  total: count,
+  processed: count,
+  results: z.array(batchResultItemSchema),
+});
 
 /** The response to a look-up. An addition of the reference server. */
-export const lookupSchema = schemaOf(LOOKUP);
-
-/** The response of `GET /api/v1/usage`. An addition of the reference server. */
-export const usageSchema = schemaOf(USAGE);
+export const lookupSchema = object<LookupResponse>({
+  results: z.array(object<LookupResult>({ links: z.array(linkSchema), more: z.boolean() })),
+});
 
 /** Error body: a string `error`, and `upgrade` on a resource limit. Everything else is an addition. */
-export const errorBodySchema = schemaOf(ERROR_BODY);
+export const errorBodySchema = object<ErrorBody>({
+  error: text,
+  upgrade: z.optional(z.boolean()),
+  code: optionalText,
+  limit: optionalText,
+  used: optionalCount,
+  allowed: optionalCount,
+  details: z.optional(
+    z.array(
+      object<ErrorDetail>({
+        index: optionalCount,
+        field: text,
+        message: text,
+      }),
+    ),
+  ),
+});
 
-function schemaOf<T>(field: Field<T>): z.ZodMiniType<T> {
-  return zodOf(field) as z.ZodMiniType<T>;
-}
+const resourceUsage = object<ResourceUsage>({ used: count, limit });
+const windowUsage = object<WindowUsage>({ used: count, limit, resets_at: text });
 
-function zodOf({ shape }: Shaped): z.ZodMiniType {
-  if (shape === 'string') return z.string();
-  if (shape === 'number') return z.number();
-  if (shape === 'boolean') return z.boolean();
-  if ('literal' in shape) return z.literal(shape.literal);
-  if ('optional' in shape) return z.optional(zodOf(shape.optional));
-  if ('nullable' in shape) return z.nullable(zodOf(shape.nullable));
-  if ('list' in shape) return z.array(zodOf(shape.list));
-  const fields = Object.entries(shape.object).map(([name, field]) => [name, zodOf(field)]);
-  return z.looseObject(Object.fromEntries(fields));
+const keyDays = z.array(
+  object<KeyDay>({
+    date: text,
+    requests: count,
+    refused: count,
+    links: count,
+  }),
+);
+
+const refusals = z.array(object<KeyRefusal>({ minute: text, reason: text, count: count }));
+
+const keyUsage = object<KeyUsage>({
+  id: text,
+  name: text,
+  permissions: texts,
+  created_at: text,
+  expires_at: optionalText,
+  replaced_by: optionalText,
+  last_used_at: optionalText,
+  requests: z.looseObject({ minute: count, day: count, month: count }),
+  history: keyDays,
+  recent_refusals: z.optional(refusals),
+});
+
+const topLink = object<TopLink>({
+  code: text,
+  short_url: text,
+  target_url: text,
+  title: text,
+  click_count: count,
+});
+
+/** The response of `GET /api/v1/usage`. An addition of the reference server. */
+export const usageSchema = object<Usage>({
+  plan: text,
+  requests: z.looseObject({ minute: windowUsage, day: windowUsage, month: windowUsage }),
+  links: resourceUsage,
+  api_keys: resourceUsage,
+  batch_size: limit,
+  features: z.optional(texts),
+  history: z.optional(keyDays),
+  top_links: z.optional(z.array(topLink)),
+  keys: z.array(keyUsage),
+});
+
+/** Every field of the interface, and no other one; what else is sent is kept. */
+function object<T>(fields: { readonly [Name in keyof T]-?: z.ZodMiniType }): z.ZodMiniType<T> {
+  return z.looseObject(fields) as z.ZodMiniType as z.ZodMiniType<T>;
 }

@@ -115,7 +115,7 @@ const keyUsage = f.object<KeyUsage>({
   last_used_at: f.optionalText,
   requests: f.object<KeyUsage['requests']>({ minute: f.count, day: f.count, month: f.count }),
   history: keyDays,
-  recent_refusals: { shape: { optional: refusals }, read: (value) => refusals.read(value) },
+  recent_refusals: refusals,
 });
 
 const topLinks = f.list(
@@ -128,7 +128,7 @@ const topLinks = f.list(
   }),
 );
 
-export const USAGE = f.object<Usage>({
+const fields = f.object<Usage>({
   plan: f.text,
   requests: f.object<Usage['requests']>({
     minute: windowUsage,
@@ -146,5 +146,5 @@ export const USAGE = f.object<Usage>({
 
 /** Reads the response of the usage endpoint. Any object is accepted: no field is required, see {@link Usage}. */
 export function readUsage(value: unknown): f.Read<Usage> {
-  return f.isObject(value) ? { data: USAGE.read(value) } : { missing: '' };
+  return f.isObject(value) ? { data: fields(value) } : { missing: '' };
 }

@@ -23,6 +23,29 @@ test('ten instances that start at once migrate once, and all work', async () => 
   await Promise.all(stores.map((store) => store.close()));
 });
 
+test('a process that waits for another one that migrates keeps no transaction open, for which an index would wait', async () => {
+  const url = await newDatabase();
+  const other = new Client({ connectionString: url });
+  await other.connect();
+  await other.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
+  const migrating = migratePostgres(url);
+  const transactions = async () => {
+    const { rows } = await other.query(
+      `SELECT xact_start FROM pg_stat_activity
+       WHERE datname = current_database() AND xact_start IS NOT NULL AND pid <> pg_backend_pid()`,
+    );
+    return rows.map(({ xact_start }) => Number(xact_start));
+  };
+  const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND query = 'ROLLBACK'`;
+  await expect.poll(async () => (await other.query(waiting)).rowCount).toBe(1);
+  const before = await transactions();
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  const after = await transactions();
+  expect(after.filter((startedAt) => before.includes(startedAt))).toEqual([]);
+  await other.end();
+  expect(await migrating).toEqual({ from: 0, to: newest });
+});
+
 test('migrating returns what was done', async () => {
   const url = await newDatabase();
   expect(await migratePostgres(url)).toEqual({ from: 0, to: newest });

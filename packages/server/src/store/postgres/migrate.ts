@@ -93,12 +93,14 @@ async function look<R extends object>(client: Client, name: string, text: string
 async function lock(options: MigrateOptions): Promise<void> {
   const { name, lockHolder: client, onWait = () => undefined, lockWaitMs = LOCK_WAIT_MS } = options;
   await client.connect();
-  await client.query('BEGIN; SET LOCAL idle_in_transaction_session_timeout = 0');
   const startedAt = performance.now();
   let reported = false;
   for (;;) {
+    await client.query('BEGIN; SET LOCAL idle_in_transaction_session_timeout = 0');
     const [row] = await look<{ locked: boolean }>(client, name, TRY_LOCK);
     if (row?.locked === true) return;
+    // An index that is built concurrently waits for the end of each transaction that it has seen reading.
+    await client.query('ROLLBACK');
     const waitedMs = performance.now() - startedAt;
     if (waitedMs >= lockWaitMs) {
       throw new StoreError(

@@ -40,6 +40,34 @@ export interface PostgresStoreParts {
   maker: LinkMaker;
 }
 
+type Write = <T>(lane: Lane, act: (session: Session) => Promise<T>) => Promise<T>;
+
+/** What creates links: one, whose transaction is shared with others of the moment; a batch; or a job. */
+function creates(
+  { db, maker }: PostgresStoreParts,
+  calls: OpenCalls,
+  write: Write,
+): Pick<Store, 'createLink' | 'createBatch' | 'createJob'> {
+  const groups = new CallGroups(
+    (requests: readonly CreateRequest<NewLink>[]) => createGrouped(db, maker, requests),
+    CREATES_TOGETHER,
+  );
+  return {
+    createLink: (request) =>
+      calls.run(async () => {
+        // Here, so that an unknown domain is no failure of the others in its group.
+        await maker.hostnameOf(db.reader, request.input.domain_id);
+        return groups.submit(createGroup(request), request);
+      }),
+    createBatch: (request) =>
+      write(linksOf(request.caller), (session) => createBatch(maker, session, request)),
+    createJob: async (request) => {
+      const input = { total: request.input.length, chunks: await toJobChunks(request.input) };
+      return write(linksOf(request.caller), (session) => createJob(session, { ...request, input }));
+    },
+  };
+}
+
 /** The store on PostgreSQL: any number of instances share one database. */
 export function postgresStore({ db, maker }: PostgresStoreParts): Store {
   const calls = new OpenCalls();
@@ -49,13 +77,7 @@ export function postgresStore({ db, maker }: PostgresStoreParts): Store {
       (await admit(db, requests)).map(fulfilled),
     ADMISSIONS_TOGETHER,
   );
-  const creates = new CallGroups(
-    (requests: readonly CreateRequest<NewLink>[]) => createGrouped(db, maker, requests),
-    CREATES_TOGETHER,
-  );
-
-  const write = <T>(lane: Lane, act: (session: Session) => Promise<T>) =>
-    calls.run(() => db.write(lane, act));
+  const write: Write = (lane, act) => calls.run(() => db.write(lane, act));
 
   let closing: Promise<void> | undefined;
   const close = async () => {
@@ -66,6 +88,7 @@ export function postgresStore({ db, maker }: PostgresStoreParts): Store {
   return {
     ...storeReads((reading) => calls.run(() => db.reader.read(reading)), maker.shortUrl),
     ...operatorWrites(maker, write),
+    ...creates({ db, maker }, calls, write),
 
     admit: (caller, now) =>
       calls.run(() => {
@@ -73,19 +96,6 @@ export function postgresStore({ db, maker }: PostgresStoreParts): Store {
         return admissions.submit(admissionGroup(request), request);
       }),
     refund: (caller, now) => calls.run(() => refund(db, { caller, now })),
-
-    createLink: (request) =>
-      calls.run(async () => {
-        // Here, so that an unknown domain is no failure of the others in its group.
-        await maker.hostnameOf(db.reader, request.input.domain_id);
-        return creates.submit(createGroup(request), request);
-      }),
-    createBatch: (request) =>
-      write(linksOf(request.caller), (session) => createBatch(maker, session, request)),
-    createJob: async (request) => {
-      const input = { total: request.input.length, chunks: await toJobChunks(request.input) };
-      return write(linksOf(request.caller), (session) => createJob(session, { ...request, input }));
-    },
 
     listLinks: (search) =>
       calls.run(() => db.search((session) => session.read(listLinks(maker.shortUrl, search)))),
@@ -115,7 +125,14 @@ export function postgresStore({ db, maker }: PostgresStoreParts): Store {
       calls.run(() =>
         db.snapshot((session) => session.read(usage(maker.shortUrl, accountId, now))),
       ),
-    prune: (now, signal) => calls.run(() => prune(db, now, signal)),
+    prune: (now, signal) =>
+      calls.run(async () => {
+        for (const step of pruneSteps(now)) {
+          while (!signal?.aborted && (await db.write(HOUSEKEEPING, step))) {
+            // There is more.
+          }
+        }
+      }),
 
     isHealthy: () => db.isHealthy,
     close: () => {
@@ -123,14 +140,6 @@ export function postgresStore({ db, maker }: PostgresStoreParts): Store {
       return closing;
     },
   };
-}
-
-async function prune(db: Database, now: number, signal: AbortSignal | undefined): Promise<void> {
-  for (const step of pruneSteps(now)) {
-    while (!signal?.aborted && (await db.write(HOUSEKEEPING, step))) {
-      // There is more.
-    }
-  }
 }
 
 /** Creates with the same group may share a transaction: those of one account, under one limit, on one day. */
