@@ -3,6 +3,7 @@ import type { Ended } from '../play.ts';
 import { parseResults } from '../scenario/file-text.ts';
 import { outputFormat } from '../scenario/files.ts';
 import type { RowPlan, RunPlan, UserTraits } from '../scenario/scenario.ts';
+import type { Disk } from '../world/disk.ts';
 import type { Exchange } from '../world/network.ts';
 import { isJournal } from './journal-rules.ts';
 import { isCreate } from './ledger.ts';
@@ -109,4 +110,15 @@ export function checkDryRun(
       throw new Error(`a dry run writes ${path}`);
   }
   if (files.after.size !== files.before.size) throw new Error('a dry run removes a file');
+}
+
+/** The files of the user, with their bytes. */
+export function userFiles(disk: Disk): Map<string, Buffer> {
+  const files = [...disk.names].filter(([path]) => path.startsWith('/files/'));
+  return new Map(files.map(([path, { bytes }]) => [path, bytes]));
+}
+
+/** The text of a file; undefined where there is none. */
+export function textOf(disk: Disk, path: string): string | undefined {
+  return disk.get(path)?.bytes.toString();
 }

@@ -281,3 +281,19 @@ export function parse(body: string): Answer | undefined {
 export function pairOfLink({ target, domain }: MadeLink): Pair {
   return pairOf(target, domain);
 }
+
+/** Links of which the program was told. */
+export function toldLinks(made: readonly MadeLink[], codes: ReadonlySet<string>): Counts {
+  const told = new Counts();
+  for (const link of made) if (codes.has(link.code)) told.add(pairOfLink(link));
+  return told;
+}
+
+/** Each row has one link at most. */
+export function checkLinks(counted: Counts, wanted: Counts): void {
+  for (const [pair, count] of counted.entries()) {
+    if (count > wanted.of(pair)) {
+      throw new Error(`${pair}: ${count} links for ${wanted.of(pair)} rows`);
+    }
+  }
+}

@@ -6,11 +6,12 @@ import type { Decisions } from '../scenario/settings.ts';
 import type { MadeLink, Service } from '../services/service.ts';
 import type { Exchange, Network } from '../world/network.ts';
 import type { Process, World } from '../world/world.ts';
-import { checkDryRun, isForgotten, isUnderstood } from './end-rules.ts';
+import { checkDryRun, isForgotten, isUnderstood, textOf, userFiles } from './end-rules.ts';
 import { type Evidence, NO_EVIDENCE, readEvidence } from './evidence.ts';
 import { addRecorded, checkCodes, checkJobs, hasBatches, isJournal } from './journal-rules.ts';
 import {
   Counts,
+  checkLinks,
   countLinks,
   countsOf,
   type Doubts,
@@ -22,16 +23,17 @@ import {
   mayExist,
   mayHaveMade,
   pairOfLink,
-  pairOfRow,
   sharedTargets,
   toldCodes,
+  toldLinks,
 } from './ledger.ts';
 import { LinkLimit } from './link-limit.ts';
 import { checkApart, checkAsked, checkRequests } from './request-rules.ts';
 import { checkIsWhole, checkRejects, checkResults } from './result-rules.ts';
 import { SentOnce } from './sent-once.ts';
+import { countShares } from './share-of-run.ts';
 import { checkAgreement, checkSummary } from './summary-rules.ts';
-import { count, type Shares } from './tally.ts';
+import type { Shares } from './tally.ts';
 
 interface Witness {
   scenario: Scenario;
@@ -128,14 +130,18 @@ export class Oracle {
     this.#sent.beginRun();
     this.#known = new Set(this.#told);
     if (plan.rows !== this.#countedRows) this.#countRows(plan);
-    if (settings.onUnknown === 'retry' && !plan.dryRun) this.#sent.retry(this.#knownLinks());
+    if (settings.onUnknown === 'retry' && !plan.dryRun) {
+      const known = toldLinks(service.made, this.#told);
+      known.raise(this.#evidence.links);
+      this.#sent.retry(known);
+    }
     if (!plan.dryRun) this.#limit?.beginRun(plan, decisions, service.made);
     this.#hasBatches = [...world.disk.names].some(
       ([path, file]) => isJournal(path) && hasBatches(file),
     );
     this.#outputBefore = world.disk.get(settings.output)?.bytes;
     this.#isOutputDurable = world.disk.isDurable(settings.output);
-    if (plan.dryRun) this.#filesBefore = this.#files();
+    if (plan.dryRun) this.#filesBefore = userFiles(world.disk);
   }
 
   #countRows({ rows, dryRun }: RunPlan): void {
@@ -163,16 +169,6 @@ export class Oracle {
     this.#sent.beginAgain(this.#evidence.taken, this.#evidence.keys);
   }
 
-  /** Links that exist, as the program was told, or as files say. */
-  #knownLinks(): Counts {
-    const known = new Counts();
-    for (const link of this.#all.service.made) {
-      if (this.#told.has(link.code)) known.add(pairOfLink(link));
-    }
-    known.raise(this.#evidence.links);
-    return known;
-  }
-
   endRun(plan: RunPlan, ended: Ended, hasSecond: boolean): void {
     const { network, scenario, service, world } = this.#all;
     const settings = this.#settings;
@@ -193,7 +189,7 @@ export class Oracle {
       this.#sent.switchOff();
     }
     if (plan.dryRun) {
-      const files = { before: this.#filesBefore, after: this.#files() };
+      const files = { before: this.#filesBefore, after: userFiles(world.disk) };
       checkDryRun(own, plan, files, settings.file);
     }
     this.#checkJournal(ofRun, process);
@@ -210,15 +206,12 @@ export class Oracle {
       this.#sent.switchOff();
       this.#wanted.raise(this.#wantedBefore);
     }
-    const blind = this.#isDamaged ? ofRun.find(isCreate) : undefined;
-    if (blind !== undefined)
-      throw new Error(`#${blind.number} is sent although the journal can't be read`);
     this.#checkSent(ofRun, settings);
-    this.#checkLinks();
+    checkLinks(this.#countedLinks(this.#named), this.#wanted);
     this.#limit?.check(service.made);
-    this.#count(plan);
+    countShares(this.shares, plan, scenario.user, this.#sent, this.#limit);
     if (hasSecond) return;
-    const text = this.#outputText(settings.output);
+    const text = textOf(world.disk, settings.output);
     const [{ user }, { made }] = [scenario, service];
     const areTitlesCertain = this.#areTitlesCertain && !network.exchanges.some(lacksResults);
     const results = { text, plan, user, made, areTitlesCertain, stated: this.#evidence.rows };
@@ -245,7 +238,7 @@ export class Oracle {
     if (summary !== undefined) {
       this.#checkSummary(summary, plan, ended);
       if (summary.output !== undefined || summary.stopped?.reason === 'rejects')
-        checkRejects(summary, plan, user, this.#outputText(summary.rejectsFile ?? ''));
+        checkRejects(summary, plan, user, textOf(world.disk, summary.rejectsFile ?? ''));
     }
     if (user.fromStdin && isForgotten(ended, world.disk.names.keys(), text, user)) {
       this.#beginAgain();
@@ -295,17 +288,11 @@ export class Oracle {
     return this.#all.network.exchanges[request - 1]?.run ?? 0;
   }
 
-  #outputText(path: string): string | undefined {
-    return this.#all.world.disk.get(path)?.bytes.toString();
-  }
-
-  #files(): Map<string, Buffer> {
-    const files = [...this.#all.world.disk.names].filter(([path]) => path.startsWith('/files/'));
-    return new Map(files.map(([path, { bytes }]) => [path, bytes]));
-  }
-
   /** What the program was told is in its journal, whatever happened afterwards. */
   #checkJournal(ofRun: readonly Exchange[], process: Process): void {
+    const blind = this.#isDamaged ? ofRun.find(isCreate) : undefined;
+    if (blind !== undefined)
+      throw new Error(`#${blind.number} is sent although the journal can't be read`);
     for (const exchange of ofRun) {
       for (const code of toldCodes(exchange, this.#doubts)) this.#told.add(code);
     }
@@ -334,39 +321,15 @@ export class Oracle {
     });
   }
 
-  /** Each row has one link at most. */
-  #checkLinks(): void {
-    for (const [pair, count] of this.#countedLinks(this.#named).entries()) {
-      if (count > this.#wanted.of(pair)) {
-        throw new Error(`${pair}: ${count} links for ${this.#wanted.of(pair)} rows`);
-      }
-    }
-  }
-
-  /** And no row is sent twice where the first request may have worked, also where it has not. */
+  /** No row is sent twice where the first request may have worked, also where it has not. */
   #checkSent(ofRun: readonly Exchange[], { onUnknown }: ImportSettings): void {
     const numbers = new Set(ofRun.map(({ number }) => number));
-    const told = new Counts();
-    for (const link of this.#all.service.made) {
-      if (numbers.has(link.request) && this.#told.has(link.code)) told.add(pairOfLink(link));
-    }
+    const made = this.#all.service.made.filter(({ request }) => numbers.has(request));
     this.#sent.endRun({
       exchanges: ofRun,
       wanted: this.#wanted,
-      told,
+      told: toldLinks(made, this.#told),
       mayRetry: onUnknown === 'retry',
     });
-  }
-
-  #count({ rows, dryRun }: RunPlan): void {
-    if (dryRun) return;
-    const { user } = this.#all.scenario;
-    const valid = rows.filter(({ kind }) => kind !== 'invalid');
-    const exact = valid.filter((row) => this.#sent.isExact(pairOfRow(row, user)));
-    const [isExact, isAsked] = [exact.length === valid.length, this.#limit !== undefined];
-    count(this.shares, 'no row is sent twice', Number(isExact), 1);
-    count(this.shares, 'the same by rows', exact.length, valid.length);
-    count(this.shares, 'no link too many, by look-up', Number(isAsked), 1);
-    count(this.shares, 'lost files', Number(user.losesFiles), 1);
   }
 }
