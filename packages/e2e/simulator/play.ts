@@ -4,7 +4,7 @@ import type {
   ImportSettings,
   ImportSummary,
 } from '../../cli/src/import/types.ts';
-import { checkNothingToDo, isFinished, refusalOf } from './oracle/end-rules.ts';
+import { checkClosed, checkNothingToDo, isFinished, refusalOf } from './oracle/end-rules.ts';
 import { Oracle } from './oracle/oracle.ts';
 import type { Shares } from './oracle/tally.ts';
 import { Random } from './random.ts';
@@ -13,12 +13,12 @@ import type { RunPlan, Scenario } from './scenario/scenario.ts';
 import { type Decisions, settingsOf } from './scenario/settings.ts';
 import { quietly } from './scenario/shrink.ts';
 import { UserFiles } from './scenario/user-files.ts';
-import { type OwnServer, OwnService } from './services/own.ts';
-import { ScriptedService } from './services/scripted.ts';
+import type { OwnServer } from './services/own.ts';
 import type { Service } from './services/service.ts';
+import { serviceOf } from './services/service-of.ts';
 import { Disk } from './world/disk.ts';
 import { Network } from './world/network.ts';
-import { EPOCH_MS, enterWorld, Process, World } from './world/world.ts';
+import { enterWorld, Process, World } from './world/world.ts';
 
 /** The programs under test, loaded once the stand-ins are there. */
 export interface Programs {
@@ -73,18 +73,6 @@ export async function play(
   return { imports, failure, trace: world.trace ?? [], shares };
 }
 
-function serviceOf({ service }: Scenario, { server }: Programs, world: World): Service {
-  const { clock } = world;
-  if (service.kind === 'scripted') return new ScriptedService(service, clock);
-  return new OwnService(server, service, clock, () => Math.floor(EPOCH_MS + clock.now));
-}
-
-/** A program that embeds the import would run out of files, and on Windows nobody could replace those that stay open. */
-function checkClosed({ process }: Ended): void {
-  const [path] = process.openFiles;
-  if (process.isAlive && path !== undefined) throw new Error(`the import leaves ${path} open`);
-}
-
 class Stage {
   imports = 0;
   readonly #scenario: Scenario;
@@ -102,7 +90,7 @@ class Stage {
     this.#programs = programs;
     this.#world = world;
     this.#files = new UserFiles(scenario.user, scenario.runs, world);
-    this.#service = serviceOf(scenario, programs, world);
+    this.#service = serviceOf(scenario, programs.server, world);
     this.#network = new Network(world, this.#service, scenario.seed);
     this.#oracle = new Oracle({
       scenario,

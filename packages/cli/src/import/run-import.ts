@@ -9,10 +9,10 @@ import { openJournal, peekJournal } from './journal/open-journal.ts';
 import { createRowRules } from './map/row-rules.ts';
 import { detectLayout } from './read/layout.ts';
 import { type Input, inputGuard, openInput } from './read/open-input.ts';
+import { refuseInPlace, refuseIrregularInPlace } from './report/in-place.ts';
 import { fingerprint } from './report/keep-changed.ts';
 import { openOutput } from './report/output-file.ts';
 import { RejectsFile, removeStaleRejects } from './report/rejects.ts';
-import { refuseInPlace, refuseIrregularInPlace } from './report/report-rows.ts';
 import {
   announceKept,
   keepsEarlierResults,

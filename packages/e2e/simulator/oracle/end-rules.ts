@@ -122,3 +122,9 @@ export function userFiles(disk: Disk): Map<string, Buffer> {
 export function textOf(disk: Disk, path: string): string | undefined {
   return disk.get(path)?.bytes.toString();
 }
+
+/** A program that embeds the import would run out of files, and on Windows nobody could replace those that stay open. */
+export function checkClosed({ process }: Ended): void {
+  const [path] = process.openFiles;
+  if (process.isAlive && path !== undefined) throw new Error(`the import leaves ${path} open`);
+}

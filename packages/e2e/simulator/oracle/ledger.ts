@@ -1,10 +1,20 @@
 import type { ImportSummary } from '../../../cli/src/import/types.ts';
 import { targetOf, titleOf } from '../scenario/files.ts';
-import type { RowPlan, UserTraits } from '../scenario/scenario.ts';
+import type { RowPlan, Scenario, UserTraits } from '../scenario/scenario.ts';
 import { LOOKUP_PATH } from '../services/look-up.ts';
 import { REFUSED_TITLE } from '../services/scripted.ts';
-import type { MadeLink } from '../services/service.ts';
-import type { Exchange } from '../world/network.ts';
+import type { MadeLink, Service } from '../services/service.ts';
+import type { Exchange, Network } from '../world/network.ts';
+import type { World } from '../world/world.ts';
+
+/** All that the oracle sees. */
+export interface Witness {
+  scenario: Scenario;
+  world: World;
+  service: Service;
+  network: Network;
+  exitCodeOf: (summary: ImportSummary) => number;
+}
 
 /** Target URLs of rows that name several domains, or name none and one. */
 export function sharedTargets(

@@ -1,11 +1,11 @@
 import type { ImportSettings, ImportSummary } from '../../../cli/src/import/types.ts';
 import type { Ended } from '../play.ts';
 import type { Paths } from '../scenario/files.ts';
-import type { RowPlan, RunPlan, Scenario } from '../scenario/scenario.ts';
+import type { RowPlan, RunPlan } from '../scenario/scenario.ts';
 import type { Decisions } from '../scenario/settings.ts';
-import type { MadeLink, Service } from '../services/service.ts';
-import type { Exchange, Network } from '../world/network.ts';
-import type { Process, World } from '../world/world.ts';
+import type { MadeLink } from '../services/service.ts';
+import type { Exchange } from '../world/network.ts';
+import type { Process } from '../world/world.ts';
 import { checkDryRun, isForgotten, isUnderstood, textOf, userFiles } from './end-rules.ts';
 import { type Evidence, NO_EVIDENCE, readEvidence } from './evidence.ts';
 import { addRecorded, checkCodes, checkJobs, hasBatches, isJournal } from './journal-rules.ts';
@@ -26,6 +26,7 @@ import {
   sharedTargets,
   toldCodes,
   toldLinks,
+  type Witness,
 } from './ledger.ts';
 import { LinkLimit } from './link-limit.ts';
 import { checkApart, checkAsked, checkRequests } from './request-rules.ts';
@@ -34,14 +35,6 @@ import { SentOnce } from './sent-once.ts';
 import { countShares } from './share-of-run.ts';
 import { checkAgreement, checkSummary } from './summary-rules.ts';
 import type { Shares } from './tally.ts';
-
-interface Witness {
-  scenario: Scenario;
-  world: World;
-  service: Service;
-  network: Network;
-  exitCodeOf: (summary: ImportSummary) => number;
-}
 
 /**
  * Knows every row and every link, and checks after each run what must hold whatever has happened. What it takes for granted is only
@@ -276,7 +269,8 @@ export class Oracle {
   #isCertain(earlier: readonly MadeLink[], { restart }: RunPlan): boolean {
     const isOneEpoch = !restart && this.#firstRun === 1;
     if (!isOneEpoch || this.#sent.isAnyFree || this.#doubts.hasRefusedRows) return false;
-    const sent = linksSent(this.#exchanges().filter(({ run }) => run < this.#run));
+    const { exchanges } = this.#all.network;
+    const sent = linksSent(exchanges.filter(({ run }) => run < this.#run));
     const isRecorded = [...this.#recorded.entries()].length > 0;
     return (
       !isRecorded && sent === earlier.length && earlier.every(({ code }) => this.#known.has(code))
@@ -304,10 +298,6 @@ export class Oracle {
     const file = world.disk.get(path);
     checkCodes(file, this.#told);
     checkJobs(file, ofRun, process);
-  }
-
-  #exchanges(): Exchange[] {
-    return this.#all.network.exchanges.filter(({ run }) => run >= this.#firstRun);
   }
 
   #countedLinks(named: Counts): Counts {

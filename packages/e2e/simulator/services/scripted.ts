@@ -2,7 +2,13 @@ import type { Clock } from '../clock.ts';
 import type { ServiceTraits } from '../scenario/scenario.ts';
 import { LOOKUP_PATH, lookUp, SHORT } from './look-up.ts';
 import { finite, Quota } from './quota.ts';
-import type { MadeLink, Service, ServiceRequest, ServiceResponse } from './service.ts';
+import {
+  json,
+  type MadeLink,
+  type Service,
+  type ServiceRequest,
+  type ServiceResponse,
+} from './service.ts';
 
 interface Entry {
   target_url: string;
@@ -104,33 +110,29 @@ export class ScriptedService implements Service {
 
   #respond(request: ServiceRequest, number: number): ServiceResponse {
     const mayWrite = this.#keys.get(request.headers['x-api-key'] ?? '');
-    if (mayWrite === undefined) return failure(401, { error: 'The API key is not valid' });
+    if (mayWrite === undefined) return json(401, { error: 'The API key is not valid' });
     if (request.path === '/api/v1/usage') return this.#usage();
     const waitSeconds = this.#quota.take();
     const quota = this.#traits.statesQuota ? this.#quota.headers() : {};
     const response =
       waitSeconds === undefined
         ? this.#work(request, number, mayWrite)
-        : failure(
-            429,
-            { error: 'Too many requests a minute' },
-            { 'retry-after': `${waitSeconds}` },
-          );
+        : json(429, { error: 'Too many requests a minute' }, { 'retry-after': `${waitSeconds}` });
     return { ...response, headers: { ...response.headers, ...quota } };
   }
 
   #work(request: ServiceRequest, number: number, mayWrite: boolean): ServiceResponse {
     if (request.method === 'GET') return this.#poll(request.path);
-    if (!mayWrite) return failure(403, { error: 'The key may not write' });
+    if (!mayWrite) return json(403, { error: 'The key may not write' });
     if (request.path === LOOKUP_PATH) {
-      return this.#traits.hasLookup ? json(200, {}) : failure(404, { error: 'Not found' });
+      return this.#traits.hasLookup ? json(200, {}) : json(404, { error: 'Not found' });
     }
     const key = this.#traits.hasIdempotency ? request.headers['idempotency-key'] : undefined;
     if (key === undefined) return this.#create(request, number);
     const known = this.#replies.get(key);
     if (known !== undefined && this.#clock.now - known.at < KEY_LIFETIME_MS) {
       if (known.body === request.body) return known.response;
-      return failure(422, { error: 'The key was used', code: 'idempotency_conflict' });
+      return json(422, { error: 'The key was used', code: 'idempotency_conflict' });
     }
     const response = this.#create(request, number);
     // A refused request leaves its key free.
@@ -151,7 +153,7 @@ export class ScriptedService implements Service {
     if (bad.length > 0 && !this.#traits.refusesSingly) {
       const details = bad.map((index) => ({ index, field: 'title', message: 'not allowed' }));
       const error = `links[${bad[0]}] is not valid`;
-      return failure(400, { error, ...(this.#traits.namesBadEntries && { details }) });
+      return json(400, { error, ...(this.#traits.namesBadEntries && { details }) });
     }
     if (this.#used + count > this.#linkLimit) return this.#full();
     if (count <= this.#traits.syncLinks) {
@@ -209,7 +211,7 @@ export class ScriptedService implements Service {
 
   #poll(path: string): ServiceResponse {
     const job = this.#jobs.get(path.split('/').at(-1) ?? '');
-    if (job === undefined) return failure(404, { error: 'No such job' });
+    if (job === undefined) return json(404, { error: 'No such job' });
     this.#advance(job);
     const { id, entries, results } = job;
     const left = entries.length - results.length;
@@ -242,7 +244,7 @@ export class ScriptedService implements Service {
     const answer = (): ServiceResponse => {
       this.settle();
       if (waitMs <= MAX_LOOKUP_WAIT_MS) return { ...json(200, look()), headers };
-      return failure(503, { error: 'Jobs are running' }, { ...headers, 'retry-after': '1' });
+      return json(503, { error: 'Jobs are running' }, { ...headers, 'retry-after': '1' });
     };
     if (waitMs === 0) return answer();
     return new Promise((resolve) => {
@@ -276,8 +278,8 @@ export class ScriptedService implements Service {
 
   #tooLarge(count: number): ServiceResponse {
     const allowed = this.#batchSize;
-    if (this.#traits.oversize === 413) return failure(413, { error: 'Too large' });
-    return failure(403, {
+    if (this.#traits.oversize === 413) return json(413, { error: 'Too large' });
+    return json(403, {
       error: `The plan takes ${allowed} links a batch`,
       upgrade: true,
       ...(this.#traits.namesLimit && { limit: 'batch_size', used: count, allowed }),
@@ -286,7 +288,7 @@ export class ScriptedService implements Service {
 
   #full(): ServiceResponse {
     const [used, allowed] = [this.#used, this.#linkLimit];
-    return failure(403, {
+    return json(403, {
       error: `${used} of ${allowed} links are in use: upgrade the plan`,
       upgrade: true,
       ...(this.#traits.namesLimit && { limit: 'links', used, allowed }),
@@ -294,7 +296,7 @@ export class ScriptedService implements Service {
   }
 
   #usage(): ServiceResponse {
-    if (!this.#traits.hasUsage) return failure(404, { error: 'Not found' });
+    if (!this.#traits.hasUsage) return json(404, { error: 'Not found' });
     const none = { used: 0, limit: null, resets_at: '' };
     const { hasIdempotency, hasLookup } = this.#traits;
     const features = [hasIdempotency && 'idempotency', hasLookup && 'lookup'].filter(Boolean);
@@ -314,13 +316,4 @@ export class ScriptedService implements Service {
 function without({ id, total, status }: { [field: string]: unknown }): object {
   if (id === undefined) return {};
   return status === 'failed' ? { id, total, status } : { id, total };
-}
-
-export function json(status: number, body: object, headers: Record<string, string> = {}) {
-  const type = { 'content-type': 'application/json' };
-  return { status, headers: { ...type, ...headers }, body: JSON.stringify(body) };
-}
-
-function failure(status: number, body: object, headers: Record<string, string> = {}) {
-  return json(status, body, headers);
 }

@@ -45,3 +45,8 @@ export interface Service {
   unlimit(): void;
   close(): void;
 }
+
+export function json(status: number, body: object, headers: Record<string, string> = {}) {
+  const type = { 'content-type': 'application/json' };
+  return { status, headers: { ...type, ...headers }, body: JSON.stringify(body) };
+}

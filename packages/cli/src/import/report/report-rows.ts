@@ -1,8 +1,5 @@
-import { stat } from 'node:fs/promises';
-import { basename } from 'node:path';
 import type { Checked, Source } from '../check/check-input.ts';
 import type { Comparison, Evidence } from '../check/evidence.ts';
-import { inputError } from '../errors.ts';
 import type { Journal } from '../journal/journal.ts';
 import { linkIdentity, madeFor } from '../map/link-identity.ts';
 import {
@@ -14,7 +11,6 @@ import {
   strayText,
 } from '../map/result-columns.ts';
 import type { Layout } from '../read/layout.ts';
-import type { Input } from '../read/open-input.ts';
 import { readRows } from '../read/read-rows.ts';
 import type { SentBatch } from '../send/batch-recorder.ts';
 import type { ImportSettings, LinkResult, Row, RowStatus } from '../types.ts';
@@ -119,30 +115,6 @@ export function createResultsFormat(
 ): ResultsFormat {
   const isJsonl = inPlace ? layout.plan.format === 'jsonl' : outputFormat === 'jsonl';
   return isJsonl ? jsonl(layout, inPlace) : csv(layout, inPlace);
-}
-
-/** @throws CliError (exit code 2) when there are no columns that could be filled in */
-export function refuseInPlace(
-  { name, packing }: Pick<Input, 'name' | 'packing'>,
-  { plan: { format, hasHeader } }: Layout,
-): void {
-  const isTable = (format === 'csv' || format === 'tsv') && hasHeader;
-  if (packing !== undefined || (!isTable && format !== 'jsonl')) {
-    throw inputError(
-      `--in-place can't be used with ${name}: it needs a table with a header, or JSON Lines, as plain text`,
-      'Without --in-place, the results go into a file of their own.',
-    );
-  }
-}
-
-/** @throws CliError (exit code 2) for a pipe or device, which can't be replaced, before it is read */
-export async function refuseIrregularInPlace(file: string): Promise<void> {
-  const stats = await stat(file).catch(() => undefined);
-  if (stats === undefined || stats.isFile() || stats.isDirectory()) return;
-  throw inputError(
-    `--in-place can't be used with ${basename(file)}: it is no regular file`,
-    'Without --in-place, the results go into a file of their own.',
-  );
 }
 
 const BYTE_ORDER_MARK = '\ufeff';

@@ -1,0 +1,29 @@
+import { stat } from 'node:fs/promises';
+import { basename } from 'node:path';
+import { inputError } from '../errors.ts';
+import type { Layout } from '../read/layout.ts';
+import type { Input } from '../read/open-input.ts';
+
+/** @throws CliError (exit code 2) when there are no columns that could be filled in */
+export function refuseInPlace(
+  { name, packing }: Pick<Input, 'name' | 'packing'>,
+  { plan: { format, hasHeader } }: Layout,
+): void {
+  const isTable = (format === 'csv' || format === 'tsv') && hasHeader;
+  if (packing !== undefined || (!isTable && format !== 'jsonl')) {
+    throw inputError(
+      `--in-place can't be used with ${name}: it needs a table with a header, or JSON Lines, as plain text`,
+      'Without --in-place, the results go into a file of their own.',
+    );
+  }
+}
+
+/** @throws CliError (exit code 2) for a pipe or device, which can't be replaced, before it is read */
+export async function refuseIrregularInPlace(file: string): Promise<void> {
+  const stats = await stat(file).catch(() => undefined);
+  if (stats === undefined || stats.isFile() || stats.isDirectory()) return;
+  throw inputError(
+    `--in-place can't be used with ${basename(file)}: it is no regular file`,
+    'Without --in-place, the results go into a file of their own.',
+  );
+}
