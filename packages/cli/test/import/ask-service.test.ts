@@ -122,10 +122,10 @@ describe('with a service that can be asked, nothing has to be remembered', () =>
     world.write('input.csv', file(row(1)));
     await world.import();
     loseAll();
-    world.service.usage = () => {
+    vi.spyOn(world.service.lookups, 'push').mockImplementation(() => {
       world.hardStop.abort(new Error('Interrupted'));
-      return { type: 'answer', status: 500, body: {} };
-    };
+      return 1;
+    });
     expect(await world.import({ dryRun: true })).toMatchObject({
       unsent: 1,
       stopped: { reason: 'interrupted' },
