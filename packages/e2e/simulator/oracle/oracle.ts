@@ -115,7 +115,13 @@ export class Oracle {
     const hasLost = plan.losesJournal || plan.losses.length > 0 || isDecided;
     const hasEvidence = user.losesFiles || this.#hasLostJournal;
     if (hasEvidence) {
-      this.#evidence = readEvidence({ disk: world.disk, paths, user, made: service.made, decisions });
+      this.#evidence = readEvidence({
+        disk: world.disk,
+        paths,
+        user,
+        made: service.made,
+        decisions,
+      });
     }
     if ((plan.restart && !plan.dryRun) || hasLost) this.#beginAgain(hasLost);
     else if (hasEvidence) this.#sent.raise(this.#evidence.links);
