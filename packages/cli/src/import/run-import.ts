@@ -104,7 +104,11 @@ async function importInput(
   const known = { source, checked, found, evidence, journal, settings, deps };
   if (settings.dryRun) {
     if (stopped !== undefined) deps.onEvent({ type: 'warning', message: wouldStop(summary) });
-    return await forecastOnly(known, summary);
+    return await forecastOnly(known, summary).catch((error: unknown) => {
+      if (deps.signal.aborted || deps.stopSignal.aborted)
+        return { ...summary, stopped: STOPPED_BY_USER };
+      throw error;
+    });
   }
   if (stopped !== undefined) {
     announce(found, checked, deps);

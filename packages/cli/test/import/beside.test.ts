@@ -59,6 +59,20 @@ describe('links that another file in the folder names', () => {
     expect(world.created()).toEqual({ links: 2, duplicates: 0 });
   });
 
+  test('may exist: with --on-similar reuse, the row is in doubt and not sent', async () => {
+    world.service.fault = () => ({ type: 'lost', created: true });
+    world.write('input.csv', file(row(1)));
+    expect(await world.import()).toMatchObject({ unknown: 1 });
+    world.service.fault = () => undefined;
+    world.write('b.csv', file(row(1), row(2)));
+    const other = { file: world.path('b.csv'), onUnknown: 'skip' } as const;
+    await expect(world.import(other)).rejects.toThrow('could be theirs or others');
+    const reused = { ...other, onSimilar: 'reuse' } as const;
+    expect(await world.import(reused)).toMatchObject({ created: 1, unknown: 1 });
+    expect(await world.import(other)).toMatchObject({ created: 0, existing: 1, unknown: 1 });
+    expect(world.created()).toEqual({ links: 2, duplicates: 0 });
+  });
+
   test('do not matter where no row asks for them', async () => {
     world.write('input.csv', file(row(1)));
     await world.import();

@@ -68,11 +68,13 @@ export async function checkInput(
       refuseLostUrl(input.name, row, layout);
       const claim = claimOf(row, layout);
       const { link, problem: reason } = rules.check(row);
-      const identity = linkIdentity(link, settings.defaults.domain_id);
-      const hasOwn = claim.own !== undefined && fitOf(identity, claim.own.made_for) !== 0;
+      const { own } = claim;
+      const needsIdentity = own !== undefined || evidence !== undefined;
+      const identity = needsIdentity ? linkIdentity(link, settings.defaults.domain_id) : undefined;
+      const hasOwn = own !== undefined && identity && fitOf(identity, own.made_for) !== 0;
       if (hasOwn || reason === undefined) {
-        if (claim.own !== undefined || claim.doubt !== undefined) found.claims += 1;
-        evidence?.addRow(found.rows, claim, identity);
+        if (own !== undefined || claim.doubt !== undefined) found.claims += 1;
+        if (identity !== undefined) evidence?.addRow(found.rows, claim, identity);
       } else {
         bad.push({ row, reason });
         found.rejectedRows.add(found.rows);

@@ -166,9 +166,9 @@ export const SETTLE = `
     ) AS other USING (key, pair, words, n) JOIN temp.known ON known.id = other.id
   ) AS found WHERE link.id = found.id`;
 
-/** Links of files that may exist, but for those that something else knows by now. */
-const DOUBTS = `short_url IS NULL AND of_row IS NULL AND source < ${SOURCES.beside} AND (
-  -id IN (SELECT link FROM temp.match) OR key NOT IN (SELECT key FROM our_link))`;
+/** Links of files that may exist: those that rows have, and of their own results all that nothing else knows by now. */
+const DOUBTS = `short_url IS NULL AND of_row IS NULL AND (
+  -id IN (SELECT link FROM temp.match) OR source < ${SOURCES.beside} AND key NOT IN (SELECT key FROM our_link))`;
 const ADD_KNOWN = `
   INSERT INTO link (service, key, content, pair, code, short_url, error)
   SELECT ?, key, content, pair, code, short_url, error FROM temp.known WHERE`;

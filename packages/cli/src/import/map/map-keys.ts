@@ -53,9 +53,10 @@ export function rowMapping(
   const ofTable: Meaning = { mapping: plan.mapping, problem: undefined };
   const results = new Set<number>(Object.values(resultColumns));
   const own = [...plan.columns.entries()].filter(([index]) => !results.has(index));
-  return ({ cells, object }) => {
-    if (object !== undefined) return ofKeys(object);
+  return (row) => {
+    if (row.object !== undefined) return ofKeys(row.object);
     if (!isOfLines) return ofTable;
+    const { cells } = row;
     return ofKeys(Object.fromEntries(own.map(([index, name]) => [name, cells[index] ?? ''])));
   };
 }

@@ -77,7 +77,7 @@ export function createRowRules(
         problem:
           problem ??
           keyProblem ??
-          placeProblem(row) ??
+          placeProblem(row, cells) ??
           nestedProblem(object, plan.columns, mapping) ??
           linkProblem(link) ??
           redirectProblem(redirect),
@@ -128,7 +128,7 @@ function redirectProblem(text: string): string | undefined {
   return `redirect_type ${shown(text)} is not one of ${REDIRECT_TYPES.join(', ')}`;
 }
 
-type PlaceRule = (row: Row) => string | undefined;
+type PlaceRule = (row: Row, cells: readonly string[]) => string | undefined;
 
 /** In place, a key of the user's own would be replaced where it has the name of a result. */
 function keyRule(layout: Pick<Layout, 'resultColumns'>, inPlace: boolean): PlaceRule {
@@ -159,8 +159,7 @@ function cellRule(layout: Pick<Layout, 'plan' | 'isRejects' | 'resultColumns'>):
     }
     return false;
   };
-  const misplaced = (row: Row) => {
-    const { cells } = row;
+  const misplaced: PlaceRule = (row, cells) => {
     const stray = strayText(row, layout);
     if (stray !== undefined) return `${shown(stray)} stands in a column that the import fills`;
     if (isOdd(cells)) {
@@ -169,8 +168,8 @@ function cellRule(layout: Pick<Layout, 'plan' | 'isRejects' | 'resultColumns'>):
     const line = isRejects ? (cells[width - 2] ?? '') : '';
     return /^\d*$/.test(line) ? undefined : `${shown(line)} stands in the column of line numbers`;
   };
-  return (row) => {
-    const what = misplaced(row);
+  return (row, cells) => {
+    const what = misplaced(row, cells);
     return what && `${what}: is a cell with a delimiter not quoted?`;
   };
 }
