@@ -21,7 +21,6 @@ import {
   MATCH_SINGLE,
   matchBy,
   SETTLE,
-  SIMILAR,
   SOURCES,
   type SourceOfLinks,
   TAKE_CONTENT,
@@ -35,6 +34,8 @@ import {
   readMatches,
   readNumbers,
   readPairs,
+  readSimilar,
+  type Similar,
 } from './read-evidence.ts';
 import { RowSet } from './row-set.ts';
 
@@ -186,13 +187,8 @@ export class Evidence {
   }
 
   /** Rows that could have a link of another file or of the service, or not: how many, and the first of them. */
-  similar(): { lines: number; first: { line: number; short_url: string }[] } {
-    const found = this.#db.prepare(SIMILAR).all();
-    const first = found.map((row) => ({
-      line: Number(row['line']),
-      short_url: String(row['short_url']),
-    }));
-    return { lines: Number(found[0]?.['lines'] ?? 0), first };
+  similar(): Similar {
+    return readSimilar(this.#db);
   }
 
   compare(): Comparison {
