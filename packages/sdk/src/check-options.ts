@@ -98,7 +98,9 @@ export function checkBaseUrl(value: string | URL | undefined): string {
   if (value === undefined) throw refusal(orEnv('BASE_URL'));
   const url = URL.canParse(String(value)) ? new URL(value) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
-    throw refusal(`an absolute http: or https: URL, not ${hideUserInfo(value)}`);
+    // Without a colon it may be the API key, where the two settings were exchanged.
+    const shown = String(value).includes(':') ? `, not ${hideUserInfo(value)}` : '';
+    throw refusal(`an absolute http: or https: URL${shown}`);
   }
   if (url.username || url.password) throw refusal('without a user name and password');
   if (url.search || url.hash) throw refusal('without a query and fragment');

@@ -1,6 +1,7 @@
 import nodeFetch from 'node-fetch';
 import { fetch as undiciFetch } from 'undici';
 import { describe, expectTypeOf, it } from 'vitest';
+import type { BULK_OPTIONS } from './bulk/create-many.ts';
 import {
   ApiError,
   type ApiResponse,
@@ -8,6 +9,7 @@ import {
   type BulkItem,
   type CompletedBatch,
   ConnectionError,
+  type CreateManyOptions,
   type ErrorCode,
   type Job,
   type Jobs,
@@ -159,6 +161,7 @@ type Words<T extends string> = T extends `${infer First} ${infer Rest}` ? First 
 describe('options', () => {
   it('are refused unless they are named where they are checked', () => {
     expectTypeOf<Words<typeof CALL_OPTIONS>>().toEqualTypeOf<keyof RequestOptions>();
+    expectTypeOf<Words<typeof BULK_OPTIONS>>().toEqualTypeOf<keyof CreateManyOptions>();
     expectTypeOf<Words<typeof WAIT_OPTIONS>>().toEqualTypeOf<keyof WaitOptions>();
     expectTypeOf<Words<typeof CLIENT_OPTIONS>>().toEqualTypeOf<keyof ShortlinkOptions>();
   });

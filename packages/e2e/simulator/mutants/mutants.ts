@@ -208,8 +208,8 @@ const ROWS: readonly Mutant[] = [
   mutant(
     'first edited row not matched',
     `${CHECK}/evidence.ts`,
-    "this.#db.exec(matchBy('key, pair', CERTAIN));",
-    "this.#db.exec(matchBy('key, pair', CERTAIN) + ' WHERE n > 1');",
+    "this.#db.exec(sql.matchBy('key, pair', sql.CERTAIN));",
+    "this.#db.exec(sql.matchBy('key, pair', sql.CERTAIN) + ' WHERE n > 1');",
   ),
   mutant(
     'known links forgotten with the unknown',

@@ -1,4 +1,4 @@
-import { checkAmount, checkCount, checkOneOf } from '../check-options.ts';
+import { checkAmount, checkCount, checkNames, checkOneOf } from '../check-options.ts';
 import { InvalidOptionError } from '../errors/call-errors.ts';
 import { MAX_BATCH_LINKS } from '../wire/limits.ts';
 import type { LinkInput } from '../wire/link.ts';
@@ -8,6 +8,10 @@ import type { BulkItem, BulkSource, CreateManyDeps, CreateManyOptions } from './
 
 /** Batches in flight at once, when the caller gives no number. */
 const DEFAULT_CONCURRENCY = 4;
+
+/** Names of the options, to refuse others. A test compares them with the type. */
+export const BULK_OPTIONS =
+  'batchSize concurrency domain_id headers idempotencyKey jobTimeoutMs maxDelayMs maxRetries onBatch onJobProgress onUnknown resume signal stopSignal timeoutMs';
 
 /** How long a link waits for others to fill its batch, in milliseconds, when the caller gives no number. */
 const DEFAULT_MAX_DELAY_MS = 1_000;
@@ -31,6 +35,7 @@ export function createMany<T extends LinkInput>(
   source: BulkSource<T>,
   options: CreateManyOptions = {},
 ): AsyncGenerator<BulkItem<T>, void, undefined> {
+  checkNames(options, BULK_OPTIONS);
   const { concurrency = DEFAULT_CONCURRENCY, batchSize = 'auto', resume = [] } = options;
   checkCount('concurrency', concurrency, { least: 1, most: Number.MAX_SAFE_INTEGER });
   if (batchSize !== 'auto') checkCount('batchSize', batchSize, { least: 1, most: MAX_BATCH_LINKS });

@@ -39,7 +39,7 @@ export class SourceReader<T> {
    */
   isReady(count: number, isWhole: boolean): boolean {
     this.#goal = count;
-    if (this.#entries.length < count && !this.#isReading) void this.#read();
+    if (this.#entries.length < count && !this.#isReading && !this.#isEnded) void this.#read();
     if (this.#entries.length >= count || this.#isEnded) return true;
     this.#startTimer();
     return this.#isLate && !isWhole;

@@ -97,6 +97,8 @@ export class Limiter {
   #inFlight = 0;
 
   #pausedUntil = Number.NEGATIVE_INFINITY;
+  /** The part of the pause that the service asked for. A client that shares the limiter may accept less of it. */
+  #askedUntil = Number.NEGATIVE_INFINITY;
   #reportedUntil = Number.NEGATIVE_INFINITY;
 
   readonly #windows = new Map<string, KnownWindow>();
@@ -131,7 +133,8 @@ export class Limiter {
     const { failsAtLimit, ignoresQuota, maxWaitMs, signal } = options;
     for (;;) {
       const quotaMs = ignoresQuota ? 0 : this.#quotaWaitMs(options);
-      if (quotaMs > maxWaitMs) throw limitError(quotaMs, `maxRetryAfterMs is ${maxWaitMs}`);
+      const statedMs = Math.max(quotaMs, this.#askedUntil - this.#clock.now());
+      if (statedMs > maxWaitMs) throw limitError(statedMs, `maxRetryAfterMs is ${maxWaitMs}`);
       const limitMs = Math.max(this.#pausedUntil - this.#clock.now(), quotaMs);
       if (failsAtLimit && limitMs > 0) throw limitError(limitMs, 'maxRetries is 0');
       // What was only learned may be wrong: it fails no call, and asks for no longer wait than the caller accepts.
@@ -149,6 +152,7 @@ export class Limiter {
     const until = this.#clock.now() + waitMs;
     if (until <= this.#pausedUntil) return;
     this.#pausedUntil = until;
+    this.#askedUntil = this.#clock.now() + (retryAfterMs ?? 0);
     this.#report(until, { waitMs, retryAfterMs }, onPause);
   }
 

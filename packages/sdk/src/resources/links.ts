@@ -1,7 +1,8 @@
 import { createMany } from '../bulk/create-many.ts';
 import type { BulkItem, BulkSource, CreateManyDeps, CreateManyOptions } from '../bulk/types.ts';
-import { show } from '../check-options.ts';
+import { checkAmount, show } from '../check-options.ts';
 import { InvalidOptionError } from '../errors/call-errors.ts';
+import { ShortlinkError } from '../errors/shortlink-error.ts';
 import {
   type AttemptWatch,
   type ResponsePromise,
@@ -102,12 +103,19 @@ export class Links {
     batch: BatchInput,
     { onProgress, jobTimeoutMs, ...options }: BatchWaitOptions = {},
   ): Promise<CompletedBatch> {
+    // Before the request: afterwards no error may claim that nothing was sent.
+    checkAmount('jobTimeoutMs', jobTimeoutMs ?? 0, 'milliseconds');
     const response = await this.createBatch(batch, options);
     if (response.status === 'completed') return response;
     const { signal, maxRetries, headers } = options;
     const wait = { onProgress, timeoutMs: jobTimeoutMs, signal, maxRetries, headers };
-    const { results, total } = await this.#jobs.wait(response.job_id, wait);
-    return { ...response, status: 'completed', total: total || response.total, results };
+    try {
+      const { results, total } = await this.#jobs.wait(response.job_id, wait);
+      return { ...response, status: 'completed', total: total || response.total, results };
+    } catch (error) {
+      const isOurs = error !== signal?.reason && ShortlinkError.isInstance(error);
+      throw isOurs ? Object.assign(error, { jobId: response.job_id }) : error;
+    }
   }
 
   /**

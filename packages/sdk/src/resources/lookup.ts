@@ -114,7 +114,8 @@ async function lookUpOnce(
     if (ApiError.isInstance(error) && STATUSES_WITHOUT_LOOKUP.includes(error.status)) {
       throw new UnsupportedError('look-up of links', error);
     }
-    throw stateOutcome(error, false);
+    // The reason of an abort is the caller's, whatever it is.
+    throw error === options?.signal?.reason ? error : stateOutcome(error, false);
   }
 }
 

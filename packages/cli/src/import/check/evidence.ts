@@ -3,39 +3,14 @@ import type { Journal } from '../journal/journal.ts';
 import { fitOf, hashOf, type LinkIdentity } from '../map/link-identity.ts';
 import type { Claim } from '../map/result-columns.ts';
 import type { Existing, LinkResult, OnSimilar } from '../types.ts';
-import {
-  ADOPT,
-  ADOPT_DOUBTS,
-  ADOPT_OWN,
-  ANY_LINK_LEFT,
-  CERTAIN,
-  CHANGED,
-  COUNTS,
-  DISOWN,
-  DROP_ADOPTED_DOUBTS,
-  DROP_KNOWN_DOUBTS,
-  FIT_ALONE,
-  FIT_BY_JOURNAL,
-  FORMER,
-  MATCH_OWN_DOUBTS,
-  MATCH_SINGLE,
-  matchBy,
-  SETTLE,
-  SOURCES,
-  type SourceOfLinks,
-  TAKE_CONTENT,
-  tables,
-  UNMATCH_OTHERS,
-  UNSETTLED,
-} from './evidence-sql.ts';
+import type { SourceOfLinks } from './evidence-sql.ts';
+import * as sql from './evidence-sql.ts';
 import {
   CHUNK_ROWS,
   type PairToAsk,
   readMatches,
   readNumbers,
   readPairs,
-  readSimilar,
-  type Similar,
 } from './read-evidence.ts';
 import { RowSet } from './row-set.ts';
 
@@ -90,7 +65,7 @@ export class Evidence {
   constructor(journal: Journal) {
     this.#journal = journal;
     this.#db = journal.db;
-    this.#db.exec(tables(journal.service));
+    this.#db.exec(sql.tables(journal.service));
     this.#db.exec('INSERT INTO temp.open_link SELECT id FROM our_link WHERE short_url IS NULL');
   }
 
@@ -113,7 +88,7 @@ export class Evidence {
       isDoubted,
     ]);
     if (doubt !== undefined) {
-      this.#addLink([SOURCES.results, key, content, pair, null, null, doubt, number]);
+      this.#addLink([sql.SOURCES.results, key, content, pair, null, null, doubt, number]);
     }
     if (this.#rows.length === CHUNK_ROWS) this.#flush();
   }
@@ -157,10 +132,10 @@ export class Evidence {
   settle(): void {
     const { service } = this.#journal;
     this.#journal.write(() => {
-      this.#db.prepare(ADOPT_DOUBTS).run(service);
+      this.#db.prepare(sql.ADOPT_DOUBTS).run(service);
       this.releaseDoubts();
-      this.#db.prepare(SETTLE).run(service);
-      this.#db.prepare(`DELETE FROM link WHERE ${UNSETTLED}`).run(service);
+      this.#db.prepare(sql.SETTLE).run(service);
+      this.#db.prepare(`DELETE FROM link WHERE ${sql.UNSETTLED}`).run(service);
       const ended = 'FROM batch WHERE service = ? AND job IS NULL';
       this.#db.prepare(`DELETE FROM body WHERE batch IN (SELECT id ${ended})`).run(service);
       this.#db.prepare(`DELETE ${ended}`).run(service);
@@ -170,9 +145,9 @@ export class Evidence {
   /** Records links of files and of the service in the journal, as far as rows have them or their file will be replaced. */
   adopt(inPlace: boolean): Comparison {
     this.#journal.write(() => {
-      if (!inPlace) this.#db.prepare(ADOPT_OWN).run(this.#journal.service);
-      this.#db.prepare(ADOPT).run(this.#journal.service);
-      this.#db.exec(DROP_ADOPTED_DOUBTS);
+      if (!inPlace) this.#db.prepare(sql.ADOPT_OWN).run(this.#journal.service);
+      this.#db.prepare(sql.ADOPT).run(this.#journal.service);
+      this.#db.exec(sql.DROP_ADOPTED_DOUBTS);
     });
     this.#journal.beginCreating();
     return this.compare();
@@ -187,45 +162,50 @@ export class Evidence {
   }
 
   /** Rows that could have a link of another file or of the service, or not: how many, and the first of them. */
-  similar(): Similar {
-    return readSimilar(this.#db);
+  similar(): { lines: number; first: { line: number; short_url: string }[] } {
+    const found = this.#db.prepare(sql.SIMILAR).all();
+    const first = found.map((row) => ({
+      line: Number(row['line']),
+      short_url: String(row['short_url']),
+    }));
+    return { lines: Number(found[0]?.['lines'] ?? 0), first };
   }
 
   compare(): Comparison {
     return this.#journal.write(() => {
       this.#flush();
       if (this.#hasOwn) {
-        this.#db.exec(FIT_BY_JOURNAL);
-        this.#db.exec(FIT_ALONE);
-        this.#db.exec(DISOWN);
+        this.#db.exec(sql.FIT_BY_JOURNAL);
+        this.#db.exec(sql.FIT_ALONE);
+        this.#db.exec(sql.DISOWN);
       }
       this.#db.exec('DELETE FROM temp.match');
-      this.#db.exec(MATCH_SINGLE);
-      this.#db.exec(UNMATCH_OTHERS);
-      if (this.#db.prepare(ANY_LINK_LEFT).get() !== undefined) {
-        this.#db.exec(matchBy('key, pair, content', CERTAIN));
-        this.#db.exec(matchBy('key, pair', CERTAIN));
-        this.#db.exec(matchBy('key, pair, words', `source = ${SOURCES.service}`));
+      this.#db.exec(sql.MATCH_SINGLE);
+      this.#db.exec(sql.UNMATCH_OTHERS);
+      if (this.#db.prepare(sql.ANY_LINK_LEFT).get() !== undefined) {
+        this.#db.exec(sql.matchBy('key, pair, content', sql.CERTAIN));
+        this.#db.exec(sql.matchBy('key, pair', sql.CERTAIN));
+        this.#db.exec(sql.matchBy('key, pair, words', `source = ${sql.SOURCES.service}`));
         if (this.onSimilar === 'reuse') {
-          this.#db.exec(matchBy('key, pair, words', `NOT (${CERTAIN})`));
-          this.#db.exec(matchBy('key, pair', `NOT (${CERTAIN})`));
+          this.#db.exec(sql.matchBy('key, pair, words', `NOT (${sql.CERTAIN})`));
+          this.#db.exec(sql.matchBy('key, pair', `NOT (${sql.CERTAIN})`));
         }
-        this.#db.exec(TAKE_CONTENT);
+        this.#db.exec(sql.TAKE_CONTENT);
       }
       if (this.#hasDoubts) {
-        this.#db.exec(DROP_KNOWN_DOUBTS);
-        this.#db.exec(MATCH_OWN_DOUBTS);
-        const which = this.onSimilar === 'reuse' ? 'TRUE' : CERTAIN;
-        this.#db.exec(matchBy('key, pair', which, 'doubtful_link'));
+        this.#db.exec(sql.DROP_KNOWN_DOUBTS);
+        this.#db.exec(sql.MATCH_OWN_DOUBTS);
+        const which = this.onSimilar === 'reuse' ? 'TRUE' : sql.CERTAIN;
+        this.#db.exec(sql.matchBy('key, pair', which, 'doubtful_link'));
       }
-      const counts = this.#db.prepare(COUNTS).get(this.#journal.firstNewLink) ?? {};
-      const changed = this.#db.prepare(CHANGED).all();
+      const counts = this.#db.prepare(sql.COUNTS).get(this.#journal.firstNewLink) ?? {};
+      const changed = this.#db.prepare(sql.CHANGED).all();
       return {
         matched: readNumbers(this.#db, 'temp.match WHERE link IS NOT NULL'),
         disowned: this.#hasOwn
           ? readNumbers(this.#db, 'temp.row WHERE named IS NOT NULL')
           : new RowSet(),
-        former: (this.#hasOwn ? this.#db.prepare(FORMER).all() : []).map((row) => ({
+        former: (this.#hasOwn ? this.#db.prepare(sql.FORMER).all() : []).map((row) => ({
           line: Number(row['line']),
           short_url: String(row['named']),
         })),

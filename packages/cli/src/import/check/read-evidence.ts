@@ -1,7 +1,7 @@
 import type { Journal } from '../journal/journal.ts';
 import { madeFor } from '../map/link-identity.ts';
 import { type LinkResult, NO_RESPONSE } from '../types.ts';
-import { LINK_CONTENT, SIMILAR, UNLINKED, UNSETTLED_OTHERS, WITH_LINKS } from './evidence-sql.ts';
+import { LINK_CONTENT, UNLINKED, UNSETTLED_OTHERS, WITH_LINKS } from './evidence-sql.ts';
 import { RowSet } from './row-set.ts';
 
 /** Rows that go into or come out of the database at once: one call for each of millions of rows would be slow. */
@@ -13,12 +13,6 @@ type Database = Journal['db'];
 export interface PairToAsk {
   id: number;
   pair: string;
-}
-
-/** Rows that could have a link of another file or of the service, or not: how many, and the first of them. */
-export interface Similar {
-  lines: number;
-  first: { line: number; short_url: string }[];
 }
 
 /** What to ask the service for, `size` at once: first the rows without a link, then links that may exist and that no row has. */
@@ -37,15 +31,6 @@ export function* readPairs(db: Database, service: number, size: number): Generat
       last = found.at(-1)?.id ?? last;
     }
   }
-}
-
-export function readSimilar(db: Database): Similar {
-  const found = db.prepare(SIMILAR).all();
-  const first = found.map((row) => ({
-    line: Number(row['line']),
-    short_url: String(row['short_url']),
-  }));
-  return { lines: Number(found[0]?.['lines'] ?? 0), first };
 }
 
 /** Row numbers from a table, of which `from` states a condition too. */
