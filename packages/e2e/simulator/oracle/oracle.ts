@@ -107,7 +107,7 @@ export class Oracle {
     this.#run += 1;
     this.rows = plan.rows;
     this.#settings = settings;
-    const { user } = scenario;
+    const [{ user }, { made }] = [scenario, service];
     if (plan.losesJournal) this.#hasLostJournal = true;
     this.#isDamaged = world.disk.get(paths.journal)?.database?.isDamaged === true;
     // Whoever decides to create what files under other names have makes these files as good as lost.
@@ -115,13 +115,7 @@ export class Oracle {
     const hasLost = plan.losesJournal || plan.losses.length > 0 || isDecided;
     const hasEvidence = user.losesFiles || this.#hasLostJournal;
     if (hasEvidence) {
-      this.#evidence = readEvidence({
-        disk: world.disk,
-        paths,
-        user,
-        made: service.made,
-        decisions,
-      });
+      this.#evidence = readEvidence({ disk: world.disk, paths, user, made, decisions });
     }
     if ((plan.restart && !plan.dryRun) || hasLost) this.#beginAgain(hasLost);
     else if (hasEvidence) this.#sent.raise(this.#evidence.links);

@@ -234,12 +234,11 @@ function newDatabase(server: OwnServer): OwnDatabase {
 function empty(db: OwnDatabase): void {
   db.rollback();
   const tables = db.all<{ name: string }>(
-    "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT IN ('schema_migrations', 'indexed_links', 'sqlite_sequence')",
+    "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT IN ('schema_migrations', 'sqlite_sequence')",
   );
   db.exec('PRAGMA foreign_keys = OFF');
   // Twice: triggers write what was removed from one table into another.
   for (const { name } of [...tables, ...tables]) db.run(`DELETE FROM ${name}`);
-  db.run('UPDATE indexed_links SET last_link = 0');
   db.exec('PRAGMA foreign_keys = ON');
 }
 
