@@ -92,3 +92,16 @@ it('an API key in the place of the address is not shown', () => {
   const swap = () => new Shortlink({ apiKey: 'https://go.example', baseUrl: KEY });
   expect(swap).toThrow(/^baseUrl must be an absolute http: or https: URL$/);
 });
+
+it('a few bad links are all tried, so that a run with them comes to its end', async () => {
+  let requests = 0;
+  const { links: resource } = client(async () => {
+    requests += 1;
+    return json({ error: 'target_url is not valid' }, 400);
+  });
+  const few = Array.from({ length: 60 }, (_, n) => ({ target_url: `https://bad.example/${n}` }));
+  const outcomes: string[] = [];
+  for await (const { outcome } of resource.createMany(few)) outcomes.push(outcome);
+  expect(outcomes).toEqual(few.map(() => 'failed'));
+  expect(requests).toBeLessThan(100);
+});

@@ -8,6 +8,9 @@ import type { BatchRange } from './types.ts';
 const MOST_REFUSED_LINKS = 1_000;
 const MOST_SAME_ERRORS = 20;
 
+/** Links that are tried one by one to their end all the same: they may be the bad rows of a file whose others exist. */
+const FEW_LINKS = 60;
+
 /** Links that were refused one by one, after which the next ones are taken from different places: neighbours may be alike. */
 const NEIGHBOURS = 2;
 
@@ -63,10 +66,10 @@ export class BatchSizing {
     return this.largestTaken === 0 && this.#sameErrors >= NEIGHBOURS;
   }
 
-  /** The last of the errors because of which no other batch is worth a request. */
-  get hopeless(): ShortlinkError | undefined {
-    const isHopeless =
-      this.#refusedLinks >= MOST_REFUSED_LINKS || this.#sameErrors >= MOST_SAME_ERRORS;
+  /** The last of the errors because of which no other batch is worth a request, where `left` links are still to be sent. */
+  hopeless(left: number): ShortlinkError | undefined {
+    const isSame = this.#sameErrors >= MOST_SAME_ERRORS && left > FEW_LINKS;
+    const isHopeless = isSame || this.#refusedLinks >= MOST_REFUSED_LINKS;
     return isHopeless && this.largestTaken === 0 ? this.#lastError : undefined;
   }
 

@@ -221,7 +221,9 @@ export class BulkRun<T extends LinkInput> {
   }
 
   #send(batch: Batch<T>): void {
-    const { hopeless } = this.sizing;
+    const hopeless = this.sizing.hopeless(
+      this.#sourceEnded ? this.#held : Number.POSITIVE_INFINITY,
+    );
     if (hopeless === undefined) {
       this.sizing.started();
       this.#start(new BatchLife(this, batch).send(), batch);
