@@ -129,6 +129,20 @@ describe('from the file on the line', () => {
     expect(await bash(...words)).toEqual(['Long\\ URL', 'Über\\ uns']);
   });
 
+  test('between quotes, bash gets no name that could be code', async () => {
+    const path = await file(
+      'evil.csv',
+      'target_url,$(touch PWNED),a`b,Plain: name\nhttps://x.example\n',
+    );
+    const words = ['shortlink', 'import', path, '--map'];
+    expect(await bash(...words, '"title=$')).toEqual([]);
+    expect(await bash(...words, 'title', '=', "'$")).toEqual([]);
+    expect(await bash(...words, 'title', '=', '""$')).toEqual([]);
+    expect(await bash(...words, 'title', '=', '$""')).toEqual([]);
+    expect(await bash(...words, '"title=')).toEqual(['title=target_url', 'title=Plain: name']);
+    expect(await bash(...words, 'title', '=', '$')).toEqual(['\\(touch\\ PWNED\\)']);
+  });
+
   test('columns of a file in which no column is recognized, and which other options describe', async () => {
     const path = await file('odd.txt', 'made by hand\na|b\n1|2\n');
     const args = ['--skip-lines', '1', '--delimiter', '|', '--input-format=csv'];
