@@ -36,8 +36,8 @@ export async function complete([shell, ...rest]: readonly string[], io: Io): Pro
   return (
     offers
       .filter(({ word }) => shell !== 'bash' || word.startsWith(last))
-      // What a file holds must not move the cursor.
-      .filter(({ word }) => !/\p{Cc}/u.test(word))
+      // What a file holds must not move the cursor, nor hide.
+      .filter(({ word }) => !/[\p{Cc}\p{Cf}]/u.test(word))
       .filter(({ word }) => !isQuoted || /^[\p{L}\p{N} _.,:/@%+=-]*$/u.test(word))
       .map(({ word, description = '' }) => {
         if (shell === 'zsh') return `${word.replaceAll(/[\\:]/g, '\\$&')}:${description}\n`;
@@ -47,6 +47,8 @@ export async function complete([shell, ...rest]: readonly string[], io: Io): Pro
         );
         return `${/^["']/.test(typed) ? rest : rest.replaceAll(/[^\p{L}\p{N}_\-./=:,@%+]/gu, '\\$&')}\n`;
       })
+      // A name that looks like the word for files would be taken for it.
+      .filter((line) => line !== ':file\n')
       .join('')
   );
 }
