@@ -2,7 +2,7 @@ import { Agent, buildConnector } from 'undici';
 
 /** A server that is connected to instead of the one that the name of a host leads to. */
 export interface Resolved {
-  /** Undefined stands for every host. */
+  /** As a URL has it, without a dot at its end. Undefined stands for every host. */
   name: string | undefined;
   host: string;
   port: number;
@@ -13,7 +13,7 @@ export function resolvedFetch(servers: readonly Resolved[]): typeof globalThis.f
   const connect = buildConnector({});
   const dispatcher = new Agent({
     connect: (options, done) => {
-      const { hostname } = options;
+      const hostname = options.hostname.replace(/\.$/, '');
       const found =
         servers.find(({ name }) => name === hostname) ??
         servers.find(({ name }) => name === undefined);

@@ -39,6 +39,8 @@ export class Asker {
   readonly #running = new Set<AbortController>();
   /** When the next request may begin, on the clock of `performance.now()`. */
   #nextAt = 0;
+  /** When it may begin at a server that asked for a wait, by origin, on the same clock. */
+  readonly #heldUntil = new Map<string, number>();
   /** Requests that were sent. */
   requests = 0;
 
@@ -58,7 +60,8 @@ export class Asker {
   async target(url: URL): Promise<Reply> {
     let at = url;
     for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects += 1) {
-      const reply = await this.#ask(at, this.#settings.fetchTarget, (status) => status >= 400);
+      // Who is asked too often is there: that is all there is to know about a target.
+      const reply = await this.#ask(at, this.#settings.fetchTarget, (status) => status >= 400, 429);
       if ('failure' in reply || reply.status < 300 || reply.status >= 400) return reply;
       if (reply.location === undefined) return reply;
       const next = webAddress(reply.location, at.href);
@@ -74,10 +77,11 @@ export class Asker {
     url: URL,
     fetch: typeof globalThis.fetch,
     wantsGet: (status: number) => boolean,
+    finalStatus?: number,
   ): Promise<Reply> {
     let method = 'HEAD';
     for (let tries = 0; ; ) {
-      if (!(await this.#turn())) return STOPPED;
+      if (!(await this.#turn(url.origin))) return STOPPED;
       const { reply, retryAfterMs, isPassing } = await this.#send(url, method, fetch);
       if (this.#settings.signal.aborted) return STOPPED;
       const status = 'status' in reply ? reply.status : 0;
@@ -88,11 +92,14 @@ export class Asker {
       const waitMs = retryAfterMs ?? FIRST_WAIT_MS * 2 ** tries;
       const { maxRetries } = this.#settings;
       const most = retryAfterMs === undefined || maxRetries === 0 ? maxRetries : MAX_WAITS;
-      if (!isPassing || tries >= most || waitMs > MAX_WAIT_MS) return reply;
+      if (!isPassing || status === finalStatus || tries >= most || waitMs > MAX_WAIT_MS)
+        return reply;
       tries += 1;
-      // A wait that a server asks for holds back all requests.
-      if (retryAfterMs !== undefined) this.#nextAt = Math.max(this.#nextAt, now() + waitMs);
-      else await this.#sleepUntil(now() + waitMs);
+      // A wait that a server asks for holds back all requests to it, and none to others.
+      if (retryAfterMs !== undefined) {
+        const until = Math.max(this.#heldUntil.get(url.origin) ?? 0, now() + waitMs);
+        this.#heldUntil.set(url.origin, until);
+      } else await this.#sleepUntil(now() + waitMs);
     }
   }
 
@@ -127,9 +134,10 @@ export class Asker {
   }
 
   /** Waits until a request may begin. `false` once the run was stopped. */
-  async #turn(): Promise<boolean> {
+  async #turn(origin: string): Promise<boolean> {
     const { requestsPerMinute, signal } = this.#settings;
-    while (this.#nextAt > now() && !signal.aborted) await this.#sleepUntil(this.#nextAt);
+    const at = () => Math.max(this.#nextAt, this.#heldUntil.get(origin) ?? 0);
+    while (at() > now() && !signal.aborted) await this.#sleepUntil(at());
     const gapMs = requestsPerMinute === undefined ? 0 : 60_000 / requestsPerMinute;
     this.#nextAt = Math.max(this.#nextAt, now()) + gapMs;
     return !signal.aborted;

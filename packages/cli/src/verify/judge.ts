@@ -17,7 +17,7 @@ export const FINDINGS = [
   'tls_error',
   /** There was no response for another reason: the host doesn't exist, the connection was refused. */
   'unreachable',
-  /** The row has a short URL or a target that can't be a URL, or no target. */
+  /** The row has a short URL or a target that can't be a URL, or no target, or can't be read. */
   'invalid_row',
   /** `--targets`: the redirect is right, but nothing is at the target. */
   'dead_target',

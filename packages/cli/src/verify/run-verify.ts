@@ -62,10 +62,11 @@ const WAITING = 64;
 type AskTarget = (url: URL) => Promise<Reply>;
 
 async function verdictOn(
-  { shortUrl, target }: LinkRow,
+  { row, shortUrl, target }: LinkRow,
   asker: Asker,
   askTarget: AskTarget | undefined,
 ): Promise<Verdict> {
+  if (row.problem !== undefined) return { finding: 'invalid_row', problem: row.problem };
   if (shortUrl === undefined) return { finding: 'skipped', problem: 'the row has no short URL' };
   const url = webAddress(withScheme(shortUrl));
   const targetUrl = webAddress(target);

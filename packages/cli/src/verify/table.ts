@@ -28,7 +28,7 @@ export interface LinkRow {
 export interface Table {
   input: Input;
   layout: Layout;
-  /** Rows, and those of them that have a short URL. */
+  /** Rows, and those of them that have a short URL or can't be read, and so might have one. */
   rows: number;
   links: number;
   read: () => AsyncGenerator<LinkRow>;
@@ -69,11 +69,13 @@ export async function openTable(
       }
     }
     const table: Table = { input, layout, rows: 0, links: 0, read };
-    for await (const { shortUrl } of read()) {
+    let hasLink = false;
+    for await (const { row, shortUrl } of read()) {
       table.rows += 1;
-      if (shortUrl !== undefined) table.links += 1;
+      if (shortUrl !== undefined || row.problem !== undefined) table.links += 1;
+      hasLink ||= shortUrl !== undefined;
     }
-    if (table.links > 0) return table;
+    if (hasLink) return table;
     throw inputError(`${input.name}: no row has a short URL, so there is nothing to verify`);
   } catch (error) {
     await input.dispose();

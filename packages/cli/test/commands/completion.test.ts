@@ -129,6 +129,20 @@ describe('from the file on the line', () => {
     expect(await bash(...words)).toEqual(['Long\\ URL', 'Über\\ uns']);
   });
 
+  test('between quotes, bash gets no name that could be code', async () => {
+    const path = await file(
+      'evil.csv',
+      'target_url,$(touch PWNED),a`b,Plain: name\nhttps://x.example\n',
+    );
+    const words = ['shortlink', 'import', path, '--map'];
+    expect(await bash(...words, '"title=$')).toEqual([]);
+    expect(await bash(...words, 'title', '=', "'$")).toEqual([]);
+    expect(await bash(...words, 'title', '=', '""$')).toEqual([]);
+    expect(await bash(...words, 'title', '=', '$""')).toEqual([]);
+    expect(await bash(...words, '"title=')).toEqual(['title=target_url', 'title=Plain: name']);
+    expect(await bash(...words, 'title', '=', '$')).toEqual(['\\$\\(touch\\ PWNED\\)']);
+  });
+
   test('columns of a file in which no column is recognized, and which other options describe', async () => {
     const path = await file('odd.txt', 'made by hand\na|b\n1|2\n');
     const args = ['--skip-lines', '1', '--delimiter', '|', '--input-format=csv'];
@@ -150,9 +164,15 @@ describe('from the file on the line', () => {
     expect(await fish(...args)).toEqual(['target_url=b']);
   });
 
-  test('a name that could move the cursor is not offered', async () => {
-    const path = await file('evil.csv', 'a\u001b[2J,b\nhttps://example.com,x\n');
+  test('a name that could move the cursor, or turn the text around, is not offered', async () => {
+    const path = await file('evil.csv', 'a\u001b[2J,b,c\u202e\nhttps://example.com,x\n');
     expect(await fish('import', path, '--map', 'title=')).toEqual(['title=b']);
+  });
+
+  test('a name that is the word for files is not offered', async () => {
+    const path = await file('odd.xlsx', workbook({ ':file': [['a']], Links: [['b']] }));
+    expect(await bash('shortlink', 'import', path, '--sheet', '')).toEqual(['Links']);
+    expect(await bash('shortlink', 'import', path, '--sheet', '=')).toEqual(['Links']);
   });
 
   test.each([
@@ -202,6 +222,15 @@ test('the script of bash is one that bash takes, and leaves nothing behind witho
   const folder = await testFolder();
   const script = `${stdout}\nCOMP_WORDS=(shortlink im)\nCOMP_CWORD=1\nPATH=${folder}\n_shortlink; echo "\${#COMPREPLY[@]}"`;
   expect(execFileSync('/bin/bash', ['--norc', '-c', script], { encoding: 'utf8' })).toBe('0\n');
+});
+
+test('files are left to readline, which quotes their names, also by a bash without compopt', async () => {
+  const { stdout } = await cli(['completion', 'bash']);
+  const cwd = await testFolder();
+  await writeFile(join(cwd, '$(touch PWNED)'), '');
+  const script = `enable -n compopt\n${stdout}\nshortlink() { echo :file; }\nCOMP_WORDS=(shortlink import '')\nCOMP_CWORD=2\n_shortlink; echo "\${#COMPREPLY[@]}"; complete -p shortlink`;
+  const printed = execFileSync('/bin/bash', ['--norc', '-c', script], { cwd, encoding: 'utf8' });
+  expect(printed).toBe('0\ncomplete -o default -F _shortlink shortlink\n');
 });
 
 test('another shell is a usage error', async () => {

@@ -312,6 +312,18 @@ describe('--resolve', () => {
     expect(result.exitCode, result.stderr).toBe(0);
   });
 
+  test.each([
+    ['Bücher.example', 'http://bücher.example/x'],
+    ['xn--bcher-kva.example', 'http://bücher.example/x'],
+    ['go.example.', 'http://go.example/x'],
+    ['go.example', 'http://go.example./x'],
+  ])('%s is the host of %s', async (name, shortUrl) => {
+    const { port } = await shortLinks({ '/x': to('https://example.com/') });
+    const args = ['--resolve', `${name}=127.0.0.1:${port}`, '--max-retries', '0'];
+    const result = await verify([[shortUrl, 'https://example.com/']], ...args);
+    expect(result.exitCode, result.stderr).toBe(0);
+  });
+
   test.each(['127.0.0.1', 'x:0', 'x:99999', 'http://x:80', '=x:80', 'a b:80'])(
     '%j is a usage error',
     async (value) => {
@@ -380,6 +392,17 @@ https://example.com/e,,,unknown,no response
     files: [{ rows: 6, links: 1, ok: 1, skipped: 5, wrong: 0, problems: [] }],
   });
   expect(seen).toHaveLength(1);
+});
+
+test('a row that can not be read is wrong', async () => {
+  const { url } = await shortLinks({ '/a': to('https://example.com/a') });
+  const right = JSON.stringify({ short_url: `${url}/a`, target_url: 'https://example.com/a' });
+  const input = await file('links.jsonl', `${right}\n{"short_url":\n${right}\n`);
+  const result = await cli(['verify', input]);
+  expect(result.exitCode).toBe(3);
+  expect(result.stderr).toContain('line 2: not a JSON object: ');
+  expect(result.stderr).toContain('2 of 3 short URLs lead to their targets');
+  expect(await readFile(`${input}.verify.csv`, 'utf8')).toContain('invalid_row');
 });
 
 test('the JSON summary names the wrong rows, in order', async () => {

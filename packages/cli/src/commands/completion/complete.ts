@@ -30,20 +30,25 @@ export async function complete([shell, ...rest]: readonly string[], io: Io): Pro
   const offers = await offersFor(words, io);
   if (offers === FILES) return ':file\n';
   const last = words.at(-1) ?? '';
+  const typed = cut.at(-1) ?? '';
+  // Which characters are code between quotes depends on the quote, so that only harmless ones are offered there.
+  const isQuoted = /["']/.test(typed.replaceAll(/\\./g, ''));
   return (
     offers
       .filter(({ word }) => shell !== 'bash' || word.startsWith(last))
-      // What a file holds must not move the cursor.
-      .filter(({ word }) => !/\p{Cc}/u.test(word))
+      // What a file holds must not move the cursor, nor hide.
+      .filter(({ word }) => !/[\p{Cc}\p{Cf}]/u.test(word))
+      .filter(({ word }) => !isQuoted || /^[\p{L}\p{N} _.,:/@%+=-]*$/u.test(word))
       .map(({ word, description = '' }) => {
         if (shell === 'zsh') return `${word.replaceAll(/[\\:]/g, '\\$&')}:${description}\n`;
         if (shell === 'fish') return `${word}\t${description}\n`;
-        const typed = cut.at(-1) ?? '';
         const rest = word.slice(
           last.length - (typed === '=' || typed === ':' ? 0 : unquoted(typed).length),
         );
         return `${/^["']/.test(typed) ? rest : rest.replaceAll(/[^\p{L}\p{N}_\-./=:,@%+]/gu, '\\$&')}\n`;
       })
+      // A name that looks like the word for files would be taken for it.
+      .filter((line) => line !== ':file\n')
       .join('')
   );
 }

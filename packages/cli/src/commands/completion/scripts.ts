@@ -11,17 +11,17 @@ _shortlink() {
   while IFS= read -r offer; do
     COMPREPLY+=("$offer")
   done < <(shortlink __complete bash "$COMP_CWORD" "\${COMP_WORDS[@]}" 2>/dev/null)
+  compopt +o default 2>/dev/null
   if [[ \${COMPREPLY[0]} == :file ]]; then
+    # Readline's own completion of files quotes their names.
     COMPREPLY=()
-    # Readline's own completion quotes names; the other way is for bash 3.2.
-    compopt -o default 2>/dev/null && return
-    local IFS=$'\\n' word=\${COMP_WORDS[COMP_CWORD]}
-    COMPREPLY=($(compgen -f -- "\${word#=}"))
+    compopt -o default 2>/dev/null
   elif [[ \${#COMPREPLY[@]} == 1 && \${COMPREPLY[0]} == *= ]]; then
     compopt -o nospace 2>/dev/null
   fi
 }
-complete -F _shortlink shortlink
+# bash 3.2 can't turn "default" off, so that it offers files wherever there is nothing else.
+complete -o default -F _shortlink shortlink
 `,
   zsh: `#compdef shortlink
 # zsh completion of shortlink, made by: shortlink completion zsh

@@ -157,7 +157,9 @@ async function report(result: Result, { printer }: Context): Promise<void> {
   const { output, links, ok, wrong, problems, elapsed_ms } = result;
   const shown = problems.slice(0, SHOWN_PROBLEMS);
   for (const { line, short_url, problem } of shown) {
-    printer.note(`  line ${line}: ${foreign(short_url)}: ${foreign(problem)}`);
+    // A row that can't be read has no short URL to show.
+    const texts = [short_url, problem].filter((text) => text !== '').map(foreign);
+    printer.note(`  line ${line}: ${texts.join(': ')}`);
   }
   if (wrong > shown.length) printer.note(`  and ${formatCount(wrong - shown.length)} more`);
   const isRight = ok === links;

@@ -99,11 +99,13 @@ function parseVerify(files: readonly string[], options: VerifyOptions): VerifyIn
 function parseResolve(value: string, previous: readonly Resolved[] = []): Resolved[] {
   const match = /^(?:([^=\s/]+)=)?(\[[\da-f:.]+\]|[^:=\s/[\]]+):(\d{1,5})$/i.exec(value);
   const port = Number(match?.[3]);
-  if (match === null || port < 1 || port > 65_535) {
+  // As `fetch` writes it: in lower case, and in Punycode. A dot at its end means the same host.
+  const name = match?.[1] && URL.parse(`http://${match[1]}`)?.hostname.replace(/\.$/, '');
+  if (match === null || (match[1] && !name) || port < 1 || port > 65_535) {
     throw new InvalidArgumentError(
       'It looks like 192.0.2.10:443, or go.example.com=192.0.2.10:443 for the short URLs of one host.',
     );
   }
-  const [, name, host = ''] = match;
-  return [...previous, { name: name?.toLowerCase(), host: host.replace(/^\[|\]$/g, ''), port }];
+  const host = match[2] ?? '';
+  return [...previous, { name, host: host.replace(/^\[|\]$/g, ''), port }];
 }
