@@ -145,8 +145,11 @@ function withOneChange(
   others: fc.Arbitrary<unknown>,
 ): fc.Arbitrary<unknown> {
   return fc.tuple(fitting, fc.nat(), others).map(([value, pick, other]) => {
-    const target = Array.isArray(Object(value).links) ? Object(value).links[0] : value;
-    const names = Object.keys(Object(target));
+    const list = Object(value).links;
+    const entry = Array.isArray(list) ? list[0] : value;
+    // The entry of a look-up may be a text.
+    const target = Object(entry) === entry ? entry : value;
+    const names = Object(target) === target ? Object.keys(target) : [];
     if (names.length === 0) return other;
     target[names[pick % names.length] ?? ''] = other;
     return value;
