@@ -65,7 +65,7 @@ export type {
 } from './options.ts';
 export type { Jobs } from './resources/jobs.ts';
 export type { BatchWaitOptions, Links } from './resources/links.ts';
-export type { LookupEntry, LookupInput, LookupSource } from './resources/lookup.ts';
+export type { LookupEntry, LookupSource } from './resources/lookup.ts';
 export type { UsageResource } from './resources/usage.ts';
 
 // Data, as it is on the wire
@@ -101,5 +101,5 @@ export type {
   Link,
   LinkInput,
 } from './wire/link.ts';
-export type { LookupResult } from './wire/lookup.ts';
+export type { LookupInput, LookupResult } from './wire/lookup.ts';
 export type { KeyDay, KeyUsage, ResourceUsage, TopLink, Usage, WindowUsage } from './wire/usage.ts';

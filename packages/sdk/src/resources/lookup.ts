@@ -3,21 +3,16 @@ import { ApiError, UnsupportedError } from '../errors/api-errors.ts';
 import { InvalidOptionError, stateOutcome } from '../errors/call-errors.ts';
 import type { Transport } from '../http/request.ts';
 import type { RequestOptions } from '../options.ts';
-import { type LookupResult, MAX_LOOKUP_ENTRIES, readLookup } from '../wire/lookup.ts';
+import {
+  type LookupInput,
+  type LookupResult,
+  MAX_LOOKUP_ENTRIES,
+  readLookup,
+} from '../wire/lookup.ts';
 import { ROUTES } from '../wire/routes.ts';
 
 /** A target that is looked up: a URL as it was sent when its links were created, or a URL with a domain. */
 export type LookupEntry = string | URL | LookupInput;
-
-/** A target with its domain. Other fields are not sent, so a `Link` or a row of your own fits. */
-export interface LookupInput {
-  /** Destination URL, exactly as it was sent when the links were created; a `URL` counts as its `href`. */
-  target_url: string | URL;
-  /** Custom domain of the links. @default the service's own domain, and no other one */
-  domain_id?: string | null | undefined;
-  /** Id of the last link that an earlier result had for this entry: only links after it are found. */
-  after?: string | null | undefined;
-}
 
 /** What `links.lookup` takes: targets, or codes. A list, a generator, a stream or any other (async) iterable. */
 export type LookupSource =
