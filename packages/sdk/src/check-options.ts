@@ -8,17 +8,25 @@ const HEADER_NAME = /^[\w!#$%&'*+\-.^`|~]+$/;
 /** Values of header fields that `fetch` takes: no control characters, one byte each (RFC 9110 section 5.5). */
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
-/** Refuses an option that there is not, such as one of another library, and says which one is meant. */
-export function checkNames(options: object, words: string): void {
+/**
+ * The options that are given, of those with these names: null counts as not given, like undefined. Another option, such as one
+ * of another library, is refused with a word about which one is meant.
+ */
+export function givenOptions<T extends object>(options: T | null | undefined, words: string): T {
+  const all = options ?? {};
+  // What it is instead is not said: it may be the API key.
+  if (typeof all !== 'object' || Array.isArray(all)) {
+    throw new InvalidOptionError('options', 'an object');
+  }
   const names = words.split(' ');
-  for (const [name, value] of Object.entries(options)) {
-    if (value === undefined || names.includes(name)) continue;
-    const isLike = (known: string) =>
-      stem(known).includes(stem(name)) || stem(name).includes(stem(known));
-    const likely = names.find(isLike);
+  for (const [name, value] of Object.entries(all)) {
+    if (names.includes(name) || (value ?? undefined) === undefined) continue;
+    const likely = names.find((known) => areLike(stem(known), stem(name)));
     const hint = likely === undefined ? `the options are ${names.join(', ')}` : `use ${likely}`;
     throw new InvalidOptionError(name, '', `There is no option ${name}: ${hint}`);
   }
+  const given = names.map((name) => [name, Reflect.get(all, name) ?? undefined] as const);
+  return Object.fromEntries(given.filter(([, value]) => value !== undefined)) as T;
 }
 
 /** What two spellings of an option have in common: `timeout` and `timeoutMs`, `retry` and `maxRetries`, `baseURL` and `base_url`. */
@@ -30,16 +38,32 @@ function stem(name: string): string {
     .replace(/ies$/, 'y');
 }
 
+function areLike(known: string, name: string): boolean {
+  return name.length > 2 && (known.includes(name) || name.includes(known));
+}
+
+/** A value that may be iterated. A string is not one: it would be read letter by letter. */
+export function isIterable(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return Symbol.asyncIterator in value || Symbol.iterator in value;
+}
+
+/** Returns the value where it is good. */
+function check<T>(isGood: boolean, option: string, value: T, expected: string): T {
+  if (isGood) return value;
+  throw new InvalidOptionError(option, `${expected}, not ${show(value)}`);
+}
+
 /** A duration or size: 0 or more. */
 export function checkAmount(option: string, value: number, unit: string): number {
-  if (typeof value === 'number' && value >= 0) return value;
-  throw new InvalidOptionError(option, `0 or more ${unit}, not ${show(value)}`);
+  const isGood = typeof value === 'number' && value >= 0;
+  return check(isGood, option, value, `0 or more ${unit}`);
 }
 
 /** A rate: more than 0. `Infinity` is no limit. */
 export function checkRate(option: string, value: number): number {
-  if (typeof value === 'number' && value > 0) return value;
-  throw new InvalidOptionError(option, `more than 0 requests, not ${show(value)}`);
+  const isGood = typeof value === 'number' && value > 0;
+  return check(isGood, option, value, 'more than 0 requests');
 }
 
 /** A whole number within bounds. `Infinity` is one, where there is no largest number. */
@@ -49,10 +73,24 @@ export function checkCount(
   { least = 0, most = Number.POSITIVE_INFINITY } = {},
 ): number {
   const isWhole = Number.isInteger(value) || value === Number.POSITIVE_INFINITY;
-  if (isWhole && value >= least && value <= most) return value;
+  const isGood = isWhole && value >= least && value <= most;
   const upTo = most < Number.MAX_SAFE_INTEGER ? ` to ${most}` : '';
-  throw new InvalidOptionError(option, `a whole number from ${least}${upTo}, not ${show(value)}`);
+  return check(isGood, option, value, `a whole number from ${least}${upTo}`);
 }
+
+/** One of a few words. */
+export function checkOneOf(option: string, value: string, words: readonly string[]): void {
+  check(words.includes(value), option, value, `one of ${words.join(', ')}`);
+}
+
+/** An id that can be one segment of a path. `fetch` would resolve `..`, and many proxies split at an escaped slash. */
+export function checkJobId(jobId: string): void {
+  const isSegment = typeof jobId === 'string' && !/^\.{0,2}$|[/\\\p{Cc}\p{Cs}]/u.test(jobId);
+  check(isSegment, 'jobId', jobId, 'the job_id of a batch');
+}
+
+/** What is expected of an option that is given nowhere. */
+const orEnv = (name: string) => `given, or set in the environment variable SHORTLINK_${name}`;
 
 /** The API key. Its value is in no message: it is a secret even when it is wrong. */
 export function checkApiKey(value: string | undefined): string {
@@ -60,16 +98,6 @@ export function checkApiKey(value: string | undefined): string {
   if (value === '') throw new InvalidOptionError('apiKey', '', 'apiKey is empty');
   const expected = 'visible ASCII characters only, without spaces or line breaks';
   throw new InvalidOptionError('apiKey', value === undefined ? orEnv('API_KEY') : expected);
-}
-
-/** What is expected of an option that is given nowhere. */
-const orEnv = (name: string) => `given, or set in the environment variable SHORTLINK_${name}`;
-
-/** One of a few words. */
-export function checkOneOf(option: string, value: string, words: readonly string[]): void {
-  if (!words.includes(value)) {
-    throw new InvalidOptionError(option, `one of ${words.join(', ')}, not ${show(value)}`);
-  }
 }
 
 /** An idempotency key that every service takes. */
@@ -82,14 +110,6 @@ export function checkIdempotency(value: boolean | string): boolean | string {
   if (typeof value === 'boolean' || isIdempotencyKey(value)) return value;
   const expected = 'true, false or a key of 1 to 255 visible ASCII characters';
   throw new InvalidOptionError('idempotency', expected);
-}
-
-/** An id that can be one segment of a path. `fetch` would resolve `..`, and many proxies split at an escaped slash. */
-export function checkJobId(jobId: string): void {
-  const isSegment = typeof jobId === 'string' && !/^\.{0,2}$|[/\\\p{Cc}\p{Cs}]/u.test(jobId);
-  if (!isSegment) {
-    throw new InvalidOptionError('jobId', `the job_id of a batch, not ${show(jobId)}`);
-  }
 }
 
 /** Address of the service. Returned without a slash at its end. */
@@ -119,10 +139,9 @@ const CONNECTION_HEADER =
 export function checkHeaders(headers: HeadersInput | undefined): Record<string, string> {
   // Without a prototype, so that a header may have any name.
   const checked: Record<string, string> = Object.create(null);
+  const given = headers ?? {};
   // Recognised by its iterator, so that the `Headers` of another realm or of npm's undici work too.
-  const entries =
-    headers !== undefined && Symbol.iterator in headers ? headers : Object.entries(headers ?? {});
-  for (const [name, value] of entries) {
+  for (const [name, value] of Symbol.iterator in given ? given : Object.entries(given)) {
     if (!HEADER_NAME.test(name)) {
       throw new InvalidOptionError('headers', `named as HTTP allows, not ${show(name)}`);
     }

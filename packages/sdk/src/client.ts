@@ -4,9 +4,9 @@ import {
   checkBaseUrl,
   checkCount,
   checkHeaders,
-  checkNames,
   checkOneOf,
   checkRate,
+  givenOptions,
 } from './check-options.ts';
 import { InvalidOptionError } from './errors/call-errors.ts';
 import { Limiter } from './http/limiter.ts';
@@ -44,14 +44,14 @@ export class Shortlink {
 
   readonly #options: ShortlinkOptions;
   readonly #settings: ClientSettings;
-  readonly #limiter: Limiter;
-  readonly #known: KnownJobs;
+  /** What the clients of one account share. */
+  readonly #shared: { limiter: Limiter; known: KnownJobs };
 
   /** @throws InvalidOptionError when an option can't be used, or the API key or address is given nowhere */
-  constructor(options: ShortlinkOptions = {}) {
+  constructor(options?: ShortlinkOptions) {
     const settings = resolveOptions(options);
     const { apiKey, baseUrl, requestsPerMinute } = settings;
-    const other = origins.get(options);
+    const other = options && origins.get(options);
     const isShared =
       other !== undefined &&
       other.#settings.apiKey === apiKey &&
@@ -59,12 +59,18 @@ export class Shortlink {
       other.#settings.requestsPerMinute === requestsPerMinute;
     this.#options = { ...options, apiKey, baseUrl };
     this.#settings = settings;
-    this.#limiter = isShared ? other.#limiter : new Limiter(requestsPerMinute, systemClock);
-    this.#known = isShared ? other.#known : new KnownJobs(systemClock);
-    const transport = new HttpTransport(settings, this.#limiter);
-    this.jobs = new Jobs(transport, settings, this.#known);
-    this.links = new Links(transport, this.jobs, this.#known);
-    this.usage = new UsageResource(transport);
+    this.#shared = isShared
+      ? other.#shared
+      : {
+          limiter: new Limiter(requestsPerMinute, systemClock),
+          known: new KnownJobs(systemClock),
+        };
+    const { limiter, known } = this.#shared;
+    const transport = new HttpTransport(settings, limiter);
+    const parts = { transport, settings, known, clock: systemClock, random: Math.random };
+    this.jobs = new Jobs(parts);
+    this.links = new Links(parts, this.jobs);
+    this.usage = new UsageResource(parts);
   }
 
   /**
@@ -77,8 +83,7 @@ export class Shortlink {
    * @throws InvalidOptionError as the constructor does
    */
   withOptions(options: ShortlinkOptions): Shortlink {
-    const given = Object.entries(options).filter(([, value]) => value !== undefined);
-    const merged = { ...this.#options, ...Object.fromEntries(given) };
+    const merged = { ...this.#options, ...givenOptions(options, CLIENT_OPTIONS) };
     origins.set(merged, this);
     return new Shortlink(merged);
   }
@@ -89,8 +94,8 @@ export class Shortlink {
  *
  * @throws InvalidOptionError that names the option and what it accepts
  */
-export function resolveOptions(options: ShortlinkOptions): ClientSettings {
-  checkNames(options, CLIENT_OPTIONS);
+export function resolveOptions(asGiven: ShortlinkOptions | undefined): ClientSettings {
+  const options = givenOptions(asGiven, CLIENT_OPTIONS);
   const { fetch, logger, logLevel } = options;
   // A GET has no body, so it would be sent with this one. All else that the client sets is overridden at each request.
   const { body: _, ...fetchOptions }: Record<string, unknown> = options.fetchOptions ?? {};

@@ -97,7 +97,6 @@ export {
 } from './wire/limits.ts';
 export type {
   CreateLinkBody,
-  CreateLinkBody as BatchLinkInput,
   Link,
   LinkInput,
 } from './wire/link.ts';

@@ -1,4 +1,4 @@
-import { checkAmount, checkCount, checkNames, checkOneOf } from '../check-options.ts';
+import { checkAmount, checkCount, checkOneOf, givenOptions, isIterable } from '../check-options.ts';
 import { InvalidOptionError } from '../errors/call-errors.ts';
 import { MAX_BATCH_LINKS } from '../wire/limits.ts';
 import type { LinkInput } from '../wire/link.ts';
@@ -33,9 +33,9 @@ const DEFAULT_MAX_DELAY_MS = 1_000;
 export function createMany<T extends LinkInput>(
   deps: CreateManyDeps,
   source: BulkSource<T>,
-  options: CreateManyOptions = {},
+  asGiven?: CreateManyOptions,
 ): AsyncGenerator<BulkItem<T>, void, undefined> {
-  checkNames(options, BULK_OPTIONS);
+  const options = givenOptions(asGiven, BULK_OPTIONS);
   const { concurrency = DEFAULT_CONCURRENCY, batchSize = 'auto', resume = [] } = options;
   checkCount('concurrency', concurrency, { least: 1, most: Number.MAX_SAFE_INTEGER });
   if (batchSize !== 'auto') checkCount('batchSize', batchSize, { least: 1, most: MAX_BATCH_LINKS });
@@ -55,9 +55,4 @@ export function createMany<T extends LinkInput>(
     maxDelayMs: checkAmount('maxDelayMs', maxDelayMs, 'milliseconds'),
   });
   return run.items();
-}
-
-function isIterable(source: unknown): boolean {
-  if (typeof source !== 'object' || source === null) return false;
-  return Symbol.asyncIterator in source || Symbol.iterator in source;
 }

@@ -2,7 +2,7 @@ import { createApiError } from '../errors/api-errors.ts';
 import { ResponseShapeError } from '../errors/call-errors.ts';
 import type { ShortlinkError } from '../errors/shortlink-error.ts';
 import { type ErrorBody, readErrorBody } from '../wire/error-body.ts';
-import type { Read } from '../wire/lenient.ts';
+import { isObject, type Read } from '../wire/lenient.ts';
 import type { Redact } from './failure.ts';
 import type { RawResponse } from './send.ts';
 
@@ -87,7 +87,11 @@ function parseErrorBody(text: string, redact: Redact): ErrorBody | undefined {
     return readErrorBody(
       JSON.parse(text, (key, item) => {
         if (key === '__proto__') return undefined;
-        return typeof item === 'string' ? redact(item) : item;
+        if (typeof item === 'string') return redact(item);
+        if (!isObject(item)) return item;
+        return Object.fromEntries(
+          Object.entries(item).map(([name, field]) => [redact(name), field]),
+        );
       }),
     );
   } catch {
