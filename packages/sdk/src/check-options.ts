@@ -8,11 +8,16 @@ const HEADER_NAME = /^[\w!#$%&'*+\-.^`|~]+$/;
 /** Values of header fields that `fetch` takes: no control characters, one byte each (RFC 9110 section 5.5). */
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
+type Given<T> = { [Name in keyof T]?: NonNullable<T[Name]> };
+
 /**
  * The options that are given, of those with these names: null counts as not given, like undefined. Another option, such as one
  * of another library, is refused with a word about which one is meant.
  */
-export function givenOptions<T extends object>(options: T | null | undefined, words: string): T {
+export function givenOptions<T extends object>(
+  options: T | null | undefined,
+  words: string,
+): Given<T> {
   const all = options ?? {};
   // What it is instead is not said: it may be the API key.
   if (typeof all !== 'object' || Array.isArray(all)) {
@@ -25,8 +30,12 @@ export function givenOptions<T extends object>(options: T | null | undefined, wo
     const hint = likely === undefined ? `the options are ${names.join(', ')}` : `use ${likely}`;
     throw new InvalidOptionError(name, '', `There is no option ${name}: ${hint}`);
   }
-  const given = names.map((name) => [name, Reflect.get(all, name) ?? undefined] as const);
-  return Object.fromEntries(given.filter(([, value]) => value !== undefined)) as T;
+  const given: Given<T> = {};
+  for (const name of names) {
+    const value: unknown = Reflect.get(all, name);
+    if (value !== undefined && value !== null) Object.assign(given, { [name]: value });
+  }
+  return given;
 }
 
 /** What two spellings of an option have in common: `timeout` and `timeoutMs`, `retry` and `maxRetries`, `baseURL` and `base_url`. */

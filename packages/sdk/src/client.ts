@@ -59,13 +59,9 @@ export class Shortlink {
       other.#settings.requestsPerMinute === requestsPerMinute;
     this.#options = { ...options, apiKey, baseUrl };
     this.#settings = settings;
-    this.#shared = isShared
-      ? other.#shared
-      : {
-          limiter: new Limiter(requestsPerMinute, systemClock),
-          known: new KnownJobs(systemClock),
-        };
-    const { limiter, known } = this.#shared;
+    const limiter = isShared ? other.#shared.limiter : new Limiter(requestsPerMinute, systemClock);
+    const known = isShared ? other.#shared.known : new KnownJobs(systemClock);
+    this.#shared = { limiter, known };
     const transport = new HttpTransport(settings, limiter);
     const parts = { transport, settings, known, clock: systemClock, random: Math.random };
     this.jobs = new Jobs(parts);
@@ -92,55 +88,44 @@ export class Shortlink {
 /**
  * Checks the client's options and fills in environment and defaults.
  *
- * @throws InvalidOptionError that names the option and what it accepts
+ * @throws InvalidOptionError
  */
 export function resolveOptions(asGiven: ShortlinkOptions | undefined): ClientSettings {
-  const options = givenOptions(asGiven, CLIENT_OPTIONS);
-  const { fetch, logger, logLevel } = options;
+  const { fetchOptions, headers, logger, logLevel, ...options } = {
+    ...DEFAULT_OPTIONS,
+    ...givenOptions(asGiven, CLIENT_OPTIONS),
+  };
   // A GET has no body, so it would be sent with this one. All else that the client sets is overridden at each request.
-  const { body: _, ...fetchOptions }: Record<string, unknown> = options.fetchOptions ?? {};
-  const given = <K extends keyof typeof DEFAULT_OPTIONS>(name: K) =>
-    options[name] ?? DEFAULT_OPTIONS[name];
-  const amount = (name: 'timeoutMs' | 'totalTimeoutMs' | 'maxRetryAfterMs') =>
-    checkAmount(name, given(name), 'milliseconds');
-  if (fetch !== undefined && typeof fetch !== 'function') {
+  const { body: _, ...others }: Record<string, unknown> = fetchOptions ?? {};
+  for (const name of ['timeoutMs', 'totalTimeoutMs', 'maxRetryAfterMs'] as const) {
+    checkAmount(name, options[name], 'milliseconds');
+  }
+  checkAmount('maxResponseBytes', options.maxResponseBytes, 'bytes');
+  checkCount('maxRetries', options.maxRetries);
+  checkRate('requestsPerMinute', options.requestsPerMinute);
+  if (options.fetch !== undefined && typeof options.fetch !== 'function') {
     throw new InvalidOptionError('fetch', 'a function');
+  }
+  // A key for all requests of a client would give the second one the response to the first.
+  if (typeof options.idempotency !== 'boolean') {
+    throw new InvalidOptionError('idempotency', 'true or false; a key of your own is for one call');
   }
   if (logLevel !== undefined) checkOneOf('logLevel', logLevel, LOG_LEVELS);
   return {
+    ...options,
     apiKey: checkApiKey(options.apiKey ?? readEnv('SHORTLINK_API_KEY')),
     baseUrl: checkBaseUrl(options.baseUrl ?? readEnv('SHORTLINK_BASE_URL')),
-    fetch,
-    fetchOptions,
-    timeoutMs: amount('timeoutMs'),
-    totalTimeoutMs: amount('totalTimeoutMs'),
-    maxRetries: checkCount('maxRetries', given('maxRetries')),
-    maxRetryAfterMs: amount('maxRetryAfterMs'),
-    requestsPerMinute: checkRate('requestsPerMinute', given('requestsPerMinute')),
-    maxResponseBytes: checkAmount('maxResponseBytes', given('maxResponseBytes'), 'bytes'),
-    idempotency: checkIdempotency(given('idempotency')),
-    headers: checkHeaders(options.headers),
-    hooks: options.hooks,
+    fetchOptions: others,
+    headers: checkHeaders(headers),
     logger: makeLogger(logger, logLevel, readEnv('SHORTLINK_LOG')),
   };
 }
 
-/** A key for all requests of a client would give the second one the response to the first. */
-function checkIdempotency(value: unknown): boolean {
-  if (typeof value === 'boolean') return value;
-  throw new InvalidOptionError('idempotency', 'true or false; a key of your own is for one call');
-}
-
-/**
- * An environment variable, or undefined where the runtime has none, the variable is not set or empty, or reading it is
- * not allowed (Deno without `--allow-env`).
- */
+/** An environment variable. Undefined also where it is empty, or reading it is not allowed (Deno without `--allow-env`). */
 function readEnv(name: string): string | undefined {
   try {
-    const scope: typeof globalThis & {
-      process?: { env?: Record<string, string | undefined> };
-    } = globalThis;
-    return scope.process?.env?.[name] || undefined;
+    const env: Record<string, string | undefined> = Reflect.get(globalThis, 'process')?.env ?? {};
+    return env[name] || undefined;
   } catch {
     return undefined;
   }

@@ -1,9 +1,7 @@
 /** What an error of class `E` is built from: its fields, and its cause. */
-export type ErrorFields<E, Required extends keyof E, Optional extends keyof E = never> = Pick<
-  E,
-  Required
-> &
-  Partial<Pick<E, Optional>> & { cause?: unknown };
+export type ErrorFields<E, Required extends keyof E, Optional extends keyof E = never> = {
+  [Name in Required]: E[Name];
+} & { [Name in Optional]?: E[Name] } & { cause?: unknown };
 
 /** Where an error names its classes. Copies of this package share the symbol, and completions don't show it. */
 const KINDS = /* @__PURE__ */ Symbol.for('@shortlink/sdk.kinds');
@@ -14,10 +12,8 @@ type ErrorClass<E extends ShortlinkError> = { readonly kind: string } & (abstrac
 ) => E);
 
 /**
- * Base of every error of this package. The one rejection that is not one of them is an abort: it rejects with the
- * signal's own reason.
- *
- * No error holds the API key: whatever came from the network is redacted when the error is built.
+ * Base of every error of this package. Only an abort rejects with something else: the signal's own reason. No error holds the
+ * API key: whatever came from the network is redacted when the error is built.
  */
 export class ShortlinkError extends Error {
   /** Name of the class, written out, so that it survives minifiers. */

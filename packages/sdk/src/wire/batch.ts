@@ -22,6 +22,12 @@ const reasonOf: f.Reader<string | null | undefined> = (error) => {
   }
 };
 
+/**
+ * One entry of `results`, in the order of `links`. The documented service sends `target_url`, `code` and `short_url`; some
+ * services send `error` as well, and then `code` and `short_url` may be missing from a failed item. A null counts as a field
+ * that was not sent.
+ */
+export interface BatchResultItem extends f.Data<typeof batchResultItem> {}
 const batchResultItem = {
   /** Destination URL. @default '' where the service doesn't repeat it */
   target_url: f.text,
@@ -33,16 +39,11 @@ const batchResultItem = {
   error: reasonOf,
 };
 
-/**
- * One entry of `results`, in the order of `links`. The documented service sends `target_url`, `code` and `short_url`; some
- * services send `error` as well, and then `code` and `short_url` may be missing from a failed item. A null counts as a field
- * that was not sent.
- */
-export interface BatchResultItem extends f.Data<typeof batchResultItem> {}
-
 /** A list of results. Each item is read by itself, so an odd one takes nothing from the others. */
 export const readResults = f.rows(f.object<BatchResultItem>(batchResultItem));
 
+/** A batch that was carried out at once. */
+export interface CompletedBatch extends f.Data<typeof completedBatch> {}
 const completedBatch = {
   status: f.word('completed'),
   /** Number of links submitted. @default the length of `results` */
@@ -51,9 +52,8 @@ const completedBatch = {
   results: readResults,
 };
 
-/** A batch that was carried out at once. */
-export interface CompletedBatch extends f.Data<typeof completedBatch> {}
-
+/** A batch accepted as a job: poll it with `jobs.wait(job_id)`. */
+export interface ProcessingBatch extends f.Data<typeof processingBatch> {}
 const processingBatch = {
   /** Always `processing`, whatever word the service has for it, such as `queued`. */
   status: f.word('processing'),
@@ -62,9 +62,6 @@ const processingBatch = {
   /** Number of links submitted. @default the number of links that were sent */
   total: f.count,
 };
-
-/** A batch accepted as a job: poll it with `jobs.wait(job_id)`. */
-export interface ProcessingBatch extends f.Data<typeof processingBatch> {}
 
 /** Response to a batch. Compare `status` to tell the two apart. */
 export type BatchResponse = CompletedBatch | ProcessingBatch;

@@ -23,6 +23,8 @@ export type ErrorCode = (typeof ERROR_CODES)[number];
 export const PLAN_LIMIT_NAMES = ['links', 'batch_size', 'api_keys'] as const;
 export type PlanLimitName = (typeof PLAN_LIMIT_NAMES)[number];
 
+/** One refused entry or field. */
+export interface ErrorDetail extends f.Data<typeof errorDetail> {}
 const errorDetail = {
   /** Position in `links`, from 0; absent for a single link. */
   index: f.optionalNumber,
@@ -32,9 +34,8 @@ const errorDetail = {
   message: f.text,
 };
 
-/** One refused entry or field. */
-export interface ErrorDetail extends f.Data<typeof errorDetail> {}
-
+/** Body of every error. */
+export interface ErrorBody extends f.Data<typeof errorBody> {}
 const errorBody = {
   /** What went wrong, for a person. */
   error: f.text,
@@ -51,9 +52,6 @@ const errorBody = {
   /** Up to 100 refused entries of a batch. Addition of the reference server. */
   details: f.optional(f.list(f.object<ErrorDetail>(errorDetail))),
 };
-
-/** Body of every error. */
-export interface ErrorBody extends f.Data<typeof errorBody> {}
 
 const readFields = f.object<ErrorBody>(errorBody);
 

@@ -13,6 +13,11 @@ export const JOB_FAILURE_STATUSES = [
   'expired',
 ] as const;
 
+/**
+ * A batch job. Where a service leaves a field out, or sends null or another type, the client fills in its default.
+ * Fields that are not named here pass through.
+ */
+export interface Job extends f.Data<typeof job> {}
 const job = {
   /** Identifier of the job: the `job_id` of the batch. @default the id that was asked for */
   id: f.text,
@@ -25,12 +30,6 @@ const job = {
   /** Items done so far, in the order they were sent. @default [] */
   results: readResults,
 };
-
-/**
- * A batch job. Where a service leaves a field out, or sends null or another type, the client fills in its default.
- * Fields that are not named here pass through.
- */
-export interface Job extends f.Data<typeof job> {}
 
 const readFields = f.object<Job>(job);
 

@@ -1,10 +1,7 @@
 import * as f from './lenient.ts';
 import { DEFAULT_REDIRECT_TYPE, type RedirectType } from './limits.ts';
 
-/**
- * A link to create. Only these fields are sent, so a {@link Link}, or a row of a database, may be given as it is. A null counts
- * as a field that was not given.
- */
+/** A link to create. Only these fields are sent, so a {@link Link}, or a row of a database, may be given as it is. Null counts as not given. */
 export interface LinkInput {
   /**
    * Destination: an absolute `http:` or `https:` URL of at most 2,048 characters. A string is stored and returned exactly as it
@@ -36,8 +33,7 @@ export function targetOf({ target_url }: Pick<LinkInput, 'target_url'>): string 
 
 /**
  * Exactly the fields of a link, in a fixed order, whatever else the caller's object holds: a row of a database may carry
- * an e-mail address, and that must not reach the service. An object that has `toJSON`, as `JSON.stringify` would
- * call it, is asked for its link first.
+ * an e-mail address. An object that has `toJSON`, as `JSON.stringify` would call it, is asked for its link first.
  *
  * @throws TypeError when `tags` is not a list of strings
  */
@@ -58,6 +54,11 @@ export function pickLinkFields(entry: LinkInput): CreateLinkBody {
   };
 }
 
+/**
+ * A short link. `code` and `short_url` are always there. Where a service leaves another field out, or sends null or
+ * another type, the client fills in its default. Fields that are not named here pass through.
+ */
+export interface Link extends f.Data<typeof link> {}
 export const link = {
   /** Identifier of the link, assigned by the service. A number becomes a string. @default '' */
   id: f.text,
@@ -80,12 +81,6 @@ export const link = {
   /** Creation time, ISO 8601 in UTC. @default '' */
   created_at: f.text,
 };
-
-/**
- * A short link. `code` and `short_url` are always there. Where a service leaves another field out, or sends null or
- * another type, the client fills in its default. Fields that are not named here pass through.
- */
-export interface Link extends f.Data<typeof link> {}
 
 const readFields = f.object<Link>(link);
 

@@ -20,6 +20,8 @@ export type LookupTarget = Sent<LookupInput>;
 /** Body of `POST /api/v1/links/lookup`: targets or codes, at most 10,000. An addition of the reference server. */
 export type LookupBody = { links: readonly LookupTarget[] } | { codes: readonly string[] };
 
+/** What was found for one entry. */
+export interface LookupResult extends f.Data<typeof lookupResult> {}
 const lookupResult = {
   /** The links of the account, oldest first: at most 20. */
   links: f.list(f.object<Link>(link)),
@@ -30,13 +32,9 @@ const lookupResult = {
   more: f.flag(false),
 };
 
-/** What was found for one entry. */
-export interface LookupResult extends f.Data<typeof lookupResult> {}
-
-const lookupResponse = { results: f.list(f.object<LookupResult>(lookupResult)) };
-
 /** The response to a look-up: a result for each entry, in the order asked. */
 export interface LookupResponse extends f.Data<typeof lookupResponse> {}
+const lookupResponse = { results: f.list(f.object<LookupResult>(lookupResult)) };
 
 /**
  * Reads the response to a look-up of `count` entries. It is read less leniently than others: a result that is left out, or

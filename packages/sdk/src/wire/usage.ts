@@ -1,26 +1,25 @@
 import * as f from './lenient.ts';
 
-const windowUsage = {
-  /** Requests counted in the current window, over all keys. */
-  used: f.count,
-  /** Requests the plan allows in it; `null` is unlimited. */
-  limit: f.limit,
-  /** When the window ends, ISO 8601 in UTC. */
-  resets_at: f.text,
-};
-
-/** Use of one request window of the account. */
-export interface WindowUsage extends f.Data<typeof windowUsage> {}
-
+/** Use of a resource of the account. */
+export interface ResourceUsage extends f.Data<typeof resourceUsage> {}
 const resourceUsage = {
   used: f.count,
   /** What the plan allows; `null` is unlimited. */
   limit: f.limit,
 };
 
-/** Use of a resource of the account. */
-export interface ResourceUsage extends f.Data<typeof resourceUsage> {}
+/** Use of one request window of the account: the requests of all keys that were counted in it. */
+export interface WindowUsage extends f.Data<typeof windowUsage> {}
+const windowUsage = {
+  used: f.count,
+  /** What the plan allows; `null` is unlimited. */
+  limit: f.limit,
+  /** When the window ends, ISO 8601 in UTC. */
+  resets_at: f.text,
+};
 
+/** One UTC day of an API key, or of all keys of an account. */
+export interface KeyDay extends f.Data<typeof keyDay> {}
 const keyDay = {
   /** The day, as `YYYY-MM-DD`. */
   date: f.text,
@@ -32,12 +31,11 @@ const keyDay = {
   links: f.count,
 };
 
-/** One UTC day of an API key, or of all keys of an account. */
-export interface KeyDay extends f.Data<typeof keyDay> {}
-
 /** A limit that refuses a request: a request window, the account's total of links, or the size of a batch. */
 export type RefusalReason = 'minute' | 'day' | 'month' | 'links' | 'batch_size';
 
+/** Refusals of one API key in one minute, for one reason. */
+export interface KeyRefusal extends f.Data<typeof keyRefusal> {}
 const keyRefusal = {
   /** When the minute began, ISO 8601 in UTC. */
   minute: f.text,
@@ -47,9 +45,8 @@ const keyRefusal = {
   count: f.count,
 };
 
-/** Refusals of one API key in one minute, for one reason. */
-export interface KeyRefusal extends f.Data<typeof keyRefusal> {}
-
+/** Use of one API key. */
+export interface KeyUsage extends f.Data<typeof keyUsage> {}
 const keyUsage = {
   id: f.text,
   name: f.text,
@@ -70,9 +67,8 @@ const keyUsage = {
   recent_refusals: f.optional(f.list(f.object<KeyRefusal>(keyRefusal))),
 };
 
-/** Use of one API key. */
-export interface KeyUsage extends f.Data<typeof keyUsage> {}
-
+/** One of the most clicked links of an account. */
+export interface TopLink extends f.Data<typeof topLink> {}
 const topLink = {
   code: f.text,
   short_url: f.text,
@@ -82,9 +78,11 @@ const topLink = {
   click_count: f.count,
 };
 
-/** One of the most clicked links of an account. */
-export interface TopLink extends f.Data<typeof topLink> {}
-
+/**
+ * What an account uses of what its plan allows. Where a service leaves a field out, the client fills in its default: 0 for
+ * a count, null for a limit, an empty string or list for the others.
+ */
+export interface Usage extends f.Data<typeof usage> {}
 const usage = {
   plan: f.text,
   requests: f.object({
@@ -107,12 +105,6 @@ const usage = {
   top_links: f.optional(f.list(f.object<TopLink>(topLink))),
   keys: f.list(f.object<KeyUsage>(keyUsage)),
 };
-
-/**
- * What an account uses of what its plan allows. Where a service leaves a field out, the client fills in its default: 0 for
- * a count, null for a limit, an empty string or list for the others.
- */
-export interface Usage extends f.Data<typeof usage> {}
 
 const readFields = f.object<Usage>(usage);
 
