@@ -5,7 +5,8 @@ import { defineConfig, type Options } from 'tsup';
 type Plugin = NonNullable<Options['esbuildPlugins']>[number];
 
 /** The builders of readers and of schemas that `src/wire` calls at its load. */
-const WIRE_AT_LOAD = /(?<![.\w])(?:f\.(?:object|list|rows|optional|word|flag)|object)(?:<.+?>)?\(/g;
+const WIRE_AT_LOAD =
+  /(?<![.\w])(?:f\.(?:object|list|rows|optional|word|flag|number)|object)(?:<.+?>)?\(/g;
 
 /** What ky calls at its load. */
 const KY_AT_LOAD = /(?<== )createInstance\(/g;

@@ -20,15 +20,13 @@ export function givenOptions<T extends object>(
 ): Given<T> {
   const all = options ?? {};
   // What it is instead is not said: it may be the API key.
-  if (typeof all !== 'object' || Array.isArray(all)) {
-    throw new InvalidOptionError('options', 'an object');
-  }
+  if (typeof all !== 'object' || Array.isArray(all)) refuse('options', 'an object');
   const names = words.split(' ');
   for (const [name, value] of Object.entries(all)) {
     if (names.includes(name) || (value ?? undefined) === undefined) continue;
     const likely = names.find((known) => areLike(stem(known), stem(name)));
     const hint = likely === undefined ? `the options are ${names.join(', ')}` : `use ${likely}`;
-    throw new InvalidOptionError(name, '', `There is no option ${name}: ${hint}`);
+    refuse(name, '', `There is no option ${name}: ${hint}`);
   }
   const given: Given<T> = {};
   for (const name of names) {
@@ -57,22 +55,20 @@ export function isIterable(value: unknown): boolean {
   return Symbol.asyncIterator in value || Symbol.iterator in value;
 }
 
+/** @param expected ends the sentence "`option` must be …"; `message` replaces that sentence. Neither may hold a secret */
+export function refuse(option: string, expected: string, message?: string): never {
+  throw new InvalidOptionError(option, expected, message);
+}
+
 /** Returns the value where it is good. */
-function check<T>(isGood: boolean, option: string, value: T, expected: string): T {
-  if (isGood) return value;
-  throw new InvalidOptionError(option, `${expected}, not ${show(value)}`);
+export function check<T>(isGood: boolean, option: string, value: T, expected: string): T {
+  return isGood ? value : refuse(option, `${expected}, not ${show(value)}`);
 }
 
 /** A duration or size: 0 or more. */
 export function checkAmount(option: string, value: number, unit: string): number {
   const isGood = typeof value === 'number' && value >= 0;
   return check(isGood, option, value, `0 or more ${unit}`);
-}
-
-/** A rate: more than 0. `Infinity` is no limit. */
-export function checkRate(option: string, value: number): number {
-  const isGood = typeof value === 'number' && value > 0;
-  return check(isGood, option, value, 'more than 0 requests');
 }
 
 /** A whole number within bounds. `Infinity` is one, where there is no largest number. */
@@ -101,12 +97,12 @@ export function checkJobId(jobId: string): void {
 /** What is expected of an option that is given nowhere. */
 const orEnv = (name: string) => `given, or set in the environment variable SHORTLINK_${name}`;
 
-/** The API key. Its value is in no message: it is a secret even when it is wrong. */
+/** The API key. No message has its value, which is a secret even when it is wrong. */
 export function checkApiKey(value: string | undefined): string {
   if (typeof value === 'string' && TOKEN.test(value)) return value;
-  if (value === '') throw new InvalidOptionError('apiKey', '', 'apiKey is empty');
+  if (value === '') refuse('apiKey', '', 'apiKey is empty');
   const expected = 'visible ASCII characters only, without spaces or line breaks';
-  throw new InvalidOptionError('apiKey', value === undefined ? orEnv('API_KEY') : expected);
+  return refuse('apiKey', value === undefined ? orEnv('API_KEY') : expected);
 }
 
 /** An idempotency key that every service takes. */
@@ -117,25 +113,23 @@ export function isIdempotencyKey(value: unknown): value is string {
 /** The `idempotency` of a client or a call: on, off, or a key given by the caller. */
 export function checkIdempotency(value: boolean | string): boolean | string {
   if (typeof value === 'boolean' || isIdempotencyKey(value)) return value;
-  const expected = 'true, false or a key of 1 to 255 visible ASCII characters';
-  throw new InvalidOptionError('idempotency', expected);
+  return refuse('idempotency', 'true, false or a key of 1 to 255 visible ASCII characters');
 }
 
 /** Address of the service. Returned without a slash at its end. */
 export function checkBaseUrl(value: string | URL | undefined): string {
-  const refusal = (expected: string) => new InvalidOptionError('baseUrl', expected);
-  if (value === undefined) throw refusal(orEnv('BASE_URL'));
+  if (value === undefined) refuse('baseUrl', orEnv('BASE_URL'));
   const url = URL.canParse(String(value)) ? new URL(value) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
     // Without a dot and a colon it may be the API key, where the two settings were exchanged.
     const shown = /[.:]/.test(String(value)) ? `, not ${hideUserInfo(value)}` : '';
-    throw refusal(`an absolute http: or https: URL${shown}`);
+    refuse('baseUrl', `an absolute http: or https: URL${shown}`);
   }
-  if (url.username || url.password) throw refusal('without a user name and password');
-  if (url.search || url.hash) throw refusal('without a query and fragment');
+  if (url.username || url.password) refuse('baseUrl', 'without a user name and password');
+  if (url.search || url.hash) refuse('baseUrl', 'without a query and fragment');
   const path = url.pathname.replace(/\/+$/, '');
   if (path.endsWith('/api/v1')) {
-    throw refusal(`the address before /api/v1, not ${hideUserInfo(url)}`);
+    refuse('baseUrl', `the address before /api/v1, not ${hideUserInfo(url)}`);
   }
   return url.origin + path;
 }
@@ -151,16 +145,13 @@ export function checkHeaders(headers: HeadersInput | undefined): Record<string, 
   const given = headers ?? {};
   // Recognised by its iterator, so that the `Headers` of another realm or of npm's undici work too.
   for (const [name, value] of Symbol.iterator in given ? given : Object.entries(given)) {
-    if (!HEADER_NAME.test(name)) {
-      throw new InvalidOptionError('headers', `named as HTTP allows, not ${show(name)}`);
-    }
+    check(HEADER_NAME.test(name), 'headers', name, 'named as HTTP allows');
     // The value may be a secret, so only the name is said.
     if (typeof value !== 'string' || !HEADER_VALUE.test(value)) {
-      throw new InvalidOptionError(`headers[${show(name)}]`, 'a string without control characters');
+      refuse(`headers[${show(name)}]`, 'a string without control characters');
     }
     if (CONNECTION_HEADER.test(`${name}: ${value}`)) {
-      const expected = `without ${show(name)}, which belongs to the runtime`;
-      throw new InvalidOptionError('headers', expected);
+      refuse('headers', `without ${show(name)}, which belongs to the runtime`);
     }
     checked[name.toLowerCase()] = value;
   }

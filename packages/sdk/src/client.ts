@@ -1,14 +1,14 @@
 import {
+  check,
   checkAmount,
   checkApiKey,
   checkBaseUrl,
   checkCount,
   checkHeaders,
   checkOneOf,
-  checkRate,
   givenOptions,
+  refuse,
 } from './check-options.ts';
-import { InvalidOptionError } from './errors/call-errors.ts';
 import { Limiter } from './http/limiter.ts';
 import { systemClock } from './http/time.ts';
 import { HttpTransport } from './http/transport.ts';
@@ -24,8 +24,15 @@ import { KnownJobs } from './resources/known-jobs.ts';
 import { Links } from './resources/links.ts';
 import { UsageResource } from './resources/usage.ts';
 
-/** Which client made the options of a client. */
-const origins = /* @__PURE__ */ new WeakMap<ShortlinkOptions, Shortlink>();
+/** What the clients of one account share. */
+interface Account {
+  settings: ClientSettings;
+  limiter: Limiter;
+  known: KnownJobs;
+}
+
+/** The account of the client that `withOptions` made these options from. */
+const accounts = /* @__PURE__ */ new WeakMap<ShortlinkOptions, Account>();
 
 /**
  * Client of a Shortlink service. One client shares one cooldown and one pace, so use one per API key.
@@ -43,25 +50,20 @@ export class Shortlink {
   readonly usage: UsageResource;
 
   readonly #options: ShortlinkOptions;
-  readonly #settings: ClientSettings;
-  /** What the clients of one account share. */
-  readonly #shared: { limiter: Limiter; known: KnownJobs };
+  readonly #account: Account;
 
   /** @throws InvalidOptionError when an option can't be used, or the API key or address is given nowhere */
   constructor(options?: ShortlinkOptions) {
     const settings = resolveOptions(options);
     const { apiKey, baseUrl, requestsPerMinute } = settings;
-    const other = options && origins.get(options);
-    const isShared =
-      other !== undefined &&
-      other.#settings.apiKey === apiKey &&
-      other.#settings.baseUrl === baseUrl &&
-      other.#settings.requestsPerMinute === requestsPerMinute;
+    const other = options && accounts.get(options);
+    const isShared = (['apiKey', 'baseUrl', 'requestsPerMinute'] as const).every(
+      (name) => other?.settings[name] === settings[name],
+    );
+    const limiter = isShared && other ? other.limiter : new Limiter(requestsPerMinute, systemClock);
+    const known = isShared && other ? other.known : new KnownJobs(systemClock);
     this.#options = { ...options, apiKey, baseUrl };
-    this.#settings = settings;
-    const limiter = isShared ? other.#shared.limiter : new Limiter(requestsPerMinute, systemClock);
-    const known = isShared ? other.#shared.known : new KnownJobs(systemClock);
-    this.#shared = { limiter, known };
+    this.#account = { settings, limiter, known };
     const transport = new HttpTransport(settings, limiter);
     const parts = { transport, settings, known, clock: systemClock, random: Math.random };
     this.jobs = new Jobs(parts);
@@ -80,7 +82,7 @@ export class Shortlink {
    */
   withOptions(options: ShortlinkOptions): Shortlink {
     const merged = { ...this.#options, ...givenOptions(options, CLIENT_OPTIONS) };
-    origins.set(merged, this);
+    accounts.set(merged, this.#account);
     return new Shortlink(merged);
   }
 }
@@ -102,13 +104,12 @@ export function resolveOptions(asGiven: ShortlinkOptions | undefined): ClientSet
   }
   checkAmount('maxResponseBytes', options.maxResponseBytes, 'bytes');
   checkCount('maxRetries', options.maxRetries);
-  checkRate('requestsPerMinute', options.requestsPerMinute);
-  if (options.fetch !== undefined && typeof options.fetch !== 'function') {
-    throw new InvalidOptionError('fetch', 'a function');
-  }
+  const rate = options.requestsPerMinute;
+  check(typeof rate === 'number' && rate > 0, 'requestsPerMinute', rate, 'more than 0 requests');
+  if (typeof (options.fetch ?? Object) !== 'function') refuse('fetch', 'a function');
   // A key for all requests of a client would give the second one the response to the first.
   if (typeof options.idempotency !== 'boolean') {
-    throw new InvalidOptionError('idempotency', 'true or false; a key of your own is for one call');
+    refuse('idempotency', 'true or false; a key of your own is for one call');
   }
   if (logLevel !== undefined) checkOneOf('logLevel', logLevel, LOG_LEVELS);
   return {

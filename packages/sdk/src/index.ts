@@ -95,10 +95,6 @@ export {
   REDIRECT_TYPES,
   type RedirectType,
 } from './wire/limits.ts';
-export type {
-  CreateLinkBody,
-  Link,
-  LinkInput,
-} from './wire/link.ts';
+export type { CreateLinkBody, Link, LinkInput } from './wire/link.ts';
 export type { LookupInput, LookupResult } from './wire/lookup.ts';
 export type { KeyDay, KeyUsage, ResourceUsage, TopLink, Usage, WindowUsage } from './wire/usage.ts';

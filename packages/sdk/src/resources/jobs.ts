@@ -4,13 +4,8 @@ import { ResponseShapeError, TimeoutError } from '../errors/call-errors.ts';
 import { JobFailedError, JobTimeoutError } from '../errors/job-errors.ts';
 import { ShortlinkError } from '../errors/shortlink-error.ts';
 import { createRedact } from '../http/failure.ts';
-import {
-  type ResponsePromise,
-  responsePromise,
-  type Transport,
-  type TransportResponse,
-} from '../http/request.ts';
-import { backoffMs, decide, retryWaitMs } from '../http/retry.ts';
+import { type ResponsePromise, responsePromise, type Transport } from '../http/request.ts';
+import { asksTooLongWait, backoffMs, isRetryable, retryWaitMs } from '../http/retry.ts';
 import { type Clock, untilAborted } from '../http/time.ts';
 import {
   type ClientSettings,
@@ -30,14 +25,11 @@ import {
 
 /** Longest wait for a job, in milliseconds, where the caller names none: one hour. */
 const DEFAULT_JOB_TIMEOUT_MS = 3_600_000;
-
 /** Time for a poll that begins just before the deadline, in milliseconds. */
 const LAST_POLL_MS = 1_000;
-
 /**
  * Polls in a row that may be odd: they find no job that is known to exist, can't be read, or show a completed job without
- * all of its results. A service with several databases may know a job, or its results, a moment later in one of them, and
- * a proxy may respond with a page of its own.
+ * all of its results. Of several databases one may know a job later, and a proxy may respond with a page of its own.
  */
 const MAX_ODD_POLLS = 5;
 
@@ -71,15 +63,12 @@ export class Jobs {
 
   /**
    * Waits until a job is done and returns it with its results. Polls are made when the service asks for them
-   * (`Retry-After`), else they are timed from the job's own progress, so that they are few and the end is seen soon. A poll
-   * that fails temporarily (no connection, a timeout, 408, 429, 5xx) doesn't end the wait: it continues, with backoff. So do
-   * up to five in a row that can't be read, that don't find a job which is known to exist, or that show a completed job
-   * without all of its results.
+   * (`Retry-After`), else they are timed from the job's own progress. A poll that fails temporarily (no connection, a timeout,
+   * 408, 429, 5xx) doesn't end the wait, nor do up to five in a row that can't be read, that don't find a job which is known
+   * to exist, or that show a completed job without all of its results.
    *
    * A job is done when all of its results are there, whatever the status, or when its status stays `completed` without
-   * them. Any other status that the client doesn't know means that the job is not done yet.
-   *
-   * An error that ends the wait has the `jobId`: the job may create its links all the same, and can be waited for again.
+   * them. An error that ends the wait has the `jobId`: the job may create its links all the same. Wait for it again.
    *
    * @example
    * const batch = await shortlink.links.createBatch({ links });
@@ -166,29 +155,18 @@ export class Jobs {
     }
   }
 
-  async #poll(
-    jobId: string,
-    options: RequestOptions | undefined,
-    isRepeatedByCaller?: boolean,
-  ): Promise<TransportResponse<Job>> {
+  async #poll(jobId: string, options?: RequestOptions, isRepeatedByCaller?: boolean) {
     checkJobId(jobId);
-    const response = await this.#parts.transport.request({
-      method: 'GET',
-      path: jobPath(jobId),
-      read: readJob,
-      options,
-      isRepeatedByCaller,
-    });
+    const poll = { method: 'GET', path: jobPath(jobId), read: readJob } as const;
+    const response = await this.#parts.transport.request({ ...poll, options, isRepeatedByCaller });
     return { ...response, data: { ...response.data, id: response.data.id || jobId } };
   }
 
   /** Whether a poll that failed with this error may succeed later. */
   #mayPass(error: ShortlinkError): boolean {
-    const isLimit = RateLimitError.isInstance(error);
-    const { settings } = this.#parts;
-    const maxRetryAfterMs = isLimit ? settings.maxRetryAfterMs : Number.POSITIVE_INFINITY;
-    const poll = { method: 'GET', hasIdempotencyKey: false, lostAt: undefined } as const;
-    return decide(error, poll, { retriesLeft: 1, maxRetryAfterMs, now: 0 }) === undefined;
+    const { maxRetryAfterMs } = this.#parts.settings;
+    if (RateLimitError.isInstance(error)) return !asksTooLongWait(error, maxRetryAfterMs);
+    return isRetryable(error, { method: 'GET', hasIdempotencyKey: false });
   }
 
   #failed(jobId: string, seen: Job): JobFailedError {

@@ -1,7 +1,7 @@
 import { createMany } from '../bulk/create-many.ts';
 import { alignResults } from '../bulk/results.ts';
 import type { BulkItem, BulkSource, CreateManyDeps, CreateManyOptions } from '../bulk/types.ts';
-import { checkAmount, givenOptions, show } from '../check-options.ts';
+import { checkAmount, givenOptions, refuse, show } from '../check-options.ts';
 import { InvalidOptionError } from '../errors/call-errors.ts';
 import {
   type AttemptWatch,
@@ -88,9 +88,8 @@ export class Links {
   }
 
   /**
-   * Creates up to 10,000 links in one request, and waits for the job if the batch becomes one: the results either way, one
-   * for each link, in the order of `links`, whatever the order of the service. A link that the service has no result for has
-   * neither `code` nor `error`.
+   * Creates up to 10,000 links in one request, and waits for the job if the batch becomes one. There is one result for each
+   * link, in the order of `links`. One that the service has no result for has neither `code` nor `error`.
    *
    * @example
    * const { results } = await shortlink.links.createBatchAndWait({ links }, { onProgress: (job) => console.log(job.processed) });
@@ -121,9 +120,8 @@ export class Links {
   }
 
   /**
-   * Creates any number of links, from any array, generator or stream, and yields the outcome of each, in order. The
-   * source is read as needed. Its links are sent in batches as large as the plan allows, jobs are awaited, and no link
-   * is sent twice.
+   * Creates any number of links, from any array, generator or stream, and yields the outcome of each, in order. The source is
+   * read as needed. Links are sent in batches as large as the plan allows, jobs are awaited, and no link is sent twice.
    *
    * @example
    * for await (const item of shortlink.links.createMany(source)) {
@@ -132,9 +130,8 @@ export class Links {
    * }
    *
    * @throws InvalidOptionError at once, before anything is read or sent
-   * @throws PlanLimitError, RateLimitError, AuthenticationError, PermissionError, an error of the source, or the error of a
-   * batch with an unknown outcome from the iteration, after every finished link was yielded: those that were not yielded were
-   * not created
+   * @throws PlanLimitError, RateLimitError, AuthenticationError, PermissionError, an error of the source, or that of a batch
+   * with an unknown outcome, after every finished link was yielded: those that were not yielded were not created
    */
   createMany<T extends LinkInput>(
     source: BulkSource<T>,
@@ -151,18 +148,15 @@ export class Links {
 
   /**
    * Finds the links of the account that lead to targets, or that have codes: one result for each entry, in order. Any
-   * number of entries is taken, and sent in requests of at most 10,000, one after the other. Nothing is created, so a
-   * request that is lost or that fails is repeated like a GET, and no error of it counts as an unknown outcome.
+   * number of entries is taken, and sent in requests of at most 10,000, one after the other. Nothing is created, so a lost
+   * request is repeated like a GET. It sees every link that was created before, also those of jobs that were accepted before.
    *
-   * An addition of the reference server: `usage.features` has `lookup` where the service offers it. It sees every
-   * link that was created before, also those of jobs that were accepted before.
+   * An addition of the reference server: `usage.features` has `lookup` where the service offers it.
    *
    * @example
    * const [found] = await shortlink.links.lookup(['https://example.com/docs']);
    * console.log(found?.links[0]?.short_url ?? 'no link leads there yet');
-   *
-   * @example
-   * const results = await shortlink.links.lookup({ codes: ['aB3dE5f'] });
+   * const byCode = await shortlink.links.lookup({ codes: ['aB3dE5f'] });
    *
    * @param entries targets (`'https://example.com'`, a `URL`, or `{ target_url, domain_id }`), or `{ codes }`
    * @param options apply to each request; `idempotency` has no effect
@@ -197,21 +191,15 @@ function checkLink(option: string, link: unknown): void {
     return;
   }
   const given = Array.isArray(link) ? 'a list' : show(link);
-  throw new InvalidOptionError(option, `a link, such as { target_url }, not ${given}`);
+  refuse(option, `a link, such as { target_url }, not ${given}`);
 }
 
 /** @throws InvalidOptionError for what is no batch, or has an entry that is no link */
 function writtenBatch(batch: BatchInput): Written<{ links: CreateLinkBody[] }> {
-  if (Array.isArray(batch)) {
-    throw new InvalidOptionError('batch', '{ links: [...] }, not the list of links itself');
-  }
-  if (Object(batch) !== batch) {
-    throw new InvalidOptionError('batch', `{ links: [...] }, not ${show(batch)}`);
-  }
+  if (Array.isArray(batch)) refuse('batch', '{ links: [...] }, not the list of links itself');
+  if (Object(batch) !== batch) refuse('batch', `{ links: [...] }, not ${show(batch)}`);
   const { links, domain_id } = batch;
-  if (!Array.isArray(links)) {
-    throw new InvalidOptionError('links', `a list of links, not ${show(links)}`);
-  }
+  if (!Array.isArray(links)) refuse('links', `a list of links, not ${show(links)}`);
   for (const [index, link] of links.entries()) checkLink(`links[${index}]`, link);
   return written('batch', () => ({
     domain_id: domain_id ?? undefined,

@@ -1,6 +1,6 @@
-import { isIterable, show } from '../check-options.ts';
+import { isIterable, refuse, show } from '../check-options.ts';
 import { ApiError, UnsupportedError } from '../errors/api-errors.ts';
-import { InvalidOptionError, stateOutcome } from '../errors/call-errors.ts';
+import { stateOutcome } from '../errors/call-errors.ts';
 import type { Transport } from '../http/request.ts';
 import type { RequestOptions } from '../options.ts';
 import {
@@ -40,7 +40,7 @@ export async function lookup(
       : (['links', source, targetJson] as const);
   if (!isIterable(entries)) {
     const option = name === 'codes' ? 'codes' : 'entries';
-    throw new InvalidOptionError(option, `a list or another iterable, not ${show(entries)}`);
+    refuse(option, `a list or another iterable, not ${show(entries)}`);
   }
   const ask = asker(transport, name, options);
   const results: LookupResult[] = [];
@@ -103,7 +103,7 @@ async function askAll(ask: Ask, jsons: readonly string[]): Promise<LookupResult[
 
 function codeJson(code: unknown, index: number): string {
   if (typeof code === 'string') return JSON.stringify(code);
-  throw new InvalidOptionError(`codes[${index}]`, `the code of a link, not ${show(code)}`);
+  return refuse(`codes[${index}]`, `the code of a link, not ${show(code)}`);
 }
 
 function targetJson(entry: unknown, index: number): string {
@@ -117,5 +117,5 @@ function targetJson(entry: unknown, index: number): string {
     return JSON.stringify(given);
   }
   const expected = `a target, such as 'https://example.com' or { target_url }, not ${show(entry)}`;
-  throw new InvalidOptionError(`entries[${index}]`, expected);
+  return refuse(`entries[${index}]`, expected);
 }

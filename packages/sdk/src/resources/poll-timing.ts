@@ -9,9 +9,8 @@ export interface PollSample {
 }
 
 /**
- * Earliest first poll of the smallest job, in milliseconds, and how much later that of a large one is. It is also the wait where nothing is known of the
- * length of jobs. A fast service has done the job by then, so that one poll is enough: a poll that comes earlier to save a
- * few milliseconds may come too early, and then costs a second poll and 200 ms.
+ * Earliest first poll of the smallest job, in milliseconds, and how much later that of a large one is. It is also the wait
+ * where nothing is known of the length of jobs. A poll that comes too early costs a second one, and 200 ms.
  */
 const EARLIEST_POLL_MS = 100;
 const LARGE_JOB_MS = 50;
@@ -20,17 +19,14 @@ const LARGE_JOB = 3_000;
 
 /** Shortest wait between two polls, in milliseconds. Polls count against the plan's quota. */
 export const MIN_POLL_INTERVAL_MS = 200;
-
 /** Longest wait between two polls, in milliseconds, so that a job that speeds up is seen soon. */
 export const MAX_POLL_INTERVAL_MS = 60_000;
 
 /** A forecast is aimed a little late, since a poll just before the end costs a second one. */
 const LATE_FACTOR = 1.05;
 const LATE_MS = 50;
-
 /** How far a forecast is trusted, in multiples of the time already waited. */
 const TRUST_FACTOR = 3;
-
 /** Patience with a job whose progress is known: its end is seen within 1.25 times its length plus 0.5 s. */
 const KNOWN_PATIENCE = 0.25;
 /** Patience with a job that shows nothing: 0.25 would cost 17 polls in a minute, this costs 10. */
@@ -92,14 +88,10 @@ export function nextPollDelay(samples: readonly PollSample[]): number {
   return bounded(standsStill ? Math.max(delay, blind) : delay);
 }
 
-/** How long a job continues after its last sample, in milliseconds, if it continues at the same speed. */
-export interface RemainingRange {
-  shortest: number;
-  longest: number;
-}
-
-/** See {@link RemainingRange}; undefined where no progress was seen yet. */
-export function remainingRange(samples: readonly PollSample[]): RemainingRange | undefined {
+/** How long a job continues after its last sample, in milliseconds, at the same speed; undefined where no progress was seen yet. */
+export function remainingRange(
+  samples: readonly PollSample[],
+): { shortest: number; longest: number } | undefined {
   const last = samples.at(-1);
   if (last === undefined || !(last.processed >= 1) || !(last.total >= last.processed)) {
     return undefined;
@@ -124,15 +116,13 @@ export function remainingRange(samples: readonly PollSample[]): RemainingRange |
   return { shortest: Math.min(shortest, longest), longest };
 }
 
-/** The steps in which a job shows its progress: what all of its figures are multiples of. */
+/** The steps in which a job shows its progress: the greatest common divisor of its figures. */
 function stepOf(samples: readonly PollSample[]): number {
-  return samples.reduce((step, { processed }) => greatestCommonDivisor(step, processed), 0);
-}
-
-function greatestCommonDivisor(a: number, b: number): number {
-  let [larger, smaller] = [a, b];
-  while (smaller >= 1) [larger, smaller] = [smaller, larger % smaller];
-  return larger;
+  let step = 0;
+  for (let { processed } of samples) {
+    while (processed >= 1) [step, processed] = [processed, step % processed];
+  }
+  return step;
 }
 
 function bounded(delayMs: number): number {

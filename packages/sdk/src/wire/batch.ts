@@ -47,7 +47,7 @@ export interface CompletedBatch extends f.Data<typeof completedBatch> {}
 const completedBatch = {
   status: f.word('completed'),
   /** Number of links submitted. @default the length of `results` */
-  total: f.count,
+  total: f.number(0),
   /** One item per link, in the order they were sent. */
   results: readResults,
 };
@@ -60,7 +60,7 @@ const processingBatch = {
   /** Identifier of the job to poll. A number becomes a string. */
   job_id: f.text,
   /** Number of links submitted. @default the number of links that were sent */
-  total: f.count,
+  total: f.number(0),
 };
 
 /** Response to a batch. Compare `status` to tell the two apart. */

@@ -27,7 +27,7 @@ export type PlanLimitName = (typeof PLAN_LIMIT_NAMES)[number];
 export interface ErrorDetail extends f.Data<typeof errorDetail> {}
 const errorDetail = {
   /** Position in `links`, from 0; absent for a single link. */
-  index: f.optionalNumber,
+  index: f.number(undefined),
   /** The field that was refused, such as `target_url` or `tags[2]`. */
   field: f.text,
   /** Why, for a person. */
@@ -46,9 +46,9 @@ const errorBody = {
   /** Which resource is exhausted, see {@link PLAN_LIMIT_NAMES}. Addition of the reference server. */
   limit: f.optionalText,
   /** How much of it is in use. For `batch_size`: how many links the request carried. */
-  used: f.optionalNumber,
+  used: f.number(undefined),
   /** How much of it the plan allows. */
-  allowed: f.optionalNumber,
+  allowed: f.number(undefined),
   /** Up to 100 refused entries of a batch. Addition of the reference server. */
   details: f.optional(f.list(f.object<ErrorDetail>(errorDetail))),
 };

@@ -43,11 +43,7 @@ export {
   REDIRECT_TYPES,
   type RedirectType,
 } from './limits.ts';
-export type {
-  CreateLinkBody,
-  Link,
-  LinkInput,
-} from './link.ts';
+export type { CreateLinkBody, Link, LinkInput } from './link.ts';
 export {
   type LookupBody,
   type LookupResponse,

@@ -24,9 +24,9 @@ const job = {
   /** `processing` or `completed`; a service may have other words. @default 'processing' */
   status: f.text as f.Reader<'processing' | 'completed' | (string & {})>,
   /** Number of links submitted. @default 0 */
-  total: f.count,
+  total: f.number(0),
   /** Number of links processed so far. @default the length of `results` */
-  processed: f.count,
+  processed: f.number(0),
   /** Items done so far, in the order they were sent. @default [] */
   results: readResults,
 };

@@ -87,14 +87,10 @@ export function numberOf<T>(value: unknown, fallback: T): number | T {
   return typeof given === 'number' && Number.isFinite(given) ? given : fallback;
 }
 
-/** A number that is 0 where it can't be read. */
-export const count: Reader<number> = (value) => numberOf(value, 0);
-
-/** A number, or undefined where it can't be read. */
-export const optionalNumber: Reader<number | undefined> = (value) => numberOf(value, undefined);
-
-/** A number that is `null`, which means unlimited, where it can't be read. */
-export const limit: Reader<number | null> = (value) => numberOf(value, null);
+/** See {@link numberOf}. */
+export function number<T>(fallback: T): Reader<number | T> {
+  return (value) => numberOf(value, fallback);
+}
 
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -71,11 +71,11 @@ export const link = {
   /** Descriptive title. @default '' */
   title: f.text,
   /** HTTP status of the redirect: 301, 302 or 307; another service may have others. @default 302 */
-  redirect_type: (value: unknown) => f.numberOf(value, DEFAULT_REDIRECT_TYPE) as RedirectType,
+  redirect_type: f.number(DEFAULT_REDIRECT_TYPE) as f.Reader<RedirectType>,
   /** `true` on a newly created link. @default true */
   is_active: f.flag(true),
   /** Redirects followed so far; `0` on a newly created link. @default 0 */
-  click_count: f.count,
+  click_count: f.number(0),
   /** Labels. @default [] */
   tags: f.texts,
   /** Creation time, ISO 8601 in UTC. @default '' */

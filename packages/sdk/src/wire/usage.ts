@@ -3,17 +3,17 @@ import * as f from './lenient.ts';
 /** Use of a resource of the account. */
 export interface ResourceUsage extends f.Data<typeof resourceUsage> {}
 const resourceUsage = {
-  used: f.count,
+  used: f.number(0),
   /** What the plan allows; `null` is unlimited. */
-  limit: f.limit,
+  limit: f.number(null),
 };
 
 /** Use of one request window of the account: the requests of all keys that were counted in it. */
 export interface WindowUsage extends f.Data<typeof windowUsage> {}
 const windowUsage = {
-  used: f.count,
+  used: f.number(0),
   /** What the plan allows; `null` is unlimited. */
-  limit: f.limit,
+  limit: f.number(null),
   /** When the window ends, ISO 8601 in UTC. */
   resets_at: f.text,
 };
@@ -24,11 +24,11 @@ const keyDay = {
   /** The day, as `YYYY-MM-DD`. */
   date: f.text,
   /** Requests counted. */
-  requests: f.count,
+  requests: f.number(0),
   /** Requests refused with 429 or by a plan limit. */
-  refused: f.count,
+  refused: f.number(0),
   /** Links created. */
-  links: f.count,
+  links: f.number(0),
 };
 
 /** A limit that refuses a request: a request window, the account's total of links, or the size of a batch. */
@@ -42,7 +42,7 @@ const keyRefusal = {
   /** The limit that refused, see {@link RefusalReason}. */
   reason: f.text as f.Reader<RefusalReason | (string & {})>,
   /** Requests refused. */
-  count: f.count,
+  count: f.number(0),
 };
 
 /** Use of one API key. */
@@ -60,7 +60,7 @@ const keyUsage = {
   /** When the key was last used, to the minute, ISO 8601 in UTC. Absent when it never was, and from older servers. */
   last_used_at: f.optionalText,
   /** Requests of this key in the account's current windows. */
-  requests: f.object({ minute: f.count, day: f.count, month: f.count }),
+  requests: f.object({ minute: f.number(0), day: f.number(0), month: f.number(0) }),
   /** The last 30 days that have any use, oldest first. */
   history: f.list(f.object<KeyDay>(keyDay)),
   /** The last refusals by a limit, newest first: at most 20 of the last 7 days. Older servers send none. */
@@ -75,7 +75,7 @@ const topLink = {
   target_url: f.text,
   title: f.text,
   /** Clicks since the link was created. */
-  click_count: f.count,
+  click_count: f.number(0),
 };
 
 /**
@@ -93,7 +93,7 @@ const usage = {
   links: f.object<ResourceUsage>(resourceUsage),
   api_keys: f.object<ResourceUsage>(resourceUsage),
   /** Links one batch request may carry; `null` is the endpoint's own maximum. */
-  batch_size: f.limit,
+  batch_size: f.number(null),
   /**
    * What the service offers beyond creating and polling: `idempotency` (it honours `Idempotency-Key`), `lookup` (it tells which
    * links exist). Older servers send none.
