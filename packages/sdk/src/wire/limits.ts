@@ -19,7 +19,7 @@ export const MAX_TAG_LENGTH = 64;
 /** The most entries `details` of a refused batch lists. */
 export const MAX_ERROR_DETAILS = 100;
 /** Largest request body, in bytes: 16 MiB. */
-export const MAX_BODY_BYTES = 16 * 1024 * 1024;
+export const MAX_BODY_BYTES = 16_777_216;
 
 /** The plans of the service. */
 export const PLANS = ['community', 'pro', 'avance', 'custom'] as const;
