@@ -10,10 +10,12 @@ export const NEVER_RUN = [
   'utils/body.js',
   'utils/delay.js',
   'utils/timeout.js',
+  'utils/type-guards.js',
   'errors/ForceRetryError.js',
   'errors/HTTPError.js',
   'errors/NonError.js',
   'errors/SchemaValidationError.js',
+  'errors/TimeoutError.js',
 ];
 
 /** The exports of such a module, each of which is nothing that could be called. */

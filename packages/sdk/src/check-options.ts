@@ -23,30 +23,27 @@ export function givenOptions<T extends object>(
   if (typeof all !== 'object' || Array.isArray(all)) refuse('options', 'an object');
   const names = words.split(' ');
   for (const [name, value] of Object.entries(all)) {
-    if (names.includes(name) || (value ?? undefined) === undefined) continue;
-    const likely = names.find((known) => areLike(stem(known), stem(name)));
+    if (value === null || value === undefined || names.includes(name)) continue;
+    const like = stem(name);
+    const isLike = (known: string) => known.includes(like) || like.includes(known);
+    const likely = like.length > 2 ? names.find((known) => isLike(stem(known))) : undefined;
     const hint = likely === undefined ? `the options are ${names.join(', ')}` : `use ${likely}`;
     refuse(name, '', `There is no option ${name}: ${hint}`);
   }
-  const given: Given<T> = {};
+  const given: Record<string, unknown> = {};
   for (const name of names) {
     const value: unknown = Reflect.get(all, name);
-    if (value !== undefined && value !== null) Object.assign(given, { [name]: value });
+    if (value !== null && value !== undefined) given[name] = value;
   }
-  return given;
+  return given as Given<T>;
 }
 
 /** What two spellings of an option have in common: `timeout` and `timeoutMs`, `retry` and `maxRetries`, `baseURL` and `base_url`. */
 function stem(name: string): string {
   return name
     .toLowerCase()
-    .replace(/[^a-z]/g, '')
-    .replace(/ms$/, '')
+    .replace(/[^a-z]|ms$/g, '')
     .replace(/ies$/, 'y');
-}
-
-function areLike(known: string, name: string): boolean {
-  return name.length > 2 && (known.includes(name) || name.includes(known));
 }
 
 /** A value that may be iterated. A string is not one: it would be read letter by letter. */
@@ -78,9 +75,9 @@ export function checkCount(
   { least = 0, most = Number.POSITIVE_INFINITY } = {},
 ): number {
   const isWhole = Number.isInteger(value) || value === Number.POSITIVE_INFINITY;
-  const isGood = isWhole && value >= least && value <= most;
   const upTo = most < Number.MAX_SAFE_INTEGER ? ` to ${most}` : '';
-  return check(isGood, option, value, `a whole number from ${least}${upTo}`);
+  const expected = `a whole number from ${least}${upTo}`;
+  return check(isWhole && value >= least && value <= most, option, value, expected);
 }
 
 /** One of a few words. */

@@ -183,9 +183,7 @@ export class Jobs {
 
   /** The data without the API key, for errors. */
   #redacted<T extends Job | undefined>(job: T): T {
-    const json = JSON.stringify(job ?? null);
-    const redacted = createRedact(this.#parts.settings.apiKey)(json);
-    return redacted === json ? job : JSON.parse(redacted);
+    return job && JSON.parse(createRedact(this.#parts.settings.apiKey)(JSON.stringify(job)));
   }
 }
 

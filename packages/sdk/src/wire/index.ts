@@ -5,17 +5,6 @@
  * @packageDocumentation
  */
 
-// Schemas
-export {
-  batchResultItemSchema,
-  completedBatchSchema,
-  errorBodySchema,
-  jobSchema,
-  linkSchema,
-  lookupSchema,
-  processingBatchSchema,
-  usageSchema,
-} from './schemas.ts';
 // Links, batches and jobs
 export type {
   BatchInput,
@@ -64,6 +53,17 @@ export {
 } from './lookup.ts';
 // Routes and headers
 export { API_PREFIX, HEADERS, jobPath, ROUTES } from './routes.ts';
+// Schemas
+export {
+  batchResultItemSchema,
+  completedBatchSchema,
+  errorBodySchema,
+  jobSchema,
+  linkSchema,
+  lookupSchema,
+  processingBatchSchema,
+  usageSchema,
+} from './schemas.ts';
 export type {
   KeyDay,
   KeyRefusal,
