@@ -5,6 +5,19 @@
  * @packageDocumentation
  */
 
+export {
+  batchResultItemSchema,
+  completedBatchSchema,
+  errorBodySchema,
+  jobSchema,
+  linkSchema,
+  lookupSchema,
+  processingBatchSchema,
+  usageSchema,
+} from './schemas.ts';
+
+// Shapes and constants, which need no zod
+
 // Links, batches and jobs
 export type {
   BatchInput,
@@ -53,17 +66,6 @@ export {
 } from './lookup.ts';
 // Routes and headers
 export { API_PREFIX, HEADERS, jobPath, ROUTES } from './routes.ts';
-// Schemas
-export {
-  batchResultItemSchema,
-  completedBatchSchema,
-  errorBodySchema,
-  jobSchema,
-  linkSchema,
-  lookupSchema,
-  processingBatchSchema,
-  usageSchema,
-} from './schemas.ts';
 export type {
   KeyDay,
   KeyRefusal,
