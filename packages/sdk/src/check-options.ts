@@ -98,8 +98,8 @@ const orEnv = (name: string) => `given, or set in the environment variable SHORT
 export function checkApiKey(value: string | undefined): string {
   if (typeof value === 'string' && TOKEN.test(value)) return value;
   if (value === '') refuse('apiKey', '', 'apiKey is empty');
-  const expected = 'visible ASCII characters only, without spaces or line breaks';
-  return refuse('apiKey', value === undefined ? orEnv('API_KEY') : expected);
+  if (value === undefined) refuse('apiKey', orEnv('API_KEY'));
+  return refuse('apiKey', 'visible ASCII characters without spaces');
 }
 
 /** An idempotency key that every service takes. */

@@ -109,7 +109,7 @@ export function resolveOptions(asGiven: ShortlinkOptions | undefined): ClientSet
   if (typeof (options.fetch ?? Object) !== 'function') refuse('fetch', 'a function');
   // A key for all requests of a client would give the second one the response to the first.
   if (typeof options.idempotency !== 'boolean') {
-    refuse('idempotency', 'true or false; a key of your own is for one call');
+    refuse('idempotency', 'true or false; a key is for one call');
   }
   if (logLevel !== undefined) checkOneOf('logLevel', logLevel, LOG_LEVELS);
   return {

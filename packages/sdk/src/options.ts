@@ -112,7 +112,7 @@ export interface WaitOptions extends Pick<RequestOptions, 'signal' | 'maxRetries
 
 /** Names of the options of a call, of a wait and of a client, to refuse others. A test compares them with the types. */
 export const CALL_OPTIONS = 'signal timeoutMs totalTimeoutMs maxRetries headers idempotency';
-export const WAIT_OPTIONS = 'signal timeoutMs total onProgress headers maxRetries';
+export const WAIT_OPTIONS = 'signal timeoutMs total maxRetries headers onProgress';
 export const CLIENT_OPTIONS =
   'apiKey baseUrl timeoutMs totalTimeoutMs maxRetries maxRetryAfterMs requestsPerMinute maxResponseBytes idempotency fetch fetchOptions headers hooks logger logLevel';
 

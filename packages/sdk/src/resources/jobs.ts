@@ -197,8 +197,7 @@ async function show(
     await untilAborted(signal, onProgress?.(job));
   } catch (cause) {
     signal?.throwIfAborted();
-    const message = 'onProgress failed. The job continues: wait for it again by its id';
-    throw new ShortlinkError(message, { cause });
+    throw new ShortlinkError('onProgress failed. The job continues', { cause });
   }
 }
 
@@ -220,7 +219,7 @@ function endOf(
   const word = status.toLowerCase();
   const expected = total || submitted;
   if (word === 'completed') return results.length < expected ? 'partly' : 'completed';
-  if (JOB_FAILURE_STATUSES.some((failure) => failure === word)) return 'failed';
+  if (JOB_FAILURE_STATUSES.includes(word)) return 'failed';
   const done = results.filter(({ code, error }) => code || error).length;
   return expected > 0 && done >= expected ? 'completed' : undefined;
 }

@@ -34,9 +34,7 @@ export class KnownJobs {
   /** A batch became a job. */
   accepted({ job_id, total }: ProcessingBatch, retryAfterMs: number | undefined): void {
     const [oldest] = this.#accepted.keys();
-    if (this.#accepted.size >= MAX_REMEMBERED_JOBS && oldest !== undefined) {
-      this.#accepted.delete(oldest);
-    }
+    if (this.#accepted.size >= MAX_REMEMBERED_JOBS) this.#accepted.delete(oldest ?? '');
     this.#accepted.set(job_id, { acceptedAt: this.#clock.now(), total, retryAfterMs });
   }
 

@@ -40,7 +40,7 @@ export async function lookup(
       : (['links', source, targetJson] as const);
   if (!isIterable(entries)) {
     const option = name === 'codes' ? 'codes' : 'entries';
-    refuse(option, `a list or another iterable, not ${show(entries)}`);
+    refuse(option, `iterable or async iterable, not ${show(entries)}`);
   }
   const ask = asker(transport, name, options);
   const results: LookupResult[] = [];

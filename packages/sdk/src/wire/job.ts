@@ -5,13 +5,13 @@ import * as f from './lenient.ts';
 export const JOB_STATUSES = ['processing', 'completed'] as const;
 
 /** Statuses that end a job without completing it. The service documents none; other services use these words. */
-export const JOB_FAILURE_STATUSES = [
+export const JOB_FAILURE_STATUSES: readonly string[] = [
   'failed',
   'cancelled',
   'canceled',
   'error',
   'expired',
-] as const;
+];
 
 /**
  * A batch job. Where a service leaves a field out, or sends null or another type, the client fills in its default.
