@@ -43,9 +43,14 @@ export class BatchSizing {
     this.size = size;
   }
 
+  /** Whether the next batch is a single link from another place, to find out whether the service takes any. */
+  get isSampling(): boolean {
+    return this.largestTaken === 0 && this.#sameErrors >= NEIGHBOURS;
+  }
+
   /** Most links of the next batch. */
   get next(): number {
-    return Math.min(this.size, this.#room);
+    return this.isSampling ? 1 : Math.min(this.size, this.#room);
   }
 
   /**
@@ -59,11 +64,6 @@ export class BatchSizing {
   /** Whether a batch that was refused while {@link isFilling} may be tried once more with fewer links. */
   get mayFillAgain(): boolean {
     return this.#fillAttempts < MOST_FILL_ATTEMPTS;
-  }
-
-  /** Whether the next batch is a single link from another place, to find out whether the service takes any. */
-  get isSampling(): boolean {
-    return this.largestTaken === 0 && this.#sameErrors >= NEIGHBOURS;
   }
 
   /** The last of the errors because of which no other batch is worth a request, where `left` links are still to be sent. */

@@ -1,10 +1,15 @@
-import { checkAmount, checkCount, checkNames, checkOneOf } from '../check-options.ts';
+import { checkAmount, checkCount, checkHeaders, checkNames, checkOneOf } from '../check-options.ts';
 import { InvalidOptionError } from '../errors/call-errors.ts';
 import { MAX_BATCH_LINKS } from '../wire/limits.ts';
 import type { LinkInput } from '../wire/link.ts';
 import { BulkRun } from './bulk-run.ts';
-import { BatchPlan } from './order.ts';
-import type { BulkItem, BulkSource, CreateManyDeps, CreateManyOptions } from './types.ts';
+import type {
+  BatchRecord,
+  BulkItem,
+  BulkSource,
+  CreateManyDeps,
+  CreateManyOptions,
+} from './types.ts';
 
 /** Batches in flight at once, when the caller gives no number. */
 const DEFAULT_CONCURRENCY = 4;
@@ -12,6 +17,14 @@ const DEFAULT_CONCURRENCY = 4;
 /** Names of the options, to refuse others. A test compares them with the type. */
 export const BULK_OPTIONS =
   'batchSize concurrency domain_id headers idempotencyKey jobTimeoutMs maxDelayMs maxRetries onBatch onJobProgress onUnknown resume signal stopSignal timeoutMs';
+
+const RECORD_STATES = [
+  'completed',
+  'accepted',
+  'planned',
+  'failed',
+  'unknown',
+] as const satisfies readonly BatchRecord['state'][];
 
 /** How long a link waits for others to fill its batch, in milliseconds, when the caller gives no number. */
 const DEFAULT_MAX_DELAY_MS = 1_000;
@@ -36,23 +49,28 @@ export function createMany<T extends LinkInput>(
   options: CreateManyOptions = {},
 ): AsyncGenerator<BulkItem<T>, void, undefined> {
   checkNames(options, BULK_OPTIONS);
-  const { concurrency = DEFAULT_CONCURRENCY, batchSize = 'auto', resume = [] } = options;
+  const { concurrency = DEFAULT_CONCURRENCY, batchSize = 'auto' } = options;
   checkCount('concurrency', concurrency, { least: 1, most: Number.MAX_SAFE_INTEGER });
   if (batchSize !== 'auto') checkCount('batchSize', batchSize, { least: 1, most: MAX_BATCH_LINKS });
   if (!isIterable(source)) throw new InvalidOptionError('source', 'iterable or async iterable');
   checkAmount('jobTimeoutMs', options.jobTimeoutMs ?? 0, 'milliseconds');
+  checkAmount('timeoutMs', options.timeoutMs ?? 0, 'milliseconds');
+  checkCount('maxRetries', options.maxRetries ?? 0);
+  checkHeaders(options.headers);
   const hasOwnKeys = options.idempotencyKey !== undefined;
   const onUnknown = options.onUnknown ?? (hasOwnKeys || deps.hasIdempotency ? 'continue' : 'stop');
   checkOneOf('onUnknown', onUnknown, ['stop', 'continue']);
   const maxDelayMs =
     options.maxDelayMs ?? (hasOwnKeys ? Number.POSITIVE_INFINITY : DEFAULT_MAX_DELAY_MS);
 
-  const run = new BulkRun(deps, source, new BatchPlan(resume), {
+  const run = new BulkRun(deps, source, {
     ...options,
+    domain_id: options.domain_id ?? undefined,
     batchSize: batchSize === 'auto' ? MAX_BATCH_LINKS : batchSize,
     concurrency,
     onUnknown,
     maxDelayMs: checkAmount('maxDelayMs', maxDelayMs, 'milliseconds'),
+    resume: checkRecords(options.resume ?? []),
   });
   return run.items();
 }
@@ -60,4 +78,22 @@ export function createMany<T extends LinkInput>(
 function isIterable(source: unknown): boolean {
   if (typeof source !== 'object' || source === null) return false;
   return Symbol.asyncIterator in source || Symbol.iterator in source;
+}
+
+/** What an earlier run recorded, in the order of the source. */
+function checkRecords(resume: Iterable<BatchRecord>): readonly BatchRecord[] {
+  const records = [...resume].sort((a, b) => a.first - b.first);
+  let end = 0;
+  for (const { first, count, state } of records) {
+    if (!Number.isInteger(first) || first < 0 || !Number.isInteger(count) || count < 1) {
+      const expected = `a list of batches; one has first ${first} and count ${count}`;
+      throw new InvalidOptionError('resume', expected);
+    }
+    checkOneOf(`state of link ${first} in resume`, state, RECORD_STATES);
+    if (first < end) {
+      throw new InvalidOptionError('resume', `free of overlaps; two batches hold link ${first}`);
+    }
+    end = first + count;
+  }
+  return records;
 }

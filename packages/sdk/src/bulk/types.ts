@@ -9,7 +9,7 @@ import type { LinkInput } from '../wire/link.ts';
 export interface CreateManyOptions
   extends Pick<RequestOptions, 'timeoutMs' | 'maxRetries' | 'headers'> {
   /** Default domain for every link that has no `domain_id` of its own. */
-  domain_id?: string | undefined;
+  domain_id?: string | null | undefined;
 
   /**
    * Links per batch request, 1 to 10,000. `'auto'` starts with 10,000. When the service refuses a size, the run continues

@@ -1,6 +1,6 @@
 import { createMany } from '../bulk/create-many.ts';
 import type { BulkItem, BulkSource, CreateManyDeps, CreateManyOptions } from '../bulk/types.ts';
-import { checkAmount, show } from '../check-options.ts';
+import { checkAmount, isLink, notALink, show } from '../check-options.ts';
 import { InvalidOptionError } from '../errors/call-errors.ts';
 import { ShortlinkError } from '../errors/shortlink-error.ts';
 import {
@@ -52,7 +52,7 @@ export class Links {
    */
   create(link: LinkInput, options?: RequestOptions): ResponsePromise<Link> {
     return responsePromise(async () => {
-      checkLink('link', link);
+      if (!isLink(link)) throw notALink('link', link);
       const response = await this.#transport.request({
         method: 'POST',
         path: ROUTES.links,
@@ -202,15 +202,6 @@ export interface BatchWaitOptions extends RequestOptions {
   jobTimeoutMs?: number | undefined;
 }
 
-/** @throws InvalidOptionError for what is no link; whether its fields are valid is for the service to say */
-function checkLink(option: string, link: unknown): void {
-  if (typeof link === 'object' && link !== null && !Array.isArray(link) && !(link instanceof URL)) {
-    return;
-  }
-  const given = Array.isArray(link) ? 'a list' : show(link);
-  throw new InvalidOptionError(option, `a link, such as { target_url }, not ${given}`);
-}
-
 /** @throws InvalidOptionError for what is no batch, or has an entry that is no link */
 function checkBatch(batch: unknown): void {
   if (Array.isArray(batch)) {
@@ -222,7 +213,8 @@ function checkBatch(batch: unknown): void {
     const expected = option === 'links' ? 'a list of links' : '{ links: [...] }';
     throw new InvalidOptionError(option, `${expected}, not ${show(given)}`);
   }
-  for (const [index, link] of links.entries()) checkLink(`links[${index}]`, link);
+  const wrong = links.findIndex((link) => !isLink(link));
+  if (wrong >= 0) throw notALink(`links[${wrong}]`, links[wrong]);
 }
 
 /**
