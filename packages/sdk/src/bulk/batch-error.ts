@@ -4,7 +4,7 @@ import type { ShortlinkError } from '../errors/shortlink-error.ts';
 import { MAX_BATCH_LINKS, MAX_SYNC_BATCH_LINKS } from '../wire/limits.ts';
 import type { LinkInput } from '../wire/link.ts';
 import type { Batch } from './batch-queue.ts';
-import type { BatchRequest } from './batch-request.ts';
+import { type BatchRequest, sentOffsets } from './batch-request.ts';
 
 /**
  * What an error of a batch's POST means for the batch:
@@ -79,18 +79,19 @@ export function endsRun(error: ShortlinkError): boolean {
 
 /** Marks the entries that the error of a request names. Returns whether it names any, so that the others are worth a request. */
 export function refuseEntries(
-  { first, inputs, refused }: Batch<LinkInput>,
-  { count, offsets, key }: BatchRequest,
+  batch: Batch<LinkInput>,
+  { count, key }: BatchRequest,
   error: unknown,
 ): boolean {
   if (!ApiError.isInstance(error) || !isEntryError(error, key !== undefined)) return false;
   const reasons = refusedEntries(error, count);
   // Where the others were refused before, the last one needs no name.
-  if (reasons.size === 0 && error.body && count === 1 && inputs.length > 1) {
+  if (reasons.size === 0 && error.body && count === 1 && batch.inputs.length > 1) {
     reasons.set(0, error.message);
   }
+  const offsets = sentOffsets(batch);
   for (const [place, reason] of reasons) {
-    refused.set(first + (offsets[place] ?? 0), { error: reason, cause: error });
+    batch.refused.set(batch.first + (offsets[place] ?? 0), { error: reason, cause: error });
   }
   return reasons.size > 0;
 }

@@ -2,7 +2,7 @@ import { ConnectionError } from '../errors/call-errors.ts';
 import { JobFailedError, JobTimeoutError } from '../errors/job-errors.ts';
 import { ShortlinkError } from '../errors/shortlink-error.ts';
 import type { AttemptWatch } from '../http/request.ts';
-import { untilAborted } from '../http/time.ts';
+import { onAbort, untilAborted } from '../http/time.ts';
 import type { RequestOptions } from '../options.ts';
 import type { BatchResponse } from '../wire/batch.ts';
 import type { Job } from '../wire/job.ts';
@@ -107,17 +107,18 @@ export class BatchLife<T extends LinkInput> implements AttemptWatch {
   }
 
   async beforeSend(): Promise<void> {
-    const report = async () => {
-      for (const step of this.#unreported.splice(0)) {
-        if (!(await this.#emit(step))) return false;
-      }
-      return true;
-    };
-    this.#reporting = report();
+    this.#reporting = this.#report();
     const isRecorded = await this.#reporting;
     // What may have created links is followed to its end, also when it has to be sent again under its key.
     if (isRecorded && (this.#mayBeDone || !this.#run.ending.aborted)) this.#mayBeDone = true;
     else this.#end();
+  }
+
+  async #report(): Promise<boolean> {
+    for (const step of this.#unreported.splice(0)) {
+      if (!(await this.#emit(step))) return false;
+    }
+    return true;
   }
 
   nothingDone(): void {
@@ -125,26 +126,22 @@ export class BatchLife<T extends LinkInput> implements AttemptWatch {
     if (this.#run.ending.aborted) this.#end();
   }
 
-  readonly #end = () => {
+  #end(): void {
     this.#abort.abort(this.#run.signal.reason);
-  };
-
-  /** A batch that waits for a rate limit has created nothing, so that nothing is lost by not sending it. */
-  readonly #endWait = () => {
-    if (!this.#mayBeDone) this.#end();
-  };
+  }
 
   /** Posts the batch while it listens to the run, and waits for `onBatch`, so that the next event comes after this one. */
   async #post(key: string | undefined): Promise<BatchResponse | undefined> {
-    const { ending, signal } = this.#run;
-    ending.addEventListener('abort', this.#endWait);
-    signal.addEventListener('abort', this.#end);
-    if (ending.aborted) this.#end();
+    const ignoreAbort = onAbort(this.#run.signal, () => this.#end());
+    // A batch that waits for a rate limit has created nothing, so that nothing is lost by not sending it.
+    const ignoreEnding = onAbort(this.#run.ending, () => {
+      if (!this.#mayBeDone) this.#end();
+    });
     try {
       return await this.#postGoodEntries(key);
     } finally {
-      ending.removeEventListener('abort', this.#endWait);
-      signal.removeEventListener('abort', this.#end);
+      ignoreAbort();
+      ignoreEnding();
       await this.#reporting;
     }
   }

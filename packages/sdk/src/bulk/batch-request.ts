@@ -18,8 +18,6 @@ export interface BatchRequest {
   json: string;
   /** Links in it. */
   count: number;
-  /** Which links of the batch are in it, in this order. */
-  offsets: readonly number[];
   key: string | undefined;
 }
 
@@ -35,44 +33,53 @@ export function batchRequest(
   key: string | undefined,
 ): BatchRequest | undefined {
   const { first, inputs, refused } = batch;
-  const isRefused = (_: unknown, offset: number) => refused.has(first + offset);
-  const all = inputs.map((_, offset) => offset);
   for (;;) {
-    const offsets = all.filter((offset) => !isRefused(0, offset));
-    if (offsets.length === 0) return undefined;
-    const json = batchJson(batch, offsets, domain_id);
-    if (json !== undefined) {
-      const ownKey = key === undefined ? undefined : derivedKey(key, all.filter(isRefused));
-      return { json, count: offsets.length, offsets, key: ownKey };
+    const written = batchJson(batch, domain_id);
+    if (written?.count === 0) return undefined;
+    if (written !== undefined) {
+      const isRefused = (offset: number) => refused.has(first + offset);
+      const omitted = written.count < inputs.length ? [...inputs.keys()].filter(isRefused) : [];
+      return { ...written, key: key === undefined ? undefined : derivedKey(key, omitted) };
     }
     const known = refused.size;
-    for (const offset of offsets) refuseUnwritable(batch, offset);
+    for (const offset of sentOffsets(batch)) refuseUnwritable(batch, offset);
     if (refused.size === known) {
       throw new InvalidOptionError('source', 'links that do not change while they are sent');
     }
   }
 }
 
+/** Which links of a batch its request has: all but the refused ones. */
+export function sentOffsets({ first, inputs, refused }: Batch<LinkInput>): number[] {
+  return [...inputs.keys()].filter((offset) => !refused.has(first + offset));
+}
+
 /** The JSON body, with exactly the fields of each link; undefined when one of them can't be written. */
 function batchJson(
   batch: Batch<LinkInput>,
-  offsets: readonly number[],
   domain_id: string | undefined,
-): string | undefined {
+): { json: string; count: number } | undefined {
+  const { first, inputs, refused } = batch;
   const domain = domain_id === undefined ? '' : `"domain_id":${JSON.stringify(domain_id)},`;
   // Joined once, so that the text is flat: if it were added up, it would be copied again to be sent.
   const pieces = [`{${domain}"links":[`];
+  let count = 0;
   try {
-    for (let at = 0; at < offsets.length; at += PIECE_LINKS) {
-      if (at > 0) pieces.push(',');
-      const links = offsets.slice(at, at + PIECE_LINKS).map((offset) => fieldsOf(batch, offset));
+    for (let from = 0; from < inputs.length; from += PIECE_LINKS) {
+      const links: CreateLinkBody[] = [];
+      const to = Math.min(from + PIECE_LINKS, inputs.length);
+      for (let offset = from; offset < to; offset += 1) {
+        if (!refused.has(first + offset)) links.push(fieldsOf(batch, offset));
+      }
+      if (count > 0 && links.length > 0) pieces.push(',');
       pieces.push(JSON.stringify(links).slice(1, -1));
+      count += links.length;
     }
   } catch {
     return undefined;
   }
   pieces.push(']}');
-  return pieces.join('');
+  return { json: pieces.join(''), count };
 }
 
 /** What is sent of one link. @throws whatever its getters and its `toJSON` throw */

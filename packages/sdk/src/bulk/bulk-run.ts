@@ -1,5 +1,5 @@
 import { InvalidOptionError } from '../errors/call-errors.ts';
-import { startTimer, untilAborted } from '../http/time.ts';
+import { onAbort, startTimer, untilAborted } from '../http/time.ts';
 import type { LinkInput } from '../wire/link.ts';
 import { type BatchEnd, BatchLife } from './batch-life.ts';
 import { type Batch, BatchQueue } from './batch-queue.ts';
@@ -31,8 +31,8 @@ export interface RunOptions extends CreateManyOptions {
 }
 
 /**
- * One run of `createMany`: a loop that starts batches, and a generator that yields their links in order. Both wait on
- * each change and look again, so that nothing waits on a promise that may never settle.
+ * One run of `createMany`: a loop that starts batches, and a generator that yields their links in order. Both look again
+ * after each change, so that nothing waits on a promise that may never settle.
  */
 export class BulkRun<T extends LinkInput> {
   readonly deps: CreateManyDeps;
@@ -109,7 +109,9 @@ export class BulkRun<T extends LinkInput> {
   }
 
   async *#generate(): AsyncGenerator<BulkItem<T>, void, undefined> {
-    const unfollow = this.#followSignals();
+    const { signal, stopSignal } = this.options;
+    const unfollow = onAbort(signal, () => this.abort(signal?.reason));
+    const unfollowStop = onAbort(stopSignal, () => this.endSoftly());
     const scheduled = this.#schedule();
     let isDrained = false;
     try {
@@ -125,24 +127,10 @@ export class BulkRun<T extends LinkInput> {
       await scheduled;
       this.#settled.clear();
       unfollow();
+      unfollowStop();
       this.#cancelGrace?.();
     }
     if (this.#failure !== undefined) throw this.#failure.reason;
-  }
-
-  /** Follows the caller's signals. The function that it returns removes the listeners. */
-  #followSignals(): () => void {
-    const { signal, stopSignal } = this.options;
-    const abort = () => this.abort(signal?.reason);
-    const stop = () => this.endSoftly();
-    if (signal?.aborted) abort();
-    if (stopSignal?.aborted) stop();
-    signal?.addEventListener('abort', abort);
-    stopSignal?.addEventListener('abort', stop);
-    return () => {
-      signal?.removeEventListener('abort', abort);
-      stopSignal?.removeEventListener('abort', stop);
-    };
   }
 
   /** Runs until nothing is left to send and nothing is in flight. Never rejects. */

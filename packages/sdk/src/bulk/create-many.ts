@@ -30,18 +30,14 @@ const RECORD_STATES = [
 const DEFAULT_MAX_DELAY_MS = 1_000;
 
 /**
- * Creates a link for every entry of `source`, in batches, and yields the outcome of each, in order. The source is read
- * lazily; nothing happens before the first `next()`.
+ * Checks what `links.createMany` is given, and fills in defaults; nothing is read or sent before the first `next()`.
  *
- * Every yielded item is final, and no link is ever created twice. Entries that the service refuses as invalid are yielded as
- * `failed`, and the run continues. It ends where more batches would fail or be in doubt: at a plan limit, a refused key, a rate
- * limit longer than the client may wait, a service that can't be reached or that refuses every link, a batch with an unknown
- * outcome (see `onUnknown`), an error of the source or of `onBatch`, an aborted `signal`. Then batches in flight are finished
- * and yielded, the error is thrown, and the links that were not yielded were not created.
+ * Entries that the service refuses as invalid are yielded as `failed`, and the run continues. It ends where more batches would
+ * fail or be in doubt: at a plan limit, a refused key, a rate limit longer than the client may wait, a service that can't be
+ * reached or that refuses every link, a batch with an unknown outcome, an error of the source or of `onBatch`, an aborted
+ * `signal`. Leaving the loop early aborts what is in flight, reports it to `onBatch` as `unknown`, and closes the source.
  *
- * Leaving the loop early aborts what is in flight, reports it to `onBatch` as `unknown`, and closes the source.
- *
- * @throws InvalidOptionError at once, before anything is read or sent
+ * @throws InvalidOptionError
  */
 export function createMany<T extends LinkInput>(
   deps: CreateManyDeps,
