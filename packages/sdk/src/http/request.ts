@@ -31,7 +31,6 @@ export interface ApiResponse<T> {
   requestId: string | undefined;
 }
 
-/** What a call ends with. */
 export interface TransportResponse<T> extends ApiResponse<T> {
   /** When the attempt that got it was sent, on the client's clock. */
   sentAt: number;

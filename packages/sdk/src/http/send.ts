@@ -106,22 +106,17 @@ function initOf({ method, headers, body, fetchOptions }: Attempt, signal: AbortS
     // A redirect that is followed would send the API key to another host: only standard headers are removed on the way.
     redirect: 'manual',
   };
-  return body === undefined ? init : Object.assign(init, onceOnlyBody(body));
+  // Deno sends every request again, POSTs too, whose reused connection was lost before the response (denoland/deno#36415), and
+  // so creates links twice. It leaves alone what it can't read a second time, and a Blob counts as that. Chromium does the same
+  // with any body: there only an idempotency key helps.
+  const isRepeated = 'Deno' in globalThis && body !== undefined;
+  return isRepeated ? Object.assign(init, { body: new Blob([body]) }) : init;
 }
 
-/**
- * Deno sends every request again, POSTs too, whose reused connection was lost before the response (denoland/deno#36415),
- * and so creates links twice. It leaves alone what it can't read a second time, and a Blob counts as that. Chromium does
- * the same with any body: there only an idempotency key helps.
- */
-function onceOnlyBody(json: string): { body?: Blob } {
-  return 'Deno' in globalThis ? { body: new Blob([json]) } : {};
-}
-
-/** Bytes of a body that have a second more to be sent. A slow uplink sends 64 KiB in a second. */
+/** What a slow uplink sends. */
 const BYTES_PER_SECOND = 65_536;
 
-/** How long one attempt may take: a large body is given the time to be sent. 0 is no limit. */
+/** How long one attempt may take, in milliseconds: a large body is given the time to be sent. 0 is no limit. */
 export function attemptLimit(timeoutMs: number, body = ''): number {
   // Most bodies are ASCII, and to encode 10,000 links only to count them costs a fiftieth of their processor time.
   const bytes = /[^\0-\x7f]/.test(body) ? new TextEncoder().encode(body).length : body.length;
@@ -204,9 +199,9 @@ interface Scope {
 export function userAgent(scope: Scope = globalThis): string | undefined {
   const { bun, node } = scope.process?.versions ?? {};
   const client = `shortlink-sdk/${VERSION}`;
-  if (scope.document !== undefined) return undefined;
-  if (scope.Deno !== undefined) return `${client} deno/${scope.Deno.version?.deno}`;
-  if (bun !== undefined) return `${client} bun/${bun}`;
+  if (scope.document) return undefined;
+  if (scope.Deno) return `${client} deno/${scope.Deno.version?.deno}`;
+  if (bun) return `${client} bun/${bun}`;
   if (scope.navigator?.userAgent === WORKERD) return `${client} workerd`;
-  return node === undefined ? undefined : `${client} node/${node}`;
+  return node && `${client} node/${node}`;
 }
