@@ -27,18 +27,15 @@ export interface Turn {
   sentAt: number;
   /** When the service has certainly counted the request: at its response or its end. Until then it is `sentAt`. */
   countedAt: number;
-  /** The windows that it was taken off. */
-  windows: readonly KnownWindow[];
 }
 
 /** How a request ended. */
 export interface Outcome {
   /** The service may have counted it. @default true */
   wasSent?: boolean;
-  /** Status of the response, and its `Retry-After`, where there is one. */
+  /** Status of the response, its `Retry-After`, and what it says about the quota, where there is one. */
   status?: number | undefined;
   retryAfterMs?: number | undefined;
-  /** What the response says about the quota. @default nothing */
   windows?: readonly QuotaWindow[];
 }
 
@@ -58,21 +55,21 @@ interface TurnOptions {
 
 /** What the client knows about one window of the account's quota. Times are on the client's clock. */
 interface KnownWindow {
-  /** Requests left in the window, minus those that this client has sent since. */
-  remaining: number;
   /**
    * The lowest figure that a response stated: the one of the request that the service counted last. Responses overtake each
    * other: without this, a client with 20 requests under way uses 69% of its quota in limiter.simulation.test.ts; with it 99%.
    */
-  lowest: number;
+  left: number;
+  /** The request after which all that were sent are still to be taken off `left`, by its number. */
+  upTo: number;
   /** The window ends after `endsAfter`, and at `endsAt` at the latest. */
   endsAfter: number;
   endsAt: number;
   /**
-   * Requests that were sent when the window may have ended: the next one may have counted them. Without this, one of 1,000
-   * random scenes in limiter.test.ts sends a request too many.
+   * The last request that was sent before the window may have ended, by its number: the next window may have counted the later
+   * ones. Without this, one of 1,000 random scenes in limiter.test.ts sends a request too many.
    */
-  sentLate: number;
+  lastInTime: number;
   /** Size and length of each such window, where the service says them. */
   quota: number | undefined;
   windowMs: number | undefined;
@@ -156,13 +153,16 @@ export class Limiter {
   }
 
   /**
-   * A request that was certainly never sent gives its part of the quota back, except where a response has replaced what is
-   * known of the window: that may have counted without the request. It keeps its place in the caller's pace.
+   * A request that was certainly never sent gives its part of the quota back, except where a later one has replaced what is
+   * known of the window. It keeps its place in the caller's pace.
    */
   finish(turn: Turn, { wasSent = true, status, retryAfterMs, windows = [] }: Outcome = {}): void {
     turn.countedAt = this.#clock.now();
     this.#inFlight -= 1;
-    if (!wasSent) takeOff(turn, -1);
+    for (const window of wasSent ? [] : this.#windows.values()) {
+      if (turn.number > window.upTo) window.upTo += 1;
+      if (turn.number > window.lastInTime) window.lastInTime += 1;
+    }
     if (status === 429) {
       this.#learned.refuse(turn.sentAt, turn.countedAt, retryAfterMs);
     } else if (status !== undefined) {
@@ -175,14 +175,8 @@ export class Limiter {
   #take(): Turn {
     const now = this.#clock.now();
     this.#sent += 1;
-    const turn = {
-      number: this.#sent,
-      isAlone: this.#inFlight === 0,
-      passed: this.#passed,
-      sentAt: now,
-      countedAt: now,
-      windows: [...this.#windows.values()],
-    };
+    const isAlone = this.#inFlight === 0;
+    const turn = { number: this.#sent, isAlone, passed: this.#passed, sentAt: now, countedAt: now };
     this.#inFlight += 1;
     if (this.#requestsPerMinute < Number.POSITIVE_INFINITY) {
       this.#turns[this.#sent % this.#ringSize] = turn;
@@ -190,7 +184,9 @@ export class Limiter {
       this.#nextAt = Math.max(this.#nextAt, now - LATENESS_MS) + gapMs;
     }
     this.#learned.take();
-    takeOff(turn, 1);
+    for (const window of this.#windows.values()) {
+      if (now <= window.endsAfter) window.lastInTime = this.#sent;
+    }
     return turn;
   }
 
@@ -213,10 +209,10 @@ export class Limiter {
     const now = this.#clock.now();
     let longest = 0;
     for (const [name, known] of this.#windows) {
-      const window = known.endsAt > now ? known : nextWindow(known);
+      const window = known.endsAt > now ? known : this.#nextWindow(known);
       if (window === undefined) this.#windows.delete(name);
       else this.#windows.set(name, window);
-      if (window === undefined || window.remaining > 0) continue;
+      if (window === undefined || this.#remaining(window) > 0) continue;
       const waitMs = window.endsAt - now;
       const isTrusted = waitMs <= maxWaitMs || now < window.statedAt + maxWaitMs;
       if (isTrusted) longest = Math.max(longest, waitMs);
@@ -227,34 +223,49 @@ export class Limiter {
     return longest;
   }
 
-  #learn(turn: Turn, { name, remaining, resetMs, quota, windowMs }: QuotaWindow): void {
+  #remaining({ left, upTo }: KnownWindow): number {
+    return left - (this.#sent - upTo);
+  }
+
+  /**
+   * The window after one that has ended, as it should be. Undefined where the service doesn't say how large its windows are,
+   * and after a window that no response has stated.
+   */
+  #nextWindow(ended: KnownWindow): KnownWindow | undefined {
+    const { quota, windowMs, lastInTime, statedAt, endsAt } = ended;
+    if (quota === undefined || windowMs === undefined || statedAt < endsAt - windowMs) return;
+    const endsAfter = ended.endsAfter + windowMs;
+    return { ...ended, left: quota, upTo: lastInTime, endsAfter, endsAt: endsAt + windowMs };
+  }
+
+  #learn({ number, isAlone, sentAt, countedAt }: Turn, stated: QuotaWindow): void {
+    const { name, remaining, resetMs, quota, windowMs } = stated;
     // The service wrote this after the request was sent, and had counted the requests up to this one.
-    const sentSince = this.#sent - turn.number;
-    const stated: KnownWindow = {
-      remaining: remaining - sentSince,
-      lowest: remaining,
-      endsAfter: turn.sentAt + resetMs - RESOLUTION_MS,
-      endsAt: turn.countedAt + resetMs,
-      sentLate: 0,
+    const window: KnownWindow = {
+      left: remaining,
+      upTo: number,
+      endsAfter: sentAt + resetMs - RESOLUTION_MS,
+      endsAt: countedAt + resetMs,
+      lastInTime: this.#sent,
       quota,
       windowMs,
-      statedAt: turn.countedAt,
+      statedAt: countedAt,
     };
     const known = this.#windows.get(name);
-    if (known === undefined || stated.endsAfter > known.endsAt) {
-      this.#windows.set(name, stated);
-    } else if (stated.endsAt >= known.endsAfter) {
-      const isNewest = remaining < known.lowest || (turn.isAlone && sentSince === 0);
-      this.#windows.set(name, {
-        ...stated,
-        lowest: isNewest ? remaining : known.lowest,
-        remaining: isNewest ? stated.remaining : Math.min(known.remaining, stated.remaining),
-        endsAfter: Math.max(known.endsAfter, stated.endsAfter),
-        endsAt: Math.min(known.endsAt, stated.endsAt),
-        sentLate: known.sentLate,
-      });
+    // A response that belongs to an earlier window is ignored.
+    if (known !== undefined && window.endsAt < known.endsAfter) return;
+    if (known !== undefined && window.endsAfter <= known.endsAt) {
+      const isNewest = remaining < known.left || (isAlone && number === this.#sent);
+      if (!isNewest) {
+        // The lowest figure stays; what was sent since is counted so that no more remains than by either response.
+        window.upTo = Math.min(known.upTo, number + remaining - known.left);
+        window.left = known.left;
+      }
+      window.endsAfter = Math.max(known.endsAfter, window.endsAfter);
+      window.endsAt = Math.min(known.endsAt, window.endsAt);
+      window.lastInTime = known.lastInTime;
     }
-    // Otherwise the response belongs to an earlier window and is ignored.
+    this.#windows.set(name, window);
   }
 
   #report(until: number, pause: Parameters<OnPause>[0], onPause: OnPause): void {
@@ -262,30 +273,6 @@ export class Limiter {
     this.#reportedUntil = until;
     onPause(pause);
   }
-}
-
-function takeOff({ windows, sentAt }: Turn, requests: number): void {
-  for (const window of windows) {
-    window.remaining -= requests;
-    if (sentAt > window.endsAfter) window.sentLate += requests;
-  }
-}
-
-/**
- * The window after one that has ended, as it should be. Undefined where the service doesn't say how large its windows are,
- * and after a window that no response has stated.
- */
-function nextWindow(ended: KnownWindow): KnownWindow | undefined {
-  const { quota, windowMs, sentLate, statedAt, endsAt } = ended;
-  if (quota === undefined || windowMs === undefined || statedAt < endsAt - windowMs) return;
-  return {
-    ...ended,
-    remaining: quota - sentLate,
-    lowest: quota,
-    endsAfter: ended.endsAfter + windowMs,
-    endsAt: endsAt + windowMs,
-    sentLate: 0,
-  };
 }
 
 function limitError(waitMs: number, reason: string): ShortlinkError {
