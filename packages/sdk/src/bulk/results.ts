@@ -31,13 +31,14 @@ export function settle<T extends LinkInput>(
   missing = NO_RESULT,
 ): SettledBatch<T> {
   const item = (offset: number): BulkItem<T> => {
-    const position = { index: first + offset, input: inputs[offset] as T };
-    const entry = refused.get(first + offset);
-    if (entry !== undefined) return { ...position, outcome: 'failed', ...entry };
+    const index = first + offset;
+    const input = inputs[offset] as T;
+    const entry = refused.get(index);
+    if (entry !== undefined) return { index, input, outcome: 'failed', ...entry };
     const { code, short_url, error } = results[offset] ?? {};
     // A link that has its code exists, whatever else the service says about it.
-    if (code && short_url) return { ...position, outcome: 'created', code, short_url };
-    return error ? { ...position, outcome: 'failed', error } : { ...position, ...missing };
+    if (code && short_url) return { index, input, outcome: 'created', code, short_url };
+    return error ? { index, input, outcome: 'failed', error } : { index, input, ...missing };
   };
   return { first, inputs, item };
 }
@@ -86,16 +87,9 @@ export function alignResults(
   results: readonly RecordedResult[],
   domainOf: (position: number) => string | undefined,
 ): readonly BatchResultItem[] {
+  if (areAllInPlace(targets, results)) return results;
   // Where the number of results is wrong, positions say nothing, because those behind a missing result have moved.
   const isInStep = targets.length === results.length;
-  const isInPlace = (target: string, index: number) =>
-    (results[index]?.target_url || target) === target;
-  // The usual case, in which results from a service need no copy. A journal may leave out the targets.
-  if (isInStep && targets.every(isInPlace)) {
-    return results.every(hasTarget)
-      ? results
-      : results.map((result, index) => ({ ...result, target_url: targets[index] ?? '' }));
-  }
   const resultOf = new Map<number, RecordedResult>();
   const unused = new Set(results.keys());
   const pair = (index: number, position = -1) => {
@@ -131,7 +125,16 @@ export function alignResults(
   return targets.map((target_url, index) => ({ ...resultOf.get(index), target_url }));
 }
 
-const hasTarget = (result: RecordedResult): result is BatchResultItem => !!result.target_url;
+/** The usual case, which needs no copy. */
+function areAllInPlace(
+  targets: readonly string[],
+  results: readonly RecordedResult[],
+): results is readonly BatchResultItem[] {
+  return (
+    targets.length === results.length &&
+    targets.every((target, index) => target === results[index]?.target_url)
+  );
+}
 
 /**
  * The results that certainly belong to links of one URL in some spelling, where there are fewer or more results than links.
