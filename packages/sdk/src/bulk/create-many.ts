@@ -18,13 +18,7 @@ const DEFAULT_CONCURRENCY = 4;
 export const BULK_OPTIONS =
   'batchSize concurrency domain_id headers idempotencyKey jobTimeoutMs maxDelayMs maxRetries onBatch onJobProgress onUnknown resume signal stopSignal timeoutMs';
 
-const RECORD_STATES = [
-  'completed',
-  'accepted',
-  'planned',
-  'failed',
-  'unknown',
-] as const satisfies readonly BatchRecord['state'][];
+const RECORD_STATES: readonly string[] = ['completed', 'accepted', 'planned', 'failed', 'unknown'];
 
 /** How long a link waits for others to fill its batch, in milliseconds, when the caller gives no number. */
 const DEFAULT_MAX_DELAY_MS = 1_000;
@@ -81,14 +75,12 @@ function checkRecords(resume: Iterable<BatchRecord>): readonly BatchRecord[] {
   const records = [...resume].sort((a, b) => a.first - b.first);
   let end = 0;
   for (const { first, count, state } of records) {
-    if (!Number.isInteger(first) || first < 0 || !Number.isInteger(count) || count < 1) {
-      const expected = `a list of batches; one has first ${first} and count ${count}`;
-      throw new InvalidOptionError('resume', expected);
-    }
-    checkOneOf(`state of link ${first} in resume`, state, RECORD_STATES);
-    if (first < end) {
-      throw new InvalidOptionError('resume', `free of overlaps; two batches hold link ${first}`);
-    }
+    const isRange = Number.isInteger(first) && first >= 0 && Number.isInteger(count) && count > 0;
+    const problem =
+      isRange && RECORD_STATES.includes(state)
+        ? first < end && `free of overlaps; two batches hold link ${first}`
+        : `a list of batches; one has first ${first} and count ${count} and state ${state}`;
+    if (problem) throw new InvalidOptionError('resume', problem);
     end = first + count;
   }
   return records;
