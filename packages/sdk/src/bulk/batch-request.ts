@@ -1,5 +1,6 @@
 import { isIdempotencyKey } from '../check-options.ts';
 import { InvalidOptionError } from '../errors/call-errors.ts';
+import type { ShortlinkError } from '../errors/shortlink-error.ts';
 import { type CreateLinkBody, type LinkInput, pickLinkFields } from '../wire/link.ts';
 import type { Batch } from './batch-queue.ts';
 import type { BatchRange } from './types.ts';
@@ -24,8 +25,6 @@ export interface BatchRequest {
 /**
  * The request of a batch without the entries that the service is known to refuse, and without those that can't be written as
  * JSON, such as one with a BigInt, which count as refused from now on. Undefined when all of its entries are refused.
- *
- * @throws InvalidOptionError for links that change while they are written
  */
 export function batchRequest(
   batch: Batch<LinkInput>,
@@ -33,74 +32,63 @@ export function batchRequest(
   key: string | undefined,
 ): BatchRequest | undefined {
   const { first, inputs, refused } = batch;
-  for (;;) {
-    const written = batchJson(batch, domain_id);
-    if (written?.count === 0) return undefined;
-    if (written !== undefined) {
-      const isRefused = (offset: number) => refused.has(first + offset);
-      const omitted = written.count < inputs.length ? [...inputs.keys()].filter(isRefused) : [];
-      return { ...written, key: key === undefined ? undefined : derivedKey(key, omitted) };
-    }
-    const known = refused.size;
-    for (const offset of sentOffsets(batch)) refuseUnwritable(batch, offset);
-    if (refused.size === known) {
-      throw new InvalidOptionError('source', 'links that do not change while they are sent');
-    }
-  }
-}
-
-/** Which links of a batch its request has: all but the refused ones. */
-export function sentOffsets({ first, inputs, refused }: Batch<LinkInput>): number[] {
-  return [...inputs.keys()].filter((offset) => !refused.has(first + offset));
-}
-
-/** The JSON body, with exactly the fields of each link; undefined when one of them can't be written. */
-function batchJson(
-  batch: Batch<LinkInput>,
-  domain_id: string | undefined,
-): { json: string; count: number } | undefined {
-  const { first, inputs, refused } = batch;
   const domain = domain_id === undefined ? '' : `"domain_id":${JSON.stringify(domain_id)},`;
   // Joined once, so that the text is flat: if it were added up, it would be copied again to be sent.
   const pieces = [`{${domain}"links":[`];
   let count = 0;
-  try {
-    for (let from = 0; from < inputs.length; from += PIECE_LINKS) {
-      const links: CreateLinkBody[] = [];
-      const to = Math.min(from + PIECE_LINKS, inputs.length);
-      for (let offset = from; offset < to; offset += 1) {
-        if (!refused.has(first + offset)) links.push(fieldsOf(batch, offset));
+  const write = (offsets: readonly number[]) => {
+    const json = JSON.stringify(offsets.map((offset) => fieldsOf(batch, offset)));
+    if (count > 0 && offsets.length > 0) pieces.push(',');
+    pieces.push(json.slice(1, -1));
+    count += offsets.length;
+  };
+  for (let from = 0; from < inputs.length; from += PIECE_LINKS) {
+    const offsets = sentOffsets(batch, from, from + PIECE_LINKS);
+    try {
+      write(offsets);
+    } catch {
+      for (const offset of offsets) {
+        try {
+          write([offset]);
+        } catch (reason) {
+          refused.set(first + offset, unwritable(first + offset, reason));
+        }
       }
-      if (count > 0 && links.length > 0) pieces.push(',');
-      pieces.push(JSON.stringify(links).slice(1, -1));
-      count += links.length;
     }
-  } catch {
-    return undefined;
   }
+  if (count === 0) return undefined;
   pieces.push(']}');
-  return { json: pieces.join(''), count };
+  const isOmitted = (offset: number) => refused.has(first + offset);
+  const omitted = count < inputs.length ? [...inputs.keys()].filter(isOmitted) : [];
+  return { json: pieces.join(''), count, key: key && derivedKey(key, omitted) };
 }
 
-/** What is sent of one link. @throws whatever its getters and its `toJSON` throw */
+/** Which links of a batch its request has: all but the refused ones. */
+export function sentOffsets(
+  { first, inputs, refused }: Batch<LinkInput>,
+  from = 0,
+  to = inputs.length,
+): number[] {
+  const offsets: number[] = [];
+  for (let offset = from; offset < to && offset < inputs.length; offset += 1) {
+    if (!refused.has(first + offset)) offsets.push(offset);
+  }
+  return offsets;
+}
+
+/** Exactly the fields of one link. @throws whatever its getters and its `toJSON` throw */
 function fieldsOf({ inputs, targets }: Batch<LinkInput>, offset: number): CreateLinkBody {
   const link = pickLinkFields(inputs[offset] as LinkInput);
   targets[offset] = typeof link.target_url === 'string' ? link.target_url : '';
   return link;
 }
 
-/** Marks a link as refused where it can't be written as JSON. */
-function refuseUnwritable(batch: Batch<LinkInput>, offset: number): void {
-  try {
-    JSON.stringify(fieldsOf(batch, offset));
-  } catch (reason) {
-    const why = reason instanceof Error ? reason.message : String(reason);
-    const position = batch.first + offset;
-    const expected = `a link that can be written as JSON: ${why}`;
-    const cause = new InvalidOptionError(`source[${position}]`, expected);
-    cause.cause = reason;
-    batch.refused.set(position, { error: cause.message, cause });
-  }
+function unwritable(position: number, reason: unknown): { error: string; cause: ShortlinkError } {
+  const why = reason instanceof Error ? reason.message : String(reason);
+  const expected = `a link that can be written as JSON: ${why}`;
+  const cause = new InvalidOptionError(`source[${position}]`, expected);
+  cause.cause = reason;
+  return { error: cause.message, cause };
 }
 
 /** What would be sent of a link; undefined where it can't be written. */
