@@ -208,13 +208,14 @@ export class BatchLife<T extends LinkInput> implements AttemptWatch {
         return { again: [] };
     }
     await this.#emit({ type: 'resized', error });
-    if (verdict.type === 'split') {
-      sizing.split(this.#range);
-      return { again: cut(this.#batch, Math.ceil(this.#range.count / 2)) };
+    if (verdict.type === 'resized') {
+      sizing.resized(verdict.size);
+      return { again: [this.#batch] };
     }
-    if (verdict.type === 'filled') sizing.filled(verdict.room);
-    else sizing.resized(verdict.size);
-    return { again: [this.#batch] };
+    if (verdict.type === 'filled') sizing.filled();
+    else sizing.split(this.#range);
+    const room = verdict.type === 'filled' ? verdict.room : Math.ceil(this.#range.count / 2);
+    return { again: cut(this.#batch, room) };
   }
 
   /** The run ended while nothing of this batch can have been created. */

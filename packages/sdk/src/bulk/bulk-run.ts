@@ -235,10 +235,8 @@ export class BulkRun<T extends LinkInput> {
   #send(batch: Batch<T>): void {
     const left = this.#sourceEnded ? this.#held : Number.POSITIVE_INFINITY;
     const hopeless = this.sizing.hopeless(left);
-    if (hopeless === undefined) {
-      this.sizing.started();
-      this.#start(new BatchLife(this, batch).send());
-    } else this.endWith(hopeless);
+    if (hopeless === undefined) this.#start(new BatchLife(this, batch).send());
+    else this.endWith(hopeless);
   }
 
   #start(life: Promise<BatchEnd<T>>): void {
