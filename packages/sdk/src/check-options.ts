@@ -160,6 +160,18 @@ function hideUserInfo(url: string | URL): string {
   return show(String(url).replace(/^(\w+:\/\/)?.*@/s, '$1…@'));
 }
 
+/** Whether a value may be a link. Whether its fields are valid is for the service to say. */
+export function isLink<T>(value: T): value is T & object {
+  if (typeof value !== 'object' || value === null) return false;
+  if ('target_url' in value) return true;
+  return !(Array.isArray(value) || value instanceof URL || value instanceof Date);
+}
+
+export function notALink(option: string, value: unknown): InvalidOptionError {
+  const given = Array.isArray(value) ? 'a list' : show(value);
+  return new InvalidOptionError(option, `a link, such as { target_url }, not ${given}`);
+}
+
 export function show(value: unknown): string {
   return typeof value === 'string' ? JSON.stringify(value) : String(value);
 }

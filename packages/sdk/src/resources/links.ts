@@ -1,7 +1,7 @@
 import { createMany } from '../bulk/create-many.ts';
 import { alignResults } from '../bulk/results.ts';
 import type { BulkItem, BulkSource, CreateManyDeps, CreateManyOptions } from '../bulk/types.ts';
-import { checkAmount, givenOptions, refuse, show } from '../check-options.ts';
+import { checkAmount, givenOptions, isLink, notALink, refuse, show } from '../check-options.ts';
 import { InvalidOptionError } from '../errors/call-errors.ts';
 import {
   type AttemptWatch,
@@ -58,7 +58,7 @@ export class Links {
    */
   create(link: LinkInput, options?: RequestOptions): ResponsePromise<Link> {
     return responsePromise(async () => {
-      checkLink('link', link);
+      if (!isLink(link)) throw notALink('link', link);
       const { sent, body } = written('link', () => pickLinkFields(link));
       const request = { method: 'POST', path: ROUTES.links, body, read: readLink } as const;
       const response = await this.#parts.transport.request({ ...request, options });
@@ -108,8 +108,14 @@ export class Links {
     const wait = { onProgress, timeoutMs: jobTimeoutMs, signal, maxRetries, headers };
     try {
       const done = data.status === 'completed' ? data : await this.#jobs.wait(data.job_id, wait);
-      const results = [...alignResults(sent.links, done.results)];
-      return { ...data, status: 'completed', total: done.total || data.total, results };
+      const targets = sent.links.map(({ target_url }) => target_url);
+      const results = alignResults(targets, done.results, (n) => sent.links[n]?.domain_id);
+      return {
+        ...data,
+        status: 'completed',
+        total: done.total || data.total,
+        results: [...results],
+      };
     } catch (error) {
       // An id that can't be polled is refused as if nothing had been sent.
       if (data.status === 'processing' && InvalidOptionError.isInstance(error)) {
@@ -185,22 +191,14 @@ export class Links {
   }
 }
 
-/** @throws InvalidOptionError for what is no link; whether its fields are valid is for the service to say */
-function checkLink(option: string, link: unknown): void {
-  if (typeof link === 'object' && link !== null && !Array.isArray(link) && !(link instanceof URL)) {
-    return;
-  }
-  const given = Array.isArray(link) ? 'a list' : show(link);
-  refuse(option, `a link, such as { target_url }, not ${given}`);
-}
-
 /** @throws InvalidOptionError for what is no batch, or has an entry that is no link */
 function writtenBatch(batch: BatchInput): Written<{ links: CreateLinkBody[] }> {
   if (Array.isArray(batch)) refuse('batch', '{ links: [...] }, not the list of links itself');
   if (Object(batch) !== batch) refuse('batch', `{ links: [...] }, not ${show(batch)}`);
   const { links, domain_id } = batch;
   if (!Array.isArray(links)) refuse('links', `a list of links, not ${show(links)}`);
-  for (const [index, link] of links.entries()) checkLink(`links[${index}]`, link);
+  const wrong = links.findIndex((link) => !isLink(link));
+  if (wrong >= 0) throw notALink(`links[${wrong}]`, links[wrong]);
   return written('batch', () => ({
     domain_id: domain_id ?? undefined,
     links: links.map((link: LinkInput) => pickLinkFields(link)),

@@ -42,7 +42,11 @@ export function pickLinkFields(entry: LinkInput): CreateLinkBody {
   const input: LinkInput = typeof toJSON === 'function' ? toJSON.call(entry, '') : entry;
   const { title, domain_id, redirect_type, tags } = input;
   // Tags with objects in them would carry what is in these objects to the service.
-  if (tags && !(Array.isArray(tags) && tags.every((tag) => typeof tag === 'string'))) {
+  if (
+    tags !== undefined &&
+    tags !== null &&
+    !(Array.isArray(tags) && tags.every((tag) => typeof tag === 'string'))
+  ) {
     throw new TypeError('tags must be a list of strings');
   }
   return {
