@@ -1,4 +1,11 @@
-import { checkAmount, checkCount, checkHeaders, checkNames, checkOneOf } from '../check-options.ts';
+import {
+  checkAmount,
+  checkCount,
+  checkHeaders,
+  checkOneOf,
+  givenOptions,
+  isIterable,
+} from '../check-options.ts';
 import { InvalidOptionError } from '../errors/call-errors.ts';
 import { MAX_BATCH_LINKS } from '../wire/limits.ts';
 import type { LinkInput } from '../wire/link.ts';
@@ -36,9 +43,9 @@ const DEFAULT_MAX_DELAY_MS = 1_000;
 export function createMany<T extends LinkInput>(
   deps: CreateManyDeps,
   source: BulkSource<T>,
-  options: CreateManyOptions = {},
+  asGiven?: CreateManyOptions,
 ): AsyncGenerator<BulkItem<T>, void, undefined> {
-  checkNames(options, BULK_OPTIONS);
+  const options = givenOptions(asGiven, BULK_OPTIONS);
   const { concurrency = DEFAULT_CONCURRENCY, batchSize = 'auto' } = options;
   checkCount('concurrency', concurrency, { least: 1, most: Number.MAX_SAFE_INTEGER });
   if (batchSize !== 'auto') checkCount('batchSize', batchSize, { least: 1, most: MAX_BATCH_LINKS });
@@ -55,7 +62,7 @@ export function createMany<T extends LinkInput>(
 
   const run = new BulkRun(deps, source, {
     ...options,
-    domain_id: options.domain_id ?? undefined,
+    domain_id: options.domain_id,
     batchSize: batchSize === 'auto' ? MAX_BATCH_LINKS : batchSize,
     concurrency,
     onUnknown,
@@ -63,11 +70,6 @@ export function createMany<T extends LinkInput>(
     resume: checkRecords(options.resume ?? []),
   });
   return run.items();
-}
-
-function isIterable(source: unknown): boolean {
-  if (typeof source !== 'object' || source === null) return false;
-  return Symbol.asyncIterator in source || Symbol.iterator in source;
 }
 
 /** What an earlier run recorded, in the order of the source. */

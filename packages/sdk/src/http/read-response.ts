@@ -2,7 +2,7 @@ import { createApiError } from '../errors/api-errors.ts';
 import { ResponseShapeError } from '../errors/call-errors.ts';
 import type { ShortlinkError } from '../errors/shortlink-error.ts';
 import { type ErrorBody, readErrorBody } from '../wire/error-body.ts';
-import type { Read } from '../wire/lenient.ts';
+import { isObject, type Read } from '../wire/lenient.ts';
 import type { Redact } from './failure.ts';
 import type { RawResponse } from './send.ts';
 
@@ -82,7 +82,11 @@ function parseJson(text: string, redact: Redact): unknown {
 /** The service's error body, or undefined. A service that quotes the key back must not put it into an error. */
 function parseErrorBody(text: string, redact: Redact): ErrorBody | undefined {
   try {
-    const clean = (_: string, item: unknown) => (typeof item === 'string' ? redact(item) : item);
+    const clean = (_: string, item: unknown) => {
+      if (typeof item === 'string') return redact(item);
+      if (!isObject(item)) return item;
+      return Object.fromEntries(Object.entries(item).map(([name, field]) => [redact(name), field]));
+    };
     return readErrorBody(parseWithoutProto(text, clean));
   } catch {
     return undefined;

@@ -4,7 +4,7 @@ import {
   checkCount,
   checkHeaders,
   checkIdempotency,
-  checkNames,
+  givenOptions,
 } from '../check-options.ts';
 import { RateLimitError } from '../errors/api-errors.ts';
 import { ConnectionError, isOutcomeUnknown, TimeoutError } from '../errors/call-errors.ts';
@@ -109,8 +109,8 @@ export class HttpTransport implements Transport {
   }
 
   /** @throws InvalidOptionError */
-  #prepare<T>({ options = {}, ...asked }: TransportRequest<T>): Call<T> {
-    checkNames(options, CALL_OPTIONS);
+  #prepare<T>({ options: asGiven, ...asked }: TransportRequest<T>): Call<T> {
+    const options = givenOptions(asGiven, CALL_OPTIONS);
     const { method, path, body } = asked;
     const { baseUrl, fetch, fetchOptions, maxResponseBytes } = this.#settings;
     const given = <K extends CallOption>(name: K) => options[name] ?? this.#settings[name];
