@@ -147,8 +147,8 @@ export class BatchLife<T extends LinkInput> implements AttemptWatch {
   }
 
   /**
-   * Posts the batch without the entries that the service is known to refuse, until it takes the others. An error that
-   * names bad entries costs one more request, however many it names. Returns undefined when all entries are refused.
+   * Posts the batch without the entries that the service is known to refuse, until it takes the others: an error that names
+   * some costs one more request. Returns undefined when all entries are refused.
    */
   async #postGoodEntries(key: string | undefined): Promise<BatchResponse | undefined> {
     const { deps, options } = this.#run;
@@ -257,18 +257,15 @@ export class BatchLife<T extends LinkInput> implements AttemptWatch {
   }
 
   /**
-   * What was thrown, as an error with the outcome of the batch. An abort rejects with the caller's own reason,
-   * which may be an error of this package too, and then says nothing about the batch. Anything else that is not an error of
-   * this package is a defect and ends the run.
+   * What was thrown, as an error with the outcome of the batch. The reason of an abort is the caller's, and says nothing about
+   * the batch. Anything else that is not an error of this package is a defect and ends the run.
    */
   #asShortlinkError(thrown: unknown): ShortlinkError {
     const { signal } = this.#run;
     const isAbort = signal.aborted && thrown === signal.reason;
     if (!isAbort && ShortlinkError.isInstance(thrown)) return thrown;
     if (!isAbort) this.#run.endWith(thrown);
-    return new ConnectionError(
-      `The run ended while this batch was in flight${isAbort ? '' : ', by an error'}`,
-      { outcome: 'unknown', cause: thrown },
-    );
+    const message = 'The run ended while this batch was in flight';
+    return new ConnectionError(message, { outcome: 'unknown', cause: thrown });
   }
 }

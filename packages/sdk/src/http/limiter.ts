@@ -22,8 +22,6 @@ export interface Turn {
    * grown: without it, a client would obey the old quota until the window ends, also after an upgrade of the plan.
    */
   isAlone: boolean;
-  /** `limiter.passed` when it was given. */
-  passed: number;
   sentAt: number;
   /** When the service has certainly counted the request: at its response or its end. Until then it is `sentAt`. */
   countedAt: number;
@@ -176,7 +174,7 @@ export class Limiter {
     const now = this.#clock.now();
     this.#sent += 1;
     const isAlone = this.#inFlight === 0;
-    const turn = { number: this.#sent, isAlone, passed: this.#passed, sentAt: now, countedAt: now };
+    const turn = { number: this.#sent, isAlone, sentAt: now, countedAt: now };
     this.#inFlight += 1;
     if (this.#requestsPerMinute < Number.POSITIVE_INFINITY) {
       this.#turns[this.#sent % this.#ringSize] = turn;

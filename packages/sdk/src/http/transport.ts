@@ -34,6 +34,8 @@ interface Call<T> extends RetryCall, Omit<TransportRequest<T>, 'body' | 'options
   /** Attempts that were begun, and what the last of them failed with. */
   attempts: number;
   failure: Failure | undefined;
+  /** `limiter.passed` when the call began, or when it was last refused. */
+  passed: number;
 }
 
 /** An attempt failed. `wasSent`: the service may have seen it. */
@@ -138,6 +140,7 @@ export class HttpTransport implements Transport {
       attempts: 0,
       lostAt: undefined,
       failure: undefined,
+      passed: this.#limiter.passed,
     };
   }
 
@@ -223,7 +226,9 @@ export class HttpTransport implements Transport {
       // Nothing came of this attempt, so only an earlier one can be in doubt.
       if (!isOutcomeUnknown(error)) call.lostAt = lostAt;
       const isRefused = RateLimitError.isInstance(error) && Boolean(outcome.retryAfterMs);
-      const isOvertaken = isRefused && turn !== undefined && this.#limiter.passed > turn.passed;
+      const { passed } = this.#limiter;
+      const isOvertaken = isRefused && passed > call.passed;
+      if (isRefused) call.passed = passed;
       return { error, wasSent: outcome.wasSent === true, isOvertaken };
     } finally {
       if (turn) this.#limiter.finish(turn, outcome);
