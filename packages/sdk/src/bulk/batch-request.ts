@@ -1,4 +1,4 @@
-import { isIdempotencyKey } from '../check-options.ts';
+import { isIdempotencyKey, refuse } from '../check-options.ts';
 import { InvalidOptionError } from '../errors/call-errors.ts';
 import type { ShortlinkError } from '../errors/shortlink-error.ts';
 import { type CreateLinkBody, type LinkInput, pickLinkFields } from '../wire/link.ts';
@@ -108,7 +108,7 @@ export function keyOf(
   const key: unknown = idempotencyKey?.(range);
   if (idempotencyKey === undefined || isIdempotencyKey(key)) return key as string | undefined;
   const expected = 'a function that returns a key of 1 to 255 visible ASCII characters';
-  throw new InvalidOptionError('idempotencyKey', expected);
+  return refuse('idempotencyKey', expected);
 }
 
 /**

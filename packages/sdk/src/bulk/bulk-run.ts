@@ -1,4 +1,4 @@
-import { InvalidOptionError } from '../errors/call-errors.ts';
+import { refuse } from '../check-options.ts';
 import { onAbort, startTimer, untilAborted } from '../http/time.ts';
 import type { LinkInput } from '../wire/link.ts';
 import { type BatchEnd, BatchLife } from './batch-life.ts';
@@ -22,7 +22,7 @@ const GRACE_MS = 1_000;
 
 /** The options of a run, every default filled in. */
 export interface RunOptions extends CreateManyOptions {
-  domain_id: string | undefined;
+  domain_id?: string | undefined;
   batchSize: number;
   concurrency: number;
   maxDelayMs: number;
@@ -202,7 +202,7 @@ export class BulkRun<T extends LinkInput> {
       const [last] = this.#records;
       if (last !== undefined && this.#reader.failure === undefined) {
         const expected = `of the same source: it has links up to ${last.first + last.count}, but the source ended after ${this.#position}`;
-        throw new InvalidOptionError('resume', expected);
+        refuse('resume', expected);
       }
     }
     // A part of a recorded batch can't be matched with its record.

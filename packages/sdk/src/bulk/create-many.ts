@@ -5,8 +5,8 @@ import {
   checkOneOf,
   givenOptions,
   isIterable,
+  refuse,
 } from '../check-options.ts';
-import { InvalidOptionError } from '../errors/call-errors.ts';
 import { MAX_BATCH_LINKS } from '../wire/limits.ts';
 import type { LinkInput } from '../wire/link.ts';
 import { BulkRun } from './bulk-run.ts';
@@ -49,7 +49,7 @@ export function createMany<T extends LinkInput>(
   const { concurrency = DEFAULT_CONCURRENCY, batchSize = 'auto' } = options;
   checkCount('concurrency', concurrency, { least: 1, most: Number.MAX_SAFE_INTEGER });
   if (batchSize !== 'auto') checkCount('batchSize', batchSize, { least: 1, most: MAX_BATCH_LINKS });
-  if (!isIterable(source)) throw new InvalidOptionError('source', 'iterable or async iterable');
+  if (!isIterable(source)) refuse('source', 'iterable or async iterable');
   checkAmount('jobTimeoutMs', options.jobTimeoutMs ?? 0, 'milliseconds');
   checkAmount('timeoutMs', options.timeoutMs ?? 0, 'milliseconds');
   checkCount('maxRetries', options.maxRetries ?? 0);
@@ -62,7 +62,6 @@ export function createMany<T extends LinkInput>(
 
   const run = new BulkRun(deps, source, {
     ...options,
-    domain_id: options.domain_id,
     batchSize: batchSize === 'auto' ? MAX_BATCH_LINKS : batchSize,
     concurrency,
     onUnknown,
@@ -82,7 +81,7 @@ function checkRecords(resume: Iterable<BatchRecord>): readonly BatchRecord[] {
       isRange && RECORD_STATES.includes(state)
         ? first < end && `free of overlaps; two batches hold link ${first}`
         : `a list of batches; one has first ${first} and count ${count} and state ${state}`;
-    if (problem) throw new InvalidOptionError('resume', problem);
+    if (problem) refuse('resume', problem);
     end = first + count;
   }
   return records;
