@@ -32,7 +32,7 @@ export type Fetch = (url: string, init: FetchInit) => Promise<FetchResponse>;
 /** Headers of a request, by name. */
 export type HeadersInput = Headers | Readonly<Record<string, string>>;
 
-/** Options of `new Shortlink(options)`. `undefined` always means the default. */
+/** Options of `new Shortlink(options)`. `undefined` and null mean the default. */
 export interface ShortlinkOptions {
   /** API key, sent as `X-Api-Key`. @default the environment variable SHORTLINK_API_KEY */
   apiKey?: string | undefined;
