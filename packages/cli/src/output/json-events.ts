@@ -1,4 +1,4 @@
-import type { Forecast, ImportEvent, ImportSummary, Plan } from '../import/types.ts';
+import type { Forecast, ImportEvent, ImportSummary, Plan, RowLists } from '../import/types.ts';
 import { TOTALS } from './import-summary.ts';
 
 /**
@@ -92,6 +92,7 @@ function forecastFields(forecast: Forecast) {
 interface ImportOutcome {
   summary: ImportSummary;
   exitCode: number;
+  warnings: readonly string[];
   stopped: { reason: string; message: string; hint: string | undefined } | undefined;
 }
 
@@ -110,22 +111,36 @@ export function importJson(outcomes: readonly ImportOutcome[], exitCode: number)
     command: 'import',
     exit_code: exitCode,
     ...Object.fromEntries(TOTALS.map((name) => [name, sum(name)])),
+    new: sum('created') + sum('failed') + sum('unsent'),
     elapsed_ms: Math.round(sum('elapsedMs')),
+    ...rowLists(outcomes),
     files: outcomes.map(fileJson),
   };
 }
 
-function fileJson({ summary, exitCode, stopped }: ImportOutcome): object {
+/** With `--summary`: rows of all files that are new, changed or bad, the first 1,000 of each kind and file. */
+function rowLists(outcomes: readonly ImportOutcome[]) {
+  if (outcomes.every(({ summary }) => summary.lists === undefined)) return undefined;
+  const list = (name: keyof RowLists) =>
+    outcomes.flatMap(({ summary: { file, lists } }) =>
+      (lists?.[name] ?? []).map((row) => ({ file, ...row })),
+    );
+  return { problems: list('problems'), changed_rows: list('changed'), new_rows: list('new') };
+}
+
+function fileJson({ summary, exitCode, stopped, warnings }: ImportOutcome): object {
   return {
     file: summary.file,
     dry_run: summary.dryRun,
     exit_code: exitCode,
     ...Object.fromEntries(TOTALS.map((name) => [name, summary[name]])),
+    new: summary.created + summary.failed + summary.unsent,
     elapsed_ms: Math.round(summary.elapsedMs),
     forecast: summary.forecast === undefined ? null : forecastFields(summary.forecast),
     output: summary.output ?? null,
     rejects: summary.rejectsFile ?? null,
     journal: summary.journal ?? null,
+    warnings,
     stopped:
       stopped === undefined
         ? null
