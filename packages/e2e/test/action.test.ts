@@ -6,7 +6,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type StubService, stubService } from '../../cli/test/stub-service.ts';
 import { type ActionResult, type RunnerOptions, runAction } from '../src/fake-runner.ts';
 import { fakeGitHub, GitHost } from '../src/git-host.ts';
-import { CLI_PROGRAM, commandOf } from '../src/programs.ts';
+import { CLI_VARIABLES } from '../src/programs.ts';
 import { World } from '../src/world.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
@@ -16,12 +16,6 @@ https://example.com/spring,Spring campaign,"campaign,spring"
 https://example.com/summer,Summer campaign,"campaign,summer"
 https://example.com/autumn,"Autumn campaign, early",campaign
 `;
-
-const [program = '', script] = commandOf(CLI_PROGRAM);
-const PROGRAM = {
-  SHORTLINK_PROGRAM: script ?? program,
-  SHORTLINK_NODE: script === undefined ? '' : program,
-};
 
 let world: World;
 let host: GitHost;
@@ -53,7 +47,7 @@ async function run({ folder, key = '', url, inputs, env, onStart }: Job): Promis
   };
   return runAction(ROOT, given, {
     cwd: folder ?? (await host.checkout()),
-    env: { ...PROGRAM, ...host.env, ...env },
+    env: { ...CLI_VARIABLES, ...host.env, ...env },
     onStart,
   });
 }

@@ -62,7 +62,7 @@ describe.each(FILES)('%s', (file) => {
   });
 
   test('names the exact commit of every action, so that a moved tag changes nothing', () => {
-    const uses = [...read(file).matchAll(/uses: (?!example\/shortlink\/)(.+)/g)].map(
+    const uses = [...read(file).matchAll(/uses: (?!example\/shortlink@)(.+)/g)].map(
       ([, use]) => use,
     );
     expect(uses).not.toEqual([]);
