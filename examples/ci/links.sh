@@ -9,7 +9,7 @@
 #   LINKS_BRANCH   a branch for a pull request; without it, the branch that is checked out is pushed
 #   LINKS_BASE     the branch that is checked out, where HEAD does not say it
 #   LINKS_COMMIT   false: leave the filled in file to others
-#   LINKS_FOLDER   an absolute path for the summaries and the journal
+#   LINKS_FOLDER   an absolute path for the summaries, and a copy of the filled in file
 #   SHORTLINK_PROGRAM, SHORTLINK_NODE   the program, and a Node to run it, in place of npx
 set -u
 export LC_ALL=C GIT_LITERAL_PATHSPECS=1
@@ -20,6 +20,7 @@ folder=${LINKS_FOLDER:-$(mktemp -d)}
 journal=$folder/journal
 tries=0
 mkdir -p -- "$folder"
+[ -n "${LINKS_FOLDER:-}" ] || trap 'rm -rf -- "$folder"' EXIT
 
 shortlink() {
   if [ -z "${SHORTLINK_PROGRAM:-}" ]; then npx --yes @shortlink/cli@0 "$@"
@@ -34,6 +35,7 @@ import_file() {
   set -- --summary "$folder/summary-$tries.json" --rejects "$folder/rejects.csv" "$@"
   shortlink import "$file" --journal "$journal" "$@"
   status=$?
+  if [ -e "$target" ]; then cp -- "$target" "$folder"; fi
 }
 
 # Ends the run with a sentence that says what is wrong.
@@ -75,8 +77,10 @@ onto=HEAD:refs/heads/$branch skip=' [skip ci]'
 place=$base:$(g rev-parse --show-prefix)$name
 ref=refs/shortlink/$(printf %s "$place" | tr -c 'A-Za-z0-9' -)-$(printf %s "$place" | g hash-object --stdin | cut -c 1-8)
 packed() {
-  tree=$(if [ -e "$journal" ]; then printf '100644 blob %s\tjournal\n' "$(g hash-object -w "$journal")"; fi | g mktree)
-  echo "+$(g commit-tree -m "Links that $place lacks" "$tree"):$ref"
+  # The second part is there where an import was killed while it wrote the first.
+  tree=$(for part in '' -journal; do
+    [ ! -e "$journal$part" ] || printf '100644 blob %s\tjournal%s\n' "$(g hash-object -w "$journal$part")" "$part"
+  done | g mktree) && commit=$(g commit-tree -m "Links that $place lacks" "$tree") && echo "+$commit:$ref"
 }
 push() { g push --quiet --atomic origin "$@"; }
 
@@ -89,14 +93,18 @@ if (unset GIT_LITERAL_PATHSPECS && g check-ignore --quiet -- "$name"); then noth
 push --dry-run "$onto" ||
   nothing "nothing can be pushed to $branch. Give the job the right to push, on GitHub with \"permissions: contents: write\", and check out the newest commit."
 kept=$(g ls-remote origin "$ref") || nothing "$ref can't be read."
-# There, its path from the file is the same in every checkout, and it is in no commit.
+# There, its path from the file is the same in every checkout, and it is in no commit. One that is there could not be pushed.
 journal=$(g rev-parse --absolute-git-dir)/$(basename "$ref")
-if [ -n "$kept" ]; then
+if [ -n "$kept" ] && [ ! -e "$journal" ]; then
   g fetch --quiet --no-tags origin "$ref" || nothing "$ref can't be read."
-  if g cat-file -e FETCH_HEAD:journal; then g cat-file blob FETCH_HEAD:journal > "$journal"; fi
+  for part in -journal ''; do
+    g cat-file -e "FETCH_HEAD:journal$part" 2> /dev/null || continue
+    g cat-file blob "FETCH_HEAD:journal$part" > "$folder/part" || nothing "$ref can't be read."
+    mv -- "$folder/part" "$journal$part"
+  done
 fi
 push "$(packed)" || nothing "$ref can't be pushed."
-edited=$(g status --porcelain -- "$name")
+edited=$(g status --porcelain -- "$name") head=$(g rev-parse HEAD)
 
 while :; do
   import_file "$@"
@@ -112,18 +120,22 @@ while :; do
     case $status in 0 | 3) rest=:$ref ;; esac
   fi
   if push ${filled:+"$onto"} "$rest"; then
-    [ "$rest" != ":$ref" ] || rm -f "$journal"
+    rm -f -- "$journal" "$journal-journal"
     [ -z "$filled" ] || printf '%s\n%s\n' "$base" "$branch" > "$folder/pushed"
+    [ "$branch" = "$base" ] || g reset --quiet --keep "$head"
     exit "$status"
   fi
   # Perhaps somebody else has pushed: the journal knows our links, and their file gets these and those of its new rows.
   if [ "$tries" -eq 5 ] || [ -z "$filled" ] || [ -n "$edited" ] || [ "$branch" != "$base" ]; then break; fi
   if ! g fetch --quiet origin "$base" || g merge-base --is-ancestor FETCH_HEAD HEAD; then break; fi
-  g reset --quiet --keep HEAD~1 && catch_up || break
+  g reset --quiet --keep "$head" && catch_up || break
+  head=$(g rev-parse HEAD)
 done
 
 [ "$status" -ne 0 ] || status=1
 if push "$(packed)"; then
+  rm -f -- "$journal" "$journal-journal"
+  g reset --quiet --keep "$head"
   fail "$target couldn't be pushed to $branch. Its short URLs are kept in $ref, and the next run fills them in without creating one twice. The log says more." "$status"
 fi
 fail "$target couldn't be pushed to $branch, nor can $ref be. Keep the file: it is the only one with its new short URLs." "$status"

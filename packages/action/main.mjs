@@ -1,9 +1,9 @@
 // The action: runs the script that plans or creates the short links of a file, and shows what came of it. The guide "In CI" describes it.
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { copyFileSync, existsSync, globSync, mkdtempSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { comment, openPullRequest } from './github.mjs';
 import { COUNTS, report, setOutputs } from './report.mjs';
@@ -75,7 +75,6 @@ function readSummary() {
 
 const status = await runScript();
 const summary = readSummary();
-if (existsSync(target)) copyFileSync(target, join(folder, basename(target)));
 const counts = COUNTS.map((name) => [name, summary?.[name] ?? 0]);
 setOutputs({ 'exit-code': status, folder, ...Object.fromEntries(counts) });
 const text = report({ file, mode, status, summary, lost: read('lost') });

@@ -338,6 +338,9 @@ describe('apply', () => {
       outputs: { 'pull-request': 'https://github.example/pull/1' },
     });
     expect(github.pulls).toMatchObject([{ head: 'short-links', base: 'main' }]);
+    // Its checks are to run.
+    const origin = join(host.folder, 'origin.git');
+    expect(await host.git(origin, 'log', '-1', '--format=%s', 'short-links')).not.toContain('skip');
     expect([...(await host.links('links.csv', 'short-links')).values()]).toEqual(URLS(3));
     expect(await host.show()).toBe(SAMPLE);
 
@@ -351,7 +354,7 @@ describe('apply', () => {
     expect(github.pulls).toHaveLength(1);
     expect(service.created).toHaveLength(4);
     await unprotect();
-    await host.git(join(host.folder, 'origin.git'), 'branch', '--force', 'main', 'short-links');
+    await host.git(origin, 'branch', '--force', 'main', 'short-links');
     expect(await stubbed(service, { env, inputs })).toMatchObject({
       exitCode: 0,
       outputs: { created: '0' },

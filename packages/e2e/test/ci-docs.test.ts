@@ -128,6 +128,15 @@ describe.each(['gitlab', 'shell'] as const)('%s', (where) => {
     return { ...(await runShell(command, cwd, { ...host.env, ...variables })), cwd };
   }
 
+  /** The command of the page, once more in a clone that stays. */
+  const again = (cwd: string, env: Record<string, string>) =>
+    runShell('sh links.sh apply links.csv', cwd, {
+      ...host.env,
+      ...CLI_VARIABLES,
+      LINKS_BASE: 'main',
+      ...env,
+    });
+
   /** The repository with the file, and the script beside it. */
   async function begin(text: string): Promise<void> {
     await cp(join(ROOT, 'examples/ci/links.sh'), join(host.work, 'links.sh'));
@@ -165,8 +174,13 @@ describe.each(['gitlab', 'shell'] as const)('%s', (where) => {
     const first = await job('apply', service.env);
     expect(first.exitCode).toBe(1);
     expect(first.log).toContain("links.csv couldn't be pushed to main.");
+    // The same clone, and then a fresh one.
+    expect((await again(first.cwd, service.env)).exitCode).toBe(1);
     await unprotect();
+    await host.push((text) => text);
+    expect((await again(first.cwd, service.env)).exitCode).toBe(0);
     expect((await job('apply', service.env)).exitCode).toBe(0);
+    expect(await host.refs()).toEqual(['refs/heads/main']);
     expect(service.created).toHaveLength(2);
     expect((await host.show()).match(/https:\/\/sho\.rt\/c\d/g)).toHaveLength(2);
   });
