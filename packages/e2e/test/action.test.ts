@@ -292,6 +292,25 @@ describe('apply', () => {
     expect(service.created).toHaveLength(3);
   });
 
+  it('keeps the links where an earlier step has made the file that somebody pushed', async () => {
+    const service = await stubService();
+    service.answer(BATCH, { status: 503, afterMs: 3_000, headers: { 'Retry-After': '0' } });
+    await host.push(() => SAMPLE);
+    const made = async () => {
+      const folder = await host.checkout();
+      await appendFile(join(folder, 'links.csv'), `https://example.com/made,Made,\n`);
+      return folder;
+    };
+    const folder = await made();
+    const job = stubbed(service, { folder });
+    await expect.poll(() => service.requests.length).toBeGreaterThan(1);
+    await host.push((text) => text.replace('Spring', 'Early spring'));
+    expect(await job).toMatchObject({ exitCode: 1, outputs: { created: '4' } });
+    const next = await stubbed(service, { folder: await made() });
+    expect(next).toMatchObject({ exitCode: 0, outputs: { created: '0', existing: '4' } });
+    expect(service.created).toHaveLength(4);
+  });
+
   it('keeps what was created before the plan was full', async () => {
     const { key } = await world.caller('custom', { links: 2 });
     await host.push(() => SAMPLE);
@@ -315,7 +334,7 @@ describe('apply', () => {
     let signal = () => {};
     const job = stubbed(service, {
       onStart: (child) => {
-        signal = () => child.kill('SIGINT');
+        signal = () => child.kill('SIGTERM');
       },
     });
     await expect.poll(() => service.requests.length).toBeGreaterThan(1);
@@ -467,6 +486,16 @@ describe('plan', () => {
     expect(result.summary).not.toMatch(/@team|<b>/);
     expect(await host.git(folder, 'status', '--porcelain')).toBe('');
     expect(await linkCount(key)).toBe(3);
+  });
+
+  it('is what a merge queue gets, whose branch is thrown away', async () => {
+    const { key } = await world.caller('custom');
+    await host.push(() => SAMPLE);
+    const env = { GITHUB_EVENT_NAME: 'merge_group' };
+    expect(await run({ key, env })).toMatchObject({
+      exitCode: 0,
+      outputs: { new: '3', created: '0' },
+    });
   });
 
   it('of a fork has no key, and says what it could not know', async () => {

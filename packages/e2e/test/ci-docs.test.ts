@@ -198,9 +198,12 @@ describe.each(['gitlab', 'shell'] as const)('%s', (where) => {
     );
     await host.git(host.folder, 'config', '--global', 'push.pushOption', 'merge_request.create');
     const account = { SHORTLINK_API_KEY: key, SHORTLINK_BASE_URL: world.server.url };
-    const { exitCode, log } = await job('apply', { ...account, LINKS_BRANCH: 'short-links' });
+    const { exitCode, log, cwd } = await job('apply', { ...account, LINKS_BRANCH: 'short-links' });
     expect(exitCode, log).toBe(0);
     expect(await host.show('links.csv', 'short-links')).toContain('created');
     expect(await host.show()).toBe(FILE);
+    // Nothing keeps a clone that stays from taking in what becomes of it.
+    expect(await host.git(cwd, 'status', '--porcelain', '--', 'links.csv')).toBe('');
+    expect(await host.git(cwd, 'log', '-1', '--format=%s')).not.toContain('Fill in');
   });
 });
