@@ -77,7 +77,8 @@ export class GitHost {
     const columns = header.split(',');
     // The sample's quoted cells hold commas, so cells are counted from the end.
     const place = columns.indexOf('short_url') - columns.length;
-    return new Map(rows.map((row) => [row.split(',')[0] ?? '', row.split(',').at(place) ?? '']));
+    const urlOf = (cells: string[]) => (columns.includes('short_url') ? cells.at(place) : '') ?? '';
+    return new Map(rows.map((row) => [row.split(',')[0] ?? '', urlOf(row.split(','))]));
   }
 
   /** Names of all refs. */
