@@ -12,7 +12,7 @@
 #   LINKS_FOLDER   an absolute path for the summaries, and a copy of the filled in file
 #   SHORTLINK_PROGRAM, SHORTLINK_NODE   the program, and a Node to run it, in place of npx
 set -u
-export LC_ALL=C GIT_LITERAL_PATHSPECS=1
+export GIT_LITERAL_PATHSPECS=1
 mode=$1 file=$2
 shift 2
 target=${LINKS_OUTPUT:-$file}
@@ -50,6 +50,7 @@ case $mode in
   apply) ;;
   *) fail "The mode is plan or apply, not $mode." 2 ;;
 esac
+[ -n "$file" ] || fail 'No file is named.' 2
 if [ "$mode" = plan ] || [ "${LINKS_COMMIT:-}" = false ] || [ ! -e "$file" ] || [ ! -d "$(dirname -- "$target")" ]; then
   import_file "$@"
   exit "$status"
@@ -61,9 +62,9 @@ trap : INT TERM
 name=$(basename -- "$target")
 g() { git -C "$(dirname -- "$target")" "$@"; }
 if ! g config user.email > /dev/null; then
-  export GIT_AUTHOR_NAME='github-actions[bot]' GIT_COMMITTER_NAME='github-actions[bot]'
-  export GIT_AUTHOR_EMAIL='41898282+github-actions[bot]@users.noreply.github.com'
-  export GIT_COMMITTER_EMAIL=$GIT_AUTHOR_EMAIL
+  author=shortlink mail=shortlink@localhost
+  [ -z "${GITHUB_ACTIONS:-}" ] || author='github-actions[bot]' mail='41898282+github-actions[bot]@users.noreply.github.com'
+  export GIT_AUTHOR_NAME="$author" GIT_AUTHOR_EMAIL="$mail" GIT_COMMITTER_NAME="$author" GIT_COMMITTER_EMAIL="$mail"
 fi
 base=${LINKS_BASE:-$(g symbolic-ref --quiet --short HEAD)}
 [ -n "$base" ] || nothing 'HEAD is on no branch. Check the branch out, on GitHub with "ref: ${{ github.ref_name }}".'
@@ -75,7 +76,7 @@ onto=HEAD:refs/heads/$branch skip=' [skip ci]'
 # The journal of an import whose push failed waits in a ref of its own: no protection of branches or tags reaches it, no workflow begins
 # because of it, and unlike a cache it is never evicted, and whether it can be written is known before a link is created.
 place=$base:$(g rev-parse --show-prefix)$name
-ref=refs/shortlink/$(printf %s "$place" | tr -c 'A-Za-z0-9' -)-$(printf %s "$place" | g hash-object --stdin | cut -c 1-8)
+ref=refs/shortlink/$(printf %s "$place" | LC_ALL=C tr -c 'A-Za-z0-9' -)-$(printf %s "$place" | g hash-object --stdin | cut -c 1-8)
 packed() {
   # The second part is there where an import was killed while it wrote the first.
   tree=$(for part in '' -journal; do

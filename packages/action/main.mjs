@@ -1,7 +1,7 @@
 // The action: runs the script that plans or creates the short links of a file, and shows what came of it. The guide "In CI" describes it.
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { existsSync, globSync, mkdtempSync, readFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -21,13 +21,15 @@ const read = (name) =>
 
 /** Runs the script with this Node and the program that the release has put beside this file. Its log can't give commands to the runner. */
 async function runScript() {
-  const options = input('options').split(/\s*\n\s*/);
+  const options = input('options')
+    .split(/\s*\n\s*/)
+    .filter(Boolean);
   const args = [mode, file, '--max-wait', input('max-wait') || '10m', ...options];
   if (mode === 'plan' && input('expect-no-changes') === 'true') args.push('--expect-no-changes');
   // On Windows, git has the only shell that is sure to be there.
   const isWindows = process.platform === 'win32';
   const [shell, ...before] = isWindows ? ['git', '-c', 'alias.shell=!sh', 'shell'] : ['sh'];
-  const words = [...before, path('../../examples/ci/links.sh'), ...args.filter(Boolean)];
+  const words = [...before, path('../../examples/ci/links.sh'), ...args];
   const resume = randomUUID();
   console.log(`::stop-commands::${resume}`);
   const child = spawn(shell, words, {
@@ -58,8 +60,9 @@ async function runScript() {
 
 /** The last summary, with what the imports before it have created: there are several where others pushed meanwhile. */
 function readSummary() {
-  const names = globSync('summary-*.json', { cwd: folder }).sort();
+  const names = readdirSync(folder).filter((name) => name.startsWith('summary-'));
   const summaries = names
+    .sort()
     .map(read)
     .filter(Boolean)
     .map((text) => JSON.parse(text));

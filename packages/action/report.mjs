@@ -78,11 +78,16 @@ export function report({ file, mode, status, summary, lost }) {
   return text;
 }
 
-/** What sending takes, and what the plan leaves no room for. */
+/** What sending takes, and what the plan of the account has room for. */
 function forecastOf(forecast) {
   if (!forecast) return [];
-  const { links, left, requests, room, plan } = forecast;
-  const limit = room === null ? '' : `, and the ${plan} plan has room for ${room} links`;
-  const rest = left > 0 ? `; ${left} are left for another run` : '';
-  return [`Forecast: ${links} links in ${requests} requests${limit}${rest}`];
+  const { links, requests, duration_ms, room, plan, left } = forecast;
+  const parts = [
+    `links: ${links}`,
+    `requests: ${requests}`,
+    ...(duration_ms >= 60_000 ? [`about ${Math.ceil(duration_ms / 60_000)} min`] : []),
+    ...(room === null ? [] : [`room for ${room} in the ${plan} plan`]),
+    ...(left > 0 ? [`${left} left for another run`] : []),
+  ];
+  return [`Forecast: ${parts.join(', ')}`];
 }

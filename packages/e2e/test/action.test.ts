@@ -317,7 +317,9 @@ describe('apply', () => {
     const result = await run({ key });
     expect(result).toMatchObject({ exitCode: 5, outputs: { created: '2', unsent: '1' } });
     expect(result.log).toMatch(/^::error file=links\.csv::The plan's limit is reached/m);
-    expect(shown(result.summary)).toContain('has room for 2 links; 1 are left for another run');
+    expect(shown(result.summary)).toContain(
+      'room for 2 in the custom plan, 1 left for another run',
+    );
     expect([...(await host.links()).values()].filter((url) => url !== '')).toHaveLength(2);
   });
 
@@ -443,7 +445,11 @@ describe('apply', () => {
     const none = await run({ key: '' });
     expect(none.exitCode).toBe(4);
     expect(none.log).toMatch(/^::error file=links\.csv::The import could not begin/m);
-    expect(await run({ inputs: { mode: 'paln' } })).toMatchObject({ exitCode: 2 });
+    for (const inputs of [{ mode: 'paln' }, { file: '' }]) {
+      const wrong = await run({ inputs });
+      expect(wrong.exitCode).toBe(2);
+      expect(wrong.log).toMatch(/^::error file=.*::(The mode is|No file is named)/m);
+    }
   });
 });
 
@@ -481,7 +487,7 @@ describe('plan', () => {
     expect(page).toMatch(/\| 2 \| changed \| `http\S+` stays \|/);
     expect(page).toContain('| 3 | new | `https://example.com/moved` |');
     expect(page).toContain('| 5 | new | `https://example.com/new` |');
-    expect(page).toContain('Forecast: 2 links in 1 requests, and the custom plan has room for 2');
+    expect(page).toContain('Forecast: links: 2, requests: 1, room for 2 in the custom plan');
     expect(page).toContain('still leads to the old target');
     expect(result.summary).not.toMatch(/@team|<b>/);
     expect(await host.git(folder, 'status', '--porcelain')).toBe('');

@@ -100,10 +100,14 @@ interface ImportOutcome {
 const IMPORT_JSON_VERSION = 2;
 
 /**
- * The object of `import --json`, documented in `packages/docs/importing/ci.md`, "The summary". Fields may be added; a change of meaning or name is a new
+ * The object of `import --json` and, with lists of rows, of `--summary`, documented in `packages/docs/importing/ci.md`, "The summary". Fields may be added; a change of meaning or name is a new
  * `version`.
  */
-export function importJson(outcomes: readonly ImportOutcome[], exitCode: number): object {
+export function importJson(
+  outcomes: readonly ImportOutcome[],
+  exitCode: number,
+  listsRows: boolean,
+): object {
   const sum = (name: (typeof TOTALS)[number] | 'elapsedMs') =>
     outcomes.reduce((total, { summary }) => total + summary[name], 0);
   return {
@@ -113,14 +117,13 @@ export function importJson(outcomes: readonly ImportOutcome[], exitCode: number)
     ...Object.fromEntries(TOTALS.map((name) => [name, sum(name)])),
     new: sum('created') + sum('failed') + sum('unsent'),
     elapsed_ms: Math.round(sum('elapsedMs')),
-    ...rowLists(outcomes),
+    ...(listsRows && rowLists(outcomes)),
     files: outcomes.map(fileJson),
   };
 }
 
-/** With `--summary`: rows of all files that are new, changed or bad, the first 1,000 of each kind and file. */
+/** Rows of all files that are new, changed or bad. */
 function rowLists(outcomes: readonly ImportOutcome[]) {
-  if (outcomes.every(({ summary }) => summary.lists === undefined)) return undefined;
   const list = (name: keyof RowLists) =>
     outcomes.flatMap(({ summary: { file, lists } }) =>
       (lists?.[name] ?? []).map((row) => ({ file, ...row })),

@@ -176,5 +176,6 @@ test('a summary that can not be written stops the run before anything is sent', 
   await run();
   expect(bodies()).toHaveLength(1);
   await result.run(['--summary', path, '--api-key', 'wrong-key-of-somebody']);
-  expect(JSON.parse(await readFile(path, 'utf8'))).toMatchObject({ exit_code: 4, created: 0 });
+  const summary = JSON.parse(await readFile(path, 'utf8'));
+  expect(summary).toMatchObject({ exit_code: 4, created: 0, new: 2, problems: [] });
 });

@@ -61,7 +61,7 @@ export async function importFiles(
     stop.release();
   }
   const exitCode = worstOf(outcomes.map((outcome) => outcome.exitCode));
-  const summary = importJson(outcomes, exitCode);
+  const summary = importJson(outcomes, exitCode, options.summary !== undefined);
   if (options.summary !== undefined) await writeSummary(options.summary, toSafeJson(summary, 2));
   if (context.globals.json === true) {
     // Where results go to stdout, nothing else may go there.
