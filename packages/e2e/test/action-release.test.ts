@@ -84,6 +84,9 @@ it('is a root that stands alone: the tags have the program, and v0 moves with ea
   expect(commit(after, 'refs/tags/v0.2.0')).toBe(commit(before, 'refs/tags/v0'));
   expect(commit(after, 'refs/tags/v0')).toBe(commit(after, 'refs/tags/v0.3.0'));
   expect(commit(after, 'refs/tags/v0')).not.toBe(commit(before, 'refs/tags/v0'));
+  // The job is run again.
+  await release('0.3.0');
+  expect(await host.git(host.folder, 'ls-remote', 'origin.git')).toBe(after);
   // No branch has the program.
   const files = await host.git(join(host.folder, 'origin.git'), 'ls-tree', '-r', 'main');
   expect(files).not.toContain('shortlink.mjs');
