@@ -7,7 +7,7 @@
 # It needs SHORTLINK_BASE_URL and, but for a plan, SHORTLINK_API_KEY. These may be set too:
 #   LINKS_OUTPUT   another file for the short URLs, which is then the only one that is written
 #   LINKS_BRANCH   a branch for a pull request; without it, the branch that is checked out is pushed
-#   LINKS_BASE     the branch that is checked out, where HEAD does not say it
+#   LINKS_BASE     the branch that is checked out, or that a pull request is for, where HEAD does not say it
 #   LINKS_COMMIT   false: leave the filled in file to others
 #   LINKS_FOLDER   an absolute path for the summaries, and a copy of the filled in file
 #   SHORTLINK_PROGRAM, SHORTLINK_NODE   the program, and a Node to run it, in place of npx
@@ -51,6 +51,24 @@ case $mode in
   *) fail "The mode is plan or apply, not $mode." 2 ;;
 esac
 [ -n "$file" ] || fail 'No file is named.' 2
+
+name=$(basename -- "$target")
+g() { git -C "$(dirname -- "$target")" "$@"; }
+base=${LINKS_BASE:-$(g symbolic-ref --quiet --short HEAD 2> /dev/null)}
+
+# The journal of an import whose push failed waits in a ref of its own: no protection of branches or tags reaches it, no workflow begins
+# because of it, and unlike a cache it is never evicted, and whether it can be written is known before a link is created.
+place=$base:$(g rev-parse --show-prefix 2> /dev/null)$name
+ref=refs/shortlink/$(printf %s "$place" | LC_ALL=C tr -c 'A-Za-z0-9' -)-$(printf %s "$place" | git hash-object --stdin | cut -c 1-8)
+take_journal() {
+  g fetch --quiet --no-tags origin "$ref" || return
+  for part in -journal ''; do
+    g cat-file -e "FETCH_HEAD:journal$part" 2> /dev/null || continue
+    g cat-file blob "FETCH_HEAD:journal$part" > "$folder/part" && mv -- "$folder/part" "$journal$part" || return
+  done
+}
+
+if [ "$mode" = plan ] && [ -n "$base" ] && [ -n "$(g ls-remote origin "$ref" 2> /dev/null)" ]; then take_journal; fi
 if [ "$mode" = plan ] || [ "${LINKS_COMMIT:-}" = false ] || [ ! -e "$file" ] || [ ! -d "$(dirname -- "$target")" ]; then
   import_file "$@"
   exit "$status"
@@ -59,24 +77,17 @@ fi
 # What is in flight when the job is cancelled ends, and is kept.
 trap : INT TERM
 
-name=$(basename -- "$target")
-g() { git -C "$(dirname -- "$target")" "$@"; }
 if ! g config user.email > /dev/null; then
   author=shortlink mail=shortlink@localhost
   [ -z "${GITHUB_ACTIONS:-}" ] || author='github-actions[bot]' mail='41898282+github-actions[bot]@users.noreply.github.com'
   export GIT_AUTHOR_NAME="$author" GIT_AUTHOR_EMAIL="$mail" GIT_COMMITTER_NAME="$author" GIT_COMMITTER_EMAIL="$mail"
 fi
-base=${LINKS_BASE:-$(g symbolic-ref --quiet --short HEAD)}
 [ -n "$base" ] || nothing 'HEAD is on no branch. Check the branch out, on GitHub with "ref: ${{ github.ref_name }}".'
 branch=${LINKS_BRANCH:-$base}
 onto=HEAD:refs/heads/$branch skip=' [skip ci]'
 # A pull request is to be checked, and its branch is ours to replace.
 [ "$branch" = "$base" ] || onto=+$onto skip=
 
-# The journal of an import whose push failed waits in a ref of its own: no protection of branches or tags reaches it, no workflow begins
-# because of it, and unlike a cache it is never evicted, and whether it can be written is known before a link is created.
-place=$base:$(g rev-parse --show-prefix)$name
-ref=refs/shortlink/$(printf %s "$place" | LC_ALL=C tr -c 'A-Za-z0-9' -)-$(printf %s "$place" | g hash-object --stdin | cut -c 1-8)
 packed() {
   # The second part is there where an import was killed while it wrote the first.
   tree=$(for part in '' -journal; do
@@ -96,14 +107,7 @@ push --dry-run "$onto" ||
 kept=$(g ls-remote origin "$ref") || nothing "$ref can't be read."
 # There, its path from the file is the same in every checkout, and it is in no commit. One that is there could not be pushed.
 journal=$(g rev-parse --absolute-git-dir)/$(basename "$ref")
-if [ -n "$kept" ] && [ ! -e "$journal" ]; then
-  g fetch --quiet --no-tags origin "$ref" || nothing "$ref can't be read."
-  for part in -journal ''; do
-    g cat-file -e "FETCH_HEAD:journal$part" 2> /dev/null || continue
-    g cat-file blob "FETCH_HEAD:journal$part" > "$folder/part" || nothing "$ref can't be read."
-    mv -- "$folder/part" "$journal$part"
-  done
-fi
+if [ -n "$kept" ] && [ ! -e "$journal" ]; then take_journal || nothing "$ref can't be read."; fi
 push "$(packed)" || nothing "$ref can't be pushed."
 edited=$(g status --porcelain -- "$name") head=$(g rev-parse HEAD)
 

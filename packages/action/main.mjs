@@ -39,6 +39,7 @@ async function runScript() {
       ...env,
       SHORTLINK_API_KEY: input('api-key'),
       SHORTLINK_BASE_URL: input('base-url'),
+      LINKS_BASE: mode === 'plan' ? (env.GITHUB_BASE_REF ?? '') : '',
       LINKS_OUTPUT: input('output'),
       LINKS_BRANCH: input('branch'),
       LINKS_COMMIT: input('commit'),

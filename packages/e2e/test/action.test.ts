@@ -226,6 +226,11 @@ describe('apply', () => {
 
     const second = await stubbed(service);
     expect(second).toMatchObject({ exitCode: 1, outputs: { created: '0', existing: '3' } });
+    // A plan knows them too.
+    const proposal = await host.checkout();
+    await host.git(proposal, 'checkout', '--quiet', '--detach');
+    const env = { GITHUB_EVENT_NAME: 'pull_request', GITHUB_BASE_REF: 'main' };
+    expect((await stubbed(service, { folder: proposal, env })).outputs).toMatchObject({ new: '0' });
     // A run that is stopped by a bad row fills nothing in, and must not forget the links.
     await unprotect();
     await host.push((text) => `${text}nowhere,Bad,\n`);
