@@ -1,10 +1,11 @@
+import { readFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';
 import { bundleSize } from '../src/bundle-size.ts';
 
 const KB = 1_000;
 
 /**
- * Sizes after minification and gzip. ky is 4.8 KB of the client, p-retry 1.2. Even a single error class or constant includes
+ * Sizes after minification and gzip. ky is 4.2 KB of the client, p-retry 1.2. Even a single error class or constant includes
  * some code that ky and our own modules run when they are loaded.
  */
 const BUDGETS = [
@@ -18,6 +19,15 @@ const BUDGETS = [
   { name: 'one error class', source: "export { RateLimitError } from '@shortlink/sdk'", kb: 1.1 },
   { name: 'one constant', source: "export { MAX_BATCH_LINKS } from '@shortlink/sdk'", kb: 1 },
 ] as const;
+
+it.each([
+  ['README.md', /client%20in%20a%20page-(\d+)%20KB/],
+  ['packages/docs/sdk/runtimes.md', /A page loads (\d+) KB of the whole client/],
+])('%s says the size of the whole client', async (file, pattern) => {
+  const text = await readFile(new URL(`../../../${file}`, import.meta.url), 'utf8');
+  const bytes = await bundleSize(BUDGETS[0].source);
+  expect(Number(pattern.exec(text)?.[1])).toBe(Math.round(bytes / KB));
+});
 
 it.each(BUDGETS)('$name takes at most $kb KB', async ({ name, source, kb }) => {
   const bytes = await bundleSize(source);

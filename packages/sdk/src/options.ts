@@ -32,7 +32,7 @@ export type Fetch = (url: string, init: FetchInit) => Promise<FetchResponse>;
 /** Headers of a request, by name. */
 export type HeadersInput = Headers | Readonly<Record<string, string>>;
 
-/** Options of `new Shortlink(options)`. `undefined` always means the default. */
+/** Options of `new Shortlink(options)`. `undefined` and null mean the default. */
 export interface ShortlinkOptions {
   /** API key, sent as `X-Api-Key`. @default the environment variable SHORTLINK_API_KEY */
   apiKey?: string | undefined;
@@ -40,7 +40,7 @@ export interface ShortlinkOptions {
   baseUrl?: string | URL | undefined;
   /** Called with the URL as a string and an init object: for tests, proxies, servers in the same process. @default globalThis.fetch */
   fetch?: Fetch | undefined;
-  /** Passed to `fetch` with each request, such as `{ dispatcher }` of undici for a proxy, or `{ cf }` in a worker. */
+  /** Passed to `fetch` with each request, such as `{ dispatcher }` of undici, or `{ cf }` in a worker. What the client sets is ignored. */
   fetchOptions?: FetchOptions | undefined;
   /**
    * Longest time of one attempt, from the request to the last byte of the response, in milliseconds. A second is added for

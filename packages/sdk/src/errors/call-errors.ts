@@ -12,6 +12,7 @@ export class ConnectionError extends ShortlinkError {
   static override readonly kind = 'ConnectionError';
   declare readonly name: 'ConnectionError';
 
+  /** Whether the service may have carried the request out. */
   declare readonly outcome: Outcome;
   /** Code of the failure where the runtime gives one, such as `ECONNREFUSED` or `CERT_HAS_EXPIRED`. */
   declare readonly code: string | undefined;

@@ -16,13 +16,7 @@ import {
   type CompletedBatch,
   readBatch,
 } from '../wire/batch.ts';
-import {
-  type CreateLinkBody,
-  type Link,
-  type LinkInput,
-  pickLinkFields,
-  readLink,
-} from '../wire/link.ts';
+import { type Link, type LinkInput, pickLinkFields, readLink } from '../wire/link.ts';
 import type { LookupResult } from '../wire/lookup.ts';
 import { ROUTES } from '../wire/routes.ts';
 import type { Jobs, ResourceParts } from './jobs.ts';
@@ -192,7 +186,7 @@ export class Links {
 }
 
 /** @throws InvalidOptionError for what is no batch, or has an entry that is no link */
-function writtenBatch(batch: BatchInput): Written<{ links: CreateLinkBody[] }> {
+function writtenBatch(batch: BatchInput) {
   if (Array.isArray(batch)) refuse('batch', '{ links: [...] }, not the list of links itself');
   if (Object(batch) !== batch) refuse('batch', `{ links: [...] }, not ${show(batch)}`);
   const { links, domain_id } = batch;
@@ -205,14 +199,8 @@ function writtenBatch(batch: BatchInput): Written<{ links: CreateLinkBody[] }> {
   }));
 }
 
-/** What is sent, and its JSON. */
-interface Written<T> {
-  sent: T;
-  body: string;
-}
-
-/** @throws InvalidOptionError for what JSON can't hold, such as a BigInt or a getter that throws: nothing was sent */
-function written<T>(option: string, make: () => T): Written<T> {
+/** What is sent, and its JSON. @throws InvalidOptionError for what JSON can't hold, such as a BigInt or a getter that throws */
+function written<T>(option: string, make: () => T) {
   try {
     const sent = make();
     return { sent, body: JSON.stringify(sent) };

@@ -80,7 +80,7 @@ export function readBatch(value: unknown, httpStatus: number): f.Read<BatchRespo
   const { results, total, status = 'completed' } = value;
   const isDone = !isJob || (httpStatus !== 202 && status === 'completed');
   if (Array.isArray(results) && isDone) {
-    return { data: readCompleted({ ...value, total: f.numberOf(total, results.length) }) };
+    return { data: readCompleted({ ...value, total: f.number(results.length)(total) }) };
   }
   return isJob ? { data: job } : { missing: 'results and no job_id' };
 }

@@ -37,6 +37,6 @@ const readFields = f.object<Job>(job);
 export function readJob(value: unknown): f.Read<Job> {
   if (!f.isObject(value)) return { missing: '' };
   const data = readFields(value);
-  const processed = f.numberOf(value['processed'], data.results.length);
+  const processed = f.number(data.results.length)(value['processed']);
   return { data: { ...data, status: data.status || 'processing', processed } };
 }

@@ -82,14 +82,11 @@ export const optionalText: Reader<string | undefined> = (value) => text(value) |
 export const texts: Reader<string[]> = (value) => listOf(value).map(text).filter(Boolean);
 
 /** A number. A numeral such as `"302"` becomes one; anything else is `fallback`. */
-export function numberOf<T>(value: unknown, fallback: T): number | T {
-  const given = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
-  return typeof given === 'number' && Number.isFinite(given) ? given : fallback;
-}
-
-/** See {@link numberOf}. */
 export function number<T>(fallback: T): Reader<number | T> {
-  return (value) => numberOf(value, fallback);
+  return (value) => {
+    const given = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
+    return typeof given === 'number' && Number.isFinite(given) ? given : fallback;
+  };
 }
 
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

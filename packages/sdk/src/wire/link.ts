@@ -41,12 +41,9 @@ export function pickLinkFields(entry: LinkInput): CreateLinkBody {
   const toJSON: unknown = Reflect.get(entry, 'toJSON');
   const input: LinkInput = typeof toJSON === 'function' ? toJSON.call(entry, '') : entry;
   const { title, domain_id, redirect_type, tags } = input;
+  const labels: unknown = tags ?? [];
   // Tags with objects in them would carry what is in these objects to the service.
-  if (
-    tags !== undefined &&
-    tags !== null &&
-    !(Array.isArray(tags) && tags.every((tag) => typeof tag === 'string'))
-  ) {
+  if (!(Array.isArray(labels) && labels.every((tag) => typeof tag === 'string'))) {
     throw new TypeError('tags must be a list of strings');
   }
   return {
