@@ -36,20 +36,24 @@ export function batchRequest(
   // Joined once, so that the text is flat: if it were added up, it would be copied again to be sent.
   const pieces = [`{${domain}"links":[`];
   let count = 0;
-  const write = (offsets: readonly number[]) => {
-    const json = JSON.stringify(offsets.map((offset) => fieldsOf(batch, offset)));
-    if (count > 0 && offsets.length > 0) pieces.push(',');
+  const write = (from: number, to: number) => {
+    const links: CreateLinkBody[] = [];
+    for (let offset = from; offset < to; offset += 1) {
+      if (!refused.has(first + offset)) links.push(fieldsOf(batch, offset));
+    }
+    const json = JSON.stringify(links);
+    if (count > 0 && links.length > 0) pieces.push(',');
     pieces.push(json.slice(1, -1));
-    count += offsets.length;
+    count += links.length;
   };
   for (let from = 0; from < inputs.length; from += PIECE_LINKS) {
-    const offsets = sentOffsets(batch, from, from + PIECE_LINKS);
+    const to = Math.min(from + PIECE_LINKS, inputs.length);
     try {
-      write(offsets);
+      write(from, to);
     } catch {
-      for (const offset of offsets) {
+      for (let offset = from; offset < to; offset += 1) {
         try {
-          write([offset]);
+          write(offset, offset + 1);
         } catch (reason) {
           refused.set(first + offset, unwritable(first + offset, reason));
         }
@@ -64,16 +68,8 @@ export function batchRequest(
 }
 
 /** Which links of a batch its request has: all but the refused ones. */
-export function sentOffsets(
-  { first, inputs, refused }: Batch<LinkInput>,
-  from = 0,
-  to = inputs.length,
-): number[] {
-  const offsets: number[] = [];
-  for (let offset = from; offset < to && offset < inputs.length; offset += 1) {
-    if (!refused.has(first + offset)) offsets.push(offset);
-  }
-  return offsets;
+export function sentOffsets({ first, inputs, refused }: Batch<LinkInput>): number[] {
+  return [...inputs.keys()].filter((offset) => !refused.has(first + offset));
 }
 
 /** Exactly the fields of one link. @throws whatever its getters and its `toJSON` throw */
