@@ -15,12 +15,12 @@ export async function sizePage(): Promise<string> {
   const rows = await Promise.all(
     Object.entries(PROGRAMS).map(async ([name, source]) => [
       name,
-      `${((await bundleSize(source)) / 1024).toFixed(1)} KiB`,
+      `${((await bundleSize(source)) / 1000).toFixed(2)} KB`,
     ]),
   );
   return `# Size
 
-What a page loads: bundled and minified by esbuild, then gzip at its best level, in KiB. Measured when this page was built.
+What a page loads: bundled and minified by esbuild, then gzip at its best level, in KB of 1,000 bytes. Measured when this page was built.
 
 ${table(['what is imported', 'size'], rows)}`;
 }

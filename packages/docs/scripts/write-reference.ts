@@ -9,6 +9,7 @@ import {
   Converter,
   DeclarationReflection,
   type ProjectReflection,
+  type Reflection,
   ReflectionKind,
   type TypeDocOptions,
 } from 'typedoc';
@@ -95,6 +96,22 @@ function leaveOut(project: ProjectReflection): void {
     if (!(member instanceof DeclarationReflection)) continue;
     const isOfError = member.parent?.name.endsWith('Error') === true;
     const isUnused = isOfError && ['constructor', 'kind', 'name', 'toJSON'].includes(member.name);
-    if (isUnused || member.inheritedFrom !== undefined) project.removeReflection(member);
+    const isField = isData(member.parent);
+    if (isUnused || (member.inheritedFrom !== undefined && !isField)) {
+      project.removeReflection(member);
+    } else if (isField) {
+      delete member.inheritedFrom;
+      delete member.defaultValue;
+    }
   }
+  for (const shape of project.getReflectionsByKind(ReflectionKind.Interface).filter(isData)) {
+    delete shape.extendedTypes;
+    delete shape.typeHierarchy;
+  }
+}
+
+/** Whether the interface is the data of a response: its members follow from what reads them, and are described nowhere else. */
+function isData(reflection: Reflection | undefined): reflection is DeclarationReflection {
+  const bases = reflection instanceof DeclarationReflection ? (reflection.extendedTypes ?? []) : [];
+  return bases.some((base) => base.type === 'reference' && base.name.endsWith('Data'));
 }

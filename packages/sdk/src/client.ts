@@ -1,14 +1,14 @@
 import {
+  check,
   checkAmount,
   checkApiKey,
   checkBaseUrl,
   checkCount,
   checkHeaders,
-  checkNames,
   checkOneOf,
-  checkRate,
+  givenOptions,
+  refuse,
 } from './check-options.ts';
-import { InvalidOptionError } from './errors/call-errors.ts';
 import { Limiter } from './http/limiter.ts';
 import { systemClock } from './http/time.ts';
 import { HttpTransport } from './http/transport.ts';
@@ -24,8 +24,15 @@ import { KnownJobs } from './resources/known-jobs.ts';
 import { Links } from './resources/links.ts';
 import { UsageResource } from './resources/usage.ts';
 
-/** Which client made the options of a client. */
-const origins = /* @__PURE__ */ new WeakMap<ShortlinkOptions, Shortlink>();
+/** What the clients of one account share. */
+interface Account {
+  settings: ClientSettings;
+  limiter: Limiter;
+  known: KnownJobs;
+}
+
+/** The account of the client that `withOptions` made these options from. */
+const accounts = /* @__PURE__ */ new WeakMap<ShortlinkOptions, Account>();
 
 /**
  * Client of a Shortlink service. One client shares one cooldown and one pace, so use one per API key.
@@ -43,28 +50,25 @@ export class Shortlink {
   readonly usage: UsageResource;
 
   readonly #options: ShortlinkOptions;
-  readonly #settings: ClientSettings;
-  readonly #limiter: Limiter;
-  readonly #known: KnownJobs;
+  readonly #account: Account;
 
   /** @throws InvalidOptionError when an option can't be used, or the API key or address is given nowhere */
-  constructor(options: ShortlinkOptions = {}) {
+  constructor(options?: ShortlinkOptions) {
     const settings = resolveOptions(options);
     const { apiKey, baseUrl, requestsPerMinute } = settings;
-    const other = origins.get(options);
-    const isShared =
-      other !== undefined &&
-      other.#settings.apiKey === apiKey &&
-      other.#settings.baseUrl === baseUrl &&
-      other.#settings.requestsPerMinute === requestsPerMinute;
+    const other = options && accounts.get(options);
+    const isShared = (['apiKey', 'baseUrl', 'requestsPerMinute'] as const).every(
+      (name) => other?.settings[name] === settings[name],
+    );
+    const limiter = isShared && other ? other.limiter : new Limiter(requestsPerMinute, systemClock);
+    const known = isShared && other ? other.known : new KnownJobs(systemClock);
     this.#options = { ...options, apiKey, baseUrl };
-    this.#settings = settings;
-    this.#limiter = isShared ? other.#limiter : new Limiter(requestsPerMinute, systemClock);
-    this.#known = isShared ? other.#known : new KnownJobs(systemClock);
-    const transport = new HttpTransport(settings, this.#limiter);
-    this.jobs = new Jobs(transport, settings, this.#known);
-    this.links = new Links(transport, this.jobs, this.#known);
-    this.usage = new UsageResource(transport);
+    this.#account = { settings, limiter, known };
+    const transport = new HttpTransport(settings, limiter);
+    const parts = { transport, settings, known, clock: systemClock, random: Math.random };
+    this.jobs = new Jobs(parts);
+    this.links = new Links(parts, this.jobs);
+    this.usage = new UsageResource(parts);
   }
 
   /**
@@ -77,9 +81,8 @@ export class Shortlink {
    * @throws InvalidOptionError as the constructor does
    */
   withOptions(options: ShortlinkOptions): Shortlink {
-    const given = Object.entries(options).filter(([, value]) => value !== undefined);
-    const merged = { ...this.#options, ...Object.fromEntries(given) };
-    origins.set(merged, this);
+    const merged = { ...this.#options, ...givenOptions(options, CLIENT_OPTIONS) };
+    accounts.set(merged, this.#account);
     return new Shortlink(merged);
   }
 }
@@ -87,55 +90,43 @@ export class Shortlink {
 /**
  * Checks the client's options and fills in environment and defaults.
  *
- * @throws InvalidOptionError that names the option and what it accepts
+ * @throws InvalidOptionError
  */
-export function resolveOptions(options: ShortlinkOptions): ClientSettings {
-  checkNames(options, CLIENT_OPTIONS);
-  const { fetch, logger, logLevel } = options;
+export function resolveOptions(asGiven: ShortlinkOptions | undefined): ClientSettings {
+  const { fetchOptions, headers, logger, logLevel, ...options } = {
+    ...DEFAULT_OPTIONS,
+    ...givenOptions(asGiven, CLIENT_OPTIONS),
+  };
   // A GET has no body, so it would be sent with this one. All else that the client sets is overridden at each request.
-  const { body: _, ...fetchOptions }: Record<string, unknown> = options.fetchOptions ?? {};
-  const given = <K extends keyof typeof DEFAULT_OPTIONS>(name: K) =>
-    options[name] ?? DEFAULT_OPTIONS[name];
-  const amount = (name: 'timeoutMs' | 'totalTimeoutMs' | 'maxRetryAfterMs') =>
-    checkAmount(name, given(name), 'milliseconds');
-  if (fetch !== undefined && typeof fetch !== 'function') {
-    throw new InvalidOptionError('fetch', 'a function');
+  const { body: _, ...others }: Record<string, unknown> = fetchOptions ?? {};
+  for (const name of ['timeoutMs', 'totalTimeoutMs', 'maxRetryAfterMs'] as const) {
+    checkAmount(name, options[name], 'milliseconds');
+  }
+  checkAmount('maxResponseBytes', options.maxResponseBytes, 'bytes');
+  checkCount('maxRetries', options.maxRetries);
+  const rate = options.requestsPerMinute;
+  check(typeof rate === 'number' && rate > 0, 'requestsPerMinute', rate, 'more than 0 requests');
+  if (typeof (options.fetch ?? Object) !== 'function') refuse('fetch', 'a function');
+  // A key for all requests of a client would give the second one the response to the first.
+  if (typeof options.idempotency !== 'boolean') {
+    refuse('idempotency', 'true or false; a key is for one call');
   }
   if (logLevel !== undefined) checkOneOf('logLevel', logLevel, LOG_LEVELS);
   return {
+    ...options,
     apiKey: checkApiKey(options.apiKey ?? readEnv('SHORTLINK_API_KEY')),
     baseUrl: checkBaseUrl(options.baseUrl ?? readEnv('SHORTLINK_BASE_URL')),
-    fetch,
-    fetchOptions,
-    timeoutMs: amount('timeoutMs'),
-    totalTimeoutMs: amount('totalTimeoutMs'),
-    maxRetries: checkCount('maxRetries', given('maxRetries')),
-    maxRetryAfterMs: amount('maxRetryAfterMs'),
-    requestsPerMinute: checkRate('requestsPerMinute', given('requestsPerMinute')),
-    maxResponseBytes: checkAmount('maxResponseBytes', given('maxResponseBytes'), 'bytes'),
-    idempotency: checkIdempotency(given('idempotency')),
-    headers: checkHeaders(options.headers),
-    hooks: options.hooks,
+    fetchOptions: others,
+    headers: checkHeaders(headers),
     logger: makeLogger(logger, logLevel, readEnv('SHORTLINK_LOG')),
   };
 }
 
-/** A key for all requests of a client would give the second one the response to the first. */
-function checkIdempotency(value: unknown): boolean {
-  if (typeof value === 'boolean') return value;
-  throw new InvalidOptionError('idempotency', 'true or false; a key of your own is for one call');
-}
-
-/**
- * An environment variable, or undefined where the runtime has none, the variable is not set or empty, or reading it is
- * not allowed (Deno without `--allow-env`).
- */
+/** An environment variable. Undefined also where it is empty, or reading it is not allowed (Deno without `--allow-env`). */
 function readEnv(name: string): string | undefined {
   try {
-    const scope: typeof globalThis & {
-      process?: { env?: Record<string, string | undefined> };
-    } = globalThis;
-    return scope.process?.env?.[name] || undefined;
+    const env: Record<string, string | undefined> = Reflect.get(globalThis, 'process')?.env ?? {};
+    return env[name] || undefined;
   } catch {
     return undefined;
   }

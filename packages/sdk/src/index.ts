@@ -65,7 +65,7 @@ export type {
 } from './options.ts';
 export type { Jobs } from './resources/jobs.ts';
 export type { BatchWaitOptions, Links } from './resources/links.ts';
-export type { LookupEntry, LookupInput, LookupSource } from './resources/lookup.ts';
+export type { LookupEntry, LookupSource } from './resources/lookup.ts';
 export type { UsageResource } from './resources/usage.ts';
 
 // Data, as it is on the wire
@@ -95,11 +95,6 @@ export {
   REDIRECT_TYPES,
   type RedirectType,
 } from './wire/limits.ts';
-export type {
-  CreateLinkBody,
-  CreateLinkBody as BatchLinkInput,
-  Link,
-  LinkInput,
-} from './wire/link.ts';
-export type { LookupResult } from './wire/lookup.ts';
+export type { CreateLinkBody, Link, LinkInput } from './wire/link.ts';
+export type { LookupInput, LookupResult } from './wire/lookup.ts';
 export type { KeyDay, KeyUsage, ResourceUsage, TopLink, Usage, WindowUsage } from './wire/usage.ts';

@@ -26,12 +26,7 @@ export function makeClient(
     random,
   );
   const known = new KnownJobs(clock);
-  const jobs = new Jobs(transport, settings, known, clock, random);
-  return {
-    transport,
-    links: new Links(transport, jobs, known),
-    jobs,
-    usage: new UsageResource(transport),
-    known,
-  };
+  const parts = { transport, settings, known, clock, random };
+  const jobs = new Jobs(parts);
+  return { transport, links: new Links(parts, jobs), jobs, usage: new UsageResource(parts), known };
 }

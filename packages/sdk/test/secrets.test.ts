@@ -53,7 +53,8 @@ describe('the API key is nowhere', () => {
   it.each([400, 401, 403, 404, 409, 422, 429, 500, 503])(
     'in the error, events and log lines of a %i that quotes it',
     async (status) => {
-      const body = { error: MESSAGE, details: [{ field: API_KEY, message: MESSAGE }] };
+      const details = [{ field: API_KEY, message: MESSAGE, [API_KEY]: 1 }];
+      const body = { error: MESSAGE, details, [MESSAGE]: { keys: { [API_KEY]: true } } };
       const { end, said } = await play(async () => json(body, status, ECHO));
       expect(end).toHaveProperty('status', status);
       expect(everyView(end)).not.toContain(API_KEY);

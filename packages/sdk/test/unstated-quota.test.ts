@@ -90,6 +90,13 @@ describe('a service that states no quota', () => {
     expect(windows).toBeLessThan(12.5);
   });
 
+  it('is shared with others, where a 429 comes before any success of its window', async () => {
+    const others = (window: number) => (window % 3 === 0 ? 0 : 19);
+    const service: Service = { limit: 20, windowMs: 10_000, latencyMs: [900, 5], others };
+    const { errors } = await play(200, service);
+    expect(errors).toEqual([]);
+  });
+
   it('is shared with others, who leave more at one time than at another', async () => {
     const others = (window: number) => (window % 3 === 0 ? 80 : 20);
     const { errors, refused, windows } = await play(1_000, {

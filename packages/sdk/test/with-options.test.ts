@@ -87,6 +87,9 @@ describe('an unknown option is refused by name', () => {
     ['{"idempotencyKey":"k"}', 'use idempotency'],
     ['{"fetcher":1}', 'use fetch'],
     ['{"zzz":1}', 'There is no option zzz: the options are apiKey, baseUrl'],
+    ['{"0":1}', 'There is no option 0: the options are apiKey, baseUrl'],
+    ['{"a":1}', 'There is no option a: the options are apiKey, baseUrl'],
+    ['{"key":1}', 'There is no option key: use apiKey'],
   ])('of the client: %s', (options, words) => {
     const make = () => new Shortlink({ apiKey: API_KEY, baseUrl: BASE_URL, ...parse(options) });
     expect(make).toThrow(expect.objectContaining({ name: 'InvalidOptionError' }));

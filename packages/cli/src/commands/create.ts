@@ -1,4 +1,4 @@
-import type { BatchLinkInput, BulkItem, CreateLinkBody } from '@shortlink/sdk';
+import type { BulkItem, CreateLinkBody } from '@shortlink/sdk';
 import { type Command, Option } from 'commander';
 import { CliError, EXIT_CODES, type ExitCode, usageError } from '../cli-error.ts';
 import type { Context } from '../context.ts';
@@ -151,7 +151,7 @@ async function createLinks({ urls, fields }: CreateInput, context: Context): Pro
   };
   // In the order of the URLs: the outcome of each that can't be sent, and nothing yet for one that was.
   const order: (Outcome | undefined)[] = [];
-  async function* source(): AsyncGenerator<BatchLinkInput> {
+  async function* source(): AsyncGenerator<CreateLinkBody> {
     for await (const url of urls ?? readLines(context.io.stdin)) {
       const error = targetProblem(url, MAX_TARGET_URL_LENGTH);
       order.push(error === undefined ? undefined : notCreated(url, 'rejected', error));
@@ -203,7 +203,7 @@ function reportCreated(counts: typeof NOTHING, { printer, globals }: Context): v
   );
 }
 
-function toOutcome(item: BulkItem<BatchLinkInput>): Outcome {
+function toOutcome(item: BulkItem<CreateLinkBody>): Outcome {
   const { target_url } = item.input;
   if (item.outcome === 'created') {
     const { code, short_url } = item;

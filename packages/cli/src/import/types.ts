@@ -1,4 +1,4 @@
-import type { BatchLinkInput, RequestOptions, Shortlink, Usage } from '@shortlink/sdk';
+import type { CreateLinkBody, RequestOptions, Shortlink, Usage } from '@shortlink/sdk';
 import type { TextWritable } from './report/output-file.ts';
 
 /** Fields of a link that a column can fill. */
@@ -52,7 +52,7 @@ export interface ImportSettings {
   /** Set the journal aside, and create every row again. */
   restart: boolean;
   /** `--tag`, `--domain`, `--redirect-type`: for rows that have none of their own. */
-  defaults: Pick<BatchLinkInput, 'tags' | 'domain_id' | 'redirect_type'>;
+  defaults: Pick<CreateLinkBody, 'tags' | 'domain_id' | 'redirect_type'>;
   /** `--add-tag`: for every row, besides its own tags or the default ones. */
   addTags?: readonly string[] | undefined;
   batchSize: number | 'auto';

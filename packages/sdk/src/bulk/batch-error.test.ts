@@ -208,8 +208,8 @@ describe('isEntryError', () => {
   it.each([400, 422])('is false for a %i about an idempotency key', (status) => {
     const body = { error: 'x', code: 'idempotency_conflict' };
     const error = new ApiError({ message: 'x', status, headers: new Headers(), body });
-    expect(isEntryError(error, { hasOwnKey: true })).toBe(false);
-    expect(isEntryError(error, { hasOwnKey: false })).toBe(false);
+    expect(isEntryError(error, true)).toBe(false);
+    expect(isEntryError(error, false)).toBe(false);
   });
 });
 

@@ -3,8 +3,8 @@ import { isOutcomeUnknown } from '../errors/call-errors.ts';
 import type { ShortlinkError } from '../errors/shortlink-error.ts';
 import { MAX_BATCH_LINKS, MAX_SYNC_BATCH_LINKS } from '../wire/limits.ts';
 import type { LinkInput } from '../wire/link.ts';
-import type { BatchRequest } from './batch-request.ts';
-import type { Batch } from './order.ts';
+import type { Batch } from './batch-queue.ts';
+import { type BatchRequest, sentOffsets } from './batch-request.ts';
 
 /**
  * What an error of a batch's POST means for the batch:
@@ -26,9 +26,8 @@ export type Verdict =
 
 /** What {@link judgeError} needs in addition to the error. */
 export interface FailedRequest {
-  /** Links in the request. */
+  /** Links in the request, and the most that the service took in one request of this run. */
   count: number;
-  /** The largest number of links that the service took in one request of this run. */
   largestTaken: number;
   /** Whether the caller gives each batch its idempotency key. */
   hasOwnKey: boolean;
@@ -50,7 +49,7 @@ export function judgeError(error: ShortlinkError, request: FailedRequest): Verdi
   if (error.status === 409 || error.body?.code === 'idempotency_conflict') {
     return { type: 'unknown' };
   }
-  if (isEntryError(error, request)) {
+  if (isEntryError(error, request.hasOwnKey)) {
     if (request.hasDomain && isDomainError(error)) return { type: 'unsent' };
     return request.count > 1 ? { type: 'split' } : { type: 'failed' };
   }
@@ -61,21 +60,16 @@ export function judgeError(error: ShortlinkError, request: FailedRequest): Verdi
  * Whether an error is about entries of the batch or its size. With an idempotency key of the caller, 422 may also say that
  * another body used the key: then parts of the batch, which have other keys, could be created a second time.
  */
-export function isEntryError(
-  error: ApiError,
-  { hasOwnKey }: Pick<FailedRequest, 'hasOwnKey'>,
-): boolean {
+export function isEntryError(error: ApiError, hasOwnKey: boolean): boolean {
   if (error.body?.code === 'idempotency_conflict') return false;
   return error.status === 400 || error.status === 413 || (error.status === 422 && !hasOwnKey);
 }
 
 /** Whether the service refuses the `domain_id` that every batch of the run has. */
 function isDomainError(error: ApiError): boolean {
-  const details = error.body?.details ?? [];
-  const isDomain = details.every(
-    ({ index, field }) => index === undefined && field === 'domain_id',
-  );
-  return details.length > 0 && isDomain;
+  const { details = [] } = error.body ?? {};
+  const isOther = details.some(({ index, field }) => index !== undefined || field !== 'domain_id');
+  return details.length > 0 && !isOther;
 }
 
 /** Whether an error met while polling would meet the next request too, so that the run ends. */
@@ -85,19 +79,19 @@ export function endsRun(error: ShortlinkError): boolean {
 
 /** Marks the entries that the error of a request names. Returns whether it names any, so that the others are worth a request. */
 export function refuseEntries(
-  { first, inputs, refused }: Batch<LinkInput>,
-  { count, positions, key }: BatchRequest,
+  batch: Batch<LinkInput>,
+  { count, key }: BatchRequest,
   error: unknown,
 ): boolean {
-  const hasOwnKey = key !== undefined;
-  if (!ApiError.isInstance(error) || !isEntryError(error, { hasOwnKey })) return false;
+  if (!ApiError.isInstance(error) || !isEntryError(error, key !== undefined)) return false;
   const reasons = refusedEntries(error, count);
   // Where the others were refused before, the last one needs no name.
-  if (reasons.size === 0 && error.body && count === 1 && inputs.length > 1) {
+  if (reasons.size === 0 && error.body && count === 1 && batch.inputs.length > 1) {
     reasons.set(0, error.message);
   }
+  const offsets = sentOffsets(batch);
   for (const [place, reason] of reasons) {
-    refused.set(positions?.[place] ?? first + place, { error: reason, cause: error });
+    batch.refused.set(batch.first + (offsets[place] ?? 0), { error: reason, cause: error });
   }
   return reasons.size > 0;
 }
@@ -107,9 +101,8 @@ export function refusedEntries(error: ApiError, count: number): Map<number, stri
   const reasons = new Map<number, string>();
   for (const { index, field, message } of error.body?.details ?? []) {
     if (index === undefined || !Number.isInteger(index) || index < 0 || index >= count) continue;
-    const earlier = reasons.get(index);
     const reason = [field, message].filter(Boolean).join(': ') || error.message;
-    reasons.set(index, earlier === undefined ? reason : `${earlier}; ${reason}`);
+    reasons.set(index, [reasons.get(index), reason].filter(Boolean).join('; '));
   }
   return reasons;
 }
@@ -117,23 +110,17 @@ export function refusedEntries(error: ApiError, count: number): Map<number, stri
 function judgePlanLimit(error: PlanLimitError, request: FailedRequest): Verdict {
   const { count, largestTaken, mayFill } = request;
   const { limit, used, allowed } = error;
-  const nextSize = PLAN_BATCH_SIZES.find((size) => size < count);
+  /** The number, where it is a whole number from 1 to `count - 1`. */
+  const smaller = (value = 0) =>
+    Number.isInteger(value) && value >= 1 && value < count ? value : undefined;
   // Without `limit`, a size that was taken before is not the reason, and a larger one may be.
-  const isSize = limit === 'batch_size' || (limit === undefined && count > largestTaken);
-  if (isSize) {
-    const named = limit === undefined ? undefined : within(allowed, count);
-    const size = named ?? nextSize;
+  if (limit === 'batch_size' || (limit === undefined && count > largestTaken)) {
+    const named = limit === undefined ? undefined : smaller(allowed);
+    const size = named ?? PLAN_BATCH_SIZES.find((size) => size < count);
     if (size !== undefined) return { type: 'resized', size };
   }
-  if (limit !== undefined && limit !== 'links') return { type: 'unsent' };
   // Numbers that make no sense leave no room to fill.
-  const left = used === undefined || allowed === undefined || used < 0 ? 0 : allowed - used;
-  const room = within(left, count);
-  return room === undefined || !mayFill ? { type: 'unsent' } : { type: 'filled', room };
-}
-
-/** The number, where it is a whole number from 1 to `count - 1`. */
-function within(value: number | undefined, count: number): number | undefined {
-  if (value === undefined || !Number.isInteger(value)) return undefined;
-  return value >= 1 && value < count ? value : undefined;
+  const hasRoom = (limit === undefined || limit === 'links') && used !== undefined && used >= 0;
+  const room = hasRoom && mayFill ? smaller((allowed ?? used) - used) : undefined;
+  return room === undefined ? { type: 'unsent' } : { type: 'filled', room };
 }

@@ -2,22 +2,22 @@ import { ConnectionError } from '../errors/call-errors.ts';
 import { JobFailedError, JobTimeoutError } from '../errors/job-errors.ts';
 import { ShortlinkError } from '../errors/shortlink-error.ts';
 import type { AttemptWatch } from '../http/request.ts';
-import { untilAborted } from '../http/time.ts';
+import { onAbort, untilAborted } from '../http/time.ts';
 import type { RequestOptions } from '../options.ts';
-import type { BatchResponse, BatchResultItem } from '../wire/batch.ts';
+import type { BatchResponse } from '../wire/batch.ts';
 import type { Job } from '../wire/job.ts';
 import type { LinkInput } from '../wire/link.ts';
-import { endsRun, judgeError, refuseEntries, type Verdict } from './batch-error.ts';
+import { endsRun, judgeError, refuseEntries } from './batch-error.ts';
+import { type Batch, cut } from './batch-queue.ts';
 import { batchRequest, keyOf } from './batch-request.ts';
 import type { BulkRun } from './bulk-run.ts';
-import type { Batch } from './order.ts';
-import { type MissingOutcome, outcomeOfResult, resultsOf, type SettledBatch } from './results.ts';
+import { resultsOf, type SettledBatch, settle } from './results.ts';
 import type { BatchRange, BatchStep } from './types.ts';
 
-/** How a batch's life ended. All but `settled` mean that nothing was created. */
+/** How a batch's life ended: with outcomes, or with nothing created, and then it may be sent again, whole or in parts. */
 export type BatchEnd<T extends LinkInput> =
-  | { type: 'settled'; batch: SettledBatch<T> }
-  | Exclude<Verdict, { type: 'failed' | 'unknown' }>;
+  | { settled: SettledBatch<T> }
+  | { settled?: never; again: readonly Batch<T>[] };
 
 /** Error of a link that is not in the job of an earlier run. Only the earlier run received the reason. */
 const NOT_IN_JOB = 'The service refused this link when its batch was sent';
@@ -29,9 +29,9 @@ export class BatchLife<T extends LinkInput> implements AttemptWatch {
   readonly #range: BatchRange;
   /** Aborts the requests: with the run, or at its soft end while nothing can have been created. */
   readonly #abort = new AbortController();
-  /** What is known of each link, where entries are left out and that was not reported yet. */
-  #reduced: readonly BatchResultItem[] | undefined;
-  #journalled: Promise<boolean> | undefined;
+  /** What is reported right before the next request is written, and the report under way. */
+  #unreported: BatchStep[] = [{ type: 'sent' }];
+  #reporting: Promise<boolean> | undefined;
   /** Links in the last request. */
   #sent = 0;
   /** Whether links may have been created, as far as it was known when the last request ended. */
@@ -47,8 +47,8 @@ export class BatchLife<T extends LinkInput> implements AttemptWatch {
   async send(): Promise<BatchEnd<T>> {
     const { ending, options, sizing } = this.#run;
     const wasFilling = sizing.isFilling;
-    const isJournalled = await this.#emit({ type: 'planned' });
-    if (!isJournalled || ending.aborted) return this.#unsent();
+    const isRecorded = await this.#emit({ type: 'planned' });
+    if (!isRecorded || ending.aborted) return this.#unsent();
     let response: BatchResponse | undefined;
     try {
       response = await this.#post(keyOf(this.#range, options.idempotencyKey));
@@ -106,18 +106,19 @@ export class BatchLife<T extends LinkInput> implements AttemptWatch {
     return this.#completed(job.results, job_id, isWhole ? undefined : NOT_IN_JOB);
   }
 
-  /** Reports `sent` right before the first request is written, and `reduced` before one that leaves out entries. */
   async beforeSend(): Promise<void> {
-    this.#journalled ??= this.#emit({ type: 'sent' });
-    let isJournalled = await this.#journalled;
-    if (isJournalled && this.#reduced !== undefined) {
-      this.#journalled = this.#emit({ type: 'reduced', results: this.#reduced });
-      this.#reduced = undefined;
-      isJournalled = await this.#journalled;
-    }
+    this.#reporting = this.#report();
+    const isRecorded = await this.#reporting;
     // What may have created links is followed to its end, also when it has to be sent again under its key.
-    if (isJournalled && (this.#mayBeDone || !this.#run.ending.aborted)) this.#mayBeDone = true;
+    if (isRecorded && (this.#mayBeDone || !this.#run.ending.aborted)) this.#mayBeDone = true;
     else this.#end();
+  }
+
+  async #report(): Promise<boolean> {
+    for (const step of this.#unreported.splice(0)) {
+      if (!(await this.#emit(step))) return false;
+    }
+    return true;
   }
 
   nothingDone(): void {
@@ -125,33 +126,29 @@ export class BatchLife<T extends LinkInput> implements AttemptWatch {
     if (this.#run.ending.aborted) this.#end();
   }
 
-  readonly #end = () => {
+  #end(): void {
     this.#abort.abort(this.#run.signal.reason);
-  };
-
-  /** A batch that waits for a rate limit has created nothing, so that nothing is lost by not sending it. */
-  readonly #endWait = () => {
-    if (!this.#mayBeDone) this.#end();
-  };
+  }
 
   /** Posts the batch while it listens to the run, and waits for `onBatch`, so that the next event comes after this one. */
   async #post(key: string | undefined): Promise<BatchResponse | undefined> {
-    const { ending, signal } = this.#run;
-    ending.addEventListener('abort', this.#endWait);
-    signal.addEventListener('abort', this.#end);
-    if (ending.aborted) this.#end();
+    const ignoreAbort = onAbort(this.#run.signal, () => this.#end());
+    // A batch that waits for a rate limit has created nothing, so that nothing is lost by not sending it.
+    const ignoreEnding = onAbort(this.#run.ending, () => {
+      if (!this.#mayBeDone) this.#end();
+    });
     try {
       return await this.#postGoodEntries(key);
     } finally {
-      ending.removeEventListener('abort', this.#endWait);
-      signal.removeEventListener('abort', this.#end);
-      await this.#journalled;
+      ignoreAbort();
+      ignoreEnding();
+      await this.#reporting;
     }
   }
 
   /**
-   * Posts the batch without the entries that the service is known to refuse, until it takes the others. An error that
-   * names bad entries costs one more request, however many it names. Returns undefined when all entries are refused.
+   * Posts the batch without the entries that the service is known to refuse, until it takes the others: an error that names
+   * some costs one more request. Returns undefined when all entries are refused.
    */
   async #postGoodEntries(key: string | undefined): Promise<BatchResponse | undefined> {
     const { deps, options } = this.#run;
@@ -160,7 +157,9 @@ export class BatchLife<T extends LinkInput> implements AttemptWatch {
       const request = batchRequest(this.#batch, options.domain_id, key);
       if (request === undefined) return undefined;
       this.#sent = request.count;
-      if (request.positions !== undefined) this.#reduced = resultsOf(this.#batch, []);
+      if (request.count < this.#range.count) {
+        this.#unreported.push({ type: 'reduced', results: resultsOf(this.#batch, []) });
+      }
       const { timeoutMs } = options;
       const how = { ...this.#options(), signal, timeoutMs, idempotency: request.key };
       try {
@@ -180,44 +179,43 @@ export class BatchLife<T extends LinkInput> implements AttemptWatch {
   }
 
   /** The batch has its results: at once, or those of its job. `missing` is the error of links that have none. */
-  async #completed(
-    results: Job['results'],
-    job_id?: string,
-    missing?: string,
-  ): Promise<BatchEnd<T>> {
-    const all = resultsOf(this.#batch, results, missing);
-    await this.#emit({ type: 'completed', results: all, job_id });
-    return this.#settled(all);
+  async #completed(taken: Job['results'], job_id?: string, missing?: string): Promise<BatchEnd<T>> {
+    const results = resultsOf(this.#batch, taken, missing);
+    await this.#emit({ type: 'completed', results, job_id });
+    return { settled: settle(this.#batch, results) };
   }
 
   /** The POST ended with an error, after which links may have been created. */
   async #failed(error: ShortlinkError, wasFilling: boolean): Promise<BatchEnd<T>> {
     const { options, sizing } = this.#run;
-    const { largestTaken, mayFillAgain } = sizing;
     const verdict = judgeError(error, {
       count: this.#sent,
-      largestTaken,
+      largestTaken: sizing.largestTaken,
       hasOwnKey: options.idempotencyKey !== undefined,
       hasDomain: options.domain_id !== undefined,
-      mayFill: !wasFilling || mayFillAgain,
+      mayFill: !wasFilling || sizing.mayFillAgain,
     });
     switch (verdict.type) {
-      case 'resized':
-      case 'filled':
-      case 'split':
-        await this.#emit({ type: 'resized', error });
-        return verdict;
-      case 'unsent':
-        await this.#emit({ type: 'unsent', error });
-        this.#run.endWith(error);
-        return verdict;
-      case 'failed':
-        if (this.#range.count === 1) sizing.linkRefused(this.#range, error);
-        return this.#notTaken('failed', error);
       case 'unknown':
         this.#endWithUnknown(error);
         return this.#notTaken('unknown', error);
+      case 'failed':
+        if (this.#range.count === 1) sizing.linkRefused(this.#range, error);
+        return this.#notTaken('failed', error);
+      case 'unsent':
+        await this.#emit({ type: 'unsent', error });
+        this.#run.endWith(error);
+        return { again: [] };
     }
+    await this.#emit({ type: 'resized', error });
+    if (verdict.type === 'resized') {
+      sizing.resized(verdict.size);
+      return { again: [this.#batch] };
+    }
+    if (verdict.type === 'filled') sizing.filled();
+    else sizing.split(this.#range);
+    const room = verdict.type === 'filled' ? verdict.room : Math.ceil(this.#range.count / 2);
+    return { again: cut(this.#batch, room) };
   }
 
   /** The run ended while nothing of this batch can have been created. */
@@ -225,7 +223,7 @@ export class BatchLife<T extends LinkInput> implements AttemptWatch {
     const message = 'The run ended before this batch was sent';
     const error = new ConnectionError(message, { outcome: 'not-sent', cause });
     await this.#emit({ type: 'unsent', error });
-    return { type: 'unsent' };
+    return { again: [] };
   }
 
   /** Ends the run before anything is awaited, so that no other batch goes out meanwhile. */
@@ -233,32 +231,20 @@ export class BatchLife<T extends LinkInput> implements AttemptWatch {
     if (this.#run.options.onUnknown === 'stop') this.#run.endWith(error);
   }
 
-  /** The batch failed, or its outcome is unknown. `results` are those of its job until then. */
+  /** The batch failed, or its outcome is unknown. `taken` are the results of its job until then. */
   async #notTaken(
     outcome: 'failed' | 'unknown',
     error: ShortlinkError,
-    results: Job['results'] = [],
+    taken: Job['results'] = [],
     job_id?: string,
   ): Promise<BatchEnd<T>> {
-    const all = resultsOf(this.#batch, results);
-    await this.#emit({ type: outcome, error, results: all, job_id });
-    return this.#settled(all, { outcome, error: error.message, cause: error });
+    const results = resultsOf(this.#batch, taken);
+    await this.#emit({ type: outcome, error, results, job_id });
+    const missing = { outcome, error: error.message, cause: error };
+    return { settled: settle(this.#batch, results, missing) };
   }
 
-  #settled(results: readonly BatchResultItem[], missing?: MissingOutcome): BatchEnd<T> {
-    const { first, inputs, refused } = this.#batch;
-    const outcome = (offset: number) => {
-      const entry = refused.get(first + offset);
-      if (entry !== undefined) return { outcome: 'failed' as const, ...entry };
-      return outcomeOfResult(results[offset], missing);
-    };
-    return { type: 'settled', batch: { first, inputs, outcome } };
-  }
-
-  /**
-   * Calls `onBatch`, and returns whether it succeeded. When it fails, the run ends, but a batch that was sent is still
-   * followed to its end.
-   */
+  /** Calls `onBatch`, and returns whether it succeeded. When it fails, the run ends. */
   async #emit(step: BatchStep): Promise<boolean> {
     const { overdue, options } = this.#run;
     try {
@@ -271,18 +257,15 @@ export class BatchLife<T extends LinkInput> implements AttemptWatch {
   }
 
   /**
-   * What was thrown, as an error with the outcome of the batch. An abort rejects with the caller's own reason,
-   * which may be an error of this package too, and then says nothing about the batch. Anything else that is not an error of
-   * this package is a defect and ends the run.
+   * What was thrown, as an error with the outcome of the batch. The reason of an abort is the caller's, and says nothing about
+   * the batch. Anything else that is not an error of this package is a defect and ends the run.
    */
   #asShortlinkError(thrown: unknown): ShortlinkError {
     const { signal } = this.#run;
     const isAbort = signal.aborted && thrown === signal.reason;
     if (!isAbort && ShortlinkError.isInstance(thrown)) return thrown;
     if (!isAbort) this.#run.endWith(thrown);
-    return new ConnectionError(
-      `The run ended while this batch was in flight${isAbort ? '' : ', by an error'}`,
-      { outcome: 'unknown', cause: thrown },
-    );
+    const message = 'The run ended while this batch was in flight';
+    return new ConnectionError(message, { outcome: 'unknown', cause: thrown });
   }
 }

@@ -1,10 +1,17 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { CreateLinkBody } from '../wire/link.ts';
-import { batchJson, batchRequest, derivedKey, keyOf } from './batch-request.ts';
-import type { Batch } from './order.ts';
+import type { Batch } from './batch-queue.ts';
+import { batchRequest, derivedKey, keyOf, sentOffsets } from './batch-request.ts';
 
-describe('batchJson', () => {
+const batchOf = (inputs: CreateLinkBody[], first = 0): Batch<CreateLinkBody> => ({
+  first,
+  inputs,
+  targets: [],
+  refused: new Map(),
+});
+
+describe('the body of a batch', () => {
   it('is what JSON.stringify makes of the fields, however many links there are', () => {
     const link = fc.record({
       target_url: fc.string(),
@@ -18,9 +25,9 @@ describe('batchJson', () => {
       );
     fc.assert(
       fc.property(links, fc.option(fc.string(), { nil: undefined }), (all, domain_id) => {
-        expect(JSON.parse(batchJson(domain_id, all) ?? '')).toEqual(
-          JSON.parse(JSON.stringify({ domain_id, links: all })),
-        );
+        const json = batchRequest(batchOf(all), domain_id, undefined)?.json;
+        if (all.length === 0) expect(json).toBeUndefined();
+        else expect(json).toBe(JSON.stringify({ domain_id, links: all }));
       }),
     );
   });
@@ -33,9 +40,11 @@ describe('batchJson', () => {
         return 'c';
       }
     })();
-    expect(batchJson(undefined, [own, made, accessors])).toBe(
+    const batch = batchOf([own, made, accessors]);
+    expect(batchRequest(batch, undefined, undefined)?.json).toBe(
       '{"links":[{"target_url":"https://example.com/a"},{"target_url":"b"},{"target_url":"c"}]}',
     );
+    expect(batch.targets).toEqual(['https://example.com/a', 'b', 'c']);
   });
 
   const fine = { target_url: 'https://example.com/' };
@@ -66,9 +75,9 @@ describe('batchJson', () => {
     const unknown: unknown = bad;
     links[321] = unknown as CreateLinkBody;
     links[400] = unknown as CreateLinkBody;
-    expect(batchJson(undefined, links)).toBeUndefined();
-    const refused: Batch<CreateLinkBody>['refused'] = new Map();
-    const request = batchRequest({ first: 1_000, inputs: links, refused }, undefined, 'k');
+    const batch = batchOf(links, 1_000);
+    const request = batchRequest(batch, undefined, 'k');
+    const { refused } = batch;
     expect([...refused.keys()]).toEqual([1_321, 1_400]);
     expect(refused.get(1_321)).toMatchObject({
       error: expect.stringContaining('source[1321] must be a link that can be written as JSON'),
@@ -76,7 +85,7 @@ describe('batchJson', () => {
     });
     expect(refused.get(1_400)?.error).toContain(reason);
     expect(request).toMatchObject({ count: 448, key: derivedKey('k', [321, 400]) });
-    expect(request?.positions?.slice(320, 323)).toEqual([1_320, 1_322, 1_323]);
+    expect(sentOffsets(batch).slice(320, 323)).toEqual([320, 322, 323]);
   });
 });
 

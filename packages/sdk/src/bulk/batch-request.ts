@@ -1,99 +1,98 @@
-import { isIdempotencyKey } from '../check-options.ts';
+import { isIdempotencyKey, refuse } from '../check-options.ts';
 import { InvalidOptionError } from '../errors/call-errors.ts';
-import { type LinkInput, pickLinkFields } from '../wire/link.ts';
-import type { Batch } from './order.ts';
+import type { ShortlinkError } from '../errors/shortlink-error.ts';
+import { type CreateLinkBody, type LinkInput, pickLinkFields } from '../wire/link.ts';
+import type { Batch } from './batch-queue.ts';
 import type { BatchRange } from './types.ts';
 
-/** Links that are written at once. */
+/**
+ * Links that are written at once: an engine keeps every object that it gives to `JSON.stringify` until this returns, and the
+ * garbage collector would copy 10,000 of them.
+ */
 const PIECE_LINKS = 200;
 
 /** Longest idempotency key that services take. */
 const MAX_KEY_LENGTH = 255;
-
-/**
- * The JSON body of a batch: exactly the fields of each link. It is written in pieces, because an engine keeps every object
- * that it gives to `JSON.stringify` until this returns, and the garbage collector would copy 10,000 of them.
- *
- * @returns undefined when a link can't be written, see {@link batchRequest}
- */
-export function batchJson(
-  domain_id: string | undefined,
-  links: readonly LinkInput[],
-): string | undefined {
-  const domain = domain_id === undefined ? '' : `"domain_id":${JSON.stringify(domain_id)},`;
-  // Joined once, so that the text is flat: if it were added up, it would be copied again to be sent.
-  const pieces = [`{${domain}"links":[`];
-  for (let first = 0; first < links.length; first += PIECE_LINKS) {
-    if (first > 0) pieces.push(',');
-    const piece = links.slice(first, first + PIECE_LINKS);
-    try {
-      pieces.push(JSON.stringify(piece.map(pickLinkFields)).slice(1, -1));
-    } catch {
-      return undefined;
-    }
-  }
-  pieces.push(']}');
-  return pieces.join('');
-}
 
 /** One request of a batch. */
 export interface BatchRequest {
   json: string;
   /** Links in it. */
   count: number;
-  /** Positions in the source of its links. Undefined when no entry is left out. */
-  positions: readonly number[] | undefined;
   key: string | undefined;
 }
 
 /**
- * The request of a batch without the entries that the service is known to refuse, and without those that can't be written as JSON,
- * such as one with a BigInt, which count as refused from now on. Returns undefined when all of its entries are refused.
- *
- * @throws InvalidOptionError for links that change while they are written
+ * The request of a batch without the entries that the service is known to refuse, and without those that can't be written as
+ * JSON, such as one with a BigInt, which count as refused from now on. Undefined when all of its entries are refused.
  */
 export function batchRequest(
-  { first, inputs, refused }: Batch<LinkInput>,
+  batch: Batch<LinkInput>,
   domain_id: string | undefined,
   key: string | undefined,
 ): BatchRequest | undefined {
-  for (;;) {
-    const isSent = (_: unknown, offset: number) => !refused.has(first + offset);
-    const links = refused.size === 0 ? inputs : inputs.filter(isSent);
-    if (links.length === 0) return undefined;
-    const offsets = [...(links === inputs ? [] : inputs.keys())];
-    const omitted = offsets.filter((offset) => refused.has(first + offset));
-    const json = batchJson(domain_id, links);
-    if (json !== undefined) {
-      const positions = offsets.filter((offset) => isSent(0, offset)).map((n) => first + n);
-      return {
-        json,
-        count: links.length,
-        positions: omitted.length === 0 ? undefined : positions,
-        key: key === undefined ? undefined : derivedKey(key, omitted),
-      };
+  const { first, inputs, refused } = batch;
+  const domain = domain_id === undefined ? '' : `"domain_id":${JSON.stringify(domain_id)},`;
+  // Joined once, so that the text is flat: if it were added up, it would be copied again to be sent.
+  const pieces = [`{${domain}"links":[`];
+  let count = 0;
+  const write = (from: number, to: number) => {
+    const links: CreateLinkBody[] = [];
+    for (let offset = from; offset < to; offset += 1) {
+      if (!refused.has(first + offset)) links.push(fieldsOf(batch, offset));
     }
-    const known = refused.size;
-    for (const [offset, link] of inputs.entries()) {
-      const error = refused.has(first + offset) ? undefined : jsonError(link, first + offset);
-      if (error !== undefined) refused.set(first + offset, { error: error.message, cause: error });
+    const json = JSON.stringify(links);
+    if (count > 0 && links.length > 0) pieces.push(',');
+    pieces.push(json.slice(1, -1));
+    count += links.length;
+  };
+  for (let from = 0; from < inputs.length; from += PIECE_LINKS) {
+    const to = Math.min(from + PIECE_LINKS, inputs.length);
+    try {
+      write(from, to);
+    } catch {
+      for (let offset = from; offset < to; offset += 1) {
+        try {
+          write(offset, offset + 1);
+        } catch (reason) {
+          refused.set(first + offset, unwritable(first + offset, reason));
+        }
+      }
     }
-    if (refused.size === known)
-      throw new InvalidOptionError('source', 'links that do not change while they are sent');
   }
+  if (count === 0) return undefined;
+  pieces.push(']}');
+  const isOmitted = (offset: number) => refused.has(first + offset);
+  const omitted = count < inputs.length ? [...inputs.keys()].filter(isOmitted) : [];
+  return { json: pieces.join(''), count, key: key && derivedKey(key, omitted) };
 }
 
-/** Why a link can't be written as JSON; undefined when it can. */
-function jsonError(link: LinkInput, position: number): InvalidOptionError | undefined {
+/** Which links of a batch its request has: all but the refused ones. */
+export function sentOffsets({ first, inputs, refused }: Batch<LinkInput>): number[] {
+  return [...inputs.keys()].filter((offset) => !refused.has(first + offset));
+}
+
+/** Exactly the fields of one link. @throws whatever its getters and its `toJSON` throw */
+function fieldsOf({ inputs, targets }: Batch<LinkInput>, offset: number): CreateLinkBody {
+  const link = pickLinkFields(inputs[offset] as LinkInput);
+  targets[offset] = typeof link.target_url === 'string' ? link.target_url : '';
+  return link;
+}
+
+function unwritable(position: number, reason: unknown): { error: string; cause: ShortlinkError } {
+  const why = reason instanceof Error ? reason.message : String(reason);
+  const expected = `a link that can be written as JSON: ${why}`;
+  const cause = new InvalidOptionError(`source[${position}]`, expected);
+  cause.cause = reason;
+  return { error: cause.message, cause };
+}
+
+/** What would be sent of a link; undefined where it can't be written. */
+export function sentOf(link: LinkInput | undefined): CreateLinkBody | undefined {
   try {
-    JSON.stringify(pickLinkFields(link));
+    return link && pickLinkFields(link);
+  } catch {
     return undefined;
-  } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    const expected = `a link that can be written as JSON: ${why}`;
-    const error = new InvalidOptionError(`source[${position}]`, expected);
-    error.cause = cause;
-    return error;
   }
 }
 
@@ -102,11 +101,10 @@ export function keyOf(
   range: BatchRange,
   idempotencyKey: ((batch: BatchRange) => string) | undefined,
 ): string | undefined {
-  if (idempotencyKey === undefined) return undefined;
-  const key: unknown = idempotencyKey(range);
-  if (isIdempotencyKey(key)) return key;
+  const key: unknown = idempotencyKey?.(range);
+  if (idempotencyKey === undefined || isIdempotencyKey(key)) return key as string | undefined;
   const expected = 'a function that returns a key of 1 to 255 visible ASCII characters';
-  throw new InvalidOptionError('idempotencyKey', expected);
+  return refuse('idempotencyKey', expected);
 }
 
 /**

@@ -24,7 +24,7 @@ describe('a batch goes alone', () => {
     const sizing = new BatchSizing(1_000);
     sizing.taken(range(0, 100), 100);
     expect(sizing.isFilling).toBe(false);
-    sizing.filled(7);
+    sizing.filled();
     expect(sizing.goesAlone(1)).toBe(true);
   });
 });
@@ -37,22 +37,12 @@ describe('the next batch', () => {
     expect(sizing).toMatchObject({ size: 100, next: 100 });
   });
 
-  it('is as large as the room in the plan, once', () => {
-    const sizing = new BatchSizing(100);
-    sizing.filled(7);
-    expect(sizing).toMatchObject({ size: 100, next: 7 });
-    sizing.started();
-    expect(sizing.next).toBe(100);
-    sizing.filled(700);
-    expect(sizing.next).toBe(100);
-  });
-
   it('may fill the plan five times in a row, and again after one that was taken', () => {
     const sizing = new BatchSizing(100);
     // The first one finds the room; each of the others is an attempt to fill it.
-    for (let attempt = 0; attempt < 5; attempt += 1) sizing.filled(7);
+    for (let attempt = 0; attempt < 5; attempt += 1) sizing.filled();
     expect(sizing.mayFillAgain).toBe(true);
-    sizing.filled(7);
+    sizing.filled();
     expect(sizing.mayFillAgain).toBe(false);
     sizing.taken(range(0, 7), 7);
     expect(sizing.mayFillAgain).toBe(true);

@@ -23,12 +23,10 @@ export class BatchSizing {
   largestTaken = 0;
   /** Whether batches go out one by one, because the plan had room for a part of one only. */
   isFilling = false;
-  /** Largest size that was not refused, as far as it is known, without regard to the room in the plan. */
+  /** Largest size that was not refused, as far as it is known. */
   size: number;
   /** Largest batch that the service took, counted with the entries that it refused. */
   #knownSize = 0;
-  /** Links that fit into the plan; for the next batch only. */
-  #room = Number.POSITIVE_INFINITY;
   #fillAttempts = 0;
   /**
    * A batch larger than any that was taken, which was refused for its size or for an entry. It was its size when all of its parts
@@ -43,9 +41,14 @@ export class BatchSizing {
     this.size = size;
   }
 
+  /** Whether the next batch is a single link from another place, to find out whether the service takes any. */
+  get isSampling(): boolean {
+    return this.largestTaken === 0 && this.#sameErrors >= NEIGHBOURS;
+  }
+
   /** Most links of the next batch. */
   get next(): number {
-    return Math.min(this.size, this.#room);
+    return this.isSampling ? 1 : this.size;
   }
 
   /**
@@ -61,21 +64,11 @@ export class BatchSizing {
     return this.#fillAttempts < MOST_FILL_ATTEMPTS;
   }
 
-  /** Whether the next batch is a single link from another place, to find out whether the service takes any. */
-  get isSampling(): boolean {
-    return this.largestTaken === 0 && this.#sameErrors >= NEIGHBOURS;
-  }
-
   /** The last of the errors because of which no other batch is worth a request, where `left` links are still to be sent. */
   hopeless(left: number): ShortlinkError | undefined {
     const isSame = this.#sameErrors >= MOST_SAME_ERRORS && left > FEW_LINKS;
     const isHopeless = isSame || this.#refusedLinks >= MOST_REFUSED_LINKS;
     return isHopeless && this.largestTaken === 0 ? this.#lastError : undefined;
-  }
-
-  /** A batch goes out. */
-  started(): void {
-    this.#room = Number.POSITIVE_INFINITY;
   }
 
   /** The service took `sent` links of the batch and refused its other entries. */
@@ -110,11 +103,10 @@ export class BatchSizing {
     if (range.count > this.largestTaken) this.#doubt = { ...range, left: range.count };
   }
 
-  /** The plan has room for `room` links. */
-  filled(room: number): void {
+  /** The plan has room for a part of a batch, which is cut to it. */
+  filled(): void {
     if (this.isFilling) this.#fillAttempts += 1;
     this.isFilling = true;
-    this.#room = room;
   }
 
   /** The largest size that was taken whole is the next one, where no entry explains why a larger batch was refused. */

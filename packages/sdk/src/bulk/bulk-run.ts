@@ -1,9 +1,12 @@
-import { startTimer, untilAborted } from '../http/time.ts';
+import { refuse } from '../check-options.ts';
+import { onAbort, startTimer, untilAborted } from '../http/time.ts';
 import type { LinkInput } from '../wire/link.ts';
 import { type BatchEnd, BatchLife } from './batch-life.ts';
+import { type Batch, BatchQueue } from './batch-queue.ts';
+import { sentOf } from './batch-request.ts';
 import { BatchSizing } from './batch-sizing.ts';
-import { type Batch, type BatchPlan, BatchQueue, cut, OrderBuffer } from './order.ts';
-import { alignResults, outcomeOfResult, type SettledBatch } from './results.ts';
+import { alignResults, settle } from './results.ts';
+import { SettledItems, withQuickNext } from './settled-items.ts';
 import { SourceReader } from './source-reader.ts';
 import type {
   BatchRange,
@@ -19,14 +22,17 @@ const GRACE_MS = 1_000;
 
 /** The options of a run, every default filled in. */
 export interface RunOptions extends CreateManyOptions {
+  domain_id?: string | undefined;
   batchSize: number;
   concurrency: number;
   maxDelayMs: number;
+  /** In the order of the source, without overlaps. */
+  resume: readonly BatchRecord[];
 }
 
 /**
- * One run of `createMany`: a loop that starts batches, and a generator that yields their links in order. Both wait on
- * each change and look again, so that nothing waits on a promise that may never settle.
+ * One run of `createMany`: a loop that starts batches, and a generator that yields their links in order. Both look again
+ * after each change, so that nothing waits on a promise that may never settle.
  */
 export class BulkRun<T extends LinkInput> {
   readonly deps: CreateManyDeps;
@@ -44,24 +50,30 @@ export class BulkRun<T extends LinkInput> {
   readonly overdue = this.#overdue.signal;
 
   readonly #reader: SourceReader<T>;
-  readonly #plan: BatchPlan;
-
-  #wakes: (() => void)[] = [];
-  readonly #settled = new OrderBuffer<SettledBatch<T>>();
+  /** Where the source is read next, and the records of an earlier run from there on, the next one last. */
+  #position = 0;
+  readonly #records: BatchRecord[];
   /** Batches that were read, or refused, and wait to be sent. */
   readonly #queue = new BatchQueue<T>();
-  #cancelGrace: (() => void) | undefined;
   #inFlight = 0;
   /** Links read and not yet yielded. */
   #held = 0;
   #sourceEnded = false;
+
+  readonly #settled = new SettledItems<T>((links) => {
+    this.#held -= links;
+    this.#notify();
+  });
+
+  #wakes: (() => void)[] = [];
+  #cancelGrace: (() => void) | undefined;
   #failure: { reason: unknown } | undefined;
 
-  constructor(deps: CreateManyDeps, source: BulkSource<T>, plan: BatchPlan, options: RunOptions) {
+  constructor(deps: CreateManyDeps, source: BulkSource<T>, options: RunOptions) {
     this.deps = deps;
     this.options = options;
     this.sizing = new BatchSizing(options.batchSize);
-    this.#plan = plan;
+    this.#records = options.resume.toReversed();
     this.#reader = new SourceReader(source, options.maxDelayMs, () => this.#notify());
   }
 
@@ -92,52 +104,33 @@ export class BulkRun<T extends LinkInput> {
   }
 
   /** Yields the links of every settled batch in order, then throws what ended the run, if anything did. */
-  async *items(): AsyncGenerator<BulkItem<T>, void, undefined> {
-    const unfollow = this.#followSignals();
+  items(): AsyncGenerator<BulkItem<T>, void, undefined> {
+    return withQuickNext(this.#generate(), () => this.#settled.take());
+  }
+
+  async *#generate(): AsyncGenerator<BulkItem<T>, void, undefined> {
+    const { signal, stopSignal } = this.options;
+    const unfollow = onAbort(signal, () => this.abort(signal?.reason));
+    const unfollowStop = onAbort(stopSignal, () => this.endSoftly());
     const scheduled = this.#schedule();
     let isDrained = false;
     try {
       for (;;) {
-        const batch = this.#settled.take();
-        if (batch !== undefined) {
-          const { first, inputs, outcome } = batch;
-          // The spread comes first: engines copy it faster so.
-          let offset = 0;
-          for (const input of inputs) {
-            yield { ...outcome(offset), index: first + offset, input };
-            offset += 1;
-          }
-          this.#held -= inputs.length;
-          this.#notify();
-        } else if (this.#settled.isClosed) {
-          break;
-        } else {
-          await this.#wait();
-        }
+        const item = this.#settled.take();
+        if (item !== undefined) yield item;
+        else if (this.#settled.isClosed) break;
+        else await this.#wait();
       }
       isDrained = true;
     } finally {
       if (!isDrained) this.abort(new Error('The loop over createMany was left early'));
       await scheduled;
+      this.#settled.clear();
       unfollow();
+      unfollowStop();
       this.#cancelGrace?.();
     }
     if (this.#failure !== undefined) throw this.#failure.reason;
-  }
-
-  /** Follows the caller's signals. The function that it returns removes the listeners. */
-  #followSignals(): () => void {
-    const { signal, stopSignal } = this.options;
-    const abort = () => this.abort(signal?.reason);
-    const stop = () => this.endSoftly();
-    if (signal?.aborted) abort();
-    if (stopSignal?.aborted) stop();
-    signal?.addEventListener('abort', abort);
-    stopSignal?.addEventListener('abort', stop);
-    return () => {
-      signal?.removeEventListener('abort', abort);
-      stopSignal?.removeEventListener('abort', stop);
-    };
   }
 
   /** Runs until nothing is left to send and nothing is in flight. Never rejects. */
@@ -145,10 +138,9 @@ export class BulkRun<T extends LinkInput> {
     try {
       while (!this.ending.aborted) {
         const { isSampling, next } = this.sizing;
-        const size = isSampling ? 1 : next;
-        const count = this.#queue.nextCount(size);
+        const count = this.#queue.nextCount(next);
         if (count > 0 && this.#maySend(count)) {
-          const batch = isSampling ? this.#queue.sample() : this.#queue.take(size);
+          const batch = isSampling ? this.#queue.sample() : this.#queue.take(next);
           if (batch !== undefined) this.#send(batch);
         } else if (count === 0 && this.#mayTake()) {
           await this.#takeNext();
@@ -174,93 +166,91 @@ export class BulkRun<T extends LinkInput> {
     return this.#inFlight === 0 || !isBusy;
   }
 
+  /** The next links to take from the source: a recorded range whole, or up to a batch of links before the next one. */
+  #nextRange(): BatchRange & { record?: BatchRecord | undefined } {
+    const { size } = this.sizing;
+    const first = this.#position;
+    const record = this.#records.at(-1);
+    if (record?.first === first) return { first, count: record.count, record };
+    return { first, count: record === undefined ? size : Math.min(size, record.first - first) };
+  }
+
   /** Whether the next links are there to be taken from the source. Reads them if there is memory for them. */
   #mayTake(): boolean {
     if (this.#sourceEnded) return false;
-    const { count, record } = this.#plan.next(this.sizing.size);
-    const isWithinMemory =
-      this.#held === 0 || this.#held + count <= this.options.concurrency * this.sizing.size;
-    const hasSlot = this.#inFlight < this.options.concurrency;
+    const { concurrency } = this.options;
+    const { count, record } = this.#nextRange();
+    const isWithinMemory = this.#held === 0 || this.#held + count <= concurrency * this.sizing.size;
     const maySend = record?.state !== 'planned' || this.#maySend(count);
     return (
-      isWithinMemory && hasSlot && maySend && this.#reader.isReady(count, record !== undefined)
+      isWithinMemory &&
+      this.#inFlight < concurrency &&
+      maySend &&
+      this.#reader.isReady(count, record !== undefined)
     );
   }
 
+  /** @throws InvalidOptionError when a record lies beyond the end of the source: it is not the source of the earlier run */
   async #takeNext(): Promise<void> {
-    const range = this.#plan.next(this.sizing.size);
-    const inputs = this.#reader.take(range.count);
-    const isWhole = inputs.length === range.count;
-    this.#plan.advance(range, inputs.length);
+    const { first, count, record } = this.#nextRange();
+    const inputs = this.#reader.take(count);
+    this.#position += inputs.length;
+    const isWhole = inputs.length === count;
+    if (record !== undefined && isWhole) this.#records.pop();
     if (this.#reader.isDrained) {
       this.#sourceEnded = true;
-      if (this.#reader.failure === undefined) this.#plan.end();
+      const [last] = this.#records;
+      if (last !== undefined && this.#reader.failure === undefined) {
+        const expected = `of the same source: it has links up to ${last.first + last.count}, but the source ended after ${this.#position}`;
+        refuse('resume', expected);
+      }
     }
     // A part of a recorded batch can't be matched with its record.
-    if (inputs.length === 0 || (range.record !== undefined && !isWhole)) return;
+    if (inputs.length === 0 || (record !== undefined && !isWhole)) return;
     this.#held += inputs.length;
-    const batch = { first: range.first, inputs, refused: new Map() };
-    if (range.record === undefined) this.#queue.put(batch);
-    else await this.#resume(batch, range.record);
+    const batch = { first, inputs, targets: [], refused: new Map() };
+    if (record === undefined) this.#queue.put(batch);
+    else await this.#resume(batch, record);
   }
 
   async #resume(batch: Batch<T>, record: BatchRecord): Promise<void> {
     if (record.state === 'planned') {
       this.#send(batch);
-    } else if (record.state === 'accepted') {
-      this.#start(new BatchLife(this, batch).follow(record.job_id), batch);
-    } else {
-      const recorded = await untilAborted(this.signal, record.results?.() ?? []);
-      const results = alignResults(batch.inputs, recorded);
-      const missing =
-        record.state === 'completed' ? undefined : { outcome: record.state, error: record.error };
-      const outcome = (offset: number) => outcomeOfResult(results[offset], missing);
-      this.#settled.put({ ...batch, outcome });
-      this.#notify();
+      return;
     }
+    batch.targets = batch.inputs.map((input) => sentOf(input)?.target_url ?? '');
+    if (record.state === 'accepted') {
+      this.#start(new BatchLife(this, batch).follow(record.job_id));
+      return;
+    }
+    const recorded = await untilAborted(this.signal, record.results?.() ?? []);
+    const domainOf = (offset: number) => sentOf(batch.inputs[offset])?.domain_id;
+    const results = alignResults(batch.targets, recorded, domainOf);
+    const missing =
+      record.state === 'completed' ? undefined : { outcome: record.state, error: record.error };
+    this.#settled.put(settle(batch, results, missing));
+    this.#notify();
   }
 
   #send(batch: Batch<T>): void {
-    const hopeless = this.sizing.hopeless(
-      this.#sourceEnded ? this.#held : Number.POSITIVE_INFINITY,
-    );
-    if (hopeless === undefined) {
-      this.sizing.started();
-      this.#start(new BatchLife(this, batch).send(), batch);
-    } else this.endWith(hopeless);
+    const left = this.#sourceEnded ? this.#held : Number.POSITIVE_INFINITY;
+    const hopeless = this.sizing.hopeless(left);
+    if (hopeless === undefined) this.#start(new BatchLife(this, batch).send());
+    else this.endWith(hopeless);
   }
 
-  #start(life: Promise<BatchEnd<T>>, batch: Batch<T>): void {
+  #start(life: Promise<BatchEnd<T>>): void {
     this.#inFlight += 1;
     life
-      .then((end) => this.#ended(batch, end))
+      .then((end) => {
+        if (end.settled === undefined) this.#queue.put(...end.again);
+        else this.#settled.put(end.settled);
+      })
       .catch((error: unknown) => this.endWith(error))
       .finally(() => {
         this.#inFlight -= 1;
         this.#notify();
       });
-  }
-
-  #ended(batch: Batch<T>, end: BatchEnd<T>): void {
-    switch (end.type) {
-      case 'settled':
-        this.#settled.put(end.batch);
-        break;
-      case 'resized':
-        this.sizing.resized(end.size);
-        this.#queue.put(batch);
-        break;
-      case 'split':
-        this.sizing.split({ first: batch.first, count: batch.inputs.length });
-        this.#queue.put(...cut(batch, Math.ceil(batch.inputs.length / 2)));
-        break;
-      case 'filled':
-        this.sizing.filled(end.room);
-        this.#queue.put(batch);
-        break;
-      case 'unsent':
-        break;
-    }
   }
 
   /** Resolves when something changes: check the condition again after each wait. */

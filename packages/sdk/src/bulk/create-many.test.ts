@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { codeOf, FakeService, links } from '../../test/fake-service.ts';
 import { lives, outcomes, runCreateMany } from '../../test/run-create-many.ts';
+import { show } from '../check-options.ts';
 import { InvalidOptionError } from '../errors/call-errors.ts';
 import type { CreateLinkBody } from '../wire/link.ts';
 import { createMany } from './create-many.ts';
@@ -102,7 +103,7 @@ describe('createMany', () => {
       const { items, error } = await runCreateMany(service, source, { batchSize: 2 });
       expect(error).toBeInstanceOf(InvalidOptionError);
       expect(error).toMatchObject({
-        message: `source[5] must be a link, such as { target_url }, not ${wrong}`,
+        message: `source[5] must be a link, such as { target_url }, not ${show(wrong)}`,
       });
       expect(outcomes(items)).toBe('ccccc');
     },

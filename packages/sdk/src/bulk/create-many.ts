@@ -1,10 +1,22 @@
-import { checkAmount, checkCount, checkNames, checkOneOf } from '../check-options.ts';
-import { InvalidOptionError } from '../errors/call-errors.ts';
+import {
+  checkAmount,
+  checkCount,
+  checkHeaders,
+  checkOneOf,
+  givenOptions,
+  isIterable,
+  refuse,
+} from '../check-options.ts';
 import { MAX_BATCH_LINKS } from '../wire/limits.ts';
 import type { LinkInput } from '../wire/link.ts';
 import { BulkRun } from './bulk-run.ts';
-import { BatchPlan } from './order.ts';
-import type { BulkItem, BulkSource, CreateManyDeps, CreateManyOptions } from './types.ts';
+import type {
+  BatchRecord,
+  BulkItem,
+  BulkSource,
+  CreateManyDeps,
+  CreateManyOptions,
+} from './types.ts';
 
 /** Batches in flight at once, when the caller gives no number. */
 const DEFAULT_CONCURRENCY = 4;
@@ -13,51 +25,64 @@ const DEFAULT_CONCURRENCY = 4;
 export const BULK_OPTIONS =
   'batchSize concurrency domain_id headers idempotencyKey jobTimeoutMs maxDelayMs maxRetries onBatch onJobProgress onUnknown resume signal stopSignal timeoutMs';
 
+const RECORD_STATES: readonly string[] = ['completed', 'accepted', 'planned', 'failed', 'unknown'];
+
 /** How long a link waits for others to fill its batch, in milliseconds, when the caller gives no number. */
 const DEFAULT_MAX_DELAY_MS = 1_000;
 
 /**
- * Creates a link for every entry of `source`, in batches, and yields the outcome of each, in order. The source is read
- * lazily; nothing happens before the first `next()`.
+ * Checks what `links.createMany` is given, and fills in defaults; nothing is read or sent before the first `next()`.
  *
- * Every yielded item is final, and no link is ever created twice. Entries that the service refuses as invalid are yielded as
- * `failed`, and the run continues. It ends where more batches would fail or be in doubt: at a plan limit, a refused key, a rate
- * limit longer than the client may wait, a service that can't be reached or that refuses every link, a batch with an unknown
- * outcome (see `onUnknown`), an error of the source or of `onBatch`, an aborted `signal`. Then batches in flight are finished
- * and yielded, the error is thrown, and the links that were not yielded were not created.
+ * Entries that the service refuses as invalid are yielded as `failed`, and the run continues. It ends where more batches would
+ * fail or be in doubt: at a plan limit, a refused key, a rate limit longer than the client may wait, a service that can't be
+ * reached or that refuses every link, a batch with an unknown outcome, an error of the source or of `onBatch`, an aborted
+ * `signal`. Leaving the loop early aborts what is in flight, reports it to `onBatch` as `unknown`, and closes the source.
  *
- * Leaving the loop early aborts what is in flight, reports it to `onBatch` as `unknown`, and closes the source.
- *
- * @throws InvalidOptionError at once, before anything is read or sent
+ * @throws InvalidOptionError
  */
 export function createMany<T extends LinkInput>(
   deps: CreateManyDeps,
   source: BulkSource<T>,
-  options: CreateManyOptions = {},
+  asGiven?: CreateManyOptions,
 ): AsyncGenerator<BulkItem<T>, void, undefined> {
-  checkNames(options, BULK_OPTIONS);
-  const { concurrency = DEFAULT_CONCURRENCY, batchSize = 'auto', resume = [] } = options;
+  const options = givenOptions(asGiven, BULK_OPTIONS);
+  const { concurrency = DEFAULT_CONCURRENCY, batchSize = 'auto' } = options;
   checkCount('concurrency', concurrency, { least: 1, most: Number.MAX_SAFE_INTEGER });
   if (batchSize !== 'auto') checkCount('batchSize', batchSize, { least: 1, most: MAX_BATCH_LINKS });
-  if (!isIterable(source)) throw new InvalidOptionError('source', 'iterable or async iterable');
+  if (!isIterable(source)) refuse('source', 'iterable or async iterable');
   checkAmount('jobTimeoutMs', options.jobTimeoutMs ?? 0, 'milliseconds');
+  checkAmount('timeoutMs', options.timeoutMs ?? 0, 'milliseconds');
+  checkCount('maxRetries', options.maxRetries ?? 0);
+  checkHeaders(options.headers);
   const hasOwnKeys = options.idempotencyKey !== undefined;
   const onUnknown = options.onUnknown ?? (hasOwnKeys || deps.hasIdempotency ? 'continue' : 'stop');
   checkOneOf('onUnknown', onUnknown, ['stop', 'continue']);
   const maxDelayMs =
     options.maxDelayMs ?? (hasOwnKeys ? Number.POSITIVE_INFINITY : DEFAULT_MAX_DELAY_MS);
 
-  const run = new BulkRun(deps, source, new BatchPlan(resume), {
+  const run = new BulkRun(deps, source, {
     ...options,
     batchSize: batchSize === 'auto' ? MAX_BATCH_LINKS : batchSize,
     concurrency,
     onUnknown,
     maxDelayMs: checkAmount('maxDelayMs', maxDelayMs, 'milliseconds'),
+    resume: checkRecords(options.resume ?? []),
   });
   return run.items();
 }
 
-function isIterable(source: unknown): boolean {
-  if (typeof source !== 'object' || source === null) return false;
-  return Symbol.asyncIterator in source || Symbol.iterator in source;
+/** What an earlier run recorded, in the order of the source. */
+function checkRecords(resume: Iterable<BatchRecord>): readonly BatchRecord[] {
+  const records = [...resume].sort((a, b) => a.first - b.first);
+  let end = 0;
+  for (const { first, count, state } of records) {
+    const isRange = Number.isInteger(first) && first >= 0 && Number.isInteger(count) && count > 0;
+    const problem =
+      isRange && RECORD_STATES.includes(state)
+        ? first < end && `free of overlaps; two batches hold link ${first}`
+        : `a list of batches; one has first ${first} and count ${count} and state ${state}`;
+    if (problem) refuse('resume', problem);
+    end = first + count;
+  }
+  return records;
 }

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readResults } from '../wire/batch.ts';
-import { alignResults, outcomeOfResult } from './results.ts';
+import { alignResults as align, settle } from './results.ts';
+import type { RecordedResult } from './types.ts';
 
 const link = (target_url: string) => ({ target_url });
 const result = (target_url: string, code: string) => ({
@@ -9,6 +10,23 @@ const result = (target_url: string, code: string) => ({
   code,
   short_url: `https://s.example/${code}`,
 });
+
+/** The links as a program has them, instead of what was sent of them. */
+const alignResults = (
+  links: readonly { target_url: string; domain_id?: string }[],
+  results: readonly RecordedResult[],
+) =>
+  align(
+    links.map((sent) => sent.target_url),
+    results,
+    (position) => links[position]?.domain_id,
+  );
+
+const outcomeOf = (result: RecordedResult | undefined) => {
+  const inputs = [link('https://a.example/')];
+  const batch = { first: 7, inputs, targets: [], refused: new Map() };
+  return settle(batch, result === undefined ? [] : [result]).item(0);
+};
 
 describe('alignResults', () => {
   it('keeps results that are in order', () => {
@@ -238,7 +256,7 @@ describe('alignResults', () => {
   });
 });
 
-describe('outcomeOfResult', () => {
+describe('settle', () => {
   const target_url = 'https://a.example/';
   // What a lenient reader lets through, whatever the types say.
   const odd = (fields: object) => ({ target_url, ...fields });
@@ -254,7 +272,7 @@ describe('outcomeOfResult', () => {
     [{ code: 'a' }, 'unknown'],
     [{}, 'unknown'],
   ])('of %j is %s', (fields, outcome) => {
-    expect(outcomeOfResult(odd(fields)).outcome).toBe(outcome);
+    expect(outcomeOf(odd(fields)).outcome).toBe(outcome);
   });
 
   it('gives no link the result of another one that differs from it, where results are missing', () => {
@@ -300,7 +318,7 @@ describe('outcomeOfResult', () => {
   });
 
   it('of no result is unknown', () => {
-    expect(outcomeOfResult(undefined)).toMatchObject({ outcome: 'unknown' });
+    expect(outcomeOf(undefined)).toMatchObject({ outcome: 'unknown' });
   });
 
   it('reports a link that has its code as created, whatever error stands beside it', () => {
@@ -308,7 +326,7 @@ describe('outcomeOfResult', () => {
       const [item] = readResults([
         { target_url: 'https://a.io/', code: 'c', short_url: 'https://s/c', error },
       ]);
-      expect(outcomeOfResult(item)).toMatchObject({ outcome: 'created', code: 'c' });
+      expect(outcomeOf(item)).toMatchObject({ outcome: 'created', code: 'c' });
     }
   });
 });

@@ -1,29 +1,16 @@
 import type { ShortlinkError } from '../errors/shortlink-error.ts';
 import type { BatchResultItem } from '../wire/batch.ts';
-import type { Job } from '../wire/job.ts';
-import { type LinkInput, targetOf } from '../wire/link.ts';
-import type { Batch } from './order.ts';
+import type { LinkInput } from '../wire/link.ts';
+import type { Batch } from './batch-queue.ts';
+import { sentOf } from './batch-request.ts';
 import type { BulkItem, RecordedResult } from './types.ts';
 
-/** What became of one link, without its position and input. */
-export type ItemOutcome = BulkItem extends infer Item
-  ? Item extends BulkItem
-    ? Omit<Item, 'index' | 'input'>
-    : never
-  : never;
-
-/** A batch whose links all have an outcome. Outcomes are made as they are yielded: a batch may have 10,000. */
+/** A batch whose links all have an outcome. Items are made as they are yielded: a batch may have 10,000. */
 export interface SettledBatch<T extends LinkInput> {
   first: number;
   inputs: readonly T[];
-  outcome: (offset: number) => ItemOutcome;
+  item: (offset: number) => BulkItem<T>;
 }
-
-/** Outcome of a link that has no result in the response. */
-const NO_RESULT = {
-  outcome: 'unknown',
-  error: 'The response has no result for this link',
-} as const;
 
 /** Outcome of the links that have no result of their own. */
 export interface MissingOutcome {
@@ -32,17 +19,28 @@ export interface MissingOutcome {
   cause?: ShortlinkError;
 }
 
-/** Outcome of a link by its own result; `missing` is for a link that has none. */
-export function outcomeOfResult(
-  result: BatchResultItem | undefined,
-  missing: MissingOutcome = NO_RESULT,
-): ItemOutcome {
-  // A link that has its code exists, whatever else the service says about it.
-  if (result?.code && result.short_url) {
-    return { outcome: 'created', code: result.code, short_url: result.short_url };
-  }
-  if (result?.error) return { outcome: 'failed', error: result.error };
-  return missing;
+const NO_RESULT: MissingOutcome = {
+  outcome: 'unknown',
+  error: 'The response has no result for this link',
+};
+
+/** The links of a batch with their outcomes, by one result for each. `missing` is for those whose result says nothing. */
+export function settle<T extends LinkInput>(
+  { first, inputs, refused }: Batch<T>,
+  results: readonly RecordedResult[],
+  missing = NO_RESULT,
+): SettledBatch<T> {
+  const item = (offset: number): BulkItem<T> => {
+    const index = first + offset;
+    const input = inputs[offset] as T;
+    const entry = refused.get(index);
+    if (entry !== undefined) return { index, input, outcome: 'failed', ...entry };
+    const { code, short_url, error } = results[offset] ?? {};
+    // A link that has its code exists, whatever else the service says about it.
+    if (code && short_url) return { index, input, outcome: 'created', code, short_url };
+    return error ? { index, input, outcome: 'failed', error } : { index, input, ...missing };
+  };
+  return { first, inputs, item };
 }
 
 /**
@@ -51,13 +49,14 @@ export function outcomeOfResult(
  * @param missing the error of links that have no result, where all other links have theirs
  */
 export function resultsOf(
-  { first, inputs, refused }: Batch<LinkInput>,
-  results: Job['results'],
+  { first, inputs, targets, refused }: Batch<LinkInput>,
+  results: readonly RecordedResult[],
   missing?: string,
 ): readonly BatchResultItem[] {
   const isSent = (_: unknown, offset: number) => !refused.has(first + offset);
   const sent = refused.size === 0 ? inputs : inputs.filter(isSent);
-  let all = alignResults(sent, results);
+  const urls = refused.size === 0 ? targets : targets.filter(isSent);
+  let all = alignResults(urls, results, (place) => sentOf(sent[place])?.domain_id);
   if (missing !== undefined) {
     const isMissing = ({ code, error }: BatchResultItem) => code === undefined && !error;
     // When some results match no link, a link without a result may be one that the service spells otherwise.
@@ -67,45 +66,51 @@ export function resultsOf(
   }
   if (sent.length === inputs.length) return all;
   let place = 0;
-  return inputs.map((input, offset) => {
-    const target_url = targetOf(input);
+  return inputs.map((_, offset) => {
+    const target_url = targets[offset] ?? '';
     const error = refused.get(first + offset)?.error;
     return error === undefined ? (all[place++] ?? { target_url }) : { target_url, error };
   });
 }
 
 /**
- * One result per link, in the order of `links`. Services respond in that order, and some print the target URL in their own
- * way, so that a result belongs to the link at its position unless its target URL is that of another link. Then, and where
- * the number of results is wrong, results are matched by target URL only: a link with the code of another link would be
+ * One result per link, in the order in which they were sent. Services respond in that order, and some print the target URL in
+ * their own way, so that a result belongs to the link at its position unless its target URL is that of another link. Then, and
+ * where the number of results is wrong, results are matched by target URL only: a link with the code of another link would be
  * worse than a link with none. A link without a result gets one that has neither `code` nor `error`.
+ *
+ * @param targets the `target_url` of each link, as it was sent
+ * @param domainOf the domain of the link at a position of `targets`
  */
 export function alignResults(
-  links: readonly LinkInput[],
+  targets: readonly string[],
   results: readonly RecordedResult[],
+  domainOf: (position: number) => string | undefined,
 ): readonly BatchResultItem[] {
-  if (areAllInPlace(links, results)) return results;
+  if (areAllInPlace(targets, results)) return results;
+  // Where the number of results is wrong, positions say nothing, because those behind a missing result have moved.
+  const isInStep = targets.length === results.length;
   const resultOf = new Map<number, RecordedResult>();
   const unused = new Set(results.keys());
   const pair = (index: number, position = -1) => {
     const result = results[position];
     if (result !== undefined && unused.delete(position)) resultOf.set(index, result);
   };
-  // Where the number of results is wrong, positions say nothing, because those behind a missing result have moved.
-  const isInStep = links.length === results.length;
   /** Whether a result belongs to a link at another position. */
   let isMixed = false;
+  const urls = results.map(({ target_url = '' }) => target_url);
   // Each spelling takes only what the ones before left over.
   for (const spell of [(url: string) => url, loosely]) {
-    const positionsOf = byUrl(results, spell);
-    for (const [url, indexes] of byUrl(links, spell)) {
+    const positionsOf = positionsByUrl(urls, spell);
+    for (const [url, indexes] of positionsByUrl(targets, spell)) {
       const positions = positionsOf.get(url) ?? [];
       const places = new Set(isInStep ? positions : []);
       for (const index of indexes) {
         if (places.has(index) && !resultOf.has(index)) pair(index, index);
       }
       const isComplete = isInStep || indexes.length === positions.length;
-      const usable = isComplete ? positions : certain(links, results, indexes, positions);
+      const kinds = new Set(indexes.map((index) => `${domainOf(index) ?? ''} ${targets[index]}`));
+      const usable = isComplete ? positions : certain(results, positions, indexes.length, kinds);
       const left = usable.filter((position) => unused.has(position));
       const open = indexes.filter((index) => !resultOf.has(index));
       isMixed ||= left.length > 0 && open.length > 0;
@@ -113,56 +118,52 @@ export function alignResults(
     }
   }
   // Where no result that is left has the URL of a link, each belongs to the link at its position.
-  const urls = new Set(links.map((link) => loosely(targetOf(link))));
-  const isOfALink = (position: number) => urls.has(loosely(results[position]?.target_url ?? ''));
-  if (isInStep && !isMixed && ![...unused].some(isOfALink)) {
+  const known = new Set(targets.map(loosely));
+  if (isInStep && !isMixed && ![...unused].some((n) => known.has(loosely(urls[n] ?? '')))) {
     for (const position of unused) pair(position, position);
   }
-  return links.map((link, index) => ({ ...resultOf.get(index), target_url: targetOf(link) }));
+  return targets.map((target_url, index) => ({ ...resultOf.get(index), target_url }));
 }
 
 /** The usual case, which needs no copy. */
 function areAllInPlace(
-  links: readonly LinkInput[],
+  targets: readonly string[],
   results: readonly RecordedResult[],
 ): results is readonly BatchResultItem[] {
   return (
-    links.length === results.length &&
-    links.every((link, index) => targetOf(link) === results[index]?.target_url)
+    targets.length === results.length &&
+    targets.every((target, index) => target === results[index]?.target_url)
   );
 }
 
 /**
- * The results that certainly belong to these links, which have one URL in some spelling, where there are fewer or more results than links.
+ * The results that certainly belong to links of one URL in some spelling, where there are fewer or more results than links.
  * - The links differ by domain or spelling: none, because each result may be that of another one.
  * - Results are missing: only those with a code, because it is not known which of the links were refused.
  * - There are too many: those with a code first. The caller has left out links that were refused, and their errors are the rest.
  */
 function certain(
-  links: readonly LinkInput[],
   results: readonly RecordedResult[],
-  indexes: readonly number[],
   positions: readonly number[],
+  links: number,
+  kinds: ReadonlySet<string>,
 ): readonly number[] {
-  const kinds = indexes.map(
-    (index) => `${links[index]?.domain_id ?? ''} ${links[index]?.target_url}`,
-  );
-  if (new Set(kinds).size > 1) return [];
+  if (kinds.size > 1) return [];
   const isCreated = (position: number) => results[position]?.code;
   const created = positions.filter(isCreated);
-  if (indexes.length > positions.length) return created;
+  if (links > positions.length) return created;
   return [...created, ...positions.filter((position) => !isCreated(position))];
 }
 
-/** The positions of each URL. */
-function byUrl(
-  items: readonly { target_url?: string | URL | undefined }[],
-  keyOf: (url: string) => string,
+/** The positions of each URL that is not empty. */
+function positionsByUrl(
+  urls: readonly string[],
+  spell: (url: string) => string,
 ): Map<string, number[]> {
   const groups = new Map<string, number[]>();
-  for (const [position, { target_url }] of items.entries()) {
-    if (!target_url) continue;
-    const key = keyOf(String(target_url));
+  for (const [position, url] of urls.entries()) {
+    if (!url) continue;
+    const key = spell(url);
     const group = groups.get(key);
     if (group === undefined) groups.set(key, [position]);
     else group.push(position);

@@ -1,4 +1,4 @@
-import { InvalidOptionError } from '../errors/call-errors.ts';
+import { isLink, notALink } from '../check-options.ts';
 import { startTimer } from '../http/time.ts';
 import type { BulkSource } from './types.ts';
 
@@ -8,17 +8,16 @@ export class SourceReader<T> {
   readonly #maxDelayMs: number;
   readonly #onChange: () => void;
   #iterator: Iterator<T> | AsyncIterator<T> | undefined;
-  /** Entries that were read and not taken yet. */
+  /** Entries that were read and not taken yet, and how many of them are wanted. */
   #entries: T[] = [];
+  #goal = 0;
   /** Entries that were taken. */
   #taken = 0;
-  /** How many entries are wanted. */
-  #goal = 0;
   #isReading = false;
   #isEnded = false;
   #isLate = false;
   #cancelTimer: (() => void) | undefined;
-  /** Why the source ended before its end: what it threw, or an entry that is no object. */
+  /** Why the source ended before its end: what it threw, or an entry that is no link. */
   failure: { reason: unknown } | undefined;
 
   /** @param onChange called when {@link isReady} may have changed */
@@ -62,48 +61,48 @@ export class SourceReader<T> {
   async close(): Promise<void> {
     this.#isEnded = true;
     this.#stopTimer();
-    if (this.#iterator?.return === undefined) return;
-    const returned = Promise.resolve(this.#iterator.return());
-    if (this.#isReading) returned.catch(() => undefined);
-    else await returned;
+    const returned = this.#iterator?.return?.();
+    if (!this.#isReading) await returned;
+    else if (returned instanceof Promise) returned.catch(() => undefined);
   }
 
   async #read(): Promise<void> {
     this.#isReading = true;
     try {
-      this.#iterator ??= open(this.#source);
-      const isAsync = Symbol.asyncIterator in this.#source;
+      const source = this.#source;
+      const isAsync = Symbol.asyncIterator in source;
+      this.#iterator ??= isAsync ? source[Symbol.asyncIterator]() : source[Symbol.iterator]();
       while (this.#entries.length < this.#goal && !this.#isEnded) {
         const step = this.#iterator.next();
         // To await a step that is no promise would cost a turn of the event loop for each of millions of entries.
         const { done, value } = isAsync ? await step : (step as IteratorResult<T>);
         if (done) this.#end();
-        else this.#put(value);
+        else if (isLink(value)) this.#put(value);
+        else this.#refuse(value);
       }
     } catch (reason) {
-      this.#end({ reason });
+      this.failure = { reason };
+      this.#end();
     }
     this.#isReading = false;
     this.#onChange();
   }
 
-  #put(entry: T): void {
-    if (typeof entry === 'object' && entry !== null) {
-      this.#entries.push(entry);
-      if (this.#entries.length === 1) this.#startTimer();
-      return;
-    }
-    const position = this.#taken + this.#entries.length;
-    const expected = `a link, such as { target_url }, not ${String(entry)}`;
-    this.failure = { reason: new InvalidOptionError(`source[${position}]`, expected) };
-    this.#isEnded = true;
-  }
-
   /** The source is at its end, or has thrown, so that it needs no closing. */
-  #end(failure?: { reason: unknown }): void {
-    this.failure = failure;
+  #end(): void {
     this.#isEnded = true;
     this.#iterator = undefined;
+  }
+
+  #put(entry: T): void {
+    this.#entries.push(entry);
+    if (this.#entries.length === 1) this.#startTimer();
+  }
+
+  #refuse(entry: unknown): void {
+    const position = this.#taken + this.#entries.length;
+    this.failure = { reason: notALink(`source[${position}]`, entry) };
+    this.#isEnded = true;
   }
 
   /** The time runs from when there is an entry, and more are wanted. */
@@ -121,10 +120,4 @@ export class SourceReader<T> {
     this.#cancelTimer?.();
     this.#cancelTimer = undefined;
   }
-}
-
-function open<T>(source: BulkSource<T>): Iterator<T> | AsyncIterator<T> {
-  return Symbol.asyncIterator in source
-    ? source[Symbol.asyncIterator]()
-    : source[Symbol.iterator]();
 }

@@ -9,7 +9,7 @@ import type { LinkInput } from '../wire/link.ts';
 export interface CreateManyOptions
   extends Pick<RequestOptions, 'timeoutMs' | 'maxRetries' | 'headers'> {
   /** Default domain for every link that has no `domain_id` of its own. */
-  domain_id?: string | undefined;
+  domain_id?: string | null | undefined;
 
   /**
    * Links per batch request, 1 to 10,000. `'auto'` starts with 10,000. When the service refuses a size, the run continues
@@ -34,9 +34,8 @@ export interface CreateManyOptions
   maxDelayMs?: number | undefined;
 
   /**
-   * Called at each step of each batch's life, in order per batch, and awaited before the next step: a journal that
-   * writes and syncs in `sent` has every request before it is written. A rejection stops the run. After an abort it is
-   * awaited for at most a second.
+   * Called at each step of each batch's life, and awaited before the next one: a journal that writes and syncs in `sent` has
+   * every request before it is written. A rejection stops the run. After an abort it is awaited for at most a second.
    */
   onBatch?: ((event: BatchEvent) => void | Promise<void>) | undefined;
 
@@ -44,30 +43,25 @@ export interface CreateManyOptions
   onJobProgress?: ((batch: BatchRange, job: Job) => void) | undefined;
 
   /**
-   * The `Idempotency-Key` of each batch, for servers that honour it. The same range must give the same key in every
-   * run over the same source, so that a `planned` batch of {@link CreateManyOptions.resume} can be sent again safely. When a
-   * batch is sent again without entries that the service refused, its key is derived from this one and these entries.
+   * The `Idempotency-Key` of each batch, for servers that honour it. The same range must give the same key in every run over
+   * the same source. A batch that is sent again without refused entries has a key that is derived from this one and them.
    * @default the client's `idempotency`
    */
   idempotencyKey?: ((batch: BatchRange) => string) | undefined;
 
   /**
-   * What an earlier run over the same source recorded, in any order, with ranges that do not overlap. The links of
-   * `completed` and `failed` batches are not sent again, those of `accepted` batches are awaited by their job,
-   * `unknown` ones are reported as unknown, `planned` ones are sent as exactly the same batch; everything else is sent
-   * in batches of this run's size.
+   * What an earlier run over the same source recorded, in any order, with ranges that do not overlap. `completed`, `failed` and
+   * `unknown` batches are yielded as recorded, `accepted` ones are awaited by their job, `planned` ones are sent as exactly the
+   * same batch; everything else is sent in batches of this run's size.
    */
   resume?: Iterable<BatchRecord> | undefined;
 
-  /**
-   * Ends the run: waits stop at once, batches in flight are aborted and reported as `unknown`, those that wait to be
-   * sent as `unsent`.
-   */
+  /** Ends the run: batches in flight are aborted and reported as `unknown`, those that wait to be sent as `unsent`. */
   signal?: AbortSignal | undefined;
 
   /**
-   * Ends the run softly: no more batch is sent, not even one that waits for a rate limit; those in flight are finished
-   * and reported, then the iteration ends (links not sent are simply not yielded).
+   * Ends the run softly: no more batch is sent, not even one that waits for a rate limit; those in flight are finished and
+   * yielded, then the iteration ends.
    */
   stopSignal?: AbortSignal | undefined;
 
@@ -163,7 +157,7 @@ export type BulkItem<T extends LinkInput = LinkInput> = {
   | { outcome: 'unknown'; error: string; cause?: ShortlinkError | undefined }
 );
 
-/** The requests of a bulk run; the client passes its own methods. */
+/** The requests of a bulk run. */
 export interface CreateManyDeps {
   /** Sends a batch of `count` links. */
   postBatch(

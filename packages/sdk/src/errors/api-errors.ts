@@ -10,28 +10,20 @@ export interface ApiErrorInit {
   retryAfterMs?: number | undefined;
 }
 
-/**
- * The service responded with an error. Statuses without a class of their own, such as 405, 408, 409, 413, 415 and 422,
- * are plain `ApiError`s.
- */
+/** The service responded with an error. Statuses without a class of their own, such as 405, 409 and 413, are plain `ApiError`s. */
 export class ApiError extends ShortlinkError {
   static override readonly kind: string = 'ApiError';
 
   /** HTTP status. `0` where a browser hides it: the response was a redirect, which is never followed. */
   declare readonly status: number;
-
   /** Stable machine word such as `rate_limited`, from the body; undefined where the service sends none. */
   declare readonly code: ErrorCode | (string & {}) | undefined;
-
   /** The error body; undefined when there was none that could be read, as on the HTML page of a proxy. */
   declare readonly body: ErrorBody | undefined;
-
   /** Headers of the response. */
   declare readonly headers: Headers;
-
   /** `X-Request-Id` of the response, for bug reports; undefined when the service sends none. */
   declare readonly requestId: string | undefined;
-
   /** How long the service asks to wait, in milliseconds, from a readable `Retry-After` (RFC 9110 section 10.2.3). */
   declare readonly retryAfterMs: number | undefined;
 
@@ -70,13 +62,10 @@ export class PlanLimitError extends ApiError {
 
   /** Always `true`, as in the body. */
   readonly upgrade = true;
-
   /** The limit that is reached, where the service says it: `links`, `batch_size` or `api_keys`. */
   declare readonly limit: PlanLimitName | (string & {}) | undefined;
-
   /** How much of it is in use, where the service says it. */
   declare readonly used: number | undefined;
-
   /** How much of it the plan allows, where the service says it. */
   declare readonly allowed: number | undefined;
 
@@ -94,28 +83,21 @@ export class NotFoundError extends ApiError {
 }
 
 /**
- * 429: a rate limit or quota is exceeded. The request was refused before any work, so sending it again is safe. Thrown
- * when the retries are used up, or at once when the service asks for a longer wait than `maxRetryAfterMs`, or when
- * `maxRetries` is 0 and a limit is known before sending; `retryAfterMs` is the wait.
+ * 429: a rate limit or quota is exceeded, and nothing was done. Thrown when the retries are used up, at once when the service
+ * asks for a longer wait than `maxRetryAfterMs`, or when `maxRetries` is 0 and a limit is known before sending.
  */
 export class RateLimitError extends ApiError {
   static override readonly kind = 'RateLimitError';
   declare readonly name: 'RateLimitError';
 }
 
-/**
- * 5xx: the service failed. After a POST it is not known whether the links were created, except for a 503 with
- * `Retry-After`, which is sent before any work; see `isOutcomeUnknown`.
- */
+/** 5xx: the service failed. After a POST links may have been created, except for a 503 with `Retry-After`; see `isOutcomeUnknown`. */
 export class ServerError extends ApiError {
   static override readonly kind = 'ServerError';
   declare readonly name: 'ServerError';
 }
 
-/**
- * 404, 405 or 501 from an endpoint that not every service has, such as that of `links.lookup`. `usage.features` lists what a
- * service has.
- */
+/** 404, 405 or 501 from an endpoint that not every service has, such as that of `links.lookup`; see `usage.features`. */
 export class UnsupportedError extends ApiError {
   static override readonly kind = 'UnsupportedError';
   declare readonly name: 'UnsupportedError';
@@ -127,7 +109,6 @@ export class UnsupportedError extends ApiError {
   }
 }
 
-/** Which class a status becomes; 403 with `upgrade` and 5xx are decided in {@link createApiError}. */
 const CLASS_BY_STATUS: Readonly<Record<number, typeof ApiError>> = {
   400: BadRequestError,
   401: AuthenticationError,
@@ -138,8 +119,8 @@ const CLASS_BY_STATUS: Readonly<Record<number, typeof ApiError>> = {
 
 /** The error of a response that is not 2xx. */
 export function createApiError(init: ApiErrorInit): ApiError {
-  if (init.status === 403 && init.body?.upgrade === true) return new PlanLimitError(init);
-  if (init.status >= 500) return new ServerError(init);
-  const ErrorClass = CLASS_BY_STATUS[init.status] ?? ApiError;
+  const { status, body } = init;
+  if (status === 403 && body?.upgrade === true) return new PlanLimitError(init);
+  const ErrorClass = status >= 500 ? ServerError : (CLASS_BY_STATUS[status] ?? ApiError);
   return new ErrorClass(init);
 }

@@ -1,10 +1,7 @@
 import { ApiError, ServerError } from './api-errors.ts';
 import { type ErrorFields, ShortlinkError } from './shortlink-error.ts';
 
-/**
- * What is known of a request that got no response: `not-sent` means that the service never saw it; `unknown` means that
- * it may have been carried out.
- */
+/** What is known of a request that got no response: the service never saw it, or it may have been carried out. */
 export type Outcome = 'not-sent' | 'unknown';
 
 /**
@@ -17,10 +14,8 @@ export class ConnectionError extends ShortlinkError {
 
   /** Whether the service may have carried the request out. */
   declare readonly outcome: Outcome;
-
   /** Code of the failure where the runtime gives one, such as `ECONNREFUSED` or `CERT_HAS_EXPIRED`. */
   declare readonly code: string | undefined;
-
   /** `true` where sending again can't help until something is changed, as with an expired certificate. */
   declare readonly isPermanent: boolean;
 
@@ -36,10 +31,8 @@ export class ConnectionError extends ShortlinkError {
 export class TimeoutError extends ShortlinkError {
   static override readonly kind = 'TimeoutError';
   declare readonly name: 'TimeoutError';
-
   /** Whether the service may have carried the request out. `not-sent` only when time ran out during a wait. */
   declare readonly outcome: Outcome;
-
   /** The limit that was passed, in milliseconds. */
   declare readonly timeoutMs: number;
 
@@ -50,22 +43,17 @@ export class TimeoutError extends ShortlinkError {
 
 /**
  * A 2xx response that can't be read: it is not JSON, it lacks what must be there (`code` and `short_url` of a created
- * link, `results` or `job_id` of a batch), or it is larger than `maxResponseBytes`. After a POST the links were most
- * likely created, so it is not sent again. `body` has the response.
+ * link, `results` or `job_id` of a batch), or it is larger than `maxResponseBytes`. After a POST the links most likely exist.
  */
 export class ResponseShapeError extends ShortlinkError {
   static override readonly kind = 'ResponseShapeError';
   declare readonly name: 'ResponseShapeError';
-
   /** HTTP status of the response. */
   declare readonly status: number;
-
   /** The field that is missing, such as `short_url`; empty for the response as a whole. */
   declare readonly path: string;
-
   /** `X-Request-Id` of the response, where the service sends one. */
   declare readonly requestId: string | undefined;
-
   /** Body of the response without the API key. Only the beginning of a body that is too large. */
   declare readonly body: string;
 
@@ -81,7 +69,6 @@ export class ResponseShapeError extends ShortlinkError {
 export class InvalidOptionError extends ShortlinkError {
   static override readonly kind = 'InvalidOptionError';
   declare readonly name: 'InvalidOptionError';
-
   /** Name of the option, such as `maxRetries`. */
   declare readonly option: string;
 
@@ -105,8 +92,8 @@ export function stateOutcome<E>(error: E, isUnknown: boolean): E {
 
 /**
  * Whether links may exist although the call failed with this error: the connection was lost after sending, time ran out,
- * the service failed in the middle, its response could not be read, or the error ended the wait for an accepted job
- * (whatever it is: a timeout, a failed job, a 401 or 429 of a poll). `false` means that the call created nothing.
+ * the service failed in the middle, its response could not be read, or any error ended the wait for an accepted job, such as
+ * a 401 of a poll. `false` means that the call created nothing.
  */
 export function isOutcomeUnknown(error: unknown): boolean {
   const stated: unknown = Reflect.get(Object(error), 'isOutcomeUnknown');

@@ -6,9 +6,7 @@ export class JobFailedError extends ShortlinkError {
   static override readonly kind = 'JobFailedError';
   declare readonly name: 'JobFailedError';
 
-  /** Identifier of the job. */
   declare readonly jobId: string;
-
   /** The response that ended the wait. */
   declare readonly job: Job;
 
@@ -25,12 +23,9 @@ export class JobTimeoutError extends ShortlinkError {
   static override readonly kind = 'JobTimeoutError';
   declare readonly name: 'JobTimeoutError';
 
-  /** Identifier of the job. */
   declare readonly jobId: string;
-
   /** The limit that was passed, in milliseconds. */
   declare readonly timeoutMs: number;
-
   /** What the last successful poll said; undefined when there was none. */
   declare readonly job: Job | undefined;
 

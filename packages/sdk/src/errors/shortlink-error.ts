@@ -1,9 +1,7 @@
 /** What an error of class `E` is built from: its fields, and its cause. */
-export type ErrorFields<E, Required extends keyof E, Optional extends keyof E = never> = Pick<
-  E,
-  Required
-> &
-  Partial<Pick<E, Optional>> & { cause?: unknown };
+export type ErrorFields<E, Required extends keyof E, Optional extends keyof E = never> = {
+  [Name in Required]: E[Name];
+} & { [Name in Optional]?: E[Name] } & { cause?: unknown };
 
 /** Where an error names its classes. Copies of this package share the symbol, and completions don't show it. */
 const KINDS = /* @__PURE__ */ Symbol.for('@shortlink/sdk.kinds');
@@ -14,10 +12,8 @@ type ErrorClass<E extends ShortlinkError> = { readonly kind: string } & (abstrac
 ) => E);
 
 /**
- * Base of every error of this package. The one rejection that is not one of them is an abort: it rejects with the
- * signal's own reason.
- *
- * No error holds the API key: whatever came from the network is redacted when the error is built.
+ * Base of every error of this package. Only an abort rejects with something else: the signal's own reason. No error holds the
+ * API key: whatever came from the network is redacted when the error is built.
  */
 export class ShortlinkError extends Error {
   /** Name of the class, written out, so that it survives minifiers. */
@@ -36,8 +32,11 @@ export class ShortlinkError extends Error {
   constructor(message: string, { cause, ...fields }: Readonly<Record<string, unknown>> = {}) {
     super(message, cause === undefined ? undefined : { cause });
     this.name = new.target.kind;
+    const kinds: string[] = [];
+    let each: { readonly kind?: string } = new.target;
+    for (; each.kind !== undefined; each = Object.getPrototypeOf(each)) kinds.push(each.kind);
     // Not declared: a symbol in the type would make the errors of two copies of this package different types.
-    Object.defineProperty(this, KINDS, { value: kindsOf(new.target) });
+    Object.defineProperty(this, KINDS, { value: kinds });
     Object.assign(this, fields);
   }
 
@@ -46,8 +45,7 @@ export class ShortlinkError extends Error {
    * package. Call it on the class: `RateLimitError.isInstance(error)`.
    */
   static isInstance<E extends ShortlinkError>(this: ErrorClass<E>, error: unknown): error is E {
-    if (typeof error !== 'object' || error === null) return false;
-    const kinds: unknown = Reflect.get(error, KINDS);
+    const kinds: unknown = Reflect.get(Object(error), KINDS);
     // biome-ignore lint/complexity/noThisInStatic: the class that it is called on, which is mostly a subclass
     return Array.isArray(kinds) && kinds.includes(this.kind);
   }
@@ -55,13 +53,7 @@ export class ShortlinkError extends Error {
   /** What `JSON.stringify` writes: the fields of the error, with its message and the message of its cause. */
   toJSON(): object {
     const { name, message, cause } = this;
-    const reason = cause instanceof Error ? { cause: `${cause.name}: ${cause.message}` } : {};
-    return { ...this, name, message, ...reason };
+    const reason = cause instanceof Error ? `${cause.name}: ${cause.message}` : undefined;
+    return { ...this, name, message, cause: reason };
   }
-}
-
-/** Names of a class of errors and of its bases, which `isInstance` compares. */
-function kindsOf(errorClass: unknown): string[] {
-  const isOurs = typeof errorClass === 'function' && 'kind' in errorClass;
-  return isOurs ? [String(errorClass.kind), ...kindsOf(Object.getPrototypeOf(errorClass))] : [];
 }

@@ -16,8 +16,8 @@ const HTML_NAMES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Removes the API key; what came from the network goes through it before it may reach an error or a log line. Each
- * character of the key may be written with backslashes before it, as `\u003d`, `%3D`, `&#x3d;`, `&#61;` or `&amp;`. Backslashes before the key are
+ * Removes the API key from what came from the network, before it may reach an error or a log line. Each character of the key
+ * may be written with backslashes before it, as `\u003d`, `%3D`, `&#x3d;`, `&#61;` or `&amp;`. Backslashes before the key are
  * removed with it, so that JSON stays JSON, and a search begins at the first of them only, so that it takes linear time.
  */
 export function createRedact(secret: string): Redact {
@@ -29,21 +29,16 @@ export function createRedact(secret: string): Redact {
     return `\\\\*(?:\\x${hex}|u00${hex}|%${hex}|&(?:#x0*${hex}|#0*${code}|${name});)`;
   });
   const pattern = new RegExp(`(?<!\\\\)${spellings}`, 'gi');
-  return (text) => text.replace(pattern, '[API key]');
+  // Without what may stand before the first character, an engine knows sooner that a text doesn't hold the key.
+  const mayHold = new RegExp(spellings.slice('\\\\*'.length), 'i');
+  return (text) => (mayHold.test(text) ? text.replace(pattern, '[API key]') : text);
 }
 
 /** How far a chain of causes is followed; a loop ends there too. */
 const MAX_CAUSES = 5;
 
-/** The fields that matter of whatever was thrown. */
-interface CauseParts {
-  name: string;
-  message: string;
-  /** Such as `ECONNREFUSED`. */
-  code: string | undefined;
-  /** Such as `connect`, in Node and Bun. */
-  syscall: string | undefined;
-}
+/** The fields that matter of whatever was thrown; empty where there is none. */
+type CauseParts = Record<'name' | 'message' | 'code' | 'syscall', string>;
 
 /**
  * What was thrown and its causes, the innermost last. Of several failed addresses of one host (`AggregateError`), the
@@ -56,19 +51,12 @@ function causeChain(thrown: unknown): CauseParts[] {
     const fields: Partial<Record<keyof CauseParts | 'cause' | 'errors', unknown>> =
       typeof current === 'object' ? current : { message: String(current) };
     const { name, message, code, syscall, cause, errors } = fields;
-    chain.push({
-      name: textOf(name) ?? 'Error',
-      message: textOf(message) ?? '',
-      code: textOf(code),
-      syscall: textOf(syscall),
-    });
+    const text = (value: unknown) => (typeof value === 'string' ? value : '');
+    const codes = { code: text(code), syscall: text(syscall) };
+    chain.push({ name: text(name) || 'Error', message: text(message), ...codes });
     current = cause ?? (Array.isArray(errors) ? errors[0] : undefined);
   }
   return chain;
-}
-
-function textOf(value: unknown): string | undefined {
-  return typeof value === 'string' ? value : undefined;
 }
 
 /**
@@ -82,12 +70,12 @@ export function scrubCause(thrown: unknown, redact: Redact): Error | undefined {
     // The stack would be ours, which says nothing about where it happened.
     const stack = { value: `${name}: ${copy.message}` };
     Object.defineProperties(copy, { name: { value: name }, stack });
-    cause = code === undefined ? copy : Object.assign(copy, { code });
+    cause = code ? Object.assign(copy, { code }) : copy;
   }
   return cause;
 }
 
-/** Codes that only a connection gives that was never established, in Node, in undici and in Bun; sending again may help. */
+/** Codes of a connection that was never established, in Node, in undici and in Bun; sending again may help. */
 const CONNECT_CODE =
   /^(?:ECONNREFUSED|ENOTFOUND|EAI_\w+|UND_ERR_CONNECT_TIMEOUT|UND_ERR_PRX_CONN|ConnectionRefused|FailedToOpenSocket|DNS\w+Failed|ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE)$/;
 
@@ -105,35 +93,25 @@ const PERMANENT_CODE =
 const CONNECT_SYSCALL = /^(?:connect|getaddrinfo)$/;
 
 /**
- * Failures to connect without a code of their own, as each runtime words them. Deno: its HTTP library names the phase, DNS
- * and TLS included. Bun: EPROTO, which alone could come later too. Node: a proxy that opens no tunnel; ECONNRESET for a
- * connection that is closed during the TLS handshake.
+ * Failures to connect without a code of their own. Deno names the phase, DNS and TLS included. Bun: EPROTO, which alone could
+ * come later too. Node: a proxy that opens no tunnel, and a connection that is closed during the TLS handshake.
  */
 const CONNECT_MESSAGE = / \(Connect\)|TLS handshake failed|HTTP Tunneling|before secure TLS/;
 
-/**
- * Failures that come again until someone changes something: a certificate in Deno, a blocked port in Node and in Deno, a
- * proxy that wants a password and a dispatcher that is none in undici.
- */
+/** The same in words: a certificate in Deno, a blocked port, a proxy that wants a password and a wrong dispatcher in undici. */
 const PERMANENT_MESSAGE =
   /peer certificate|bad port|Requests to port|Proxy response \(407\)|dispatch is not a function/;
 
-/** What a failure of `fetch` shows. */
-export interface Failure {
-  /** The request never left. False where that can't be known, as in browsers, which hide the reason. */
-  isNeverSent: boolean;
-  /** Sending again can't help until someone changes something, such as a certificate. */
-  isPermanent: boolean;
-  code: string | undefined;
-  /** Why it failed, in words. */
-  reason: string;
-}
-
-/** Judges what `fetch` threw. The innermost cause has the words: `fetch failed` says nothing, what caused it does. */
-export function judgeFailure(thrown: unknown): Failure {
+/**
+ * Judges what `fetch` threw. The innermost cause has the words: `fetch failed` says nothing, what caused it does.
+ *
+ * @returns `isNeverSent`: false also where that can't be known, as in browsers, which hide the reason. `isPermanent`: sending
+ * again can't help until someone changes something, such as a certificate
+ */
+export function judgeFailure(thrown: unknown) {
   const chain = causeChain(thrown);
   const has = (field: keyof CauseParts, pattern: RegExp) =>
-    chain.some((cause) => pattern.test(cause[field] ?? ''));
+    chain.some((cause) => pattern.test(cause[field]));
   const speaksNoTls = has('code', NO_TLS_CODE);
   const isPermanent =
     speaksNoTls || has('code', PERMANENT_CODE) || has('message', PERMANENT_MESSAGE);
@@ -175,8 +153,7 @@ export function connectionError(
 
 /**
  * Gives an error the stack of the code that calls this. The stack of an error from a timer or from `new Promise` doesn't
- * lead to the code that waits for it. Captured in the async function that rethrows it, the stack leads to the caller. This
- * works in V8 only; other engines keep the first stack.
+ * lead to the code that waits for it. This works in V8 only; other engines keep the first stack.
  */
 export function recaptureStack(error: Error): void {
   const capture: unknown = Reflect.get(Error, 'captureStackTrace');

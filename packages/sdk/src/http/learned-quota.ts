@@ -9,11 +9,8 @@ const GROWTH = 1.5;
 
 /**
  * The quota of a service that states none, learned from its 429s: as many requests as got through before a 429 may go in
- * each window, and half as many more. A window ends when a `Retry-After` says so; until one has
- * said how long windows are, the wait that it asked for is taken for their length.
- *
- * It holds requests back by time alone, so none waits for the response of another one. It may be wrong, so it never fails
- * a request, and a request that it lets go too early costs a 429, which is waited out.
+ * each window, and half as many more. A window ends when a `Retry-After` says so; until two have ended, the first wait that was
+ * asked for is taken for their length. It may be wrong: a request that it lets go too early costs a 429, which is waited out.
  */
 export class LearnedQuota {
   /** Requests of the window that got through before its first 429. */

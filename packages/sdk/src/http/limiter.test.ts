@@ -312,6 +312,16 @@ describe('the quota', () => {
         // A response of the minute before took the end of this one with it.
         examples: [
           [{ size: 6, startMs: 56_060, latencies: [2981, 941], concurrency: 4, unsent: [] }],
+          // Requests that were sent at the end of a minute were counted in the next one.
+          [
+            {
+              size: 2,
+              startMs: 58_000,
+              latencies: [1870, 131],
+              concurrency: 3,
+              unsent: [false, false, true, false],
+            },
+          ],
         ],
       },
     );

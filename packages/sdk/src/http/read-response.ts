@@ -2,7 +2,7 @@ import { createApiError } from '../errors/api-errors.ts';
 import { ResponseShapeError } from '../errors/call-errors.ts';
 import type { ShortlinkError } from '../errors/shortlink-error.ts';
 import { type ErrorBody, readErrorBody } from '../wire/error-body.ts';
-import type { Read } from '../wire/lenient.ts';
+import { isObject, type Read } from '../wire/lenient.ts';
 import type { Redact } from './failure.ts';
 import type { RawResponse } from './send.ts';
 
@@ -70,29 +70,32 @@ export function readError(
 const MAY_HOLD_PROTO = /__proto__|\\u00[5-7]/;
 
 /**
- * `JSON.parse` without `__proto__` keys, because a program that copies the data would replace the copy's prototype. The
- * reason why an item failed comes from the service, so the API key is removed from it. The caller's own data is not changed.
+ * The reason why an item failed comes from the service, so the API key is removed from it. The caller's own data is not changed.
  */
 function parseJson(text: string, redact: Redact): unknown {
   if (!MAY_HOLD_PROTO.test(text) && redact(text) === text) return JSON.parse(text);
-  return JSON.parse(text, (key, item) => {
-    if (key === '__proto__') return undefined;
-    return key === 'error' ? JSON.parse(redact(JSON.stringify(item))) : item;
-  });
+  return parseWithoutProto(text, (key, item) =>
+    key === 'error' ? JSON.parse(redact(JSON.stringify(item))) : item,
+  );
 }
 
 /** The service's error body, or undefined. A service that quotes the key back must not put it into an error. */
 function parseErrorBody(text: string, redact: Redact): ErrorBody | undefined {
   try {
-    return readErrorBody(
-      JSON.parse(text, (key, item) => {
-        if (key === '__proto__') return undefined;
-        return typeof item === 'string' ? redact(item) : item;
-      }),
-    );
+    const clean = (_: string, item: unknown) => {
+      if (typeof item === 'string') return redact(item);
+      if (!isObject(item)) return item;
+      return Object.fromEntries(Object.entries(item).map(([name, field]) => [redact(name), field]));
+    };
+    return readErrorBody(parseWithoutProto(text, clean));
   } catch {
     return undefined;
   }
+}
+
+/** `JSON.parse` without `__proto__` keys, because a program that copies the data would replace the copy's prototype. */
+function parseWithoutProto(text: string, revive: (key: string, item: unknown) => unknown): unknown {
+  return JSON.parse(text, (key, item) => (key === '__proto__' ? undefined : revive(key, item)));
 }
 
 /** Words for a response that brings none of its own, such as the page of a proxy. */

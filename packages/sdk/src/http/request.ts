@@ -31,7 +31,6 @@ export interface ApiResponse<T> {
   requestId: string | undefined;
 }
 
-/** What a call ends with. */
 export interface TransportResponse<T> extends ApiResponse<T> {
   /** When the attempt that got it was sent, on the client's clock. */
   sentAt: number;
@@ -59,12 +58,8 @@ export function responsePromise<T>(start: () => Promise<ApiResponse<T>>): Respon
 
 /** Follows the attempts of one request, for a caller that keeps a journal of what it sends. */
 export interface AttemptWatch {
-  /**
-   * An attempt is about to be written: all waits for limits are over. It is awaited. A caller that wants the request not
-   * to be written after all aborts its signal here.
-   */
+  /** An attempt is written when this resolves, unless the caller aborts its signal. All waits for limits are over. */
   beforeSend(): Promise<void>;
-
   /** The attempt failed, and no attempt of this call can have been carried out. A wait for the next one may follow. */
   nothingDone(): void;
 }
@@ -73,7 +68,6 @@ export interface AttemptWatch {
 export interface Transport {
   /** Whether each POST has an idempotency key, unless its own options say otherwise. */
   readonly hasIdempotency: boolean;
-
   /** @throws the classes of errors/; the signal's reason when `options.signal` is aborted */
   request<T>(request: TransportRequest<T>): Promise<TransportResponse<T>>;
 }

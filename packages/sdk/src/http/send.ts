@@ -30,7 +30,6 @@ export interface RawResponse {
   status: number;
   /** Without the API key, if a service should put it there. */
   headers: Headers;
-  /** `X-Request-Id`. */
   requestId: string | undefined;
   /** Cut where `isTooLarge`. */
   text: string;
@@ -50,8 +49,9 @@ export function send(attempt: Attempt, signal: AbortSignal): Promise<RawResponse
 }
 
 /**
- * ky makes this one attempt; what it never needs for that is left out of the build, see tsup.config.ts. Its other features are off: its retry would send a POST again after a lost connection, and its errors carry the `Request`, API key included, so none of them leaves this function. It is not given
- * the headers and the body, because what it makes of them is a `Request`, which not every `fetch` takes.
+ * ky makes this one attempt; what it never needs for that is left out of the build, see tsup.config.ts. Its retry would send a
+ * POST again after a lost connection, and its errors carry the `Request`, API key included, so none of them leaves this
+ * function. It is not given the headers and the body: of them it makes a `Request`, which not every `fetch` takes.
  *
  * @throws ConnectionError when there is no whole response
  */
@@ -106,22 +106,17 @@ function initOf({ method, headers, body, fetchOptions }: Attempt, signal: AbortS
     // A redirect that is followed would send the API key to another host: only standard headers are removed on the way.
     redirect: 'manual',
   };
-  return body === undefined ? init : Object.assign(init, onceOnlyBody(body));
+  // Deno sends every request again, POSTs too, whose reused connection was lost before the response (denoland/deno#36415), and
+  // so creates links twice. It leaves alone what it can't read a second time, and a Blob counts as that. Chromium does the same
+  // with any body: there only an idempotency key helps.
+  const isRepeated = 'Deno' in globalThis && body !== undefined;
+  return isRepeated ? Object.assign(init, { body: new Blob([body]) }) : init;
 }
 
-/**
- * Deno sends every request again, POSTs too, whose reused connection was lost before the response (denoland/deno#36415),
- * and so creates links twice. It leaves alone what it can't read a second time, and a Blob counts as that. Chromium does
- * the same with any body: there only an idempotency key helps.
- */
-function onceOnlyBody(json: string): { body?: Blob } {
-  return 'Deno' in globalThis ? { body: new Blob([json]) } : {};
-}
-
-/** Bytes of a body that have a second more to be sent. A slow uplink sends 64 KiB in a second. */
+/** What a slow uplink sends. */
 const BYTES_PER_SECOND = 65_536;
 
-/** How long one attempt may take: a large body is given the time to be sent. 0 is no limit. */
+/** How long one attempt may take, in milliseconds: a large body is given the time to be sent. 0 is no limit. */
 export function attemptLimit(timeoutMs: number, body = ''): number {
   const bytes = new TextEncoder().encode(body).length;
   return timeoutMs && timeoutMs + Math.floor(bytes / BYTES_PER_SECOND) * 1_000;
@@ -137,7 +132,10 @@ interface Body {
 
 /**
  * Reads a body up to its bound, counted after decompression: an endless one, or a few bytes of gzip that unpack to
- * gigabytes, must not take all memory. The status of an error says enough: when only its body is lost, it still counts.
+ * gigabytes, must not take all memory. The status of an error counts also when its body is lost.
+ *
+ * workerd bounds the memory of an isolate itself, and reports a rejection as unhandled when a body is lost or aborted while it
+ * is read in pieces, although every promise here is handled.
  */
 async function readBody(
   response: FetchResponse,
@@ -145,11 +143,12 @@ async function readBody(
   signal: AbortSignal,
 ): Promise<{ text: string; isTooLarge: boolean }> {
   const body: Body | null = response.body;
-  if (!body?.getReader || isWorkerd()) {
-    return { text: await response.text(), isTooLarge: false };
-  }
+  const isWorkerd = globalThis.navigator?.userAgent === WORKERD;
+  const reader = isWorkerd ? undefined : body?.getReader?.();
+  if (reader === undefined) return { text: await response.text(), isTooLarge: false };
+  // This releases the connection. It is not awaited, and it may reject when the body is lost already.
+  const cancel = () => void reader.cancel().catch(() => undefined);
   const maxBytes = response.ok ? maxResponseBytes : Math.min(maxResponseBytes, MAX_ERROR_BYTES);
-  const reader = body.getReader();
   const decoder = new TextDecoder();
   let text = '';
   let bytes = 0;
@@ -160,29 +159,16 @@ async function readBody(
       signal.throwIfAborted();
       bytes += value.byteLength;
       if (bytes > maxBytes) {
-        cancel(reader);
+        cancel();
         return { text, isTooLarge: true };
       }
       text += decoder.decode(value, { stream: true });
     }
   } catch (error) {
-    cancel(reader);
+    cancel();
     if (response.ok || signal.aborted) throw error;
   }
   return { text: text + decoder.decode(), isTooLarge: false };
-}
-
-/**
- * workerd reports a rejection as unhandled when a body is lost or aborted while it is read in pieces, although every promise
- * there is handled. It bounds the memory of an isolate itself.
- */
-function isWorkerd(): boolean {
-  return globalThis.navigator?.userAgent === 'Cloudflare-Workers';
-}
-
-/** Releases the connection. This is not awaited, and it may reject when the body is lost already. */
-function cancel(reader: { cancel(): Promise<unknown> }): void {
-  reader.cancel().catch(() => undefined);
 }
 
 /** 32 random digits. `randomUUID` would do, but browsers offer it on https and localhost pages only. */
@@ -193,6 +179,9 @@ export function randomHex(): string {
 
 /** Version of this package; a test compares it with package.json. */
 export const VERSION = '0.1.0';
+
+/** The user agent of workerd, the runtime of Cloudflare's workers. */
+const WORKERD = 'Cloudflare-Workers';
 
 /** What a runtime may have in its global scope that tells what it is. */
 interface Scope {
@@ -209,9 +198,9 @@ interface Scope {
 export function userAgent(scope: Scope = globalThis): string | undefined {
   const { bun, node } = scope.process?.versions ?? {};
   const client = `shortlink-sdk/${VERSION}`;
-  if (scope.document !== undefined) return undefined;
-  if (scope.Deno !== undefined) return `${client} deno/${scope.Deno.version?.deno}`;
-  if (bun !== undefined) return `${client} bun/${bun}`;
-  if (scope.navigator?.userAgent === 'Cloudflare-Workers') return `${client} workerd`;
-  return node === undefined ? undefined : `${client} node/${node}`;
+  if (scope.document) return undefined;
+  if (scope.Deno) return `${client} deno/${scope.Deno.version?.deno}`;
+  if (bun) return `${client} bun/${bun}`;
+  if (scope.navigator?.userAgent === WORKERD) return `${client} workerd`;
+  return node && `${client} node/${node}`;
 }

@@ -43,6 +43,13 @@ export function delay(ms: number, signal?: AbortSignal | undefined): Promise<voi
   return within({ signal }, wait);
 }
 
+/** Calls back when the signal is aborted, at once where it is already. Returns a function that stops listening. */
+export function onAbort(signal: AbortSignal | undefined, callback: () => void): () => void {
+  if (signal?.aborted) callback();
+  signal?.addEventListener('abort', callback);
+  return () => signal?.removeEventListener('abort', callback);
+}
+
 /** What ends a piece of work early. */
 export interface Limit {
   /** Ends it with the signal's reason. */

@@ -4,7 +4,7 @@ import {
   checkCount,
   checkHeaders,
   checkIdempotency,
-  checkNames,
+  givenOptions,
 } from '../check-options.ts';
 import { RateLimitError } from '../errors/api-errors.ts';
 import { ConnectionError, isOutcomeUnknown, TimeoutError } from '../errors/call-errors.ts';
@@ -31,33 +31,28 @@ interface Call<T> extends RetryCall, Omit<TransportRequest<T>, 'body' | 'options
   attempt: Attempt;
   totalTimeoutMs: number;
   maxRetries: number;
-  /** Attempts that were begun. */
+  /** Attempts that were begun, and what the last of them failed with. */
   attempts: number;
-  /** What the last attempt ended with, where it failed. */
   failure: Failure | undefined;
   /** `limiter.passed` when the call began, or when it was last refused. */
   passed: number;
-  /** How often it was refused while other calls got through. */
-  overtaken: number;
 }
 
 /** An attempt failed. `wasSent`: the service may have seen it. */
 interface Failure {
   error: ShortlinkError;
   wasSent: boolean;
+  /** A 429 refused it while others got through: that is no failure of the call, which waits for its turn. */
+  isOvertaken: boolean;
 }
-
-/** How one attempt ended. */
-type AttemptEnd<T> = { response: TransportResponse<T> } | Failure;
 
 /** How often a call may be refused while others get through before that counts as failures of its own. */
 const MAX_OVERTAKEN = 20;
 
 /**
- * The transport of one client. Read it from top to bottom: `request` is a call from its start to its end, `#attempt` is one
- * attempt, `decide` in retry.ts says what follows a failed one.
- *
- * Its fields are private, so that no inspection, serialization or clone of the client gets at the API key in the settings.
+ * The transport of one client: `request` is a call from its start to its end, `#attempt` is one attempt, `decide` in retry.ts
+ * says what follows a failed one. Its fields are private, so that no inspection, serialization or clone of the client gets at
+ * the API key in the settings.
  */
 export class HttpTransport implements Transport {
   readonly #settings: ClientSettings;
@@ -114,8 +109,8 @@ export class HttpTransport implements Transport {
   }
 
   /** @throws InvalidOptionError */
-  #prepare<T>({ options = {}, ...asked }: TransportRequest<T>): Call<T> {
-    checkNames(options, CALL_OPTIONS);
+  #prepare<T>({ options: asGiven, ...asked }: TransportRequest<T>): Call<T> {
+    const options = givenOptions(asGiven, CALL_OPTIONS);
     const { method, path, body } = asked;
     const { baseUrl, fetch, fetchOptions, maxResponseBytes } = this.#settings;
     const given = <K extends CallOption>(name: K) => options[name] ?? this.#settings[name];
@@ -146,7 +141,6 @@ export class HttpTransport implements Transport {
       lostAt: undefined,
       failure: undefined,
       passed: this.#limiter.passed,
-      overtaken: 0,
     };
   }
 
@@ -167,7 +161,7 @@ export class HttpTransport implements Transport {
   #attempts<T>(call: Call<T>, signal: AbortSignal): Promise<TransportResponse<T>> {
     const attempt = async () => {
       const end = await this.#attempt(call, signal);
-      if ('response' in end) return end.response;
+      if ('data' in end) return end;
       call.failure = end;
       throw end.error;
     };
@@ -176,29 +170,31 @@ export class HttpTransport implements Transport {
       // p-retry's own waits don't know Retry-After; ours is in #afterFailure.
       minTimeout: 0,
       signal,
-      shouldConsumeRetry: () => !this.#isOvertaken(call),
-      onFailedAttempt: ({ error, retriesConsumed, retriesLeft }) =>
-        this.#afterFailure(call, error, retriesConsumed + 1, retriesLeft, signal),
+      shouldConsumeRetry: ({ attemptNumber, retriesConsumed }) =>
+        !call.failure?.isOvertaken || attemptNumber - retriesConsumed > MAX_OVERTAKEN,
+      onFailedAttempt: async ({ error, retriesConsumed, retriesLeft }) => {
+        // Anything else is a defect, and no reason to try again.
+        if (call.failure?.error !== error) throw error;
+        await this.#afterFailure(call, call.failure, retriesConsumed + 1, retriesLeft, signal);
+      },
     });
   }
 
   /** @throws what is no error of this package: a defect, or what `watch` throws */
-  async #attempt<T>(call: Call<T>, signal: AbortSignal): Promise<AttemptEnd<T>> {
-    const { id, method, path, read, ignoresQuota, failure, watch } = call;
-    const { maxRetryAfterMs, baseUrl } = this.#settings;
-    const { lostAt } = call;
+  async #attempt<T>(call: Call<T>, signal: AbortSignal): Promise<TransportResponse<T> | Failure> {
+    const { id, method, path, ignoresQuota, lostAt, watch } = call;
     let turn: Turn | undefined;
-    let outcome: Outcome & { wasSent: boolean } = { wasSent: false };
+    let outcome: Outcome = { wasSent: false };
     try {
       turn = await this.#limiter.turn({
         failsAtLimit: call.maxRetries === 0 && !call.isRepeatedByCaller,
         ignoresQuota,
-        maxWaitMs: maxRetryAfterMs,
+        maxWaitMs: this.#settings.maxRetryAfterMs,
         signal,
         onPause: call.onPause,
       });
-      if (failure !== undefined && isKeyForgotten(call, this.#clock.now())) {
-        return { error: failure.error, wasSent: false };
+      if (call.failure !== undefined && isKeyForgotten(call, this.#clock.now())) {
+        return { error: call.failure.error, wasSent: false, isOvertaken: false };
       }
       if (watch !== undefined) {
         await watch.beforeSend();
@@ -218,48 +214,36 @@ export class HttpTransport implements Transport {
       const retryAfterMs = parseRetryAfter(headers, this.#clock.date());
       outcome = { wasSent: true, status, retryAfterMs, windows };
       if (status < 200 || status > 299) {
-        const where = `${method} ${path} at ${baseUrl}`;
+        const where = `${method} ${path} at ${this.#settings.baseUrl}`;
         throw readError(raw, this.#redact, retryAfterMs, where);
       }
-      const data = readData(raw, read, this.#redact);
-      return { response: { data, status, headers, requestId, sentAt, retryAfterMs } };
+      const data = readData(raw, call.read, this.#redact);
+      return { data, status, headers, requestId, sentAt, retryAfterMs };
     } catch (error) {
       if (signal.aborted || !ShortlinkError.isInstance(error)) throw error;
       const isUnsent = ConnectionError.isInstance(error) && error.outcome === 'not-sent';
       outcome.wasSent &&= !isUnsent;
       // Nothing came of this attempt, so only an earlier one can be in doubt.
       if (!isOutcomeUnknown(error)) call.lostAt = lostAt;
-      return { error, wasSent: outcome.wasSent };
+      const isRefused = RateLimitError.isInstance(error) && Boolean(outcome.retryAfterMs);
+      const { passed } = this.#limiter;
+      const isOvertaken = isRefused && passed > call.passed;
+      if (isRefused) call.passed = passed;
+      return { error, wasSent: outcome.wasSent === true, isOvertaken };
     } finally {
       if (turn) this.#limiter.finish(turn, outcome);
     }
   }
 
-  /** Whether a 429 refused this call while others got through: then it is no failure of its own, and waits for its turn. */
-  #isOvertaken(call: Call<unknown>): boolean {
-    const { passed } = this.#limiter;
-    const { error, wasSent } = call.failure ?? {};
-    const isRefused = wasSent && RateLimitError.isInstance(error) && error.retryAfterMs;
-    if (!isRefused) return false;
-    const isOvertaken = passed > call.passed && call.overtaken < MAX_OVERTAKEN;
-    call.passed = passed;
-    if (isOvertaken) call.overtaken += 1;
-    return isOvertaken;
-  }
-
   /** Waits before the next attempt, or throws what the call ends with. */
   async #afterFailure(
     call: Call<unknown>,
-    thrown: Error,
+    { error, wasSent }: Failure,
     failures: number,
     retriesLeft: number,
     signal: AbortSignal,
   ): Promise<void> {
-    // Anything else is a defect, and no reason to try again.
-    if (thrown !== call.failure?.error) throw thrown;
-    const { error, wasSent } = call.failure;
     if (call.lostAt === undefined) call.watch?.nothingDone();
-
     const { id, method, path, attempts: attempt } = call;
     const { maxRetryAfterMs } = this.#settings;
     const waitMs = retryWaitMs(error, failures, this.#random);

@@ -122,25 +122,17 @@ export function createReporter(
   logger: Partial<Logger> | undefined,
 ) {
   const log = (level: keyof Logger, message: string, fields: object) => {
-    // A logger that fails has nowhere to say so, also one that returns a promise.
-    try {
-      const result: unknown = logger?.[level]?.(message, fields);
-      if (result instanceof Promise) result.catch(() => undefined);
-    } catch {}
+    // A logger that fails has nowhere to say so.
+    guard(() => logger?.[level]?.(message, fields));
   };
   const call = <N extends keyof ShortlinkHooks>(
     name: N,
     event: Parameters<NonNullable<ShortlinkHooks[N]>>[0],
-  ) => {
-    const onError = (error: unknown) => log('error', `${name} threw`, { error });
-    try {
-      const result: unknown = hooks?.[name]?.(event as never);
-      // An async function is allowed by the type; its rejection must not become an unhandled one.
-      if (result instanceof Promise) result.catch(onError);
-    } catch (error) {
-      onError(error);
-    }
-  };
+  ) =>
+    guard(
+      () => hooks?.[name]?.(event as never),
+      (error) => log('error', `${name} threw`, { error }),
+    );
   return {
     request(event: RequestEvent) {
       log('debug', 'request', event);
@@ -162,4 +154,14 @@ export function createReporter(
     },
     end: (event: EndEvent) => call('onEnd', event),
   };
+}
+
+/** Calls what may throw, or return a promise that is rejected, since the types allow an async function. */
+function guard(work: () => unknown, onError: (error: unknown) => void = () => undefined): void {
+  try {
+    const result = work();
+    if (result instanceof Promise) result.catch(onError);
+  } catch (error) {
+    onError(error);
+  }
 }

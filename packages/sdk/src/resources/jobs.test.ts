@@ -48,7 +48,7 @@ function makeJobs(clock: Clock, answer: (nowMs: number, poll: number) => Job) {
   };
   const known = new KnownJobs(clock);
   const settings = { apiKey: API_KEY, maxRetryAfterMs: 90_000 };
-  const jobs = new Jobs(transport, settings, known, clock, () => 1);
+  const jobs = new Jobs({ transport, settings, known, clock, random: () => 1 });
   return { jobs, known, polls, askForPollAfter, takeToRead };
 }
 

@@ -1,17 +1,12 @@
-import { checkAmount, checkJobId, checkNames } from '../check-options.ts';
+import { checkAmount, checkJobId, givenOptions } from '../check-options.ts';
 import { NotFoundError, RateLimitError } from '../errors/api-errors.ts';
 import { ResponseShapeError, TimeoutError } from '../errors/call-errors.ts';
 import { JobFailedError, JobTimeoutError } from '../errors/job-errors.ts';
 import { ShortlinkError } from '../errors/shortlink-error.ts';
-import { createRedact, type Redact } from '../http/failure.ts';
-import {
-  type ResponsePromise,
-  responsePromise,
-  type Transport,
-  type TransportResponse,
-} from '../http/request.ts';
-import { backoffMs, decide, retryWaitMs } from '../http/retry.ts';
-import { type Clock, systemClock, untilAborted } from '../http/time.ts';
+import { createRedact } from '../http/failure.ts';
+import { type ResponsePromise, responsePromise, type Transport } from '../http/request.ts';
+import { asksTooLongWait, backoffMs, isRetryable, retryWaitMs } from '../http/retry.ts';
+import { type Clock, untilAborted } from '../http/time.ts';
 import {
   type ClientSettings,
   type RequestOptions,
@@ -26,45 +21,34 @@ import {
   MIN_POLL_INTERVAL_MS,
   nextPollDelay,
   type PollSample,
-  remainingRange,
 } from './poll-timing.ts';
 
 /** Longest wait for a job, in milliseconds, where the caller names none: one hour. */
 const DEFAULT_JOB_TIMEOUT_MS = 3_600_000;
-
 /** Time for a poll that begins just before the deadline, in milliseconds. */
 const LAST_POLL_MS = 1_000;
-
 /**
  * Polls in a row that may be odd: they find no job that is known to exist, can't be read, or show a completed job without
- * all of its results. A service with several databases may know a job, or its results, a moment later in one of them, and
- * a proxy may respond with a page of its own.
+ * all of its results. Of several databases one may know a job later, and a proxy may respond with a page of its own.
  */
 const MAX_ODD_POLLS = 5;
 
+/** What the resources of one client work with. Tests replace the clock and the random number. */
+export interface ResourceParts {
+  transport: Transport;
+  settings: Pick<ClientSettings, 'apiKey' | 'maxRetryAfterMs'>;
+  known: KnownJobs;
+  clock: Clock;
+  random: () => number;
+}
+
 /** Jobs of large batches: `shortlink.jobs`. */
 export class Jobs {
-  readonly #transport: Transport;
-  readonly #redact: Redact;
-  readonly #maxRetryAfterMs: number;
-  readonly #known: KnownJobs;
-  readonly #clock: Clock;
-  readonly #random: () => number;
+  readonly #parts: ResourceParts;
 
   /** @internal */
-  constructor(
-    transport: Transport,
-    { apiKey, maxRetryAfterMs }: Pick<ClientSettings, 'apiKey' | 'maxRetryAfterMs'>,
-    known: KnownJobs,
-    clock: Clock = systemClock,
-    random = Math.random,
-  ) {
-    this.#transport = transport;
-    this.#redact = createRedact(apiKey);
-    this.#maxRetryAfterMs = maxRetryAfterMs;
-    this.#known = known;
-    this.#clock = clock;
-    this.#random = random;
+  constructor(parts: ResourceParts) {
+    this.#parts = parts;
   }
 
   /**
@@ -79,15 +63,12 @@ export class Jobs {
 
   /**
    * Waits until a job is done and returns it with its results. Polls are made when the service asks for them
-   * (`Retry-After`), else they are timed from the job's own progress, so that they are few and the end is seen soon. A poll
-   * that fails temporarily (no connection, a timeout, 408, 429, 5xx) doesn't end the wait: it continues, with backoff. So do
-   * up to five in a row that can't be read, that don't find a job which is known to exist, or that show a completed job
-   * without all of its results.
+   * (`Retry-After`), else they are timed from the job's own progress. A poll that fails temporarily (no connection, a timeout,
+   * 408, 429, 5xx) doesn't end the wait, nor do up to five in a row that can't be read, that don't find a job which is known
+   * to exist, or that show a completed job without all of its results.
    *
    * A job is done when all of its results are there, whatever the status, or when its status stays `completed` without
-   * them. Any other status that the client doesn't know means that the job is not done yet.
-   *
-   * An error that ends the wait has the `jobId`: the job may create its links all the same, and can be waited for again.
+   * them. An error that ends the wait has the `jobId`: the job may create its links all the same. Wait for it again.
    *
    * @example
    * const batch = await shortlink.links.createBatch({ links });
@@ -95,47 +76,46 @@ export class Jobs {
    *   const job = await shortlink.jobs.wait(batch.job_id, { onProgress: (j) => console.log(j.processed, j.total) });
    * }
    *
+   * @throws ShortlinkError when `onProgress` throws, with what it threw as the cause
    * @throws JobFailedError when the job ends as `failed`, `cancelled`, `canceled`, `error` or `expired`
    * @throws JobTimeoutError after `timeoutMs`; the job itself continues. Where the last poll failed, its error is the cause
    * @throws NotFoundError for an unknown job or another account's
    * @throws RateLimitError when the service asks for a longer wait than `maxRetryAfterMs`
    */
-  async wait(jobId: string, options: WaitOptions = {}): Promise<Job> {
+  async wait(jobId: string, options?: WaitOptions): Promise<Job> {
     checkJobId(jobId);
-    checkNames(options, WAIT_OPTIONS);
-    checkAmount('timeoutMs', options.timeoutMs ?? 0, 'milliseconds');
+    const given = givenOptions(options, WAIT_OPTIONS);
+    checkAmount('timeoutMs', given.timeoutMs ?? 0, 'milliseconds');
     try {
-      return await this.#wait(jobId, options);
+      return await this.#wait(jobId, given);
     } catch (error) {
-      const isAbort = error === options.signal?.reason;
-      if (!isAbort && ShortlinkError.isInstance(error)) Object.assign(error, { jobId });
-      throw error;
+      const isAbort = error === given.signal?.reason;
+      throw !isAbort && ShortlinkError.isInstance(error) ? Object.assign(error, { jobId }) : error;
     }
   }
 
   async #wait(jobId: string, options: WaitOptions): Promise<Job> {
+    const { known, clock, random } = this.#parts;
     const { signal, onProgress, headers, timeoutMs = DEFAULT_JOB_TIMEOUT_MS } = options;
-    const startedAt = this.#clock.now();
+    const startedAt = clock.now();
     const limitMs = timeoutMs || Number.POSITIVE_INFINITY;
     // The deadline has passed when less than 1 ms is left: timers fire a part of a millisecond early.
-    const leftMs = () => limitMs - (this.#clock.now() - startedAt);
+    const leftMs = () => limitMs - (clock.now() - startedAt);
 
-    const accepted = this.#known.take(jobId);
+    const accepted = known.take(jobId);
     const total = options.total ?? accepted?.total ?? 0;
     const acceptedAt = accepted?.acceptedAt ?? startedAt;
     const statedFirstMs = statedWait(accepted?.retryAfterMs);
+    let isTimedByService = statedFirstMs !== undefined;
+    let delayMs = statedFirstMs ?? firstPollDelay(known.expectedMs(total), total);
+    delayMs -= startedAt - acceptedAt;
 
     const samples: PollSample[] = [];
     let job: Job | undefined;
     let failures = 0;
     let oddPolls = 0;
-    let isTimedByService = statedFirstMs !== undefined;
-    const expectedMs = total > 0 ? this.#known.lengths.expectedMs(total) : undefined;
-    let delayMs = statedFirstMs ?? firstPollDelay(expectedMs, total);
-    delayMs -= startedAt - acceptedAt;
-
     for (;;) {
-      await this.#clock.delay(Math.max(0, Math.min(delayMs, leftMs())), signal);
+      await clock.delay(Math.max(0, Math.min(delayMs, leftMs())), signal);
       const totalTimeoutMs = timeoutMs === 0 ? undefined : Math.max(LAST_POLL_MS, leftMs());
       try {
         const response = await this.#poll(jobId, { signal, headers, totalTimeoutMs }, true);
@@ -156,17 +136,17 @@ export class Jobs {
         }
         // A temporary failure says nothing about the job.
         if (!mayPass) throw error;
-        delayMs = retryWaitMs(error, failures, this.#random);
+        delayMs = retryWaitMs(error, failures, random);
         continue;
       }
       failures = 0;
-      await untilAborted(signal, onProgress?.(job));
+      await show(job, onProgress, signal);
       const end = endOf(job, total);
       if (end === 'failed') throw this.#failed(jobId, job);
       if (end === 'partly' && ++oddPolls <= MAX_ODD_POLLS && leftMs() >= 1) {
-        delayMs = Math.max(delayMs, backoffMs(oddPolls, this.#random));
+        delayMs = Math.max(delayMs, backoffMs(oddPolls, random));
       } else if (end !== undefined) {
-        if (!isTimedByService) this.#learn(total, samples);
+        if (!isTimedByService) known.learn(total, samples);
         return job;
       } else {
         oddPolls = 0;
@@ -175,28 +155,18 @@ export class Jobs {
     }
   }
 
-  async #poll(
-    jobId: string,
-    options: RequestOptions | undefined,
-    isRepeatedByCaller?: boolean,
-  ): Promise<TransportResponse<Job>> {
+  async #poll(jobId: string, options?: RequestOptions, isRepeatedByCaller?: boolean) {
     checkJobId(jobId);
-    const response = await this.#transport.request({
-      method: 'GET',
-      path: jobPath(jobId),
-      read: readJob,
-      options,
-      isRepeatedByCaller,
-    });
+    const poll = { method: 'GET', path: jobPath(jobId), read: readJob } as const;
+    const response = await this.#parts.transport.request({ ...poll, options, isRepeatedByCaller });
     return { ...response, data: { ...response.data, id: response.data.id || jobId } };
   }
 
   /** Whether a poll that failed with this error may succeed later. */
   #mayPass(error: ShortlinkError): boolean {
-    const isLimit = RateLimitError.isInstance(error);
-    const maxRetryAfterMs = isLimit ? this.#maxRetryAfterMs : Number.POSITIVE_INFINITY;
-    const poll = { method: 'GET', hasIdempotencyKey: false, lostAt: undefined } as const;
-    return decide(error, poll, { retriesLeft: 1, maxRetryAfterMs, now: 0 }) === undefined;
+    const { maxRetryAfterMs } = this.#parts.settings;
+    if (RateLimitError.isInstance(error)) return !asksTooLongWait(error, maxRetryAfterMs);
+    return isRetryable(error, { method: 'GET', hasIdempotencyKey: false });
   }
 
   #failed(jobId: string, seen: Job): JobFailedError {
@@ -213,22 +183,21 @@ export class Jobs {
 
   /** The data without the API key, for errors. */
   #redacted<T extends Job | undefined>(job: T): T {
-    const json = JSON.stringify(job ?? null);
-    const redacted = this.#redact(json);
-    return redacted === json ? job : JSON.parse(redacted);
+    return job && JSON.parse(createRedact(this.#parts.settings.apiKey)(JSON.stringify(job)));
   }
+}
 
-  /** @param samples the polls of a job, the last of which saw it complete */
-  #learn(total: number, samples: readonly PollSample[]): void {
-    const before = [...samples];
-    const seenMs = before.pop()?.atMs ?? 0;
-    const last = before.at(-1);
-    if (last === undefined) {
-      this.#known.lengths.completeAtFirstPoll(total, seenMs);
-      return;
-    }
-    const endMs = last.atMs + (remainingRange(before)?.longest ?? Number.POSITIVE_INFINITY);
-    this.#known.lengths.measured(total, Math.min(seenMs, endMs));
+/** Calls `onProgress`. The job continues when that fails, so its error is one that names the job. */
+async function show(
+  job: Job,
+  onProgress: WaitOptions['onProgress'],
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  try {
+    await untilAborted(signal, onProgress?.(job));
+  } catch (cause) {
+    signal?.throwIfAborted();
+    throw new ShortlinkError('onProgress failed. The job continues', { cause });
   }
 }
 
@@ -250,7 +219,7 @@ function endOf(
   const word = status.toLowerCase();
   const expected = total || submitted;
   if (word === 'completed') return results.length < expected ? 'partly' : 'completed';
-  if (JOB_FAILURE_STATUSES.some((failure) => failure === word)) return 'failed';
+  if (JOB_FAILURE_STATUSES.includes(word)) return 'failed';
   const done = results.filter(({ code, error }) => code || error).length;
   return expected > 0 && done >= expected ? 'completed' : undefined;
 }

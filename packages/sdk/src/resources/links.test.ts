@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { JOB, json, LINK } from '../../test/answers.ts';
 import { makeClient } from '../../test/make-client.ts';
-import { InvalidOptionError } from '../errors/call-errors.ts';
+import { InvalidOptionError, isOutcomeUnknown } from '../errors/call-errors.ts';
 import type { ShortlinkOptions } from '../options.ts';
 import type { BatchInput } from '../wire/batch.ts';
 import type { LinkInput } from '../wire/link.ts';
@@ -167,4 +167,49 @@ describe('createBatchAndWait', () => {
     const ended = links.createBatchAndWait(batch, { onProgress, signal: controller.signal });
     await expect(ended).rejects.toThrow('enough');
   });
+
+  /** Results of `a` and `b` in another order, then of `b` alone, as services send them at once or in a job. */
+  const INPUTS = ['a', 'b'].map((code) => ({ target_url: `https://example.com/${code}` }));
+  const [a, b] = ['a', 'b'].map((code) => ({
+    target_url: `https://example.com/${code}`,
+    code,
+    short_url: `https://s.example/${code}`,
+  }));
+  const ALIGNED: [string, unknown[], unknown[]][] = [
+    ['in another order', [b, a], [a, b]],
+    ['without the first one', [b], [INPUTS[0], b]],
+    ['with one of another link', [b, a, { ...a, target_url: 'https://c.example' }], [a, b]],
+  ];
+
+  it.each(ALIGNED)('gives each link its own result, sent %s', async (_, results, expected) => {
+    const total = results.length;
+    const { links: atOnce } = clientOf({
+      '/api/v1/links/batch': () => json({ status: 'completed', total, results }),
+    });
+    expect(await atOnce.createBatchAndWait({ links: INPUTS })).toMatchObject({ results: expected });
+    const { links: asJob } = clientOf({
+      '/api/v1/links/batch': accepted,
+      [`/api/v1/jobs/${JOB.id}`]: () => json({ ...JOB, total, results }),
+    });
+    const done = await asJob.createBatchAndWait({ links: INPUTS });
+    expect(done.results).toEqual(expected);
+  });
+
+  it.each([new Error('the screen is gone'), 'gone', undefined])(
+    'names the job where onProgress throws %s',
+    async (thrown) => {
+      const { links } = clientOf({
+        '/api/v1/links/batch': accepted,
+        [`/api/v1/jobs/${JOB.id}`]: () => json(JOB),
+      });
+      const onProgress = () => {
+        throw thrown;
+      };
+      const error = await links.createBatchAndWait(batch, { onProgress }).catch((e: unknown) => e);
+      expect(error).toMatchObject({ name: 'ShortlinkError', jobId: JOB.id });
+      expect(error).toHaveProperty('message', expect.stringContaining('onProgress'));
+      expect(Reflect.get(Object(error), 'cause')).toBe(thrown);
+      expect(isOutcomeUnknown(error)).toBe(true);
+    },
+  );
 });

@@ -1,46 +1,46 @@
 import { createMany } from '../bulk/create-many.ts';
+import { alignResults } from '../bulk/results.ts';
 import type { BulkItem, BulkSource, CreateManyDeps, CreateManyOptions } from '../bulk/types.ts';
-import { checkAmount, show } from '../check-options.ts';
+import { checkAmount, givenOptions, isLink, notALink, refuse, show } from '../check-options.ts';
 import { InvalidOptionError } from '../errors/call-errors.ts';
-import { ShortlinkError } from '../errors/shortlink-error.ts';
 import {
   type AttemptWatch,
   type ResponsePromise,
   responsePromise,
-  type Transport,
   type TransportResponse,
 } from '../http/request.ts';
-import type { RequestOptions } from '../options.ts';
+import { CALL_OPTIONS, type RequestOptions, type WaitOptions } from '../options.ts';
 import {
   type BatchInput,
   type BatchResponse,
   type CompletedBatch,
   readBatch,
 } from '../wire/batch.ts';
-import type { Job } from '../wire/job.ts';
-import { type Link, type LinkInput, pickLinkFields, readLink, targetOf } from '../wire/link.ts';
+import { type Link, type LinkInput, pickLinkFields, readLink } from '../wire/link.ts';
 import type { LookupResult } from '../wire/lookup.ts';
 import { ROUTES } from '../wire/routes.ts';
-import type { Jobs } from './jobs.ts';
-import type { KnownJobs } from './known-jobs.ts';
+import type { Jobs, ResourceParts } from './jobs.ts';
 import { type LookupSource, lookup } from './lookup.ts';
+
+/** Options of `links.createBatchAndWait`. Those of a call apply to the batch; `signal`, `maxRetries`, `headers` to each poll too. */
+export interface BatchWaitOptions extends RequestOptions, Pick<WaitOptions, 'onProgress'> {
+  /** Longest wait for the job, in milliseconds. `0` is no limit. @default 3_600_000 */
+  jobTimeoutMs?: number | undefined;
+}
 
 /** Creates short links: `shortlink.links`. */
 export class Links {
-  readonly #transport: Transport;
+  readonly #parts: ResourceParts;
   readonly #jobs: Jobs;
-  readonly #known: KnownJobs;
 
   /** @internal */
-  constructor(transport: Transport, jobs: Jobs, known: KnownJobs) {
-    this.#transport = transport;
+  constructor(parts: ResourceParts, jobs: Jobs) {
+    this.#parts = parts;
     this.#jobs = jobs;
-    this.#known = known;
   }
 
   /**
-   * Creates one short link. Exactly the fields of {@link LinkInput} are sent, so that a link of another account, or a
-   * row of your own, may be given as it is.
+   * Creates one short link. Exactly the fields of {@link LinkInput} are sent, whatever else the object holds.
    *
    * @example
    * const link = await shortlink.links.create({ target_url: 'https://example.com/docs', tags: ['docs'] });
@@ -52,16 +52,12 @@ export class Links {
    */
   create(link: LinkInput, options?: RequestOptions): ResponsePromise<Link> {
     return responsePromise(async () => {
-      checkLink('link', link);
-      const response = await this.#transport.request({
-        method: 'POST',
-        path: ROUTES.links,
-        body: toJson('link', () => pickLinkFields(link)),
-        read: readLink,
-        options,
-      });
+      if (!isLink(link)) throw notALink('link', link);
+      const { sent, body } = written('link', () => pickLinkFields(link));
+      const request = { method: 'POST', path: ROUTES.links, body, read: readLink } as const;
+      const response = await this.#parts.transport.request({ ...request, options });
       const { data } = response;
-      return { ...response, data: { ...data, target_url: data.target_url || targetOf(link) } };
+      return { ...response, data: { ...data, target_url: data.target_url || sent.target_url } };
     });
   }
 
@@ -80,18 +76,14 @@ export class Links {
    */
   createBatch(batch: BatchInput, options?: RequestOptions): ResponsePromise<BatchResponse> {
     return responsePromise(async () => {
-      checkBatch(batch);
-      const body = toJson('batch', () => ({
-        domain_id: batch.domain_id ?? undefined,
-        links: batch.links.map((link) => pickLinkFields(link)),
-      }));
-      return await this.#postBatch(body, batch.links.length, options);
+      const { sent, body } = writtenBatch(batch);
+      return await this.#postBatch(body, sent.links.length, options);
     });
   }
 
   /**
-   * Creates up to 10,000 links in one request, and waits for the job if the batch becomes one: the results either way, one
-   * for each link, in order.
+   * Creates up to 10,000 links in one request, and waits for the job if the batch becomes one. There is one result for each
+   * link, in the order of `links`. One that the service has no result for has neither `code` nor `error`.
    *
    * @example
    * const { results } = await shortlink.links.createBatchAndWait({ links }, { onProgress: (job) => console.log(job.processed) });
@@ -99,29 +91,37 @@ export class Links {
    * @throws what {@link Links.createBatch} and `jobs.wait` throw. An error of the wait has the `jobId`: wait for that job
    * again, instead of sending its links again
    */
-  async createBatchAndWait(
-    batch: BatchInput,
-    { onProgress, jobTimeoutMs, ...options }: BatchWaitOptions = {},
-  ): Promise<CompletedBatch> {
+  async createBatchAndWait(batch: BatchInput, options?: BatchWaitOptions): Promise<CompletedBatch> {
+    const names = `${CALL_OPTIONS} onProgress jobTimeoutMs`;
+    const { onProgress, jobTimeoutMs, ...call } = givenOptions(options, names);
     // Before the request: afterwards no error may claim that nothing was sent.
     checkAmount('jobTimeoutMs', jobTimeoutMs ?? 0, 'milliseconds');
-    const response = await this.createBatch(batch, options);
-    if (response.status === 'completed') return response;
-    const { signal, maxRetries, headers } = options;
+    const { sent, body } = writtenBatch(batch);
+    const { data } = await this.#postBatch(body, sent.links.length, call);
+    const { signal, maxRetries, headers } = call;
     const wait = { onProgress, timeoutMs: jobTimeoutMs, signal, maxRetries, headers };
     try {
-      const { results, total } = await this.#jobs.wait(response.job_id, wait);
-      return { ...response, status: 'completed', total: total || response.total, results };
+      const done = data.status === 'completed' ? data : await this.#jobs.wait(data.job_id, wait);
+      const targets = sent.links.map(({ target_url }) => target_url);
+      const results = alignResults(targets, done.results, (n) => sent.links[n]?.domain_id);
+      return {
+        ...data,
+        status: 'completed',
+        total: done.total || data.total,
+        results: [...results],
+      };
     } catch (error) {
-      const isOurs = error !== signal?.reason && ShortlinkError.isInstance(error);
-      throw isOurs ? Object.assign(error, { jobId: response.job_id }) : error;
+      // An id that can't be polled is refused as if nothing had been sent.
+      if (data.status === 'processing' && InvalidOptionError.isInstance(error)) {
+        Object.assign(error, { jobId: data.job_id });
+      }
+      throw error;
     }
   }
 
   /**
-   * Creates any number of links, from any array, generator or stream, and yields the outcome of each, in order. The
-   * source is read as needed. Its links are sent in batches as large as the plan allows, jobs are awaited, and no link
-   * is sent twice.
+   * Creates any number of links, from any array, generator or stream, and yields the outcome of each, in order. The source is
+   * read as needed. Links are sent in batches as large as the plan allows, jobs are awaited, and no link is sent twice.
    *
    * @example
    * for await (const item of shortlink.links.createMany(source)) {
@@ -130,9 +130,8 @@ export class Links {
    * }
    *
    * @throws InvalidOptionError at once, before anything is read or sent
-   * @throws PlanLimitError, RateLimitError, AuthenticationError, PermissionError, an error of the source, or the error of a
-   * batch with an unknown outcome from the iteration, after every finished link was yielded: those that were not yielded were
-   * not created
+   * @throws PlanLimitError, RateLimitError, AuthenticationError, PermissionError, an error of the source, or that of a batch
+   * with an unknown outcome, after every finished link was yielded: those that were not yielded were not created
    */
   createMany<T extends LinkInput>(
     source: BulkSource<T>,
@@ -142,25 +141,22 @@ export class Links {
       postBatch: async ({ json, count }, post, watch) =>
         (await this.#postBatch(json, count, post, watch)).data,
       waitForJob: (jobId, wait) => this.#jobs.wait(jobId, wait),
-      hasIdempotency: this.#transport.hasIdempotency,
+      hasIdempotency: this.#parts.transport.hasIdempotency,
     };
     return createMany(deps, source, options);
   }
 
   /**
    * Finds the links of the account that lead to targets, or that have codes: one result for each entry, in order. Any
-   * number of entries is taken, and sent in requests of at most 10,000, one after the other. Nothing is created, so a
-   * request that is lost or that fails is repeated like a GET, and no error of it counts as an unknown outcome.
+   * number of entries is taken, and sent in requests of at most 10,000, one after the other. Nothing is created, so a lost
+   * request is repeated like a GET. It sees every link that was created before, also those of jobs that were accepted before.
    *
-   * An addition of the reference server: `usage.features` has `lookup` where the service offers it. It sees every
-   * link that was created before, also those of jobs that were accepted before.
+   * An addition of the reference server: `usage.features` has `lookup` where the service offers it.
    *
    * @example
    * const [found] = await shortlink.links.lookup(['https://example.com/docs']);
    * console.log(found?.links[0]?.short_url ?? 'no link leads there yet');
-   *
-   * @example
-   * const results = await shortlink.links.lookup({ codes: ['aB3dE5f'] });
+   * const byCode = await shortlink.links.lookup({ codes: ['aB3dE5f'] });
    *
    * @param entries targets (`'https://example.com'`, a `URL`, or `{ target_url, domain_id }`), or `{ codes }`
    * @param options apply to each request; `idempotency` has no effect
@@ -169,7 +165,7 @@ export class Links {
    * @throws ResponseShapeError for a response that has not one readable result for each entry
    */
   async lookup(entries: LookupSource, options?: RequestOptions): Promise<LookupResult[]> {
-    return await lookup(this.#transport, entries, options);
+    return await lookup(this.#parts.transport, entries, options);
   }
 
   async #postBatch(
@@ -178,61 +174,36 @@ export class Links {
     options: RequestOptions | undefined,
     watch?: AttemptWatch,
   ): Promise<TransportResponse<BatchResponse>> {
-    const response = await this.#transport.request({
-      method: 'POST',
-      path: ROUTES.linksBatch,
-      body,
-      read: readBatch,
-      options,
-      watch,
-    });
+    const { transport, known } = this.#parts;
+    const request = { method: 'POST', path: ROUTES.linksBatch, body, read: readBatch } as const;
+    const response = await transport.request({ ...request, options, watch });
     const { data, retryAfterMs } = response;
     if (data.status === 'completed') return response;
     const batch = { ...data, total: data.total || count };
-    this.#known.accepted(batch, retryAfterMs);
+    known.accepted(batch, retryAfterMs);
     return { ...response, data: batch };
   }
 }
 
-/** Options of `links.createBatchAndWait`. Those of a call apply to the batch; `signal`, `maxRetries`, `headers` to each poll too. */
-export interface BatchWaitOptions extends RequestOptions {
-  /** Called with the job as each successful poll shows it. A batch that is carried out at once has no job. */
-  onProgress?: ((job: Job) => void) | undefined;
-  /** Longest wait for the job, in milliseconds. `0` is no limit. @default 3_600_000 */
-  jobTimeoutMs?: number | undefined;
-}
-
-/** @throws InvalidOptionError for what is no link; whether its fields are valid is for the service to say */
-function checkLink(option: string, link: unknown): void {
-  if (typeof link === 'object' && link !== null && !Array.isArray(link) && !(link instanceof URL)) {
-    return;
-  }
-  const given = Array.isArray(link) ? 'a list' : show(link);
-  throw new InvalidOptionError(option, `a link, such as { target_url }, not ${given}`);
-}
-
 /** @throws InvalidOptionError for what is no batch, or has an entry that is no link */
-function checkBatch(batch: unknown): void {
-  if (Array.isArray(batch)) {
-    throw new InvalidOptionError('batch', '{ links: [...] }, not the list of links itself');
-  }
-  const links: unknown = Reflect.get(Object(batch), 'links');
-  if (!Array.isArray(links)) {
-    const [option, given] = Object(batch) === batch ? ['links', links] : ['batch', batch];
-    const expected = option === 'links' ? 'a list of links' : '{ links: [...] }';
-    throw new InvalidOptionError(option, `${expected}, not ${show(given)}`);
-  }
-  for (const [index, link] of links.entries()) checkLink(`links[${index}]`, link);
+function writtenBatch(batch: BatchInput) {
+  if (Array.isArray(batch)) refuse('batch', '{ links: [...] }, not the list of links itself');
+  if (Object(batch) !== batch) refuse('batch', `{ links: [...] }, not ${show(batch)}`);
+  const { links, domain_id } = batch;
+  if (!Array.isArray(links)) refuse('links', `a list of links, not ${show(links)}`);
+  const wrong = links.findIndex((link) => !isLink(link));
+  if (wrong >= 0) throw notALink(`links[${wrong}]`, links[wrong]);
+  return written('batch', () => ({
+    domain_id: domain_id ?? undefined,
+    links: links.map((link: LinkInput) => pickLinkFields(link)),
+  }));
 }
 
-/**
- * The JSON of what is sent.
- *
- * @throws InvalidOptionError for what has none, such as a BigInt, or a field whose getter throws: nothing was sent
- */
-function toJson(option: string, make: () => object): string {
+/** What is sent, and its JSON. @throws InvalidOptionError for what JSON can't hold, such as a BigInt or a getter that throws */
+function written<T>(option: string, make: () => T) {
   try {
-    return JSON.stringify(make());
+    const sent = make();
+    return { sent, body: JSON.stringify(sent) };
   } catch (error) {
     const invalid = new InvalidOptionError(option, `data that JSON can hold (${String(error)})`);
     invalid.cause = error;

@@ -244,10 +244,10 @@ describe('a look-up that fails', () => {
 
 describe('wrong use is said before anything is sent', () => {
   it.each([
-    ['a string', 'https://e.example', /entries must be a list or another iterable, not "https/],
-    ['nothing', undefined, /entries must be a list or another iterable, not undefined/],
-    ['one target', { target_url: 'x' }, /entries must be a list/],
-    ['one code', { codes: 'abc' }, /codes must be a list or another iterable, not "abc"/],
+    ['a string', 'https://e.example', /entries must be iterable or async iterable, not "https/],
+    ['nothing', undefined, /entries must be iterable or async iterable, not undefined/],
+    ['one target', { target_url: 'x' }, /entries must be iterable/],
+    ['one code', { codes: 'abc' }, /codes must be iterable or async iterable, not "abc"/],
     ['a number', ['https://e.example', 7], /entries\[1\] must be a target, such as .*, not 7/],
     ['null', [null], /entries\[0\] must be a target/],
     ['another field', [{ url: 'x' }], /entries\[0\] must be a target/],

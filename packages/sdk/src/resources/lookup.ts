@@ -1,23 +1,18 @@
-import { show } from '../check-options.ts';
+import { isIterable, refuse, show } from '../check-options.ts';
 import { ApiError, UnsupportedError } from '../errors/api-errors.ts';
-import { InvalidOptionError, stateOutcome } from '../errors/call-errors.ts';
+import { stateOutcome } from '../errors/call-errors.ts';
 import type { Transport } from '../http/request.ts';
 import type { RequestOptions } from '../options.ts';
-import { type LookupResult, MAX_LOOKUP_ENTRIES, readLookup } from '../wire/lookup.ts';
+import {
+  type LookupInput,
+  type LookupResult,
+  MAX_LOOKUP_ENTRIES,
+  readLookup,
+} from '../wire/lookup.ts';
 import { ROUTES } from '../wire/routes.ts';
 
 /** A target that is looked up: a URL as it was sent when its links were created, or a URL with a domain. */
 export type LookupEntry = string | URL | LookupInput;
-
-/** A target with its domain. Other fields are not sent, so a `Link` or a row of your own fits. */
-export interface LookupInput {
-  /** Destination URL, exactly as it was sent when the links were created; a `URL` counts as its `href`. */
-  target_url: string | URL;
-  /** Custom domain of the links. @default the service's own domain, and no other one */
-  domain_id?: string | null | undefined;
-  /** Id of the last link that an earlier result had for this entry: only links after it are found. */
-  after?: string | null | undefined;
-}
 
 /** What `links.lookup` takes: targets, or codes. A list, a generator, a stream or any other (async) iterable. */
 export type LookupSource =
@@ -31,6 +26,8 @@ const MAX_LOOKUP_BYTES = 14 * 1024 * 1024;
 /** Statuses of a service that doesn't know the endpoint. A look-up that finds nothing is a 200. */
 const STATUSES_WITHOUT_LOOKUP: readonly number[] = [404, 405, 501];
 
+const encoder = /* @__PURE__ */ new TextEncoder();
+
 /** Looks all entries up, in as many requests as they need, one after the other. */
 export async function lookup(
   transport: Transport,
@@ -41,17 +38,12 @@ export async function lookup(
     typeof source === 'object' && source !== null && 'codes' in source
       ? (['codes', source.codes, codeJson] as const)
       : (['links', source, targetJson] as const);
-  // A string is iterable too: it would be looked up letter by letter.
-  const isSource = typeof entries === 'object' && entries !== null;
-  if (!isSource || !(Symbol.asyncIterator in entries || Symbol.iterator in entries)) {
+  if (!isIterable(entries)) {
     const option = name === 'codes' ? 'codes' : 'entries';
-    throw new InvalidOptionError(option, `a list or another iterable, not ${show(entries)}`);
+    refuse(option, `iterable or async iterable, not ${show(entries)}`);
   }
-
+  const ask = asker(transport, name, options);
   const results: LookupResult[] = [];
-  const post = async (jsons: readonly string[]) => {
-    results.push(...(await lookUpAll(transport, name, jsons, options)));
-  };
   let waiting: string[] = [];
   let bytes = 0;
   let index = 0;
@@ -60,73 +52,63 @@ export async function lookup(
     index += 1;
     const size = encoder.encode(json).length + 1;
     if (waiting.length === MAX_LOOKUP_ENTRIES || bytes + size > MAX_LOOKUP_BYTES) {
-      await post(waiting);
+      results.push(...(await askAll(ask, waiting)));
       waiting = [];
       bytes = 0;
     }
     waiting.push(json);
     bytes += size;
   }
-  await post(waiting);
+  results.push(...(await askAll(ask, waiting)));
   return results;
 }
 
-const encoder = /* @__PURE__ */ new TextEncoder();
+/** Sends one request for these entries. */
+type Ask = (jsons: readonly string[]) => Promise<LookupResult[]>;
+
+function asker(
+  transport: Transport,
+  name: 'links' | 'codes',
+  options: RequestOptions | undefined,
+): Ask {
+  const request = { method: 'POST', path: ROUTES.linksLookup, createsNothing: true } as const;
+  return async (jsons) => {
+    const body = `{"${name}":[${jsons.join()}]}`;
+    const read = (value: unknown) => readLookup(value, jsons.length);
+    try {
+      return (await transport.request({ ...request, body, read, options })).data.results;
+    } catch (error) {
+      if (ApiError.isInstance(error) && STATUSES_WITHOUT_LOOKUP.includes(error.status)) {
+        throw new UnsupportedError('look-up of links', error);
+      }
+      // The reason of an abort is the caller's, whatever it is.
+      throw error === options?.signal?.reason ? error : stateOutcome(error, false);
+    }
+  };
+}
 
 /**
  * Looks up what fits into one request. A response has at most 50,000 links, so the entries at its end may come back without a
  * link, but with `more`. They would look as if they had none, so they are asked again.
  */
-async function lookUpAll(
-  transport: Transport,
-  name: 'links' | 'codes',
-  jsons: readonly string[],
-  options: RequestOptions | undefined,
-): Promise<LookupResult[]> {
+async function askAll(ask: Ask, jsons: readonly string[]): Promise<LookupResult[]> {
   if (jsons.length === 0) return [];
-  const results = await lookUpOnce(transport, name, jsons, options);
+  const results = await ask(jsons);
   const left = [...results.keys()].filter((n) => results[n]?.more && !results[n].links.length);
   if (left.length === 0 || left.length === jsons.length) return results;
   const again = left.map((n) => jsons[n] ?? '');
-  for (const [n, result] of (await lookUpAll(transport, name, again, options)).entries()) {
-    results[left[n] ?? 0] = result;
-  }
+  for (const [n, result] of (await askAll(ask, again)).entries()) results[left[n] ?? 0] = result;
   return results;
-}
-
-async function lookUpOnce(
-  transport: Transport,
-  name: 'links' | 'codes',
-  jsons: readonly string[],
-  options: RequestOptions | undefined,
-): Promise<LookupResult[]> {
-  try {
-    const { data } = await transport.request({
-      method: 'POST',
-      path: ROUTES.linksLookup,
-      body: `{"${name}":[${jsons.join()}]}`,
-      createsNothing: true,
-      read: (value) => readLookup(value, jsons.length),
-      options,
-    });
-    return data.results;
-  } catch (error) {
-    if (ApiError.isInstance(error) && STATUSES_WITHOUT_LOOKUP.includes(error.status)) {
-      throw new UnsupportedError('look-up of links', error);
-    }
-    // The reason of an abort is the caller's, whatever it is.
-    throw error === options?.signal?.reason ? error : stateOutcome(error, false);
-  }
 }
 
 function codeJson(code: unknown, index: number): string {
   if (typeof code === 'string') return JSON.stringify(code);
-  throw new InvalidOptionError(`codes[${index}]`, `the code of a link, not ${show(code)}`);
+  return refuse(`codes[${index}]`, `the code of a link, not ${show(code)}`);
 }
 
 function targetJson(entry: unknown, index: number): string {
   const isTarget = typeof entry === 'string' || entry instanceof URL;
-  const fields: Partial<Record<keyof LookupInput, unknown>> = isTarget
+  const fields: { [Name in keyof LookupInput]?: unknown } = isTarget
     ? { target_url: entry }
     : Object(entry);
   const { target_url, domain_id, after } = fields;
@@ -135,5 +117,5 @@ function targetJson(entry: unknown, index: number): string {
     return JSON.stringify(given);
   }
   const expected = `a target, such as 'https://example.com' or { target_url }, not ${show(entry)}`;
-  throw new InvalidOptionError(`entries[${index}]`, expected);
+  return refuse(`entries[${index}]`, expected);
 }

@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { InstantClock } from '../../test/fake-clock.ts';
+import { KnownJobs } from './known-jobs.ts';
 import {
   firstPollDelay,
-  JobLengths,
   MAX_POLL_INTERVAL_MS,
   MIN_POLL_INTERVAL_MS,
   nextPollDelay,
@@ -176,30 +177,36 @@ describe('polling a job of 10,000 links', () => {
   });
 });
 
+/** Polls that saw a job incomplete, and complete after `lengthMs`. */
+const measured = (total: number, lengthMs: number) => [
+  sample(lengthMs / 2, 0, total),
+  sample(lengthMs, total, total),
+];
+
 /** Runs jobs of one length one after the other, and tells how many polls each took at least. */
-function pollsOf(lengths: JobLengths, lengthMs: number, jobs: number, total = 10_000): number[] {
+function pollsOf(lengths: KnownJobs, lengthMs: number, jobs: number, total = 10_000): number[] {
   return Array.from({ length: jobs }, () => {
     const firstAt = firstPollDelay(lengths.expectedMs(total), total);
     if (firstAt >= lengthMs) {
-      lengths.completeAtFirstPoll(total, firstAt);
+      lengths.learn(total, [sample(firstAt, total, total)]);
       return 1;
     }
-    lengths.measured(total, lengthMs);
+    lengths.learn(total, measured(total, lengthMs));
     return 2;
   });
 }
 
-describe('JobLengths', () => {
+describe('the length of a job', () => {
   it('knows nothing at first, then scales with the number of links', () => {
-    const lengths = new JobLengths();
+    const lengths = new KnownJobs(new InstantClock());
     expect(lengths.expectedMs(100)).toBeUndefined();
-    lengths.measured(10_000, 2000);
+    lengths.learn(10_000, measured(10_000, 2000));
     expect(lengths.expectedMs(5_000)).toBe(1000);
   });
 
   it('needs at most two polls per job of a steady service, and mostly one', () => {
-    const lengths = new JobLengths();
-    lengths.measured(10_000, 3000);
+    const lengths = new KnownJobs(new InstantClock());
+    lengths.learn(10_000, measured(10_000, 3000));
     const polls = pollsOf(lengths, 3000, 30);
     expect(Math.max(...polls)).toBe(2);
     expect(polls.reduce((a, b) => a + b)).toBeLessThanOrEqual(46);
@@ -207,31 +214,30 @@ describe('JobLengths', () => {
 
   it('needs one poll for each job of a fast service', () => {
     for (const lengthMs of [15, 60, 90, 140]) {
-      expect(pollsOf(new JobLengths(), lengthMs, 30)).toEqual(Array(30).fill(1));
+      expect(pollsOf(new KnownJobs(new InstantClock()), lengthMs, 30)).toEqual(Array(30).fill(1));
     }
-    expect(pollsOf(new JobLengths(), 90, 30, 1_000)).toEqual(Array(30).fill(1));
+    expect(pollsOf(new KnownJobs(new InstantClock()), 90, 30, 1_000)).toEqual(Array(30).fill(1));
   });
 
   it('catches up with a service that became ten times faster in six jobs', () => {
-    const lengths = new JobLengths();
-    lengths.measured(10_000, 20_000);
+    const lengths = new KnownJobs(new InstantClock());
+    lengths.learn(10_000, measured(10_000, 20_000));
     pollsOf(lengths, 2000, 6);
     expect(lengths.expectedMs(10_000)).toBeLessThan(2 * 2000);
   });
 
   it('takes the time of a first job that was complete at its first poll for the most it can be', () => {
-    const lengths = new JobLengths();
-    lengths.completeAtFirstPoll(1000, 200);
+    const lengths = new KnownJobs(new InstantClock());
+    lengths.learn(1000, [sample(200, 1000, 1000)]);
     expect(lengths.expectedMs(1000)).toBeLessThan(200);
-    lengths.completeAtFirstPoll(1000, 50);
+    lengths.learn(1000, [sample(50, 1000, 1000)]);
     expect(lengths.expectedMs(1000)).toBeLessThanOrEqual(50);
   });
 
   it('learns nothing from a job without links', () => {
-    const lengths = new JobLengths();
-    lengths.measured(0, 100);
-    lengths.completeAtFirstPoll(0, 100);
-    lengths.measured(10, Number.NaN);
+    const lengths = new KnownJobs(new InstantClock());
+    lengths.learn(0, measured(0, 100));
+    lengths.learn(0, [sample(100, 0, 0)]);
     expect(lengths.expectedMs(10)).toBeUndefined();
   });
 });

@@ -9,9 +9,8 @@ export interface PollSample {
 }
 
 /**
- * Earliest first poll of the smallest job, in milliseconds, and how much later that of a large one is. It is also the wait where nothing is known of the
- * length of jobs. A fast service has done the job by then, so that one poll is enough: a poll that comes earlier to save a
- * few milliseconds may come too early, and then costs a second poll and 200 ms.
+ * Earliest first poll of the smallest job, in milliseconds, and how much later that of a large one is. It is also the wait
+ * where nothing is known of the length of jobs. A poll that comes too early costs a second one, and 200 ms.
  */
 const EARLIEST_POLL_MS = 100;
 const LARGE_JOB_MS = 50;
@@ -20,17 +19,14 @@ const LARGE_JOB = 3_000;
 
 /** Shortest wait between two polls, in milliseconds. Polls count against the plan's quota. */
 export const MIN_POLL_INTERVAL_MS = 200;
-
 /** Longest wait between two polls, in milliseconds, so that a job that speeds up is seen soon. */
 export const MAX_POLL_INTERVAL_MS = 60_000;
 
 /** A forecast is aimed a little late, since a poll just before the end costs a second one. */
 const LATE_FACTOR = 1.05;
 const LATE_MS = 50;
-
 /** How far a forecast is trusted, in multiples of the time already waited. */
 const TRUST_FACTOR = 3;
-
 /** Patience with a job whose progress is known: its end is seen within 1.25 times its length plus 0.5 s. */
 const KNOWN_PATIENCE = 0.25;
 /** Patience with a job that shows nothing: 0.25 would cost 17 polls in a minute, this costs 10. */
@@ -92,14 +88,10 @@ export function nextPollDelay(samples: readonly PollSample[]): number {
   return bounded(standsStill ? Math.max(delay, blind) : delay);
 }
 
-/** How long a job continues after its last sample, in milliseconds, if it continues at the same speed. */
-export interface RemainingRange {
-  shortest: number;
-  longest: number;
-}
-
-/** See {@link RemainingRange}; undefined where no progress was seen yet. */
-export function remainingRange(samples: readonly PollSample[]): RemainingRange | undefined {
+/** How long a job continues after its last sample, in milliseconds, at the same speed; undefined where no progress was seen yet. */
+export function remainingRange(
+  samples: readonly PollSample[],
+): { shortest: number; longest: number } | undefined {
   const last = samples.at(-1);
   if (last === undefined || !(last.processed >= 1) || !(last.total >= last.processed)) {
     return undefined;
@@ -124,56 +116,15 @@ export function remainingRange(samples: readonly PollSample[]): RemainingRange |
   return { shortest: Math.min(shortest, longest), longest };
 }
 
-/** The steps in which a job shows its progress: what all of its figures are multiples of. */
+/** The steps in which a job shows its progress: the greatest common divisor of its figures. */
 function stepOf(samples: readonly PollSample[]): number {
-  return samples.reduce((step, { processed }) => greatestCommonDivisor(step, processed), 0);
-}
-
-function greatestCommonDivisor(a: number, b: number): number {
-  let [larger, smaller] = [a, b];
-  while (smaller >= 1) [larger, smaller] = [smaller, larger % smaller];
-  return larger;
+  let step = 0;
+  for (let { processed } of samples) {
+    while (processed >= 1) [step, processed] = [processed, step % processed];
+  }
+  return step;
 }
 
 function bounded(delayMs: number): number {
   return Math.min(MAX_POLL_INTERVAL_MS, Math.max(MIN_POLL_INTERVAL_MS, delayMs));
-}
-
-/** How much an expected length is lowered after a job was seen complete by its first poll. */
-const FIRST_LOWERING = 0.1;
-const MAX_LOWERING = 0.5;
-
-/**
- * Estimates the length of a job, from its acceptance to its end, from the earlier jobs of the client. So the first poll is
- * made near the end of the job, which saves polls: they count against the plan's quota.
- *
- * A job that is complete at its first poll shows only that the expected length was not too short. The length is then
- * lowered, a little at first and twice as much each time in a row, until a poll comes too early and measures again: a
- * steady service costs three polls for two jobs, one that became ten times faster is caught up with in six jobs. As long
- * as nothing was ever measured it is halved.
- */
-export class JobLengths {
-  #msPerLink: number | undefined;
-  #lowering = MAX_LOWERING;
-
-  /** Expected length of a job of `total` links in milliseconds, or undefined before any job was seen to end. */
-  expectedMs(total: number): number | undefined {
-    return this.#msPerLink === undefined ? undefined : this.#msPerLink * total;
-  }
-
-  /** A job was seen incomplete and later complete: it took about `lengthMs`. */
-  measured(total: number, lengthMs: number): void {
-    if (!(total > 0) || !(lengthMs >= 0)) return;
-    this.#msPerLink = lengthMs / total;
-    this.#lowering = FIRST_LOWERING;
-  }
-
-  /** A job was complete at its first poll, `seenMs` after it was accepted. */
-  completeAtFirstPoll(total: number, seenMs: number): void {
-    if (!(total > 0)) return;
-    const upperBound = seenMs / total;
-    const lowered = (this.#msPerLink ?? upperBound) * (1 - this.#lowering);
-    this.#msPerLink = Math.min(upperBound, lowered);
-    this.#lowering = Math.min(MAX_LOWERING, this.#lowering * 2);
-  }
 }

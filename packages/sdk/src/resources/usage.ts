@@ -1,21 +1,21 @@
-import { type ResponsePromise, responsePromise, type Transport } from '../http/request.ts';
+import { type ResponsePromise, responsePromise } from '../http/request.ts';
 import type { RequestOptions } from '../options.ts';
 import { ROUTES } from '../wire/routes.ts';
 import { readUsage, type Usage } from '../wire/usage.ts';
+import type { ResourceParts } from './jobs.ts';
 
 /** What the account uses of its plan: `shortlink.usage`. */
 export class UsageResource {
-  readonly #transport: Transport;
+  readonly #parts: ResourceParts;
 
   /** @internal */
-  constructor(transport: Transport) {
-    this.#transport = transport;
+  constructor(parts: ResourceParts) {
+    this.#parts = parts;
   }
 
   /**
    * Plan, limits and current use of the account, and use per API key. An addition of the reference server: other services
-   * respond with 404. It counts against no quota. `features` lists what else the service offers: `idempotency` (it honours
-   * `Idempotency-Key`) and `lookup` (`links.lookup`).
+   * respond with 404. It counts against no quota. `features` lists what else the service offers, see {@link Usage.features}.
    *
    * @example
    * const { features = [] } = await shortlink.usage.retrieve();
@@ -28,7 +28,7 @@ export class UsageResource {
   retrieve(options?: RequestOptions): ResponsePromise<Usage> {
     const request = { method: 'GET', path: ROUTES.usage, read: readUsage } as const;
     return responsePromise(() =>
-      this.#transport.request({ ...request, ignoresQuota: true, options }),
+      this.#parts.transport.request({ ...request, ignoresQuota: true, options }),
     );
   }
 }

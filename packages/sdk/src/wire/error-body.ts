@@ -24,46 +24,36 @@ export const PLAN_LIMIT_NAMES = ['links', 'batch_size', 'api_keys'] as const;
 export type PlanLimitName = (typeof PLAN_LIMIT_NAMES)[number];
 
 /** One refused entry or field. */
-export interface ErrorDetail {
+export interface ErrorDetail extends f.Data<typeof errorDetail> {}
+const errorDetail = {
   /** Position in `links`, from 0; absent for a single link. */
-  index?: number | undefined;
+  index: f.number(undefined),
   /** The field that was refused, such as `target_url` or `tags[2]`. */
-  field: string;
+  field: f.text,
   /** Why, for a person. */
-  message: string;
-}
+  message: f.text,
+};
 
 /** Body of every error. */
-export interface ErrorBody {
+export interface ErrorBody extends f.Data<typeof errorBody> {}
+const errorBody = {
   /** What went wrong, for a person. */
-  error: string;
-  /** `true` when a resource limit of the plan was reached. */
-  upgrade?: boolean | undefined;
-  /** Stable machine word, see {@link ERROR_CODES}. Addition of the reference server. */
-  code?: string | undefined;
-  /** Which resource is exhausted, see {@link PLAN_LIMIT_NAMES}. Addition of the reference server. */
-  limit?: string | undefined;
-  /** How much of it is in use. For `batch_size`: how many links the request carried. */
-  used?: number | undefined;
-  /** How much of it the plan allows. */
-  allowed?: number | undefined;
-  /** Up to 100 refused entries of a batch. Addition of the reference server. */
-  details?: ErrorDetail[] | undefined;
-}
-
-const details = f.list(
-  f.object<ErrorDetail>({ index: f.optionalNumber, field: f.text, message: f.text }),
-);
-
-const fields = f.object<ErrorBody>({
   error: f.text,
+  /** `true` when a resource limit of the plan was reached. */
   upgrade: f.flag(undefined),
+  /** Stable machine word, see {@link ERROR_CODES}. Addition of the reference server. */
   code: f.optionalText,
+  /** Which resource is exhausted, see {@link PLAN_LIMIT_NAMES}. Addition of the reference server. */
   limit: f.optionalText,
-  used: f.optionalNumber,
-  allowed: f.optionalNumber,
-  details: (value) => (Array.isArray(value) ? details(value) : undefined),
-});
+  /** How much of it is in use. For `batch_size`: how many links the request carried. */
+  used: f.number(undefined),
+  /** How much of it the plan allows. */
+  allowed: f.number(undefined),
+  /** Up to 100 refused entries of a batch. Addition of the reference server. */
+  details: f.optional(f.list(f.object<ErrorDetail>(errorDetail))),
+};
+
+const readFields = f.object<ErrorBody>(errorBody);
 
 /**
  * Reads an error body; undefined where it has no `error` that is a string. An addition of another type is ignored, and
@@ -71,5 +61,5 @@ const fields = f.object<ErrorBody>({
  */
 export function readErrorBody(value: unknown): ErrorBody | undefined {
   const isBody = f.isObject(value) && typeof value['error'] === 'string';
-  return isBody ? fields(value) : undefined;
+  return isBody ? readFields(value) : undefined;
 }

@@ -5,6 +5,19 @@
  * @packageDocumentation
  */
 
+export {
+  batchResultItemSchema,
+  completedBatchSchema,
+  errorBodySchema,
+  jobSchema,
+  linkSchema,
+  lookupSchema,
+  processingBatchSchema,
+  usageSchema,
+} from './schemas.ts';
+
+// Shapes and constants, which need no zod
+
 // Links, batches and jobs
 export type {
   BatchInput,
@@ -43,11 +56,7 @@ export {
   REDIRECT_TYPES,
   type RedirectType,
 } from './limits.ts';
-export type {
-  CreateLinkBody,
-  Link,
-  LinkInput,
-} from './link.ts';
+export type { CreateLinkBody, Link, LinkInput } from './link.ts';
 export {
   type LookupBody,
   type LookupResponse,
@@ -57,17 +66,6 @@ export {
 } from './lookup.ts';
 // Routes and headers
 export { API_PREFIX, HEADERS, jobPath, ROUTES } from './routes.ts';
-// Schemas
-export {
-  batchResultItemSchema,
-  completedBatchSchema,
-  errorBodySchema,
-  jobSchema,
-  linkSchema,
-  lookupSchema,
-  processingBatchSchema,
-  usageSchema,
-} from './schemas.ts';
 export type {
   KeyDay,
   KeyRefusal,

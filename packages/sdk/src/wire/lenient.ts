@@ -7,27 +7,56 @@ export type Read<T> = { data: T } | { missing: string };
  */
 export type Reader<T> = (value: unknown) => T;
 
-/** An object with these fields, each read by itself. Its other fields are kept; what is no object has none. */
+type Fields = Readonly<Record<string, Reader<unknown>>>;
+type Values<F extends Fields> = { [Name in keyof F]: ReturnType<F[Name]> };
+type OptionalName<F extends Fields> = {
+  [Name in keyof F]: undefined extends ReturnType<F[Name]> ? Name : never;
+}[keyof F];
+
+/** The object that these fields read. A field that may be undefined may also be left out. */
+export type Data<F extends Fields> = Values<Omit<F, OptionalName<F>>> &
+  Partial<Values<Pick<F, OptionalName<F>>>>;
+
+/**
+ * An object with these fields, each read by itself. Its other fields are kept; what is no object has none. What is as
+ * documented is returned as it is, without a copy.
+ */
 export function object<T extends object>(
-  readers: {
+  fields: {
     readonly [Name in keyof T]-?: Reader<T[Name]>;
   },
 ): Reader<T> {
   return (value) => {
-    const data = (isObject(value) ? { ...value } : {}) as { [Name in keyof T]: unknown };
-    for (const name in readers) data[name] = readers[name](data[name]);
+    const sent = (isObject(value) ? value : {}) as { [Name in keyof T]: unknown };
+    let data = sent;
+    for (const name in fields) {
+      const given = data[name];
+      const field = fields[name](given);
+      if (field === given) continue;
+      if (data === sent) data = { ...sent };
+      data[name] = field;
+    }
     return data as T;
   };
 }
 
 /** A list of objects. Anything else is an empty list, and an item that is no object is left out. */
 export function list<T>(read: Reader<T>): Reader<T[]> {
-  return (value) => listOf(value).flatMap((item) => (isObject(item) ? [read(item)] : []));
+  return (value) => listOf(value).filter(isObject).map(read);
 }
 
-/** A field that older servers don't send: then it is undefined. */
-export function optional<T>(read: Reader<T>): Reader<T | undefined> {
-  return (value) => (value === undefined ? undefined : read(value));
+/** A list whose items keep their positions. One of thousands that is as documented is not copied: that costs as much as to parse it. */
+export function rows<T>(read: Reader<T>): Reader<T[]> {
+  const isAsDocumented = (item: unknown): item is T => read(item) === item;
+  return (value) => {
+    const items = listOf(value);
+    return items.every(isAsDocumented) ? items : items.map(read);
+  };
+}
+
+/** A list that older servers don't send: undefined where there is none. */
+export function optional<T>(read: Reader<T[]>): Reader<T[] | undefined> {
+  return (value) => (Array.isArray(value) ? read(value) : undefined);
 }
 
 /** The field is this word, whatever is sent. */
@@ -41,36 +70,29 @@ export function flag<T>(fallback: T): Reader<boolean | T> {
 }
 
 /** A string. A number becomes one; anything else is `''`. */
-export function text(value: unknown): string {
+export const text: Reader<string> = (value) => {
   if (typeof value === 'number') return String(value);
   return typeof value === 'string' ? value : '';
-}
+};
 
 /** A string that is not empty, or undefined. */
-export const optionalText = (value: unknown) => text(value) || undefined;
+export const optionalText: Reader<string | undefined> = (value) => text(value) || undefined;
 
 /** A list of strings. Anything else is an empty list, and an item that is not a string is left out. */
-export const texts = (value: unknown) => listOf(value).map(text).filter(Boolean);
+export const texts: Reader<string[]> = (value) => listOf(value).map(text).filter(Boolean);
 
 /** A number. A numeral such as `"302"` becomes one; anything else is `fallback`. */
-export function numberOf<T>(value: unknown, fallback: T): number | T {
-  const given = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
-  return typeof given === 'number' && Number.isFinite(given) ? given : fallback;
+export function number<T>(fallback: T): Reader<number | T> {
+  return (value) => {
+    const given = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
+    return typeof given === 'number' && Number.isFinite(given) ? given : fallback;
+  };
 }
-
-/** A number that is 0 where it can't be read. */
-export const count = (value: unknown) => numberOf(value, 0);
-
-/** A number, or undefined where it can't be read. */
-export const optionalNumber = (value: unknown) => numberOf(value, undefined);
-
-/** A number that is `null`, which means unlimited, where it can't be read. */
-export const limit = (value: unknown) => numberOf(value, null);
 
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function listOf(value: unknown): readonly unknown[] {
+function listOf(value: unknown): unknown[] {
   return Array.isArray(value) ? value : [];
 }

@@ -1,10 +1,7 @@
 import * as f from './lenient.ts';
 import { DEFAULT_REDIRECT_TYPE, type RedirectType } from './limits.ts';
 
-/**
- * A link to create. Only these fields are sent, so a {@link Link}, or a row of a database, may be given as it is. A null counts
- * as a field that was not given.
- */
+/** A link to create. Only these fields are sent, so a {@link Link}, or a row of a database, may be given as it is. Null counts as not given. */
 export interface LinkInput {
   /**
    * Destination: an absolute `http:` or `https:` URL of at most 2,048 characters. A string is stored and returned exactly as it
@@ -21,10 +18,13 @@ export interface LinkInput {
   tags?: readonly string[] | null | undefined;
 }
 
-/** Body of `POST /api/v1/links`, and one entry of a batch: what is sent of a {@link LinkInput}. */
-export type CreateLinkBody = { target_url: string } & {
-  [Name in Exclude<keyof LinkInput, 'target_url'>]?: NonNullable<LinkInput[Name]> | undefined;
+/** What is sent of an input that has a target. */
+export type Sent<Input extends { target_url: unknown }> = { target_url: string } & {
+  [Name in Exclude<keyof Input, 'target_url'>]?: NonNullable<Input[Name]> | undefined;
 };
+
+/** Body of `POST /api/v1/links`, and one entry of a batch. */
+export type CreateLinkBody = Sent<LinkInput>;
 
 /** The target of a link as it is sent. */
 export function targetOf({ target_url }: Pick<LinkInput, 'target_url'>): string {
@@ -33,21 +33,21 @@ export function targetOf({ target_url }: Pick<LinkInput, 'target_url'>): string 
 
 /**
  * Exactly the fields of a link, in a fixed order, whatever else the caller's object holds: a row of a database may carry
- * an e-mail address, and that must not reach the service. An object that has `toJSON`, as `JSON.stringify` would
- * call it, is asked for its link first.
+ * an e-mail address. An object that has `toJSON`, as `JSON.stringify` would call it, is asked for its link first.
  *
  * @throws TypeError when `tags` is not a list of strings
  */
 export function pickLinkFields(entry: LinkInput): CreateLinkBody {
   const toJSON: unknown = Reflect.get(entry, 'toJSON');
-  const link: LinkInput = typeof toJSON === 'function' ? toJSON.call(entry, '') : entry;
-  const { title, domain_id, redirect_type, tags } = link;
+  const input: LinkInput = typeof toJSON === 'function' ? toJSON.call(entry, '') : entry;
+  const { title, domain_id, redirect_type, tags } = input;
+  const labels: unknown = tags ?? [];
   // Tags with objects in them would carry what is in these objects to the service.
-  if (tags && !(Array.isArray(tags) && tags.every((tag) => typeof tag === 'string'))) {
+  if (!(Array.isArray(labels) && labels.every((tag) => typeof tag === 'string'))) {
     throw new TypeError('tags must be a list of strings');
   }
   return {
-    target_url: targetOf(link),
+    target_url: targetOf(input),
     title: title ?? undefined,
     domain_id: domain_id ?? undefined,
     redirect_type: redirect_type ?? undefined,
@@ -59,46 +59,36 @@ export function pickLinkFields(entry: LinkInput): CreateLinkBody {
  * A short link. `code` and `short_url` are always there. Where a service leaves another field out, or sends null or
  * another type, the client fills in its default. Fields that are not named here pass through.
  */
-export interface Link {
+export interface Link extends f.Data<typeof link> {}
+export const link = {
   /** Identifier of the link, assigned by the service. A number becomes a string. @default '' */
-  id: string;
-  /** Short code, assigned by the service; the last path segment of `short_url`. Never empty. */
-  code: string;
-  /** Absolute URL formed from the short-link domain and `code`. Never empty. */
-  short_url: string;
-  /** Destination URL. @default the `target_url` that was sent */
-  target_url: string;
-  /** Descriptive title. @default '' */
-  title: string;
-  /** HTTP status of the redirect: 301, 302 or 307; another service may have others. @default 302 */
-  redirect_type: RedirectType;
-  /** `true` on a newly created link. @default true */
-  is_active: boolean;
-  /** Redirects followed so far; `0` on a newly created link. @default 0 */
-  click_count: number;
-  /** Labels. @default [] */
-  tags: string[];
-  /** Creation time, ISO 8601 in UTC. @default '' */
-  created_at: string;
-}
-
-const fields = f.object<Link>({
   id: f.text,
+  /** Short code, assigned by the service; the last path segment of `short_url`. Never empty. */
   code: f.text,
+  /** Absolute URL formed from the short-link domain and `code`. Never empty. */
   short_url: f.text,
+  /** Destination URL. @default the `target_url` that was sent */
   target_url: f.text,
+  /** Descriptive title. @default '' */
   title: f.text,
-  redirect_type: (value) => f.numberOf(value, DEFAULT_REDIRECT_TYPE) as RedirectType,
+  /** HTTP status of the redirect: 301, 302 or 307; another service may have others. @default 302 */
+  redirect_type: f.number(DEFAULT_REDIRECT_TYPE) as f.Reader<RedirectType>,
+  /** `true` on a newly created link. @default true */
   is_active: f.flag(true),
-  click_count: f.count,
+  /** Redirects followed so far; `0` on a newly created link. @default 0 */
+  click_count: f.number(0),
+  /** Labels. @default [] */
   tags: f.texts,
+  /** Creation time, ISO 8601 in UTC. @default '' */
   created_at: f.text,
-});
+};
+
+const readFields = f.object<Link>(link);
 
 /** Reads the response to a create. Only `code` and `short_url` are required, see {@link Link}. */
 export function readLink(value: unknown): f.Read<Link> {
   if (!f.isObject(value)) return { missing: '' };
-  const data = fields(value);
+  const data = readFields(value);
   if (data.code === '') return { missing: 'code' };
   return data.short_url === '' ? { missing: 'short_url' } : { data };
 }

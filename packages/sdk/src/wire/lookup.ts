@@ -1,37 +1,40 @@
 import * as f from './lenient.ts';
-import { type Link, readLink } from './link.ts';
+import { type Link, link, readLink, type Sent } from './link.ts';
 
 /** The most entries of one look-up, whatever the plan's batch size is. */
 export const MAX_LOOKUP_ENTRIES = 10_000;
 
-/** One entry of a look-up by target: which links of the account lead there? */
-export interface LookupTarget {
-  /** Destination URL, exactly as it was sent when the links were created. */
-  target_url: string;
+/** A target to look up, with its domain. Other fields are not sent, so a `Link` or a row of your own fits. */
+export interface LookupInput {
+  /** Destination URL, exactly as it was sent when the links were created; a `URL` counts as its `href`. */
+  target_url: string | URL;
   /** Custom domain of the links. @default the service's own domain, and no other one */
-  domain_id?: string | undefined;
-  /** Id of the last link that an earlier response named for this entry: only links after it are named. */
-  after?: string | undefined;
+  domain_id?: string | null | undefined;
+  /** Id of the last link that an earlier result had for this entry: only links after it are found. */
+  after?: string | null | undefined;
 }
+
+/** One entry of a look-up by target: which links of the account lead there? */
+export type LookupTarget = Sent<LookupInput>;
 
 /** Body of `POST /api/v1/links/lookup`: targets or codes, at most 10,000. An addition of the reference server. */
 export type LookupBody = { links: readonly LookupTarget[] } | { codes: readonly string[] };
 
 /** What was found for one entry. */
-export interface LookupResult {
+export interface LookupResult extends f.Data<typeof lookupResult> {}
+const lookupResult = {
   /** The links of the account, oldest first: at most 20. */
-  links: Link[];
+  links: f.list(f.object<Link>(link)),
   /**
    * There are others: the same entry with `after`, the id of the last of these links, gets them. Without any links here, the response
    * was full: ask for the same entry again as it is. @default false
    */
-  more: boolean;
-}
+  more: f.flag(false),
+};
 
 /** The response to a look-up: a result for each entry, in the order asked. */
-export interface LookupResponse {
-  results: LookupResult[];
-}
+export interface LookupResponse extends f.Data<typeof lookupResponse> {}
+const lookupResponse = { results: f.list(f.object<LookupResult>(lookupResult)) };
 
 /**
  * Reads the response to a look-up of `count` entries. It is read less leniently than others: a result that is left out, or

@@ -1,5 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import type { BatchLinkInput } from '@shortlink/sdk';
+import type { CreateLinkBody } from '@shortlink/sdk';
 import { serviceUrl } from '../../config/settings.ts';
 import { type LinkIdentity, linkOfPair, madeFor } from '../map/link-identity.ts';
 import type { Claim } from '../map/result-columns.ts';
@@ -157,7 +157,7 @@ export class Journal {
   }
 
   /** The links of an open batch, in the order of the request, without those that it refused. */
-  linksOf({ firstLink, size }: LinkRange): ({ id: number } & BatchLinkInput)[] {
+  linksOf({ firstLink, size }: LinkRange): ({ id: number } & CreateLinkBody)[] {
     return this.#prepare(
       'SELECT id, pair FROM link WHERE id >= ? AND id < ? AND failed IS NULL ORDER BY id',
     )

@@ -1,4 +1,4 @@
-import type { BatchLinkInput } from '@shortlink/sdk';
+import type { CreateLinkBody } from '@shortlink/sdk';
 
 /** What identifies the link that a row asks for, and the rest of it. */
 export interface LinkIdentity {
@@ -16,7 +16,7 @@ const REDIRECT_DIGITS: Readonly<Record<number, number>> = { 301: 1, 302: 2, 307:
 export const REDIRECTS = 4;
 
 /** The identity of a link in a request whose default domain is `domain`. */
-export function linkIdentity(link: BatchLinkInput, domain: string | undefined): LinkIdentity {
+export function linkIdentity(link: CreateLinkBody, domain: string | undefined): LinkIdentity {
   return identityOf(link.target_url, link.domain_id ?? domain, contentOf(link));
 }
 
@@ -35,13 +35,13 @@ function pairOf(target: string, domain: string | undefined): string {
 }
 
 /** The link of a pair, as far as the pair tells it. */
-export function linkOfPair(pair: string): Pick<BatchLinkInput, 'target_url' | 'domain_id'> {
+export function linkOfPair(pair: string): Pick<CreateLinkBody, 'target_url' | 'domain_id'> {
   const [target_url = '', domain_id] = pair.split('\n');
   return { target_url, domain_id };
 }
 
 /** Two contents with one hash only hide that a row was edited. */
-export function contentOf({ title = '', tags = [], redirect_type }: BatchLinkInput): number {
+export function contentOf({ title = '', tags = [], redirect_type }: CreateLinkBody): number {
   let hash = addText(FNV_OFFSET, title);
   for (const tag of tags) hash = addText(hash, tag);
   return (hash >>> 0) * REDIRECTS + (REDIRECT_DIGITS[redirect_type ?? 0] ?? 0);

@@ -1,5 +1,5 @@
 import {
-  type BatchLinkInput,
+  type CreateLinkBody,
   MAX_TAG_LENGTH,
   MAX_TAGS,
   MAX_TARGET_URL_LENGTH,
@@ -24,9 +24,9 @@ import { strayText } from './result-columns.ts';
 /** What the input's rows mean, and which of them can be sent. */
 export interface RowRules {
   /** The link that a row stands for, and why it can't be sent, in words that follow "line 7:"; undefined for one that can. */
-  check(row: Row): { link: BatchLinkInput; problem: string | undefined };
+  check(row: Row): { link: CreateLinkBody; problem: string | undefined };
   /** The link that a row without a problem stands for. */
-  link(row: Row): BatchLinkInput;
+  link(row: Row): CreateLinkBody;
 }
 
 /** The service's rules, since there one bad entry refuses a whole batch. */
@@ -57,7 +57,7 @@ export function createRowRules(
     return tags.length > 0 ? tags : undefined;
   };
 
-  const linkOf = (cells: readonly string[], mapping: Plan['mapping']): BatchLinkInput => ({
+  const linkOf = (cells: readonly string[], mapping: Plan['mapping']): CreateLinkBody => ({
     target_url: read(cells, mapping.target_url),
     title: read(cells, mapping.title) || undefined,
     tags: tagsOf(read(cells, mapping.tags)),
@@ -87,7 +87,7 @@ export function createRowRules(
   };
 }
 
-function linkProblem({ target_url, title, tags, domain_id }: BatchLinkInput): string | undefined {
+function linkProblem({ target_url, title, tags, domain_id }: CreateLinkBody): string | undefined {
   const problem = targetProblem(target_url, MAX_TARGET_URL_LENGTH);
   if (problem !== undefined) return problem;
   if (title !== undefined) {
@@ -119,7 +119,7 @@ function nestedProblem(
   return undefined;
 }
 
-function redirectTypeOf(text: string): BatchLinkInput['redirect_type'] {
+function redirectTypeOf(text: string): CreateLinkBody['redirect_type'] {
   return text === '' ? undefined : REDIRECT_TYPES.find((type) => String(type) === text);
 }
 

@@ -1,4 +1,4 @@
-import type { BatchLinkInput, BatchRange } from '@shortlink/sdk';
+import type { BatchRange, CreateLinkBody } from '@shortlink/sdk';
 import { contentOf, identityOf, type LinkIdentity } from '../map/link-identity.ts';
 import type { RowRules } from '../map/row-rules.ts';
 import type { Row } from '../types.ts';
@@ -12,7 +12,7 @@ const FORGET_STEP = 4096;
  * The link of a new row, for `createMany`. It is made in the request's JSON, and only what the journal and the response need of it is
  * kept until the batch is settled.
  */
-class NewLink implements BatchLinkInput {
+class NewLink implements CreateLinkBody {
   readonly #row: Row;
   readonly #rules: RowRules;
   #target: string | undefined;
@@ -33,7 +33,7 @@ class NewLink implements BatchLinkInput {
     return this.#domain;
   }
 
-  toJSON(): BatchLinkInput {
+  toJSON(): CreateLinkBody {
     const link = this.#rules.link(this.#row);
     this.#target = link.target_url;
     this.#domain = link.domain_id;

@@ -1,7 +1,7 @@
 import {
   ApiError,
   type BatchEvent,
-  type BatchLinkInput,
+  type CreateLinkBody,
   type ShortlinkError,
 } from '@shortlink/sdk';
 import type { Comparison, Evidence } from '../check/evidence.ts';
@@ -20,7 +20,7 @@ const CLOCK_SKEW_MS = 60 * 60 * 1000;
  * Stands for a link that the service has refused. Since it can't be written as JSON, the client leaves it out: the request then has the body
  * and the key with which it was last sent. With the link itself, which the service may take by now, it would be another request.
  */
-const REFUSED: BatchLinkInput & { toJSON(): never } = {
+const REFUSED: CreateLinkBody & { toJSON(): never } = {
   target_url: '',
   toJSON: () => {
     throw new Error('The service has refused this link');
@@ -153,7 +153,7 @@ async function followBatch(
   };
   const sendAgain = () => {
     const known = new Set(links.map((link) => link.id));
-    const sent: BatchLinkInput[] = JSON.parse(body);
+    const sent: CreateLinkBody[] = JSON.parse(body);
     const again = sent.map((link, index) => (known.has(firstLink + index) ? link : REFUSED));
     // A rate limit may be waited for longer than the service knows the key.
     keyExpires = setTimeout(() => ended.abort(), KEY_LIFETIME_MS - ageOf(batch, deps));
