@@ -50,12 +50,12 @@ export interface Targeted {
 }
 
 /**
- * A number for the target of a link, the same on every engine: an index of numbers is a fraction of one of texts. Several targets may have
- * one number, so the texts are compared too. The account is in it, so that nobody's links slow down those of others.
+ * A 32-bit number for the target of a link, the same on every engine: an index of numbers is a fraction of one of texts. Several targets may
+ * have one number, so the texts are compared too. The account is in it, so that nobody's links slow down those of others.
  */
 export function targetNumber({ account_id, domain_id, target_url }: Targeted): number {
   const digest = hash('sha1', `${account_id}\n${domain_id ?? ''}\n${target_url}`, 'buffer');
-  return digest.readUIntBE(0, 6);
+  return digest.readUInt32BE(0);
 }
 
 /** The id that is lower than all others. */

@@ -7,7 +7,7 @@ import { usage } from '../queries/usage.ts';
 import type { Store } from '../store.ts';
 import type { Database } from './database.ts';
 import type { OpenedFile } from './open-file.ts';
-import { findLinksOf, isIndexed } from './operations/targets.ts';
+import { isIndexed, linkFinder } from './operations/targets.ts';
 import type { Writer } from './write-core.ts';
 
 export interface SqliteStoreParts {
@@ -48,13 +48,14 @@ export function sqliteStore({ reader, writer, shortUrl, file }: SqliteStoreParts
     indexLinks: async () => (isIndexed(reader) ? { done: true } : writer.submit('indexLinks')),
     findLinks: async (accountId, entries, most) => {
       const found: Link[][] = [];
+      const find = linkFinder(reader, shortUrl, accountId, most);
       let turnEndsAt = performance.now() + TURN_MS;
       for (const entry of entries) {
         if (performance.now() >= turnEndsAt) {
           await nextTurn();
           turnEndsAt = performance.now() + TURN_MS;
         }
-        found.push(findLinksOf(reader, shortUrl, accountId, entry, most));
+        found.push(find(entry));
       }
       return found;
     },
