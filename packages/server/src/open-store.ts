@@ -6,19 +6,19 @@ import type { Store } from './store/store.ts';
 /** Receives a line for a person when another process has to be waited for. */
 type OnWait = (message: string) => void;
 
-/** Opens the database that the settings name; its short URLs begin with `publicUrl`. */
+/** Opens the database that the settings name; its short URLs begin with `publicUrl`. It is made or migrated unless `migrate` is `false`. */
 export async function openStore(
-  settings: Settings & { publicUrl: string },
+  settings: Settings & { publicUrl: string; migrate?: boolean },
   onWait?: OnWait,
 ): Promise<Store> {
-  const { database, databaseConnections: connections, publicUrl } = settings;
+  const { database, databaseConnections: connections, publicUrl, migrate } = settings;
   switch (database.engine) {
     case 'sqlite':
-      return openSqliteStore({ path: database.path, publicUrl });
+      return openSqliteStore({ path: database.path, publicUrl, migrate });
     case 'postgres': {
       checkCertificates(database.url);
       const { openPostgresStore } = await loadPostgres();
-      return openPostgresStore({ url: database.url, connections, publicUrl, onWait });
+      return openPostgresStore({ url: database.url, connections, publicUrl, onWait, migrate });
     }
   }
 }

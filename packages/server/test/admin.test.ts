@@ -35,7 +35,8 @@ async function runIn(env: Record<string, string>, ...args: string[]): Promise<nu
   const context: CommandContext = {
     env,
     out: (line) => out.push(line),
-    err: (line) => err.push(line),
+    // Every command says which database it uses; see `process.test.ts`.
+    err: (line) => line.startsWith('database: ') || err.push(line),
     now: () => START,
     openStore: async () => store,
     migrate: async () => ({ from: 0, to: 1 }),

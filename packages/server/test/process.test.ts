@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { Database } from '../src/store/sqlite/database.ts';
 import { migrateSqlite } from '../src/store/sqlite/index.ts';
+import { migrate, migrations, schemaVersion } from '../src/store/sqlite/migrate.ts';
 import { startTestServer } from '../src/testing/index.ts';
 import { post, raw, useProcesses } from './server-process.ts';
 
@@ -121,7 +122,8 @@ test('a backup taken while it serves can be served in its place', async () => {
   );
   const file = join(folder(), 'backup.db');
   const backup = run(['backup', file]);
-  expect(await backup.ended).toEqual({ code: 0, stderr: '' });
+  const stderr = `database: ${join(folder(), 'x.db')}\n`;
+  expect(await backup.ended).toEqual({ code: 0, stderr });
   server.child.kill('SIGTERM');
   await server.ended;
   const restored = await start([], { SHORTLINK_DATABASE_URL: `sqlite:${file}` });
@@ -171,7 +173,7 @@ describe('a backup that is killed', () => {
     await ended;
     expect(await files()).not.toContain('backup.db');
     const next = run(['backup', join(folder(), 'backup.db')]);
-    expect(await next.ended).toEqual({ code: 0, stderr: '' });
+    expect(await next.ended).toMatchObject({ code: 0 });
     expect(await files()).toContain('backup.db');
   });
 });
@@ -289,5 +291,39 @@ describe('a start that fails', () => {
     expect(code).toBe(exitCode);
     expect(stderr).toMatch(message);
     expect(stderr).not.toContain('secret');
+  });
+});
+
+describe('a command that is no start', () => {
+  const path = () => join(folder(), 'x.db');
+
+  test.each([
+    ['keys', 'revoke', 'key_1'],
+    ['accounts', 'create', '--name', 'x', '--plan', 'pro'],
+    ['accounts', 'list'],
+  ])('%s %s makes no database, and names the one that it did not find', async (...args) => {
+    const { code, stderr } = await run(args).ended;
+    expect(code).toBe(1);
+    expect(stderr).toBe(`database: ${path()}\nerror: There is no database ${path()}.\n`);
+    expect(await readdir(folder())).toEqual([]);
+  });
+
+  test('migrates no schema: that of an earlier version stays, and the message says what to do', async () => {
+    const db = new Database({ path: path() });
+    const newest = migrations.length;
+    migrate(db, migrations.slice(0, -1), 0);
+    const { code, stderr } = await run(['accounts', 'list']).ended;
+    expect(code).toBe(1);
+    expect(stderr).toContain(
+      `has schema version ${newest - 1}; this program needs ${newest}. Once its server may be upgraded, run: shortlink-server migrate`,
+    );
+    expect(schemaVersion(db)).toBe(newest - 1);
+    db.close();
+  });
+
+  test('works on an empty database with accounts create --init, and then on that one', async () => {
+    const create = ['accounts', 'create', '--name', 'x', '--plan', 'pro'];
+    expect((await run([...create, '--init']).ended).code).toBe(0);
+    expect(await run(create).ended).toEqual({ code: 0, stderr: `database: ${path()}\n` });
   });
 });

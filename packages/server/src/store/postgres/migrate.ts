@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Client } from 'pg';
-import { checkVersion, hasSchema, type Migration, type MigrationReport } from '../migration.ts';
+import { checkIsNewest, checkVersion, hasSchema, type Migration, type MigrationReport } from '../migration.ts';
 import { StoreError } from '../store-error.ts';
 import { IDLE_IN_TRANSACTION_TIMEOUT_MS, LOCK_TIMEOUT_MS } from './connection.ts';
 import { changes } from './migrations/changes.ts';
@@ -48,6 +48,8 @@ export interface MigrateOptions {
   lockHolder: Client;
   /** Receives a line for a person when another process changes the schema for longer than a second. @default nothing is said */
   onWait?: ((message: string) => void) | undefined;
+  /** `false`: nothing is changed, and a schema that would be rejects with `too_old`. @default true */
+  mayMigrate?: boolean | undefined;
   /** How long to wait for that process, in milliseconds. @default 60_000 */
   lockWaitMs?: number | undefined;
 }
@@ -66,7 +68,9 @@ export async function migrate(
   options: MigrateOptions,
 ): Promise<MigrationReport> {
   const newest = migrations.at(-1)?.version ?? 0;
-  if ((await schemaVersion(client, options.name)) === newest) return { from: newest, to: newest };
+  const found = await schemaVersion(client, options.name);
+  if (options.mayMigrate === false) checkIsNewest(options.name, found, newest);
+  if (found === newest) return { from: newest, to: newest };
   await lock(options);
   const from = await schemaVersion(client, options.name);
   checkVersion(options.name, from, newest);

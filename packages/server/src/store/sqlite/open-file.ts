@@ -18,6 +18,11 @@ export function absolutePath(path: string): string {
   return path === ':memory:' ? path : resolve(path);
 }
 
+/** @throws StoreError where there is no file */
+export function checkExists(path: string): void {
+  if (!existsSync(path)) throw new StoreError('unavailable', `There is no database ${path}.`);
+}
+
 /**
  * Opens a connection to a database file, with the write-ahead log on. Nobody but the file's owner can read it from then on. `:memory:` is
  * no file.
