@@ -425,3 +425,21 @@ test('backup gets the database and the file, and prints the file', async () => {
   expect(backups).toMatchObject([[{ database: { path: 'x.db' } }, '/backups/today.db']]);
   expect(await run('backup')).toBe(2);
 });
+
+test('revoke says whose key it was, and tells an unknown key from one that was revoked before', async () => {
+  const { id: account } = await createAccount('pro');
+  const { id } = await json('keys', 'create', '--account', account, '--name', 'ci');
+  expect(await json('keys', 'revoke', id)).toEqual({
+    id,
+    revoked: true,
+    account_id: account,
+    account: 'Acme',
+    name: 'ci',
+  });
+  expect(await run('keys', 'revoke', id)).toBe(1);
+  expect(err).toEqual([
+    `error: key ${id} (ci) of the account ${account} (Acme) was revoked before, at 2026-11-20T10:20:30.500Z`,
+  ]);
+  expect(await run('keys', 'revoke', 'key_none')).toBe(1);
+  expect(err).toEqual(['error: key "key_none" not found']);
+});

@@ -37,8 +37,8 @@ export interface OperatorStore {
   createKey(input: NewKey & { accountId: string }): Promise<Outcome<ApiKey>>;
   /** Keys that are not revoked, oldest first: also expired and replaced ones. */
   listKeys(accountId: string): Promise<ApiKey[]>;
-  /** False when there is no such key, or it is revoked already. A revoked key no longer counts in the plan. */
-  revokeKey(keyId: string, now: number): Promise<boolean>;
+  /** Whose key it was; `undefined` for an unknown key. A revoked key no longer counts in the plan. */
+  revokeKey(keyId: string, now: number): Promise<RevokedKey | undefined>;
   /**
    * Inserts a key with the name and permissions of this one, and lets this one end after `graceMs`, in one step. The old key
    * no longer counts in the plan, so that an account with all its keys in use can rotate each of them.
@@ -86,6 +86,14 @@ export interface NewKey {
   /** The key is rejected from then on, in milliseconds since the epoch. @default never */
   expiresAt?: number | undefined;
   now: number;
+}
+
+export interface RevokedKey {
+  account_id: string;
+  account: string;
+  name: string;
+  /** When it was revoked before, ISO 8601 in UTC; that stays. Absent when it is revoked now. */
+  before?: string | undefined;
 }
 
 export interface KeyRotation {
