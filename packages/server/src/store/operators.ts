@@ -79,7 +79,9 @@ export function* revokeKey(keyId: string, now: number): Writing<RevokedKey | und
   const key = yield* rowOf<{ revoked_at: number | null }>(sql`
     UPDATE api_keys SET name = name WHERE id = ${keyId} RETURNING revoked_at`);
   if (key === undefined) return undefined;
-  yield* rowsOf(sql`UPDATE api_keys SET revoked_at = coalesce(revoked_at, ${now}) WHERE id = ${keyId}`);
+  yield* rowsOf(
+    sql`UPDATE api_keys SET revoked_at = coalesce(revoked_at, ${now}) WHERE id = ${keyId}`,
+  );
   const owner = yield* rowOf<Omit<RevokedKey, 'before'>>(sql`
     SELECT account_id, accounts.name AS account, api_keys.name
     FROM api_keys JOIN accounts ON accounts.id = account_id WHERE api_keys.id = ${keyId}`);

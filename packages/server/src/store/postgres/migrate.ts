@@ -1,6 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Client } from 'pg';
-import { checkIsNewest, checkVersion, hasSchema, type Migration, type MigrationReport } from '../migration.ts';
+import {
+  checkIsNewest,
+  checkVersion,
+  hasSchema,
+  type Migration,
+  type MigrationReport,
+} from '../migration.ts';
 import { StoreError } from '../store-error.ts';
 import { IDLE_IN_TRANSACTION_TIMEOUT_MS, LOCK_TIMEOUT_MS } from './connection.ts';
 import { changes } from './migrations/changes.ts';

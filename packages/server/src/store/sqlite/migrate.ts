@@ -1,4 +1,10 @@
-import { checkIsNewest, checkVersion, hasSchema, type Migration, type MigrationReport } from '../migration.ts';
+import {
+  checkIsNewest,
+  checkVersion,
+  hasSchema,
+  type Migration,
+  type MigrationReport,
+} from '../migration.ts';
 import { sql } from '../queries/reading.ts';
 import type { Database } from './database.ts';
 import { changes } from './migrations/changes.ts';

@@ -1,5 +1,6 @@
 import type { Migration } from '../../migration.ts';
 import { domainLinks, targets } from './indexes.ts';
+import { minuteCounters } from './minute-counters.ts';
 
 /**
  * Counts requests of one account that arrived together, one per element of `keys` in the order of their arrival: the first
@@ -269,4 +270,5 @@ export const changes: readonly Migration[] = [
   clickWrites,
   targets,
   domainLinks,
+  minuteCounters,
 ];

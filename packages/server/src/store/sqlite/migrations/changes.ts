@@ -191,6 +191,13 @@ const domainLinks: Migration = {
   sql: 'CREATE INDEX links_domain ON links (domain_id) WHERE domain_id IS NOT NULL',
 };
 
+/** The name under which both engines read the requests of keys. A view only. */
+const keyActivity: Migration = {
+  version: 11,
+  name: 'key activity',
+  sql: 'CREATE VIEW key_activity AS SELECT key_id, day, requests, refused, minute, minute_requests FROM key_days',
+};
+
 /** The steps of the schema since the first one, in order. */
 export const changes: readonly Migration[] = [
   keyRefusals,
@@ -202,4 +209,5 @@ export const changes: readonly Migration[] = [
   counterAge,
   targets,
   domainLinks,
+  keyActivity,
 ];
