@@ -5,7 +5,9 @@ import { Metrics } from './metrics/metrics.ts';
 import { openStore } from './open-store.ts';
 import { type Listener, listen } from './serve.ts';
 import { createService } from './service.ts';
+import { databaseName } from './setting-values.ts';
 import { publicUrlOf, type Settings } from './settings.ts';
+import { CacheFile } from './store/cache-file.ts';
 
 /** A server that serves from now on. */
 export interface StartedServer {
@@ -62,6 +64,7 @@ async function serve(
     ...settings,
     store,
     publicUrl,
+    cacheFile: cacheFileOf(settings, publicUrl, logger),
     targetHosts: { allow: settings.targetAllow, deny: settings.targetDeny },
     logger,
     metrics,
@@ -95,6 +98,12 @@ async function serve(
       logger.info('stopped');
     },
   };
+}
+
+function cacheFileOf({ linkCache, database }: Settings, publicUrl: string, logger: Logger) {
+  if (linkCache === undefined) return undefined;
+  const name = `${databaseName(database)} ${publicUrl}`;
+  return new CacheFile({ path: linkCache, database: name, logger });
 }
 
 function logStart({ url, publicUrl, devKey }: StartedServer, dev: boolean, logger: Logger): void {

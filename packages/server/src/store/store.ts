@@ -153,7 +153,7 @@ export interface ClickWrite {
 export interface LinkChanges {
   /** Number of the last change. */
   latest: number;
-  /** Codes of the changed links. `all`: any link may have changed, and the list of domains. */
+  /** Codes of changed links, and ids of accounts and domains whose links all changed. `all`: any link may have changed, and the list of domains. */
   changed: readonly string[] | 'all';
 }
 
@@ -271,6 +271,8 @@ export interface Redirect {
   is_active: boolean;
   /** Host of the custom domain the link belongs to; `null` is the default domain. */
   hostname: string | null;
+  /** Ids of its account and its custom domain. */
+  owners: readonly string[];
 }
 
 export type Admission =
