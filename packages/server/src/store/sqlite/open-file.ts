@@ -39,6 +39,8 @@ export function openFile({
   try {
     db.exec('PRAGMA journal_mode = WAL');
     db.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
+    // A backup lets the log grow. Without a limit it keeps that size.
+    db.exec(`PRAGMA journal_size_limit = ${CHECKPOINT_PAGES * 4_096}`);
     return db;
   } catch (error) {
     db.close();
