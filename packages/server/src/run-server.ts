@@ -8,6 +8,9 @@ import { backupDatabase, migrateDatabase, openStore } from './open-store.ts';
 import { publicUrlOf, type Settings } from './settings.ts';
 import type { RunningServer } from './start-server.ts';
 
+/** Signals that ask the process to end: of a service manager, of Ctrl-C, and of a terminal that is closed. */
+const ENDING = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
+
 /** How long the last log lines may take to be read once everything is stopped. */
 const LOG_FLUSH_MS = 2_000;
 
@@ -42,19 +45,18 @@ function sayWait(message: string): void {
 async function interruptible(act: (signal: AbortSignal) => Promise<void>): Promise<void> {
   const interruption = new AbortController();
   const onSignal = (name: NodeJS.Signals) => interruption.abort(name);
-  const names = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
   // A second signal of the same name ends the process at once.
-  for (const name of names) process.once(name, onSignal);
+  for (const name of ENDING) process.once(name, onSignal);
   try {
     await act(interruption.signal);
   } finally {
-    for (const name of names) process.off(name, onSignal);
+    for (const name of ENDING) process.off(name, onSignal);
     if (interruption.signal.aborted) process.kill(process.pid, interruption.signal.reason);
   }
 }
 
 /**
- * Serves until the first SIGTERM or SIGINT has been carried out; a second one ends the process at once, and so does the first while
+ * Serves until the first of {@link ENDING} has been carried out; a second one ends the process at once, and so does the first while
  * the server starts: it serves nobody yet, and may wait for a database.
  */
 async function start(settings: Settings, { dev }: { dev: boolean }): Promise<void> {
@@ -101,7 +103,6 @@ function firstSignal(isServing: () => boolean): Promise<void> {
       if (received > 1 || !isServing()) process.exit(EXIT.failed);
       resolve();
     };
-    process.on('SIGTERM', onSignal);
-    process.on('SIGINT', onSignal);
+    for (const name of ENDING) process.on(name, onSignal);
   });
 }

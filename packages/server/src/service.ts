@@ -24,9 +24,7 @@ export type ServiceOptions = Pick<
   | 'notFoundUrl'
 > & {
   /** Where the links in memory are kept over a restart. @default they are not kept */
-  cacheFile?:
-    | { read: () => CachedLink[]; write: (links: CachedLink[]) => void }
-    | undefined;
+  cacheFile?: { read: () => CachedLink[]; write: (links: CachedLink[]) => void } | undefined;
 };
 
 /** The whole service on a store: the app, and its background work. */

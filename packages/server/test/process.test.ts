@@ -70,6 +70,14 @@ describe('a serving process', () => {
     expect((await server.ended).code).toBe(0);
   });
 
+  test('is not ended by a closed terminal before its clicks are written', async () => {
+    const server = await start();
+    server.child.kill('SIGHUP');
+    const { code, stderr } = await server.ended;
+    expect(code).toBe(0);
+    expect(stderr).toContain('"msg":"stopped"');
+  });
+
   test('a second signal ends it at once', async () => {
     const server = await start();
     const socket = connect(Number(new URL(server.url).port), '127.0.0.1');
@@ -100,8 +108,8 @@ describe('a serving process', () => {
       (await post({ ...second, key: first.key }, { target_url: 'https://a.example/' })).status,
     ).toBe(201);
     second.child.kill('SIGTERM');
-    expect((await second.ended).stderr).toContain(
-      'the database has accounts, so --dev created none',
+    expect((await second.ended).stderr).toMatch(
+      /the database has accounts, so --dev created none; .* keys create --account acc_\w+"/,
     );
   });
 
@@ -176,6 +184,21 @@ describe('a backup that is killed', () => {
     expect(await next.ended).toMatchObject({ code: 0 });
     expect(await files()).toContain('backup.db');
   });
+});
+
+test('requests that are refused before the app are in the metrics', async () => {
+  const server = await start();
+  await raw(server.url, 'GET / HTTP/1.1\r\n\r\n');
+  await raw(server.url, 'garbage\r\n\r\n');
+  await raw(server.url, `GET / HTTP/1.1\r\nHost: ${'x'.repeat(20_000)}\r\n\r\n`);
+  await raw(server.url, 'GET / HTTP/1.1\r\nHost: a b\r\nConnection: close\r\n\r\n');
+  await raw(server.url, 'GET / HTTP/1.1\r\nHost: x\r\nExpect: 200-ok\r\n\r\n');
+  const metrics = await (await fetch(`${server.url}/metrics`)).text();
+  for (const counted of ['400"} 3', '431"} 1', '417"} 1']) {
+    expect(metrics).toContain(
+      `shortlink_http_requests_total{route="none",method="other",status="${counted}`,
+    );
+  }
 });
 
 test('migrating a database in memory leaves no file', async () => {
@@ -279,6 +302,20 @@ describe('a start that fails', () => {
 
   test.each([
     [{ SHORTLINK_PORT: 'x' }, 2, /^error: SHORTLINK_PORT is "x"; expected .*\n$/],
+    ...['SHORTLINK_ROOT_URL', 'SHORTLINK_NOT_FOUND_URL'].map(
+      (name) =>
+        [
+          {
+            SHORTLINK_PUBLIC_URL: 'https://sho.rt',
+            SHORTLINK_PORT: '0',
+            [name]: 'https://SHO.rt./lost',
+          },
+          2,
+          new RegExp(
+            `^error: ${name} is "https://sho.rt./lost"; expected an address on a host.*\n$`,
+          ),
+        ] as const,
+    ),
     [{ SHORTLINK_DATABASE_URL: 'mysql://u:secret@h/d' }, 2, /^error: SHORTLINK_DATABASE_URL .*\n$/],
     [
       { SHORTLINK_DATABASE_URL: 'postgres://u:secret@127.0.0.1:1/d?sslrootcert=/nowhere/ca.pem' },

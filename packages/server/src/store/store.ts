@@ -135,6 +135,8 @@ export interface Store extends OperatorStore {
    * read-only or damaged, or its file was deleted. It turns `true` again by itself, also when nothing is written meanwhile.
    */
   isHealthy(): boolean;
+  /** The connections of this process to the database: absent where it has none, as with SQLite. */
+  connections?: (() => { busy: number; idle: number; free: number }) | undefined;
   /** Finishes what was started, then closes. */
   close(): Promise<void>;
 }

@@ -145,6 +145,13 @@ test('an account that is idle loses nothing when old counters are deleted', asyn
   expect(await execute(url, 'SELECT FROM request_minutes')).toEqual([]);
 });
 
+test('the connections of an instance are known, as many as it may have', async () => {
+  await open();
+  const { connections } = stores[0] as Store;
+  await (stores[0] as Store).listAccounts();
+  expect(connections?.()).toEqual({ busy: 0, idle: 1, free: 14 });
+});
+
 test('a request writes one row, and a refund takes it back there', async () => {
   await open();
   const store = stores[0] as Store;
