@@ -156,8 +156,10 @@ function unroutable(onRefused: (status: number) => void) {
 async function close(server: Server, connections: Connections, timeoutMs: number): Promise<void> {
   const closed = once(server, 'close');
   connections.drain();
-  // The HTTP server's own `close` would also cut idle connections at once, and with them requests that are on their way.
-  NetServer.prototype.close.call(server);
+  // The HTTP server's own `close` would also cut idle connections at once, and with them requests that are on their way. In Bun it is no server
+  // of connections.
+  const base = server instanceof NetServer ? NetServer.prototype : server;
+  base.close.call(server);
   const sweep = setInterval(() => connections.closeUnused(), 50);
   const giveUp = setTimeout(() => connections.destroyAll(), timeoutMs);
   try {

@@ -236,3 +236,15 @@ async function tables(url: string): Promise<unknown[]> {
   );
   return rows.map((row) => row['tablename']);
 }
+
+test('a store that may not migrate opens the newest schema only, and changes no other one', async () => {
+  const url = await newDatabase();
+  const open = () => openPostgresStore({ url, publicUrl: PUBLIC_URL, migrate: false });
+  await expect(open()).rejects.toMatchObject({ reason: 'too_old', message: expect.stringMatching(/is empty/) });
+  expect(await execute(url, "SELECT FROM pg_tables WHERE schemaname = 'public'")).toEqual([]);
+  await migrateTo(url, 1);
+  const older = new RegExp(`has schema version 1; this program needs ${newest}`);
+  await expect(open()).rejects.toMatchObject({ reason: 'too_old', message: expect.stringMatching(older) });
+  await migratePostgres(url);
+  await (await open()).close();
+});
