@@ -1,6 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { ConfigError, type Settings } from './settings.ts';
-import { backupSqlite, migrateSqlite, openSqliteStore } from './store/sqlite/index.ts';
+import type { DatabaseFacts } from './store/operator-store.ts';
+import {
+  backupSqlite,
+  inspectSqlite,
+  migrateSqlite,
+  openSqliteStore,
+} from './store/sqlite/index.ts';
 import type { Store } from './store/store.ts';
 
 /** Receives a line for a person when another process has to be waited for. */
@@ -37,6 +43,13 @@ export async function migrateDatabase(
       return migratePostgres(database.url, { onWait });
     }
   }
+}
+
+/** Looks at the database without changing it. */
+export async function inspectDatabase({ database }: Settings): Promise<DatabaseFacts> {
+  if (database.engine === 'sqlite') return inspectSqlite(database.path);
+  checkCertificates(database.url);
+  return (await loadPostgres()).inspectPostgres(database.url);
 }
 
 /** Writes a copy of the database into a new file, while the server runs. PostgreSQL has its own command for that. */

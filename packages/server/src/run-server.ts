@@ -4,7 +4,7 @@ import { setFlagsFromString } from 'node:v8';
 import { EXIT } from './admin/command.ts';
 import { runProgram } from './admin/program.ts';
 import { devScreen, readableLogLine, wantsColors } from './dev-screen.ts';
-import { backupDatabase, migrateDatabase, openStore } from './open-store.ts';
+import { backupDatabase, inspectDatabase, migrateDatabase, openStore } from './open-store.ts';
 import { publicUrlOf, type Settings } from './settings.ts';
 import type { RunningServer } from './start-server.ts';
 
@@ -33,6 +33,7 @@ process.exitCode = await runProgram(process.argv.slice(2), packageJson.version, 
   openStore: (settings, migrate) =>
     openStore({ ...settings, publicUrl: publicUrlOf(settings), migrate }, sayWait),
   migrate: (settings) => migrateDatabase(settings, sayWait),
+  inspect: inspectDatabase,
   backup: (settings, file) => interruptible((signal) => backupDatabase(settings, file, signal)),
   start,
 });

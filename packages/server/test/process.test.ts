@@ -358,6 +358,22 @@ describe('a command that is no start', () => {
     db.close();
   });
 
+  test('looks with doctor at a database that is there, and says that another one is not', async () => {
+    const doctor = async () => {
+      const { child, ended } = run(['doctor', '--json']);
+      let out = '';
+      for await (const chunk of child.stdout) out += chunk;
+      return {
+        code: (await ended).code,
+        checks: JSON.parse(out).map((row: { check: string }) => row.check),
+      };
+    };
+    expect(await doctor()).toEqual({ code: 1, checks: ['database', 'public URL'] });
+    expect(await readdir(folder())).toEqual([]);
+    await migrateSqlite(path());
+    expect(await doctor()).toMatchObject({ checks: ['database', 'schema', 'disk', 'public URL'] });
+  });
+
   test('works on an empty database with accounts create --init, and then on that one', async () => {
     const create = ['accounts', 'create', '--name', 'x', '--plan', 'pro'];
     expect((await run([...create, '--init']).ended).code).toBe(0);

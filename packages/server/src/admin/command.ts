@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { databaseName } from '../setting-values.ts';
 import { flagsOf, readSettings, type Settings, settingOptions } from '../settings.ts';
+import type { DatabaseFacts } from '../store/operator-store.ts';
 import type { Store } from '../store/store.ts';
 import { examples, type Terminal } from './help.ts';
 import { safeJson, terminalSafe } from './output.ts';
@@ -34,6 +35,8 @@ export interface CommandContext {
   openStore: (settings: Settings, migrate: boolean) => Promise<Store>;
   /** Brings the schema up to date; resolves to its version before and after. */
   migrate: (settings: Settings) => Promise<{ from: number; to: number }>;
+  /** Looks at the database without changing it. */
+  inspect: (settings: Settings) => Promise<DatabaseFacts>;
   /** Writes a copy of the database into a new file. */
   backup: (settings: Settings, file: string) => Promise<void>;
   /** Serves until the process is asked to stop. */

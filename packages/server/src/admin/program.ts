@@ -12,6 +12,7 @@ import {
   sayDatabase,
   settingsOf,
 } from './command.ts';
+import { registerDoctor } from './doctor.ts';
 import { registerDomains } from './domains.ts';
 import { examples, layOutHelp, variablesHelp } from './help.ts';
 import { registerKeys } from './keys.ts';
@@ -128,6 +129,7 @@ export function buildProgram(context: CommandContext, version: string): Command 
 }
 
 function registerDatabase(program: Command, context: CommandContext): void {
+  registerDoctor(program, context);
   const migrate =
     'Make the database, or bring it up to the version of this program, as start does. No other command does so.';
   databaseCommand(program, 'migrate', migrate, 'migrate').action(async (_, command: Command) => {

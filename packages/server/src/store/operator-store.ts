@@ -129,6 +129,21 @@ export interface LinkSearch {
   cursor?: string | undefined;
 }
 
+/** What a look at a database shows. What an engine doesn't have is absent. */
+export interface DatabaseFacts {
+  /** Version of its schema, 0 without one, and the newest that this program knows. */
+  version: number;
+  newest: number;
+  /** Whether a pooler such as PgBouncer is in between. */
+  isPooled?: boolean;
+  /** How far the clock of the database is ahead of ours, in milliseconds. */
+  clockAheadMs?: number;
+  /** Connections that it grants to this user, and those in use by anybody. */
+  connections?: { most: number; used: number };
+  /** Bytes of the database, and those that are free on its disk. */
+  disk?: { used: number; free: number };
+}
+
 /** The account after a change. A new plan brings its own limits; `limits` replace some of them. */
 export function changedAccount(account: Account, { name, plan, limits }: AccountChange): Account {
   const planned = plan !== undefined && plan !== account.plan ? PLAN_LIMITS[plan] : account.limits;

@@ -7,6 +7,9 @@ import { connectionConfig, databaseName, endSoon } from './connection.ts';
 import { Database } from './database.ts';
 import { type MigrateOptions, migrate, migrations } from './migrate.ts';
 import { hostnameLookup } from './operations/links.ts';
+
+export { inspectPostgres } from './inspect.ts';
+
 import { toStoreError } from './postgres-errors.ts';
 import { postgresStore } from './postgres-store.ts';
 

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Client } from 'pg';
+import type { Client, ClientBase } from 'pg';
 import {
   checkIsNewest,
   checkVersion,
@@ -87,7 +87,11 @@ export async function migrate(
 }
 
 /** The rows of a query that looks, but changes nothing. */
-async function look<R extends object>(client: Client, name: string, text: string): Promise<R[]> {
+async function look<R extends object>(
+  client: ClientBase,
+  name: string,
+  text: string,
+): Promise<R[]> {
   let timer: NodeJS.Timeout | undefined;
   const silence = new Promise<never>((_, reject) => {
     const error = new StoreError('unavailable', `The database ${name} does not respond.`);
@@ -187,7 +191,7 @@ async function unlessLocked(act: () => Promise<void>): Promise<void> {
 }
 
 /** Version of the last migration; 0 for a database without tables in the schema we work in. */
-async function schemaVersion(client: Client, name: string): Promise<number> {
+export async function schemaVersion(client: ClientBase, name: string): Promise<number> {
   const tables = await look<{ name: string }>(
     client,
     name,

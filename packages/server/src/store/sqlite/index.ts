@@ -1,10 +1,13 @@
+import { statfsSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { generateCode } from '../../domain/ids.ts';
 import { shortUrlMaker } from '../links.ts';
 import type { MigrationReport } from '../migration.ts';
+import type { DatabaseFacts } from '../operator-store.ts';
 import type { Store } from '../store.ts';
 import { backupSqlite } from './backup.ts';
 import { BUSY_TIMEOUT_MS, Database } from './database.ts';
-import { checkSchema, migrate, migrations } from './migrate.ts';
+import { checkSchema, migrate, migrations, schemaVersion } from './migrate.ts';
 import { absolutePath, checkExists, OpenedFile, openFile } from './open-file.ts';
 import { sqliteStore } from './sqlite-store.ts';
 import { WriteCore } from './write-core.ts';
@@ -60,6 +63,20 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   } catch (error) {
     reader.close();
     throw error;
+  }
+}
+
+/** Looks at a database without changing it. Throws as {@link openSqliteStore} does. */
+export function inspectSqlite(file: string): DatabaseFacts {
+  const path = absolutePath(file);
+  checkExists(path);
+  const db = new Database({ path, readOnly: true });
+  try {
+    const { bavail, bsize } = statfsSync(dirname(path));
+    const disk = { used: statSync(path).size, free: bavail * bsize };
+    return { version: schemaVersion(db), newest: migrations.at(-1)?.version ?? 0, disk };
+  } finally {
+    db.close();
   }
 }
 
