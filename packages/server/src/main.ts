@@ -3,8 +3,8 @@
 const [MAJOR, MINOR] = [22, 13] as const;
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 
-const versions: { bun?: string; deno?: string } = process.versions;
-const other = versions.bun ? 'Bun' : versions.deno ? 'Deno' : '';
+const { bun, deno }: Partial<Record<string, string>> = process.versions;
+const other = bun ? 'Bun' : deno ? 'Deno' : '';
 
 if (other !== '') {
   // It would start, and lose clicks at its end: signals don't reach it as in Node.

@@ -87,10 +87,14 @@ function checkConnections(
 function checkClock({ clockAheadMs }: DatabaseFacts): Finding[] {
   if (clockAheadMs === undefined) return [];
   const differs = Math.abs(clockAheadMs) > MAX_CLOCK_DIFFERENCE_MS;
-  const side = clockAheadMs > 0 ? 'behind that' : 'ahead of that';
+  const side = clockAheadMs > 0 ? 'behind' : 'ahead of';
   const todo = 'let NTP set the clocks: limits begin at other times on each instance';
   return [
-    { check: 'clock', found: `${Math.abs(clockAheadMs)} ms ${side} of the database`, ...(differs && { todo }) },
+    {
+      check: 'clock',
+      found: `${Math.abs(clockAheadMs)} ms ${side} the database`,
+      ...(differs && { todo }),
+    },
   ];
 }
 

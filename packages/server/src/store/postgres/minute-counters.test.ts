@@ -34,7 +34,7 @@ async function shown({ accountId }: Caller, now: number) {
   return {
     windows: [requests.minute.used, requests.day.used, requests.month.used],
     keys: keys.map((key) => Object.values(key.requests)),
-    days: history.map((day) => [day.date, day.requests, day.refused]),
+    days: history?.map((day) => [day.date, day.requests, day.refused]),
   };
 }
 
