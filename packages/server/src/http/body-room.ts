@@ -28,8 +28,10 @@ export class BodyRoom {
   /** @throws a 503 when there is no room for this much more */
   take(accountId: string, bytes: number): void {
     const used = this.#byAccount.get(accountId) ?? 0;
-    if (this.#bytes + bytes > MAX_BYTES || used + bytes > MAX_BYTES_PER_ACCOUNT) {
-      throw overloaded('The service is busy with other large requests; try again in 1 s.');
+    const isByCaller = used + bytes > MAX_BYTES_PER_ACCOUNT;
+    if (isByCaller || this.#bytes + bytes > MAX_BYTES) {
+      const message = 'The service is busy with other large requests; try again in 1 s.';
+      throw overloaded(message, isByCaller);
     }
     this.#bytes += bytes;
     this.#byAccount.set(accountId, used + bytes);

@@ -24,10 +24,9 @@ export class ResponseTurns {
     this.#what = what;
   }
 
-  /** Resolves, when it is this response's turn, to what ends the turn. A request that is rejected here counts nowhere. */
+  /** Resolves, when it is this response's turn, to what ends the turn. */
   async begin(c: Context<CallerEnv>): Promise<() => void> {
     const { accountId } = c.get('caller');
-    c.set('countsNowhere', true);
     const lane = this.#lanes.get(accountId) ?? { waiting: 0, last: Promise.resolve() };
     if (lane.waiting >= MAX_WAITING) throw tooManyAtOnce(this.#what);
     this.#lanes.set(accountId, lane);
@@ -48,7 +47,6 @@ export class ResponseTurns {
       release();
       throw tooManyAtOnce(this.#what);
     }
-    c.set('countsNowhere', false);
     const timeout = setTimeout(release, MAX_TURN_MS).unref();
     return () => {
       clearTimeout(timeout);

@@ -5,6 +5,7 @@ import {
   jobPath,
   MAX_BODY_BYTES,
   MAX_SYNC_BATCH_LINKS,
+  type PlanLimits,
   type ProcessingBatch,
 } from '@shortlink/sdk/wire';
 import type { Context } from 'hono';
@@ -23,7 +24,13 @@ import {
   validateEntries,
   validateLink,
 } from '../domain/validate-link.ts';
-import type { AcceptedJob, CreateOutcome, CreateRequest, Idempotency } from '../store/store.ts';
+import type {
+  AcceptedJob,
+  Caller,
+  CreateOutcome,
+  CreateRequest,
+  Idempotency,
+} from '../store/store.ts';
 import type { CallerEnv, RouteDeps } from './context.ts';
 import { readIdempotency } from './idempotency.ts';
 import { type BodySteps, type JsonBody, withJsonBody } from './read-body.ts';
@@ -32,10 +39,19 @@ import { respondJson } from './respond.ts';
 /** The largest body with one link: it holds the longest allowed link ten times, even if every character is escaped. */
 export const MAX_LINK_BODY_BYTES = 256 * 1024;
 
+/** Bytes of a link in a batch, at most: 2,048 characters of the target, 255 of the title and 20 tags of 64, each escaped, and their names. */
+const MAX_ENTRY_BYTES = 24 * 1024;
+
+/** The largest body with a batch that the plan allows. */
+function maxBatchBytes({ batch_size }: PlanLimits): number {
+  const links = batch_size ?? Number.POSITIVE_INFINITY;
+  return Math.min(MAX_BODY_BYTES, MAX_LINK_BODY_BYTES + links * MAX_ENTRY_BYTES);
+}
+
 /** `POST /api/v1/links`: creates one link. */
 export function createLink(deps: RouteDeps) {
   return creation<ValidLink>(deps, {
-    maxBytes: MAX_LINK_BODY_BYTES,
+    maxBytes: () => MAX_LINK_BODY_BYTES,
     domainIds: ({ domain_id }) => (isDomainId(domain_id) ? [domain_id] : []),
     validate: async (body, rules) => {
       const checked = validateLink(body, { ...rules, defaultDomainId: null });
@@ -57,7 +73,7 @@ export function createLink(deps: RouteDeps) {
  */
 export function createBatch(deps: RouteDeps) {
   return creation<readonly ValidLink[]>(deps, {
-    maxBytes: MAX_BODY_BYTES,
+    maxBytes: ({ limits }) => maxBatchBytes(limits),
     domainIds: domainIdsOf,
     validate: async (body, rules) => {
       const outline = validateBatchOutline(body);
@@ -74,7 +90,9 @@ export function createBatch(deps: RouteDeps) {
   });
 }
 
-interface Creation<T> extends Pick<BodySteps<T>, 'maxBytes' | 'domainIds'> {
+interface Creation<T> extends Pick<BodySteps<T>, 'domainIds'> {
+  /** The largest body that the caller can need. */
+  maxBytes: (caller: Caller) => number;
   /** Throws a problem for a body that breaks a rule. */
   validate: (body: JsonBody['value'], rules: Omit<LinkRules, 'defaultDomainId'>) => Promise<T>;
   respond: (c: Context<CallerEnv>, request: CreateRequest<T>) => Promise<Response>;
@@ -91,12 +109,16 @@ type Checked<T> =
  * The handler of a create: it reads and checks the body, and then responds. A request that breaks a rule may have been carried out under its
  * key when the rules were others, as before a domain was removed: then it gets the same response as before.
  */
-function creation<T>(deps: RouteDeps, { validate, respond, replay, ...steps }: Creation<T>) {
+function creation<T>(
+  deps: RouteDeps,
+  { maxBytes, domainIds, validate, respond, replay }: Creation<T>,
+) {
   const { store, bodyRoom, isAllowedHost } = deps;
   return (c: Context<CallerEnv>): Promise<Response> => {
     const caller = c.get('caller');
     return withJsonBody(c, bodyRoom, {
-      ...steps,
+      maxBytes: maxBytes(caller),
+      domainIds,
       findDomains: (ids) => store.ownedDomains(caller.accountId, ids),
       check: async ({ bytes, value }, ownedDomains): Promise<Checked<T>> => {
         const idempotency = readIdempotency(c.req, bytes);

@@ -149,7 +149,7 @@ function readStream(stream: Readable, body: GrowingBody): Promise<void> {
       if (recent.length > SPAN_SECONDS) recent.shift();
       const arrived = recent.reduce((sum, ofSecond) => sum + ofSecond, 0);
       if (recent.length === SPAN_SECONDS && arrived < MIN_BYTES_PER_SPAN && body.isLarge) {
-        stop(overloaded('The request body comes in too slowly; try again in 1 s.'));
+        stop(overloaded('The request body comes in too slowly; try again in 1 s.', true));
       }
     }, 1_000);
     timer.unref();
