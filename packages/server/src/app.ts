@@ -4,10 +4,11 @@ import { methodNotAllowed as methodNotAllowedMiddleware } from 'hono/method-not-
 import { type OwnHosts, ownHostsOf } from './domain/hostnames.ts';
 import { JobPace } from './domain/job-pace.ts';
 import { methodNotAllowed, notFound } from './domain/problem.ts';
-import { EVERY_TARGET_HOST, type TargetHosts, targetHostMatcher } from './domain/targets.ts';
+import { EVERY_TARGET_HOST, type TargetHosts } from './domain/targets.ts';
 import { admit } from './http/admit.ts';
 import { authenticate, requirePermission } from './http/authenticate.ts';
-import { BodyRoom } from './http/body-room.ts';
+import { BodyChecker } from './http/body-checker.ts';
+import { BodyMemory } from './http/body-memory.ts';
 import type { AppEnv, RouteDeps } from './http/context.ts';
 import { analytics, openApi } from './http/documents.ts';
 import { respondToError, respondToProblem, root, type VisitorUrls } from './http/errors.ts';
@@ -57,6 +58,8 @@ export interface AppOptions extends VisitorUrls {
   findRedirect?: ((code: string) => Promise<Redirect | undefined>) | undefined;
   /** The hosts that the service serves, perhaps from memory. @default the store is asked for the custom domains */
   ownHosts?: (() => OwnHosts | Promise<OwnHosts>) | undefined;
+  /** Checks request bodies. @default one of this app alone, with a thread that ends with the process */
+  bodyChecker?: BodyChecker | undefined;
   /** `true` makes `/readyz` respond with 503. @default never */
   isDraining?: (() => boolean) | undefined;
 }
@@ -113,13 +116,16 @@ function toDeps(options: AppOptions): RouteDeps {
   const { store, publicUrl, logger, now = Date.now, metrics = new Metrics() } = options;
   const pendingJobs = pendingJobsOf(store);
   metrics.watchStore(store, pendingJobs);
+  const ownHosts =
+    options.ownHosts ?? (async () => ownHostsOf(publicUrl, await store.listDomains()));
+  const { targetHosts = EVERY_TARGET_HOST } = options;
   return {
     store,
     metrics,
     now,
-    ownHosts: options.ownHosts ?? (async () => ownHostsOf(publicUrl, await store.listDomains())),
-    isAllowedHost: targetHostMatcher(options.targetHosts ?? EVERY_TARGET_HOST),
-    bodyRoom: new BodyRoom(),
+    ownHosts,
+    bodyMemory: new BodyMemory(),
+    bodyChecker: options.bodyChecker ?? new BodyChecker({ targetHosts, ownHosts }),
     runUnlessRunning: createRunUnlessRunning(),
     onJobAccepted: options.onJobAccepted ?? (() => undefined),
     jobPace: options.jobPace ?? new JobPace(),

@@ -40,6 +40,11 @@ export function invalidRequest(message: string): Problem {
   return new Problem(400, 'invalid_request', message);
 }
 
+/** A 400 that was found on another thread. */
+export function badRequest(body: ErrorBody): Problem {
+  return new Problem(400, 'invalid_request', body.error, body);
+}
+
 /** Rejected fields of one link: the first is the message, all are in `details`. */
 export function invalidLink(details: ErrorDetail[]): Problem {
   return new Problem(400, 'invalid_request', details[0]?.message ?? 'invalid link', { details });
@@ -87,6 +92,12 @@ export function payloadTooLarge(maxBytes: number): Problem {
   const kib = maxBytes / 1024;
   const size = kib < 1024 ? `${kib} KiB` : `${kib / 1024} MiB`;
   return new Problem(413, 'payload_too_large', `The request body is larger than ${size}.`);
+}
+
+/** A body that can't be checked in the memory that there is for one. */
+export function needsTooMuchMemory(): Problem {
+  const message = 'Checking the request body takes too much memory; send fewer links at a time.';
+  return new Problem(413, 'payload_too_large', message);
 }
 
 export function unsupportedMediaType(): Problem {
