@@ -6,9 +6,9 @@ import { JobPace } from './domain/job-pace.ts';
 import { methodNotAllowed, notFound } from './domain/problem.ts';
 import { EVERY_TARGET_HOST, type TargetHosts } from './domain/targets.ts';
 import { admit } from './http/admit.ts';
+import { BodyMemory } from './http/arriving-body.ts';
 import { authenticate, requirePermission } from './http/authenticate.ts';
 import { BodyChecker } from './http/body-checker.ts';
-import { BodyMemory } from './http/body-memory.ts';
 import type { AppEnv, RouteDeps } from './http/context.ts';
 import { analytics, openApi } from './http/documents.ts';
 import { respondToError, respondToProblem, root, type VisitorUrls } from './http/errors.ts';
@@ -58,8 +58,6 @@ export interface AppOptions extends VisitorUrls {
   findRedirect?: ((code: string) => Promise<Redirect | undefined>) | undefined;
   /** The hosts that the service serves, perhaps from memory. @default the store is asked for the custom domains */
   ownHosts?: (() => OwnHosts | Promise<OwnHosts>) | undefined;
-  /** Checks request bodies. @default one of this app alone, with a thread that ends with the process */
-  bodyChecker?: BodyChecker | undefined;
   /** `true` makes `/readyz` respond with 503. @default never */
   isDraining?: (() => boolean) | undefined;
 }
@@ -125,7 +123,7 @@ function toDeps(options: AppOptions): RouteDeps {
     now,
     ownHosts,
     bodyMemory: new BodyMemory(),
-    bodyChecker: options.bodyChecker ?? new BodyChecker({ targetHosts, ownHosts }),
+    bodyChecker: new BodyChecker({ targetHosts, ownHosts }),
     runUnlessRunning: createRunUnlessRunning(),
     onJobAccepted: options.onJobAccepted ?? (() => undefined),
     jobPace: options.jobPace ?? new JobPace(),

@@ -1,7 +1,5 @@
 import { type AppOptions, createApp } from './app.ts';
 import { JobPace } from './domain/job-pace.ts';
-import { EVERY_TARGET_HOST } from './domain/targets.ts';
-import { BodyChecker } from './http/body-checker.ts';
 import type { Connection } from './http/context.ts';
 import { fastRedirect, type RedirectNow } from './http/fast-redirect.ts';
 import { ClickBuffer } from './jobs/click-buffer.ts';
@@ -43,7 +41,6 @@ export interface Service {
 /** Joins the app with its job runner, click buffer, redirect cache and housekeeping. */
 export function createService(options: ServiceOptions): Service {
   const { store, publicUrl, logger, now, metrics = new Metrics() } = options;
-  const { targetHosts = EVERY_TARGET_HOST } = options;
   const jobPace = new JobPace();
   const onLinksCreated = (links: number, startedAt: number) => {
     metrics.countLinks('job', links);
@@ -56,7 +53,6 @@ export function createService(options: ServiceOptions): Service {
   const redirects = new RedirectCache({ store });
   const follower = new LinkFollower({ store, cache: redirects, publicUrl, logger });
   const ownHosts = () => follower.ownHosts();
-  const bodyChecker = new BodyChecker({ targetHosts, ownHosts });
   const knownOwnHosts = () => follower.knownOwnHosts();
   const onClick = (code: string) => clicks.add(code);
   let draining = false;
@@ -69,7 +65,6 @@ export function createService(options: ServiceOptions): Service {
     onClick,
     findRedirect: (code) => redirects.find(code),
     ownHosts,
-    bodyChecker,
     isDraining,
   });
   const findInMemory = (code: string, now: number) => redirects.get(code, now);
@@ -93,7 +88,7 @@ export function createService(options: ServiceOptions): Service {
     },
     stop: async () => {
       follower.stop();
-      await Promise.all([bodyChecker.stop(), runner.stop(), clicks.stop(), housekeeping.stop()]);
+      await Promise.all([runner.stop(), clicks.stop(), housekeeping.stop()]);
     },
   };
 }

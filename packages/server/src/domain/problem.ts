@@ -94,12 +94,6 @@ export function payloadTooLarge(maxBytes: number): Problem {
   return new Problem(413, 'payload_too_large', `The request body is larger than ${size}.`);
 }
 
-/** A body that can't be checked in the memory that there is for one. */
-export function needsTooMuchMemory(): Problem {
-  const message = 'Checking the request body takes too much memory; send fewer links at a time.';
-  return new Problem(413, 'payload_too_large', message);
-}
-
 export function unsupportedMediaType(): Problem {
   const message = 'The request body must be JSON: send Content-Type: application/json.';
   return new Problem(415, 'unsupported_media_type', message, {}, { Accept: 'application/json' });

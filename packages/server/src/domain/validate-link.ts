@@ -127,21 +127,26 @@ function toDetails(issues: readonly z.core.$ZodIssue[]): ErrorDetail[] {
   return [...byField.values()];
 }
 
-/** A batch body whose outline is right; its entries are still unchecked. */
-export interface BatchOutline {
-  domain_id: string | undefined;
-  links: readonly unknown[];
-}
+/** Rules for all links of a body. */
+export type BodyRules = Omit<LinkRules, 'defaultDomainId'>;
 
-/** Checks what is around the entries: `links` is an array of 1 to 10,000, `domain_id` a string. */
-export function validateBatchOutline(body: Record<string, unknown>): Validated<BatchOutline> {
+/** Checks a batch: first what is around its links, then these, see {@link checkEntries}. */
+export function validateBatch(
+  body: Record<string, unknown>,
+  rules: BodyRules,
+): Validated<ValidLink[]> {
   const { domain_id } = body;
   const links = validateList(body, 'links');
   if (!links.ok) return links;
   if (domain_id !== undefined && typeof domain_id !== 'string') {
     return reject('domain_id', 'must be a string');
   }
-  return { ok: true, value: { domain_id, links: links.value } };
+  if (domain_id !== undefined && !rules.ownedDomains.has(domain_id)) {
+    return { ok: false, details: [FOREIGN_DOMAIN] };
+  }
+  const defaultDomainId = domain_id ?? null;
+  const entryRules = { ...rules, defaultDomainId, fineOrigins: new Set<string>() };
+  return checkEntries(links.value, (entry) => validateLink(entry, entryRules));
 }
 
 /** Checks that a field is an array of 1 to 10,000 entries. */
@@ -163,29 +168,11 @@ export function reject(field: string, problem: string): { ok: false; details: Er
   return { ok: false, details: [fieldDetail(field, problem)] };
 }
 
-/** Every domain that the body of a batch or a look-up names and that can exist, so that one reading is enough for all entries. */
+/** Every domain that a body or one of its entries names and that can exist, so that one reading is enough for all of them. */
 export function domainIdsOf(body: Record<string, unknown>): string[] {
-  const ids = new Set<string>();
-  const links = validateList(body, 'links');
-  if (!links.ok) return [];
-  if (isDomainId(body['domain_id'])) ids.add(body['domain_id']);
-  for (const entry of links.value) {
-    if (isObject(entry) && isDomainId(entry['domain_id'])) ids.add(entry['domain_id']);
-  }
-  return [...ids];
-}
-
-/** Checks all links of a batch, see {@link checkEntries}. */
-export function validateEntries(
-  batch: BatchOutline,
-  rules: Omit<LinkRules, 'defaultDomainId'>,
-): Validated<ValidLink[]> {
-  if (batch.domain_id !== undefined && !rules.ownedDomains.has(batch.domain_id)) {
-    return { ok: false, details: [FOREIGN_DOMAIN] };
-  }
-  const defaultDomainId = batch.domain_id ?? null;
-  const entryRules = { ...rules, defaultDomainId, fineOrigins: new Set<string>() };
-  return checkEntries(batch.links, (entry) => validateLink(entry, entryRules));
+  const list = validateList(body, 'links');
+  const entries = list.ok ? list.value.filter(isObject) : [];
+  return [...new Set([body, ...entries].map((entry) => entry['domain_id']).filter(isDomainId))];
 }
 
 /**

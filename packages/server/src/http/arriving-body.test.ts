@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { ArrivingBody } from './arriving-body.ts';
-import { BodyMemory } from './body-memory.ts';
+import { ArrivingBody, BodyMemory } from './arriving-body.ts';
 
 const KIB = 1_024;
 const MIB = 1_024 * KIB;
@@ -23,11 +22,11 @@ test('the bodies of all accounts together hold at most 128 MiB, and small ones c
   });
   const ninth = bodyOf(memory, 'account 9');
   ninth.growTo(256 * KIB);
-  expect(ninth.body.isLarge).toBe(false);
+  expect(ninth.body.isCounted).toBe(false);
   expect(() => ninth.growTo(257 * KIB)).toThrow('busy with other large requests');
   held[0]?.release();
   ninth.growTo(16 * MIB);
-  expect(ninth.body.isLarge).toBe(true);
+  expect(ninth.body.isCounted).toBe(true);
 });
 
 test('a body that gets no more memory gives back what it has, so that another one of its account can grow', () => {

@@ -1,101 +1,113 @@
-import { invalidRequest, payloadTooLarge } from '../domain/problem.ts';
-import type { BodyMemory } from './body-memory.ts';
+import { invalidRequest, overloaded, payloadTooLarge } from '../domain/problem.ts';
 import { JsonScan } from './json-scan.ts';
 
-/** Bodies up to this size are no matter of {@link BodyMemory}: what many of them take is bounded by the number of connections. */
-const SMALL_BYTES = 256 * 1024;
+/** Bodies up to this size are checked where they arrive, in a millisecond or two. A thread checks larger ones. */
+export const SMALL_BYTES = 64 * 1024;
 
-/** Memory is taken in steps of this size. */
-const STEP_BYTES = 256 * 1024;
+/** The memory of bodies up to this size is not counted: what many of them take is bounded by the number of connections. */
+const UNCOUNTED_BYTES = 256 * 1024;
 
-/** A buffer begins at this size and doubles from there, whatever length the client states: stating a length costs nothing. */
-const FIRST_BYTES = 64 * 1024;
+/** Memory for the bodies of all requests together: eight of the largest, or sixty batches of 10,000 common links. */
+const MAX_BYTES = 128 * 1024 * 1024;
+
+/** The same for one account: one of the largest, so that a few that send slowly leave memory for the others. */
+const MAX_BYTES_PER_ACCOUNT = MAX_BYTES / 8;
 
 /** Pieces that a body may come in. Each costs about a microsecond, also if it is a single byte. */
 const MAX_PIECES = 1_000_000;
 
+/** The memory that bodies hold. Those that don't fit are rejected with 503 and `Retry-After`, before they take memory. */
+export class BodyMemory {
+  #bytes = 0;
+  readonly #byAccount = new Map<string, number>();
+
+  /** Takes more memory, or less than none to give it back. */
+  take(accountId: string, bytes: number): void {
+    const total = this.#bytes + bytes;
+    const ofAccount = (this.#byAccount.get(accountId) ?? 0) + bytes;
+    if (bytes > 0 && (total > MAX_BYTES || ofAccount > MAX_BYTES_PER_ACCOUNT)) {
+      throw overloaded('The service is busy with other large requests; try again in 1 s.');
+    }
+    this.#bytes = total;
+    if (ofAccount > 0) this.#byAccount.set(accountId, ofAccount);
+    else this.#byAccount.delete(accountId);
+  }
+}
+
 export interface ArrivingBodyOptions {
   memory: BodyMemory;
   accountId: string;
-  /** 413 above. */
   maxBytes: number;
   /** The length that the client stated; `NaN` without one. */
   statedBytes: number;
 }
 
-/** The bytes that arrived, in one buffer that doubles, so that a million small pieces take no more memory than one large one. */
+/** The bytes of a body that have arrived, in one buffer, so that a million small pieces take no more memory than one large one. */
 export class ArrivingBody {
   readonly #options: ArrivingBodyOptions;
   readonly #scan = new JsonScan();
-  #buffer: Uint8Array = new Uint8Array(0);
-  #size = 0;
+  #buffer: ArrayBuffer | undefined;
+  #bytes = new Uint8Array();
   #pieces = 0;
-  /** What it has taken of the memory for large bodies. */
-  #taken = 0;
+  #counted = 0;
 
   constructor(options: ArrivingBodyOptions) {
     this.#options = options;
     if (options.statedBytes > options.maxBytes) throw payloadTooLarge(options.maxBytes);
   }
 
+  /** What has arrived. Above {@link SMALL_BYTES}, nobody else uses its buffer. */
+  get bytes(): Uint8Array<ArrayBuffer> {
+    return this.#bytes;
+  }
+
+  /** Whether others may wait for the memory that it holds. */
+  get isCounted(): boolean {
+    return this.#counted > 0;
+  }
+
   /** @throws a 413 or 400 when no request can look like this, and a 503 when there is no memory for it */
-  add(piece: Uint8Array): void {
+  add(piece: Uint8Array<ArrayBuffer>): void {
     const { maxBytes, statedBytes } = this.#options;
-    const size = this.#size + piece.length;
+    const before = this.#bytes.length;
+    const size = before + piece.length;
     if (size > maxBytes) throw payloadTooLarge(maxBytes);
     this.#pieces += 1;
     if (this.#pieces > MAX_PIECES) {
       throw invalidRequest(`The request body comes in more than ${MAX_PIECES} pieces.`);
     }
     this.#scan.add(piece);
-    this.#takeMemory(size);
-    if (size === statedBytes && size <= FIRST_BYTES && this.#size === 0) {
-      this.#buffer = piece;
-    } else {
-      if (size > this.#buffer.length) this.#grow(size);
-      this.#buffer.set(piece, this.#size);
+    if (size > UNCOUNTED_BYTES) this.#count(size);
+    if (size === statedBytes && size <= SMALL_BYTES && before === 0) {
+      this.#bytes = piece;
+      return;
     }
-    this.#size = size;
+    if (this.#buffer === undefined) {
+      // Only its address range is reserved, and the system gives memory to the part that is in use. So stating a length costs nothing.
+      this.#buffer = new ArrayBuffer(0, { maxByteLength: maxBytes });
+      this.#bytes = new Uint8Array(this.#buffer);
+    }
+    this.#buffer.resize(size);
+    this.#bytes.set(piece, before);
   }
 
-  /** Whether others may wait for the memory that it holds. */
-  get isLarge(): boolean {
-    return this.#taken > 0;
-  }
-
-  /** What has arrived. Above {@link FIRST_BYTES}, nobody else uses the buffer of these bytes. */
-  get bytes(): Uint8Array {
-    return this.#buffer.subarray(0, this.#size);
-  }
-
-  /** Gives its memory back to those that wait; it must be forgotten by then. */
-  release(): void {
-    if (this.#taken > 0) this.#options.memory.free(this.#options.accountId, this.#taken);
-    this.#taken = 0;
-  }
-
-  #takeMemory(size: number): void {
-    if (size <= SMALL_BYTES || size <= this.#taken) return;
+  #count(size: number): void {
     const { memory, accountId } = this.#options;
-    const rounded = Math.ceil(size / STEP_BYTES) * STEP_BYTES;
     try {
-      memory.take(accountId, rounded - this.#taken);
+      memory.take(accountId, size - this.#counted);
+      this.#counted = size;
     } catch (error) {
       // Released at once, so that one of several growing bodies is rejected and not all of them.
       this.release();
       throw error;
     }
-    this.#taken = rounded;
   }
 
-  #grow(needed: number): void {
-    const { maxBytes, statedBytes } = this.#options;
-    const wanted = Math.max(needed, 2 * this.#buffer.length, FIRST_BYTES);
-    // The HTTP parser enforces a stated length, so no more than that is needed.
-    const length = Math.min(wanted, Number.isNaN(statedBytes) ? maxBytes : statedBytes);
-    // The system gives memory only to the part that was written to, so only the bytes that have arrived are counted.
-    const grown = Buffer.allocUnsafeSlow(length);
-    grown.set(this.#buffer.subarray(0, this.#size));
-    this.#buffer = grown;
+  /** Gives its memory back. */
+  release(): void {
+    if (this.#counted > 0) this.#options.memory.take(this.#options.accountId, -this.#counted);
+    this.#counted = 0;
+    // At once, not with the next garbage collection. A buffer that a thread has is not ours to free.
+    if (this.#buffer !== undefined && !this.#buffer.detached) this.#buffer.resize(0);
   }
 }

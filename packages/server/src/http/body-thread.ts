@@ -3,20 +3,18 @@ import { ownHostMatcher } from '../domain/hostnames.ts';
 import { type TargetHosts, targetHostMatcher } from '../domain/targets.ts';
 import { type BodyToCheck, checkBody } from './check-body.ts';
 
-/** What the main thread posts: the service's own hosts, when the thread doesn't know them yet; and a body to check. */
-export type BodyThreadMessage = { ownHosts: readonly string[] } | BodyToCheck;
+/** A body to check, and the hosts of the service. */
+export interface BodyThreadMessage {
+  body: BodyToCheck;
+  ownHosts: readonly string[];
+}
 
 /** The thread that checks large bodies, one after the other, so that they hold up no other request. It replies to each. */
 function serve(port: NonNullable<typeof parentPort>, targetHosts: TargetHosts): void {
   const isAllowedHost = targetHostMatcher(targetHosts);
-  let isOwnHost = ownHostMatcher([]);
-  port.on('message', (message: BodyThreadMessage) => {
-    if ('ownHosts' in message) {
-      isOwnHost = ownHostMatcher(message.ownHosts);
-      return;
-    }
-    const outcome = checkBody(message, { isOwnHost, isAllowedHost });
-    port.postMessage(outcome, 'bytes' in outcome ? [outcome.bytes.buffer as ArrayBuffer] : []);
+  port.on('message', ({ body, ownHosts }: BodyThreadMessage) => {
+    const outcome = checkBody(body, { isOwnHost: ownHostMatcher(ownHosts), isAllowedHost });
+    port.postMessage(outcome, 'bytes' in outcome ? [outcome.bytes.buffer] : []);
   });
 }
 

@@ -1,15 +1,13 @@
 import { createHash } from 'node:crypto';
-import { type ErrorBody, MAX_BODY_BYTES, MAX_SYNC_BATCH_LINKS } from '@shortlink/sdk/wire';
+import { type ErrorBody, MAX_SYNC_BATCH_LINKS } from '@shortlink/sdk/wire';
 import { invalidBatch, invalidLink, invalidRequest, Problem } from '../domain/problem.ts';
 import type { TargetRules } from '../domain/targets.ts';
 import {
+  type BodyRules,
   domainIdsOf,
-  isDomainId,
   isObject,
-  type LinkRules,
   type ValidLink,
-  validateBatchOutline,
-  validateEntries,
+  validateBatch,
   validateLink,
 } from '../domain/validate-link.ts';
 import { validateLookup } from '../domain/validate-lookup.ts';
@@ -35,50 +33,31 @@ export type BodyKind = keyof BodyInputs;
 
 type Body = Record<string, unknown>;
 
-interface BodyRules<T> {
-  /** 413 above. */
-  maxBytes: number;
-  /** Ids of the custom domains that the body names. */
-  domainIds: (body: Body) => string[];
-  /** @throws a 400 for a body that breaks a rule */
-  check: (body: Body, rules: Omit<LinkRules, 'defaultDomainId'>) => T;
-}
+/** What a body comes to. It throws a 400 for one that breaks a rule. */
+type Check<K extends BodyKind> = (body: Body, rules: BodyRules) => BodyInputs[K];
 
-export const BODIES: { readonly [K in BodyKind]: BodyRules<BodyInputs[K]> } = {
-  link: {
-    maxBytes: MAX_LINK_BODY_BYTES,
-    domainIds: ({ domain_id }) => (isDomainId(domain_id) ? [domain_id] : []),
-    check: (body, rules) => {
-      const checked = validateLink(body, { ...rules, defaultDomainId: null });
-      if (!checked.ok) throw invalidLink(checked.details);
-      return checked.value;
-    },
+const CHECKS: { readonly [K in BodyKind]: Check<K> } = {
+  link: (body, rules) => {
+    const checked = validateLink(body, { ...rules, defaultDomainId: null });
+    if (!checked.ok) throw invalidLink(checked.details);
+    return checked.value;
   },
-  batch: {
-    maxBytes: MAX_BODY_BYTES,
-    domainIds: domainIdsOf,
-    check: (body, rules) => {
-      const outline = validateBatchOutline(body);
-      const checked = outline.ok ? validateEntries(outline.value, rules) : outline;
-      if (!checked.ok) throw invalidBatch(checked.details);
-      const links = checked.value;
-      return links.length <= MAX_SYNC_BATCH_LINKS ? links : toJobInput(links);
-    },
+  batch: (body, rules) => {
+    const checked = validateBatch(body, rules);
+    if (!checked.ok) throw invalidBatch(checked.details);
+    const links = checked.value;
+    return links.length <= MAX_SYNC_BATCH_LINKS ? links : toJobInput(links);
   },
-  lookup: {
-    maxBytes: MAX_BODY_BYTES,
-    domainIds: domainIdsOf,
-    check: (body, { ownedDomains }) => {
-      const checked = validateLookup(body, ownedDomains);
-      if (checked.ok) return chunksOf(checked.value, READ_TOGETHER);
-      throw invalidBatch(checked.details, body['codes'] === undefined ? 'links' : 'codes');
-    },
+  lookup: (body, { ownedDomains }) => {
+    const checked = validateLookup(body, ownedDomains);
+    if (checked.ok) return chunksOf(checked.value, READ_TOGETHER);
+    throw invalidBatch(checked.details, body['codes'] === undefined ? 'links' : 'codes');
   },
 };
 
 export interface BodyToCheck<K extends BodyKind = BodyKind> {
   kind: K;
-  bytes: Uint8Array;
+  bytes: Uint8Array<ArrayBuffer>;
   /** The request's path, if it has an idempotency key: the same key on another endpoint is another request. */
   keyedPath: string | undefined;
   /** Which of the custom domains that the body names belong to the account. @default nobody has asked yet */
@@ -94,7 +73,7 @@ export type CheckedBody<K extends BodyKind = BodyKind> = { fingerprint?: string 
 /** The body is to be checked again, with those of these domains that belong to the account. */
 export interface NamedDomains {
   domainIds: string[];
-  bytes: Uint8Array;
+  bytes: Uint8Array<ArrayBuffer>;
 }
 
 /**
@@ -105,16 +84,15 @@ export function checkBody<K extends BodyKind>(
   { kind, bytes, keyedPath, ownedDomains }: BodyToCheck<K>,
   rules: TargetRules,
 ): CheckedBody<K> | NamedDomains {
-  const { domainIds, check } = BODIES[kind];
   let fingerprint: string | undefined;
   try {
     const body = parse(bytes);
-    const named = ownedDomains === undefined ? domainIds(body) : [];
+    const named = ownedDomains === undefined ? domainIdsOf(body) : [];
     if (named.length > 0) return { domainIds: named, bytes };
     if (keyedPath !== undefined) {
       fingerprint = createHash('sha256').update(`${keyedPath}\n`).update(bytes).digest('hex');
     }
-    const input = check(body, { ...rules, ownedDomains: ownedDomains ?? new Set() });
+    const input = CHECKS[kind](body, { ...rules, ownedDomains: ownedDomains ?? new Set() });
     return { fingerprint, input };
   } catch (error) {
     if (!(error instanceof Problem)) throw error;

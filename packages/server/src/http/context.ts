@@ -3,8 +3,8 @@ import type { OwnHosts } from '../domain/hostnames.ts';
 import type { JobPace } from '../domain/job-pace.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { Caller, Redirect, Store } from '../store/store.ts';
+import type { BodyMemory } from './arriving-body.ts';
 import type { BodyChecker } from './body-checker.ts';
-import type { BodyMemory } from './body-memory.ts';
 import type { RunUnlessRunning } from './idempotency.ts';
 import type { ResponseHeaders } from './respond.ts';
 

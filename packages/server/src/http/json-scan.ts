@@ -16,8 +16,8 @@ const CLOSE_BRACE = 0x7d;
 
 /**
  * Counts the depth and the members of a JSON text while its bytes arrive. `JSON.parse` needs up to 60 bytes of memory for one byte of
- * text such as `[[[[` or `{},{},`, and a heap without space for a single array ends the process, also the heap of a thread that has a
- * limit of its own. So a text that can't be a request never reaches it.
+ * text such as `[[[[` or `{},{},`. Where an array finds no space in the heap, the process ends, also when the heap is that of a thread with a
+ * limit of its own. So a text that can't be a request never reaches the parser.
  */
 export class JsonScan {
   #depth = 0;
@@ -47,12 +47,12 @@ export class JsonScan {
         }
       } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) depth -= 1;
     }
+    if (members > MAX_MEMBERS) {
+      throw invalidRequest(`The request body has more than ${MAX_MEMBERS} fields and elements.`);
+    }
     this.#depth = depth;
     this.#members = members;
     this.#inString = inString;
     this.#escaped = escaped;
-    if (members > MAX_MEMBERS) {
-      throw invalidRequest(`The request body has more than ${MAX_MEMBERS} fields and elements.`);
-    }
   }
 }

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import { HEADERS } from '@shortlink/sdk/wire';
+import { HEADERS, MAX_BODY_BYTES } from '@shortlink/sdk/wire';
 import type { Context } from 'hono';
 import {
   invalidRequest,
@@ -9,7 +9,7 @@ import {
   unsupportedMediaType,
 } from '../domain/problem.ts';
 import { ArrivingBody } from './arriving-body.ts';
-import { BODIES, type BodyKind, type CheckedBody } from './check-body.ts';
+import { type BodyKind, type CheckedBody, MAX_LINK_BODY_BYTES } from './check-body.ts';
 import type { CallerEnv, RouteDeps } from './context.ts';
 
 /** `application/json`, with parameters such as a charset. */
@@ -33,7 +33,7 @@ export async function withBody<K extends BodyKind>(
   }
   const { accountId } = c.get('caller');
   const statedBytes = Number(header('Content-Length') ?? Number.NaN);
-  const { maxBytes } = BODIES[kind];
+  const maxBytes = kind === 'link' ? MAX_LINK_BODY_BYTES : MAX_BODY_BYTES;
   const body = new ArrivingBody({ memory, accountId, maxBytes, statedBytes });
   try {
     await readAll(c, body);
@@ -85,7 +85,7 @@ function readStream(stream: Readable, body: ArrivingBody): Promise<void> {
     };
     const recent: number[] = [];
     let bytes = 0;
-    const onData = (piece: Uint8Array) => {
+    const onData = (piece: Uint8Array<ArrayBuffer>) => {
       bytes += piece.length;
       try {
         body.add(piece);
@@ -99,7 +99,7 @@ function readStream(stream: Readable, body: ArrivingBody): Promise<void> {
       bytes = 0;
       if (recent.length > SPAN_SECONDS) recent.shift();
       const arrived = recent.reduce((sum, ofSecond) => sum + ofSecond, 0);
-      if (recent.length === SPAN_SECONDS && arrived < MIN_BYTES_PER_SPAN && body.isLarge) {
+      if (recent.length === SPAN_SECONDS && arrived < MIN_BYTES_PER_SPAN && body.isCounted) {
         stop(overloaded('The request body comes in too slowly; try again in 1 s.'));
       }
     }, 1_000);
