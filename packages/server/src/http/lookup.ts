@@ -1,12 +1,10 @@
-import { MAX_BODY_BYTES } from '@shortlink/sdk/wire';
 import type { Context } from 'hono';
-import { invalidBatch, overloaded } from '../domain/problem.ts';
-import { domainIdsOf } from '../domain/validate-link.ts';
-import { type LookupEntry, validateLookup } from '../domain/validate-lookup.ts';
+import { badRequest, overloaded } from '../domain/problem.ts';
+import type { LookupEntry } from '../domain/validate-lookup.ts';
 import type { Store } from '../store/store.ts';
 import type { CallerEnv, RouteDeps } from './context.ts';
 import { ResponseTurns, streamOf } from './large-responses.ts';
-import { withJsonBody } from './read-body.ts';
+import { withBody } from './read-body.ts';
 import { respond } from './respond.ts';
 
 /** Links of one entry, and of a whole response, where one that is longer than usual counts as several: so a response has some 32 MiB at most. */
@@ -14,41 +12,29 @@ const MAX_ENTRY_LINKS = 20;
 const MAX_LINKS = 50_000;
 const USUAL_LINK_CHARACTERS = 640;
 
-/** Entries that are read together. */
-const READ_TOGETHER = 250;
-
 /** How long a look-up waits for links that are still being created, and how often it looks, in milliseconds. */
 const MAX_WAIT_MS = 10_000;
 const LOOK_MS = 25;
 
 /** `POST /api/v1/links/lookup`: the links of the account that lead to the given targets, or have the given codes. */
-export function lookUpLinks({ store, bodyRoom }: Pick<RouteDeps, 'store' | 'bodyRoom'>) {
+export function lookUpLinks(deps: RouteDeps) {
+  const { store } = deps;
   const turns = new ResponseTurns('look-ups');
   return (c: Context<CallerEnv>): Promise<Response> => {
     const { accountId } = c.get('caller');
-    return withJsonBody<LookupEntry[]>(c, bodyRoom, {
-      maxBytes: MAX_BODY_BYTES,
-      domainIds: domainIdsOf,
-      findDomains: (ids) => store.ownedDomains(accountId, ids),
-      check: async ({ value }, ownedDomains) => {
-        const checked = await validateLookup(value, ownedDomains);
-        if (!checked.ok)
-          throw invalidBatch(checked.details, value['codes'] === undefined ? 'links' : 'codes');
-        return checked.value;
-      },
-      respond: async (entries) => {
-        const endTurn = await turns.begin(c);
-        try {
-          await waitForLinks(store, accountId);
-          const pieces = await readResults(store, accountId, entries);
-          const bytes = pieces.reduce((sum, piece) => sum + piece.length, 0);
-          const headers = { 'Content-Type': 'application/json', 'Content-Length': String(bytes) };
-          return respond(c, streamOf(pieces.values(), endTurn), 200, headers);
-        } catch (error) {
-          endTurn();
-          throw error;
-        }
-      },
+    return withBody(c, deps, 'lookup', async (body) => {
+      if ('problem' in body) throw badRequest(body.problem);
+      const endTurn = await turns.begin(c);
+      try {
+        await waitForLinks(store, accountId);
+        const pieces = await readResults(store, accountId, body.input);
+        const bytes = pieces.reduce((sum, piece) => sum + piece.length, 0);
+        const headers = { 'Content-Type': 'application/json', 'Content-Length': String(bytes) };
+        return respond(c, streamOf(pieces.values(), endTurn), 200, headers);
+      } catch (error) {
+        endTurn();
+        throw error;
+      }
     });
   };
 }
@@ -76,17 +62,14 @@ async function waitForLinks(
 async function readResults(
   store: Pick<Store, 'findLinks'>,
   accountId: string,
-  entries: readonly LookupEntry[],
+  chunks: readonly string[],
 ): Promise<Buffer[]> {
   const pieces: Buffer[] = [];
   let linksLeft = MAX_LINKS;
-  for (let start = 0; start < entries.length; start += READ_TOGETHER) {
-    const together = entries.slice(start, start + READ_TOGETHER);
-    const found = await store.findLinks(
-      accountId,
-      together,
-      Math.min(MAX_ENTRY_LINKS, linksLeft) + 1,
-    );
+  for (const [index, chunk] of chunks.entries()) {
+    const entries: LookupEntry[] = JSON.parse(chunk);
+    const most = Math.min(MAX_ENTRY_LINKS, linksLeft) + 1;
+    const found = await store.findLinks(accountId, entries, most);
     const results = found.map((all) => {
       const links = all.slice(0, Math.min(MAX_ENTRY_LINKS, linksLeft));
       const json = JSON.stringify({ links, more: links.length < all.length });
@@ -94,8 +77,8 @@ async function readResults(
       linksLeft = Math.max(0, linksLeft - cost);
       return json;
     });
-    const opening = start === 0 ? '{"results":[' : ',';
-    const closing = start + READ_TOGETHER >= entries.length ? ']}' : '';
+    const opening = index === 0 ? '{"results":[' : ',';
+    const closing = index === chunks.length - 1 ? ']}' : '';
     pieces.push(Buffer.from(`${opening}${results.join()}${closing}`));
   }
   return pieces;

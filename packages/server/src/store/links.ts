@@ -1,8 +1,7 @@
 import { hash } from 'node:crypto';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { BatchResultItem, Link } from '@shortlink/sdk/wire';
 import { type Statement, sql } from './queries/reading.ts';
-import type { ClickWrite, NewLink } from './store.ts';
+import type { ClickWrite, JobInput, NewLink } from './store.ts';
 
 /** The short URL of a code; `null` is the default domain. */
 export type ShortUrl = (code: string, hostname: string | null) => string;
@@ -25,19 +24,16 @@ export function shortUrlMaker(publicUrl: string): ShortUrl {
  */
 export const JOB_CHUNK_LINKS = 500;
 
-/** The links of a job, cut into chunks where they arrived: texts are cheap to post to a thread, to store and to keep. */
-export interface JobInput {
-  total: number;
-  /** JSON arrays of `NewLink`, in order. */
-  chunks: readonly string[];
+/** The input of a job that creates these links. */
+export function toJobInput(links: readonly NewLink[]): JobInput {
+  return { total: links.length, chunks: chunksOf(links, JOB_CHUNK_LINKS) };
 }
 
-/** Cuts the links of a job into chunks. Other requests are served between two chunks. */
-export async function toJobChunks(links: readonly NewLink[]): Promise<string[]> {
+/** A list in JSON arrays of at most `size` entries: texts are cheap to post to a thread, to store and to keep. */
+export function chunksOf(entries: readonly unknown[], size: number): string[] {
   const chunks: string[] = [];
-  for (let start = 0; start < links.length; start += JOB_CHUNK_LINKS) {
-    if (start > 0) await nextTurn();
-    chunks.push(JSON.stringify(links.slice(start, start + JOB_CHUNK_LINKS)));
+  for (let start = 0; start < entries.length; start += size) {
+    chunks.push(JSON.stringify(entries.slice(start, start + size)));
   }
   return chunks;
 }

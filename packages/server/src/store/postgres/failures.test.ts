@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { generateCode } from '../../domain/ids.ts';
 import { ClickBuffer } from '../../jobs/click-buffer.ts';
 import { linksUsed, NOW, newCaller, newLink, newLinks, PUBLIC_URL } from '../contract/fixtures.ts';
-import { shortUrlMaker } from '../links.ts';
+import { shortUrlMaker, toJobInput } from '../links.ts';
 import { sql } from '../queries/reading.ts';
 import { useCuttingProxy } from './cutting-proxy.test-suite.ts';
 import { Database } from './database.ts';
@@ -63,7 +63,7 @@ for (const cut of ['before COMMIT', 'after COMMIT'] as const) {
     const { store, proxy, count } = await setUp();
     const caller = await newCaller(store);
     proxy.cuts.push(cut);
-    const outcome = await store.createJob({ caller, input: newLinks(1_200), now: NOW });
+    const outcome = await store.createJob({ caller, input: toJobInput(newLinks(1_200)), now: NOW });
     if (!outcome.ok) throw new Error(outcome.reason);
     expect(await store.pendingJobs()).toEqual([outcome.value.job_id]);
     for (let done = false; !done; ) {
@@ -206,7 +206,7 @@ test('while the database is away everything rejects as unavailable; then everyth
   for (const create of await Promise.allSettled(creates)) {
     expect(create).toMatchObject({ status: 'rejected', reason: unavailable });
   }
-  const input = newLinks(101);
+  const input = toJobInput(newLinks(101));
   await expect(store.createJob({ caller, input, now: NOW })).rejects.toMatchObject(unavailable);
   proxy.block(false);
   expect(await count()).toBe(0);

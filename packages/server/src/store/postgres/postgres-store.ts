@@ -1,6 +1,5 @@
 import type { Link } from '@shortlink/sdk/wire';
 import { startOfDay } from '../../domain/limits.ts';
-import { toJobChunks } from '../links.ts';
 import { pendingJobs, unfinishedJobs } from '../queries/jobs.ts';
 import { listLinks } from '../queries/links.ts';
 import { storeReads } from '../queries/store-reads.ts';
@@ -61,10 +60,8 @@ function creates(
       }),
     createBatch: (request) =>
       write(linksOf(request.caller), (session) => createBatch(maker, session, request)),
-    createJob: async (request) => {
-      const input = { total: request.input.length, chunks: await toJobChunks(request.input) };
-      return write(linksOf(request.caller), (session) => createJob(session, { ...request, input }));
-    },
+    createJob: (request) =>
+      write(linksOf(request.caller), (session) => createJob(session, request)),
   };
 }
 

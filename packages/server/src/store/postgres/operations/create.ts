@@ -1,11 +1,12 @@
 import type { BatchResultItem, Link } from '@shortlink/sdk/wire';
 import { newUuid } from '../../../domain/ids.ts';
 import { exceedsBatchSize, startOfDay, windowsAt } from '../../../domain/limits.ts';
-import { type JobInput, toResultItem } from '../../links.ts';
+import { toResultItem } from '../../links.ts';
 import { sql } from '../../queries/reading.ts';
 import type {
   AcceptedJob,
   Caller,
+  CreateJobRequest,
   CreateOutcome,
   CreateRequest,
   NewLink,
@@ -59,7 +60,7 @@ export function createBatch(
 /** The job's row is its entry in the queue: an accepted job is a queued one. */
 export function createJob(
   session: Session,
-  request: CreateRequest<JobInput>,
+  request: CreateJobRequest,
 ): Promise<CreateOutcome<AcceptedJob>> {
   const { caller, input, now } = request;
   return createOne(session, request, async (): Promise<Outcome<AcceptedJob>> => {
