@@ -15,8 +15,8 @@ import {
 import { shortUrlMaker } from '../../src/store/links.ts';
 import { Database } from '../../src/store/postgres/database.ts';
 import { openPostgresStore } from '../../src/store/postgres/index.ts';
+import { runJobChunk } from '../../src/store/postgres/operations/create.ts';
 import { hostnameLookup } from '../../src/store/postgres/operations/links.ts';
-import { runJobChunk } from '../../src/store/postgres/operations/run-job-chunk.ts';
 import { execute, usePostgres } from '../../src/store/postgres/test-postgres.test-suite.ts';
 import type { Caller, Store } from '../../src/store/store.ts';
 

@@ -2,16 +2,16 @@ import type { Link } from '@shortlink/sdk/wire';
 import { startOfDay } from '../../domain/limits.ts';
 import { pendingJobs, unfinishedJobs } from '../queries/jobs.ts';
 import { listLinks } from '../queries/links.ts';
+import { sqlText } from '../queries/reading.ts';
 import { storeReads } from '../queries/store-reads.ts';
 import { usage } from '../queries/usage.ts';
+import { pruneSteps } from '../retention.ts';
 import type { Caller, CreateOutcome, CreateRequest, NewLink, Store } from '../store.ts';
 import { StoreError } from '../store-error.ts';
 import type { Database } from './database.ts';
-import { admissionGroup, admit, refund } from './operations/admit.ts';
-import { createBatch, createJob, createLinks } from './operations/create.ts';
+import { admissionGroup, admit, refund, rollUpRequests } from './operations/admit.ts';
+import { createBatch, createJob, createLinks, runJobChunk } from './operations/create.ts';
 import { addClicks, CLICK_SLOTS, type LinkMaker } from './operations/links.ts';
-import { pruneSteps } from './operations/prune.ts';
-import { runJobChunk } from './operations/run-job-chunk.ts';
 import { findLinks, indexLinks, isIndexed } from './operations/targets.ts';
 import { operatorWrites } from './operators.ts';
 import { Queues } from './queues.ts';
@@ -20,6 +20,12 @@ import type { Session } from './session.ts';
 /** Requests of one account that are counted or created together, at most. */
 const ADMISSIONS_TOGETHER = 1_000;
 const CREATES_TOGETHER = 200;
+
+const ENGINE = {
+  daily: ['key_requests', 'key_links'],
+  window: 'period',
+  unlessLocked: sqlText('FOR UPDATE SKIP LOCKED'),
+};
 
 export interface PostgresStoreParts {
   db: Database;
@@ -90,7 +96,11 @@ export function postgresStore({ db, maker }: PostgresStoreParts): Store {
     usage: (accountId, now) =>
       db.snapshot((session) => session.read(usage(maker.shortUrl, accountId, now))),
     prune: async (now, signal) => {
-      for (const step of pruneSteps(now)) {
+      const steps = pruneSteps(now, ENGINE).map(
+        (step) => (session: Session) => session.write(step()),
+      );
+      const rollUp = (session: Session) => rollUpRequests(session, now);
+      for (const step of [indexLinks, rollUp, ...steps]) {
         while (!signal?.aborted && (await write('housekeeping', step))) {
           // There is more.
         }

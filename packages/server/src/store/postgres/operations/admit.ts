@@ -2,6 +2,8 @@ import {
   lastToEnd,
   type RequestWindow,
   refusingWindow,
+  startOfDay,
+  startOfMonth,
   windowState,
   windowsAt,
 } from '../../../domain/limits.ts';
@@ -9,6 +11,7 @@ import { sql } from '../../queries/reading.ts';
 import type { Admission, Caller } from '../../store.ts';
 import { StoreError } from '../../store-error.ts';
 import type { Database } from '../database.ts';
+import type { Session } from '../session.ts';
 
 /** One request to count. */
 export interface AdmissionRequest {
@@ -72,4 +75,16 @@ export async function refund(db: Database, { caller, now }: AdmissionRequest): P
   await db.writeStatement(
     sql`SELECT refund_request(${caller.accountId}, ${day.startsAt}, ${minute.startsAt}, ${month.startsAt}, ${caller.keyId})`,
   );
+}
+
+/** Accounts whose requests are rolled up in one step. */
+const STEP_ACCOUNTS = 1_000;
+
+/** Adds the last minute of accounts that have had no request since to its windows, before those are deleted. Returns `true` when there is more. */
+export async function rollUpRequests(session: Session, now: number): Promise<boolean> {
+  const accounts = await session.all(sql`
+    SELECT roll_up_requests(account_id, ${startOfMonth(now)}, NULL) FROM (
+      SELECT DISTINCT account_id FROM request_minutes WHERE minute < ${startOfDay(now)}
+      ORDER BY account_id LIMIT ${STEP_ACCOUNTS}) AS idle`);
+  return accounts.length === STEP_ACCOUNTS;
 }
