@@ -26,13 +26,13 @@ export interface ScreenOptions {
 
 /** The first screen of `start --dev`: where everything is, and two commands to try. */
 export function devScreen(
-  { url, devKey }: StartedServer,
+  { url, devKey, devAccountId }: StartedServer,
   { version, database, hasColors }: ScreenOptions,
 ): string {
   const paint = painter(hasColors);
   const bold = (text: string) => paint('bold', text);
   const anotherKey = `not shown again; create another one:
-              shortlink-server keys create --account <id>`;
+              shortlink-server keys create --account ${devAccountId}`;
   return `${bold(`Shortlink server ${version} is running.`)}
 
   ${bold('API')}         ${url}/api/v1

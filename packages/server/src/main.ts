@@ -3,7 +3,16 @@
 const [MAJOR, MINOR] = [22, 13] as const;
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 
-if (major > MAJOR || (major === MAJOR && minor >= MINOR)) {
+const { bun, deno }: Partial<Record<string, string>> = process.versions;
+const other = bun ? 'Bun' : deno ? 'Deno' : '';
+
+if (other !== '') {
+  // It would start, and lose clicks at its end: signals don't reach it as in Node.
+  process.stderr.write(
+    `error: shortlink-server runs in Node ${MAJOR}.${MINOR} or later, and this is ${other}.\n`,
+  );
+  process.exitCode = 1;
+} else if (major > MAJOR || (major === MAJOR && minor >= MINOR)) {
   import('./run-server.ts');
 } else {
   const needed = `${MAJOR}.${MINOR}`;

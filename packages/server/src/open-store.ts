@@ -1,24 +1,30 @@
 import { readFileSync } from 'node:fs';
 import { ConfigError, type Settings } from './settings.ts';
-import { backupSqlite, migrateSqlite, openSqliteStore } from './store/sqlite/index.ts';
+import type { DatabaseFacts } from './store/operator-store.ts';
+import {
+  backupSqlite,
+  inspectSqlite,
+  migrateSqlite,
+  openSqliteStore,
+} from './store/sqlite/index.ts';
 import type { Store } from './store/store.ts';
 
 /** Receives a line for a person when another process has to be waited for. */
 type OnWait = (message: string) => void;
 
-/** Opens the database that the settings name; its short URLs begin with `publicUrl`. */
+/** Opens the database that the settings name; its short URLs begin with `publicUrl`. It is made or migrated unless `migrate` is `false`. */
 export async function openStore(
-  settings: Settings & { publicUrl: string },
+  settings: Settings & { publicUrl: string; migrate?: boolean },
   onWait?: OnWait,
 ): Promise<Store> {
-  const { database, databaseConnections: connections, publicUrl } = settings;
+  const { database, databaseConnections: connections, publicUrl, migrate } = settings;
   switch (database.engine) {
     case 'sqlite':
-      return openSqliteStore({ path: database.path, publicUrl });
+      return openSqliteStore({ path: database.path, publicUrl, migrate });
     case 'postgres': {
       checkCertificates(database.url);
       const { openPostgresStore } = await loadPostgres();
-      return openPostgresStore({ url: database.url, connections, publicUrl, onWait });
+      return openPostgresStore({ url: database.url, connections, publicUrl, onWait, migrate });
     }
   }
 }
@@ -37,6 +43,13 @@ export async function migrateDatabase(
       return migratePostgres(database.url, { onWait });
     }
   }
+}
+
+/** Looks at the database without changing it. */
+export async function inspectDatabase({ database }: Settings): Promise<DatabaseFacts> {
+  if (database.engine === 'sqlite') return inspectSqlite(database.path);
+  checkCertificates(database.url);
+  return (await loadPostgres()).inspectPostgres(database.url);
 }
 
 /** Writes a copy of the database into a new file, while the server runs. PostgreSQL has its own command for that. */

@@ -37,6 +37,8 @@ export interface Settings {
   targetDeny: TargetHosts['deny'];
   /** How long `/readyz` responds with 503 before the server stops listening, in milliseconds. @default 0 */
   drainDelayMs: number;
+  /** File in which links in memory are kept over a restart. @default they are not kept */
+  linkCache: string | undefined;
   /** Bearer token that `/metrics` asks for. @default it responds to direct connections from the same machine only */
   metricsToken: string | undefined;
   /** What `/internal/tls-check` asks for. @default it responds to direct connections from the same machine only */
@@ -169,6 +171,12 @@ export const SETTINGS = {
       accepts: `milliseconds from 0 to ${MAX_DRAIN_DELAY_MS}`,
     },
   ),
+  linkCache: setting(
+    '--link-cache <path>',
+    'SHORTLINK_LINK_CACHE',
+    'file that keeps the links in memory over a restart, for an outage of the database (default: none)',
+    { parse: (text) => ({ value: text || undefined }), accepts: 'a path' },
+  ),
   logLevel: setting(
     '--log-level <level>',
     'SHORTLINK_LOG_LEVEL',
@@ -241,6 +249,7 @@ export function readSettings(flags: RawSettings, env: Env): Settings {
     publicUrl: read(SETTINGS.publicUrl),
     rootUrl: read(SETTINGS.rootUrl),
     notFoundUrl: read(SETTINGS.notFoundUrl),
+    linkCache: read(SETTINGS.linkCache),
     logLevel: read(SETTINGS.logLevel),
     targetAllow: read(SETTINGS.targetAllow),
     targetDeny: read(SETTINGS.targetDeny),

@@ -25,8 +25,10 @@ export class BodyMemory {
   take(accountId: string, bytes: number): void {
     const total = this.#bytes + bytes;
     const ofAccount = (this.#byAccount.get(accountId) ?? 0) + bytes;
-    if (bytes > 0 && (total > MAX_BYTES || ofAccount > MAX_BYTES_PER_ACCOUNT)) {
-      throw overloaded('The service is busy with other large requests; try again in 1 s.');
+    const isByCaller = ofAccount > MAX_BYTES_PER_ACCOUNT;
+    if (bytes > 0 && (total > MAX_BYTES || isByCaller)) {
+      const message = 'The service is busy with other large requests; try again in 1 s.';
+      throw overloaded(message, isByCaller);
     }
     this.#bytes = total;
     if (ofAccount > 0) this.#byAccount.set(accountId, ofAccount);

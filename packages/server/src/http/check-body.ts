@@ -10,23 +10,30 @@ import {
   validateBatch,
   validateLink,
 } from '../domain/validate-link.ts';
-import { validateLookup } from '../domain/validate-lookup.ts';
-import { chunksOf, toJobInput } from '../store/links.ts';
+import { type LookupEntry, validateLookup } from '../domain/validate-lookup.ts';
+import { toJobInput } from '../store/links.ts';
 import type { JobInput } from '../store/store.ts';
 
 /** The largest body with one link: it holds the longest allowed link ten times, even if every character is escaped. */
 export const MAX_LINK_BODY_BYTES = 256 * 1024;
 
 /** Entries of a look-up that are read together. */
-const READ_TOGETHER = 250;
+export const READ_TOGETHER = 250;
 
 /** What the body of each endpoint comes to, in a form that is cheap to post between threads. */
 export interface BodyInputs {
   link: ValidLink;
   /** More links than are created at once are the input of a job. */
   batch: readonly ValidLink[] | JobInput;
-  /** JSON arrays of `LookupEntry`, in order. */
-  lookup: readonly string[];
+  lookup: LookupInput;
+}
+
+/** The entries of a look-up, equal ones once. */
+export interface LookupInput {
+  /** JSON arrays of `LookupEntry`, in the order in which they first appear. */
+  chunks: readonly string[];
+  /** Of each entry that was sent, its place in the chunks. */
+  places: readonly number[];
 }
 
 export type BodyKind = keyof BodyInputs;
@@ -50,10 +57,26 @@ const CHECKS: { readonly [K in BodyKind]: Check<K> } = {
   },
   lookup: (body, { ownedDomains }) => {
     const checked = validateLookup(body, ownedDomains);
-    if (checked.ok) return chunksOf(checked.value, READ_TOGETHER);
+    if (checked.ok) return toLookupInput(checked.value);
     throw invalidBatch(checked.details, body['codes'] === undefined ? 'links' : 'codes');
   },
 };
+
+function toLookupInput(entries: readonly LookupEntry[]): LookupInput {
+  const known = new Map<string, number>();
+  const places = entries.map((entry) => {
+    const json = JSON.stringify(entry);
+    const place = known.get(json) ?? known.size;
+    known.set(json, place);
+    return place;
+  });
+  const distinct = [...known.keys()];
+  const chunks = [];
+  for (let start = 0; start < distinct.length; start += READ_TOGETHER) {
+    chunks.push(`[${distinct.slice(start, start + READ_TOGETHER).join()}]`);
+  }
+  return { chunks, places };
+}
 
 export interface BodyToCheck<K extends BodyKind = BodyKind> {
   kind: K;

@@ -23,8 +23,6 @@ export interface AppEnv {
     requestId: string;
     /** Filled by `setHeader`. */
     responseHeaders?: ResponseHeaders;
-    /** Set while a failure of the request is no use of the plan; see `admit`. */
-    countsNowhere?: boolean;
     /** Set by `authenticate`; absent where no key is asked for. */
     caller?: Caller;
   };

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import { HEADERS, MAX_BODY_BYTES } from '@shortlink/sdk/wire';
+import { HEADERS, MAX_BODY_BYTES, type PlanLimits } from '@shortlink/sdk/wire';
 import type { Context } from 'hono';
 import {
   invalidRequest,
@@ -14,6 +14,19 @@ import type { CallerEnv, RouteDeps } from './context.ts';
 
 /** `application/json`, with parameters such as a charset. */
 const JSON_TYPE = /^application\/json[\t ]*(?:;|$)/i;
+
+/** Bytes of a link in a batch, at most: 2,048 characters of the target, 255 of the title and 20 tags of 64, each escaped, and their names. */
+const MAX_ENTRY_BYTES = 24 * 1024;
+
+/** The largest body of each endpoint that the plan can need. */
+const MAX_BYTES: { readonly [K in BodyKind]: (limits: PlanLimits) => number } = {
+  link: () => MAX_LINK_BODY_BYTES,
+  batch: ({ batch_size }) => {
+    const links = batch_size ?? Number.POSITIVE_INFINITY;
+    return Math.min(MAX_BODY_BYTES, MAX_LINK_BODY_BYTES + links * MAX_ENTRY_BYTES);
+  },
+  lookup: () => MAX_BODY_BYTES,
+};
 
 /**
  * Reads and checks the body of a request, and responds to it. 415 for another content type or a compressed body, 413 for a body that
@@ -31,9 +44,9 @@ export async function withBody<K extends BodyKind>(
   if ((header('Content-Encoding') ?? 'identity').toLowerCase() !== 'identity') {
     throw unsupportedContentEncoding();
   }
-  const { accountId } = c.get('caller');
+  const { accountId, limits } = c.get('caller');
   const statedBytes = Number(header('Content-Length') ?? Number.NaN);
-  const maxBytes = kind === 'link' ? MAX_LINK_BODY_BYTES : MAX_BODY_BYTES;
+  const maxBytes = MAX_BYTES[kind](limits);
   const body = new ArrivingBody({ memory, accountId, maxBytes, statedBytes });
   try {
     await readAll(c, body);
@@ -100,7 +113,7 @@ function readStream(stream: Readable, body: ArrivingBody): Promise<void> {
       if (recent.length > SPAN_SECONDS) recent.shift();
       const arrived = recent.reduce((sum, ofSecond) => sum + ofSecond, 0);
       if (recent.length === SPAN_SECONDS && arrived < MIN_BYTES_PER_SPAN && body.isCounted) {
-        stop(overloaded('The request body comes in too slowly; try again in 1 s.'));
+        stop(overloaded('The request body comes in too slowly; try again in 1 s.', true));
       }
     }, 1_000);
     timer.unref();

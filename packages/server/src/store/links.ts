@@ -24,18 +24,13 @@ export function shortUrlMaker(publicUrl: string): ShortUrl {
  */
 export const JOB_CHUNK_LINKS = 500;
 
-/** The input of a job that creates these links. */
+/** The input of a job that creates these links: texts are cheap to post to a thread, to store and to keep. */
 export function toJobInput(links: readonly NewLink[]): JobInput {
-  return { total: links.length, chunks: chunksOf(links, JOB_CHUNK_LINKS) };
-}
-
-/** A list in JSON arrays of at most `size` entries: texts are cheap to post to a thread, to store and to keep. */
-export function chunksOf(entries: readonly unknown[], size: number): string[] {
   const chunks: string[] = [];
-  for (let start = 0; start < entries.length; start += size) {
-    chunks.push(JSON.stringify(entries.slice(start, start + size)));
+  for (let start = 0; start < links.length; start += JOB_CHUNK_LINKS) {
+    chunks.push(JSON.stringify(links.slice(start, start + JOB_CHUNK_LINKS)));
   }
-  return chunks;
+  return { total: links.length, chunks };
 }
 
 /** What the targets of links are found by. */
@@ -46,12 +41,12 @@ export interface Targeted {
 }
 
 /**
- * A number for the target of a link, the same on every engine: an index of numbers is a fraction of one of texts. Several targets may have
- * one number, so the texts are compared too. The account is in it, so that nobody's links slow down those of others.
+ * A 32-bit number for the target of a link, the same on every engine: an index of numbers is a fraction of one of texts. Several targets may
+ * have one number, so the texts are compared too. The account is in it, so that nobody's links slow down those of others.
  */
 export function targetNumber({ account_id, domain_id, target_url }: Targeted): number {
   const digest = hash('sha1', `${account_id}\n${domain_id ?? ''}\n${target_url}`, 'buffer');
-  return digest.readUIntBE(0, 6);
+  return digest.readUInt32BE(0);
 }
 
 /** The id that is lower than all others. */

@@ -135,6 +135,8 @@ export interface Store extends OperatorStore {
    * read-only or damaged, or its file was deleted. It turns `true` again by itself, also when nothing is written meanwhile.
    */
   isHealthy(): boolean;
+  /** The connections of this process to the database: absent where it has none, as with SQLite. */
+  connections?: (() => { busy: number; idle: number; free: number }) | undefined;
   /** Finishes what was started, then closes. */
   close(): Promise<void>;
 }
@@ -153,7 +155,7 @@ export interface ClickWrite {
 export interface LinkChanges {
   /** Number of the last change. */
   latest: number;
-  /** Codes of the changed links. `all`: any link may have changed, and the list of domains. */
+  /** Codes of changed links, and ids of accounts and domains whose links all changed. `all`: any link may have changed, and the list of domains. */
   changed: readonly string[] | 'all';
 }
 
@@ -278,6 +280,8 @@ export interface Redirect {
   is_active: boolean;
   /** Host of the custom domain the link belongs to; `null` is the default domain. */
   hostname: string | null;
+  /** Ids of its account and its custom domain. */
+  owners: readonly string[];
 }
 
 export type Admission =

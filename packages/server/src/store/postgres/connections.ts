@@ -58,6 +58,11 @@ export class Connections {
     this.#pool.on('connect', (client) => client.on('error', ignore));
   }
 
+  get counts(): { busy: number; idle: number; free: number } {
+    const { totalCount, idleCount: idle } = this.#pool;
+    return { busy: totalCount - idle, idle, free: this.#options.max - totalCount };
+  }
+
   /** Ends one connection, unless it is the last, so that others of this process can have it. */
   giveOne(): void {
     const left = this.#pool.totalCount - this.#toGive - 1;

@@ -103,6 +103,15 @@ export class Database {
     return this.#failing.size === 0;
   }
 
+  get connections(): { busy: number; idle: number; free: number } {
+    const [reads, writes] = [this.#reads.counts, this.#writes.counts];
+    return {
+      busy: reads.busy + writes.busy,
+      idle: reads.idle + writes.idle,
+      free: reads.free + writes.free,
+    };
+  }
+
   /** Reads that see one moment of the database. */
   snapshot<T>(act: (session: Session) => Promise<T>): Promise<T> {
     return this.#reads.run(isConnectionLost, async (channel) => {

@@ -93,7 +93,7 @@ test('a request is counted once when the connection is lost while it is counted'
   await execute(
     directUrl,
     `CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(4); RETURN NULL; END $$;
-     CREATE TRIGGER slow_count AFTER UPDATE ON request_counters FOR EACH STATEMENT EXECUTE FUNCTION wait()`,
+     CREATE TRIGGER slow_count AFTER INSERT ON request_minutes FOR EACH STATEMENT EXECUTE FUNCTION wait()`,
   );
   const unavailable = { name: 'StoreError', reason: 'unavailable' };
   const rejected = expect(store.admit(caller, NOW)).rejects.toMatchObject(unavailable);

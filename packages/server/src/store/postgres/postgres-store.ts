@@ -132,6 +132,7 @@ export function postgresStore({ db, maker }: PostgresStoreParts): Store {
       }),
 
     isHealthy: () => db.isHealthy,
+    connections: () => db.connections,
     close: () => {
       closing ??= close();
       return closing;

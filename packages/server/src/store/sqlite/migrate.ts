@@ -1,4 +1,10 @@
-import { checkVersion, hasSchema, type Migration, type MigrationReport } from '../migration.ts';
+import {
+  checkIsNewest,
+  checkVersion,
+  hasSchema,
+  type Migration,
+  type MigrationReport,
+} from '../migration.ts';
 import { sql } from '../queries/reading.ts';
 import type { Database } from './database.ts';
 import { changes } from './migrations/changes.ts';
@@ -47,6 +53,11 @@ export function migrate(
     db.rollback();
     throw error;
   }
+}
+
+/** Checks that nothing is to be migrated. Throws as {@link migrate} does, and `too_old` when it would do something. */
+export function checkSchema(db: Database, migrations: readonly Migration[]): void {
+  checkIsNewest(db.path, schemaVersion(db), migrations.at(-1)?.version ?? 0);
 }
 
 /** Version of the last migration; 0 for an empty database. Throws for the database of another program. */

@@ -6,7 +6,7 @@ import { usage } from '../queries/usage.ts';
 import type { Store } from '../store.ts';
 import type { Database } from './database.ts';
 import type { OpenedFile } from './open-file.ts';
-import { findLinksOf, isIndexed } from './operations/targets.ts';
+import { isIndexed, linkFinder } from './operations/targets.ts';
 import type { Writer } from './write-core.ts';
 
 /** How long links are looked up in one turn of the event loop, in milliseconds. Redirects wait little longer for a look-up. */
@@ -47,13 +47,14 @@ export function sqliteStore({ reader, writer, shortUrl, file }: SqliteStoreParts
     indexLinks: async () => (isIndexed(reader) ? { done: true } : writer.submit('indexLinks')),
     findLinks: async (accountId, entries, most) => {
       const found: Link[][] = [];
+      const find = linkFinder(reader, shortUrl, accountId, most);
       let turnEndsAt = performance.now() + TURN_MS;
       for (const entry of entries) {
         if (performance.now() >= turnEndsAt) {
           await nextTurn();
           turnEndsAt = performance.now() + TURN_MS;
         }
-        found.push(findLinksOf(reader, shortUrl, accountId, entry, most));
+        found.push(find(entry));
       }
       return found;
     },

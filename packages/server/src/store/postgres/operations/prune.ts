@@ -1,3 +1,4 @@
+import { startOfDay, startOfMonth } from '../../../domain/limits.ts';
 import { sql, sqlText } from '../../queries/reading.ts';
 import { type ExpiredRows, expiredJobs, expiredRows } from '../../retention.ts';
 import type { Session } from '../session.ts';
@@ -23,7 +24,17 @@ export function pruneSteps(now: number): PruneStep[] {
       (session) =>
         deleteRows(session, expired),
   );
-  return [indexLinks, (session) => deleteJobs(session, now), ...steps];
+  const rollUp: PruneStep = (session) => rollUpRequests(session, now);
+  return [indexLinks, rollUp, (session) => deleteJobs(session, now), ...steps];
+}
+
+/** Adds the last minute of accounts that have had no request since to its windows, before those are deleted. */
+async function rollUpRequests(session: Session, now: number): Promise<boolean> {
+  const accounts = await session.all(sql`
+    SELECT roll_up_requests(account_id, ${startOfMonth(now)}, NULL) FROM (
+      SELECT DISTINCT account_id FROM request_minutes WHERE minute < ${startOfDay(now)}
+      ORDER BY account_id LIMIT ${STEP_ROWS}) AS idle`);
+  return accounts.length === STEP_ROWS;
 }
 
 async function deleteRows(session: Session, { table, condition }: ExpiredRows): Promise<boolean> {
