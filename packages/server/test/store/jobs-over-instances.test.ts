@@ -92,7 +92,7 @@ test('an instance that is paused in the middle of a chunk loses it to another on
   const maker = { generateCode, shortUrl: shortUrlMaker(PUBLIC_URL), hostnameOf: hostnameLookup() };
   const db = new Database({ url });
   let wakeUp: (() => void) | undefined;
-  const paused = db.write({ key: 'paused' }, async (session) => {
+  const paused = db.write(async (session) => {
     const progress = await runJobChunk(maker, session, jobId, NOW);
     if (wakeUp === undefined) {
       await new Promise<void>((resolve) => {

@@ -8,17 +8,12 @@ import {
 import { sql } from '../../queries/reading.ts';
 import type { Admission, Caller } from '../../store.ts';
 import { StoreError } from '../../store-error.ts';
-import type { Database, Lane } from '../database.ts';
+import type { Database } from '../database.ts';
 
 /** One request to count. */
 export interface AdmissionRequest {
   caller: Caller;
   now: number;
-}
-
-/** Counting requests of one account: one statement at a time. */
-function requestsOf({ accountId }: Caller): Lane {
-  return { key: `requests of ${accountId}` };
 }
 
 /** Requests with the same one are counted by one statement: those of an account in the same minute, under the same limits. */
@@ -47,7 +42,6 @@ export async function admit(
     minute_used: number;
     month_used: number;
   }>(
-    requestsOf(first.caller),
     sql`SELECT * FROM admit_requests(${accountId}, ${day.startsAt}, ${minute.startsAt}, ${month.startsAt},
       ${limits.requests_per_day}, ${limits.requests_per_minute}, ${limits.requests_per_month}, ${refusing}, ${keys})`,
   );
@@ -76,7 +70,6 @@ function refusal(windows: ReturnType<typeof windowState>[]): Admission {
 export async function refund(db: Database, { caller, now }: AdmissionRequest): Promise<void> {
   const [minute, day, month] = windowsAt(now);
   await db.writeStatement(
-    requestsOf(caller),
     sql`SELECT refund_request(${caller.accountId}, ${day.startsAt}, ${minute.startsAt}, ${month.startsAt}, ${caller.keyId})`,
   );
 }
