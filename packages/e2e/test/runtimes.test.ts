@@ -29,7 +29,7 @@ test.each(['bun', 'deno'])('shortlink-server says in %s that it is for Node', as
   );
   const args = name === 'deno' ? ['run', '--allow-all', main] : ['run', main];
   const running = runProcess(fileURLToPath(import.meta.resolve(program)), [...args, 'start']);
-  await expect(running).rejects.toThrow(/shortlink-server runs in Node 22\.13 or later/);
+  await expect(running).rejects.toThrow(/shortlink-server needs Node 22\.13 or later/);
 });
 
 test('the table of the page about runtimes is what the runs say (`node packages/e2e/runtimes/write-table.ts` writes it)', async () => {

@@ -18,15 +18,11 @@ export async function openStore(
   onWait?: OnWait,
 ): Promise<Store> {
   const { database, databaseConnections: connections, publicUrl, migrate } = settings;
-  switch (database.engine) {
-    case 'sqlite':
-      return openSqliteStore({ path: database.path, publicUrl, migrate });
-    case 'postgres': {
-      checkCertificates(database.url);
-      const { openPostgresStore } = await loadPostgres();
-      return openPostgresStore({ url: database.url, connections, publicUrl, onWait, migrate });
-    }
+  if (database.engine === 'sqlite') {
+    return openSqliteStore({ path: database.path, publicUrl, migrate });
   }
+  const { openPostgresStore } = await loadPostgres(database.url);
+  return openPostgresStore({ url: database.url, connections, publicUrl, onWait, migrate });
 }
 
 /** Brings the schema of the database up to date; resolves to its version before and after. */
@@ -34,22 +30,14 @@ export async function migrateDatabase(
   { database }: Settings,
   onWait?: OnWait,
 ): Promise<{ from: number; to: number }> {
-  switch (database.engine) {
-    case 'sqlite':
-      return migrateSqlite(database.path);
-    case 'postgres': {
-      checkCertificates(database.url);
-      const { migratePostgres } = await loadPostgres();
-      return migratePostgres(database.url, { onWait });
-    }
-  }
+  if (database.engine === 'sqlite') return migrateSqlite(database.path);
+  return (await loadPostgres(database.url)).migratePostgres(database.url, { onWait });
 }
 
 /** Looks at the database without changing it. */
 export async function inspectDatabase({ database }: Settings): Promise<DatabaseFacts> {
   if (database.engine === 'sqlite') return inspectSqlite(database.path);
-  checkCertificates(database.url);
-  return (await loadPostgres()).inspectPostgres(database.url);
+  return (await loadPostgres(database.url)).inspectPostgres(database.url);
 }
 
 /** Writes a copy of the database into a new file, while the server runs. PostgreSQL has its own command for that. */
@@ -66,8 +54,11 @@ export async function backupDatabase(
   await backupSqlite(database.path, file, signal);
 }
 
-/** The driver reads these files when it connects, and its error would name no setting. */
-function checkCertificates(url: string): void {
+/**
+ * Loaded where it is used only: the driver takes a while, which every admin command on SQLite would wait. It reads the certificates when it
+ * connects, and its error would name no setting.
+ */
+function loadPostgres(url: string) {
   const { searchParams } = new URL(url);
   for (const name of ['sslrootcert', 'sslcert', 'sslkey']) {
     const file = searchParams.get(name);
@@ -81,9 +72,5 @@ function checkCertificates(url: string): void {
       );
     }
   }
-}
-
-/** Loaded where it is used only: the driver takes a while, which every admin command on SQLite would wait. */
-function loadPostgres() {
   return import('./store/postgres/index.ts');
 }

@@ -59,6 +59,7 @@ export function createService(options: ServiceOptions): Service {
   const knownOwnHosts = () => follower.knownOwnHosts();
   const onClick = (code: string) => clicks.add(code);
   let draining = false;
+  let isStarted = false;
   const isDraining = () => draining;
   const app = createApp({
     ...options,
@@ -86,13 +87,15 @@ export function createService(options: ServiceOptions): Service {
       await follower.start();
       await runner.start();
       housekeeping.start();
+      isStarted = true;
     },
     drain: () => {
       draining = true;
     },
     stop: async () => {
       follower.stop();
-      cacheFile?.write(redirects.links());
+      // One that could not start knows no link, and leaves the file of the run before.
+      if (isStarted) cacheFile?.write(redirects.links());
       await Promise.all([runner.stop(), clicks.stop(), housekeeping.stop()]);
     },
   };

@@ -241,22 +241,9 @@ export function readSettings(flags: RawSettings, env: Env): Settings {
     const value = JSON.stringify(shown === undefined ? text : shown(text));
     throw new ConfigError(`${name} is ${value}; expected ${accepts}`);
   };
-  return {
-    database: read(SETTINGS.database),
-    databaseConnections: read(SETTINGS.databaseConnections),
-    host: read(SETTINGS.host),
-    port: read(SETTINGS.port),
-    publicUrl: read(SETTINGS.publicUrl),
-    rootUrl: read(SETTINGS.rootUrl),
-    notFoundUrl: read(SETTINGS.notFoundUrl),
-    linkCache: read(SETTINGS.linkCache),
-    logLevel: read(SETTINGS.logLevel),
-    targetAllow: read(SETTINGS.targetAllow),
-    targetDeny: read(SETTINGS.targetDeny),
-    drainDelayMs: read(SETTINGS.drainDelayMs),
-    metricsToken: read(SETTINGS.metricsToken),
-    tlsAskToken: read(SETTINGS.tlsAskToken),
-  };
+  const values = Object.entries(SETTINGS).map(([name, setting]) => [name, read<unknown>(setting)]);
+  // The type of the table says that each setting has the value of its name.
+  return Object.fromEntries(values) as Settings;
 }
 
 /** The text of a setting, and what a person knows it by. */

@@ -88,6 +88,8 @@ test('a service that starts again redirects what it knew when the database fails
   await first.start();
   expect((await follow(first)).status).toBe(302);
   await first.stop();
+  const failed = createService({ store, publicUrl: PUBLIC_URL, cacheFile });
+  await failed.stop();
   const second = createService({ store, publicUrl: PUBLIC_URL, cacheFile });
   await second.start();
   Object.assign(store, { findRedirect: () => Promise.reject(new Error('down')) });

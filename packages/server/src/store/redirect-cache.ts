@@ -99,12 +99,13 @@ export class RedirectCache {
     }
   }
 
-  /** The links in memory, those that are followed most last: at most a generation of them. */
+  /** The links that are up to date, those that are followed most last: at most a generation of them. */
   links(): CachedLink[] {
     const links: CachedLink[] = [];
     let chars = 0;
     for (const generation of [this.#recent, this.#older]) {
-      for (const [code, { redirect }] of generation) {
+      for (const [code, { redirect, epoch }] of generation) {
+        if (epoch !== this.#epoch) continue;
         chars += redirect.target_url.length;
         if (links.length === GENERATION_LINKS || chars > GENERATION_CHARS) break;
         links.push([code, redirect]);
