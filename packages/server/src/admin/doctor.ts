@@ -12,11 +12,11 @@ import {
 } from './command.ts';
 
 /** One thing that was looked at, and what should be done about it. */
-interface Finding {
+type Finding = {
   check: string;
   found: string;
   todo: string;
-}
+};
 
 const NOTHING = 'nothing';
 

@@ -13,7 +13,7 @@ import {
 import { sql } from '../queries/reading.ts';
 import { useCuttingProxy } from './cutting-proxy.test-suite.ts';
 import { Database } from './database.ts';
-import { migratePostgres, openPostgresStore } from './index.ts';
+import { inspectPostgres, migratePostgres, openPostgresStore } from './index.ts';
 import { MIGRATION_LOCK, migrations } from './migrate.ts';
 import { execute, usePostgres } from './test-postgres.test-suite.ts';
 
@@ -83,6 +83,7 @@ describe.skipIf(withoutPgBouncer !== undefined)(
       test('the time limits hold, and nobody else gets them', async () => {
         const { url } = await setUp();
         await migratePostgres(url);
+        expect(await inspectPostgres(url)).toMatchObject({ isPooled: true });
         const db = new Database({ url });
         const limits = sql`SELECT current_setting('statement_timeout') AS statement, current_setting('lock_timeout') AS lock,
         current_setting('idle_in_transaction_session_timeout') AS idle`;
