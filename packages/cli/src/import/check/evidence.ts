@@ -220,6 +220,18 @@ export class Evidence {
     });
   }
 
+  /** By the last comparison, the rows that were edited since their link was created, and those with a link of this run. */
+  listed(): { changed: RowSet; created: RowSet } {
+    const { firstNewLink } = this.#journal;
+    return {
+      changed: readNumbers(this.#db, `${sql.CHANGED_ROWS} WHERE TRUE`),
+      created: readNumbers(
+        this.#db,
+        `temp.match WHERE (link >= ${firstNewLink} OR link IN temp.open_link)`,
+      ),
+    };
+  }
+
   /** The states of the matched rows, in the order of the input, each with the cell `made_for`. */
   matches(): Generator<LinkResult & { made_for: string }> {
     return readMatches(this.#db);
