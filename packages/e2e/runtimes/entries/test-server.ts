@@ -3,11 +3,15 @@ import { RateLimitError, Shortlink } from '@shortlink/sdk';
 import { startTestServer } from '@shortlink/server/testing';
 
 const server = await startTestServer({
-  faults: [{ skip: 1, fault: { kind: 'answer', status: 429, retryAfterSeconds: 60 } }],
+  faults: [{ skip: 2, fault: { kind: 'answer', status: 429, retryAfterSeconds: 60 } }],
 });
 const shortlink = new Shortlink({ apiKey: server.apiKey, baseUrl: server.url, maxRetries: 0 });
 const target_url = 'https://example.com/';
 const { short_url } = await shortlink.links.create({ target_url });
+// Large enough to be checked on a thread.
+const links = Array.from({ length: 2_000 }, (_, n) => ({ target_url: `https://example.com/${n}` }));
+const job = await shortlink.links.createBatch({ links });
+if (job.status !== 'processing') throw new Error('It is no job.');
 const refusal = await shortlink.links.create({ target_url }).catch((error: unknown) => error);
 if (!RateLimitError.isInstance(refusal)) throw new Error('The fault did not happen.');
 const response = await fetch(short_url, { redirect: 'manual' });

@@ -44,6 +44,11 @@ export function invalidRequest(message: string): Problem {
   return new Problem(400, 'invalid_request', message);
 }
 
+/** A 400 that was found on another thread. */
+export function badRequest(body: ErrorBody): Problem {
+  return new Problem(400, 'invalid_request', body.error, body);
+}
+
 /** Rejected fields of one link: the first is the message, all are in `details`. */
 export function invalidLink(details: ErrorDetail[]): Problem {
   return new Problem(400, 'invalid_request', details[0]?.message ?? 'invalid link', { details });

@@ -57,7 +57,7 @@ export interface Store extends OperatorStore {
    * Checks the batch size, reserves the quota slots of all links and stores the job, in one step. Its links come with
    * {@link runJobChunk}; with `runNow`, a store that has nothing else to do creates them in the same step.
    */
-  createJob(request: CreateJobRequest<readonly NewLink[]>): Promise<CreateOutcome<AcceptedJob>>;
+  createJob(request: CreateJobRequest): Promise<CreateOutcome<AcceptedJob>>;
 
   /** What a request created that had this key and fingerprint within the last 24 h, as its create returned it; undefined where none did. */
   findCreated(
@@ -218,8 +218,15 @@ export interface Idempotency {
   fingerprint: string;
 }
 
+/** The links of a job, cut into chunks where they were checked. */
+export interface JobInput {
+  total: number;
+  /** JSON arrays of {@link NewLink}, in order. */
+  chunks: readonly string[];
+}
+
 /** A create of a job. `runNow`: its links may be created at once. */
-export type CreateJobRequest<T> = CreateRequest<T> & { runNow?: boolean };
+export type CreateJobRequest = CreateRequest<JobInput> & { runNow?: boolean };
 
 /** A plan limit that would be passed; nothing was changed. */
 export interface PlanLimitReached extends ReachedLimit {

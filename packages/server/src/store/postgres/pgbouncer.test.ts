@@ -92,8 +92,8 @@ describe.skipIf(withoutPgBouncer !== undefined)(
           new Set([JSON.stringify({ statement: '3s', lock: '2s', idle: '5s' })]),
         );
         const own = { statement: '5s', lock: '2s', idle: '5s' };
-        expect(await db.write({ key: 'w' }, (session) => session.get(limits))).toEqual(own);
-        expect(await db.writeStatement({ key: 'w' }, limits)).toEqual(own);
+        expect(await db.write((session) => session.get(limits))).toEqual(own);
+        expect(await db.writeStatement(limits)).toEqual(own);
         const searched = await db.search((session) => session.get(limits));
         expect(searched).toMatchObject({ statement: '1min' });
         const sleep = sql`SELECT pg_sleep(60)`;
