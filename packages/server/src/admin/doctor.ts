@@ -12,11 +12,7 @@ import {
 } from './command.ts';
 
 /** One thing that was looked at, and what should be done about it. */
-type Finding = {
-  check: string;
-  found: string;
-  todo: string;
-};
+type Finding = Record<'check' | 'found' | 'todo', string>;
 
 const NOTHING = 'nothing';
 
