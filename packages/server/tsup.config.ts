@@ -6,6 +6,7 @@ export default defineConfig({
     index: 'src/index.ts',
     testing: 'src/testing/index.ts',
     'testing-msw': 'src/testing/msw.ts',
+    'body-thread': 'src/http/body-thread.ts',
     'writer-thread': 'src/store/sqlite/writer-thread.ts',
     'backup-process': 'src/store/sqlite/backup-process.ts',
   },

@@ -25,6 +25,7 @@ export function serverPage(): string {
       now: Date.now,
       openStore: unused,
       migrate: unused,
+      inspect: unused,
       backup: unused,
       start: unused,
     },

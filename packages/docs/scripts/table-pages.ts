@@ -53,7 +53,7 @@ export function plansPage(): string {
   ]);
   return `# Plans and limits
 
-Limits belong to the account, over all its keys. Windows are fixed and in UTC: the minute, the day, the calendar month. A request that is refused with 429 or 401 counts nowhere; polls of jobs count.
+Limits belong to the account, over all its keys. Windows are fixed and in UTC: the minute, the day, the calendar month. A request that a window refuses, and one that gets 401, counts nowhere; polls of jobs count, and so does a request that is refused because its caller sends too much at once, or too slowly.
 
 ${table(['limit', ...PLANS.map(title)], rows)}
 

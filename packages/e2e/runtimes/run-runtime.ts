@@ -8,6 +8,7 @@ export const RUNTIME_TIMEOUT_MS = 250_000;
 /** The outcome of the suite in one runtime. */
 export interface RuntimeRun extends RuntimeTraits {
   version: string;
+  runsTestServer: boolean;
   results: CheckResult[];
 }
 
@@ -24,7 +25,11 @@ export async function runInRuntime(runtime: Runtime): Promise<RuntimeRun> {
     const signal = AbortSignal.timeout(RUNTIME_TIMEOUT_MS);
     const { version, output } = await runtime.run(stage.url, signal);
     const { results } = await stage.report;
-    return { ...traits, version, results: [...results, keysIn(output, stage.apiKeys)] };
+    const { runTestServer } = runtime;
+    const runsTestServer = runTestServer !== undefined;
+    const checks = [...results, keysIn(output, stage.apiKeys)];
+    if (runsTestServer) checks.push(await checkTestServer(runTestServer(signal)));
+    return { ...traits, runsTestServer, version, results: checks };
   } catch (error) {
     const advice = `Is the npm package ${packageName} installed, and its install script allowed?`;
     throw new Error(`The suite did not run in ${name}. ${advice}\n${error}`, { cause: error });
@@ -38,4 +43,9 @@ function keysIn(output: string, apiKeys: readonly string[]): CheckResult {
   if (leaked.length > 0) failure = `${leaked.length} API keys are in the output:\n${output}`;
   else if (!output.includes('Shortlink')) failure = `the client was not printed:\n${output}`;
   return { name: 'the console shows no API key', failure, durationMs: 0 };
+}
+
+async function checkTestServer(run: Promise<unknown>): Promise<CheckResult> {
+  const failure = await run.then(() => undefined, String);
+  return { name: 'startTestServer serves and closes', failure, durationMs: 0 };
 }

@@ -15,6 +15,7 @@ const HEAD: Row = [
   'checks passed',
   'tells a refused connection',
   'sends a lost POST once',
+  'runs `startTestServer`',
 ];
 const VERSION_COLUMN = 1;
 
@@ -27,6 +28,7 @@ export function toRow(run: RuntimeRun): Row {
     `${passed} of ${run.results.length}`,
     run.tellsNotSent ? 'yes' : 'no',
     run.repeatsLostPosts ? 'no' : 'yes',
+    run.runsTestServer ? 'yes' : 'no',
   ];
 }
 

@@ -96,7 +96,7 @@ function perRequest(before: Cpu, after: Cpu, requests: number): Cpu {
 
 async function newKey(database: string): Promise<string> {
   const account = await admin<{ id: string }>(database, [
-    ...['accounts', 'create', '--name', 'million', '--plan', 'custom'],
+    ...['accounts', 'create', '--init', '--name', 'million', '--plan', 'custom'],
   ]);
   return (await admin<KeyRow>(database, ['keys', 'create', '--account', account.id])).key;
 }

@@ -59,7 +59,12 @@ const agent = new Agent({ keepAlive: true, maxSockets: 20 });
 
 try {
   const plan = ['--name', 'outage', '--plan', 'custom'];
-  const { id } = await admin<{ id: string }>(postgres.url, ['accounts', 'create', ...plan]);
+  const { id } = await admin<{ id: string }>(postgres.url, [
+    'accounts',
+    'create',
+    '--init',
+    ...plan,
+  ]);
   const { key } = await admin<KeyRow>(postgres.url, ['keys', 'create', '--account', id]);
   const codes: string[] = [];
   for (let link = 0; link < LINKS; link += 1) codes.push(await create(key));

@@ -1,4 +1,6 @@
+import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
+import { runProcess } from '../runtimes/drivers/run-process.ts';
 import { RUNTIMES } from '../runtimes/drivers/runtimes.ts';
 import { RUNTIME_TIMEOUT_MS, runInRuntime } from '../runtimes/run-runtime.ts';
 import { type Row, readRows, toRow, withoutVersion } from '../runtimes/table.ts';
@@ -17,6 +19,17 @@ describe('the suite passes in', () => {
       `${run.name} ${run.version} fails ${failures.length} checks\n\n${report}`,
     ).toEqual([]);
   });
+});
+
+test.each(['bun', 'deno'])('shortlink-server says in %s that it is for Node', async (name) => {
+  const program = { bun: 'bun/bin/bun.exe', deno: 'deno/deno' }[name] ?? '';
+  const main = fileURLToPath(import.meta.resolve('@shortlink/server/package.json')).replace(
+    'package.json',
+    'dist/main.js',
+  );
+  const args = name === 'deno' ? ['run', '--allow-all', main] : ['run', main];
+  const running = runProcess(fileURLToPath(import.meta.resolve(program)), [...args, 'start']);
+  await expect(running).rejects.toThrow(/shortlink-server needs Node 22\.13 or later/);
 });
 
 test('the table of the page about runtimes is what the runs say (`node packages/e2e/runtimes/write-table.ts` writes it)', async () => {

@@ -61,6 +61,7 @@ function screen(text: string): string {
   return text
     .replaceAll('\r\n', '\n')
     .replaceAll(folder, '<folder>')
+    .replace(/\S*\/shortlink-e2e-\w+/g, '<folder>')
     .replace(/sl_\w+/g, '<key>')
     .replace(/127\.0\.0\.1:\d+/g, '127.0.0.1:<port>')
     .replace(/-i :\d+/g, '-i :<port>')
@@ -159,7 +160,7 @@ describe.each(WIDTHS)('at %i columns', (columns) => {
 });
 
 test('a second start --dev on the same database says how to get another key', async () => {
-  await admin(database, ['accounts', 'create', '--name', 'x', '--plan', 'pro']);
+  await admin(database, ['accounts', 'create', '--init', '--name', 'x', '--plan', 'pro']);
   const terminal = server(80, ['start', '--dev', '--port', '0']);
   await terminal.until(/Ctrl-C stops/);
   terminal.type(CTRL_C);

@@ -4,10 +4,11 @@ import { methodNotAllowed as methodNotAllowedMiddleware } from 'hono/method-not-
 import { type OwnHosts, ownHostsOf } from './domain/hostnames.ts';
 import { JobPace } from './domain/job-pace.ts';
 import { methodNotAllowed, notFound } from './domain/problem.ts';
-import { EVERY_TARGET_HOST, type TargetHosts, targetHostMatcher } from './domain/targets.ts';
+import { EVERY_TARGET_HOST, type TargetHosts } from './domain/targets.ts';
 import { admit } from './http/admit.ts';
+import { BodyMemory } from './http/arriving-body.ts';
 import { authenticate, requirePermission } from './http/authenticate.ts';
-import { BodyRoom } from './http/body-room.ts';
+import { BodyChecker } from './http/body-checker.ts';
 import type { AppEnv, RouteDeps } from './http/context.ts';
 import { analytics, openApi } from './http/documents.ts';
 import { respondToError, respondToProblem, root, type VisitorUrls } from './http/errors.ts';
@@ -113,13 +114,16 @@ function toDeps(options: AppOptions): RouteDeps {
   const { store, publicUrl, logger, now = Date.now, metrics = new Metrics() } = options;
   const pendingJobs = pendingJobsOf(store);
   metrics.watchStore(store, pendingJobs);
+  const ownHosts =
+    options.ownHosts ?? (async () => ownHostsOf(publicUrl, await store.listDomains()));
+  const { targetHosts = EVERY_TARGET_HOST } = options;
   return {
     store,
     metrics,
     now,
-    ownHosts: options.ownHosts ?? (async () => ownHostsOf(publicUrl, await store.listDomains())),
-    isAllowedHost: targetHostMatcher(options.targetHosts ?? EVERY_TARGET_HOST),
-    bodyRoom: new BodyRoom(),
+    ownHosts,
+    bodyMemory: new BodyMemory(),
+    bodyChecker: new BodyChecker({ targetHosts, ownHosts }),
     runUnlessRunning: createRunUnlessRunning(),
     onJobAccepted: options.onJobAccepted ?? (() => undefined),
     jobPace: options.jobPace ?? new JobPace(),

@@ -1,22 +1,20 @@
 import { styleText } from 'node:util';
 import { terminalSafe } from './admin/output.ts';
-import type { DatabaseSetting } from './setting-values.ts';
+import { type DatabaseSetting, databaseName } from './setting-values.ts';
 import type { StartedServer } from './start-server.ts';
 
 // What a person who tries the server out sees on a terminal. Pipes get data and JSON instead.
 
 type Env = Readonly<Record<string, string | undefined>>;
 type Format = Parameters<typeof styleText>[0];
-type Paint = (format: Format, text: string) => string;
 
 /** Whether a terminal gets colours: NO_COLOR (https://no-color.org) and dumb terminals get none. */
 export function wantsColors(env: Env): boolean {
   return (env['NO_COLOR'] ?? '') === '' && env['TERM'] !== 'dumb';
 }
 
-function painter(hasColors: boolean): Paint {
-  return (format, text) => (hasColors ? styleText(format, text, { validateStream: false }) : text);
-}
+const painter = (hasColors: boolean) => (format: Format, text: string) =>
+  hasColors ? styleText(format, text, { validateStream: false }) : text;
 
 export interface ScreenOptions {
   version: string;
@@ -26,19 +24,19 @@ export interface ScreenOptions {
 
 /** The first screen of `start --dev`: where everything is, and two commands to try. */
 export function devScreen(
-  { url, devKey }: StartedServer,
+  { url, devKey, devAccountId }: StartedServer,
   { version, database, hasColors }: ScreenOptions,
 ): string {
   const paint = painter(hasColors);
   const bold = (text: string) => paint('bold', text);
   const anotherKey = `not shown again; create another one:
-              shortlink-server keys create --account <id>`;
+              shortlink-server keys create --account ${devAccountId}`;
   return `${bold(`Shortlink server ${version} is running.`)}
 
   ${bold('API')}         ${url}/api/v1
   ${bold('API key')}     ${devKey ?? anotherKey}
   ${bold('Usage page')}  ${url}/analytics
-  ${bold('Data')}        ${terminalSafe(dataOf(database))}
+  ${bold('Data')}        ${terminalSafe(databaseName(database))}
 
 ${bold('Try it in another terminal:')}
   $ npx @shortlink/cli auth login --base-url ${url}
@@ -46,11 +44,6 @@ ${bold('Try it in another terminal:')}
 
 ${paint('dim', 'Requests are listed below. Ctrl-C stops the server.')}
 `;
-}
-
-function dataOf(database: DatabaseSetting): string {
-  if (database.engine === 'postgres') return 'PostgreSQL';
-  return database.path === ':memory:' ? 'in memory, gone when the server stops' : database.path;
 }
 
 const LEVEL_FORMATS: Readonly<Record<string, Format>> = {

@@ -69,11 +69,23 @@ test('an hour of failures is the first, one a minute, and the end', () => {
   expect(lines.at(-1)).toEqual(['writing works again', { not_logged: 599 }]);
 });
 
-test('what fails and works in turns is logged twice a minute at most', () => {
+test('a second outage within a minute is logged from its beginning to its end', () => {
+  const { clock, lines, log } = setUp();
+  for (const at of [0, 20_000]) {
+    clock.now = at;
+    log.failed(new Error('down'));
+    clock.now += 5_000;
+    log.succeeded();
+  }
+  const words = ['writing failed', 'writing works again'];
+  expect(lines.map((line) => (line as unknown[])[0])).toEqual([...words, ...words]);
+});
+
+test('what fails and works in turns is logged six times a minute at most', () => {
   const { clock, lines, log } = setUp();
   for (; clock.now < 600_000; clock.now += 100) {
     log.failed(new Error('down'));
     log.succeeded();
   }
-  expect(lines).toHaveLength(20);
+  expect(lines).toHaveLength(60);
 });

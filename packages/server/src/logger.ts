@@ -56,6 +56,9 @@ export function boundedWriter(stream: Writable): (line: string) => void {
 /** While something keeps failing, one log line in this time says so, in milliseconds. */
 const INTERVAL_MS = 60_000;
 
+/** Outages that are logged in this time, so that what fails and works in turns doesn't fill the log. */
+const OUTAGES_PER_INTERVAL = 3;
+
 export interface OutageLogOptions {
   /** @default nothing is logged */
   logger: Pick<Logger, 'error' | 'info'> | undefined;
@@ -67,13 +70,15 @@ export interface OutageLogOptions {
 
 /**
  * Logs something that may fail many times a second for as long as the database is away: the first failure, then at most one
- * failure a minute with the number of those that were not logged, and the end.
+ * failure a minute with the number of those that were not logged, and the end. Of outages that follow each other, three a minute.
  */
 export class OutageLog {
   readonly #logger: OutageLogOptions['logger'];
   readonly #what: string;
   readonly #now: () => number;
   #loggedAt = Number.NEGATIVE_INFINITY;
+  /** When the last outages began. */
+  #begunAt = Array<number>(OUTAGES_PER_INTERVAL).fill(Number.NEGATIVE_INFINITY);
   #notLogged = 0;
   #failing = false;
 
@@ -89,7 +94,9 @@ export class OutageLog {
   }
 
   failed(error: unknown, fields: object = {}): void {
-    if (this.#now() - this.#loggedAt < INTERVAL_MS) {
+    const now = this.#now();
+    const since = this.#failing ? this.#loggedAt : (this.#begunAt[0] ?? 0);
+    if (now - since < INTERVAL_MS) {
       this.#notLogged += 1;
       return;
     }
@@ -97,7 +104,8 @@ export class OutageLog {
       { err: error, ...fields, not_logged: this.#notLogged },
       `${this.#what} failed`,
     );
-    this.#loggedAt = this.#now();
+    if (!this.#failing) this.#begunAt = [...this.#begunAt.slice(1), now];
+    this.#loggedAt = now;
     this.#notLogged = 0;
     this.#failing = true;
   }

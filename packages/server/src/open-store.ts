@@ -1,26 +1,28 @@
 import { readFileSync } from 'node:fs';
 import { ConfigError, type Settings } from './settings.ts';
-import { backupSqlite, migrateSqlite, openSqliteStore } from './store/sqlite/index.ts';
+import type { DatabaseFacts } from './store/operator-store.ts';
+import {
+  backupSqlite,
+  inspectSqlite,
+  migrateSqlite,
+  openSqliteStore,
+} from './store/sqlite/index.ts';
 import type { Store } from './store/store.ts';
 
 /** Receives a line for a person when another process has to be waited for. */
 type OnWait = (message: string) => void;
 
-/** Opens the database that the settings name; its short URLs begin with `publicUrl`. */
+/** Opens the database that the settings name; its short URLs begin with `publicUrl`. It is made or migrated unless `migrate` is `false`. */
 export async function openStore(
-  settings: Settings & { publicUrl: string },
+  settings: Settings & { publicUrl: string; migrate?: boolean },
   onWait?: OnWait,
 ): Promise<Store> {
-  const { database, databaseConnections: connections, publicUrl } = settings;
-  switch (database.engine) {
-    case 'sqlite':
-      return openSqliteStore({ path: database.path, publicUrl });
-    case 'postgres': {
-      checkCertificates(database.url);
-      const { openPostgresStore } = await loadPostgres();
-      return openPostgresStore({ url: database.url, connections, publicUrl, onWait });
-    }
+  const { database, databaseConnections: connections, publicUrl, migrate } = settings;
+  if (database.engine === 'sqlite') {
+    return openSqliteStore({ path: database.path, publicUrl, migrate });
   }
+  const { openPostgresStore } = await loadPostgres(database.url);
+  return openPostgresStore({ url: database.url, connections, publicUrl, onWait, migrate });
 }
 
 /** Brings the schema of the database up to date; resolves to its version before and after. */
@@ -28,15 +30,14 @@ export async function migrateDatabase(
   { database }: Settings,
   onWait?: OnWait,
 ): Promise<{ from: number; to: number }> {
-  switch (database.engine) {
-    case 'sqlite':
-      return migrateSqlite(database.path);
-    case 'postgres': {
-      checkCertificates(database.url);
-      const { migratePostgres } = await loadPostgres();
-      return migratePostgres(database.url, { onWait });
-    }
-  }
+  if (database.engine === 'sqlite') return migrateSqlite(database.path);
+  return (await loadPostgres(database.url)).migratePostgres(database.url, { onWait });
+}
+
+/** Looks at the database without changing it. */
+export async function inspectDatabase({ database }: Settings): Promise<DatabaseFacts> {
+  if (database.engine === 'sqlite') return inspectSqlite(database.path);
+  return (await loadPostgres(database.url)).inspectPostgres(database.url);
 }
 
 /** Writes a copy of the database into a new file, while the server runs. PostgreSQL has its own command for that. */
@@ -53,8 +54,11 @@ export async function backupDatabase(
   await backupSqlite(database.path, file, signal);
 }
 
-/** The driver reads these files when it connects, and its error would name no setting. */
-function checkCertificates(url: string): void {
+/**
+ * Loaded where it is used only: the driver takes a while, which every admin command on SQLite would wait. It reads the certificates when it
+ * connects, and its error would name no setting.
+ */
+function loadPostgres(url: string) {
   const { searchParams } = new URL(url);
   for (const name of ['sslrootcert', 'sslcert', 'sslkey']) {
     const file = searchParams.get(name);
@@ -68,9 +72,5 @@ function checkCertificates(url: string): void {
       );
     }
   }
-}
-
-/** Loaded where it is used only: the driver takes a while, which every admin command on SQLite would wait. */
-function loadPostgres() {
   return import('./store/postgres/index.ts');
 }

@@ -4,9 +4,12 @@ import { setFlagsFromString } from 'node:v8';
 import { EXIT } from './admin/command.ts';
 import { runProgram } from './admin/program.ts';
 import { devScreen, readableLogLine, wantsColors } from './dev-screen.ts';
-import { backupDatabase, migrateDatabase, openStore } from './open-store.ts';
+import { backupDatabase, inspectDatabase, migrateDatabase, openStore } from './open-store.ts';
 import { publicUrlOf, type Settings } from './settings.ts';
 import type { RunningServer } from './start-server.ts';
+
+/** Signals that ask the process to end: of a service manager, of Ctrl-C, and of a terminal that is closed. */
+const ENDING = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 
 /** How long the last log lines may take to be read once everything is stopped. */
 const LOG_FLUSH_MS = 2_000;
@@ -27,8 +30,10 @@ process.exitCode = await runProgram(process.argv.slice(2), packageJson.version, 
   err: (line) => stderr.write(`${line}\n`),
   terminal,
   now: Date.now,
-  openStore: (settings) => openStore({ ...settings, publicUrl: publicUrlOf(settings) }, sayWait),
+  openStore: (settings, migrate) =>
+    openStore({ ...settings, publicUrl: publicUrlOf(settings), migrate }, sayWait),
   migrate: (settings) => migrateDatabase(settings, sayWait),
+  inspect: inspectDatabase,
   backup: (settings, file) => interruptible((signal) => backupDatabase(settings, file, signal)),
   start,
 });
@@ -41,19 +46,18 @@ function sayWait(message: string): void {
 async function interruptible(act: (signal: AbortSignal) => Promise<void>): Promise<void> {
   const interruption = new AbortController();
   const onSignal = (name: NodeJS.Signals) => interruption.abort(name);
-  const names = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
   // A second signal of the same name ends the process at once.
-  for (const name of names) process.once(name, onSignal);
+  for (const name of ENDING) process.once(name, onSignal);
   try {
     await act(interruption.signal);
   } finally {
-    for (const name of names) process.off(name, onSignal);
+    for (const name of ENDING) process.off(name, onSignal);
     if (interruption.signal.aborted) process.kill(process.pid, interruption.signal.reason);
   }
 }
 
 /**
- * Serves until the first SIGTERM or SIGINT has been carried out; a second one ends the process at once, and so does the first while
+ * Serves until the first of {@link ENDING} has been carried out; a second one ends the process at once, and so does the first while
  * the server starts: it serves nobody yet, and may wait for a database.
  */
 async function start(settings: Settings, { dev }: { dev: boolean }): Promise<void> {
@@ -100,7 +104,6 @@ function firstSignal(isServing: () => boolean): Promise<void> {
       if (received > 1 || !isServing()) process.exit(EXIT.failed);
       resolve();
     };
-    process.on('SIGTERM', onSignal);
-    process.on('SIGINT', onSignal);
+    for (const name of ENDING) process.on(name, onSignal);
   });
 }

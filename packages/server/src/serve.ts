@@ -44,6 +44,8 @@ export interface NodeBindings {
 export interface ListenOptions {
   /** Replaces the global `Request` and `Response` by lighter ones: faster responses. @default true */
   overrideGlobalObjects?: boolean | undefined;
+  /** Receives the status of each response to a request that `fetch` never sees. @default nothing is called */
+  onRefused?: ((status: number) => void) | undefined;
   /** How long a connection with a request in flight may do nothing before it is closed, in milliseconds. @default 60_000 */
   stalledTimeoutMs?: number | undefined;
   /** How long the headers of a request may take to arrive, in milliseconds. @default 20_000 */
@@ -80,6 +82,7 @@ export async function listen(
   port: number,
   {
     overrideGlobalObjects = true,
+    onRefused = () => undefined,
     stalledTimeoutMs = STALLED_TIMEOUT_MS,
     headersTimeoutMs = HEADERS_TIMEOUT_MS,
     requestTimeoutMs = REQUEST_TIMEOUT_MS,
@@ -105,18 +108,20 @@ export async function listen(
   const respond = getRequestListener(
     (request, { incoming }) => fetch(request, { incoming, body: incoming }),
     // HTTP/1.0 needs no `Host`; health checks of old balancers send none.
-    { errorHandler: respondToUnroutable, hostname: 'localhost', overrideGlobalObjects },
+    { errorHandler: unroutable(onRefused), hostname: 'localhost', overrideGlobalObjects },
   );
   server.on('request', (incoming, outgoing) => {
-    if (!connections.begin(incoming, outgoing) || !checkRequest(incoming, outgoing)) return;
-    if (!redirectNow(incoming, outgoing)) void respond(incoming, outgoing);
+    if (!connections.begin(incoming, outgoing)) return;
+    if (!checkRequest(incoming, outgoing)) onRefused(400);
+    else if (!redirectNow(incoming, outgoing)) void respond(incoming, outgoing);
   });
   server.on('checkExpectation', (incoming, outgoing) => {
-    if (connections.begin(incoming, outgoing))
-      sendError(outgoing, 417, 'Only "Expect: 100-continue" is supported.');
+    if (!connections.begin(incoming, outgoing)) return;
+    sendError(outgoing, 417, 'Only "Expect: 100-continue" is supported.');
+    onRefused(417);
   });
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-    if (connections.canRespond(socket)) respondToClientError(socket, error.code);
+    if (connections.canRespond(socket)) onRefused(respondToClientError(socket, error.code));
     else socket.destroy();
   });
   server.listen(port, host);
@@ -140,16 +145,21 @@ function portOf(server: Server): number {
   return address.port;
 }
 
-function respondToUnroutable(error: unknown): Response {
-  if (!(error instanceof RequestError)) throw error;
-  return invalidTarget();
+function unroutable(onRefused: (status: number) => void) {
+  return (error: unknown): Response => {
+    if (!(error instanceof RequestError)) throw error;
+    onRefused(400);
+    return invalidTarget();
+  };
 }
 
 async function close(server: Server, connections: Connections, timeoutMs: number): Promise<void> {
   const closed = once(server, 'close');
   connections.drain();
-  // The HTTP server's own `close` would also cut idle connections at once, and with them requests that are on their way.
-  NetServer.prototype.close.call(server);
+  // The HTTP server's own `close` would also cut idle connections at once, and with them requests that are on their way. In Bun it is no server
+  // of connections.
+  const base = server instanceof NetServer ? NetServer.prototype : server;
+  base.close.call(server);
   const sweep = setInterval(() => connections.closeUnused(), 50);
   const giveUp = setTimeout(() => connections.destroyAll(), timeoutMs);
   try {

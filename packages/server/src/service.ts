@@ -7,7 +7,7 @@ import { Housekeeping } from './jobs/housekeeping.ts';
 import { LinkFollower } from './jobs/link-follower.ts';
 import { JobRunner } from './jobs/runner.ts';
 import { Metrics } from './metrics/metrics.ts';
-import { RedirectCache } from './store/redirect-cache.ts';
+import { type CachedLink, RedirectCache } from './store/redirect-cache.ts';
 
 /** Options of {@link createService}. */
 export type ServiceOptions = Pick<
@@ -22,7 +22,10 @@ export type ServiceOptions = Pick<
   | 'tlsAskToken'
   | 'rootUrl'
   | 'notFoundUrl'
->;
+> & {
+  /** Where the links in memory are kept over a restart. @default they are not kept */
+  cacheFile?: { read: () => CachedLink[]; write: (links: CachedLink[]) => void } | undefined;
+};
 
 /** The whole service on a store: the app, and its background work. */
 export interface Service {
@@ -40,7 +43,7 @@ export interface Service {
 
 /** Joins the app with its job runner, click buffer, redirect cache and housekeeping. */
 export function createService(options: ServiceOptions): Service {
-  const { store, publicUrl, logger, now, metrics = new Metrics() } = options;
+  const { store, publicUrl, logger, now, cacheFile, metrics = new Metrics() } = options;
   const jobPace = new JobPace();
   const onLinksCreated = (links: number, startedAt: number) => {
     metrics.countLinks('job', links);
@@ -56,6 +59,7 @@ export function createService(options: ServiceOptions): Service {
   const knownOwnHosts = () => follower.knownOwnHosts();
   const onClick = (code: string) => clicks.add(code);
   let draining = false;
+  let isStarted = false;
   const isDraining = () => draining;
   const app = createApp({
     ...options,
@@ -79,15 +83,19 @@ export function createService(options: ServiceOptions): Service {
       logger,
     }),
     start: async () => {
+      redirects.restore(cacheFile?.read() ?? []);
       await follower.start();
       await runner.start();
       housekeeping.start();
+      isStarted = true;
     },
     drain: () => {
       draining = true;
     },
     stop: async () => {
       follower.stop();
+      // One that could not start knows no link, and leaves the file of the run before.
+      if (isStarted) cacheFile?.write(redirects.links());
       await Promise.all([runner.stop(), clicks.stop(), housekeeping.stop()]);
     },
   };

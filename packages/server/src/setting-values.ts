@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { parseHostList } from './domain/targets.ts';
 
 /** Levels of `SHORTLINK_LOG_LEVEL`, most urgent first. Single redirects are logged at `debug`. */
@@ -31,6 +32,15 @@ export function parseDatabase(text: string): { value: DatabaseSetting } | undefi
   // A path of more than one name means that the password contains an `@` or `/` that should be percent-encoded.
   if (url === null || !/^\/[^/@]+$/.test(url.pathname)) return undefined;
   return isDecodable(url) ? { value: { engine: 'postgres', url: text } } : undefined;
+}
+
+/** A database in words: its file, or server and name; never user, password or options. */
+export function databaseName(database: DatabaseSetting): string {
+  if (database.engine === 'sqlite') {
+    return database.path === ':memory:' ? database.path : resolve(database.path);
+  }
+  const { protocol, host, pathname } = new URL(database.url);
+  return `${protocol}//${host}${pathname}`;
 }
 
 /** The driver decodes the user and the password. Its own error about a stray `%` does not name the setting. */

@@ -37,6 +37,8 @@ export interface Settings {
   targetDeny: TargetHosts['deny'];
   /** How long `/readyz` responds with 503 before the server stops listening, in milliseconds. @default 0 */
   drainDelayMs: number;
+  /** File in which links in memory are kept over a restart. @default they are not kept */
+  linkCache: string | undefined;
   /** Bearer token that `/metrics` asks for. @default it responds to direct connections from the same machine only */
   metricsToken: string | undefined;
   /** What `/internal/tls-check` asks for. @default it responds to direct connections from the same machine only */
@@ -169,6 +171,12 @@ export const SETTINGS = {
       accepts: `milliseconds from 0 to ${MAX_DRAIN_DELAY_MS}`,
     },
   ),
+  linkCache: setting(
+    '--link-cache <path>',
+    'SHORTLINK_LINK_CACHE',
+    'file that keeps the links in memory over a restart, for an outage of the database (default: none)',
+    { parse: (text) => ({ value: text || undefined }), accepts: 'a path' },
+  ),
   logLevel: setting(
     '--log-level <level>',
     'SHORTLINK_LOG_LEVEL',
@@ -233,21 +241,9 @@ export function readSettings(flags: RawSettings, env: Env): Settings {
     const value = JSON.stringify(shown === undefined ? text : shown(text));
     throw new ConfigError(`${name} is ${value}; expected ${accepts}`);
   };
-  return {
-    database: read(SETTINGS.database),
-    databaseConnections: read(SETTINGS.databaseConnections),
-    host: read(SETTINGS.host),
-    port: read(SETTINGS.port),
-    publicUrl: read(SETTINGS.publicUrl),
-    rootUrl: read(SETTINGS.rootUrl),
-    notFoundUrl: read(SETTINGS.notFoundUrl),
-    logLevel: read(SETTINGS.logLevel),
-    targetAllow: read(SETTINGS.targetAllow),
-    targetDeny: read(SETTINGS.targetDeny),
-    drainDelayMs: read(SETTINGS.drainDelayMs),
-    metricsToken: read(SETTINGS.metricsToken),
-    tlsAskToken: read(SETTINGS.tlsAskToken),
-  };
+  const values = Object.entries(SETTINGS).map(([name, setting]) => [name, read<unknown>(setting)]);
+  // The type of the table says that each setting has the value of its name.
+  return Object.fromEntries(values) as Settings;
 }
 
 /** The text of a setting, and what a person knows it by. */

@@ -1,11 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createDevAccount } from './admin/start.ts';
+import { ownHostsOf } from './domain/hostnames.ts';
 import type { Logger } from './logger.ts';
 import { Metrics } from './metrics/metrics.ts';
 import { openStore } from './open-store.ts';
 import { type Listener, listen } from './serve.ts';
 import { createService } from './service.ts';
-import { publicUrlOf, type Settings } from './settings.ts';
+import { databaseName } from './setting-values.ts';
+import { ConfigError, publicUrlOf, SETTINGS, type Settings } from './settings.ts';
+import { CacheFile } from './store/cache-file.ts';
+import type { Store } from './store/store.ts';
 
 /** A server that serves from now on. */
 export interface StartedServer {
@@ -15,6 +19,8 @@ export interface StartedServer {
   publicUrl: string;
   /** The key that `dev` made; `undefined` without it, or when the database has accounts already. */
   devKey: string | undefined;
+  /** Id of the account to try the server out with; `undefined` without `dev`. */
+  devAccountId: string | undefined;
 }
 
 export interface RunningServer extends StartedServer {
@@ -39,9 +45,11 @@ export async function startServer(
   settings: Settings,
   options: StartOptions,
 ): Promise<RunningServer> {
-  const listener = await listen(settings.host, settings.port);
+  const metrics = new Metrics();
+  const onRefused = (status: number) => metrics.countRefused(status);
+  const listener = await listen(settings.host, settings.port, { onRefused });
   try {
-    return await serve(listener, settings, options);
+    return await serve(listener, metrics, settings, options);
   } catch (error) {
     await listener.close();
     throw error;
@@ -50,18 +58,19 @@ export async function startServer(
 
 async function serve(
   listener: Listener,
+  metrics: Metrics,
   settings: Settings,
-  { dev, logger, announce = (server) => logStart(server, dev, logger) }: StartOptions,
+  { dev, logger, announce = (server) => logStart(server, logger) }: StartOptions,
 ): Promise<RunningServer> {
   const port = Number(new URL(listener.url).port || 80);
   const publicUrl = publicUrlOf({ ...settings, port });
   const store = await openStore({ ...settings, publicUrl }, (message) => logger.warn(message));
-  const metrics = new Metrics();
   metrics.watchProcess();
   const service = createService({
     ...settings,
     store,
     publicUrl,
+    cacheFile: cacheFileOf(settings, publicUrl, logger),
     targetHosts: { allow: settings.targetAllow, deny: settings.targetDeny },
     logger,
     metrics,
@@ -71,8 +80,10 @@ async function serve(
     await store.close();
   };
   let devKey: string | undefined;
+  let devAccountId: string | undefined;
   try {
-    if (dev) devKey = await createDevAccount(store, Date.now());
+    await checkVisitorUrls(settings, publicUrl, store);
+    if (dev) ({ id: devAccountId, key: devKey } = await createDevAccount(store, Date.now()));
     await service.start();
   } catch (error) {
     // Connections and threads of the database would keep the process alive.
@@ -80,7 +91,7 @@ async function serve(
     throw error;
   }
   listener.respondWith(service.fetch, service.redirectNow);
-  const started = { url: listener.url, publicUrl, devKey };
+  const started = { url: listener.url, publicUrl, devKey, devAccountId };
   announce(started);
   return {
     ...started,
@@ -97,10 +108,33 @@ async function serve(
   };
 }
 
-function logStart({ url, publicUrl, devKey }: StartedServer, dev: boolean, logger: Logger): void {
-  if (dev && devKey === undefined) {
+function cacheFileOf({ linkCache, database }: Settings, publicUrl: string, logger: Logger) {
+  if (linkCache === undefined) return undefined;
+  const name = `${databaseName(database)} ${publicUrl}`;
+  return new CacheFile({ path: linkCache, database: name, logger });
+}
+
+/** @throws ConfigError for an address to which visitors are sent where they come from, without end */
+async function checkVisitorUrls(
+  settings: Settings,
+  publicUrl: string,
+  store: Pick<Store, 'listDomains'>,
+): Promise<void> {
+  const { isOwnHost } = ownHostsOf(publicUrl, await store.listDomains());
+  for (const name of ['rootUrl', 'notFoundUrl'] as const) {
+    const url = settings[name];
+    if (url === undefined || !isOwnHost(new URL(url))) continue;
+    throw new ConfigError(
+      `${SETTINGS[name].option.envVar} is "${url}"; expected an address on a host that is not the service's own`,
+    );
+  }
+}
+
+function logStart(server: StartedServer, logger: Logger): void {
+  const { url, publicUrl, devKey, devAccountId } = server;
+  if (devAccountId !== undefined && devKey === undefined) {
     logger.info(
-      'the database has accounts, so --dev created none; get a new key with: shortlink-server keys create --account <id>',
+      `the database has accounts, so --dev created none; get a new key with: shortlink-server keys create --account ${devAccountId}`,
     );
   }
   logger.info({ url, public_url: publicUrl }, 'serving');

@@ -4,8 +4,10 @@ import { runProgram } from '../src/admin/program.ts';
 import { createDevAccount } from '../src/admin/start.ts';
 import { hashApiKey } from '../src/api-key.ts';
 import { SETTINGS, type Settings } from '../src/settings.ts';
+import type { DatabaseFacts } from '../src/store/operator-store.ts';
 import { openSqliteStore } from '../src/store/sqlite/index.ts';
 import type { Account, NewLink, Store } from '../src/store/store.ts';
+import { startTestServer } from '../src/testing/index.ts';
 import { START, TARGET } from './fixture.ts';
 
 let store: Store;
@@ -13,6 +15,7 @@ let closeStore: () => Promise<void>;
 let out: string[];
 let err: string[];
 let started: [Settings, { dev: boolean }][];
+let facts: DatabaseFacts;
 let backups: [Settings, string][];
 
 beforeEach(async () => {
@@ -35,9 +38,11 @@ async function runIn(env: Record<string, string>, ...args: string[]): Promise<nu
   const context: CommandContext = {
     env,
     out: (line) => out.push(line),
-    err: (line) => err.push(line),
+    // Every command says which database it uses; see `process.test.ts`.
+    err: (line) => line.startsWith('database: ') || err.push(line),
     now: () => START,
     openStore: async () => store,
+    inspect: async () => facts,
     migrate: async () => ({ from: 0, to: 1 }),
     backup: async (settings, file) => {
       backups.push([settings, file]);
@@ -216,6 +221,7 @@ describe('help', () => {
     ...['list', 'show', 'enable', 'disable'].map((verb) => `links ${verb}`),
     'migrate',
     'backup',
+    'doctor',
   ];
 
   test('of the program: commands in groups, and every setting', async () => {
@@ -406,14 +412,15 @@ test('start gets its settings', async () => {
 });
 
 test('--dev makes an account without limits on an empty database only', async () => {
-  const key = await createDevAccount(store, START);
+  const { id, key } = await createDevAccount(store, START);
   const [account] = await store.listAccounts();
   expect(account).toMatchObject({ name: 'dev', plan: 'custom' });
   expect(new Set(Object.values(account?.limits ?? {}))).toEqual(new Set([null]));
   expect(await store.findKeyByHash(hashApiKey(key ?? ''))).toMatchObject({
     accountId: account?.id,
   });
-  expect(await createDevAccount(store, START)).toBeUndefined();
+  expect(account?.id).toBe(id);
+  expect(await createDevAccount(store, START)).toEqual({ id, key: undefined });
   expect(await store.listAccounts()).toHaveLength(1);
 });
 
@@ -423,4 +430,70 @@ test('backup gets the database and the file, and prints the file', async () => {
   });
   expect(backups).toMatchObject([[{ database: { path: 'x.db' } }, '/backups/today.db']]);
   expect(await run('backup')).toBe(2);
+});
+
+test('revoke says whose key it was, and tells an unknown key from one that was revoked before', async () => {
+  const { id: account } = await createAccount('pro');
+  const { id } = await json('keys', 'create', '--account', account, '--name', 'ci');
+  expect(await json('keys', 'revoke', id)).toEqual({
+    id,
+    revoked: true,
+    account_id: account,
+    account: 'Acme',
+    name: 'ci',
+  });
+  expect(await run('keys', 'revoke', id)).toBe(1);
+  expect(err).toEqual([
+    `error: key ${id} (ci) of the account ${account} (Acme) was revoked before, at 2026-11-20T10:20:30.500Z`,
+  ]);
+  expect(await run('keys', 'revoke', 'key_none')).toBe(1);
+  expect(err).toEqual(['error: key "key_none" not found']);
+});
+
+describe('doctor', () => {
+  const good: DatabaseFacts = { version: 9, newest: 9, disk: { used: 5e9, free: 50e9 } };
+  const postgres = {
+    version: 9,
+    newest: 9,
+    isPooled: true,
+    clockAheadMs: -3,
+    connections: { most: 97, used: 12 },
+  };
+
+  async function todos(found: DatabaseFacts, ...args: string[]): Promise<Record<string, string>> {
+    facts = found;
+    const code = await run('doctor', ...args, '--json');
+    const rows: { check: string; todo: string }[] = JSON.parse(out[0] ?? '');
+    const open = rows.filter(({ todo }) => todo !== 'nothing');
+    expect(code).toBe(open.length > 0 ? 1 : 0);
+    return Object.fromEntries(open.map(({ check, todo }) => [check, todo]));
+  }
+
+  test('finds nothing to do where all is well', async () => {
+    await using server = await startTestServer();
+    expect(await todos(good, '--public-url', server.url)).toEqual({});
+    expect(await todos(postgres, '--public-url', server.url)).toEqual({});
+    await run('doctor', '--public-url', server.url);
+    expect(out[0]).toMatch(/^check +found +todo$/);
+    expect(out.join('\n')).toMatch(/in between; time limits hold/);
+    expect(out.join('\n')).toMatch(/12 of 97 in use, 15 for each instance/);
+  });
+
+  test.each([
+    [{ ...good, version: 8 }, 'schema', /shortlink-server migrate/],
+    [{ ...good, version: 10 }, 'schema', /the version of shortlink-server that migrated it/],
+    [{ ...good, disk: { used: 5e9, free: 5.5e9 } }, 'disk', /make space/],
+    [{ ...postgres, clockAheadMs: 2_000 }, 'clock', /NTP/],
+    [{ ...postgres, connections: { most: 50, used: 1 } }, 'connections', /3 instances fit/],
+  ])('of %j: says what to do about %s', async (found, check, todo) => {
+    expect(await todos(found)).toMatchObject({ [check]: expect.stringMatching(todo) });
+  });
+
+  test('says what to do about the public URL, and about a database that is not there', async () => {
+    expect(await todos(good)).toEqual({
+      'public URL': expect.stringMatching(/SHORTLINK_PUBLIC_URL/),
+    });
+    const away = await todos(good, '--public-url', 'http://127.0.0.1:1');
+    expect(away).toEqual({ 'public URL': expect.stringMatching(/DNS, certificate and proxy/) });
+  });
 });

@@ -101,4 +101,32 @@ describe('with any key', () => {
     expect(await send(server, '/api/v1/links/batch', body)).toBe(200);
     expect(await peakMemory(server)).toBeLessThan(600);
   });
+
+  test.each([
+    ['keys that are numbers', (n: number) => `"${n * 8_000}":1.5`, 480_000],
+    ['a shape of its own for each object', (n: number) => `"k":{"a${n}":{"b${n}":0.5}}`, 160_000],
+  ])('%s: what takes most memory to parse is no danger', async (_, field, count) => {
+    const server = await start([], SMALL_HEAP);
+    const before = await peakMemory(server);
+    const fields = Array.from({ length: count }, (_, n) => field(n)).join();
+    const body = Buffer.from(`{"links":[{"target_url":"https://example.com/"}],"x":{${fields}}}`);
+    const requests = Array.from({ length: 3 }, () => send(server, '/api/v1/links/batch', [body]));
+    // What finds no memory left of what an account may hold is rejected.
+    expect([200, 503]).toEqual(expect.arrayContaining(await Promise.all(requests)));
+    expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
+    expect((await peakMemory(server)) - before).toBeLessThan(300);
+  });
+
+  test('16 MiB of links with every field, in characters of three bytes, are no danger', async () => {
+    const server = await start([], SMALL_HEAP);
+    const before = await peakMemory(server);
+    const title = '漢'.repeat(100);
+    const tags = Array.from({ length: 20 }, (_, n) => `漢${n}`);
+    const link = { target_url: `https://example.com/${'x'.repeat(900)}`, title, tags };
+    const body = Buffer.from(JSON.stringify({ links: Array(10_000).fill(link) }));
+    expect(body.length).toBeLessThan(16 * MIB);
+    expect(body.length).toBeGreaterThan(13 * MIB);
+    expect(await send(server, '/api/v1/links/batch', [body])).toBe(202);
+    expect((await peakMemory(server)) - before).toBeLessThan(400);
+  });
 });

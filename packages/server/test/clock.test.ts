@@ -24,6 +24,7 @@ test('a code that led nowhere is looked up again', async () => {
     redirect_type: 302,
     is_active: true,
     hostname: null,
+    owners: [],
   };
   links.set('Xk3pQ9z', link);
   vi.setSystemTime(Date.now() - YEAR_MS);

@@ -144,3 +144,52 @@ test('two concurrent batches never pass the total together', async () => {
   expect(statuses).toEqual([202, 202, 403, 403, 403]);
   expect(await app.linksUsed(key)).toBe(202);
 });
+
+describe('large bodies', () => {
+  const filled = (bytes: number) => JSON.stringify({ links: [], padding: 'x'.repeat(bytes) });
+
+  test('that have no room because of others of the account count against its quota', async () => {
+    const key = await app.caller('community');
+    let release = () => {};
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const piece = new TextEncoder().encode(filled(2_200_000));
+    const begin = () => {
+      const body = new ReadableStream<Uint8Array>({
+        start: (controller) => controller.enqueue(piece),
+        pull: async (controller) => {
+          await released;
+          controller.close();
+        },
+      });
+      const headers = { 'X-Api-Key': key, 'Content-Type': 'application/json' };
+      return app.send(BATCH, { method: 'POST', headers, body, duplex: 'half' } as RequestInit);
+    };
+    const requests = Array.from({ length: 10 }, begin);
+    expect((await Promise.any(requests)).status).toBe(503);
+    release();
+    const statuses = (await Promise.all(requests)).map(({ status }) => status);
+    expect(new Set(statuses)).toEqual(new Set([400, 503]));
+    expect((await app.get(key, '/api/v1/usage')).json.requests.minute.used).toBe(10);
+  });
+
+  test('are as large as a batch of the plan can need, and no larger', async () => {
+    const key = await app.caller('pro');
+    const longest = {
+      target_url: `https://example.com/${'\u00e9'.repeat(1_300)}`,
+      title: '\u{1f517}'.repeat(127),
+      tags: Array.from({ length: 20 }, (_, n) => `${n}`.padEnd(64, '\u00e9')),
+    };
+    const body = JSON.stringify({ links: Array(100).fill(longest) });
+    const escaped = body.replace(
+      /[^\0-\x7f]/g,
+      (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`,
+    );
+    expect(escaped.length).toBeGreaterThan(1_500_000);
+    expect((await app.post(key, BATCH, escaped)).status).toBe(200);
+    const { status, json } = await app.post(key, BATCH, filled(3_000_000));
+    expect([status, json.error]).toEqual([413, 'The request body is larger than 2,656 KiB.']);
+    expect((await app.post(await app.caller('avance'), BATCH, filled(3_000_000))).status).toBe(400);
+  });
+});

@@ -273,19 +273,57 @@ describe('while a job runs', () => {
     expect(usage.json.requests.minute.used).toBe(1);
   });
 
-  test('look-ups of an account follow one another: what waits too long for the one before is 429, which counts nowhere', async () => {
-    await batch(entries(101));
+  test('any number of look-ups wait, and hold no memory for their bodies', async () => {
+    const job = (await batch(entries(101))).json.job_id;
     const looked = vi.spyOn(app.store, 'unfinishedJobs');
-    const first = lookUp({ codes: ['x'] });
-    await expect.poll(() => looked.mock.calls.length).toBeGreaterThan(0);
-    const second = lookUp({ codes: ['x'] });
-    // The second one has to be in line before the clock goes on.
-    await vi.waitFor(async () => expect(vi.getTimerCount()).toBeGreaterThanOrEqual(2));
-    await vi.advanceTimersByTimeAsync(5_000);
-    const { status, headers } = await second;
-    expect([status, headers.get('retry-after')]).toEqual([429, '1']);
-    await vi.advanceTimersByTimeAsync(5_500);
-    expect((await first).status).toBe(503);
-    expect((await app.get(key, '/api/v1/usage')).json.requests.minute.used).toBe(1);
+    const large = { codes: [...Array(20).keys()].map((n) => String(n).repeat(40_000)) };
+    const asked = Array.from({ length: 18 }, () => lookUp(large));
+    await expect.poll(() => looked.mock.calls.length).toBeGreaterThanOrEqual(18);
+    await vi.advanceTimersByTimeAsync(8_000);
+    await app.runJob(job);
+    const before = lookUp({ codes: ['x'] });
+    expect((await before).status).toBe(200);
+    await vi.advanceTimersByTimeAsync(100);
+    for (const answer of asked) expect([200, 503]).toContain((await answer).status);
+    expect((await asked[0])?.status).toBe(200);
   });
+});
+
+test('a client that does not read its response holds up no other look-up of the account', async () => {
+  await batch(same(20));
+  const body = JSON.stringify({ links: same(10_000) });
+  const headers = { 'X-Api-Key': key, 'Content-Type': 'application/json' };
+  const unread = await app.request(LOOKUP, { method: 'POST', headers, body });
+  expect(unread.status).toBe(200);
+  expect((await lookUp({ links: same(1) })).status).toBe(200);
+  await unread.body?.cancel();
+});
+
+test('what an account does not read is bounded, and a client that reads nothing is cut off', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const body = JSON.stringify({ codes: ['x'] });
+  const headers = { 'X-Api-Key': key, 'Content-Type': 'application/json' };
+  const send = () => app.request(LOOKUP, { method: 'POST', headers, body });
+  const unread = await Promise.all([send(), send(), send(), send()]);
+  expect(unread.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+  const fifth = lookUp({ codes: ['x'] });
+  await vi.waitFor(() => expect(vi.getTimerCount()).toBe(5));
+  await vi.advanceTimersByTimeAsync(5_000);
+  const { status, headers: shown } = await fifth;
+  expect([status, shown.get('retry-after')]).toEqual([429, '1']);
+  await vi.advanceTimersByTimeAsync(55_000);
+  await expect(unread[0]?.text()).rejects.toThrow('does not read');
+  expect((await lookUp({ codes: ['x'] })).status).toBe(200);
+  vi.useRealTimers();
+});
+
+test('equal entries are read once', async () => {
+  await batch(same(3));
+  const read = vi.spyOn(app.store, 'findLinks');
+  const links = [...same(5_000), { target_url: `${TARGET}/none` }, ...same(4_999)];
+  const { results } = (await lookUp({ links })).json;
+  expect(results).toHaveLength(10_000);
+  expect(results[5_000]).toEqual({ links: [], more: false });
+  for (const place of [0, 4_999, 5_001, 9_999]) expect(results[place].links).toHaveLength(3);
+  expect(read.mock.calls.map(([, entries]) => entries.length)).toEqual([2]);
 });

@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { Database } from '../src/store/sqlite/database.ts';
 import { migrateSqlite } from '../src/store/sqlite/index.ts';
+import { migrate, migrations, schemaVersion } from '../src/store/sqlite/migrate.ts';
 import { startTestServer } from '../src/testing/index.ts';
 import { post, raw, useProcesses } from './server-process.ts';
 
@@ -69,6 +70,14 @@ describe('a serving process', () => {
     expect((await server.ended).code).toBe(0);
   });
 
+  test('is not ended by a closed terminal before its clicks are written', async () => {
+    const server = await start();
+    server.child.kill('SIGHUP');
+    const { code, stderr } = await server.ended;
+    expect(code).toBe(0);
+    expect(stderr).toContain('"msg":"stopped"');
+  });
+
   test('a second signal ends it at once', async () => {
     const server = await start();
     const socket = connect(Number(new URL(server.url).port), '127.0.0.1');
@@ -99,8 +108,8 @@ describe('a serving process', () => {
       (await post({ ...second, key: first.key }, { target_url: 'https://a.example/' })).status,
     ).toBe(201);
     second.child.kill('SIGTERM');
-    expect((await second.ended).stderr).toContain(
-      'the database has accounts, so --dev created none',
+    expect((await second.ended).stderr).toMatch(
+      /the database has accounts, so --dev created none; .* keys create --account acc_\w+"/,
     );
   });
 
@@ -121,7 +130,8 @@ test('a backup taken while it serves can be served in its place', async () => {
   );
   const file = join(folder(), 'backup.db');
   const backup = run(['backup', file]);
-  expect(await backup.ended).toEqual({ code: 0, stderr: '' });
+  const stderr = `database: ${join(folder(), 'x.db')}\n`;
+  expect(await backup.ended).toEqual({ code: 0, stderr });
   server.child.kill('SIGTERM');
   await server.ended;
   const restored = await start([], { SHORTLINK_DATABASE_URL: `sqlite:${file}` });
@@ -171,9 +181,24 @@ describe('a backup that is killed', () => {
     await ended;
     expect(await files()).not.toContain('backup.db');
     const next = run(['backup', join(folder(), 'backup.db')]);
-    expect(await next.ended).toEqual({ code: 0, stderr: '' });
+    expect(await next.ended).toMatchObject({ code: 0 });
     expect(await files()).toContain('backup.db');
   });
+});
+
+test('requests that are refused before the app are in the metrics', async () => {
+  const server = await start();
+  await raw(server.url, 'GET / HTTP/1.1\r\n\r\n');
+  await raw(server.url, 'garbage\r\n\r\n');
+  await raw(server.url, `GET / HTTP/1.1\r\nHost: ${'x'.repeat(20_000)}\r\n\r\n`);
+  await raw(server.url, 'GET / HTTP/1.1\r\nHost: a b\r\nConnection: close\r\n\r\n');
+  await raw(server.url, 'GET / HTTP/1.1\r\nHost: x\r\nExpect: 200-ok\r\n\r\n');
+  const metrics = await (await fetch(`${server.url}/metrics`)).text();
+  for (const counted of ['400"} 3', '431"} 1', '417"} 1']) {
+    expect(metrics).toContain(
+      `shortlink_http_requests_total{route="none",method="other",status="${counted}`,
+    );
+  }
 });
 
 test('migrating a database in memory leaves no file', async () => {
@@ -289,5 +314,68 @@ describe('a start that fails', () => {
     expect(code).toBe(exitCode);
     expect(stderr).toMatch(message);
     expect(stderr).not.toContain('secret');
+  });
+});
+
+test.each(['SHORTLINK_ROOT_URL', 'SHORTLINK_NOT_FOUND_URL'])(
+  '%s on the host of the service, which would redirect without end, stops the start',
+  async (name) => {
+    const url = 'https://SHO.rt./lost';
+    const env = { SHORTLINK_PUBLIC_URL: 'https://sho.rt', SHORTLINK_PORT: '0', [name]: url };
+    const { code, stderr } = await run(['start'], env).ended;
+    expect(code).toBe(2);
+    expect(stderr).toBe(
+      `error: ${name} is "https://sho.rt./lost"; expected an address on a host that is not the service's own\n`,
+    );
+  },
+);
+
+describe('a command that is no start', () => {
+  const path = () => join(folder(), 'x.db');
+
+  test.each([
+    ['keys', 'revoke', 'key_1'],
+    ['accounts', 'create', '--name', 'x', '--plan', 'pro'],
+    ['accounts', 'list'],
+  ])('%s %s makes no database, and names the one that it did not find', async (...args) => {
+    const { code, stderr } = await run(args).ended;
+    expect(code).toBe(1);
+    expect(stderr).toBe(`database: ${path()}\nerror: There is no database ${path()}.\n`);
+    expect(await readdir(folder())).toEqual([]);
+  });
+
+  test('migrates no schema: that of an earlier version stays, and the message says what to do', async () => {
+    const db = new Database({ path: path() });
+    const newest = migrations.length;
+    migrate(db, migrations.slice(0, -1), 0);
+    const { code, stderr } = await run(['accounts', 'list']).ended;
+    expect(code).toBe(1);
+    expect(stderr).toContain(
+      `has schema version ${newest - 1}; this program needs ${newest}. Once its server may be upgraded, run: shortlink-server migrate`,
+    );
+    expect(schemaVersion(db)).toBe(newest - 1);
+    db.close();
+  });
+
+  test('looks with doctor at a database that is there, and says that another one is not', async () => {
+    const doctor = async () => {
+      const { child, ended } = run(['doctor', '--json']);
+      let out = '';
+      for await (const chunk of child.stdout) out += chunk;
+      return {
+        code: (await ended).code,
+        checks: JSON.parse(out).map((row: { check: string }) => row.check),
+      };
+    };
+    expect(await doctor()).toEqual({ code: 1, checks: ['database', 'public URL'] });
+    expect(await readdir(folder())).toEqual([]);
+    await migrateSqlite(path());
+    expect(await doctor()).toMatchObject({ checks: ['database', 'schema', 'disk', 'public URL'] });
+  });
+
+  test('works on an empty database with accounts create --init, and then on that one', async () => {
+    const create = ['accounts', 'create', '--name', 'x', '--plan', 'pro'];
+    expect((await run([...create, '--init']).ended).code).toBe(0);
+    expect(await run(create).ended).toEqual({ code: 0, stderr: `database: ${path()}\n` });
   });
 });

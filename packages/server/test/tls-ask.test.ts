@@ -28,8 +28,13 @@ async function prepare(tlsAskToken?: string) {
     later: () => {
       now += 1_001;
     },
-    ask: async (query: string, from: object = LOCAL, headers: Record<string, string> = {}) => {
-      const url = `http://127.0.0.1:8787/internal/tls-check${query}`;
+    ask: async (
+      query: string,
+      from: object = LOCAL,
+      headers: Record<string, string> = {},
+      host = '127.0.0.1:8787',
+    ) => {
+      const url = `http://${host}/internal/tls-check${query}`;
       return (await app.fetch(new Request(url, { headers }), from)).status;
     },
   };
@@ -79,6 +84,17 @@ describe('whether a host is served', () => {
       expect(await ask(`?domain=${host}`, from, headers)).toBe(403);
     }
   });
+
+  test.each(['sho.rt', 'rebound.example:8787', '127.0.0.1.example', 'localhost.example'])(
+    'for %s, a name that leads to this machine, it is 403',
+    async (host) => {
+      const { ask } = await prepare();
+      expect(await ask('?domain=go.example', LOCAL, {}, host)).toBe(403);
+      for (const own of ['localhost', '127.1.2.3:80', '[::1]:8787']) {
+        expect(await ask('?domain=go.example', LOCAL, {}, own)).toBe(200);
+      }
+    },
+  );
 
   test('with a token it is answered to whoever has it', async () => {
     const { ask } = await prepare(TOKEN);

@@ -44,6 +44,7 @@ export function reportCommands(): { cli: string; server: string } {
       now: nothing,
       openStore: nothing,
       migrate: nothing,
+      inspect: nothing,
       backup: nothing,
       start: nothing,
     },

@@ -1,4 +1,4 @@
-import { runEntry } from './run-entry.ts';
+import { runEntry, runTestServer } from './run-entry.ts';
 import type { Runtime } from './runtime.ts';
 
 /** Deno may use only the network: the client must not need the environment or files. */
@@ -10,4 +10,10 @@ export const deno: Runtime = {
   tellsNotSent: true,
   repeatsLostPosts: false,
   run: (stageUrl, signal) => runEntry({ program: 'deno/deno', args: ARGS }, stageUrl, signal),
+  // A server reads files, and its libraries the environment.
+  runTestServer: (signal) =>
+    runTestServer(
+      { program: 'deno/deno', args: ['run', '--no-prompt', '--no-remote', '--allow-all'] },
+      signal,
+    ),
 };

@@ -4,7 +4,7 @@ import type { RunOutput } from './runtime.ts';
 
 /** The suite runs in this package's folder, from where each runtime resolves `@shortlink/sdk` as it does for users. */
 const PACKAGE_FOLDER = fileURLToPath(new URL('../..', import.meta.url));
-const ENTRY = fileURLToPath(new URL('../entries/process.ts', import.meta.url));
+const entry = (name: string) => fileURLToPath(new URL(`../entries/${name}.ts`, import.meta.url));
 
 export interface CommandLine {
   /** The runtime's program as a package and a path in it, such as `node22/bin/node`. A script that starts the program would not do: killing the script leaves the program running. */
@@ -22,6 +22,15 @@ export async function runEntry(
   const options = { cwd: PACKAGE_FOLDER, signal };
   const path = fileURLToPath(import.meta.resolve(program));
   const version = /\d+\.\d+\.\d+/.exec(await runProcess(path, ['--version'], options))?.[0];
-  const output = await runProcess(path, [...args, ENTRY, stageUrl], options);
+  const output = await runProcess(path, [...args, entry('process'), stageUrl], options);
   return { version: version ?? 'unknown', output };
+}
+
+/** Runs a program that starts the server for tests, as a user's own test does. */
+export function runTestServer(
+  { program, args = [] }: CommandLine,
+  signal: AbortSignal,
+): Promise<string> {
+  const path = fileURLToPath(import.meta.resolve(program));
+  return runProcess(path, [...args, entry('test-server')], { cwd: PACKAGE_FOLDER, signal });
 }

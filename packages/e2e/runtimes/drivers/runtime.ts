@@ -10,6 +10,8 @@ export interface Runtime extends RuntimeTraits {
    * @throws Error when the runtime doesn't start or the suite can't finish; its message holds what the runtime printed
    */
   run: (stageUrl: string, signal: AbortSignal) => Promise<RunOutput>;
+  /** Runs a program that starts the server for tests and closes it. `undefined` where no server can run. */
+  runTestServer?: ((signal: AbortSignal) => Promise<unknown>) | undefined;
 }
 
 export interface RunOutput {

@@ -265,7 +265,7 @@ const SERVER: readonly Mutant[] = [
   ),
   mutant(
     'server runs a chunk of a job twice',
-    'server/src/store/sqlite/operations/run-job-chunk.ts',
+    'server/src/store/job-writes.ts',
     'SET inputs = NULL, results = ',
     'SET results = ',
   ),

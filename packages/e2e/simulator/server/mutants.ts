@@ -15,7 +15,7 @@ const one = (bug: string, file: string, find: string, replace: string): Mutant =
 
 const COUNTERS = 'store/sqlite/operations/counters.ts';
 const CREATE = 'store/sqlite/operations/create.ts';
-const RUN_CHUNK = 'store/sqlite/operations/run-job-chunk.ts';
+const RUN_CHUNK = 'store/job-writes.ts';
 const WRITE_CORE = 'store/sqlite/write-core.ts';
 
 const TARGETS = 'store/sqlite/operations/targets.ts';
@@ -160,8 +160,8 @@ export const mutants: Readonly<Record<string, Mutant>> = {
   'last-chunk-lost': one(
     'A job counts as complete before its last chunk.',
     RUN_CHUNK,
-    'const done = processed === job.total;',
-    'const done = processed >= job.total - 40;',
+    'const done = processed === total;',
+    'const done = processed >= total - 40;',
   ),
   'chunks-backwards': one(
     'The chunks of a job are run from the last to the first.',

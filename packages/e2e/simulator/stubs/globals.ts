@@ -6,12 +6,19 @@ import { theWorld } from '../world/world.ts';
 
 class Timer {
   event: TimedEvent | undefined;
+  start: () => TimedEvent | undefined = () => undefined;
 
   ref(): this {
     return this;
   }
 
   unref(): this {
+    return this;
+  }
+
+  refresh(): this {
+    if (this.event !== undefined) this.event.isCancelled = true;
+    this.event = this.start();
     return this;
   }
 }
@@ -52,9 +59,10 @@ export function replaceGlobals(): void {
   reuseLargeBuffers();
   const setTimer = (callback: (...given: unknown[]) => void, delayMs = 0, ...given: unknown[]) => {
     const { clock } = theWorld();
+    const owner = clock.current;
     const timer = new Timer();
-    timer.event = clock.after(delayMs, clock.current, () => callback(...given));
-    return timer;
+    timer.start = () => clock.after(delayMs, owner, () => callback(...given));
+    return timer.refresh();
   };
   const setRepeating = (callback: () => void, delayMs: number) => {
     const { clock } = theWorld();

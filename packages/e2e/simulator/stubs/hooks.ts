@@ -23,9 +23,9 @@ const STAND_INS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 /** So that the few rows of a scenario become jobs of several chunks, and the server refuses some of them. */
 const SERVER_PATCHES: readonly Patch[] = [
   {
-    file: 'server/src/http/links.ts',
-    find: 'input.length <= MAX_SYNC_BATCH_LINKS',
-    replace: 'input.length <= MAX_SYNC_BATCH_LINKS / 25',
+    file: 'server/src/http/check-body.ts',
+    find: 'links.length <= MAX_SYNC_BATCH_LINKS',
+    replace: 'links.length <= MAX_SYNC_BATCH_LINKS / 25',
   },
   {
     file: 'server/src/store/links.ts',

@@ -57,6 +57,7 @@ function registerCreate(accounts: Command, context: CommandContext): void {
     .requiredOption('--name <name>', 'name of the account', parseName)
     .requiredOption('--plan <plan>', `one of ${PLANS.join(', ')}`, parsePlan)
     .option('--limit <name=count>', LIMIT_HELP, collectLimit)
+    .option('--init', 'make the database if there is none, and migrate it')
     .action(async ({ name, plan, limit = {} }: AccountOptions, command: Command) => {
       if (plan !== 'custom' && Object.keys(limit).length > 0) command.error(fixedLimits(plan));
       await runOnStore(context, command, async (store) =>

@@ -1,8 +1,10 @@
 import type { Command } from 'commander';
+import { databaseName } from '../setting-values.ts';
 import { flagsOf, readSettings, type Settings, settingOptions } from '../settings.ts';
+import type { DatabaseFacts } from '../store/operator-store.ts';
 import type { Store } from '../store/store.ts';
 import { examples, type Terminal } from './help.ts';
-import { safeJson } from './output.ts';
+import { safeJson, terminalSafe } from './output.ts';
 import type { Row } from './tables.ts';
 
 /** Exit codes of `shortlink-server`. */
@@ -29,9 +31,12 @@ export interface CommandContext {
   /** The terminal that standard output goes to. @default a pipe or a file */
   terminal?: Terminal | undefined;
   now: () => number;
-  openStore: (settings: Settings) => Promise<Store>;
+  /** `migrate`: whether the database may be made, and its schema brought up to date. */
+  openStore: (settings: Settings, migrate: boolean) => Promise<Store>;
   /** Brings the schema up to date; resolves to its version before and after. */
   migrate: (settings: Settings) => Promise<{ from: number; to: number }>;
+  /** Looks at the database without changing it. */
+  inspect: (settings: Settings) => Promise<DatabaseFacts>;
   /** Writes a copy of the database into a new file. */
   backup: (settings: Settings, file: string) => Promise<void>;
   /** Serves until the process is asked to stop. */
@@ -60,14 +65,23 @@ export function settingsOf(context: CommandContext, command: Command): Settings 
   return readSettings(flagsOf(command), context.env);
 }
 
-/** Opens the database that the settings name, for the time of one command, and prints what `act` resolves to. */
+/** Says which database a command uses: in another folder, or with another environment, it is another one. */
+export function sayDatabase({ err }: CommandContext, { database }: Settings): void {
+  err(`database: ${terminalSafe(databaseName(database))}`);
+}
+
+/**
+ * Opens the database that the settings name, for the time of one command, and prints what `act` resolves to. Without `--init`, it is neither
+ * made nor migrated.
+ */
 export async function runOnStore(
   context: CommandContext,
   command: Command,
   act: (store: Store, settings: Settings) => Promise<Printed>,
 ): Promise<void> {
   const settings = settingsOf(context, command);
-  const store = await context.openStore(settings);
+  sayDatabase(context, settings);
+  const store = await context.openStore(settings, command.opts<{ init?: boolean }>().init === true);
   try {
     await print(context, command, await act(store, settings));
   } finally {

@@ -30,9 +30,12 @@ export function registerKeys(program: Command, context: CommandContext): void {
     .argument('<key-id>', KEY_ID)
     .action((id: string, _, command: Command) =>
       runOnStore(context, command, async (store) => {
-        const revoked = await store.revokeKey(id, context.now());
-        if (revoked) return { json: { id, revoked } };
-        throw new CommandFailed(`key ${JSON.stringify(id)} not found or revoked before`);
+        const key = await store.revokeKey(id, context.now());
+        if (key === undefined) throw new CommandFailed(`key ${JSON.stringify(id)} not found`);
+        const { before, ...owner } = key;
+        if (before === undefined) return { json: { id, revoked: true, ...owner } };
+        const whose = `key ${id} (${owner.name}) of the account ${owner.account_id} (${owner.account})`;
+        throw new CommandFailed(`${whose} was revoked before, at ${before}`);
       }),
     );
 }

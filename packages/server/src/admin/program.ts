@@ -9,8 +9,10 @@ import {
   databaseCommand,
   EXIT,
   print,
+  sayDatabase,
   settingsOf,
 } from './command.ts';
+import { registerDoctor } from './doctor.ts';
 import { registerDomains } from './domains.ts';
 import { examples, layOutHelp, variablesHelp } from './help.ts';
 import { registerKeys } from './keys.ts';
@@ -127,9 +129,9 @@ export function buildProgram(context: CommandContext, version: string): Command 
 }
 
 function registerDatabase(program: Command, context: CommandContext): void {
-  // Every command migrates when it opens the database; this one does nothing else, and prints the versions.
+  registerDoctor(program, context);
   const migrate =
-    'Bring the database up to the version of this program. Every command does so, too.';
+    'Make the database, or bring it up to the version of this program, as start does. No other command does so.';
   databaseCommand(program, 'migrate', migrate, 'migrate').action(async (_, command: Command) => {
     await print(context, command, { json: await context.migrate(settingsOf(context, command)) });
   });
@@ -139,7 +141,9 @@ function registerDatabase(program: Command, context: CommandContext): void {
     'Copy the SQLite database into a new file, while the server runs.',
     'backup /backups/2027-01-31.db',
   ).action(async (file: string, _, command: Command) => {
-    await context.backup(settingsOf(context, command), file);
+    const settings = settingsOf(context, command);
+    sayDatabase(context, settings);
+    await context.backup(settings, file);
     await print(context, command, { json: { file } });
   });
 }

@@ -31,11 +31,16 @@ export function registerStart(program: Command, context: CommandContext): void {
 }
 
 /**
- * `start --dev`: on a database without accounts, makes one on the Custom plan without limits and returns its key.
- * Otherwise changes nothing.
+ * `start --dev`: on a database without accounts, makes one on the Custom plan without limits, with a key.
+ * Otherwise changes nothing, and returns the account that it made before, or the oldest.
  */
-export async function createDevAccount(store: Store, now: number): Promise<string | undefined> {
-  if ((await store.listAccounts()).length > 0) return undefined;
+export async function createDevAccount(
+  store: Store,
+  now: number,
+): Promise<{ id: string; key: string | undefined }> {
+  const accounts = await store.listAccounts();
+  const known = accounts.find(({ name }) => name === 'dev') ?? accounts[0];
+  if (known !== undefined) return { id: known.id, key: undefined };
   const account = await createAccount(store, {
     name: 'dev',
     plan: 'custom',
@@ -49,5 +54,5 @@ export async function createDevAccount(store: Store, now: number): Promise<strin
     permissions: ['shortlinks:write', 'analytics:read'],
     now,
   });
-  return key;
+  return { id: account.id, key };
 }

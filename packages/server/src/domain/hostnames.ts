@@ -154,6 +154,8 @@ function groupsOf(address: string): string[] {
 
 /** The hosts this service serves. */
 export interface OwnHosts {
+  /** All of them, normalised. */
+  hosts: readonly string[];
   isOwnHost: IsOwnHost;
   /** `true` when the normalised host is a custom domain. */
   isCustomDomain(host: string): boolean;
@@ -171,8 +173,10 @@ export function ownHostsOf(
   // Links of the default domain redirect on the public URL, even if it was registered as a custom domain by mistake.
   if (publicHost !== undefined) domains.delete(publicHost);
   const hostnames = new Set([...domains].map(withoutPort));
+  const hosts = publicHost === undefined ? [...domains] : [publicHost, ...domains];
   return {
-    isOwnHost: ownHostMatcher(publicHost === undefined ? domains : [publicHost, ...domains]),
+    hosts,
+    isOwnHost: ownHostMatcher(hosts),
     isCustomDomain: (host) => domains.has(host),
     isCustomHostname: (hostname) => hostnames.has(hostname),
   };

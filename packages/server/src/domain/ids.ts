@@ -65,7 +65,10 @@ export function newKeyId(): string {
   return `key_${randomPart()}`;
 }
 
+/** What the id of a custom domain begins with. */
+export const DOMAIN_ID = 'dom_';
+
 /** Id of a custom domain: what a request gives as `domain_id`. */
 export function newDomainId(): string {
-  return `dom_${randomPart()}`;
+  return `${DOMAIN_ID}${randomPart()}`;
 }

@@ -20,6 +20,8 @@ export class Problem extends Error {
   readonly code: ErrorCode;
   readonly body: ErrorBody;
   readonly headers: Readonly<Record<string, string>>;
+  /** A 503 that is no fault of the service: it counts against the quota of the caller. */
+  readonly isOfCaller: boolean;
 
   constructor(
     status: number,
@@ -27,17 +29,24 @@ export class Problem extends Error {
     message: string,
     extras: Extras = {},
     headers: Readonly<Record<string, string>> = {},
+    isOfCaller = false,
   ) {
     super(message);
     this.status = status;
     this.code = code;
     this.body = { error: message, code, ...extras };
     this.headers = headers;
+    this.isOfCaller = isOfCaller;
   }
 }
 
 export function invalidRequest(message: string): Problem {
   return new Problem(400, 'invalid_request', message);
+}
+
+/** A 400 that was found on another thread. */
+export function badRequest(body: ErrorBody): Problem {
+  return new Problem(400, 'invalid_request', body.error, body);
 }
 
 /** Rejected fields of one link: the first is the message, all are in `details`. */
@@ -85,7 +94,7 @@ export function methodNotAllowed(method: string, allowed: readonly string[]): Pr
 /** A body above `maxBytes`, which is a whole number of KiB. */
 export function payloadTooLarge(maxBytes: number): Problem {
   const kib = maxBytes / 1024;
-  const size = kib < 1024 ? `${kib} KiB` : `${kib / 1024} MiB`;
+  const size = kib % 1024 === 0 ? `${kib / 1024} MiB` : `${count(kib)} KiB`;
   return new Problem(413, 'payload_too_large', `The request body is larger than ${size}.`);
 }
 
@@ -180,7 +189,7 @@ export function internal(requestId: string): Problem {
   return new Problem(500, 'internal', message);
 }
 
-/** The service has no room for this request just now; nothing was stored, so trying again is safe. */
-export function overloaded(message: string): Problem {
-  return new Problem(503, 'unavailable', message, {}, { [HEADERS.retryAfter]: '1' });
+/** The service has no room for this request just now, perhaps because of what its caller does; nothing was stored, so trying again is safe. */
+export function overloaded(message: string, isByCaller = false): Problem {
+  return new Problem(503, 'unavailable', message, {}, { [HEADERS.retryAfter]: '1' }, isByCaller);
 }

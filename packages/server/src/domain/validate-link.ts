@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
   DEFAULT_REDIRECT_TYPE,
   type ErrorDetail,
@@ -128,21 +127,26 @@ function toDetails(issues: readonly z.core.$ZodIssue[]): ErrorDetail[] {
   return [...byField.values()];
 }
 
-/** A batch body whose outline is right; its entries are still unchecked. */
-export interface BatchOutline {
-  domain_id: string | undefined;
-  links: readonly unknown[];
-}
+/** Rules for all links of a body. */
+export type BodyRules = Omit<LinkRules, 'defaultDomainId'>;
 
-/** Checks what is around the entries: `links` is an array of 1 to 10,000, `domain_id` a string. */
-export function validateBatchOutline(body: Record<string, unknown>): Validated<BatchOutline> {
+/** Checks a batch: first what is around its links, then these, see {@link checkEntries}. */
+export function validateBatch(
+  body: Record<string, unknown>,
+  rules: BodyRules,
+): Validated<ValidLink[]> {
   const { domain_id } = body;
   const links = validateList(body, 'links');
   if (!links.ok) return links;
   if (domain_id !== undefined && typeof domain_id !== 'string') {
     return reject('domain_id', 'must be a string');
   }
-  return { ok: true, value: { domain_id, links: links.value } };
+  if (domain_id !== undefined && !rules.ownedDomains.has(domain_id)) {
+    return { ok: false, details: [FOREIGN_DOMAIN] };
+  }
+  const defaultDomainId = domain_id ?? null;
+  const entryRules = { ...rules, defaultDomainId, fineOrigins: new Set<string>() };
+  return checkEntries(links.value, (entry) => validateLink(entry, entryRules));
 }
 
 /** Checks that a field is an array of 1 to 10,000 entries. */
@@ -164,53 +168,24 @@ export function reject(field: string, problem: string): { ok: false; details: Er
   return { ok: false, details: [fieldDetail(field, problem)] };
 }
 
-/** Every domain that the body of a batch or a look-up names and that can exist, so that one reading is enough for all entries. */
+/** Every domain that a body or one of its entries names and that can exist, so that one reading is enough for all of them. */
 export function domainIdsOf(body: Record<string, unknown>): string[] {
-  const ids = new Set<string>();
-  const links = validateList(body, 'links');
-  if (!links.ok) return [];
-  if (isDomainId(body['domain_id'])) ids.add(body['domain_id']);
-  for (const entry of links.value) {
-    if (isObject(entry) && isDomainId(entry['domain_id'])) ids.add(entry['domain_id']);
-  }
-  return [...ids];
-}
-
-/** How long entries are worked on in one turn of the event loop, in milliseconds. Redirects wait little longer for a batch, however much an entry costs. */
-export const TURN_MS = 1;
-
-/** Entries between two looks at the clock, which takes a fifth of the time of a small entry. */
-const ENTRIES_PER_LOOK = 8;
-
-/** Checks all links of a batch, see {@link checkEntries}. */
-export async function validateEntries(
-  batch: BatchOutline,
-  rules: Omit<LinkRules, 'defaultDomainId'>,
-): Promise<Validated<ValidLink[]>> {
-  if (batch.domain_id !== undefined && !rules.ownedDomains.has(batch.domain_id)) {
-    return { ok: false, details: [FOREIGN_DOMAIN] };
-  }
-  const defaultDomainId = batch.domain_id ?? null;
-  const entryRules = { ...rules, defaultDomainId, fineOrigins: new Set<string>() };
-  return checkEntries(batch.links, (entry) => validateLink(entry, entryRules));
+  const list = validateList(body, 'links');
+  const entries = list.ok ? list.value.filter(isObject) : [];
+  return [...new Set([body, ...entries].map((entry) => entry['domain_id']).filter(isDomainId))];
 }
 
 /**
  * Checks all entries; one bad entry is enough to reject them all. Stops after {@link MAX_ERROR_DETAILS}
  * findings, so that a hopeless list costs no more than a good one.
  */
-export async function checkEntries<T>(
+export function checkEntries<T>(
   entries: readonly unknown[],
   check: (entry: unknown) => Validated<T>,
-): Promise<Validated<T[]>> {
+): Validated<T[]> {
   const valid: T[] = [];
   const details: ErrorDetail[] = [];
-  let turnEndsAt = performance.now() + TURN_MS;
   for (const [index, entry] of entries.entries()) {
-    if (index % ENTRIES_PER_LOOK === 0 && performance.now() >= turnEndsAt) {
-      await nextTurn();
-      turnEndsAt = performance.now() + TURN_MS;
-    }
     const checked = check(entry);
     if (checked.ok) valid.push(checked.value);
     else details.push(...checked.details.map((detail) => ({ index, ...detail })));

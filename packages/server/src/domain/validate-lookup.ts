@@ -31,10 +31,10 @@ export interface LookupTarget {
 }
 
 /** Checks that a look-up has `links` or `codes`, and the entries of the list, see {@link checkEntries}. */
-export async function validateLookup(
+export function validateLookup(
   body: Record<string, unknown>,
   ownedDomains: ReadonlySet<string>,
-): Promise<Validated<LookupEntry[]>> {
+): Validated<LookupEntry[]> {
   const list = body['codes'] === undefined ? 'links' : 'codes';
   if (list === 'codes' && body['links'] !== undefined) {
     return reject('codes', 'must not be given together with links');

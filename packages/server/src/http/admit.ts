@@ -1,7 +1,7 @@
 import { HEADERS } from '@shortlink/sdk/wire';
 import { createMiddleware } from 'hono/factory';
 import { rateLimitHeaders, type WindowState } from '../domain/limits.ts';
-import { rateLimited } from '../domain/problem.ts';
+import { Problem, rateLimited } from '../domain/problem.ts';
 import { type Logger, OutageLog } from '../logger.ts';
 import type { Store } from '../store/store.ts';
 import type { CallerEnv } from './context.ts';
@@ -9,7 +9,7 @@ import { type HeaderContext, setHeader } from './respond.ts';
 
 /**
  * Counts the request against the plan's windows, or rejects it with 429. A request that then fails on
- * our side is given back.
+ * our side is given back; one that fails because of what its caller does is not.
  */
 export function admit(
   store: Pick<Store, 'admit' | 'refund'>,
@@ -24,7 +24,7 @@ export function admit(
     setRateLimitHeaders(c, admission.windows, now);
     if (!admission.admitted) throw rateLimited(admission.refusedBy, now);
     await next();
-    if (c.res.status < 500 && c.get('countsNowhere') !== true) return;
+    if (c.res.status < 500 || (c.error instanceof Problem && c.error.isOfCaller)) return;
     await store.refund(caller, now).then(
       () => refundLog.succeeded(),
       (error: unknown) => refundLog.failed(error, { request_id: c.get('requestId') }),

@@ -1,10 +1,10 @@
 import type { Readable } from 'node:stream';
 import type { OwnHosts } from '../domain/hostnames.ts';
 import type { JobPace } from '../domain/job-pace.ts';
-import type { IsAllowedHost } from '../domain/targets.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { Caller, Redirect, Store } from '../store/store.ts';
-import type { BodyRoom } from './body-room.ts';
+import type { BodyMemory } from './arriving-body.ts';
+import type { BodyChecker } from './body-checker.ts';
 import type { RunUnlessRunning } from './idempotency.ts';
 import type { ResponseHeaders } from './respond.ts';
 
@@ -23,8 +23,6 @@ export interface AppEnv {
     requestId: string;
     /** Filled by `setHeader`. */
     responseHeaders?: ResponseHeaders;
-    /** Set while a failure of the request is no use of the plan; see `admit`. */
-    countsNowhere?: boolean;
     /** Set by `authenticate`; absent where no key is asked for. */
     caller?: Caller;
   };
@@ -42,8 +40,8 @@ export interface RouteDeps {
   metrics: Metrics;
   now: () => number;
   ownHosts: () => OwnHosts | Promise<OwnHosts>;
-  isAllowedHost: IsAllowedHost;
-  bodyRoom: BodyRoom;
+  bodyMemory: BodyMemory;
+  bodyChecker: BodyChecker;
   runUnlessRunning: RunUnlessRunning;
   onJobAccepted: (jobId: string) => void;
   jobPace: JobPace;

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { HEADERS } from '@shortlink/sdk/wire';
 import type { HonoRequest } from 'hono';
 import { idempotencyInProgress, invalidRequest } from '../domain/problem.ts';
@@ -19,18 +18,16 @@ export function parseIdempotencyKey(header: string): string | undefined {
   return QUOTED_KEY.exec(header)?.[1]?.replace(/\\(["\\])/g, '$1');
 }
 
-/**
- * Reads `Idempotency-Key`. The fingerprint covers the path and the body's bytes, so the
- * same key on the other endpoint is a conflict too. `undefined` without the header; 400 for one that is no key.
- */
-export function readIdempotency(request: HonoRequest, body: Uint8Array): Idempotency | undefined {
-  const header = request.header(HEADERS.idempotencyKey);
-  if (header === undefined) return undefined;
-  const key = parseIdempotencyKey(header);
+/** Reads `Idempotency-Key`. `undefined` without a fingerprint; 400 for a header that is no key. */
+export function readIdempotency(
+  request: HonoRequest,
+  fingerprint: string | undefined,
+): Idempotency | undefined {
+  if (fingerprint === undefined) return undefined;
+  const key = parseIdempotencyKey(request.header(HEADERS.idempotencyKey) ?? '');
   if (key === undefined) {
     throw invalidRequest('Idempotency-Key must be 1 to 255 printable ASCII characters.');
   }
-  const fingerprint = createHash('sha256').update(`${request.path}\n`).update(body).digest('hex');
   return { key, fingerprint };
 }
 

@@ -5,14 +5,17 @@ import { notFound } from '../domain/problem.ts';
 import type { Store, StoredJob } from '../store/store.ts';
 import { StoreError } from '../store/store-error.ts';
 import type { CallerEnv, RouteDeps } from './context.ts';
-import { ResponseTurns, streamOf, WHOLE_BYTES } from './large-responses.ts';
+import { LargeResponses } from './large-responses.ts';
 import { respond, setHeader } from './respond.ts';
+
+/** Responses up to this size are sent whole. */
+const WHOLE_BYTES = 64 * 1024;
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /** `GET /api/v1/jobs/<job_id>`. Another account's job is as unknown as one that never was. */
 export function getJob(deps: Pick<RouteDeps, 'store' | 'now' | 'jobPace' | 'pendingJobs'>) {
-  const turns = new ResponseTurns('polls');
+  const large = new LargeResponses('polls', 1);
   return async (c: Context<CallerEnv, '/api/v1/jobs/:id'>): Promise<Response> => {
     const id = c.req.param('id');
     const job = UUID.test(id)
@@ -31,16 +34,13 @@ export function getJob(deps: Pick<RouteDeps, 'store' | 'now' | 'jobPace' | 'pend
     }
     const opening = Buffer.from(`${JSON.stringify(shown).slice(0, -1)},"results":[`);
     const bytes = opening.length + results.bytes + CLOSING.length;
-    const headers = { 'Content-Type': 'application/json', 'Content-Length': String(bytes) };
-    if (c.req.method === 'HEAD') return respond(c, null, 200, headers);
     const pieces = piecesOf(deps.store, job, opening);
-    if (bytes <= WHOLE_BYTES) {
-      const whole: Uint8Array[] = [];
-      for await (const piece of pieces) whole.push(piece);
-      return respond(c, Buffer.concat(whole), 200, headers);
-    }
-    const endTurn = await turns.begin(c);
-    return respond(c, streamOf(pieces, endTurn), 200, headers);
+    const isHead = c.req.method === 'HEAD';
+    if (bytes > WHOLE_BYTES && !isHead) return large.send(c, async () => ({ bytes, pieces }));
+    const whole: Uint8Array[] = [];
+    if (!isHead) for await (const piece of pieces) whole.push(piece);
+    const headers = { 'Content-Type': 'application/json', 'Content-Length': String(bytes) };
+    return respond(c, isHead ? null : Buffer.concat(whole), 200, headers);
   };
 }
 

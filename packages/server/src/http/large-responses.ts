@@ -1,80 +1,62 @@
 import type { Context } from 'hono';
 import { tooManyAtOnce } from '../domain/problem.ts';
+import { Gates } from '../gate.ts';
 import type { CallerEnv } from './context.ts';
+import { respond } from './respond.ts';
 
-/** Responses up to this size are sent whole; larger ones in pieces, as fast as the client reads them. */
-export const WHOLE_BYTES = 64 * 1024;
+/** A client that takes no piece of its response for this long is cut off, in milliseconds. */
+const MAX_SILENCE_MS = 60_000;
 
-/** Large responses of an account that may wait for the one before them, and how long. */
-const MAX_WAITING = 16;
-const MAX_WAIT_MS = 5_000;
-
-/** When a client doesn't read its response, other requests of the account wait for at most this time, in milliseconds. */
-const MAX_TURN_MS = 60_000;
+/** A body in pieces, and how many bytes they have. */
+export interface LargeBody {
+  bytes: number;
+  pieces: Iterator<Uint8Array> | AsyncIterator<Uint8Array>;
+}
 
 /**
- * Lets one large response of each account be sent at a time, so that a client that doesn't read them holds the memory of one.
- * The others wait a moment; 429 for those that are too many or wait too long.
+ * Makes and sends large bodies of JSON in pieces, as fast as the client reads them. To bound the memory of what an account doesn't read, it
+ * has a few of them at a time. Others wait up to 5 s; those that are too many are 429.
  */
-export class ResponseTurns {
-  readonly #what: 'polls' | 'look-ups';
-  readonly #lanes = new Map<string, { waiting: number; last: Promise<void> }>();
+export class LargeResponses {
+  readonly #gates: Gates;
 
-  constructor(what: 'polls' | 'look-ups') {
-    this.#what = what;
+  /** @param slots - Responses that an account may have at a time. */
+  constructor(what: 'polls' | 'look-ups', slots: number) {
+    const busy = () => tooManyAtOnce(what);
+    this.#gates = new Gates({ slots, maxWaiting: 16, maxWaitMs: 5_000, busy });
   }
 
-  /** Resolves, when it is this response's turn, to what ends the turn. A request that is rejected here counts nowhere. */
-  async begin(c: Context<CallerEnv>): Promise<() => void> {
-    const { accountId } = c.get('caller');
-    c.set('countsNowhere', true);
-    const lane = this.#lanes.get(accountId) ?? { waiting: 0, last: Promise.resolve() };
-    if (lane.waiting >= MAX_WAITING) throw tooManyAtOnce(this.#what);
-    this.#lanes.set(accountId, lane);
-    const before = lane.last;
-    let release = () => {};
-    const ended = new Promise<void>((resolve) => {
-      release = resolve;
+  send(c: Context<CallerEnv>, make: () => Promise<LargeBody>): Promise<Response> {
+    return new Promise((resolve, reject) => {
+      const makeAndSend = async () => {
+        const { bytes, pieces } = await make();
+        const headers = { 'Content-Type': 'application/json', 'Content-Length': String(bytes) };
+        await new Promise<void>((onEnd) => {
+          resolve(respond(c, streamOf(pieces, onEnd), 200, headers));
+        });
+      };
+      this.#gates.run(c.get('caller').accountId, makeAndSend).catch(reject);
     });
-    const mine = before.then(() => ended);
-    lane.last = mine;
-    void mine.then(() => {
-      if (lane.last === mine) this.#lanes.delete(accountId);
-    });
-    lane.waiting += 1;
-    const isMyTurn = await isWithin(before, MAX_WAIT_MS);
-    lane.waiting -= 1;
-    if (!isMyTurn) {
-      release();
-      throw tooManyAtOnce(this.#what);
-    }
-    c.set('countsNowhere', false);
-    const timeout = setTimeout(release, MAX_TURN_MS).unref();
-    return () => {
-      clearTimeout(timeout);
-      release();
-    };
   }
 }
 
-function isWithin(promise: Promise<void>, ms: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const giveUp = setTimeout(() => resolve(false), ms);
-    void promise.then(() => {
-      clearTimeout(giveUp);
-      resolve(true);
-    });
-  });
-}
-
-/** A stream that reads a piece when there is room for it, and calls `onEnd` once, whatever ends it. */
-export function streamOf(
-  pieces: Iterator<Uint8Array> | AsyncIterator<Uint8Array>,
-  onEnd: () => void,
-): ReadableStream<Uint8Array> {
+/** A stream that reads a piece when the client has taken the one before, and calls `onEnd`, whatever ends it. */
+function streamOf(pieces: LargeBody['pieces'], onEnd: () => void): ReadableStream<Uint8Array> {
+  let silence: NodeJS.Timeout | undefined;
+  const end = () => {
+    clearTimeout(silence);
+    onEnd();
+  };
   return new ReadableStream(
     {
+      start: (controller) => {
+        silence = setTimeout(() => {
+          controller.error(new Error('The client does not read the response.'));
+          onEnd();
+        }, MAX_SILENCE_MS).unref();
+      },
       pull: async (controller) => {
+        silence?.refresh();
         try {
           const { done, value } = await pieces.next();
           if (!done) return controller.enqueue(value);
@@ -82,9 +64,9 @@ export function streamOf(
         } catch (error) {
           controller.error(error);
         }
-        onEnd();
+        end();
       },
-      cancel: onEnd,
+      cancel: end,
     },
     { highWaterMark: 0 },
   );

@@ -1,54 +1,35 @@
 import {
   type BatchResultItem,
   type CompletedBatch,
+  type ErrorBody,
   HEADERS,
   jobPath,
-  MAX_BODY_BYTES,
-  MAX_SYNC_BATCH_LINKS,
   type ProcessingBatch,
 } from '@shortlink/sdk/wire';
 import type { Context } from 'hono';
-import {
-  idempotencyConflict,
-  invalidBatch,
-  invalidLink,
-  planLimitReached,
-} from '../domain/problem.ts';
-import {
-  domainIdsOf,
-  isDomainId,
-  type LinkRules,
-  type ValidLink,
-  validateBatchOutline,
-  validateEntries,
-  validateLink,
-} from '../domain/validate-link.ts';
-import type { AcceptedJob, CreateOutcome, CreateRequest, Idempotency } from '../store/store.ts';
+import { badRequest, idempotencyConflict, planLimitReached } from '../domain/problem.ts';
+import type { ValidLink } from '../domain/validate-link.ts';
+import type { AcceptedJob, CreateOutcome, CreateRequest, JobInput } from '../store/store.ts';
+import type { CheckedBody } from './check-body.ts';
 import type { CallerEnv, RouteDeps } from './context.ts';
 import { readIdempotency } from './idempotency.ts';
-import { type BodySteps, type JsonBody, withJsonBody } from './read-body.ts';
+import { withBody } from './read-body.ts';
 import { respondJson } from './respond.ts';
-
-/** The largest body with one link: it holds the longest allowed link ten times, even if every character is escaped. */
-export const MAX_LINK_BODY_BYTES = 256 * 1024;
 
 /** `POST /api/v1/links`: creates one link. */
 export function createLink(deps: RouteDeps) {
-  return creation<ValidLink>(deps, {
-    maxBytes: MAX_LINK_BODY_BYTES,
-    domainIds: ({ domain_id }) => (isDomainId(domain_id) ? [domain_id] : []),
-    validate: async (body, rules) => {
-      const checked = validateLink(body, { ...rules, defaultDomainId: null });
-      if (!checked.ok) throw invalidLink(checked.details);
-      return checked.value;
-    },
-    respond: async (c, request) => {
-      const { value, replayed } = await create(deps, request, () => deps.store.createLink(request));
+  return (c: Context<CallerEnv>): Promise<Response> =>
+    withBody(c, deps, 'link', async (body) => {
+      const sender = senderOf(deps, c, body);
+      if ('problem' in body) {
+        return respondJson(c, await earlierOr(body.problem, deps, sender), 201);
+      }
+      const { value, replayed } = await create(deps, sender, () =>
+        deps.store.createLink({ ...sender, input: body.input }),
+      );
       if (!replayed) deps.metrics.countLinks('single', 1);
       return respondJson(c, value, 201);
-    },
-    replay: (c, value) => respondJson(c, value, 201),
-  });
+    });
 }
 
 /**
@@ -56,77 +37,48 @@ export function createLink(deps: RouteDeps) {
  * is 202.
  */
 export function createBatch(deps: RouteDeps) {
-  return creation<readonly ValidLink[]>(deps, {
-    maxBytes: MAX_BODY_BYTES,
-    domainIds: domainIdsOf,
-    validate: async (body, rules) => {
-      const outline = validateBatchOutline(body);
-      const checked = outline.ok ? await validateEntries(outline.value, rules) : outline;
-      if (!checked.ok) throw invalidBatch(checked.details);
-      return checked.value;
-    },
-    respond: (c, request) =>
-      request.input.length <= MAX_SYNC_BATCH_LINKS
-        ? createAtOnce(deps, c, request)
-        : acceptJob(deps, c, request),
-    replay: (c, value) =>
-      Array.isArray(value) ? completed(c, value) : accepted(deps, c, value as AcceptedJob),
-  });
-}
-
-interface Creation<T> extends Pick<BodySteps<T>, 'maxBytes' | 'domainIds'> {
-  /** Throws a problem for a body that breaks a rule. */
-  validate: (body: JsonBody['value'], rules: Omit<LinkRules, 'defaultDomainId'>) => Promise<T>;
-  respond: (c: Context<CallerEnv>, request: CreateRequest<T>) => Promise<Response>;
-  /** The response to a request that has created this before. */
-  replay: (c: Context<CallerEnv>, value: object) => Response;
-}
-
-/** A request that may be carried out, or the rule that it breaks. */
-type Checked<T> =
-  | { idempotency: Idempotency | undefined; input: T }
-  | { idempotency: Idempotency; problem: unknown };
-
-/**
- * The handler of a create: it reads and checks the body, and then responds. A request that breaks a rule may have been carried out under its
- * key when the rules were others, as before a domain was removed: then it gets the same response as before.
- */
-function creation<T>(deps: RouteDeps, { validate, respond, replay, ...steps }: Creation<T>) {
-  const { store, bodyRoom, isAllowedHost } = deps;
-  return (c: Context<CallerEnv>): Promise<Response> => {
-    const caller = c.get('caller');
-    return withJsonBody(c, bodyRoom, {
-      ...steps,
-      findDomains: (ids) => store.ownedDomains(caller.accountId, ids),
-      check: async ({ bytes, value }, ownedDomains): Promise<Checked<T>> => {
-        const idempotency = readIdempotency(c.req, bytes);
-        const { isOwnHost } = await deps.ownHosts();
-        try {
-          const input = await validate(value, { isOwnHost, isAllowedHost, ownedDomains });
-          return { idempotency, input };
-        } catch (problem) {
-          if (idempotency === undefined) throw problem;
-          return { idempotency, problem };
-        }
-      },
-      respond: async (checked) => {
-        const now = deps.now();
-        if (!('problem' in checked)) return respond(c, { caller, now, ...checked });
-        const { idempotency, problem } = checked;
-        const earlier = await store.findCreated(caller.accountId, idempotency, now);
-        if (earlier === undefined) throw problem;
-        return replay(c, earlier);
-      },
+  return (c: Context<CallerEnv>): Promise<Response> =>
+    withBody(c, deps, 'batch', async (body) => {
+      const sender = senderOf(deps, c, body);
+      if ('problem' in body) {
+        const earlier = await earlierOr(body.problem, deps, sender);
+        if (Array.isArray(earlier)) return completed(c, earlier);
+        return accepted(deps, c, earlier as AcceptedJob);
+      }
+      const { input } = body;
+      return 'chunks' in input
+        ? acceptJob(deps, c, { ...sender, input })
+        : createAtOnce(deps, c, { ...sender, input });
     });
+}
+type Sender = Omit<CreateRequest<unknown>, 'input'>;
+
+function senderOf({ now }: RouteDeps, c: Context<CallerEnv>, { fingerprint }: CheckedBody): Sender {
+  return {
+    caller: c.get('caller'),
+    now: now(),
+    idempotency: readIdempotency(c.req, fingerprint),
   };
 }
 
-type BatchRequest = CreateRequest<readonly ValidLink[]>;
+/**
+ * What a request that breaks a rule created under its key when the rules were others, as before a domain was removed. Throws the problem where
+ * it created nothing.
+ */
+async function earlierOr(
+  problem: ErrorBody,
+  { store }: RouteDeps,
+  { caller, now, idempotency }: Sender,
+): Promise<object> {
+  const earlier = idempotency && (await store.findCreated(caller.accountId, idempotency, now));
+  if (earlier === undefined) throw badRequest(problem);
+  return earlier;
+}
 
 async function createAtOnce(
   deps: RouteDeps,
   c: Context<CallerEnv>,
-  request: BatchRequest,
+  request: CreateRequest<readonly ValidLink[]>,
 ): Promise<Response> {
   const { value: results, replayed } = await create(deps, request, () =>
     deps.store.createBatch(request),
@@ -143,7 +95,7 @@ function completed(c: Context<CallerEnv>, results: BatchResultItem[]): Response 
 async function acceptJob(
   deps: RouteDeps,
   c: Context<CallerEnv>,
-  request: BatchRequest,
+  request: CreateRequest<JobInput>,
 ): Promise<Response> {
   const startedAt = performance.now();
   const { value, replayed } = await create(deps, request, () =>
@@ -178,7 +130,7 @@ function accepted(
  */
 async function create<T>(
   { runUnlessRunning }: RouteDeps,
-  { caller, idempotency }: CreateRequest<unknown>,
+  { caller, idempotency }: Sender,
   act: () => Promise<CreateOutcome<T>>,
 ): Promise<{ value: T; replayed: boolean }> {
   const outcome = await runUnlessRunning(caller.accountId, idempotency, act);

@@ -1,54 +1,31 @@
-import { MAX_BODY_BYTES } from '@shortlink/sdk/wire';
 import type { Context } from 'hono';
-import { invalidBatch, overloaded } from '../domain/problem.ts';
-import { domainIdsOf } from '../domain/validate-link.ts';
-import { type LookupEntry, validateLookup } from '../domain/validate-lookup.ts';
+import { badRequest, overloaded } from '../domain/problem.ts';
 import type { Store } from '../store/store.ts';
+import { type LookupInput, READ_TOGETHER } from './check-body.ts';
 import type { CallerEnv, RouteDeps } from './context.ts';
-import { ResponseTurns, streamOf } from './large-responses.ts';
-import { withJsonBody } from './read-body.ts';
-import { respond } from './respond.ts';
+import { type LargeBody, LargeResponses } from './large-responses.ts';
+import { withBody } from './read-body.ts';
 
 /** Links of one entry, and of a whole response, where one that is longer than usual counts as several: so a response has some 32 MiB at most. */
 const MAX_ENTRY_LINKS = 20;
 const MAX_LINKS = 50_000;
 const USUAL_LINK_CHARACTERS = 640;
 
-/** Entries that are read together. */
-const READ_TOGETHER = 250;
-
 /** How long a look-up waits for links that are still being created, and how often it looks, in milliseconds. */
 const MAX_WAIT_MS = 10_000;
 const LOOK_MS = 25;
 
 /** `POST /api/v1/links/lookup`: the links of the account that lead to the given targets, or have the given codes. */
-export function lookUpLinks({ store, bodyRoom }: Pick<RouteDeps, 'store' | 'bodyRoom'>) {
-  const turns = new ResponseTurns('look-ups');
-  return (c: Context<CallerEnv>): Promise<Response> => {
+export function lookUpLinks(deps: RouteDeps) {
+  const { store } = deps;
+  const large = new LargeResponses('look-ups', 4);
+  return async (c: Context<CallerEnv>): Promise<Response> => {
     const { accountId } = c.get('caller');
-    return withJsonBody<LookupEntry[]>(c, bodyRoom, {
-      maxBytes: MAX_BODY_BYTES,
-      domainIds: domainIdsOf,
-      findDomains: (ids) => store.ownedDomains(accountId, ids),
-      check: async ({ value }, ownedDomains) => {
-        const checked = await validateLookup(value, ownedDomains);
-        if (!checked.ok)
-          throw invalidBatch(checked.details, value['codes'] === undefined ? 'links' : 'codes');
-        return checked.value;
-      },
-      respond: async (entries) => {
-        const endTurn = await turns.begin(c);
-        try {
-          await waitForLinks(store, accountId);
-          const pieces = await readResults(store, accountId, entries);
-          const bytes = pieces.reduce((sum, piece) => sum + piece.length, 0);
-          const headers = { 'Content-Type': 'application/json', 'Content-Length': String(bytes) };
-          return respond(c, streamOf(pieces.values(), endTurn), 200, headers);
-        } catch (error) {
-          endTurn();
-          throw error;
-        }
-      },
+    // Before the body is read, so that a look-up that waits holds no memory for it.
+    await waitForLinks(store, accountId);
+    return withBody(c, deps, 'lookup', async (body) => {
+      if ('problem' in body) throw badRequest(body.problem);
+      return large.send(c, () => readResults(store, accountId, body.input));
     });
   };
 }
@@ -72,31 +49,43 @@ async function waitForLinks(
   }
 }
 
+/** An entry that has links, in a response that is full. */
+const NOT_SHOWN = '{"links":[],"more":true}';
+
 /** The body of the response. Once it is full, entries get no links, but `more` where they have some. */
 async function readResults(
   store: Pick<Store, 'findLinks'>,
   accountId: string,
-  entries: readonly LookupEntry[],
-): Promise<Buffer[]> {
-  const pieces: Buffer[] = [];
+  { chunks, places }: LookupInput,
+): Promise<LargeBody> {
+  const times = new Map<number, number>();
+  for (const place of places) times.set(place, (times.get(place) ?? 0) + 1);
+  /** Of each entry: what it gets, and how often. */
+  const results: { json: string; shown: number }[] = [];
   let linksLeft = MAX_LINKS;
-  for (let start = 0; start < entries.length; start += READ_TOGETHER) {
-    const together = entries.slice(start, start + READ_TOGETHER);
-    const found = await store.findLinks(
-      accountId,
-      together,
-      Math.min(MAX_ENTRY_LINKS, linksLeft) + 1,
-    );
-    const results = found.map((all) => {
-      const links = all.slice(0, Math.min(MAX_ENTRY_LINKS, linksLeft));
+  for (const chunk of chunks) {
+    const most = Math.min(MAX_ENTRY_LINKS, linksLeft);
+    for (const all of await store.findLinks(accountId, JSON.parse(chunk), most + 1)) {
+      const links = all.slice(0, most);
       const json = JSON.stringify({ links, more: links.length < all.length });
       const cost = Math.max(links.length, Math.floor(json.length / USUAL_LINK_CHARACTERS));
-      linksLeft = Math.max(0, linksLeft - cost);
-      return json;
-    });
-    const opening = start === 0 ? '{"results":[' : ',';
-    const closing = start + READ_TOGETHER >= entries.length ? ']}' : '';
-    pieces.push(Buffer.from(`${opening}${results.join()}${closing}`));
+      const wanted = times.get(results.length) ?? 0;
+      const shown = cost === 0 ? wanted : Math.min(wanted, Math.floor(linksLeft / cost));
+      linksLeft -= shown * cost;
+      results.push({ json, shown });
+    }
   }
-  return pieces;
+  const pieces: Buffer[] = [];
+  for (let start = 0; start < places.length; start += READ_TOGETHER) {
+    const shown = places.slice(start, start + READ_TOGETHER).map((place) => {
+      const result = results[place];
+      if (result === undefined || result.shown === 0) return NOT_SHOWN;
+      result.shown -= 1;
+      return result.json;
+    });
+    const closing = start + READ_TOGETHER >= places.length ? ']}' : '';
+    pieces.push(Buffer.from(`${start === 0 ? '{"results":[' : ','}${shown.join()}${closing}`));
+  }
+  const bytes = pieces.reduce((sum, piece) => sum + piece.length, 0);
+  return { bytes, pieces: pieces.values() };
 }

@@ -54,10 +54,12 @@ function isAllowed(c: Context<AppEnv>, token: string | undefined, given: string 
   return given !== undefined && timingSafeEqual(sha256(given), sha256(token));
 }
 
-/** Whether the request came over a direct connection from this machine. */
+/** Whether the request came over a direct connection from this machine, and asks for it under a name that only this machine has. */
 function isFromThisMachine(c: Context<AppEnv>): boolean {
   const address = c.env?.incoming?.socket.remoteAddress;
   if (address === undefined || !/^(?:::ffff:)?127\.|^::1$/.test(address)) return false;
+  // A page in a browser on this machine can reach it under a name of its own, whose address it changes to this one.
+  if (!/^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(new URL(c.req.url).hostname)) return false;
   return FORWARDING_HEADERS.every((name) => c.req.header(name) === undefined);
 }
 

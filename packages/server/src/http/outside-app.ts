@@ -10,8 +10,8 @@ const NODE_ERRORS: Record<string, [status: number, message: string]> = {
   ERR_HTTP_REQUEST_TIMEOUT: [408, 'The request did not arrive in time.'],
 };
 
-/** Writes the response to bytes that node could not read as a request; the connection closes after it. */
-export function respondToClientError(socket: Duplex, code: string | undefined): void {
+/** Writes the response to bytes that node could not read as a request, and returns its status; the connection closes after it. */
+export function respondToClientError(socket: Duplex, code: string | undefined): number {
   const [status, message] = NODE_ERRORS[code ?? ''] ?? [400, 'The request is not valid HTTP.'];
   const { headers, body } = errorResponse(message);
   const lines = Object.entries({ ...headers, Connection: 'close' }).map(
@@ -19,6 +19,7 @@ export function respondToClientError(socket: Duplex, code: string | undefined): 
   );
   const head = [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...lines, '', ''].join('\r\n');
   socket.end(head + body);
+  return status;
 }
 
 /** Checks what the app can't see; sends the response and returns `false` if something is wrong. */

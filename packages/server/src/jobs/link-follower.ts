@@ -1,4 +1,5 @@
 import { type OwnHosts, ownHostsOf } from '../domain/hostnames.ts';
+import { DOMAIN_ID } from '../domain/ids.ts';
 import { type Logger, OutageLog } from '../logger.ts';
 import type { RedirectCache } from '../store/redirect-cache.ts';
 import type { Store } from '../store/store.ts';
@@ -67,7 +68,8 @@ export class LinkFollower {
     const { store, cache } = this.#options;
     const { latest, changed } = await store.linkChanges(this.#since);
     cache.apply(changed);
-    if (changed === 'all') await this.#readOwnHosts();
+    const isDomain = (id: string) => id.startsWith(DOMAIN_ID);
+    if (changed === 'all' || changed.some(isDomain)) await this.#readOwnHosts();
     // This is set last: if the domains can't be read, the next question asks for the same changes again.
     this.#since = latest;
   }

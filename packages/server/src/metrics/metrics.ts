@@ -64,6 +64,11 @@ export class Metrics {
     this.#durations.observe(route, seconds);
   }
 
+  /** Counts a request that was refused before its route or its time were known. */
+  countRefused(status: number): void {
+    this.#requests.inc({ route: 'none', method: 'other', status });
+  }
+
   countRedirect(type: number): void {
     this.#redirects.inc({ type });
   }
@@ -107,7 +112,19 @@ export class Metrics {
    * Shows whether the database works, and the number of unfinished jobs. Both must be known at once: a scrape never waits
    * for the database.
    */
-  watchStore(store: Pick<Store, 'isHealthy'>, pendingJobs: () => number): void {
+  watchStore(store: Pick<Store, 'isHealthy' | 'connections'>, pendingJobs: () => number): void {
+    if (store.connections !== undefined) {
+      const { connections } = store;
+      new Gauge({
+        name: 'shortlink_database_connections',
+        help: 'Connections to PostgreSQL of this process: those that work, those that are idle, and those that it may open still',
+        labelNames: ['state'],
+        registers: [this.#registry],
+        collect() {
+          for (const [state, count] of Object.entries(connections())) this.set({ state }, count);
+        },
+      });
+    }
     new Gauge({
       name: 'shortlink_database_up',
       help: '1 when the last use of the database succeeded, else 0',

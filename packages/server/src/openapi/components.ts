@@ -237,7 +237,7 @@ const SHARED = {
     HEADERS.retryAfter,
   ]),
   413: limitedError(
-    'The body is larger than 256 KiB for one link, or 16 MiB for a batch or look-up.',
+    'The body is larger than 256 KiB for one link, 16 MiB for a look-up, or what a batch of the plan can need.',
   ),
   415: limitedError(
     'The body is not JSON, or it is compressed.',

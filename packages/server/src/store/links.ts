@@ -1,8 +1,7 @@
 import { hash } from 'node:crypto';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { BatchResultItem, Link } from '@shortlink/sdk/wire';
 import { type Statement, sql } from './queries/reading.ts';
-import type { ClickWrite, NewLink } from './store.ts';
+import type { ClickWrite, JobInput, NewLink } from './store.ts';
 
 /** The short URL of a code; `null` is the default domain. */
 export type ShortUrl = (code: string, hostname: string | null) => string;
@@ -25,21 +24,13 @@ export function shortUrlMaker(publicUrl: string): ShortUrl {
  */
 export const JOB_CHUNK_LINKS = 500;
 
-/** The links of a job, cut into chunks where they arrived: texts are cheap to post to a thread, to store and to keep. */
-export interface JobInput {
-  total: number;
-  /** JSON arrays of `NewLink`, in order. */
-  chunks: readonly string[];
-}
-
-/** Cuts the links of a job into chunks. Other requests are served between two chunks. */
-export async function toJobChunks(links: readonly NewLink[]): Promise<string[]> {
+/** The input of a job that creates these links: texts are cheap to post to a thread, to store and to keep. */
+export function toJobInput(links: readonly NewLink[]): JobInput {
   const chunks: string[] = [];
   for (let start = 0; start < links.length; start += JOB_CHUNK_LINKS) {
-    if (start > 0) await nextTurn();
     chunks.push(JSON.stringify(links.slice(start, start + JOB_CHUNK_LINKS)));
   }
-  return chunks;
+  return { total: links.length, chunks };
 }
 
 /** What the targets of links are found by. */
@@ -50,12 +41,12 @@ export interface Targeted {
 }
 
 /**
- * A number for the target of a link, the same on every engine: an index of numbers is a fraction of one of texts. Several targets may have
- * one number, so the texts are compared too. The account is in it, so that nobody's links slow down those of others.
+ * A 32-bit number for the target of a link, the same on every engine: an index of numbers is a fraction of one of texts. Several targets may
+ * have one number, so the texts are compared too. The account is in it, so that nobody's links slow down those of others.
  */
 export function targetNumber({ account_id, domain_id, target_url }: Targeted): number {
   const digest = hash('sha1', `${account_id}\n${domain_id ?? ''}\n${target_url}`, 'buffer');
-  return digest.readUIntBE(0, 6);
+  return digest.readUInt32BE(0);
 }
 
 /** The id that is lower than all others. */

@@ -26,6 +26,17 @@ export function checkVersion(name: string, version: number, newest: number): voi
   );
 }
 
+/** Checks that a database has the schema of this program, for those that must not change it. */
+export function checkIsNewest(name: string, version: number, newest: number): void {
+  checkVersion(name, version, newest);
+  if (version === newest) return;
+  const found =
+    version === 0
+      ? `The database ${name} is empty. If it is the right one`
+      : `The database ${name} has schema version ${version}; this program needs ${newest}. Once its server may be upgraded`;
+  throw new StoreError('too_old', `${found}, run: shortlink-server migrate`);
+}
+
 /** Whether a database with these tables has a schema: no table says that it is new. Throws for the tables of another program. */
 export function hasSchema(name: string, tables: readonly { name: string }[]): boolean {
   if (tables.length === 0) return false;

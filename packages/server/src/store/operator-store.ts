@@ -37,8 +37,8 @@ export interface OperatorStore {
   createKey(input: NewKey & { accountId: string }): Promise<Outcome<ApiKey>>;
   /** Keys that are not revoked, oldest first: also expired and replaced ones. */
   listKeys(accountId: string): Promise<ApiKey[]>;
-  /** False when there is no such key, or it is revoked already. A revoked key no longer counts in the plan. */
-  revokeKey(keyId: string, now: number): Promise<boolean>;
+  /** Whose key it was; `undefined` for an unknown key. A revoked key no longer counts in the plan. */
+  revokeKey(keyId: string, now: number): Promise<RevokedKey | undefined>;
   /**
    * Inserts a key with the name and permissions of this one, and lets this one end after `graceMs`, in one step. The old key
    * no longer counts in the plan, so that an account with all its keys in use can rotate each of them.
@@ -88,6 +88,14 @@ export interface NewKey {
   now: number;
 }
 
+export interface RevokedKey {
+  account_id: string;
+  account: string;
+  name: string;
+  /** When it was revoked before, ISO 8601 in UTC; that stays. Absent when it is revoked now. */
+  before?: string | undefined;
+}
+
 export interface KeyRotation {
   keyId: string;
   /** SHA-256 of the new key. */
@@ -119,6 +127,21 @@ export interface LinkSearch {
   limit: number;
   /** UUID of the last link that was seen. */
   cursor?: string | undefined;
+}
+
+/** What a look at a database shows. What an engine doesn't have is absent. */
+export interface DatabaseFacts {
+  /** Version of its schema, 0 without one, and the newest that this program knows. */
+  version: number;
+  newest: number;
+  /** Whether a pooler such as PgBouncer is in between. */
+  isPooled?: boolean;
+  /** How far the clock of the database is ahead of ours, in milliseconds. */
+  clockAheadMs?: number;
+  /** Connections that it grants to this user, and those in use by anybody. */
+  connections?: { most: number; used: number };
+  /** Bytes of the database, and those that are free on its disk. */
+  disk?: { used: number; free: number };
 }
 
 /** The account after a change. A new plan brings its own limits; `limits` replace some of them. */

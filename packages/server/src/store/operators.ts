@@ -9,6 +9,7 @@ import {
   isoTime,
   type NewKey,
   type OperatorStore,
+  type RevokedKey,
   type RotationOutcome,
 } from './operator-store.ts';
 import { findAccount } from './queries/accounts.ts';
@@ -73,10 +74,18 @@ export function* createKey({ accountId, ...key }: Input<'createKey'>): Writing<O
   return { ok: true, value: yield* insertKey(accountId, key) };
 }
 
-export function* revokeKey(keyId: string, now: number): Writing<boolean> {
-  const revoked = yield* rowsOf(sql`
-    UPDATE api_keys SET revoked_at = ${now} WHERE id = ${keyId} AND revoked_at IS NULL RETURNING id`);
-  return revoked.length > 0;
+export function* revokeKey(keyId: string, now: number): Writing<RevokedKey | undefined> {
+  // This locks the row on both engines, so that of two commands one says that it revoked the key.
+  const key = yield* rowOf<{ revoked_at: number | null }>(sql`
+    UPDATE api_keys SET name = name WHERE id = ${keyId} RETURNING revoked_at`);
+  if (key === undefined) return undefined;
+  yield* rowsOf(
+    sql`UPDATE api_keys SET revoked_at = coalesce(revoked_at, ${now}) WHERE id = ${keyId}`,
+  );
+  const owner = yield* rowOf<Omit<RevokedKey, 'before'>>(sql`
+    SELECT account_id, accounts.name AS account, api_keys.name
+    FROM api_keys JOIN accounts ON accounts.id = account_id WHERE api_keys.id = ${keyId}`);
+  return owner && { ...owner, before: isoTime(key.revoked_at) };
 }
 
 export function* rotateKey(input: Input<'rotateKey'>): Writing<RotationOutcome> {

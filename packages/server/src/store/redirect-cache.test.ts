@@ -13,6 +13,7 @@ const redirect: Redirect = {
   redirect_type: 302,
   is_active: true,
   hostname: null,
+  owners: ['acc_1'],
 };
 const disabled: Redirect = { ...redirect, is_active: false };
 
@@ -56,6 +57,47 @@ test('when any link may have changed, every link is looked up again', async () =
   cache.apply('all');
   await Promise.all([cache.find('a'), cache.find('b')]);
   expect(lookups).toEqual(['a', 'b', 'a', 'b']);
+});
+
+test('when an account or a domain changed, the links of that one alone are looked up again', async () => {
+  const { cache, links, lookups } = setUp();
+  const onDomain = { ...redirect, owners: ['acc_1', 'dom_1'] };
+  links
+    .set('a', redirect)
+    .set('b', { ...redirect, owners: ['acc_2'] })
+    .set('c', onDomain);
+  const followAll = () => Promise.all(['a', 'b', 'c'].map((code) => cache.find(code)));
+  await followAll();
+  lookups.length = 0;
+  cache.apply(['dom_1']);
+  await followAll();
+  expect(lookups.splice(0)).toEqual(['c']);
+  cache.apply(['acc_1']);
+  await followAll();
+  expect(lookups.toSorted()).toEqual(['a', 'c']);
+});
+
+test('links of an earlier run are served while the store can not be asked, and looked up while it can', async () => {
+  const { cache: earlier, links } = setUp();
+  for (let n = 0; n < 2 * GENERATION_LINKS; n += 1) {
+    links.set(`${n}`, redirect);
+    await earlier.find(`${n}`);
+  }
+  const kept = earlier.links();
+  expect(kept).toHaveLength(GENERATION_LINKS);
+  expect(kept.at(-1)).toEqual([expect.any(String), redirect]);
+  const { cache, store, links: present } = setUp();
+  cache.restore(kept);
+  // One that nobody followed since is as old as it was.
+  expect(cache.links()).toEqual([]);
+  const [[code = ''] = []] = kept;
+  present.set(code, disabled);
+  expect(cache.get(code)).toBeUndefined();
+  const { findRedirect } = store;
+  store.findRedirect = () => Promise.reject(new Error('down'));
+  expect(await cache.find(code)).toEqual(redirect);
+  store.findRedirect = findRedirect;
+  expect(await cache.find(code)).toEqual(disabled);
 });
 
 test('a look-up that a change overtakes is not kept, and not shared with those who ask later', async () => {

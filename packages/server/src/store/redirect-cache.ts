@@ -24,6 +24,9 @@ export interface RedirectCacheOptions {
   now?: (() => number) | undefined;
 }
 
+/** A link and its code, as they are kept over a restart. */
+export type CachedLink = [code: string, redirect: Redirect];
+
 /** A link in memory. It is up to date while it has the epoch of the cache. */
 interface Kept {
   readonly redirect: Redirect;
@@ -85,11 +88,35 @@ export class RedirectCache {
       this.#epoch += 1;
       return;
     }
-    for (const code of changed) {
-      for (const kept of [this.#recent.get(code), this.#older.get(code)]) {
-        if (kept !== undefined) kept.epoch = CHANGED;
+    // No code has an underscore, and every other id does.
+    const owners = changed.filter((id) => id.includes('_'));
+    for (const links of [this.#recent, this.#older]) {
+      for (const code of changed) forget(links.get(code));
+      if (owners.length === 0) continue;
+      for (const kept of links.values()) {
+        if (kept.redirect.owners.some((id) => owners.includes(id))) forget(kept);
       }
     }
+  }
+
+  /** The links that are up to date, those that are followed most last: at most a generation of them. */
+  links(): CachedLink[] {
+    const links: CachedLink[] = [];
+    let chars = 0;
+    for (const generation of [this.#recent, this.#older]) {
+      for (const [code, { redirect, epoch }] of generation) {
+        if (epoch !== this.#epoch) continue;
+        chars += redirect.target_url.length;
+        if (links.length === GENERATION_LINKS || chars > GENERATION_CHARS) break;
+        links.push([code, redirect]);
+      }
+    }
+    return links.toReversed();
+  }
+
+  /** Takes the {@link links} of an earlier run. Each may have changed since, so it is only served while the store can't be asked. */
+  restore(links: readonly CachedLink[]): void {
+    for (const [code, redirect] of links) this.#keep(code, { redirect, epoch: CHANGED });
   }
 
   #inMemory(code: string, now: number): Kept | undefined {
@@ -143,6 +170,10 @@ export class RedirectCache {
     }
     this.#unknown.add(code);
   }
+}
+
+function forget(kept: Kept | undefined): void {
+  if (kept !== undefined) kept.epoch = CHANGED;
 }
 
 /** What the store says, or `stale` when it fails or takes too long. */

@@ -1,5 +1,5 @@
 import { startOfDay, startOfMonth, type WindowName } from '../domain/limits.ts';
-import { type Statement, sql, sqlText } from './queries/reading.ts';
+import { rowsOf, type Statement, sql, sqlText, type Writing } from './queries/reading.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -46,46 +46,68 @@ export const USAGE_HISTORY_DAYS = 30;
 /** Days of the account's history that a usage response shows (see `Usage.history`). */
 export const ACCOUNT_HISTORY_DAYS = 90;
 
-/** Rows of a table that are past their retention. */
-export interface ExpiredRows {
-  table: string;
-  /** The columns that tell the rows apart. */
-  key: string;
-  condition: Statement;
+/** Rows one step deletes, so that requests wait for some milliseconds at most. A job has up to 20 chunks of some 100 KB, so fewer of them make a step. */
+const STEP_ROWS = 1_000;
+const STEP_JOBS = 20;
+
+/** What differs between the engines. */
+interface Engine {
+  /** Tables of daily history. */
+  daily: readonly string[];
+  /** The column of the kind of a window. */
+  window: string;
+  /** What passes over rows that another instance works on. */
+  unlessLocked: Statement<never>;
 }
 
 /**
- * What can be deleted, apart for each kind of window, so that an index on kind and time is used. Jobs have rows in two tables: see
- * {@link expiredJobs}.
- *
- * @param names - What the engine calls its tables of daily history, and the column of the kind of a window.
+ * Deletes what is past its retention, a step for each kind of rows. A step returns `true` when there is more. Kinds of windows are apart, so that
+ * an index on kind and time is used. The rows of `click_writes` come last, because on PostgreSQL each step before them writes one.
  */
-export function expiredRows(
-  now: number,
-  { daily, window }: { daily: readonly string[]; window: string },
-): ExpiredRows[] {
+export function pruneSteps(now: number, engine: Engine): (() => Writing<boolean>)[] {
   const aged = now - COUNTER_RETENTION_MS;
   const day = sql`day < ${startOfDay(now - KEY_HISTORY_RETENTION_MS)}`;
-  const rows = (table: string, key: string, condition: Statement) => ({ table, key, condition });
+  const rows = (table: string, key: string, condition: Statement) => () =>
+    deleteRows(table, key, condition, engine);
   const counters = (name: WindowName, start: number) => {
-    const condition = sql`${sqlText(window)} = ${name} AND starts_at < ${start}`;
-    return rows('request_counters', `account_id, ${window}, starts_at`, condition);
+    const condition = sql`${sqlText(engine.window)} = ${name} AND starts_at < ${start}`;
+    return rows('request_counters', `account_id, ${engine.window}, starts_at`, condition);
   };
-  const idempotent = sql`created_at <= ${now - IDEMPOTENCY_RETENTION_MS}`;
-  const refused = sql`minute < ${now - REFUSAL_RETENTION_MS}`;
-  const written = sql`written_at < ${now - CLICK_WRITE_RETENTION_MS}`;
   return [
+    () => deleteJobs(now, engine),
     counters('minute', aged),
     counters('day', startOfDay(aged)),
     counters('month', startOfMonth(aged)),
-    ...daily.map((table) => rows(table, 'key_id, day', day)),
-    rows('idempotency_records', 'account_id, key', idempotent),
-    rows('key_refusals', 'key_id, minute, reason', refused),
-    rows('click_writes', 'writer', written),
+    ...engine.daily.map((table) => rows(table, 'key_id, day', day)),
+    rows(
+      'idempotency_records',
+      'account_id, key',
+      sql`created_at <= ${now - IDEMPOTENCY_RETENTION_MS}`,
+    ),
+    rows('key_refusals', 'key_id, minute, reason', sql`minute < ${now - REFUSAL_RETENTION_MS}`),
+    rows('click_writes', 'writer', sql`written_at < ${now - CLICK_WRITE_RETENTION_MS}`),
   ];
 }
 
-/** The condition of jobs that can be deleted, with their chunks. */
-export function expiredJobs(now: number): Statement {
-  return sql`completed_at <= ${now - JOB_RETENTION_MS}`;
+function* deleteRows(
+  name: string,
+  columns: string,
+  condition: Statement,
+  { unlessLocked }: Engine,
+): Writing<boolean> {
+  const [table, key] = [sqlText(name), sqlText(columns)];
+  const deleted = yield* rowsOf(sql`
+    DELETE FROM ${table} WHERE (${key}) IN (
+      SELECT ${key} FROM ${table} WHERE ${condition} LIMIT ${STEP_ROWS} ${unlessLocked}) RETURNING 1 AS deleted`);
+  return deleted.length === STEP_ROWS;
+}
+
+function* deleteJobs(now: number, { unlessLocked }: Engine): Writing<boolean> {
+  const jobs = yield* rowsOf<{ id: string }>(sql`
+    SELECT id FROM jobs WHERE completed_at <= ${now - JOB_RETENTION_MS} LIMIT ${STEP_JOBS} ${unlessLocked}`);
+  for (const { id } of jobs) {
+    yield* rowsOf(sql`DELETE FROM job_chunks WHERE job_id = ${id}`);
+    yield* rowsOf(sql`DELETE FROM jobs WHERE id = ${id}`);
+  }
+  return jobs.length === STEP_JOBS;
 }

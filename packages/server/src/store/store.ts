@@ -57,7 +57,7 @@ export interface Store extends OperatorStore {
    * Checks the batch size, reserves the quota slots of all links and stores the job, in one step. Its links come with
    * {@link runJobChunk}; with `runNow`, a store that has nothing else to do creates them in the same step.
    */
-  createJob(request: CreateJobRequest<readonly NewLink[]>): Promise<CreateOutcome<AcceptedJob>>;
+  createJob(request: CreateJobRequest): Promise<CreateOutcome<AcceptedJob>>;
 
   /** What a request created that had this key and fingerprint within the last 24 h, as its create returned it; undefined where none did. */
   findCreated(
@@ -135,6 +135,8 @@ export interface Store extends OperatorStore {
    * read-only or damaged, or its file was deleted. It turns `true` again by itself, also when nothing is written meanwhile.
    */
   isHealthy(): boolean;
+  /** The connections of this process to the database: absent where it has none, as with SQLite. */
+  connections?: (() => { busy: number; idle: number; free: number }) | undefined;
   /** Finishes what was started, then closes. */
   close(): Promise<void>;
 }
@@ -153,7 +155,7 @@ export interface ClickWrite {
 export interface LinkChanges {
   /** Number of the last change. */
   latest: number;
-  /** Codes of the changed links. `all`: any link may have changed, and the list of domains. */
+  /** Codes of changed links, and ids of accounts and domains whose links all changed. `all`: any link may have changed, and the list of domains. */
   changed: readonly string[] | 'all';
 }
 
@@ -216,8 +218,15 @@ export interface Idempotency {
   fingerprint: string;
 }
 
+/** The links of a job, cut into chunks where they were checked. */
+export interface JobInput {
+  total: number;
+  /** JSON arrays of {@link NewLink}, in order. */
+  chunks: readonly string[];
+}
+
 /** A create of a job. `runNow`: its links may be created at once. */
-export type CreateJobRequest<T> = CreateRequest<T> & { runNow?: boolean };
+export type CreateJobRequest = CreateRequest<JobInput> & { runNow?: boolean };
 
 /** A plan limit that would be passed; nothing was changed. */
 export interface PlanLimitReached extends ReachedLimit {
@@ -271,6 +280,8 @@ export interface Redirect {
   is_active: boolean;
   /** Host of the custom domain the link belongs to; `null` is the default domain. */
   hostname: string | null;
+  /** Ids of its account and its custom domain. */
+  owners: readonly string[];
 }
 
 export type Admission =

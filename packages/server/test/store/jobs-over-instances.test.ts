@@ -15,8 +15,8 @@ import {
 import { shortUrlMaker } from '../../src/store/links.ts';
 import { Database } from '../../src/store/postgres/database.ts';
 import { openPostgresStore } from '../../src/store/postgres/index.ts';
+import { runJobChunk } from '../../src/store/postgres/operations/create.ts';
 import { hostnameLookup } from '../../src/store/postgres/operations/links.ts';
-import { runJobChunk } from '../../src/store/postgres/operations/run-job-chunk.ts';
 import { execute, usePostgres } from '../../src/store/postgres/test-postgres.test-suite.ts';
 import type { Caller, Store } from '../../src/store/store.ts';
 
@@ -92,7 +92,7 @@ test('an instance that is paused in the middle of a chunk loses it to another on
   const maker = { generateCode, shortUrl: shortUrlMaker(PUBLIC_URL), hostnameOf: hostnameLookup() };
   const db = new Database({ url });
   let wakeUp: (() => void) | undefined;
-  const paused = db.write({ key: 'paused' }, async (session) => {
+  const paused = db.write(async (session) => {
     const progress = await runJobChunk(maker, session, jobId, NOW);
     if (wakeUp === undefined) {
       await new Promise<void>((resolve) => {

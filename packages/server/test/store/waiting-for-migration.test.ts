@@ -7,7 +7,9 @@ import { useProcesses } from '../server-process.ts';
 const { newDatabase } = usePostgres();
 const { run } = useProcesses();
 
-test.each([[['accounts', 'list']], [['migrate']], [['start', '--port', '0']]])(
+const CREATE = ['accounts', 'create', '--init', '--name', 'x', '--plan', 'pro'];
+
+test.each([[CREATE], [['migrate']], [['start', '--port', '0']]])(
   '%j says that another process changes the schema, and continues after it',
   async (args) => {
     const url = await newDatabase();

@@ -1,5 +1,6 @@
 import { writeSync } from 'node:fs';
 import { newCaller, newLink, newLinks, PUBLIC_URL } from '../../src/store/contract/fixtures.ts';
+import { toJobInput } from '../../src/store/links.ts';
 import { openSqliteStore } from '../../src/store/sqlite/index.ts';
 import type { Caller, Store } from '../../src/store/store.ts';
 
@@ -34,10 +35,10 @@ async function createLinks(store: Store, caller: Caller): Promise<never> {
 
 async function createJobs(store: Store, caller: Caller): Promise<never> {
   for (;;) {
-    const input = newLinks(1_600);
+    const input = toJobInput(newLinks(1_600));
     const outcome = await store.createJob({ caller, input, now: Date.now() });
     if (!outcome.ok) throw new Error(outcome.reason);
-    report('job', caller.accountId, outcome.value.job_id, input.length);
+    report('job', caller.accountId, outcome.value.job_id, input.total);
     // The last chunk is left to the next process, so that there is always a job to take up.
     for (let chunk = 0; chunk < 3; chunk += 1) {
       await store.runJobChunk(outcome.value.job_id, Date.now());

@@ -76,11 +76,13 @@ export function testAccounts(useStore: UseStore): void {
     const input = { accountId, name: '', permissions: [], hash, now: NOW } as const;
     const outcome = await store().createKey(input);
     if (!outcome.ok) throw new Error(outcome.reason);
-    expect(await store().revokeKey(outcome.value.id, NOW)).toBe(true);
+    const owner = { account_id: accountId, account: 'Acme', name: '' };
+    expect(await store().revokeKey(outcome.value.id, NOW)).toEqual(owner);
     expect(await store().findKeyByHash(hash)).toBeUndefined();
     expect(await store().listKeys(accountId)).toHaveLength(1);
-    expect(await store().revokeKey(outcome.value.id, NOW)).toBe(false);
-    expect(await store().revokeKey('key_nobody', NOW)).toBe(false);
+    const before = new Date(NOW).toISOString();
+    expect(await store().revokeKey(outcome.value.id, NOW + 1)).toEqual({ ...owner, before });
+    expect(await store().revokeKey('key_nobody', NOW)).toBeUndefined();
   });
 
   test("the plan's number of keys holds when many are created at once; a revoked key frees its place", async () => {

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { toJobInput } from '../links.ts';
 import { linksUsed, NOW, newCaller, newJob, newLink, newLinks } from './fixtures.ts';
 import type { UseStore } from './use-store.test-suite.ts';
 
@@ -135,7 +136,7 @@ export function testCreate(useStore: UseStore): void {
     const caller = await newCaller(store(), { links: 300 });
     await newJob(store(), caller, 200);
     expect(await linksUsed(store(), caller)).toBe(200);
-    const refused = await store().createJob({ caller, input: newLinks(101), now: NOW });
+    const refused = await store().createJob({ caller, input: toJobInput(newLinks(101)), now: NOW });
     expect(refused).toMatchObject({ ok: false, limit: 'links', used: 200, allowed: 300 });
     expect(await store().pendingJobs()).toHaveLength(1);
   });
@@ -145,7 +146,9 @@ export function testCreate(useStore: UseStore): void {
     const request = { caller, input: newLinks(6), now: NOW };
     const refusal = { ok: false, reason: 'plan_limit', limit: 'batch_size', used: 6, allowed: 5 };
     expect(await store().createBatch(request)).toEqual(refusal);
-    expect(await store().createJob(request)).toEqual(refusal);
+    expect(await store().createJob({ ...request, input: toJobInput(request.input) })).toEqual(
+      refusal,
+    );
     expect(await linksUsed(store(), caller)).toBe(0);
     expect(await store().createBatch({ ...request, input: newLinks(5) })).toMatchObject({
       ok: true,

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { toJobInput } from '../links.ts';
 import type { Caller } from '../store.ts';
 import {
   finishJob,
@@ -89,7 +90,7 @@ export function testHousekeeping(useStore: UseStore): void {
     for (let n = 0; n < 3; n += 1) await store().admit(caller, NOW);
     await store().createBatch({ caller, input: newLinks(4), now: later });
     await store().createBatch({ caller, input: newLinks(3), now: later });
-    await store().createJob({ caller, input: newLinks(101), now: later });
+    await store().createJob({ caller, input: toJobInput(newLinks(101)), now: later });
     const { keys } = await store().usage(caller.accountId, later);
     expect(keys[0]?.recent_refusals).toEqual([
       { minute: '2026-03-10T12:31:00.000Z', reason: 'batch_size', count: 2 },

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { toJobInput } from '../links.ts';
 import type { CreateRequest, NewLink } from '../store.ts';
 import { linksUsed, NOW, newCaller, newLink, newLinks } from './fixtures.ts';
 import type { UseStore } from './use-store.test-suite.ts';
@@ -23,7 +24,8 @@ export function testIdempotency(useStore: UseStore): void {
     const caller = await newCaller(store());
     const request = { caller, input: newLinks(3), now: NOW };
     const batch = { ...request, idempotency: { key: 'batch', fingerprint: 'f' } };
-    const job = { ...request, idempotency: { key: 'job', fingerprint: 'f' } };
+    const idempotency = { key: 'job', fingerprint: 'f' };
+    const job = { ...request, input: toJobInput(request.input), idempotency };
     const answers = [await store().createBatch(batch), await store().createJob(job)];
     expect(await store().createBatch(batch)).toEqual({ ...answers[0], replayed: true });
     expect(await store().createJob(job)).toEqual({ ...answers[1], replayed: true });

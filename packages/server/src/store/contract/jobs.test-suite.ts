@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { toJobInput } from '../links.ts';
 import {
   finishJob,
   linksUsed,
@@ -34,7 +35,7 @@ export function testJobs(useStore: UseStore): void {
 
   test('a job that may run now says how many of its links exist, and gets the others later', async () => {
     const caller = await newCaller(store());
-    const request = { caller, input: newLinks(1_300), now: NOW, runNow: true };
+    const request = { caller, input: toJobInput(newLinks(1_300)), now: NOW, runNow: true };
     const idempotency = { key: 'k', fingerprint: 'f' };
     const outcome = await store().createJob({ ...request, idempotency });
     if (!outcome.ok) throw new Error(outcome.reason);
@@ -86,7 +87,7 @@ export function testJobs(useStore: UseStore): void {
     const domain = await store().addDomain({ hostname: 'go.example', accountId, now: NOW });
     const special = { title: 'T', tags: ['x'], redirect_type: 301 } as const;
     const input = [newLink(0), newLink(1, { ...special, domain_id: domain?.id ?? '' })];
-    const outcome = await store().createJob({ caller, input, now: NOW });
+    const outcome = await store().createJob({ caller, input: toJobInput(input), now: NOW });
     if (!outcome.ok) throw new Error(outcome.reason);
     await finishJob(store(), outcome.value.job_id);
     const job = await store().findJob(accountId, outcome.value.job_id);

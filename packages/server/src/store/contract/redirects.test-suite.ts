@@ -21,6 +21,7 @@ export function testRedirects(useStore: UseStore): void {
       redirect_type: 302,
       is_active: true,
       hostname: null,
+      owners: [expect.stringMatching(/^acc_/)],
     });
   });
 
@@ -62,15 +63,22 @@ export function testRedirects(useStore: UseStore): void {
     const newest = await store().linkChanges(changes.latest);
     expect(newest.changed).toEqual([first]);
 
-    await store().addDomain({ hostname: 'go.example', accountId, now: NOW });
+    const domain = await store().addDomain({ hostname: 'go.example', accountId, now: NOW });
     const added = await store().linkChanges(newest.latest);
-    expect(added.changed).toBe('all');
+    expect(added.changed).toEqual([domain?.id]);
+    await store().removeDomain({ hostname: 'go.example', force: false, now: NOW });
+    const removed = await store().linkChanges(added.latest);
+    expect(removed.changed).toEqual([domain?.id]);
+    const input = { ...newLink(), domain_id: domain?.id ?? null };
+    const created = await store().createLink({ caller, input, now: NOW });
+    const redirect = await store().findRedirect(created.ok ? created.value.code : '');
+    expect(redirect?.owners).toEqual([expect.stringMatching(/^acc_/), domain?.id]);
 
     await store().setAccountDisabled({ id: accountId, disabled: true, now: NOW });
-    const disabled = await store().linkChanges(added.latest);
-    expect(disabled.changed).toBe('all');
+    const disabled = await store().linkChanges(removed.latest);
+    expect(disabled.changed).toEqual([accountId]);
     await store().setAccountDisabled({ id: accountId, disabled: false, now: NOW });
-    expect((await store().linkChanges(disabled.latest)).changed).toBe('all');
+    expect((await store().linkChanges(disabled.latest)).changed).toEqual([accountId]);
   });
 
   test('after too many missed changes, or on another database, all links count as changed', {

@@ -15,6 +15,9 @@ const prepared = preparedStatements();
 const WHO_IS_THERE = `SELECT pg_backend_pid() AS pid,
   pg_is_in_recovery() OR current_setting('transaction_read_only')::boolean AS is_read_only`;
 
+/** Statements that wait for the lock of another transaction read what that one wrote, whatever the default of the database is. */
+const EACH_STATEMENT = 'ISOLATION LEVEL READ COMMITTED';
+
 /** The time limits that hold, in milliseconds. */
 const READ_BACK = `SELECT ${LIMITS.map(
   (name) => `(extract(epoch FROM current_setting('${name}')::interval) * 1000)::int AS ${name}`,
@@ -52,14 +55,15 @@ export class Channel {
       await client.query('COMMIT');
     } else {
       const prepare = use === 'write' ? `; ${PREPARE_BEGIN}` : '';
-      await client.query(`${setLimits('SESSION', use)}${prepare}`);
+      const isolation = `SET SESSION CHARACTERISTICS AS TRANSACTION ${EACH_STATEMENT}`;
+      await client.query(`${isolation}; ${setLimits('SESSION', use)}${prepare}`);
       checkLimits(use, (await client.query(READ_BACK)).rows[0], name);
     }
     return channel;
   }
 
   /** Begins a transaction, with limits of its own for another `use`. */
-  async begin(mode = '', use = this.#use): Promise<void> {
+  async begin(mode = EACH_STATEMENT, use = this.#use): Promise<void> {
     const limits = this.isPooled || use !== this.#use ? `; ${setLimits('LOCAL', use)}` : '';
     await this.client.query(`BEGIN ${mode}${limits}`);
   }

@@ -101,7 +101,7 @@ test('every connection has its time limits, and one that loses them is not used'
   const limits = sql`SELECT current_setting('statement_timeout') AS statement, current_setting('lock_timeout') AS lock,
     current_setting('idle_in_transaction_session_timeout') AS idle`;
   expect(await db.reader.get(limits)).toEqual({ statement: '3s', lock: '2s', idle: '5s' });
-  const written = await db.write({ key: 'w' }, (session) => session.get(limits));
+  const written = await db.write((session) => session.get(limits));
   expect(written).toEqual({ statement: '5s', lock: '2s', idle: '5s' });
   const searched = await db.search((session) => session.get(limits));
   expect(searched).toEqual({ statement: '1min', lock: '2s', idle: '5s' });

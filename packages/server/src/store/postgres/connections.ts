@@ -1,8 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Pool, type PoolClient } from 'pg';
+import { Gate } from '../../gate.ts';
+import { StoreError } from '../store-error.ts';
 import { Channel } from './channel.ts';
 import { endSoon, requestConfig, type Use } from './connection.ts';
-import { Gate } from './gate.ts';
+
 import { isConnectionLost, isRefused, toStoreError } from './postgres-errors.ts';
 
 /** Times a call is run when the connection is lost or others stand in its way, and the wait in between, in milliseconds. */
@@ -51,11 +53,19 @@ export class Connections {
     this.#options = options;
     this.#granted = max;
     this.#pool = new Pool({ ...requestConfig(url, use), max });
-    this.#gate = new Gate({ places: max, maxWaitMs });
+    // The pool could queue too, but includes that wait in its connect timeout, and connecting must fail fast when the database is down.
+    const busy = (reason: string) =>
+      new StoreError('busy', `All connections are in use. ${reason}`);
+    this.#gate = new Gate({ slots: max, maxWaitMs, busy });
     // An idle connection that ends is replaced when it is needed; without a listener the process would end instead.
     this.#pool.on('error', ignore);
     // The pool listens to idle connections only. In use, the statement that runs learns of the loss by itself.
     this.#pool.on('connect', (client) => client.on('error', ignore));
+  }
+
+  get counts(): { busy: number; idle: number; free: number } {
+    const { totalCount, idleCount: idle } = this.#pool;
+    return { busy: totalCount - idle, idle, free: this.#options.max - totalCount };
   }
 
   /** Ends one connection, unless it is the last, so that others of this process can have it. */

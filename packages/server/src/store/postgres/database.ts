@@ -5,7 +5,6 @@ import { StoreError, type StoreErrorReason } from '../store-error.ts';
 import type { Channel } from './channel.ts';
 import { databaseName, driverLimit } from './connection.ts';
 import { Connections } from './connections.ts';
-import { Lanes } from './gate.ts';
 import { begin, confirm, Writers } from './numbered-write.ts';
 import { isConflict, isConnectionLost, isReadOnly } from './postgres-errors.ts';
 import { type PostgresStatement, type Session, sessionOn } from './session.ts';
@@ -28,13 +27,6 @@ const OUTAGES: ReadonlySet<StoreErrorReason> = new Set<StoreErrorReason>([
   'full',
   'corrupt',
 ]);
-
-/** Which writes wait for each other. */
-export interface Lane {
-  key: string;
-  /** Writes of the lane that run at a time. @default 1 */
-  places?: number | undefined;
-}
 
 export interface DatabaseOptions {
   /** `postgres://user:password@host:port/database` */
@@ -60,7 +52,6 @@ export class Database {
   readonly primaryReader: Session;
   readonly #reads: Connections;
   readonly #writes: Connections;
-  readonly #lanes = new Lanes();
   readonly #writers = new Writers();
   readonly #outcomeWaitMs: number;
   /** The kinds of calls that fail at present, and why. */
@@ -103,6 +94,15 @@ export class Database {
     return this.#failing.size === 0;
   }
 
+  get connections(): { busy: number; idle: number; free: number } {
+    const [reads, writes] = [this.#reads.counts, this.#writes.counts];
+    return {
+      busy: reads.busy + writes.busy,
+      idle: reads.idle + writes.idle,
+      free: reads.free + writes.free,
+    };
+  }
+
   /** Reads that see one moment of the database. */
   snapshot<T>(act: (session: Session) => Promise<T>): Promise<T> {
     return this.#reads.run(isConnectionLost, async (channel) => {
@@ -127,13 +127,10 @@ export class Database {
    * One statement that writes, and its first row. When the connection is lost it is not run again, since the database may have
    * carried it out. It is for counters that may be wrong by one after such a loss.
    */
-  writeStatement<R extends QueryResultRow>(
-    { key, places = 1 }: Lane,
-    statement: PostgresStatement,
-  ): Promise<R | undefined> {
+  writeStatement<R extends QueryResultRow>(statement: PostgresStatement): Promise<R | undefined> {
     const mayRetry = (error: unknown) => isConflict(error) || isReadOnly(error);
     const carryOut = async (channel: Channel) => (await channel.single<R>(statement)).rows[0];
-    return this.#lanes.run(key, places, () => this.#writes.run(mayRetry, carryOut));
+    return this.#writes.run(mayRetry, carryOut);
   }
 
   /**
@@ -142,27 +139,18 @@ export class Database {
    *
    * @param repeated - A number that the caller gives, to repeat the write itself. `undefined` is returned when it was carried out before.
    */
-  write<T>(lane: Lane, act: (session: Session) => Promise<T>): Promise<T>;
-  write(
-    lane: Lane,
-    act: (session: Session) => Promise<void>,
-    repeated: ClickWrite | undefined,
-  ): Promise<void>;
+  write<T>(act: (session: Session) => Promise<T>): Promise<T>;
   write<T>(
-    { key, places = 1 }: Lane,
     act: (session: Session) => Promise<T>,
-    repeated?: ClickWrite,
-  ): Promise<T | undefined> {
-    return this.#lanes.run(key, places, () => this.#writeUntilKnown(act, repeated));
-  }
-
-  /**
+    repeated: ClickWrite | undefined,
+  ): Promise<T | undefined>;
+  /*
    * When the response to a `COMMIT` is lost, the same transaction is begun again under the same number. The database refuses that if the first
    * was committed, and otherwise carries it out now. This is also true on the new primary of a failover, and of a restored backup.
    */
-  async #writeUntilKnown<T>(
+  async write<T>(
     act: (session: Session) => Promise<T>,
-    repeated: ClickWrite | undefined,
+    repeated?: ClickWrite,
   ): Promise<T | undefined> {
     let giveUpAt: number | undefined;
     let open: { write: ClickWrite; value: T } | undefined;

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { generateCode } from '../../domain/ids.ts';
 import { ClickBuffer } from '../../jobs/click-buffer.ts';
 import { linksUsed, NOW, newCaller, newLink, newLinks, PUBLIC_URL } from '../contract/fixtures.ts';
-import { shortUrlMaker } from '../links.ts';
+import { shortUrlMaker, toJobInput } from '../links.ts';
 import { sql } from '../queries/reading.ts';
 import { useCuttingProxy } from './cutting-proxy.test-suite.ts';
 import { Database } from './database.ts';
@@ -63,7 +63,7 @@ for (const cut of ['before COMMIT', 'after COMMIT'] as const) {
     const { store, proxy, count } = await setUp();
     const caller = await newCaller(store);
     proxy.cuts.push(cut);
-    const outcome = await store.createJob({ caller, input: newLinks(1_200), now: NOW });
+    const outcome = await store.createJob({ caller, input: toJobInput(newLinks(1_200)), now: NOW });
     if (!outcome.ok) throw new Error(outcome.reason);
     expect(await store.pendingJobs()).toEqual([outcome.value.job_id]);
     for (let done = false; !done; ) {
@@ -93,7 +93,7 @@ test('a request is counted once when the connection is lost while it is counted'
   await execute(
     directUrl,
     `CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(4); RETURN NULL; END $$;
-     CREATE TRIGGER slow_count AFTER UPDATE ON request_counters FOR EACH STATEMENT EXECUTE FUNCTION wait()`,
+     CREATE TRIGGER slow_count AFTER INSERT ON request_minutes FOR EACH STATEMENT EXECUTE FUNCTION wait()`,
   );
   const unavailable = { name: 'StoreError', reason: 'unavailable' };
   const rejected = expect(store.admit(caller, NOW)).rejects.toMatchObject(unavailable);
@@ -137,10 +137,9 @@ test('a commit whose outcome stays unknown is another error than a database that
   const directUrl = await newSchema();
   const proxy = await newProxy(directUrl);
   const db = new Database({ url: proxy.url, outcomeWaitMs: 300 });
-  await db.write({ key: 'test' }, (session) => session.run(sql`CREATE TABLE kept (id int)`));
+  await db.write((session) => session.run(sql`CREATE TABLE kept (id int)`));
   proxy.cuts.push('after COMMIT, for good');
-  const insert = () =>
-    db.write({ key: 'test' }, (session) => session.run(sql`INSERT INTO kept VALUES (1)`));
+  const insert = () => db.write((session) => session.run(sql`INSERT INTO kept VALUES (1)`));
   await expect(insert()).rejects.toMatchObject({ name: 'StoreError', reason: 'outcome_unknown' });
   await expect(insert()).rejects.toMatchObject({ name: 'StoreError', reason: 'unavailable' });
   expect(await execute(directUrl, 'SELECT id FROM kept')).toEqual([{ id: 1 }]);
@@ -171,13 +170,13 @@ test('a commit that is still under way when its connection is lost is waited for
 test('a disk that is full counts as an outage until something was written, whatever can be read', async () => {
   const db = new Database({ url: await newSchema() });
   const readPrimary = () => db.primaryReader.get(sql`SELECT 1`);
-  const full = db.write({ key: 'test' }, (session) =>
+  const full = db.write((session) =>
     session.run(sql`DO $$ BEGIN RAISE 'no space' USING ERRCODE = '53100'; END $$`),
   );
   await expect(full).rejects.toMatchObject({ reason: 'full' });
   await readPrimary();
   expect(db.isHealthy).toBe(false);
-  await db.write({ key: 'test' }, (session) => session.run(sql`CREATE TABLE kept (id int)`));
+  await db.write((session) => session.run(sql`CREATE TABLE kept (id int)`));
   expect(db.isHealthy).toBe(true);
   await db.close();
 });
@@ -186,7 +185,7 @@ test('that the database is back shows in the reads of an instance that writes no
   const proxy = await newProxy(await newSchema());
   const db = new Database({ url: proxy.url });
   proxy.block(true);
-  const write = db.write({ key: 'test' }, (session) => session.run(sql`SELECT 1`));
+  const write = db.write((session) => session.run(sql`SELECT 1`));
   await expect(write).rejects.toMatchObject({ reason: 'unavailable' });
   expect(db.isHealthy).toBe(false);
   proxy.block(false);
@@ -206,7 +205,7 @@ test('while the database is away everything rejects as unavailable; then everyth
   for (const create of await Promise.allSettled(creates)) {
     expect(create).toMatchObject({ status: 'rejected', reason: unavailable });
   }
-  const input = newLinks(101);
+  const input = toJobInput(newLinks(101));
   await expect(store.createJob({ caller, input, now: NOW })).rejects.toMatchObject(unavailable);
   proxy.block(false);
   expect(await count()).toBe(0);

@@ -7,6 +7,9 @@ import { connectionConfig, databaseName, endSoon } from './connection.ts';
 import { Database } from './database.ts';
 import { type MigrateOptions, migrate, migrations } from './migrate.ts';
 import { hostnameLookup } from './operations/links.ts';
+
+export { inspectPostgres } from './inspect.ts';
+
 import { toStoreError } from './postgres-errors.ts';
 import { postgresStore } from './postgres-store.ts';
 
@@ -20,6 +23,8 @@ export interface PostgresStoreOptions {
   connections?: number | undefined;
   /** Receives a line for a person when opening has to wait for another process. @default nothing is said */
   onWait?: ((message: string) => void) | undefined;
+  /** `false`: the schema is not changed, and opening rejects where it has to be. @default true */
+  migrate?: boolean | undefined;
   /** Draws a code. @default 7 characters from a CSPRNG */
   generateCode?: (() => string) | undefined;
 }
@@ -31,8 +36,8 @@ export interface PostgresStoreOptions {
  * @throws StoreError when the database can't be reached, belongs to another program or to a newer version.
  */
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<Store> {
-  const { url, publicUrl, connections, onWait } = options;
-  await migratePostgres(url, { onWait });
+  const { url, publicUrl, connections, onWait, migrate: mayMigrate } = options;
+  await migratePostgres(url, { onWait, mayMigrate });
   return postgresStore({
     db: new Database({ url, connections }),
     maker: {
@@ -46,7 +51,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
 /** Brings the schema of a database up to date and returns what was done. Throws as {@link openPostgresStore} does. */
 export async function migratePostgres(
   url: string,
-  options: Pick<MigrateOptions, 'onWait' | 'lockWaitMs'> = {},
+  options: Pick<MigrateOptions, 'onWait' | 'lockWaitMs' | 'mayMigrate'> = {},
 ): Promise<MigrationReport> {
   const name = databaseName(url);
   const [client, lockHolder] = [newClient(url), newClient(url)];

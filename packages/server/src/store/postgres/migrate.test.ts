@@ -3,7 +3,7 @@ import { Client } from 'pg';
 import { expect, test } from 'vitest';
 import { finishJob, NOW, newCaller, newLink, PUBLIC_URL } from '../contract/fixtures.ts';
 import { useCuttingProxy } from './cutting-proxy.test-suite.ts';
-import { migratePostgres, openPostgresStore } from './index.ts';
+import { inspectPostgres, migratePostgres, openPostgresStore } from './index.ts';
 import { MIGRATION_LOCK, migrate, migrations } from './migrate.ts';
 import { execute, usePostgres } from './test-postgres.test-suite.ts';
 
@@ -236,3 +236,30 @@ async function tables(url: string): Promise<unknown[]> {
   );
   return rows.map((row) => row['tablename']);
 }
+
+test('a store that may not migrate opens the newest schema only, and changes no other one', async () => {
+  const url = await newDatabase();
+  const open = () => openPostgresStore({ url, publicUrl: PUBLIC_URL, migrate: false });
+  await expect(open()).rejects.toMatchObject({
+    reason: 'too_old',
+    message: expect.stringMatching(/is empty/),
+  });
+  expect(await execute(url, "SELECT FROM pg_tables WHERE schemaname = 'public'")).toEqual([]);
+  await migrateTo(url, 1);
+  const older = new RegExp(`has schema version 1; this program needs ${newest}`);
+  await expect(open()).rejects.toMatchObject({
+    reason: 'too_old',
+    message: expect.stringMatching(older),
+  });
+  await migratePostgres(url);
+  await (await open()).close();
+});
+
+test('a look at a database changes nothing, and finds its schema, clock and connections', async () => {
+  const url = await newDatabase();
+  const found = await inspectPostgres(url);
+  expect(found).toMatchObject({ version: 0, newest, isPooled: false });
+  expect(Math.abs(found.clockAheadMs ?? Number.NaN)).toBeLessThan(1_000);
+  expect(found.connections?.most).toBeGreaterThan(found.connections?.used ?? Number.NaN);
+  expect(await execute(url, "SELECT FROM pg_tables WHERE schemaname = 'public'")).toEqual([]);
+});

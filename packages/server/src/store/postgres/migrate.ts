@@ -1,6 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Client } from 'pg';
-import { checkVersion, hasSchema, type Migration, type MigrationReport } from '../migration.ts';
+import type { Client, ClientBase } from 'pg';
+import {
+  checkIsNewest,
+  checkVersion,
+  hasSchema,
+  type Migration,
+  type MigrationReport,
+} from '../migration.ts';
 import { StoreError } from '../store-error.ts';
 import { IDLE_IN_TRANSACTION_TIMEOUT_MS, LOCK_TIMEOUT_MS } from './connection.ts';
 import { changes } from './migrations/changes.ts';
@@ -48,6 +54,8 @@ export interface MigrateOptions {
   lockHolder: Client;
   /** Receives a line for a person when another process changes the schema for longer than a second. @default nothing is said */
   onWait?: ((message: string) => void) | undefined;
+  /** `false`: nothing is changed, and a schema that would be rejects with `too_old`. @default true */
+  mayMigrate?: boolean | undefined;
   /** How long to wait for that process, in milliseconds. @default 60_000 */
   lockWaitMs?: number | undefined;
 }
@@ -66,7 +74,9 @@ export async function migrate(
   options: MigrateOptions,
 ): Promise<MigrationReport> {
   const newest = migrations.at(-1)?.version ?? 0;
-  if ((await schemaVersion(client, options.name)) === newest) return { from: newest, to: newest };
+  const found = await schemaVersion(client, options.name);
+  if (options.mayMigrate === false) checkIsNewest(options.name, found, newest);
+  if (found === newest) return { from: newest, to: newest };
   await lock(options);
   const from = await schemaVersion(client, options.name);
   checkVersion(options.name, from, newest);
@@ -77,7 +87,11 @@ export async function migrate(
 }
 
 /** The rows of a query that looks, but changes nothing. */
-async function look<R extends object>(client: Client, name: string, text: string): Promise<R[]> {
+async function look<R extends object>(
+  client: ClientBase,
+  name: string,
+  text: string,
+): Promise<R[]> {
   let timer: NodeJS.Timeout | undefined;
   const silence = new Promise<never>((_, reject) => {
     const error = new StoreError('unavailable', `The database ${name} does not respond.`);
@@ -177,7 +191,7 @@ async function unlessLocked(act: () => Promise<void>): Promise<void> {
 }
 
 /** Version of the last migration; 0 for a database without tables in the schema we work in. */
-async function schemaVersion(client: Client, name: string): Promise<number> {
+export async function schemaVersion(client: ClientBase, name: string): Promise<number> {
   const tables = await look<{ name: string }>(
     client,
     name,

@@ -1,21 +1,20 @@
 import * as operators from '../operators.ts';
 import { sql, type Writing } from '../queries/reading.ts';
 import type { Store } from '../store.ts';
-import type { Lane } from './database.ts';
 import type { LinkMaker } from './operations/links.ts';
 import type { Session } from './session.ts';
 
 /** Changes by commands of the operator. */
-const OPERATOR: Lane = { key: 'operator', places: 2 };
-const KEY_USES: Lane = { key: 'key uses' };
+const OPERATOR = 'operator';
+const KEY_USES = 'key uses';
 
 /** The changes that only the operator's commands make. */
 export function operatorWrites(
   { shortUrl }: LinkMaker,
-  write: <T>(lane: Lane, act: (session: Session) => Promise<T>) => Promise<T>,
+  write: <T>(queue: string, act: (session: Session) => Promise<T>) => Promise<T>,
 ) {
-  const run = <T>(writing: () => Writing<T>, lane = OPERATOR) =>
-    write(lane, (session) => session.write(writing()));
+  const run = <T>(writing: () => Writing<T>, queue = OPERATOR) =>
+    write(queue, (session) => session.write(writing()));
   return {
     createAccount: (input) =>
       write(OPERATOR, async (session) => {

@@ -63,7 +63,7 @@ test('the server itself ends a statement that takes too long, and the connection
   const tooLong = { name: 'StoreError', reason: 'busy' };
   await Promise.all([
     expect(db.reader.get(sleep)).rejects.toMatchObject(tooLong),
-    expect(db.write({ key: 'w' }, (session) => session.get(sleep))).rejects.toMatchObject(tooLong),
+    expect(db.write((session) => session.get(sleep))).rejects.toMatchObject(tooLong),
   ]);
   const running = await execute(
     url,
@@ -81,8 +81,8 @@ test('reads have connections of their own: writes that use up theirs hold no rea
   await holder.connect();
   await holder.query('SELECT pg_advisory_lock(1)');
   let ended = 0;
-  const writes = Array.from({ length: 10 }, async (_, n) => {
-    await db.write({ key: `w${n}` }, async (session) => {
+  const writes = Array.from({ length: 10 }, async () => {
+    await db.write(async (session) => {
       await session.run(sql`SET LOCAL lock_timeout = 0`);
       await session.run(sql`SET LOCAL statement_timeout = 0`);
       await session.run(sql`SELECT pg_advisory_xact_lock(1)`);

@@ -13,7 +13,7 @@ import {
 import { sql } from '../queries/reading.ts';
 import { useCuttingProxy } from './cutting-proxy.test-suite.ts';
 import { Database } from './database.ts';
-import { migratePostgres, openPostgresStore } from './index.ts';
+import { inspectPostgres, migratePostgres, openPostgresStore } from './index.ts';
 import { MIGRATION_LOCK, migrations } from './migrate.ts';
 import { execute, usePostgres } from './test-postgres.test-suite.ts';
 
@@ -83,6 +83,7 @@ describe.skipIf(withoutPgBouncer !== undefined)(
       test('the time limits hold, and nobody else gets them', async () => {
         const { url } = await setUp();
         await migratePostgres(url);
+        expect(await inspectPostgres(url)).toMatchObject({ isPooled: true });
         const db = new Database({ url });
         const limits = sql`SELECT current_setting('statement_timeout') AS statement, current_setting('lock_timeout') AS lock,
         current_setting('idle_in_transaction_session_timeout') AS idle`;
@@ -91,8 +92,8 @@ describe.skipIf(withoutPgBouncer !== undefined)(
           new Set([JSON.stringify({ statement: '3s', lock: '2s', idle: '5s' })]),
         );
         const own = { statement: '5s', lock: '2s', idle: '5s' };
-        expect(await db.write({ key: 'w' }, (session) => session.get(limits))).toEqual(own);
-        expect(await db.writeStatement({ key: 'w' }, limits)).toEqual(own);
+        expect(await db.write((session) => session.get(limits))).toEqual(own);
+        expect(await db.writeStatement(limits)).toEqual(own);
         const searched = await db.search((session) => session.get(limits));
         expect(searched).toMatchObject({ statement: '1min' });
         const sleep = sql`SELECT pg_sleep(60)`;

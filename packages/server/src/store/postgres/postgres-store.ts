@@ -1,140 +1,146 @@
 import type { Link } from '@shortlink/sdk/wire';
 import { startOfDay } from '../../domain/limits.ts';
-import { toJobChunks } from '../links.ts';
 import { pendingJobs, unfinishedJobs } from '../queries/jobs.ts';
 import { listLinks } from '../queries/links.ts';
+import { sqlText } from '../queries/reading.ts';
 import { storeReads } from '../queries/store-reads.ts';
 import { usage } from '../queries/usage.ts';
+import { pruneSteps } from '../retention.ts';
 import type { Caller, CreateOutcome, CreateRequest, NewLink, Store } from '../store.ts';
 import { StoreError } from '../store-error.ts';
-import { CallGroups } from './call-groups.ts';
-import type { Database, Lane } from './database.ts';
-import { OpenCalls } from './gate.ts';
-import { admissionGroup, admit, refund } from './operations/admit.ts';
-import { createBatch, createJob, createLinks } from './operations/create.ts';
+import type { Database } from './database.ts';
+import { admissionGroup, admit, refund, rollUpRequests } from './operations/admit.ts';
+import { createBatch, createJob, createLinks, runJobChunk } from './operations/create.ts';
 import { addClicks, CLICK_SLOTS, type LinkMaker } from './operations/links.ts';
-import { pruneSteps } from './operations/prune.ts';
-import { runJobChunk } from './operations/run-job-chunk.ts';
 import { findLinks, indexLinks, isIndexed } from './operations/targets.ts';
 import { operatorWrites } from './operators.ts';
+import { Queues } from './queues.ts';
 import type { Session } from './session.ts';
 
 /** Requests of one account that are counted or created together, at most. */
 const ADMISSIONS_TOGETHER = 1_000;
 const CREATES_TOGETHER = 200;
 
-const CLICKS: Lane = { key: 'clicks' };
-const INDEX: Lane = { key: 'index' };
-const HOUSEKEEPING: Lane = { key: 'housekeeping' };
-
-/**
- * Creates of one account. They follow each other at the row of its total anyway, so more at a time would only wait there, on
- * connections that other accounts need.
- */
-function linksOf({ accountId }: Caller): Lane {
-  return { key: `links of ${accountId}`, places: 3 };
-}
+const ENGINE = {
+  daily: ['key_requests', 'key_links'],
+  window: 'period',
+  unlessLocked: sqlText('FOR UPDATE SKIP LOCKED'),
+};
 
 export interface PostgresStoreParts {
   db: Database;
   maker: LinkMaker;
 }
 
-type Write = <T>(lane: Lane, act: (session: Session) => Promise<T>) => Promise<T>;
-
-/** What creates links: one, whose transaction is shared with others of the moment; a batch; or a job. */
-function creates(
-  { db, maker }: PostgresStoreParts,
-  calls: OpenCalls,
-  write: Write,
-): Pick<Store, 'createLink' | 'createBatch' | 'createJob'> {
-  const groups = new CallGroups(
-    (requests: readonly CreateRequest<NewLink>[]) => createGrouped(db, maker, requests),
-    CREATES_TOGETHER,
-  );
-  return {
-    createLink: (request) =>
-      calls.run(async () => {
-        // Here, so that an unknown domain is no failure of the others in its group.
-        await maker.hostnameOf(db.reader, request.input.domain_id);
-        return groups.submit(createGroup(request), request);
-      }),
-    createBatch: (request) =>
-      write(linksOf(request.caller), (session) => createBatch(maker, session, request)),
-    createJob: async (request) => {
-      const input = { total: request.input.length, chunks: await toJobChunks(request.input) };
-      return write(linksOf(request.caller), (session) => createJob(session, { ...request, input }));
-    },
-  };
-}
-
 /** The store on PostgreSQL: any number of instances share one database. */
 export function postgresStore({ db, maker }: PostgresStoreParts): Store {
-  const calls = new OpenCalls();
+  const queues = new Queues();
+  const write = <T>(queue: string, act: (session: Session) => Promise<T>) =>
+    queues.run(queue, () => db.write(act));
+  const requestsOf = ({ accountId }: Caller) => `requests of ${accountId}`;
+  const linksOf = ({ accountId }: Caller) => `links of ${accountId}`;
   const clickSlot = Math.floor(Math.random() * CLICK_SLOTS);
-  const admissions = new CallGroups(
-    async (requests: readonly { caller: Caller; now: number }[]) =>
-      (await admit(db, requests)).map(fulfilled),
-    ADMISSIONS_TOGETHER,
-  );
-  const write: Write = (lane, act) => calls.run(() => db.write(lane, act));
 
-  let closing: Promise<void> | undefined;
-  const close = async () => {
-    await calls.close();
-    await db.close();
-  };
-
-  return {
-    ...storeReads((reading) => calls.run(() => db.reader.read(reading)), maker.shortUrl),
+  return closable({
+    ...storeReads((reading) => db.reader.read(reading), maker.shortUrl),
     ...operatorWrites(maker, write),
-    ...creates({ db, maker }, calls, write),
 
     admit: (caller, now) =>
-      calls.run(() => {
-        const request = { caller, now };
-        return admissions.submit(admissionGroup(request), request);
-      }),
-    refund: (caller, now) => calls.run(() => refund(db, { caller, now })),
+      queues.runTogether(
+        requestsOf(caller),
+        {
+          group: admissionGroup({ caller, now }),
+          most: ADMISSIONS_TOGETHER,
+          run: async (requests) => Promise.allSettled(await admit(db, requests)),
+        },
+        { caller, now },
+      ),
+    refund: (caller, now) => queues.run(requestsOf(caller), () => refund(db, { caller, now })),
 
-    listLinks: (search) =>
-      calls.run(() => db.search((session) => session.read(listLinks(maker.shortUrl, search)))),
-
-    // A node that lags behind may not know the newest jobs and links.
-    pendingJobs: () => calls.run(() => db.primaryReader.read(pendingJobs())),
-    unfinishedJobs: (accountId) =>
-      calls.run(() => db.primaryReader.read(unfinishedJobs(accountId))),
-    findLinks: (accountId, entries, most) =>
-      calls.run(() => findLinks(db.primaryReader, maker.shortUrl, accountId, entries, most)),
-    indexLinks: () =>
-      calls.run(async () => {
-        const done = await isIndexed(db.primaryReader);
-        if (!done) await db.write(INDEX, indexLinks);
-        return { done };
-      }),
+    createLink: async (request) => {
+      // Here, so that an unknown domain is no failure of the others in its group.
+      await maker.hostnameOf(db.reader, request.input.domain_id);
+      const batching = {
+        group: createGroup(request),
+        most: CREATES_TOGETHER,
+        run: (requests: readonly CreateRequest<NewLink>[]) => createGrouped(db, maker, requests),
+      };
+      // A copy: requests that share a transaction are told apart by their objects.
+      return queues.runTogether(linksOf(request.caller), batching, { ...request });
+    },
+    createBatch: (request) =>
+      write(linksOf(request.caller), (session) => createBatch(maker, session, request)),
+    createJob: (request) =>
+      write(linksOf(request.caller), (session) => createJob(session, request)),
     runJobChunk: (jobId, now) =>
-      write({ key: `job ${jobId}` }, (session) => runJobChunk(maker, session, jobId, now)),
+      write(`job ${jobId}`, (session) => runJobChunk(maker, session, jobId, now)),
+
+    listLinks: (search) => db.search((session) => session.read(listLinks(maker.shortUrl, search))),
+    // A node that lags behind may not know the newest jobs and links.
+    pendingJobs: () => db.primaryReader.read(pendingJobs()),
+    unfinishedJobs: (accountId) => db.primaryReader.read(unfinishedJobs(accountId)),
+    findLinks: (accountId, entries, most) =>
+      findLinks(db.primaryReader, maker.shortUrl, accountId, entries, most),
+    indexLinks: async () => {
+      const done = await isIndexed(db.primaryReader);
+      if (!done) await write('index', indexLinks);
+      return { done };
+    },
 
     addClicks: async (clicks, repeatable) => {
       if (clicks.size === 0) return;
       const add = (session: Session) => addClicks(session, clicks, clickSlot);
-      await calls.run(() => db.write(CLICKS, add, repeatable));
+      await queues.run('clicks', () => db.write(add, repeatable));
     },
 
     usage: (accountId, now) =>
-      calls.run(() =>
-        db.snapshot((session) => session.read(usage(maker.shortUrl, accountId, now))),
-      ),
-    prune: (now, signal) =>
-      calls.run(async () => {
-        for (const step of pruneSteps(now)) {
-          while (!signal?.aborted && (await db.write(HOUSEKEEPING, step))) {
-            // There is more.
-          }
+      db.snapshot((session) => session.read(usage(maker.shortUrl, accountId, now))),
+    prune: async (now, signal) => {
+      const steps = pruneSteps(now, ENGINE).map(
+        (step) => (session: Session) => session.write(step()),
+      );
+      const rollUp = (session: Session) => rollUpRequests(session, now);
+      for (const step of [indexLinks, rollUp, ...steps]) {
+        while (!signal?.aborted && (await write('housekeeping', step))) {
+          // There is more.
         }
-      }),
+      }
+    },
 
     isHealthy: () => db.isHealthy,
+    connections: () => db.connections,
+    close: () => db.close(),
+  });
+}
+
+/** The same store, which rejects calls once it is closed, and lets those that are under way end before. */
+function closable(store: Store): Store {
+  const open = new Set<Promise<unknown>>();
+  let closing: Promise<void> | undefined;
+  const close = async () => {
+    await Promise.allSettled(open);
+    await store.close();
+  };
+  const guarded = Object.entries(store).map(
+    ([name, method]: [string, (...args: unknown[]) => unknown]) => {
+      const call = async (...args: unknown[]) => {
+        if (closing !== undefined) throw new StoreError('closed', 'The database was closed.');
+        const running = Promise.resolve(method(...args));
+        open.add(running);
+        try {
+          return await running;
+        } finally {
+          open.delete(running);
+        }
+      };
+      return [name, call];
+    },
+  );
+  const { isHealthy, connections } = store;
+  return {
+    ...(Object.fromEntries(guarded) as unknown as Store),
+    isHealthy,
+    connections,
     close: () => {
       closing ??= close();
       return closing;
@@ -156,13 +162,10 @@ async function createGrouped(
   maker: LinkMaker,
   requests: readonly CreateRequest<NewLink>[],
 ): Promise<PromiseSettledResult<CreateOutcome<Link>>[]> {
-  const [first] = requests;
-  if (first === undefined) return [];
   try {
-    const outcomes = await db.write(linksOf(first.caller), (session) =>
-      createLinks(maker, session, requests),
+    return await Promise.allSettled(
+      await db.write((session) => createLinks(maker, session, requests)),
     );
-    return outcomes.map(fulfilled);
   } catch (error) {
     const mayBeOneOfThem =
       error instanceof StoreError && (error.reason === 'invalid' || error.reason === 'internal');
@@ -171,15 +174,8 @@ async function createGrouped(
   const outcomes: PromiseSettledResult<CreateOutcome<Link>>[] = [];
   for (const request of requests) {
     const alone = createGrouped(db, maker, [request]);
-    outcomes.push(...(await alone.catch((reason: unknown) => [rejected(reason)])));
+    const rejected = (reason: unknown) => [{ status: 'rejected', reason } as const];
+    outcomes.push(...(await alone.catch(rejected)));
   }
   return outcomes;
-}
-
-function fulfilled<T>(value: T): PromiseFulfilledResult<T> {
-  return { status: 'fulfilled', value };
-}
-
-function rejected(reason: unknown): PromiseRejectedResult {
-  return { status: 'rejected', reason };
 }

@@ -14,14 +14,18 @@ export function* findRedirect(code: string): Reading<Redirect | undefined> {
     hostname: string | null;
     disabled_at: number | null;
     removed_at: number | null;
+    account_id: string;
+    domain_id: string | null;
   }>(sql`
-    SELECT target_url, redirect_type, is_active, hostname, disabled_at, removed_at
+    SELECT target_url, redirect_type, is_active, hostname, disabled_at, removed_at, links.account_id, domain_id
     FROM links JOIN accounts ON accounts.id = links.account_id LEFT JOIN domains ON domains.id = domain_id
     WHERE code = ${code}`);
   if (row === undefined) return undefined;
-  const { target_url, redirect_type, hostname, disabled_at, removed_at } = row;
+  const { target_url, redirect_type, hostname, disabled_at, removed_at, account_id, domain_id } =
+    row;
   const is_active = Boolean(row.is_active) && disabled_at === null && removed_at === null;
-  return { target_url, redirect_type, is_active, hostname };
+  const owners = domain_id === null ? [account_id] : [account_id, domain_id];
+  return { target_url, redirect_type, is_active, hostname, owners };
 }
 
 export function* findCreated(
@@ -36,17 +40,17 @@ export function* findCreated(
 }
 
 /**
- * What changed since the change `since`, from the rows that triggers write; one without a code stands for all links. The first row
+ * What changed since the change `since`, from the rows that triggers write; one without a code and an owner stands for all links. The first row
  * is the change that the reader knows already. Without it there is a gap: old rows were deleted, or the database is another one,
  * such as a restored backup.
  */
 export function* linkChanges(since: number): Reading<LinkChanges> {
-  const [known, ...changes] = yield* rowsOf<{ number: number; code: string | null }>(sql`
-    SELECT number, code FROM link_changes WHERE number >= ${since} ORDER BY number`);
+  const [known, ...changes] = yield* rowsOf<{ number: number; id: string | null }>(sql`
+    SELECT number, coalesce(code, owner) AS id FROM link_changes WHERE number >= ${since} ORDER BY number`);
   const latest = changes.at(-1)?.number ?? known?.number ?? 0;
-  const codes = changes.map(({ code }) => code).filter((code) => code !== null);
-  const isWhole = known?.number === since && codes.length === changes.length;
-  return { latest, changed: isWhole ? codes : 'all' };
+  const ids = changes.map(({ id }) => id).filter((id) => id !== null);
+  const isWhole = known?.number === since && ids.length === changes.length;
+  return { latest, changed: isWhole ? ids : 'all' };
 }
 
 export interface LinkRow {

@@ -77,7 +77,7 @@ function* keyUsages(accountId: string, now: number): Reading<KeyUsage[]> {
       CAST(coalesce(sum(minute_requests) FILTER (WHERE minute = ${minute.startsAt}), 0) AS bigint) AS minute,
       CAST(coalesce(sum(requests) FILTER (WHERE day = ${day.startsAt}), 0) AS bigint) AS day,
       CAST(coalesce(sum(requests), 0) AS bigint) AS month
-    FROM api_keys LEFT JOIN key_requests
+    FROM api_keys LEFT JOIN key_activity
       ON key_id = api_keys.id AND day >= ${month.startsAt} AND day < ${month.endsAt}
     WHERE account_id = ${accountId} AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ${now})
     GROUP BY api_keys.id ORDER BY api_keys.rowid`);
@@ -115,18 +115,18 @@ interface DayRow {
 function keyDays(keys: Statement, count: number): Statement {
   return sql`
     WITH chosen AS MATERIALIZED (
-      SELECT id, ${firstDay('key_requests', count)} AS first_requests, ${firstDay('key_links', count)} AS first_links
+      SELECT id, ${firstDay('key_activity', count)} AS first_requests, ${firstDay('key_links', count)} AS first_links
       FROM api_keys WHERE ${keys})
     SELECT key_id, day, requests, refused, 0 AS links
-      FROM chosen JOIN key_requests ON key_id = id AND day >= first_requests
+      FROM chosen JOIN key_activity ON key_id = id AND day >= first_requests
     UNION ALL
     SELECT key_id, day, 0, refused, links FROM chosen JOIN key_links ON key_id = id AND day >= first_links`;
 }
 
 /** The first of the last `count` days that a key has in a table. */
-function firstDay(table: 'key_requests' | 'key_links', count: number): Statement {
+function firstDay(table: 'key_activity' | 'key_links', count: number): Statement {
   return sql`(SELECT min(day) FROM (
-    SELECT day FROM ${sqlText(table)} WHERE key_id = api_keys.id ORDER BY day DESC LIMIT ${count}) AS newest)`;
+    SELECT DISTINCT day FROM ${sqlText(table)} WHERE key_id = api_keys.id ORDER BY day DESC LIMIT ${count}) AS newest)`;
 }
 
 const SUMS = sqlText(`

@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
 import { link, lstat, open, rename, rm } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { execPath } from 'node:process';
@@ -10,7 +9,7 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { StoreError } from '../store-error.ts';
 import type { BackupFailure } from './backup-process.ts';
-import { absolutePath } from './open-file.ts';
+import { absolutePath, checkExists } from './open-file.ts';
 
 /**
  * Writes a copy of the database as it is at this moment, compacted, into a new file that only its owner can read. The server
@@ -32,7 +31,7 @@ export async function backupSqlite(
   if (path === ':memory:') {
     throw new StoreError('unavailable', 'A database in memory can not be backed up.');
   }
-  if (!existsSync(path)) throw new StoreError('unavailable', `There is no database ${path}.`);
+  checkExists(path);
   await checkFree(file);
   // SQLite would take a name that begins with "file:" for a URL.
   const part = `${resolve(file)}.${randomBytes(4).toString('hex')}.part`;

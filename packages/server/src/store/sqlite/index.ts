@@ -1,11 +1,14 @@
+import { statfsSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { generateCode } from '../../domain/ids.ts';
 import { shortUrlMaker } from '../links.ts';
 import type { MigrationReport } from '../migration.ts';
+import type { DatabaseFacts } from '../operator-store.ts';
 import type { Store } from '../store.ts';
 import { backupSqlite } from './backup.ts';
 import { BUSY_TIMEOUT_MS, Database } from './database.ts';
-import { migrate, migrations } from './migrate.ts';
-import { absolutePath, OpenedFile, openFile } from './open-file.ts';
+import { checkSchema, migrate, migrations, schemaVersion } from './migrate.ts';
+import { absolutePath, checkExists, OpenedFile, openFile } from './open-file.ts';
 import { sqliteStore } from './sqlite-store.ts';
 import { WriteCore } from './write-core.ts';
 import { InlineWriter, ThreadWriter } from './writers.ts';
@@ -20,28 +23,37 @@ export interface SqliteStoreOptions {
   publicUrl: string;
   /** How long a write waits while another process writes, in milliseconds. @default 5_000 */
   busyTimeoutMs?: number | undefined;
+  /** `false`: nothing is made or migrated, and opening rejects where that would be needed. @default true */
+  migrate?: boolean | undefined;
 }
 
 /**
  * Opens the embedded database and brings its schema up to date. Several processes may open one file, such as a server and
  * the admin commands. Close the store to release it.
  *
- * @throws StoreError when the file can't be opened or written, is damaged, belongs to another program or to a newer version.
+ * @throws StoreError when the file can't be opened or written, is damaged, belongs to another program or to a newer version,
+ * or is one that must not be changed and has to be.
  */
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
   const { publicUrl, busyTimeoutMs = BUSY_TIMEOUT_MS } = options;
   const path = absolutePath(options.path);
+  const mayMigrate = options.migrate ?? true;
+  const prepare = (db: Database) => {
+    if (mayMigrate) migrate(db, migrations, Date.now());
+    else checkSchema(db, migrations);
+  };
   const shortUrl = shortUrlMaker(publicUrl);
   if (path === ':memory:') {
     const db = new Database({ path });
-    migrate(db, migrations, Date.now());
+    prepare(db);
     const isIdle = () => false;
     const writer = new InlineWriter(new WriteCore({ db, generateCode, shortUrl, isIdle }));
     return sqliteStore({ reader: db, writer, shortUrl });
   }
+  if (!mayMigrate) checkExists(path);
   const reader = openFile({ path, busyTimeoutMs });
   try {
-    migrate(reader, migrations, Date.now());
+    prepare(reader);
     reader.exec('PRAGMA query_only = ON');
     const writer = new ThreadWriter({ path, publicUrl, busyTimeoutMs });
     // On a busy machine a thread may need a second to start, which is longer than clicks may wait.
@@ -51,6 +63,20 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   } catch (error) {
     reader.close();
     throw error;
+  }
+}
+
+/** Looks at a database without changing it. Throws as {@link openSqliteStore} does. */
+export function inspectSqlite(file: string): DatabaseFacts {
+  const path = absolutePath(file);
+  checkExists(path);
+  const db = new Database({ path, readOnly: true });
+  try {
+    const { bavail, bsize } = statfsSync(dirname(path));
+    const disk = { used: statSync(path).size, free: bavail * bsize };
+    return { version: schemaVersion(db), newest: migrations.at(-1)?.version ?? 0, disk };
+  } finally {
+    db.close();
   }
 }
 

@@ -116,3 +116,31 @@ test('a link whose id is of the same time as `after` is found, and the time of t
   expect(found?.map(({ code }) => code)).toEqual(['0000008', '0000009', '0000010']);
   await store.close();
 });
+
+test('the oldest links of a target come first, however many were created between them', async () => {
+  const store = await open();
+  const { accountId } = await newCaller(store);
+  const rows = insertLinks(1, 30).replaceAll(
+    "'https://example.com/' || i",
+    "'https://example.com/x'",
+  );
+  change(rows);
+  // As if a million links had come between one and the next, of which some have an older id.
+  change('UPDATE links SET rowid = 1000000 + (rowid * 7 % 30) * 50000');
+  change('INSERT INTO unnumbered_links SELECT DISTINCT rowid >> 10 FROM links');
+  await indexAll(store);
+  const pages: string[][] = [];
+  let after: string | undefined;
+  for (let page = 0; page < 4; page += 1) {
+    const [links = []] = await store.findLinks(
+      accountId,
+      [{ ...target('https://example.com/x'), after }],
+      10,
+    );
+    after = links.at(-1)?.id;
+    pages.push(links.map(({ code }) => code));
+  }
+  const codes = Array.from({ length: 30 }, (_, n) => String(n + 1).padStart(7, '0'));
+  expect(pages).toEqual([codes.slice(0, 10), codes.slice(10, 20), codes.slice(20), []]);
+  await store.close();
+});

@@ -1,9 +1,9 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { NOW, PUBLIC_URL } from '../contract/fixtures.ts';
 import type { Migration } from '../migration.ts';
 import { Database } from './database.ts';
 import { migrateSqlite, openSqliteStore } from './index.ts';
-import { migrate, migrations } from './migrate.ts';
+import { migrate, migrations, schemaVersion } from './migrate.ts';
 import { useDatabasePath } from './temp-database.test-suite.ts';
 
 const path = useDatabasePath();
@@ -26,13 +26,38 @@ test('missing steps are run in order, once', () => {
   db.close();
 });
 
-test('a step that fails leaves the old schema, whole', () => {
+test('a step that fails leaves the schema of the one before it, whole; a new database stays empty', () => {
+  const broken = [
+    ...steps,
+    { version: 3, name: 'three', sql: 'CREATE TABLE x (a); DROP TABLE nobody' },
+  ];
   const db = new Database({ path: path() });
-  migrate(db, steps.slice(0, 1), NOW);
-  const broken = [...steps, { version: 3, name: 'three', sql: 'DROP TABLE nobody' }];
   expect(() => migrate(db, broken, NOW)).toThrow('no such table: nobody');
-  expect(migrate(db, steps.slice(0, 1), NOW)).toEqual({ from: 1, to: 1 });
-  expect(db.all('SELECT * FROM one')).toEqual([{ a: '1' }]);
+  expect(schemaVersion(db)).toBe(0);
+  migrate(db, steps.slice(0, 1), NOW);
+  expect(() => migrate(db, broken, NOW)).toThrow('no such table: nobody');
+  expect(migrate(db, steps, NOW)).toEqual({ from: 2, to: 2 });
+  expect(db.all('SELECT * FROM one')).toEqual([{ a: '1', b: null }]);
+  expect(db.all("SELECT name FROM sqlite_schema WHERE name = 'x'")).toEqual([]);
+  db.close();
+});
+
+test('a server that writes meanwhile waits for one step, not for all', () => {
+  const server = new Database({ path: path(), busyTimeoutMs: 0 });
+  migrate(server, steps.slice(0, 1), NOW);
+  const db = new Database({ path: path() });
+  const wait = vi.spyOn(Atomics, 'wait').mockImplementation(() => {
+    server.run("INSERT INTO one (a) VALUES ('meanwhile')");
+    return 'timed-out';
+  });
+  const more = ['two', 'three', 'four'].map((name, index) => {
+    return { version: index + 2, name, sql: `CREATE TABLE ${name} (a TEXT) STRICT` };
+  });
+  expect(migrate(db, [...steps.slice(0, 1), ...more], NOW)).toEqual({ from: 1, to: 4 });
+  expect(wait).toHaveBeenCalledTimes(2);
+  wait.mockRestore();
+  expect(db.all("SELECT a FROM one WHERE a = 'meanwhile'")).toHaveLength(2);
+  server.close();
   db.close();
 });
 

@@ -1,4 +1,10 @@
-import { checkVersion, hasSchema, type Migration, type MigrationReport } from '../migration.ts';
+import {
+  checkIsNewest,
+  checkVersion,
+  hasSchema,
+  type Migration,
+  type MigrationReport,
+} from '../migration.ts';
 import { sql } from '../queries/reading.ts';
 import type { Database } from './database.ts';
 import { changes } from './migrations/changes.ts';
@@ -14,9 +20,12 @@ const VERSION_TABLE = `
     applied_at INTEGER NOT NULL
   ) STRICT`;
 
+/** Wait between two steps, in which a server of the version before writes what it has, in milliseconds. */
+const PAUSE_MS = 100;
+
 /**
- * Brings the schema up to date: all missing steps in one transaction, so that a crash leaves the old schema, and two
- * processes that start at once migrate once.
+ * Brings the schema up to date, each missing step in a transaction of its own: a server that runs on the database waits for one step, not for
+ * all. A new database gets all of them in one. Two processes that start at once run each step once.
  *
  * @throws StoreError `too_new` when a newer version of this program migrated the database, `corrupt` when the file holds
  * another program's tables.
@@ -27,26 +36,40 @@ export function migrate(
   now: number,
 ): MigrationReport {
   const newest = migrations.at(-1)?.version ?? 0;
-  // The common case, without waiting for a writer in another process.
-  if (schemaVersion(db) === newest) return { from: newest, to: newest };
+  const from = schemaVersion(db);
+  checkVersion(db.path, from, newest);
+  // The common case begins no transaction, which would wait for a writer in another process.
+  for (let version = from; version < newest; ) {
+    version = runSteps(db, migrations, now);
+    if (version < newest) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE_MS);
+  }
+  return { from, to: newest };
+}
+
+/** Runs the next step, or all in an empty database, and returns the version that is reached. */
+function runSteps(db: Database, migrations: readonly Migration[], now: number): number {
   db.exec('BEGIN IMMEDIATE');
   try {
     const from = schemaVersion(db);
-    checkVersion(db.path, from, newest);
     db.exec(VERSION_TABLE);
-    const missing = migrations.filter((migration) => migration.version > from);
-    for (const migration of missing) {
-      db.exec(migration.sql);
+    const missing = migrations.filter(({ version }) => version > from);
+    const steps = from === 0 ? missing : missing.slice(0, 1);
+    for (const { version, name, sql: text } of steps) {
+      db.exec(text);
       db.run(sql`
-        INSERT INTO schema_migrations (version, name, applied_at)
-        VALUES (${migration.version}, ${migration.name}, ${now})`);
+        INSERT INTO schema_migrations (version, name, applied_at) VALUES (${version}, ${name}, ${now})`);
     }
     db.exec('COMMIT');
-    return { from, to: newest };
+    return steps.at(-1)?.version ?? from;
   } catch (error) {
     db.rollback();
     throw error;
   }
+}
+
+/** Checks that nothing is to be migrated. Throws as {@link migrate} does, and `too_old` when it would do something. */
+export function checkSchema(db: Database, migrations: readonly Migration[]): void {
+  checkIsNewest(db.path, schemaVersion(db), migrations.at(-1)?.version ?? 0);
 }
 
 /** Version of the last migration; 0 for an empty database. Throws for the database of another program. */

@@ -1,9 +1,13 @@
+import { statSync } from 'node:fs';
 import { chmod, readdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import process from 'node:process';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { NOW, newCaller, newLink, PUBLIC_URL } from '../contract/fixtures.ts';
+import { sql } from '../queries/reading.ts';
+import { Database } from './database.ts';
 import { openSqliteStore } from './index.ts';
+import { openFile } from './open-file.ts';
 import { useDatabasePath } from './temp-database.test-suite.ts';
 
 const path = useDatabasePath();
@@ -78,4 +82,21 @@ test('a path that can no longer be looked at, such as a link in a circle, is not
   expect(await create()).toMatchObject({ ok: true });
   expect(store.isHealthy()).toBe(true);
   await store.close();
+});
+
+test('the write-ahead log gives back what it grew by while a backup read', () => {
+  const db = openFile({ path: path(), busyTimeoutMs: 1_000 });
+  const reader = new Database({ path: path() });
+  db.exec('CREATE TABLE filler (text TEXT)');
+  reader.exec('BEGIN');
+  reader.get('SELECT count(*) FROM filler');
+  const fill = () => db.run(sql`INSERT INTO filler VALUES (${'x'.repeat(1_000_000)})`);
+  for (let n = 0; n < 40; n += 1) fill();
+  const MIB = 1024 * 1024;
+  expect(statSync(`${path()}-wal`).size).toBeGreaterThan(32 * MIB);
+  reader.exec('COMMIT');
+  for (let n = 0; n < 5; n += 1) fill();
+  expect(statSync(`${path()}-wal`).size).toBeLessThan(17 * MIB);
+  reader.close();
+  db.close();
 });

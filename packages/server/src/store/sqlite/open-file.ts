@@ -18,6 +18,11 @@ export function absolutePath(path: string): string {
   return path === ':memory:' ? path : resolve(path);
 }
 
+/** @throws StoreError where there is no file */
+export function checkExists(path: string): void {
+  if (!existsSync(path)) throw new StoreError('unavailable', `There is no database ${path}.`);
+}
+
 /**
  * Opens a connection to a database file, with the write-ahead log on. Nobody but the file's owner can read it from then on. `:memory:` is
  * no file.
@@ -34,6 +39,8 @@ export function openFile({
   try {
     db.exec('PRAGMA journal_mode = WAL');
     db.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
+    // A backup lets the log grow. Without a limit it keeps that size.
+    db.exec(`PRAGMA journal_size_limit = ${CHECKPOINT_PAGES * 4_096}`);
     return db;
   } catch (error) {
     db.close();

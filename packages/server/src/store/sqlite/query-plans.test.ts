@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { NOW, newCaller, newLinks, PUBLIC_URL, sha256 } from '../contract/fixtures.ts';
-import { shortUrlMaker } from '../links.ts';
+import { NO_ID, shortUrlMaker } from '../links.ts';
 import * as accounts from '../queries/accounts.ts';
 import { findJob, pendingJobs, readJobResults } from '../queries/jobs.ts';
 import { findCreated, findLink, findRedirect, linkChanges, listLinks } from '../queries/links.ts';
@@ -10,7 +10,7 @@ import { Database } from './database.ts';
 import { openSqliteStore } from './index.ts';
 import { Counters } from './operations/counters.ts';
 import { perform } from './operations/operations.ts';
-import { findLinksOf } from './operations/targets.ts';
+import { linkFinder } from './operations/targets.ts';
 import { useDatabasePath } from './temp-database.test-suite.ts';
 
 const path = useDatabasePath();
@@ -63,7 +63,11 @@ test.each<[string, (accountId: string) => Reading<unknown>]>([
 test('the links of a target are found by the index of their numbers, in its order', async () => {
   await (await openSqliteStore({ path: path(), publicUrl: PUBLIC_URL })).close();
   const db = new ExplainedDatabase({ path: path() });
-  expect(findLinksOf(db, shortUrl, 'acc_x', { target_url: 'x', domain_id: null }, 21)).toEqual([]);
+  const find = linkFinder(db, shortUrl, 'acc_x', 21);
+  expect(find({ target_url: 'x', domain_id: null })).toEqual([]);
+  expect(db.plan).toContain('SEARCH links USING INDEX links_target (target_number=?)');
+  expect(db.plan.filter((line) => line.includes('TEMP B-TREE'))).toEqual([]);
+  expect(find({ target_url: 'x', domain_id: null, after: NO_ID })).toEqual([]);
   db.close();
   expect(db.plan).toContain('SEARCH links USING INDEX links_target (target_number=? AND <expr>>?)');
   expect(db.scans).toEqual([]);

@@ -1,14 +1,16 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Link } from '@shortlink/sdk/wire';
-import { TURN_MS } from '../../domain/validate-link.ts';
-import { type ShortUrl, toJobChunks } from '../links.ts';
+import type { ShortUrl } from '../links.ts';
 import { storeReads } from '../queries/store-reads.ts';
 import { usage } from '../queries/usage.ts';
 import type { Store } from '../store.ts';
 import type { Database } from './database.ts';
 import type { OpenedFile } from './open-file.ts';
-import { findLinksOf, isIndexed } from './operations/targets.ts';
+import { isIndexed, linkFinder } from './operations/targets.ts';
 import type { Writer } from './write-core.ts';
+
+/** How long links are looked up in one turn of the event loop, in milliseconds. Redirects wait little longer for a look-up. */
+const TURN_MS = 1;
 
 export interface SqliteStoreParts {
   /** Connection for reads, on the thread that asks: they take microseconds. */
@@ -40,21 +42,19 @@ export function sqliteStore({ reader, writer, shortUrl, file }: SqliteStoreParts
 
     createLink: (request) => writer.submit('createLink', request),
     createBatch: (request) => writer.submit('createBatch', request),
-    createJob: async (request) => {
-      const input = { total: request.input.length, chunks: await toJobChunks(request.input) };
-      return writer.submit('createJob', { ...request, input });
-    },
+    createJob: (request) => writer.submit('createJob', request),
 
     indexLinks: async () => (isIndexed(reader) ? { done: true } : writer.submit('indexLinks')),
     findLinks: async (accountId, entries, most) => {
       const found: Link[][] = [];
+      const find = linkFinder(reader, shortUrl, accountId, most);
       let turnEndsAt = performance.now() + TURN_MS;
       for (const entry of entries) {
         if (performance.now() >= turnEndsAt) {
           await nextTurn();
           turnEndsAt = performance.now() + TURN_MS;
         }
-        found.push(findLinksOf(reader, shortUrl, accountId, entry, most));
+        found.push(find(entry));
       }
       return found;
     },

@@ -9,7 +9,7 @@ import {
   newLinks,
   PUBLIC_URL,
 } from '../contract/fixtures.ts';
-import { shortUrlMaker, toJobChunks } from '../links.ts';
+import { shortUrlMaker, toJobInput } from '../links.ts';
 import type { Caller } from '../store.ts';
 import { StoreError } from '../store-error.ts';
 import { Database } from './database.ts';
@@ -127,7 +127,7 @@ test('a job that is accepted while nothing else waits runs at once, in the same 
   const watcher = new Database({ path: path() });
   const before = dataVersion(watcher);
   const replies: WriteReply[] = [];
-  core.run([await jobRequest(1, caller, 1_400)], (some) => replies.push(...some));
+  core.run([jobRequest(1, caller, 1_400)], (some) => replies.push(...some));
   expect(replies).toMatchObject([
     { id: 1, ok: true, value: { value: { total: 1_400, processed: 1_400 } } },
   ]);
@@ -147,7 +147,7 @@ test.each([
 ])('%s beside a job that is accepted waits for none of its links', async (_, other) => {
   const { db, core, caller, store } = await openParts(generateCode, () => true);
   const replies: WriteReply[] = [];
-  const requests = [await jobRequest(1, caller, 1_400), other(2, caller)];
+  const requests = [jobRequest(1, caller, 1_400), other(2, caller)];
   core.run(requests, (some) => replies.push(...some));
   expect(replies).toMatchObject([
     { id: 1, ok: true, value: { value: { processed: 0 } } },
@@ -165,7 +165,7 @@ test('a job that fails while it is accepted leaves nothing', async () => {
     () => true,
   );
   const replies: WriteReply[] = [];
-  core.run([await jobRequest(1, caller, 600)], (some) => replies.push(...some));
+  core.run([jobRequest(1, caller, 600)], (some) => replies.push(...some));
   expect(replies).toMatchObject([{ id: 1, ok: false }]);
   expect(await store.pendingJobs()).toEqual([]);
   expect(db.get('SELECT count(*) AS links FROM links')).toEqual({ links: 0 });
@@ -173,8 +173,8 @@ test('a job that fails while it is accepted leaves nothing', async () => {
   await store.close();
 });
 
-async function jobRequest(id: number, caller: Caller, total: number): Promise<WriteRequest> {
-  const input = { total, chunks: await toJobChunks(newLinks(total)) };
+function jobRequest(id: number, caller: Caller, total: number): WriteRequest {
+  const input = toJobInput(newLinks(total));
   return { id, name: 'createJob', args: [{ caller, input, now: NOW, runNow: true }] };
 }
 

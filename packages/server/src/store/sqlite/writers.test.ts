@@ -3,6 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Worker } from 'node:worker_threads';
 import { expect, test } from 'vitest';
 import { NOW, newCaller, newJob, newLink, newLinks, PUBLIC_URL } from '../contract/fixtures.ts';
+import { toJobInput } from '../links.ts';
 import { Database } from './database.ts';
 import { openSqliteStore } from './index.ts';
 import { useDatabasePath } from './temp-database.test-suite.ts';
@@ -124,7 +125,7 @@ test('creates that come while a job runs are answered between its chunks', async
 test('clicks that come while an accepted job runs at once end its transaction', async () => {
   const store = await openSqliteStore({ path: path(), publicUrl: PUBLIC_URL });
   const caller = await newCaller(store);
-  const input = newLinks(10_000);
+  const input = toJobInput(newLinks(10_000));
   let isAccepted = false;
   const accepted = store.createJob({ caller, input, now: NOW, runNow: true }).finally(() => {
     isAccepted = true;

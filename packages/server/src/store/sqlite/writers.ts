@@ -1,8 +1,6 @@
-import { realpathSync } from 'node:fs';
-import { dirname } from 'node:path';
-import process from 'node:process';
 import { setImmediate } from 'node:timers';
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
+import { startThread } from '../../start-thread.ts';
 import { StoreError, type StoreErrorReason } from '../store-error.ts';
 import type { Args, OperationName, Output } from './operations/operations.ts';
 import type { WriteCore, WriteReply, WriteRequest, Writer } from './write-core.ts';
@@ -128,12 +126,6 @@ export class InlineWriter extends WriteQueue {
   }
 }
 
-/** Run from source, the thread's file is TypeScript (Node strips the types); in a build it stands beside the bundle. */
-const THREAD_FILE = new URL(
-  import.meta.url.endsWith('.ts') ? './writer-thread.ts' : './writer-thread.js',
-  import.meta.url,
-);
-
 /**
  * Writes on a thread of its own. Should the thread die, what waited for it rejects, and the next write starts a new one.
  * The outcome of writes that were posted to a running thread is unknown, because it may have committed them before it died.
@@ -182,8 +174,7 @@ export class ThreadWriter implements Writer {
   }
 
   #start(): Worker {
-    keepWorkingDirectory(dirname(this.#data.path));
-    const worker = new Worker(THREAD_FILE, { workerData: this.#data, name: 'shortlink-writer' });
+    const worker = startThread('writer-thread', import.meta.url, { workerData: this.#data });
     let cause: unknown;
     let ready = false;
     worker.on('message', (reply: WriterThreadReply) => {
@@ -205,14 +196,5 @@ export class ThreadWriter implements Writer {
       );
     });
     return worker;
-  }
-}
-
-/** Node starts no thread while the process's working directory is deleted; then `other` becomes the working directory. */
-function keepWorkingDirectory(other: string): void {
-  try {
-    realpathSync.native('.');
-  } catch {
-    process.chdir(other);
   }
 }

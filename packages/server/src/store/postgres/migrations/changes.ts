@@ -1,5 +1,6 @@
 import type { Migration } from '../../migration.ts';
 import { domainLinks, targets } from './indexes.ts';
+import { minuteCounters } from './minute-counters.ts';
 
 /**
  * Counts requests of one account that arrived together, one per element of `keys` in the order of their arrival: the first
@@ -259,6 +260,38 @@ const clickWrites: Migration = {
   `,
 };
 
+/** The links of one account or domain are forgotten where that one changes, not all links. Instances of the version before forget all of them. */
+const changeOwners: Migration = {
+  version: 11,
+  name: 'change owners',
+  sql: `
+    ALTER TABLE link_changes ADD COLUMN owner text; -- id of the account or domain whose links changed
+
+    CREATE OR REPLACE FUNCTION record_link_change() RETURNS trigger LANGUAGE plpgsql AS $$
+    DECLARE
+      changed_code text;
+      changed_owner text;
+      last_number bigint;
+    BEGIN
+      PERFORM pg_advisory_xact_lock(7305812448);
+      IF TG_TABLE_NAME = 'links' THEN
+        changed_code := OLD.code;
+        PERFORM pg_notify('shortlink_link_changes', changed_code);
+      ELSE
+        changed_owner := coalesce(NEW.id, OLD.id);
+      END IF;
+      INSERT INTO link_changes (code, owner) VALUES (changed_code, changed_owner) RETURNING number INTO last_number;
+      DELETE FROM link_changes WHERE number <= last_number - 1000;
+      RETURN NULL;
+    END
+    $$;
+    CREATE OR REPLACE TRIGGER domains_changed AFTER INSERT OR UPDATE OR DELETE ON domains
+      FOR EACH ROW EXECUTE FUNCTION record_link_change();
+    CREATE OR REPLACE TRIGGER accounts_disabled AFTER UPDATE OF disabled_at ON accounts
+      FOR EACH ROW EXECUTE FUNCTION record_link_change();
+  `,
+};
+
 /** The steps of the schema since the first one, in order. */
 export const changes: readonly Migration[] = [
   admission,
@@ -269,4 +302,6 @@ export const changes: readonly Migration[] = [
   clickWrites,
   targets,
   domainLinks,
+  minuteCounters,
+  changeOwners,
 ];

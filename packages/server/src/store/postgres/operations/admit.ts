@@ -2,23 +2,21 @@ import {
   lastToEnd,
   type RequestWindow,
   refusingWindow,
+  startOfDay,
+  startOfMonth,
   windowState,
   windowsAt,
 } from '../../../domain/limits.ts';
 import { sql } from '../../queries/reading.ts';
 import type { Admission, Caller } from '../../store.ts';
 import { StoreError } from '../../store-error.ts';
-import type { Database, Lane } from '../database.ts';
+import type { Database } from '../database.ts';
+import type { Session } from '../session.ts';
 
 /** One request to count. */
 export interface AdmissionRequest {
   caller: Caller;
   now: number;
-}
-
-/** Counting requests of one account: one statement at a time. */
-function requestsOf({ accountId }: Caller): Lane {
-  return { key: `requests of ${accountId}` };
 }
 
 /** Requests with the same one are counted by one statement: those of an account in the same minute, under the same limits. */
@@ -47,7 +45,6 @@ export async function admit(
     minute_used: number;
     month_used: number;
   }>(
-    requestsOf(first.caller),
     sql`SELECT * FROM admit_requests(${accountId}, ${day.startsAt}, ${minute.startsAt}, ${month.startsAt},
       ${limits.requests_per_day}, ${limits.requests_per_minute}, ${limits.requests_per_month}, ${refusing}, ${keys})`,
   );
@@ -76,7 +73,18 @@ function refusal(windows: ReturnType<typeof windowState>[]): Admission {
 export async function refund(db: Database, { caller, now }: AdmissionRequest): Promise<void> {
   const [minute, day, month] = windowsAt(now);
   await db.writeStatement(
-    requestsOf(caller),
     sql`SELECT refund_request(${caller.accountId}, ${day.startsAt}, ${minute.startsAt}, ${month.startsAt}, ${caller.keyId})`,
   );
+}
+
+/** Accounts whose requests are rolled up in one step. */
+const STEP_ACCOUNTS = 1_000;
+
+/** Adds the last minute of accounts that have had no request since to its windows, before those are deleted. Returns `true` when there is more. */
+export async function rollUpRequests(session: Session, now: number): Promise<boolean> {
+  const accounts = await session.all(sql`
+    SELECT roll_up_requests(account_id, ${startOfMonth(now)}, NULL) FROM (
+      SELECT DISTINCT account_id FROM request_minutes WHERE minute < ${startOfDay(now)}
+      ORDER BY account_id LIMIT ${STEP_ACCOUNTS}) AS idle`);
+  return accounts.length === STEP_ACCOUNTS;
 }

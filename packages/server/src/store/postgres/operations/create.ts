@@ -1,13 +1,15 @@
 import type { BatchResultItem, Link } from '@shortlink/sdk/wire';
-import { newUuid } from '../../../domain/ids.ts';
 import { exceedsBatchSize, startOfDay, windowsAt } from '../../../domain/limits.ts';
-import { type JobInput, toResultItem } from '../../links.ts';
-import { sql } from '../../queries/reading.ts';
+import { finishChunk, insertJob, nextChunk } from '../../job-writes.ts';
+import { toResultItem } from '../../links.ts';
+import { sql, sqlText } from '../../queries/reading.ts';
 import type {
   AcceptedJob,
   Caller,
+  CreateJobRequest,
   CreateOutcome,
   CreateRequest,
+  JobProgress,
   NewLink,
   Outcome,
   PlanLimitReached,
@@ -56,24 +58,28 @@ export function createBatch(
   });
 }
 
-/** The job's row is its entry in the queue: an accepted job is a queued one. */
 export function createJob(
   session: Session,
-  request: CreateRequest<JobInput>,
+  request: CreateJobRequest,
 ): Promise<CreateOutcome<AcceptedJob>> {
   const { caller, input, now } = request;
   return createOne(session, request, async (): Promise<Outcome<AcceptedJob>> => {
     const refusal = await refuse(session, request, input.total);
     if (refusal !== undefined) return refusal;
-    const jobId = newUuid();
-    await session.run(sql`
-      INSERT INTO jobs (id, account_id, total, created_at)
-      VALUES (${jobId}, ${caller.accountId}, ${input.total}, ${now})`);
-    await session.run(sql`
-      INSERT INTO job_chunks (job_id, chunk, inputs)
-      SELECT ${jobId}, chunk - 1, inputs FROM unnest(${input.chunks}::text[]) WITH ORDINALITY AS new (inputs, chunk)`);
-    return { ok: true, value: { job_id: jobId, total: input.total } };
+    return { ok: true, value: await session.write(insertJob(caller.accountId, input, now)) };
   });
+}
+
+export async function runJobChunk(
+  maker: LinkMaker,
+  session: Session,
+  jobId: string,
+  now: number,
+): Promise<JobProgress> {
+  const next = await session.write(nextChunk(jobId, sqlText('FOR UPDATE SKIP LOCKED')));
+  if ('done' in next) return next;
+  const links = await insertLinks(maker, session, next.accountId, next.inputs, now);
+  return session.write(finishChunk(next, links.map(toResultItem), now));
 }
 
 async function createOne<T>(

@@ -191,6 +191,35 @@ const domainLinks: Migration = {
   sql: 'CREATE INDEX links_domain ON links (domain_id) WHERE domain_id IS NOT NULL',
 };
 
+/** The name under which both engines read the requests of keys. A view only. */
+const keyActivity: Migration = {
+  version: 11,
+  name: 'key activity',
+  sql: 'CREATE VIEW key_activity AS SELECT key_id, day, requests, refused, minute, minute_requests FROM key_days',
+};
+
+/** The links of one account or domain are forgotten where that one changes, not all links. A server of the version before forgets all of them. */
+const changeOwners: Migration = {
+  version: 12,
+  name: 'change owners',
+  sql: `
+    ALTER TABLE link_changes ADD COLUMN owner TEXT; -- id of the account or domain whose links changed
+    ${['domains_inserted', 'domains_updated', 'domains_deleted', 'accounts_disabled'].map((name) => `DROP TRIGGER ${name};`).join('\n')}
+    CREATE TRIGGER domains_inserted AFTER INSERT ON domains BEGIN
+      INSERT INTO link_changes (owner) VALUES (NEW.id);
+    END;
+    CREATE TRIGGER domains_updated AFTER UPDATE ON domains BEGIN
+      INSERT INTO link_changes (owner) VALUES (NEW.id);
+    END;
+    CREATE TRIGGER domains_deleted AFTER DELETE ON domains BEGIN
+      INSERT INTO link_changes (owner) VALUES (OLD.id);
+    END;
+    CREATE TRIGGER accounts_disabled AFTER UPDATE OF disabled_at ON accounts BEGIN
+      INSERT INTO link_changes (owner) VALUES (NEW.id);
+    END;
+  `,
+};
+
 /** The steps of the schema since the first one, in order. */
 export const changes: readonly Migration[] = [
   keyRefusals,
@@ -202,4 +231,6 @@ export const changes: readonly Migration[] = [
   counterAge,
   targets,
   domainLinks,
+  keyActivity,
+  changeOwners,
 ];

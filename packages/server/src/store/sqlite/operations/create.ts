@@ -1,6 +1,6 @@
 import type { PlanLimitName } from '@shortlink/sdk/wire';
-import { newUuid } from '../../../domain/ids.ts';
 import { exceeds, exceedsBatchSize, startOfDay, windowsAt } from '../../../domain/limits.ts';
+import { insertJob } from '../../job-writes.ts';
 import { sql } from '../../queries/reading.ts';
 import { IDEMPOTENCY_RETENTION_MS } from '../../retention.ts';
 import type { CreateOutcome, CreateRequest, Outcome, PlanLimitReached } from '../../store.ts';
@@ -39,18 +39,10 @@ export const createJob: Operation<'createJob'> = (context, request) =>
     const { caller, input, now } = request;
     const refusal = takeBatch(counters, request, input.total);
     if (refusal !== undefined) return refusal;
-    const jobId = newUuid();
-    db.run(sql`
-      INSERT INTO jobs (id, account_id, total, created_at)
-      VALUES (${jobId}, ${caller.accountId}, ${input.total}, ${now})`);
-    for (const [index, chunk] of input.chunks.entries()) {
-      db.run(
-        sql`INSERT INTO job_chunks (job_id, chunk, inputs) VALUES (${jobId}, ${index}, ${chunk})`,
-      );
-    }
-    const runsNow = request.runNow === true && context.isIdle(jobId);
-    const processed = runsNow ? runJobChunk(context, jobId, now).processed : 0;
-    return { ok: true, value: { job_id: jobId, total: input.total, processed } };
+    const job = db.read(insertJob(caller.accountId, input, now));
+    const runsNow = request.runNow === true && context.isIdle(job.job_id);
+    const processed = runsNow ? runJobChunk(context, job.job_id, now).processed : 0;
+    return { ok: true, value: { ...job, processed } };
   });
 
 /** The same as {@link takeLinks}, for a batch, which may have more links than the plan allows in one request. */

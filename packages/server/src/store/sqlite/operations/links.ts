@@ -8,6 +8,7 @@ import type { NewLink } from '../../store.ts';
 import { StoreError } from '../../store-error.ts';
 import type { Database } from '../database.ts';
 import type { Operation, OperationContext } from './operations.ts';
+import { bucketOf } from './targets.ts';
 
 /** Inserts links of one account, in order, each under a new code. The caller has counted them in the plan's total. */
 export function insertLinks(
@@ -34,6 +35,9 @@ export function insertLink(
   return createdLink(link, { ...inserted, now });
 }
 
+/** A link that was just inserted by another process makes no difference: every bucket up to the newest is looked into. */
+const BUCKET_OF_NEW_LINK = bucketOf('ifnull((SELECT max(rowid) FROM links), 0)');
+
 /** The unique index says whether a code is free; asking first would race with other processes. */
 function linkInserter(
   { db, generateCode, shortUrl }: OperationContext,
@@ -50,7 +54,8 @@ function linkInserter(
       const code = generateCode();
       const inserted = db.run(sql`
         INSERT INTO links (code, id, account_id, domain_id, target_url, title, redirect_type, tags, created_at, target_number)
-        VALUES (${code}, ${id}, ${accountId}, ${domain_id}, ${target_url}, ${title}, ${redirect_type}, ${toJson(tags)}, ${now}, ${number})
+        VALUES (${code}, ${id}, ${accountId}, ${domain_id}, ${target_url}, ${title}, ${redirect_type}, ${toJson(tags)}, ${now},
+          ${number} + ${BUCKET_OF_NEW_LINK})
         ON CONFLICT (code) DO NOTHING`);
       if (inserted === 1) return { id, code, shortUrl: shortUrl(code, hostname) };
     }

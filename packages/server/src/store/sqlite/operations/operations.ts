@@ -1,7 +1,7 @@
-import type { JobInput, ShortUrl } from '../../links.ts';
+import type { ShortUrl } from '../../links.ts';
 import type { OperatorStore } from '../../operator-store.ts';
 import * as operators from '../../operators.ts';
-import type { AcceptedJob, CreateJobRequest, CreateOutcome, Store } from '../../store.ts';
+import type { Store } from '../../store.ts';
 import type { Database } from '../database.ts';
 import { admit, type Counters, refund } from './counters.ts';
 import { createBatch, createJob, createLink } from './create.ts';
@@ -14,7 +14,14 @@ import { indexLinks } from './targets.ts';
 type DirectWrites = Pick<OperatorStore, keyof typeof operators> &
   Pick<
     Store,
-    'admit' | 'refund' | 'createLink' | 'createBatch' | 'indexLinks' | 'runJobChunk' | 'addClicks'
+    | 'admit'
+    | 'refund'
+    | 'createLink'
+    | 'createBatch'
+    | 'createJob'
+    | 'indexLinks'
+    | 'runJobChunk'
+    | 'addClicks'
   >;
 
 /** Every write there is. Arguments and results can be posted between threads. */
@@ -23,7 +30,6 @@ type Writes = {
     ...args: Parameters<DirectWrites[N]>
   ) => Awaited<ReturnType<DirectWrites[N]>>;
 } & {
-  createJob: (request: CreateJobRequest<JobInput>) => CreateOutcome<AcceptedJob>;
   /** Deletes a bounded number of rows; `done` is false when there are more. */
   pruneSome: (now: number) => { done: boolean };
   /** Changes nothing, but writes a page, to find out whether that can be done. */

@@ -1,6 +1,6 @@
-import { sql } from '../../queries/reading.ts';
-import type { JobProgress, NewLink } from '../../store.ts';
-import { StoreError } from '../../store-error.ts';
+import { finishChunk, nextChunk } from '../../job-writes.ts';
+import { sqlText } from '../../queries/reading.ts';
+import type { JobProgress } from '../../store.ts';
 import { insertLinks } from './links.ts';
 import type { Operation, OperationContext } from './operations.ts';
 
@@ -22,25 +22,8 @@ export const runJobChunk: Operation<'runJobChunk'> = (context, jobId, now) => {
 };
 
 function runNextChunk(context: OperationContext, jobId: string, now: number): JobProgress {
-  const { db } = context;
-  const job = db.get<{ account_id: string; total: number; processed: number }>(sql`
-    SELECT account_id, total, processed FROM jobs WHERE id = ${jobId}`);
-  if (job === undefined) return { created: 0, processed: 0, done: true };
-  if (job.processed === job.total) return { created: 0, processed: job.processed, done: true };
-
-  const next = db.get<{ chunk: number; inputs: string }>(sql`
-    SELECT chunk, inputs FROM job_chunks WHERE job_id = ${jobId} AND inputs IS NOT NULL ORDER BY chunk LIMIT 1`);
-  if (next === undefined) {
-    throw new StoreError('corrupt', `Job ${jobId} is unfinished but has no chunk left.`);
-  }
-  const inputs: NewLink[] = JSON.parse(next.inputs);
-  const results = insertLinks(context, job.account_id, inputs, now);
-  const json = JSON.stringify(results).slice(1, -1);
-  db.run(sql`
-    UPDATE job_chunks SET inputs = NULL, results = ${json} WHERE job_id = ${jobId} AND chunk = ${next.chunk}`);
-  const processed = job.processed + results.length;
-  const done = processed === job.total;
-  db.run(sql`
-    UPDATE jobs SET processed = ${processed}, completed_at = ${done ? now : null} WHERE id = ${jobId}`);
-  return { created: results.length, processed, done };
+  const next = context.db.read(nextChunk(jobId, sqlText('')));
+  if ('done' in next) return next;
+  const results = insertLinks(context, next.accountId, next.inputs, now);
+  return context.db.read(finishChunk(next, results, now));
 }

@@ -1,0 +1,111 @@
+import { HEADERS } from '@shortlink/sdk/wire';
+import type { Command } from 'commander';
+import { databaseName } from '../setting-values.ts';
+import { publicUrlOf, type Settings } from '../settings.ts';
+import type { DatabaseFacts } from '../store/operator-store.ts';
+import {
+  type CommandContext,
+  CommandFailed,
+  databaseCommand,
+  print,
+  settingsOf,
+} from './command.ts';
+
+/** One thing that was looked at, and what should be done about it. */
+type Finding = Record<'check' | 'found' | 'todo', string>;
+
+const NOTHING = 'nothing';
+
+/** How far clocks may differ, in milliseconds. */
+const MAX_CLOCK_DIFFERENCE_MS = 1_000;
+
+/** Instances that the connections of a database should be enough for: a deployment runs twice as many as usual for a while. */
+const MIN_INSTANCES = 4;
+
+/** Space that a disk should have beside that of a backup, in gigabytes. */
+const MIN_FREE_GB = 1;
+
+/** How long the public URL may take to respond, in milliseconds. */
+const PROBE_TIMEOUT_MS = 5_000;
+
+export function registerDoctor(program: Command, context: CommandContext): void {
+  const description =
+    'Look at the settings and the database, change nothing, and say what should be done. Exit code 1 if anything should.';
+  databaseCommand(program, 'doctor', description, 'doctor').action(async (_, command: Command) => {
+    const settings = settingsOf(context, command);
+    const rows = [...(await checkDatabase(context, settings)), await checkPublicUrl(settings)];
+    await print(context, command, { json: rows, rows });
+    const open = rows.filter(({ todo }) => todo !== NOTHING).length;
+    if (open > 0) throw new CommandFailed(`${open} of ${rows.length} checks ask for something`);
+  });
+}
+
+/** Makes a finding; `todo` counts unless all is fine. */
+function finding(check: string, found: string, isFine: boolean, todo: string): Finding {
+  return { check, found, todo: isFine ? NOTHING : todo };
+}
+
+async function checkDatabase(context: CommandContext, settings: Settings): Promise<Finding[]> {
+  const name = databaseName(settings.database);
+  try {
+    const facts = await context.inspect(settings);
+    return [finding('database', name, true, ''), ...judge(facts, settings)];
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    return [
+      finding('database', name, false, `${reason} SHORTLINK_DATABASE_URL names another one.`),
+    ];
+  }
+}
+
+/** The time limits hold wherever a database could be looked at: without them, its connection is refused. */
+function judge(facts: DatabaseFacts, { databaseConnections }: Settings): Finding[] {
+  const { version, newest, isPooled, clockAheadMs, connections, disk } = facts;
+  const migrate =
+    version < newest
+      ? 'run shortlink-server migrate, or start the server'
+      : 'use the version of shortlink-server that migrated it';
+  const schema = `version ${version}, this program has ${newest}`;
+  const findings = [finding('schema', schema, version === newest, migrate)];
+  if (connections !== undefined) {
+    const instances = Math.floor(connections.most / databaseConnections);
+    const used = `${connections.used} of ${connections.most} in use, ${databaseConnections} for each instance`;
+    const raise = `${instances} instances fit, and a deployment doubles them: lower SHORTLINK_DATABASE_CONNECTIONS, or raise max_connections`;
+    findings.push(
+      finding('pooler', `${isPooled ? 'in between' : 'none'}; time limits hold`, true, ''),
+      finding('connections', used, instances >= MIN_INSTANCES, raise),
+    );
+  }
+  if (clockAheadMs !== undefined) {
+    const difference = Math.abs(clockAheadMs);
+    const found = `${difference} ms ${clockAheadMs > 0 ? 'behind' : 'ahead of'} the database`;
+    const todo = 'let NTP set the clocks: limits begin at other times on each instance';
+    findings.push(finding('clock', found, difference <= MAX_CLOCK_DIFFERENCE_MS, todo));
+  }
+  if (disk !== undefined) {
+    const [free, used] = [disk.free / 1e9, disk.used / 1e9];
+    const found = `${free.toFixed(1)} GB free, the database has ${used.toFixed(1)} GB`;
+    const todo = 'make space: a backup or a migration needs as much as the database has';
+    findings.push(finding('disk', found, free >= used + MIN_FREE_GB, todo));
+  }
+  return findings;
+}
+
+/** Asks whether a service responds at the address that short URLs begin with. */
+async function checkPublicUrl(settings: Settings): Promise<Finding> {
+  const url = publicUrlOf(settings);
+  const set = 'set SHORTLINK_PUBLIC_URL: nobody else can follow such short URLs';
+  if (settings.publicUrl === undefined) return finding('public URL', url, false, set);
+  const signal = AbortSignal.timeout(PROBE_TIMEOUT_MS);
+  const response = await fetch(`${url}/healthz`, { signal, redirect: 'manual' }).catch(
+    () => undefined,
+  );
+  const isOurs = response?.ok === true && response.headers.has(HEADERS.requestId);
+  const found = `${url}/healthz: ${response?.status ?? 'no response'}`;
+  return finding(
+    'public URL',
+    found,
+    isOurs,
+    'check DNS, certificate and proxy, and that the server runs',
+  );
+}

@@ -1,0 +1,109 @@
+/** Options of a {@link Gate}. */
+export interface GateOptions {
+  /** Calls that run at a time. */
+  slots: number;
+  /** How long a call may wait, in milliseconds: clients give up after some time. @default 10_000 */
+  maxWaitMs?: number | undefined;
+  /** Calls that may wait; one more is rejected at once. @default 10_000 */
+  maxWaiting?: number | undefined;
+  /** Makes the error of a call that waited too long, or would be one too many. */
+  busy: (reason: string) => Error;
+}
+
+interface Waiting {
+  enter: () => void;
+  reject: (error: unknown) => void;
+}
+
+/** Lets a bounded number of calls run at a time. The others wait in the order they came. */
+export class Gate {
+  readonly #options: GateOptions & { maxWaitMs: number; maxWaiting: number };
+  readonly #waiting: Waiting[] = [];
+  #slots: number;
+  #running = 0;
+
+  constructor({ maxWaitMs = 10_000, maxWaiting = 10_000, ...options }: GateOptions) {
+    this.#options = { ...options, maxWaitMs, maxWaiting };
+    this.#slots = options.slots;
+  }
+
+  /** `true` when nothing runs and nothing waits. */
+  get isIdle(): boolean {
+    return this.#running === 0 && this.#waiting.length === 0;
+  }
+
+  /** Runs a call. Rejects with the error of `busy` when it could not begin in time; then nothing was started. */
+  async run<T>(call: () => Promise<T>): Promise<T> {
+    if (this.#running < this.#slots) this.#running += 1;
+    else await this.#wait();
+    try {
+      return await call();
+    } finally {
+      this.#running -= 1;
+      this.#letIn();
+    }
+  }
+
+  /** Changes how many calls run at a time. Running calls continue. */
+  resize(slots: number): void {
+    this.#slots = slots;
+    this.#letIn();
+  }
+
+  /** Rejects the calls that wait now: what made a call before them fail would make them fail too. */
+  rejectWaiting(error: unknown): void {
+    for (const { reject } of this.#waiting.splice(0)) reject(error);
+  }
+
+  #letIn(): void {
+    while (this.#running < this.#slots) {
+      const next = this.#waiting.shift();
+      if (next === undefined) return;
+      this.#running += 1;
+      next.enter();
+    }
+  }
+
+  #wait(): Promise<void> {
+    const { maxWaitMs, maxWaiting, busy } = this.#options;
+    if (this.#waiting.length >= maxWaiting) throw busy(`${maxWaiting} calls wait already.`);
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        this.#waiting.splice(this.#waiting.indexOf(waiting), 1);
+        reject(busy(`Those before it took more than ${maxWaitMs} ms.`));
+      }, maxWaitMs);
+      const waiting = {
+        enter: () => {
+          clearTimeout(timer);
+          resolve();
+        },
+        reject: (error: unknown) => {
+          clearTimeout(timer);
+          reject(error);
+        },
+      };
+      this.#waiting.push(waiting);
+    });
+  }
+}
+
+/** A gate for each key, such as an account: calls of a key wait for each other and for no other key. */
+export class Gates {
+  readonly #options: GateOptions;
+  readonly #gates = new Map<string, Gate>();
+
+  constructor(options: GateOptions) {
+    this.#options = options;
+  }
+
+  /** @param call - Gets the gate that it runs in. */
+  async run<T>(key: string, call: (gate: Gate) => Promise<T>): Promise<T> {
+    const gate = this.#gates.get(key) ?? new Gate(this.#options);
+    this.#gates.set(key, gate);
+    try {
+      return await gate.run(() => call(gate));
+    } finally {
+      if (gate.isIdle && this.#gates.get(key) === gate) this.#gates.delete(key);
+    }
+  }
+}

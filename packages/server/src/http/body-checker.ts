@@ -1,0 +1,88 @@
+import { once } from 'node:events';
+import type { Worker } from 'node:worker_threads';
+import type { OwnHosts } from '../domain/hostnames.ts';
+import { type IsAllowedHost, type TargetHosts, targetHostMatcher } from '../domain/targets.ts';
+import { startThread } from '../start-thread.ts';
+import { SMALL_BYTES } from './arriving-body.ts';
+import type { BodyThreadMessage } from './body-thread.ts';
+import {
+  type BodyKind,
+  type BodyToCheck,
+  type CheckedBody,
+  checkBody,
+  type NamedDomains,
+} from './check-body.ts';
+
+/** The thread ends when there was no large body for so long. */
+const IDLE_MS = 30_000;
+
+export interface BodyCheckerOptions {
+  targetHosts: TargetHosts;
+  ownHosts: () => OwnHosts | Promise<OwnHosts>;
+}
+
+/**
+ * Checks request bodies: small ones at once, large ones one after the other on a thread, which runs while there are some. Should the thread
+ * fail, only the body that it was checking is rejected, and the next one gets a new thread.
+ */
+export class BodyChecker {
+  readonly #options: BodyCheckerOptions;
+  readonly #isAllowedHost: IsAllowedHost;
+  #thread: Worker | undefined;
+  #lastTurn: Promise<unknown> = Promise.resolve();
+  #idleTimer: NodeJS.Timeout | undefined;
+
+  constructor(options: BodyCheckerOptions) {
+    this.#options = options;
+    this.#isAllowedHost = targetHostMatcher(options.targetHosts);
+  }
+
+  /**
+   * Checks a body. The bytes of a large one belong to the thread from then on.
+   *
+   * @param findDomains - Finds those of these custom domains that belong to the account. It isn't called for a body that names none.
+   */
+  async check<K extends BodyKind>(
+    body: BodyToCheck<K>,
+    findDomains: (ids: readonly string[]) => Promise<ReadonlySet<string>>,
+  ): Promise<CheckedBody<K>> {
+    const { isOwnHost, hosts: ownHosts } = await this.#options.ownHosts();
+    let outcome: CheckedBody<K> | NamedDomains;
+    if (body.bytes.length <= SMALL_BYTES) {
+      outcome = checkBody(body, { isOwnHost, isAllowedHost: this.#isAllowedHost });
+    } else {
+      const turn = this.#lastTurn.then(() => this.#checkOnThread({ body, ownHosts }));
+      this.#lastTurn = turn.catch(() => undefined);
+      outcome = await turn;
+    }
+    if (!('domainIds' in outcome)) return outcome;
+    const ownedDomains = await findDomains(outcome.domainIds);
+    return this.check({ ...body, bytes: outcome.bytes, ownedDomains }, findDomains);
+  }
+
+  /** Resolves to what `checkBody` returns there. */
+  async #checkOnThread(message: BodyThreadMessage) {
+    clearTimeout(this.#idleTimer);
+    this.#thread ??= this.#start();
+    const thread = this.#thread;
+    // The thread keeps the process alive only while a reply is awaited.
+    thread.ref();
+    thread.postMessage(message, [message.body.bytes.buffer]);
+    const [outcome] = await once(thread, 'message');
+    thread.unref();
+    this.#idleTimer = setTimeout(() => {
+      this.#thread = undefined;
+      void thread.terminate();
+    }, IDLE_MS).unref();
+    return outcome;
+  }
+
+  #start(): Worker {
+    const { targetHosts } = this.#options;
+    const thread = startThread('body-thread', import.meta.url, { workerData: targetHosts });
+    thread.on('error', () => {
+      this.#thread = undefined;
+    });
+    return thread;
+  }
+}

@@ -1,0 +1,21 @@
+import { isMainThread, parentPort, workerData } from 'node:worker_threads';
+import { ownHostMatcher } from '../domain/hostnames.ts';
+import { type TargetHosts, targetHostMatcher } from '../domain/targets.ts';
+import { type BodyToCheck, checkBody } from './check-body.ts';
+
+/** A body to check, and the hosts of the service. */
+export interface BodyThreadMessage {
+  body: BodyToCheck;
+  ownHosts: readonly string[];
+}
+
+/** The thread that checks large bodies, one after the other, so that they hold up no other request. It replies to each. */
+function serve(port: NonNullable<typeof parentPort>, targetHosts: TargetHosts): void {
+  const isAllowedHost = targetHostMatcher(targetHosts);
+  port.on('message', ({ body, ownHosts }: BodyThreadMessage) => {
+    const outcome = checkBody(body, { isOwnHost: ownHostMatcher(ownHosts), isAllowedHost });
+    port.postMessage(outcome, 'bytes' in outcome ? [outcome.bytes.buffer] : []);
+  });
+}
+
+if (!isMainThread && parentPort !== null) serve(parentPort, workerData);

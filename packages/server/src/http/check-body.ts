@@ -1,0 +1,145 @@
+import { createHash } from 'node:crypto';
+import { type ErrorBody, MAX_SYNC_BATCH_LINKS } from '@shortlink/sdk/wire';
+import { invalidBatch, invalidLink, invalidRequest, Problem } from '../domain/problem.ts';
+import type { TargetRules } from '../domain/targets.ts';
+import {
+  type BodyRules,
+  domainIdsOf,
+  isObject,
+  type ValidLink,
+  validateBatch,
+  validateLink,
+} from '../domain/validate-link.ts';
+import { type LookupEntry, validateLookup } from '../domain/validate-lookup.ts';
+import { toJobInput } from '../store/links.ts';
+import type { JobInput } from '../store/store.ts';
+
+/** The largest body with one link: it holds the longest allowed link ten times, even if every character is escaped. */
+export const MAX_LINK_BODY_BYTES = 256 * 1024;
+
+/** Entries of a look-up that are read together. */
+export const READ_TOGETHER = 250;
+
+/** What the body of each endpoint comes to, in a form that is cheap to post between threads. */
+export interface BodyInputs {
+  link: ValidLink;
+  /** More links than are created at once are the input of a job. */
+  batch: readonly ValidLink[] | JobInput;
+  lookup: LookupInput;
+}
+
+/** The entries of a look-up, equal ones once. */
+export interface LookupInput {
+  /** JSON arrays of `LookupEntry`, in the order in which they first appear. */
+  chunks: readonly string[];
+  /** Of each entry that was sent, its place in the chunks. */
+  places: readonly number[];
+}
+
+export type BodyKind = keyof BodyInputs;
+
+type Body = Record<string, unknown>;
+
+/** What a body comes to. It throws a 400 for one that breaks a rule. */
+type Check<K extends BodyKind> = (body: Body, rules: BodyRules) => BodyInputs[K];
+
+const CHECKS: { readonly [K in BodyKind]: Check<K> } = {
+  link: (body, rules) => {
+    const checked = validateLink(body, { ...rules, defaultDomainId: null });
+    if (!checked.ok) throw invalidLink(checked.details);
+    return checked.value;
+  },
+  batch: (body, rules) => {
+    const checked = validateBatch(body, rules);
+    if (!checked.ok) throw invalidBatch(checked.details);
+    const links = checked.value;
+    return links.length <= MAX_SYNC_BATCH_LINKS ? links : toJobInput(links);
+  },
+  lookup: (body, { ownedDomains }) => {
+    const checked = validateLookup(body, ownedDomains);
+    if (checked.ok) return toLookupInput(checked.value);
+    throw invalidBatch(checked.details, body['codes'] === undefined ? 'links' : 'codes');
+  },
+};
+
+function toLookupInput(entries: readonly LookupEntry[]): LookupInput {
+  const known = new Map<string, number>();
+  const places = entries.map((entry) => {
+    const json = JSON.stringify(entry);
+    const place = known.get(json) ?? known.size;
+    known.set(json, place);
+    return place;
+  });
+  const distinct = [...known.keys()];
+  const chunks = [];
+  for (let start = 0; start < distinct.length; start += READ_TOGETHER) {
+    chunks.push(`[${distinct.slice(start, start + READ_TOGETHER).join()}]`);
+  }
+  return { chunks, places };
+}
+
+export interface BodyToCheck<K extends BodyKind = BodyKind> {
+  kind: K;
+  bytes: Uint8Array<ArrayBuffer>;
+  /** The request's path, if it has an idempotency key: the same key on another endpoint is another request. */
+  keyedPath: string | undefined;
+  /** Which of the custom domains that the body names belong to the account. @default nobody has asked yet */
+  ownedDomains?: ReadonlySet<string>;
+}
+
+/** What a body asks for, or the 400 that it gets. `fingerprint` tells it from other bodies under the same idempotency key. */
+export type CheckedBody<K extends BodyKind = BodyKind> = { fingerprint?: string | undefined } & (
+  | { input: BodyInputs[K] }
+  | { problem: ErrorBody }
+);
+
+/** The body is to be checked again, with those of these domains that belong to the account. */
+export interface NamedDomains {
+  domainIds: string[];
+  bytes: Uint8Array<ArrayBuffer>;
+}
+
+/**
+ * Parses and checks a body. One that names custom domains is parsed again once they are known, so that what was parsed, several times its bytes,
+ * isn't kept while the store is asked.
+ */
+export function checkBody<K extends BodyKind>(
+  { kind, bytes, keyedPath, ownedDomains }: BodyToCheck<K>,
+  rules: TargetRules,
+): CheckedBody<K> | NamedDomains {
+  let fingerprint: string | undefined;
+  try {
+    const body = parse(bytes);
+    const named = ownedDomains === undefined ? domainIdsOf(body) : [];
+    if (named.length > 0) return { domainIds: named, bytes };
+    if (keyedPath !== undefined) {
+      fingerprint = createHash('sha256').update(`${keyedPath}\n`).update(bytes).digest('hex');
+    }
+    const input = CHECKS[kind](body, { ...rules, ownedDomains: ownedDomains ?? new Set() });
+    return { fingerprint, input };
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    return { fingerprint, problem: error.body };
+  }
+}
+
+const UTF_8 = new TextDecoder('utf-8', { fatal: true });
+
+function parse(bytes: Uint8Array): Body {
+  if (bytes.length === 0) throw invalidRequest('The request body is empty.');
+  let text: string;
+  try {
+    text = UTF_8.decode(bytes);
+  } catch {
+    throw invalidRequest('The request body is not valid UTF-8.');
+  }
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    // The parser's own message quotes the body, which may hold private URLs.
+    throw invalidRequest('The request body is not valid JSON.');
+  }
+  if (!isObject(value)) throw invalidRequest('The request body must be a JSON object.');
+  return value;
+}

@@ -1,0 +1,27 @@
+import { realpathSync } from 'node:fs';
+import process from 'node:process';
+import { Worker, type WorkerOptions } from 'node:worker_threads';
+
+/**
+ * Starts a thread from the file with this name, without its ending. It stands beside the module that asks: as TypeScript in the source, whose
+ * types Node strips, and as JavaScript in a build.
+ *
+ * @param from - `import.meta.url` of that module
+ */
+export function startThread(name: string, from: string, options: WorkerOptions): Worker {
+  keepWorkingDirectory();
+  const ending = from.endsWith('.ts') ? 'ts' : 'js';
+  return new Worker(new URL(`./${name}.${ending}`, from), {
+    name: `shortlink-${name}`,
+    ...options,
+  });
+}
+
+/** Node starts no thread while the process's working directory is deleted. */
+function keepWorkingDirectory(): void {
+  try {
+    realpathSync.native('.');
+  } catch {
+    process.chdir('/');
+  }
+}

@@ -1,0 +1,99 @@
+import { mkdtemp, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createService } from '../service.ts';
+import { CacheFile } from './cache-file.ts';
+import { NOW, newCaller, newLink, PUBLIC_URL } from './contract/fixtures.ts';
+import { OUTAGE_MAX_AGE_MS } from './redirect-cache.ts';
+import { openSqliteStore } from './sqlite/index.ts';
+import type { Redirect } from './store.ts';
+
+let folder: string;
+let path: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'shortlink-cache-'));
+  path = join(folder, 'links');
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+const link: Redirect = {
+  target_url: 'https://example.com/',
+  redirect_type: 302,
+  is_active: true,
+  hostname: null,
+  owners: ['acc_1'],
+};
+const LINKS: [string, Redirect][] = [['Xk3pQ9z', link]];
+
+function newFile({ database = 'a', now = NOW, at = path } = {}) {
+  const logged: string[] = [];
+  const log = (_: object | string, words?: string) => logged.push(words ?? String(_));
+  const logger = { info: log, warn: log };
+  return Object.assign(new CacheFile({ path: at, database, logger, now: () => now }), { logged });
+}
+
+test('links are kept for the time for which they are served without the database, and only for the same one', async () => {
+  newFile().write(LINKS);
+  expect((await stat(path)).mode & 0o777).toBe(0o600);
+  expect(newFile().read()).toEqual(LINKS);
+  expect(newFile({ now: NOW + OUTAGE_MAX_AGE_MS - 1 }).read()).toEqual(LINKS);
+  for (const other of [
+    { database: 'b' },
+    { now: NOW + OUTAGE_MAX_AGE_MS },
+    { now: NOW - OUTAGE_MAX_AGE_MS },
+  ]) {
+    const file = newFile(other);
+    expect(file.read()).toEqual([]);
+    expect(file.logged).toEqual([]);
+  }
+});
+
+test('a damaged file is ignored, with a line in the log, and a missing one without', async () => {
+  expect(newFile().read()).toEqual([]);
+  newFile().write(LINKS);
+  const whole = await readFile(path, 'utf8');
+  const damages = [
+    () => truncate(path, whole.length - 1),
+    () => truncate(path, 0),
+    () => truncate(path, 65 * 1024 * 1024),
+    () => writeFile(path, whole.replace('example.com', 'example.org')),
+    () => writeFile(path, Buffer.alloc(1_000, 0xff)),
+  ];
+  for (const damage of damages) {
+    await damage();
+    const file = newFile();
+    expect(file.read()).toEqual([]);
+    expect(file.logged).toEqual(['the file of links in memory is ignored']);
+  }
+  newFile().write(LINKS);
+  expect(newFile().read()).toEqual(LINKS);
+});
+
+test('a folder that can not be written stops nothing', () => {
+  const file = newFile({ at: join(folder, 'none', 'links') });
+  file.write(LINKS);
+  expect(file.logged).toEqual(['the links in memory are not kept']);
+});
+
+test('a service that starts again redirects what it knew when the database fails', async () => {
+  const store = await openSqliteStore({ path: ':memory:', publicUrl: PUBLIC_URL });
+  const caller = await newCaller(store);
+  const outcome = await store.createLink({ caller, input: newLink(), now: NOW });
+  if (!outcome.ok) throw new Error(outcome.reason);
+  const follow = (service: ReturnType<typeof createService>) =>
+    service.fetch(new Request(outcome.value.short_url));
+  const cacheFile = newFile();
+  const first = createService({ store, publicUrl: PUBLIC_URL, cacheFile });
+  await first.start();
+  expect((await follow(first)).status).toBe(302);
+  await first.stop();
+  const failed = createService({ store, publicUrl: PUBLIC_URL, cacheFile });
+  await failed.stop();
+  const second = createService({ store, publicUrl: PUBLIC_URL, cacheFile });
+  await second.start();
+  Object.assign(store, { findRedirect: () => Promise.reject(new Error('down')) });
+  expect((await follow(second)).status).toBe(302);
+  await second.stop();
+  await store.close();
+});

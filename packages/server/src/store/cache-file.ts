@@ -1,0 +1,70 @@
+import { createHash } from 'node:crypto';
+import { readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import type { Logger } from '../logger.ts';
+import { type CachedLink, OUTAGE_MAX_AGE_MS } from './redirect-cache.ts';
+
+/** Size of a file, at most, in bytes. A larger one is not ours, or its links would take too long to read at the start. */
+const MAX_BYTES = 64 * 1024 * 1024;
+
+export interface CacheFileOptions {
+  path: string;
+  /** The database that the links are of: those of another one are ignored. */
+  database: string;
+  logger?: Pick<Logger, 'info' | 'warn'> | undefined;
+  /** Milliseconds since the epoch. @default Date.now */
+  now?: (() => number) | undefined;
+}
+
+/** What a file holds, after a line with its checksum. */
+interface Content {
+  database: string;
+  writtenAt: number;
+  links: CachedLink[];
+}
+
+/** Keeps the links in memory over a restart. Whatever is wrong with the file, the server starts and stops as without it. */
+export class CacheFile {
+  readonly #options: CacheFileOptions;
+
+  constructor(options: CacheFileOptions) {
+    this.#options = options;
+  }
+
+  /** The links of the last run, if it ended within the time for which links are served without the database. */
+  read(): CachedLink[] {
+    const { path, database, logger, now = Date.now } = this.#options;
+    try {
+      const stats = statSync(path, { throwIfNoEntry: false });
+      if (stats === undefined) return [];
+      if (stats.size > MAX_BYTES) throw new Error(`it has more than ${MAX_BYTES} bytes`);
+      const text = readFileSync(path, 'utf8');
+      const end = text.indexOf('\n');
+      const json = text.slice(end + 1);
+      if (text.slice(0, end) !== checksum(json)) throw new Error('its checksum is wrong');
+      const content: Content = JSON.parse(json);
+      const isRecent = Math.abs(now() - content.writtenAt) < OUTAGE_MAX_AGE_MS;
+      return content.database === database && isRecent ? content.links : [];
+    } catch (error) {
+      logger?.warn({ err: error, path }, 'the file of links in memory is ignored');
+      return [];
+    }
+  }
+
+  /** Only the owner of the process can read the file: it tells which links people follow. */
+  write(links: CachedLink[]): void {
+    const { path, database, logger, now = Date.now } = this.#options;
+    const content: Content = { database, writtenAt: now(), links };
+    const json = JSON.stringify(content);
+    const part = `${path}.part`;
+    try {
+      writeFileSync(part, `${checksum(json)}\n${json}`, { mode: 0o600 });
+      renameSync(part, path);
+    } catch (error) {
+      logger?.warn({ err: error, path }, 'the links in memory are not kept');
+    }
+  }
+}
+
+function checksum(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}

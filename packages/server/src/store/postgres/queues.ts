@@ -1,0 +1,75 @@
+import { type Gate, Gates } from '../../gate.ts';
+import { StoreError, type StoreErrorReason } from '../store-error.ts';
+
+/** Failures that the calls which wait behind the failed one would share: a locked row, a database that doesn't respond. */
+const SHARED: ReadonlySet<StoreErrorReason> = new Set<StoreErrorReason>([
+  'busy',
+  'unavailable',
+  'read_only',
+]);
+
+/** How calls that wait together are run as one. */
+export interface Batching<I, O> {
+  /** Calls with the same one may be run as one; those of one queue. */
+  group: string;
+  /** Calls of one run, at most. */
+  most: number;
+  /** One outcome for each input, in order. If it rejects, every call of the run does. */
+  run: (inputs: readonly I[]) => Promise<readonly PromiseSettledResult<O>[]>;
+}
+
+/** Calls that wait to be run as one. */
+interface Batch {
+  inputs: unknown[];
+  outcomes: Promise<readonly PromiseSettledResult<unknown>[]>;
+}
+
+/**
+ * The writes that wait, one queue for each key, such as the creates of an account. Writes of a queue follow each other, as they would at the
+ * row that they all lock, and wait for no other queue: so whatever holds up an account takes one connection from the others. Calls that
+ * arrive meanwhile can join those that wait, and become one transaction.
+ */
+export class Queues {
+  readonly #gates = new Gates({
+    slots: 1,
+    busy: (reason) => new StoreError('busy', `The database is slow: ${reason}`),
+  });
+  readonly #waiting = new Map<string, Batch>();
+
+  /** Runs a call after those before it in its queue. */
+  run<T>(key: string, call: () => Promise<T>): Promise<T> {
+    return this.#gates.run(key, (gate) => rejectBehind(gate, call));
+  }
+
+  /** Runs a call together with those of its group that wait. A lone call never waits. */
+  async runTogether<I, O>(key: string, { group, most, run }: Batching<I, O>, input: I): Promise<O> {
+    let batch = this.#waiting.get(group);
+    if (batch === undefined || batch.inputs.length === most) {
+      const inputs: I[] = [];
+      const begin = () => {
+        if (this.#waiting.get(group)?.inputs === inputs) this.#waiting.delete(group);
+      };
+      const outcomes = this.run(key, async () => {
+        // The first call joins before anything is run.
+        await undefined;
+        begin();
+        return run(inputs);
+      }).finally(begin);
+      batch = { inputs, outcomes };
+      this.#waiting.set(group, batch);
+    }
+    const index = batch.inputs.push(input) - 1;
+    const outcome = (await batch.outcomes)[index];
+    if (outcome?.status === 'fulfilled') return outcome.value as O;
+    throw outcome?.reason;
+  }
+}
+
+async function rejectBehind<T>(gate: Gate, call: () => Promise<T>): Promise<T> {
+  try {
+    return await call();
+  } catch (error) {
+    if (error instanceof StoreError && SHARED.has(error.reason)) gate.rejectWaiting(error);
+    throw error;
+  }
+}
