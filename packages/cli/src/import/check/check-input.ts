@@ -103,6 +103,17 @@ function rejecter(found: Checked, first: Reject[], rejects: RejectsFile | undefi
   };
 }
 
+/** Adds all rows to a comparison that knows more by now than when they were checked, if it was there. Reads the input once more. */
+export async function compareAll(
+  source: Source,
+  checked: Checked,
+  settings: Pick<ImportSettings, 'defaults'>,
+  evidence: Evidence,
+): Promise<void> {
+  evidence.compareAll();
+  await addRows(source, checked, settings, evidence);
+}
+
 /** Adds the rows to a comparison that was not there when they were checked. Reads the input once more. */
 export async function addRows(
   { input, layout, rules }: Source,

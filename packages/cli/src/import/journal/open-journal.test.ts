@@ -23,7 +23,7 @@ const URL = 'https://api.example';
 async function emptyJournal(): Promise<string> {
   const path = join(await testFolder(), 'journal');
   const db = new DatabaseSync(path);
-  db.exec('CREATE TABLE other (id); PRAGMA application_id = 0x534c4a31; PRAGMA user_version = 2');
+  db.exec('CREATE TABLE other (id); PRAGMA application_id = 0x534c4a32');
   db.close();
   return path;
 }

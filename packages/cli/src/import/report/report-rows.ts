@@ -61,7 +61,7 @@ export async function reportRows(
       return { status: 'created', ...own, made_for: own.made_for || madeForRow(row, report) };
     }
     const isMatched = comparison?.matched.has(number) === true;
-    const outcome = (isMatched ? matches : sent)?.next().value ?? left;
+    const outcome = (isMatched ? matches?.(number) : sent.next().value) ?? left;
     return outcome.status === 'created' ? outcome : { ...outcome, own };
   };
   await output.write(format.header);

@@ -2,7 +2,7 @@ import type { Usage } from '@shortlink/sdk';
 import { CliError, EXIT_CODES } from '../../cli-error.ts';
 import { askService, decideSimilar } from '../check/ask-service.ts';
 import { filesBeside, readBeside } from '../check/beside.ts';
-import { addRows, type Checked, type Source } from '../check/check-input.ts';
+import { addRows, type Checked, compareAll, type Source } from '../check/check-input.ts';
 import { announce, type Found, foundOf } from '../check/compare-rows.ts';
 import { type Comparison, Evidence } from '../check/evidence.ts';
 import { planSending, retrieveUsage } from '../check/forecast.ts';
@@ -77,9 +77,10 @@ export async function findOut(
   const paths = canAsk || !isAsked ? [] : await filesBeside(settings, journal.path);
   if (!canAsk && paths.length === 0) return { ...input, found };
   const evidence = await evidenceOf(input);
-  const ask = { evidence, journal, settings, deps };
+  const addAll = () => compareAll(input.source, checked, settings, evidence);
+  const ask = { evidence, addRows: addAll, journal, settings, deps };
   if (canAsk) return { evidence, found: foundOf(checked, await askService(ask)) };
-  const names = await readBeside(paths, evidence, settings, deps);
+  const names = await readBeside(paths, ask, settings, deps);
   const comparison = await decideSimilar(ask, `${names.join(', ')} in the same folder names them`);
   return { evidence, found: foundOf(checked, comparison) };
 }
