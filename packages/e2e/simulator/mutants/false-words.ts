@@ -74,20 +74,20 @@ export const FALSE_WORDS: readonly Mutant[] = [
   mutant(
     'a row that got an older link counted as created',
     `${CHECK}/evidence-sql.ts`,
-    'OR link IN temp.open_link',
-    'OR EXISTS (SELECT 1 FROM temp.open_link)',
+    'OR id IN temp.open_link) AS created',
+    'OR EXISTS (SELECT 1 FROM temp.open_link)) AS created',
   ),
   mutant(
     'edited rows not counted',
     `${CHECK}/evidence-sql.ts`,
-    `AND \${LINK_CONTENT} <> row.content`,
+    'AND link.content <> row.content',
     'AND false',
   ),
   mutant(
     'rows of unknown outcome counted as edited',
     `${CHECK}/evidence-sql.ts`,
-    `WHERE coalesce(our_link.short_url, known.short_url) IS NOT NULL AND \${LINK_CONTENT}`,
-    `WHERE \${LINK_CONTENT}`,
+    'WHERE short_url IS NOT NULL AND link.content',
+    'WHERE link.content',
   ),
   mutant(
     'links without a row not counted',

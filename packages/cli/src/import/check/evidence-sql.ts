@@ -22,7 +22,7 @@ const FREE = `key, ${AS_ROW} AS content, ${AS_ROW} / ${REDIRECTS} AS words, pair
  * the service say, and `match` says which row has which link. Rows and links of the journal that are still side by side are in none of them.
  *
  * A link without a short URL may exist: the journal or a file says so, or the row `of_row` of the input itself. One that several know counts
- * once: as the journal has it, or else as the best source.
+ * once: as the journal has it, or else as the best source. What files doubt is what the journal doubts, or has doubted when the run began.
  */
 export const TABLES = `
   CREATE TEMP TABLE row (
@@ -43,7 +43,9 @@ export const TABLES = `
     GROUP BY short_url;
   CREATE TEMP VIEW doubtful_link AS
     SELECT id, source, key, pair FROM temp.link WHERE source > 0 AND short_url IS NULL AND of_row IS NULL
-      AND key NOT IN (SELECT key FROM temp.link WHERE source = 0 AND short_url IS NULL);
+      AND key NOT IN (
+        SELECT key FROM temp.link WHERE source = 0 AND (short_url IS NULL OR id IN (SELECT id FROM temp.open_link))
+      );
   CREATE TEMP VIEW free_row AS
     SELECT *, content / ${REDIRECTS} AS words FROM temp.row
     WHERE own IS NULL AND number NOT IN (SELECT number FROM temp.match);`;
