@@ -74,8 +74,8 @@ export const CHANGES: readonly Mutant[] = [
   mutant(
     'line read by the keys of another line',
     `${MAP}/map-keys.ts`,
-    'const name = JSON.stringify(keys);',
-    "const name = 'all lines';",
+    'let meaning = known.get(name);',
+    "name = 'all lines';\n    let meaning = known.get(name);",
   ),
   mutant(
     'short link of another service taken for our own',

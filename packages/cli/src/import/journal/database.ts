@@ -63,12 +63,12 @@ export function openLocked(path: string): DatabaseSync {
   }
 }
 
-/** Opens a journal that is a copy of its own, or none at all: nobody else can have it. */
-export function openPrivate(path: string): DatabaseSync {
-  const db = openDatabase(path);
+/** Opens a journal that is a copy, of the one at `path`, or none at all: nobody else can have it. */
+export function openPrivate(copy: string, path = copy): DatabaseSync {
+  const db = openDatabase(copy);
   try {
     db.exec(`PRAGMA locking_mode = EXCLUSIVE; ${BOUNDED_MEMORY}`);
-    prepareSchema(db, path);
+    prepareSchema(db, path, copy);
     return db;
   } catch (error) {
     db.close();
@@ -111,7 +111,7 @@ function openDatabase(path: string): DatabaseSync {
 /** Settings that touch the file, so that it must be locked first. */
 const BOUNDED_MEMORY = 'PRAGMA cache_size = -8000; PRAGMA temp_store = FILE';
 
-function prepareSchema(db: DatabaseSync, path: string): void {
+function prepareSchema(db: DatabaseSync, path: string, file = path): void {
   const read = (name: string) => Number(db.prepare(`PRAGMA ${name}`).get()?.[name]);
   if (db.prepare('SELECT 1 FROM sqlite_schema').get() === undefined) {
     inTransaction(db, path, () => db.exec(SCHEMA));
@@ -127,7 +127,7 @@ function prepareSchema(db: DatabaseSync, path: string): void {
     );
   }
   if (version < VERSION) throw earlierRelease(path);
-  const bytes = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+  const bytes = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
   if (bytes < read('page_size') * read('page_count')) throw incomplete(path);
 }
 
@@ -238,7 +238,7 @@ const SQLITE_FULL = 13;
 const SQLITE_NOTADB = 26;
 
 /** An error of the database in words; other errors as they are. */
-function readableError(path: string, error: unknown): unknown {
+export function readableError(path: string, error: unknown): unknown {
   if (!(error instanceof Error && 'errcode' in error)) return error;
   // The lower byte is the kind of error, the others say more.
   switch (Number(error.errcode) & 0xff) {

@@ -20,7 +20,7 @@ import {
   type NewBatch,
   readLinks,
 } from './batches.ts';
-import { removeJournal } from './database.ts';
+import { readableError, removeJournal } from './database.ts';
 import { Log, type LogRecord, type NewRecord } from './log.ts';
 
 /** How many files that were written are remembered. */
@@ -67,7 +67,7 @@ export class Journal {
       this.beginCreating();
     } catch (error) {
       db.close();
-      throw error;
+      throw readableError(path, error);
     }
   }
 

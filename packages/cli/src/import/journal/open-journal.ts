@@ -108,7 +108,7 @@ export function peekJournal({ path, baseUrl, restart, input }: JournalSettings):
   const folder = mkdtempSync(join(tmpdir(), 'shortlink-journal-'));
   const remove = () => rmSync(folder, { recursive: true, force: true });
   try {
-    const db = openPrivate(copyJournal(path, folder));
+    const db = openPrivate(copyJournal(path, folder), path);
     const journal = new Journal(path, db, baseUrl, () => {
       db.close();
       remove();
