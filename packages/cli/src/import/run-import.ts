@@ -1,5 +1,5 @@
 import { dirname, join } from 'node:path';
-import { checkInput, compareAll, type Source } from './check/check-input.ts';
+import { checkInput, compareAll, type ImportSource } from './check/check-input.ts';
 import { announce, compareRows, gatherEvidence } from './check/compare-rows.ts';
 import { Evidence } from './check/evidence.ts';
 import { planSending } from './check/forecast.ts';
@@ -155,7 +155,7 @@ type CheckResult = Pick<SendNewRows, 'checked' | 'evidence' | 'found'> & { summa
 
 /** The first pass, and the rejects file that it writes. Undefined when the user stopped it. */
 async function check(
-  source: Source,
+  source: ImportSource,
   journal: Journal,
   settings: ImportSettings,
   deps: ImportDeps,

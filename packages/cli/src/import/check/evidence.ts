@@ -1,12 +1,20 @@
-import { isLink, isOpenLink, type LinkRange } from '../journal/batches.ts';
-import { type Journal, resultOf } from '../journal/journal.ts';
+import { isLink, isOpenLink, type LinkRange, resultOf } from '../journal/batches.ts';
+import type { Journal } from '../journal/journal.ts';
 import { fitOf, hashOf, type LinkIdentity } from '../map/link-identity.ts';
 import type { Claim } from '../map/result-columns.ts';
-import { type Existing, type LinkResult, NO_RESPONSE, type OnSimilar } from '../types.ts';
+import type { Existing, LinkResult, OnSimilar } from '../types.ts';
 import type { KnownBy } from './evidence-sql.ts';
 import * as sql from './evidence-sql.ts';
 import { InOrder } from './in-order.ts';
-import { type PairToAsk, readMatches, readNumbers, readPairs } from './read-evidence.ts';
+import {
+  ownToLink,
+  type PairToAsk,
+  readMatches,
+  readNumbers,
+  readPairs,
+  toLink,
+} from './read-evidence.ts';
+import { RowBuffer, type Values } from './row-buffer.ts';
 import { RowSet } from './row-set.ts';
 
 /** How the rows of the input compare with the links that exist. */
@@ -25,10 +33,7 @@ export interface Comparison extends Omit<Existing, 'new'> {
   usesKnown: boolean;
 }
 
-/** Rows that go into the database at once: one call for each of millions of rows would be slow. */
-const CHUNK_ROWS = 500;
-
-type Values = readonly (string | number | null)[];
+const ANY_LINK = 'SELECT 1 FROM temp.link LIMIT 1';
 
 /**
  * Finds out which rows ask for links that exist. Rows that stand as they stood have their links at once. The others, and the links that are
@@ -44,9 +49,8 @@ export class Evidence {
   onSimilar: OnSimilar = 'create';
   readonly #db: Journal['db'];
   readonly #journal: Journal;
-  readonly #inserts = new Map<string, ReturnType<Journal['db']['prepare']>>();
-  #rows: Values[] = [];
-  #links: Values[] = [];
+  readonly #rows: RowBuffer;
+  readonly #links: RowBuffer;
   /** Whether files say of any link that it may exist, and whether rows name theirs themselves. */
   #hasDoubts = false;
   #hasOwn = false;
@@ -59,13 +63,23 @@ export class Evidence {
     this.#journal = journal;
     this.#db = journal.db;
     this.#db.exec(sql.TABLES);
+    this.#rows = new RowBuffer(
+      this.#db,
+      'temp.row (number, line, key, content, pair, own, own_key, fit, doubt)',
+    );
+    this.#links = new RowBuffer(
+      this.#db,
+      'temp.link (id, source, key, content, pair, code, short_url, error, of_row, in_job)',
+    );
+    const open = new RowBuffer(this.#db, 'temp.open_link (id)');
     this.#order = journal.hasLinks() ? new InOrder(journal) : undefined;
     for (const batch of journal.batches()) {
       if (!batch.isOpen && batch.unanswered === 0) continue;
       for (const link of journal.linksIn(batch).filter(isOpenLink)) {
-        this.#insert('temp.open_link (id)', [[link.number]]);
+        open.add([link.number]);
       }
     }
+    open.flush();
   }
 
   /** Whether only rows and links of the journal were compared, where they stand side by side. */
@@ -90,11 +104,10 @@ export class Evidence {
     const url = own?.short_url ?? null;
     const isDoubted = doubt === undefined ? 0 : 1;
     this.#hasOwn ||= own !== undefined;
-    this.#rows.push([number, line, key, content, pair, url, url && hashOf(url), fit, isDoubted]);
+    this.#rows.add([number, line, key, content, pair, url, url && hashOf(url), fit, isDoubted]);
     if (doubt !== undefined) {
       this.#addOther([sql.KNOWN_BY.results, key, content, pair, null, null, doubt, number]);
     }
-    if (this.#rows.length === CHUNK_ROWS) this.#flush();
   }
 
   /** Adds a link that a file names, or of which it says that it may exist. One that was made for something else than its row is none of the row. */
@@ -110,9 +123,8 @@ export class Evidence {
 
   #addOther(link: Values): void {
     this.#hasDoubts ||= link[5] === null;
-    this.#links.push([this.#nextOther, ...link, null]);
+    this.#links.add([this.#nextOther, ...link, null]);
     this.#nextOther += 1;
-    if (this.#links.length === CHUNK_ROWS) this.#flush();
   }
 
   /** Forgets what files say of links that may exist, so that their rows are new. Returns whether there are any. */
@@ -190,15 +202,7 @@ export class Evidence {
       this.#flush();
       this.#load();
       this.#db.exec('DELETE FROM temp.match');
-      if (
-        this.#db
-          .prepare(
-            'SELECT 1 FROM temp.link UNION ALL SELECT 1 FROM temp.row WHERE own IS NOT NULL LIMIT 1',
-          )
-          .get()
-      ) {
-        this.#match();
-      }
+      if (this.#hasOwn || this.#db.prepare(ANY_LINK).get() !== undefined) this.#match();
       const counts = this.#db.prepare(sql.COUNTS).get(this.#journal.firstNewLink) ?? {};
       const changed = this.#db.prepare(sql.CHANGED).all();
       const matched = readNumbers(this.#db, 'temp.match WHERE link IS NOT NULL');
@@ -280,53 +284,14 @@ export class Evidence {
         const { number, key, content, pair, code, short_url, error } = link;
         const inJob = isOpen && job !== undefined ? 1 : null;
         const why = short_url === null ? (error ?? doubt ?? null) : null;
-        this.#links.push([number, 0, key, content, pair, code, short_url, why, null, inJob]);
-        if (this.#links.length === CHUNK_ROWS) this.#flush();
+        this.#links.add([number, 0, key, content, pair, code, short_url, why, null, inJob]);
       }
     }
     this.#flush();
   }
 
   #flush(): void {
-    this.#insert(
-      'temp.row (number, line, key, content, pair, own, own_key, fit, doubt)',
-      this.#rows,
-    );
-    this.#insert(
-      'temp.link (id, source, key, content, pair, code, short_url, error, of_row, in_job)',
-      this.#links,
-    );
-    this.#rows = [];
-    this.#links = [];
+    this.#rows.flush();
+    this.#links.flush();
   }
-
-  /** Values that are bound take a quarter of the time of JSON that the database reads. */
-  #insert(table: string, rows: readonly Values[]): void {
-    const [first] = rows;
-    if (first === undefined) return;
-    const places = `(${first.map(() => '?').join()})`;
-    const sql = `INSERT INTO ${table} VALUES ${Array(rows.length).fill(places).join()}`;
-    const statement = this.#inserts.get(sql) ?? this.#db.prepare(sql);
-    this.#inserts.set(sql, statement);
-    statement.run(...rows.flat());
-  }
-}
-
-type SqlRow = Record<string, unknown>;
-
-function identityOfRow({ key, content, pair }: SqlRow): LinkIdentity {
-  return { key: Number(key), content: Number(content), pair: String(pair) };
-}
-
-function toLink(row: SqlRow): LinkIdentity & LinkResult {
-  const { code, short_url, error } = row;
-  return typeof short_url === 'string'
-    ? { ...identityOfRow(row), status: 'created', code: String(code ?? ''), short_url }
-    : { ...identityOfRow(row), status: 'unknown', error: String(error ?? NO_RESPONSE) };
-}
-
-function ownToLink(row: SqlRow): LinkIdentity & LinkResult {
-  const short_url = String(row['own']);
-  const code = short_url.slice(short_url.lastIndexOf('/') + 1);
-  return { ...identityOfRow(row), status: 'created', code, short_url };
 }

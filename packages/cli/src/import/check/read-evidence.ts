@@ -1,5 +1,5 @@
 import type { Journal } from '../journal/journal.ts';
-import { madeFor } from '../map/link-identity.ts';
+import { type LinkIdentity, madeFor } from '../map/link-identity.ts';
 import { type LinkResult, NO_RESPONSE } from '../types.ts';
 import { MATCHED, UNLINKED, UNSETTLED_OTHERS } from './evidence-sql.ts';
 import { RowSet } from './row-set.ts';
@@ -55,4 +55,25 @@ export function* readMatches(db: Database): Generator<LinkResult & { made_for: s
         : { status: 'unknown', error: String(error ?? NO_RESPONSE), made_for };
     }
   }
+}
+
+type SqlRow = Record<string, unknown>;
+
+function identityOfRow({ key, content, pair }: SqlRow): LinkIdentity {
+  return { key: Number(key), content: Number(content), pair: String(pair) };
+}
+
+/** A link as the journal records it. */
+export function toLink(row: SqlRow): LinkIdentity & LinkResult {
+  const { code, short_url, error } = row;
+  return typeof short_url === 'string'
+    ? { ...identityOfRow(row), status: 'created', code: String(code ?? ''), short_url }
+    : { ...identityOfRow(row), status: 'unknown', error: String(error ?? NO_RESPONSE) };
+}
+
+/** The same, of one that a row names itself. */
+export function ownToLink(row: SqlRow): LinkIdentity & LinkResult {
+  const short_url = String(row['own']);
+  const code = short_url.slice(short_url.lastIndexOf('/') + 1);
+  return { ...identityOfRow(row), status: 'created', code, short_url };
 }

@@ -1,6 +1,6 @@
-import { hashOf, type LinkIdentity, linkIdentity } from '../map/link-identity.ts';
-import type { LinkResult } from '../types.ts';
-import type { LogRecord } from './log.ts';
+import { hashOf, type LinkIdentity, linkIdentity, madeFor } from '../map/link-identity.ts';
+import { type LinkResult, NO_RESPONSE } from '../types.ts';
+import type { LogRecord, NewRecord } from './log.ts';
 
 /** Numbers of links in a journal: so many, from this one on. */
 export interface LinkRange {
@@ -140,4 +140,45 @@ export function changeBatch(batch: Batch, { id, kind, info }: LogRecord): void {
   if (kind === 'release') Object.assign(batch, { isOpen: false, unanswered: 0 });
   if (kind === 'results') Object.assign(batch, { job: undefined, error: undefined }, info);
   if (kind === 'release' || kind === 'results') batch.decided.push(id);
+}
+
+/** Whether a batch has links, or may have. */
+export function isAlive({ isOpen, created, unanswered }: Batch): boolean {
+  return isOpen || created + unanswered > 0;
+}
+
+/** The record that says what became of a batch. */
+export function resultsRecord(
+  batch: number,
+  entries: readonly Entry[],
+  counts: Pick<Batch, 'created' | 'unanswered'>,
+  { isFinal, job, error }: Omit<Decision, 'results'>,
+): NewRecord {
+  const open = isFinal ? { isOpen: false } : { isOpen: true, job, error };
+  return { kind: 'results', batch, info: { ...counts, ...open }, data: JSON.stringify(entries) };
+}
+
+/** How many links of a batch exist, and may exist, by the one record that says so. */
+export function countEntries(
+  entries: readonly Entry[],
+  size: number,
+): Pick<Batch, 'created' | 'unanswered'> {
+  let created = 0;
+  let failed = 0;
+  for (const entry of entries) {
+    if (entry === 0) failed += 1;
+    else if (entry?.length === 2) {
+      if (typeof entry[1] === 'string') created += 1;
+      else failed += 1;
+    }
+  }
+  return { created, unanswered: size - created - failed };
+}
+
+/** What the results say of a link, with the cell `made_for`. */
+export function resultOf(link: JournalLink): LinkResult & { made_for: string } {
+  const { code, short_url, error, isFailed } = link;
+  const made_for = madeFor(link);
+  if (short_url !== null) return { status: 'created', code, short_url, made_for };
+  return { status: isFailed ? 'failed' : 'unknown', error: error ?? NO_RESPONSE, made_for };
 }

@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { BatchLinkInput } from '@shortlink/sdk';
 import { serviceUrl } from '../../config/settings.ts';
-import { type LinkIdentity, linkOfPair, madeFor } from '../map/link-identity.ts';
+import { type LinkIdentity, linkOfPair } from '../map/link-identity.ts';
 import type { Claim } from '../map/result-columns.ts';
 import { type LinkResult, NO_RESPONSE } from '../types.ts';
 import {
@@ -9,9 +9,11 @@ import {
   type Batch,
   beginBatch,
   changeBatch,
+  countEntries,
   type Decision,
   type Entry,
   entryOf,
+  isAlive,
   isLink,
   isOpenLink,
   type JournalLink,
@@ -19,6 +21,8 @@ import {
   linksText,
   type NewBatch,
   readLinks,
+  resultOf,
+  resultsRecord,
 } from './batches.ts';
 import { readableError, removeJournal } from './database.ts';
 import { Log, type LogRecord, type NewRecord } from './log.ts';
@@ -120,7 +124,7 @@ export class Journal {
 
   /** Forgets links that the response to their request left out, so that their rows are new again. */
   releaseUnanswered(): boolean {
-    const lacking = this.batches().filter(({ isOpen, unanswered }) => !isOpen && unanswered > 0);
+    const lacking = this.batches().filter((batch) => !batch.isOpen && batch.unanswered > 0);
     if (lacking.length > 0)
       this.#add(lacking.map(({ id }) => ({ kind: 'release', batch: id, info: {} })));
     return lacking.length > 0;
@@ -205,7 +209,6 @@ export class Journal {
     }
   }
 
-  /** Whether there is a link of this service to compare rows with. */
   hasLinks(): boolean {
     return this.batches().some(isAlive);
   }
@@ -221,9 +224,9 @@ export class Journal {
   /** Addresses of the other services whose links it knows. */
   otherServices(): string[] {
     const alive = [...this.#batches.values()].filter(isAlive);
-    return [...new Set(alive.map(({ service }) => service))]
-      .filter((service) => service !== this.service)
-      .sort();
+    const others = new Set(alive.map(({ service }) => service));
+    others.delete(this.service);
+    return [...others].sort();
   }
 
   /** Whether it knows no link, of any service. An empty one is removed when it is closed. */
@@ -242,21 +245,18 @@ export class Journal {
     this.#add([{ kind: 'written', info: { content } }]);
   }
 
-  /** Whether an import under this journal has written a file with this content. */
   hasWritten(content: string): boolean {
     return this.written.includes(content);
   }
 
-  own(input: string): void {
+  setOwner(input: string): void {
     this.#add([{ kind: 'owner', info: { input } }]);
   }
 
-  /** Removes the file: there is nothing left to remember. */
   forget(): void {
     removeJournal(this.path);
   }
 
-  /** Runs `work` in a transaction. */
   write<T>(work: () => T): T {
     return this.#log.write(work);
   }
@@ -297,42 +297,4 @@ export class Journal {
       this.#nextLink += begun.size;
     } else changeBatch(this.#batch(batch ?? 0), record);
   }
-}
-
-/** Whether a batch has links, or may have. */
-function isAlive({ isOpen, created, unanswered }: Batch): boolean {
-  return isOpen || created + unanswered > 0;
-}
-
-function resultsRecord(
-  batch: number,
-  entries: readonly Entry[],
-  counts: Pick<Batch, 'created' | 'unanswered'>,
-  { isFinal, job, error }: Omit<Decision, 'results'>,
-): NewRecord {
-  const open = isFinal ? { isOpen: false } : { isOpen: true, job, error };
-  return { kind: 'results', batch, info: { ...counts, ...open }, data: JSON.stringify(entries) };
-}
-
-function countEntries(
-  entries: readonly Entry[],
-  size: number,
-): Pick<Batch, 'created' | 'unanswered'> {
-  let created = 0;
-  let failed = 0;
-  for (const entry of entries) {
-    if (entry === 0) failed += 1;
-    else if (entry?.length === 2) {
-      if (typeof entry[1] === 'string') created += 1;
-      else failed += 1;
-    }
-  }
-  return { created, unanswered: size - created - failed };
-}
-
-export function resultOf(link: JournalLink): LinkResult & { made_for: string } {
-  const { code, short_url, error, isFailed } = link;
-  const made_for = madeFor(link);
-  if (short_url !== null) return { status: 'created', code, short_url, made_for };
-  return { status: isFailed ? 'failed' : 'unknown', error: error ?? NO_RESPONSE, made_for };
 }

@@ -78,7 +78,7 @@ function takeOver(journal: Journal, input: string): void {
       'Name another journal: --journal FILE. If that file has the same rows, let this one use its results: --known FILE',
     );
   }
-  journal.own(own);
+  journal.setOwner(own);
 }
 
 /** Whether a file is there, under a name that doesn't lead to the input. */

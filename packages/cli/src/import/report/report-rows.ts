@@ -1,4 +1,4 @@
-import type { Checked, Source } from '../check/check-input.ts';
+import type { Checked, ImportSource } from '../check/check-input.ts';
 import type { Comparison, Evidence } from '../check/evidence.ts';
 import type { Journal } from '../journal/journal.ts';
 import { linkIdentity, madeFor } from '../map/link-identity.ts';
@@ -30,7 +30,7 @@ export type RowOutcome =
     };
 
 interface ReportInput {
-  source: Source;
+  source: ImportSource;
   journal: Journal;
   checked: Checked;
   comparison: Comparison | undefined;

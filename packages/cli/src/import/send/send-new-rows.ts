@@ -2,7 +2,7 @@ import type { Usage } from '@shortlink/sdk';
 import { CliError, EXIT_CODES } from '../../cli-error.ts';
 import { askService, decideSimilar } from '../check/ask-service.ts';
 import { filesBeside, readBeside } from '../check/beside.ts';
-import { addRows, type Checked, compareAll, type Source } from '../check/check-input.ts';
+import { addRows, type Checked, compareAll, type ImportSource } from '../check/check-input.ts';
 import { announce, type Found, foundOf } from '../check/compare-rows.ts';
 import { type Comparison, Evidence } from '../check/evidence.ts';
 import { planSending, retrieveUsage } from '../check/forecast.ts';
@@ -18,7 +18,7 @@ const MAX_REPEATS = 2;
 
 /** What is known of the rows before the new ones are sent. */
 export interface SendNewRows {
-  source: Source;
+  source: ImportSource;
   checked: Checked;
   found: Found;
   evidence: Evidence | undefined;

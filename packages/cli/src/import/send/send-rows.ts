@@ -1,4 +1,4 @@
-import type { Source } from '../check/check-input.ts';
+import type { ImportSource } from '../check/check-input.ts';
 import type { Journal } from '../journal/journal.ts';
 import { readRows } from '../read/read-rows.ts';
 import type { ImportDeps, ImportSettings, Row } from '../types.ts';
@@ -6,7 +6,7 @@ import { BatchRecorder, type SentBatch } from './batch-recorder.ts';
 import { LinkSource } from './link-source.ts';
 
 export interface SendInput {
-  source: Source;
+  source: ImportSource;
   journal: Journal;
   settings: ImportSettings;
   deps: ImportDeps;
