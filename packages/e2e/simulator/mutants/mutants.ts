@@ -207,9 +207,9 @@ const ROWS: readonly Mutant[] = [
   ),
   mutant(
     'first edited row not matched',
-    `${CHECK}/evidence.ts`,
-    "this.#db.exec(sql.matchBy('key, pair', sql.CERTAIN));",
-    "this.#db.exec(sql.matchBy('key, pair', sql.CERTAIN) + ' WHERE n > 1');",
+    `${CHECK}/match-rows.ts`,
+    "db.exec(sql.matchBy('key, pair', sql.CERTAIN));",
+    "db.exec(sql.matchBy('key, pair', sql.CERTAIN) + ' WHERE n > 1');",
   ),
   mutant(
     'known links forgotten with the unknown',

@@ -202,7 +202,12 @@ export class Evidence {
       this.#flush();
       this.#load();
       this.#db.exec('DELETE FROM temp.match');
-      if (this.#hasOwn || this.#db.prepare(ANY_LINK).get() !== undefined) this.#match();
+      if (this.#hasOwn || this.#db.prepare(ANY_LINK).get() !== undefined)
+        matchRows(this.#db, {
+          hasOwn: this.#hasOwn,
+          hasDoubts: this.#hasDoubts,
+          isReused: this.onSimilar === 'reuse',
+        });
       const counts = this.#db.prepare(sql.COUNTS).get(this.#journal.firstNewLink) ?? {};
       const changed = this.#db.prepare(sql.CHANGED).all();
       const matched = readNumbers(this.#db, 'temp.match WHERE link IS NOT NULL');
@@ -226,32 +231,6 @@ export class Evidence {
         usesKnown: counts['uses_known'] === 1,
       };
     });
-  }
-
-  #match(): void {
-    if (this.#hasOwn) {
-      this.#db.exec(sql.FIT_BY_JOURNAL);
-      this.#db.exec(sql.FIT_ALONE);
-      this.#db.exec(sql.DISOWN);
-    }
-    this.#db.exec(sql.MATCH_SINGLE);
-    this.#db.exec(sql.UNMATCH_OTHERS);
-    if (this.#db.prepare(sql.ANY_LINK_LEFT).get() !== undefined) {
-      this.#db.exec(sql.matchBy('key, pair, content', sql.CERTAIN));
-      this.#db.exec(sql.matchBy('key, pair', sql.CERTAIN));
-      this.#db.exec(sql.matchBy('key, pair, words', `source = ${sql.KNOWN_BY.service}`));
-      if (this.onSimilar === 'reuse') {
-        this.#db.exec(sql.matchBy('key, pair, words', `NOT (${sql.CERTAIN})`));
-        this.#db.exec(sql.matchBy('key, pair', `NOT (${sql.CERTAIN})`));
-      }
-      this.#db.exec(sql.TAKE_CONTENT);
-    }
-    if (this.#hasDoubts) {
-      this.#db.exec(sql.DROP_KNOWN_DOUBTS);
-      this.#db.exec(sql.MATCH_OWN_DOUBTS);
-      const which = this.onSimilar === 'reuse' ? 'TRUE' : sql.CERTAIN;
-      this.#db.exec(sql.matchBy('key, pair', which, 'doubtful_link'));
-    }
   }
 
   /** Reads the states of the matched rows, which are asked for in the order of the input, each with the cell `made_for`. */
