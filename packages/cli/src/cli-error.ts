@@ -18,6 +18,8 @@ export const EXIT_CODES = {
   rateLimit: 6,
   /** It can't be known whether some links were created. */
   unknownFate: 7,
+  /** A file asks for links that don't exist yet, though `--expect-no-changes` was given. */
+  changes: 8,
   /** Ctrl-C or SIGTERM (128 + SIGINT, as shells count). */
   interrupted: 130,
 } as const;

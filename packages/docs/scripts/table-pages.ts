@@ -117,7 +117,7 @@ Scripts may rely on the exit codes: a code never changes its meaning.
 
 ${table(['code', 'meaning'], rows('../../cli/src/cli-error.ts', 'EXIT_CODES'))}
 
-Of an import of several files: the code of the file that ended early; otherwise 7 wins over 3, and 3 over 0.
+Of an import of several files: the code of the file that ended early; otherwise 8 wins over 7, 7 over 3, and 3 over 0.
 
 ## shortlink-server
 

@@ -1,230 +1,560 @@
-import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { writeFileSync } from 'node:fs';
+import { appendFile, chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { parse } from 'yaml';
-import { type ActionResult, runAction } from '../src/fake-runner.ts';
-import { CLI_PROGRAM, commandOf } from '../src/programs.ts';
-import { runCommand } from '../src/run-command.ts';
+import { type StubService, stubService } from '../../cli/test/stub-service.ts';
+import { type ActionResult, type RunnerOptions, runAction } from '../src/fake-runner.ts';
+import { fakeGitHub, GitHost } from '../src/git-host.ts';
+import { CLI_VARIABLES } from '../src/programs.ts';
 import { World } from '../src/world.ts';
 
-const CI = fileURLToPath(new URL('../../../examples/ci', import.meta.url));
-const ACTION = fileURLToPath(new URL('../../action', import.meta.url));
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
+const BATCH = 'POST /api/v1/links/batch';
+const SAMPLE = `url,title,tags
+https://example.com/spring,Spring campaign,"campaign,spring"
+https://example.com/summer,Summer campaign,"campaign,summer"
+https://example.com/autumn,"Autumn campaign, early",campaign
+`;
 
 let world: World;
+let host: GitHost;
+let count = 0;
 beforeAll(async () => {
   world = await World.create();
 });
 afterAll(() => world?.[Symbol.asyncDispose]());
+beforeEach(async () => {
+  count += 1;
+  host = await GitHost.create(world.path(`host, ${count}`));
+});
 
-/** A repository on a Git host, which a developer and CI jobs clone. */
-class Repository {
-  readonly folder: string;
-  readonly env: Record<string, string>;
-  readonly key: string;
-  #jobs = 0;
-
-  constructor(folder: string, key: string) {
-    this.folder = folder;
-    this.key = key;
-    this.env = {
-      SHORTLINK: JSON.stringify(commandOf(CLI_PROGRAM)),
-      HOME: folder,
-      GIT_CONFIG_GLOBAL: join(folder, 'gitconfig'),
-      GIT_CONFIG_NOSYSTEM: '1',
-    };
-  }
-
-  async create(): Promise<void> {
-    await mkdir(this.folder);
-    await writeFile(
-      join(this.folder, 'gitconfig'),
-      '[user]\nname = Test\nemail = test@example.com\n[init]\ndefaultBranch = main\n',
-    );
-    await this.git(this.folder, 'init', '--quiet', '--bare', 'origin.git');
-    await this.git(this.folder, 'clone', '--quiet', 'origin.git', 'work');
-    await cp(join(CI, 'links.csv'), join(this.folder, 'work/links.csv'));
-  }
-
-  git(cwd: string, ...args: string[]): Promise<string> {
-    return runCommand('git', args, { cwd, env: this.env });
-  }
-
-  /** The developer pulls, changes the file and pushes it. */
-  async push(change: (text: string) => string): Promise<void> {
-    const work = join(this.folder, 'work');
-    if (this.#jobs > 0) await this.git(work, 'pull', '--quiet', '--rebase', 'origin', 'main');
-    const path = join(work, 'links.csv');
-    await writeFile(path, change(await readFile(path, 'utf8')));
-    await this.git(work, 'add', '--all');
-    await this.git(work, 'commit', '--quiet', '--allow-empty', '-m', 'Change the links');
-    await this.git(work, 'push', '--quiet', 'origin', 'HEAD:main');
-  }
-
-  /** A CI job: a fresh checkout, without anything of an earlier one. */
-  async checkout(): Promise<string> {
-    this.#jobs += 1;
-    const name = `job-${this.#jobs}`;
-    await this.git(this.folder, 'clone', '--quiet', 'origin.git', name);
-    return join(this.folder, name);
-  }
-
-  /** The action in a CI job, with the inputs of the example's workflow. */
-  async job(folder?: string, inputs: Record<string, string> = {}): Promise<ActionResult> {
-    const cwd = folder ?? (await this.checkout());
-    const given = {
-      file: 'links.csv',
-      'api-key': this.key,
-      'base-url': world.server.url,
-      commit: 'true',
-      ...inputs,
-    };
-    return runAction(ACTION, given, { cwd, env: this.env });
-  }
-
-  /** The pushed file, as a map from target URL to short URL. */
-  async links(): Promise<Map<string, string>> {
-    const text = await this.git(join(this.folder, 'origin.git'), 'show', 'main:links.csv');
-    const [header = '', ...rows] = text.trim().split('\n');
-    const columns = header.split(',');
-    // The sample's quoted cells hold commas, so cells are counted from the end.
-    const place = columns.indexOf('short_url') - columns.length;
-    return new Map(rows.map((row) => [row.split(',')[0] ?? '', row.split(',').at(place) ?? '']));
-  }
+interface Job extends Partial<Pick<RunnerOptions, 'onStart'>> {
+  folder?: string;
+  key?: string;
+  url?: string;
+  inputs?: Record<string, string>;
+  env?: Record<string, string>;
 }
+
+/** A CI job with the action, in a fresh checkout unless there is one. */
+async function run({ folder, key = '', url, inputs, env, onStart }: Job): Promise<ActionResult> {
+  const given = {
+    file: 'links.csv',
+    'api-key': key,
+    'base-url': url ?? world.server.url,
+    ...inputs,
+  };
+  return runAction(ROOT, given, {
+    cwd: folder ?? (await host.checkout()),
+    env: { ...CLI_VARIABLES, ...host.env, ...env },
+    onStart,
+  });
+}
+
+/** The page of a run, as people read it. */
+const shown = (markdown: string) =>
+  markdown
+    .replace(/&#(\d+);/g, (_, number) => String.fromCodePoint(Number(number)))
+    .replace(/<\/?code>/g, '`');
+
+/** The same against a service that can't be asked which links exist. */
+const stubbed = (service: StubService, job: Job = {}) =>
+  run({ key: service.env['SHORTLINK_API_KEY'] ?? '', url: service.url, ...job });
 
 /** The number of links of the account. */
 async function linkCount(key: string): Promise<number> {
-  const response = await fetch(`${world.server.url}/api/v1/usage`, {
-    headers: { 'X-Api-Key': key },
-  });
-  const usage = (await response.json()) as { links: { used: number } };
-  return usage.links.used;
+  const { json } = await world.request(key, 'GET', '/api/v1/usage');
+  return json.links.used;
 }
 
-describe('the action, with the CSV file of a repository', () => {
-  let key: string;
-  let repository: Repository;
-  let count = 0;
-  beforeEach(async () => {
-    ({ key } = await world.caller('custom'));
-    count += 1;
-    repository = new Repository(world.path(`repository-${count}`), key);
-    await repository.create();
-  });
+const URLS = (size: number) => Array(size).fill(expect.stringMatching(/^http/));
 
+describe('apply', () => {
   it('gets its short links, push after push, and none twice', async () => {
-    await repository.push((text) => text);
-    const first = await repository.job();
-    expect(first, first.stderr).toMatchObject({
+    const { key } = await world.caller('custom');
+    await host.push(() => SAMPLE);
+    const first = await run({ key });
+    expect(first, first.log).toMatchObject({
       exitCode: 0,
       outputs: { 'exit-code': '0', rows: '3', existing: '0', created: '3', rejected: '0' },
     });
-    const published = await repository.links();
-    expect([...published.values()]).toEqual(Array(3).fill(expect.stringMatching(/^http/)));
+    expect(first.summary).toContain('all there');
+    expect(first.log).toContain('3 links created');
+    expect(first.log).not.toMatch(/^\{/m);
+    const published = await host.links();
+    expect([...published.values()]).toEqual(URLS(3));
     expect(await linkCount(key)).toBe(3);
+    expect(await host.refs()).toEqual(['refs/heads/main']);
 
     // The file grows.
-    await repository.push((text) => `${text}https://example.com/winter,Winter,cold,,,,\n`);
-    expect(await repository.job()).toMatchObject({ exitCode: 0 });
-    expect(await linkCount(key)).toBe(4);
-    const grown = Object.fromEntries(await repository.links());
+    await host.push((text) => `${text}https://example.com/winter,Winter,cold,,,,\n`);
+    expect(await run({ key })).toMatchObject({ exitCode: 0, outputs: { created: '1' } });
+    const grown = Object.fromEntries(await host.links());
     expect(grown).toMatchObject(Object.fromEntries(published));
 
     // A title is edited, and the rows are sorted.
-    await repository.push((text) => {
+    await host.push((text) => {
       const [header = '', ...rows] = text.replace('Winter', 'Deep winter').trim().split('\n');
       return `${[header, ...rows.sort().reverse()].join('\n')}\n`;
     });
-    expect(await repository.job()).toMatchObject({ exitCode: 0 });
-    expect(await linkCount(key)).toBe(4);
+    const edited = await run({ key });
+    expect(edited).toMatchObject({ exitCode: 0, outputs: { created: '0', changed: '1' } });
+    expect(shown(edited.summary)).toMatch(/\| 2 \| changed \| `http\S+` stays \|/);
+
+    // The target of a row is edited: another link, and the old one is named.
+    await host.push((text) => text.replace('example.com/winter', 'example.com/ice'));
+    const moved = await run({ key });
+    expect(moved).toMatchObject({ exitCode: 0, outputs: { created: '1' } });
+    expect(shown(moved.summary)).toContain('still leads to the old target');
+    expect((await host.links()).get('https://example.com/ice')).not.toBe(
+      grown['https://example.com/winter'],
+    );
 
     // A bad row fails the job, and is shown at its line; corrected, it is the only one that is created.
-    await repository.push((text) => `${text}nowhere,Bad,,,,,\n`);
-    const bad = await repository.job();
+    await host.push((text) => `${text}nowhere,Bad,,,,,\n`);
+    const bad = await run({ key });
     expect(bad).toMatchObject({ exitCode: 2, outputs: { 'exit-code': '2', created: '0' } });
-    expect(bad.stdout).toContain(
-      '::error file=links.csv,line=6::not an absolute http or https URL',
-    );
-    expect(bad.summary).toContain('| 6 | not an absolute');
-    expect(await linkCount(key)).toBe(4);
-    await repository.push((text) => text.replace('nowhere', 'https://example.com/fixed'));
-    expect(await repository.job()).toMatchObject({ exitCode: 0 });
+    expect(bad.log).toContain('::error file=links.csv,line=6::not an absolute http or https URL');
+    expect(shown(bad.summary)).toContain('| 6 | rejected | `not an absolute');
     expect(await linkCount(key)).toBe(5);
+    await host.push((text) => text.replace('nowhere', 'https://example.com/fixed'));
+    expect(await run({ key })).toMatchObject({ exitCode: 0, outputs: { created: '1' } });
 
     // A job creates links, and its commit is lost with its machine.
-    await repository.push((text) => `${text}https://example.com/lost,Lost,,,,,\n`);
-    const lost = await repository.checkout();
-    await repository.git(lost, 'remote', 'set-url', '--push', 'origin', '/nonexistent');
-    expect((await repository.job(lost)).exitCode).toBe(1);
-    expect(await linkCount(key)).toBe(6);
-    expect(await repository.job()).toMatchObject({ exitCode: 0 });
-    expect(await linkCount(key)).toBe(6);
-    const links = await repository.links();
-    expect(links.size).toBe(6);
+    await host.push((text) => `${text}https://example.com/lost,Lost,,,,,\n`);
+    const left = await host.checkout();
+    expect(await run({ key, folder: left, inputs: { commit: 'false' } })).toMatchObject({
+      exitCode: 0,
+      outputs: { created: '1' },
+    });
+    expect(await run({ key })).toMatchObject({ exitCode: 0, outputs: { created: '0' } });
+    expect(await linkCount(key)).toBe(7);
+    const links = await host.links();
     expect(new Set(links.values()).size).toBe(6);
-    expect(Object.fromEntries(links)).toMatchObject(Object.fromEntries(published));
-    const nothing = await repository.job();
-    expect(nothing).toMatchObject({ exitCode: 0 });
-    expect(nothing.summary).toMatch(/\| 6 \| 6 \| 0 \|/);
+    const nothing = await run({ key });
+    expect(nothing.outputs).toMatchObject({ rows: '6', new: '0', existing: '6', created: '0' });
   });
 
-  it('takes in what somebody pushed while the job was running', async () => {
-    await repository.push((text) => text);
-    const job = await repository.checkout();
-    await repository.push((text) => `${text}https://example.com/meanwhile,Meanwhile,\n`);
-    expect(await repository.job(job)).toMatchObject({ exitCode: 0 });
-    const links = await repository.links();
-    expect(links.size).toBe(4);
-    expect([...links.values()]).toEqual(Array(4).fill(expect.stringMatching(/^http/)));
-    expect(await linkCount(key)).toBe(4);
+  it.each([';', '\t'])('shows a bad row of a file with %j between cells', async (delimiter) => {
+    const { key } = await world.caller('custom');
+    const lines = [
+      ['url', 'title'],
+      ['https://example.com/a', '"two\nlines"'],
+      ['nope', 'B'],
+    ];
+    await host.push(() => lines.map((cells) => `${cells.join(delimiter)}\n`).join(''));
+    const result = await run({ key });
+    expect(result).toMatchObject({ exitCode: 2, outputs: { rows: '2', rejected: '1' } });
+    expect(result.log).toMatch(/^::error file=links\.csv,line=4::.*nope/m);
+    expect(shown(result.summary)).toContain('| 4 | rejected |');
+    expect(await linkCount(key)).toBe(0);
+  });
+
+  it('shows a row that the service refuses where it stands, whatever is between cells', async () => {
+    const service = await stubService();
+    const details = [{ index: 1, field: 'target_url', message: 'Not\nallowed, 100%.' }];
+    service.answer(BATCH, { status: 400, body: { error: 'bad', details } });
+    await host.push(() => 'url;title\nhttps://example.com/a;A\nhttps://example.com/b;B\n');
+    const result = await stubbed(service);
+    expect(result).toMatchObject({ exitCode: 3, outputs: { created: '1', failed: '1' } });
+    expect(result.log).toMatch(/^::error file=links\.csv,line=3::.*allowed, 100%25\./m);
+    expect(result.log.match(/^::error/gm)).toHaveLength(1);
+    expect(await host.show()).toMatch(/^https:\/\/example\.com\/a;A;c1;/m);
+  });
+
+  it('creates nothing on a detached HEAD, and says what to do', async () => {
+    const { key } = await world.caller('custom');
+    await host.push(() => SAMPLE);
+    const folder = await host.checkout();
+    await host.git(folder, 'checkout', '--quiet', '--detach');
+    const result = await run({ key, folder });
+    expect(result.exitCode).toBe(1);
+    expect(result.log).toMatch(
+      /^::error file=links\.csv::No link was created.*HEAD is on no branch/m,
+    );
+    expect(result.log).not.toMatch(/^ +at /m);
+    expect(result.summary).toContain('not kept');
+    expect(await linkCount(key)).toBe(0);
+  });
+
+  it.each([
+    ['no ref can be written', 'refs/'],
+    ['the ref of the journal can not be written', 'refs/shortlink/'],
+  ])('creates nothing where %s', async (_, prefix) => {
+    const { key } = await world.caller('custom');
+    await host.push(() => SAMPLE);
+    await host.protect(prefix);
+    const result = await run({ key });
+    expect(result.exitCode).toBe(1);
+    expect(result.log).toMatch(/^::error file=links\.csv::No link was created.*can't be pushed/m);
+    expect(await linkCount(key)).toBe(0);
+  });
+
+  it('creates nothing with a remote that takes no push, or for an ignored file', async () => {
+    const { key } = await world.caller('custom');
+    await host.push(() => SAMPLE);
+    const folder = await host.checkout();
+    await host.git(folder, 'remote', 'set-url', '--push', 'origin', '/nonexistent');
+    const result = await run({ key, folder });
+    expect(result.exitCode).toBe(1);
+    expect(result.log).toContain('permissions: contents: write');
+    const other = await host.checkout();
+    await writeFile(join(other, '.gitignore'), '*.short.csv\n');
+    const ignored = await run({ key, folder: other, inputs: { output: 'links.short.csv' } });
+    expect(ignored.exitCode).toBe(1);
+    expect(ignored.log).toContain('.gitignore');
+    expect(await linkCount(key)).toBe(0);
+  });
+
+  it('loses nothing and doubles nothing behind a protected branch, with a service that can not be asked', async () => {
+    const service = await stubService();
+    await host.push(() => SAMPLE);
+    const unprotect = await host.protect('refs/heads/main');
+    const first = await stubbed(service);
+    expect(first.exitCode).toBe(1);
+    expect(first.summary).toContain('not kept');
+    expect(first.summary).not.toContain('all there');
+    expect(shown(first.summary)).toContain('`https://sho.rt/c1` for `https://example.com/spring`');
+    expect(first.log).toMatch(/^::error file=links\.csv::links\.csv couldn't be pushed to main/m);
+    const folder = first.outputs['folder'] ?? '';
+    expect(await readFile(join(folder, 'links.csv'), 'utf8')).toContain('https://sho.rt/c3');
+    expect(await readdir(folder)).toContain('summary-1.json');
+    expect(service.created).toHaveLength(3);
+    const [kept] = (await host.refs()).filter((ref) => ref.startsWith('refs/shortlink/main-'));
+    expect(first.log).toContain(String(kept));
+
+    const second = await stubbed(service);
+    expect(second).toMatchObject({ exitCode: 1, outputs: { created: '0', existing: '3' } });
+    // A plan knows them too.
+    const proposal = await host.checkout();
+    await host.git(proposal, 'checkout', '--quiet', '--detach');
+    const env = { GITHUB_EVENT_NAME: 'pull_request', GITHUB_BASE_REF: 'main' };
+    expect((await stubbed(service, { folder: proposal, env })).outputs).toMatchObject({ new: '0' });
+    // A run that is stopped by a bad row fills nothing in, and must not forget the links.
+    await unprotect();
+    await host.push((text) => `${text}nowhere,Bad,\n`);
+    expect(await stubbed(service)).toMatchObject({ exitCode: 2 });
+    expect(await host.refs()).toContain(kept);
+    await host.push((text) => text.replace('nowhere', 'https://example.com/new'));
+    expect(await stubbed(service)).toMatchObject({ exitCode: 0, outputs: { created: '1' } });
+    expect(service.created).toHaveLength(4);
+    expect([...(await host.links()).values()]).toEqual(URLS(4));
+    expect(await host.refs()).toEqual(['refs/heads/main']);
+  });
+
+  it('keeps what a job created whose own commit is refused', async () => {
+    const service = await stubService();
+    await host.push(() => SAMPLE);
+    const folder = await host.checkout();
+    await mkdir(join(folder, '.git/hooks'), { recursive: true });
+    await writeFile(join(folder, '.git/hooks/pre-commit'), '#!/bin/sh\nexit 1\n');
+    await chmod(join(folder, '.git/hooks/pre-commit'), 0o755);
+    expect(await stubbed(service, { folder })).toMatchObject({ exitCode: 1 });
+    expect(await stubbed(service)).toMatchObject({ exitCode: 0, outputs: { created: '0' } });
+    expect(service.created).toHaveLength(3);
+  });
+
+  it('takes in what somebody pushed before and while it was running, and leaves the work of earlier steps alone', async () => {
+    const service = await stubService();
+    service.answer(BATCH, { status: 503, afterMs: 3_000, headers: { 'Retry-After': '0' } });
+    await writeFile(join(host.work, 'version.txt'), '1\n');
+    await host.push(() => SAMPLE);
+    const folder = await host.checkout();
+    await host.push((text) => `${text}https://example.com/before,Before,\n`);
+    await writeFile(join(folder, 'version.txt'), 'built by an earlier step\n');
+    const job = stubbed(service, { folder });
+    await expect.poll(() => service.requests.length).toBeGreaterThan(1);
+    await host.push((text) => `${text}https://example.com/meanwhile,Meanwhile,\n`);
+    const result = await job;
+    expect(result, result.log).toMatchObject({
+      exitCode: 0,
+      outputs: { rows: '5', created: '5', new: '5', existing: '0' },
+    });
+    expect(service.created).toHaveLength(5);
+    expect([...(await host.links()).values()]).toEqual(URLS(5));
+    expect(await readFile(join(folder, 'version.txt'), 'utf8')).toContain('an earlier step');
+    expect(await host.show('version.txt')).toBe('1\n');
+    expect(await host.refs()).toEqual(['refs/heads/main']);
+  });
+
+  it('keeps the links where it can not take in what somebody pushed', async () => {
+    const service = await stubService();
+    service.answer(BATCH, { status: 503, afterMs: 3_000, headers: { 'Retry-After': '0' } });
+    await writeFile(join(host.work, 'version.txt'), '1\n');
+    await host.push(() => SAMPLE);
+    const folder = await host.checkout();
+    await writeFile(join(folder, 'version.txt'), 'built by an earlier step\n');
+    const job = stubbed(service, { folder });
+    await expect.poll(() => service.requests.length).toBeGreaterThan(1);
+    await host.push((text) => {
+      writeFileSync(join(host.work, 'version.txt'), '2\n');
+      return text;
+    });
+    expect(await job).toMatchObject({ exitCode: 1 });
+    expect(await readFile(join(folder, 'version.txt'), 'utf8')).toContain('an earlier step');
+    expect(await stubbed(service)).toMatchObject({ exitCode: 0, outputs: { created: '0' } });
+    expect(service.created).toHaveLength(3);
+  });
+
+  it('keeps the links where an earlier step has made the file that somebody pushed', async () => {
+    const service = await stubService();
+    service.answer(BATCH, { status: 503, afterMs: 3_000, headers: { 'Retry-After': '0' } });
+    await host.push(() => SAMPLE);
+    const made = async () => {
+      const folder = await host.checkout();
+      await appendFile(join(folder, 'links.csv'), `https://example.com/made,Made,\n`);
+      return folder;
+    };
+    const folder = await made();
+    const job = stubbed(service, { folder });
+    await expect.poll(() => service.requests.length).toBeGreaterThan(1);
+    await host.push((text) => text.replace('Spring', 'Early spring'));
+    expect(await job).toMatchObject({ exitCode: 1, outputs: { created: '4' } });
+    const next = await stubbed(service, { folder: await made() });
+    expect(next).toMatchObject({ exitCode: 0, outputs: { created: '0', existing: '4' } });
+    expect(service.created).toHaveLength(4);
   });
 
   it('keeps what was created before the plan was full', async () => {
-    const { key: small } = await world.caller('custom', { links: 2 });
-    const limited = new Repository(world.path(`limited-${count}`), small);
-    await limited.create();
-    await limited.push((text) => text);
-    const result = await limited.job();
-    expect(result.exitCode).toBe(5);
-    expect(result.stdout).toContain('::error file=links.csv::');
-    const filled = [...(await limited.links()).values()].filter((url) => url !== '');
-    expect(filled).toHaveLength(2);
-    expect(await linkCount(small)).toBe(2);
+    const { key } = await world.caller('custom', { links: 2 });
+    await host.push(() => SAMPLE);
+    const result = await run({ key });
+    expect(result).toMatchObject({ exitCode: 5, outputs: { created: '2', unsent: '1' } });
+    expect(result.log).toMatch(/^::error file=links\.csv::The plan's limit is reached/m);
+    expect(shown(result.summary)).toContain(
+      'room for 2 in the custom plan, 1 left for another run',
+    );
+    expect([...(await host.links()).values()].filter((url) => url !== '')).toHaveLength(2);
   });
 
-  it('takes options, and leaves the file to others where it is not to commit it', async () => {
-    await repository.push(() => 'Long URL,Old\nhttps://example.com/a,https://example.com/b\n');
-    const folder = await repository.checkout();
+  it('ends what is in flight and keeps it where the job is cancelled', async () => {
+    const service = await stubService();
+    service.answer('GET /api/v1/usage', { status: 404 });
+    await host.push(() => SAMPLE);
+    const body = {
+      status: 'completed',
+      total: 3,
+      results: [1, 2, 3].map((n) => ({ code: `k${n}`, short_url: `https://sho.rt/k${n}` })),
+    };
+    service.answer(BATCH, { status: 200, afterMs: 3_000, body });
+    let signal = () => {};
+    const job = stubbed(service, {
+      onStart: (child) => {
+        signal = () => child.kill('SIGTERM');
+      },
+    });
+    await expect.poll(() => service.requests.length).toBeGreaterThan(1);
+    signal();
+    const result = await job;
+    expect(result.log).toContain('Stopping');
+    expect([...(await host.links()).values()]).toEqual(URLS(3));
+  });
+
+  it('opens a pull request with what was filled in, and updates it', async () => {
+    await using github = await fakeGitHub();
+    const service = await stubService();
+    const env = { GITHUB_API_URL: github.url, GITHUB_REPOSITORY: 'me/site' };
+    const inputs = { branch: 'short-links' };
+    await host.push(() => SAMPLE);
+    await host.protect('refs/heads/main');
+    const first = await stubbed(service, { env, inputs });
+    expect(first, first.log).toMatchObject({
+      exitCode: 0,
+      outputs: { 'pull-request': 'https://github.example/pull/1' },
+    });
+    expect(github.pulls).toMatchObject([{ head: 'short-links', base: 'main' }]);
+    // Its checks are to run.
+    const origin = join(host.folder, 'origin.git');
+    expect(await host.git(origin, 'log', '-1', '--format=%s', 'short-links')).not.toContain('skip');
+    expect([...(await host.links('links.csv', 'short-links')).values()]).toEqual(URLS(3));
+    expect(await host.show()).toBe(SAMPLE);
+
+    // Before it is merged, main goes on.
+    const unprotect = await host.protect('refs/heads/nothing');
+    await host.push((text) => `${text}https://example.com/new,New,\n`);
+    expect(await stubbed(service, { env, inputs })).toMatchObject({
+      exitCode: 0,
+      outputs: { created: '1' },
+    });
+    expect(github.pulls).toHaveLength(1);
+    expect(service.created).toHaveLength(4);
+    await unprotect();
+    await host.git(origin, 'branch', '--force', 'main', 'short-links');
+    expect(await stubbed(service, { env, inputs })).toMatchObject({
+      exitCode: 0,
+      outputs: { created: '0' },
+    });
+    expect(await host.refs()).toEqual(['refs/heads/main', 'refs/heads/short-links']);
+    expect(service.created).toHaveLength(4);
+
+    github.isReadOnly = true;
+    await host.push((text) => `${text}https://example.com/newer,Newer,,,,,\n`);
+    const refused = await stubbed(service, { env, inputs });
+    expect(refused.exitCode).toBe(1);
+    expect(refused.log).toMatch(/^::error ::The short links are in the branch short-links/m);
+  });
+
+  it('leaves the file of people alone with an output of its own, so that open branches never conflict', async () => {
+    const { key } = await world.caller('custom');
+    await host.push(() => SAMPLE);
+    await host.git(host.work, 'checkout', '--quiet', '-b', 'topic');
+    await appendFile(join(host.work, 'links.csv'), 'https://example.com/topic,Topic,\n');
+    await host.commit('Add a row');
+    const inputs = { output: 'links.short.csv' };
+    expect(await run({ key, inputs })).toMatchObject({ exitCode: 0, outputs: { created: '3' } });
+    expect(await host.show()).toBe(SAMPLE);
+    expect([...(await host.links('links.short.csv')).values()]).toEqual(URLS(3));
+    await host.git(host.work, 'pull', '--quiet', '--rebase', 'origin', 'main');
+    await host.git(host.work, 'push', '--quiet', 'origin', 'HEAD:main');
+    expect(await run({ key, inputs })).toMatchObject({ exitCode: 0, outputs: { created: '1' } });
+    expect((await host.links('links.short.csv')).size).toBe(4);
+    expect(await run({ key, inputs })).toMatchObject({ exitCode: 0, outputs: { created: '0' } });
+    expect(await linkCount(key)).toBe(4);
+  });
+
+  it('takes options, uses the Node of the runner alone, and leaves the file to others where it is not to commit it', async () => {
+    const { key } = await world.caller('custom');
+    await host.push(() => 'Long URL,Old\nhttps://example.com/a,https://example.com/b\n');
+    const folder = await host.checkout();
+    const programs = world.path(`no node ${count}`);
+    await mkdir(programs);
+    for (const name of ['node', 'npx', 'npm']) {
+      await writeFile(join(programs, name), '#!/bin/sh\necho "not this one" >&2\nexit 9\n');
+      await chmod(join(programs, name), 0o755);
+    }
     const options = '\n  --map=target_url=Long URL\n\n  --add-tag=from ci\n';
-    const result = await repository.job(folder, { commit: 'false', options });
-    expect(result, result.stderr).toMatchObject({ exitCode: 0, outputs: { created: '1' } });
+    const result = await run({
+      key,
+      folder,
+      inputs: { commit: 'false', options },
+      env: { PATH: `${programs}:${process.env['PATH']}` },
+    });
+    expect(result, result.log).toMatchObject({ exitCode: 0, outputs: { created: '1' } });
     expect(await readFile(join(folder, 'links.csv'), 'utf8')).toMatch(
       /^https:\/\/example\.com\/a,.*,http.*,created,/m,
     );
-    expect(await repository.git(folder, 'log', '--format=%s')).not.toContain('Fill in');
+    expect(await host.git(folder, 'log', '--format=%s')).not.toContain('Fill in');
   });
 
   it('says what is wrong before there is a link', async () => {
-    await repository.push((text) => text);
-    const folder = await repository.checkout();
-    const missing = await repository.job(folder, { file: 'missing.csv' });
+    await host.push(() => SAMPLE);
+    const missing = await run({ key: 'sl_wrong', inputs: { file: 'missing.csv' } });
     expect(missing).toMatchObject({ exitCode: 2, outputs: { 'exit-code': '2', rows: '0' } });
-    expect(missing.stdout).toMatch(/^::error file=missing\.csv::/m);
+    expect(missing.log).toMatch(/^::error file=missing\.csv::/m);
     expect(missing.summary).toContain('exit code 2');
-    const denied = await repository.job(folder, { 'api-key': 'sl_wrong' });
+    const denied = await run({ key: 'sl_wrong_key' });
     expect(denied.exitCode).toBe(4);
-    expect(denied.stdout).toMatch(/^::error file=links\.csv::/m);
-    expect(denied.stdout + denied.stderr + denied.summary).not.toContain('sl_wrong');
+    expect(denied.log).toMatch(/^::error file=links\.csv::The API key was refused/m);
+    expect(denied.log + denied.summary).not.toContain('sl_wrong_key');
+    const none = await run({ key: '' });
+    expect(none.exitCode).toBe(4);
+    expect(none.log).toMatch(/^::error file=links\.csv::The import could not begin/m);
+    for (const inputs of [{ mode: 'paln' }, { file: '' }]) {
+      const wrong = await run({ inputs });
+      expect(wrong.exitCode).toBe(2);
+      expect(wrong.log).toMatch(/^::error file=.*::(The mode is|No file is named)/m);
+    }
+  });
+});
+
+describe('plan', () => {
+  /** What a runner sets for a pull request. */
+  async function pullRequest(api = 'http://127.0.0.1:1') {
+    const path = join(host.folder, 'event.json');
+    await writeFile(path, JSON.stringify({ pull_request: { number: 7 } }));
+    return {
+      GITHUB_EVENT_NAME: 'pull_request',
+      GITHUB_EVENT_PATH: path,
+      GITHUB_REPOSITORY: 'me/site',
+      GITHUB_API_URL: api,
+    };
+  }
+
+  it('is what a pull request gets: rows, forecast and problems, and nothing is created or written', async () => {
+    const { key } = await world.caller('custom', { links: 5 });
+    await host.push(() => SAMPLE);
+    await run({ key });
+    await host.push((text) => {
+      const edited = text.replace('Spring campaign', 'Edited').replace('/summer', '/moved');
+      return `${edited}https://example.com/new,New,,,,,\n\`nope\`|<b>@team,Bad,,,,,\n`;
+    });
+    const folder = await host.checkout();
+    await host.git(folder, 'checkout', '--quiet', '--detach');
+    const env = await pullRequest();
+    const result = await run({ key, folder, env });
+    expect(result, result.log).toMatchObject({
+      exitCode: 3,
+      outputs: { rows: '5', new: '2', existing: '2', changed: '1', rejected: '1', created: '0' },
+    });
+    expect(result.log).toMatch(/^::error file=links\.csv,line=6::/m);
+    const page = shown(result.summary);
+    expect(page).toMatch(/\| 2 \| changed \| `http\S+` stays \|/);
+    expect(page).toContain('| 3 | new | `https://example.com/moved` |');
+    expect(page).toContain('| 5 | new | `https://example.com/new` |');
+    expect(page).toContain('Forecast: links: 2, requests: 1, room for 2 in the custom plan');
+    expect(page).toContain('still leads to the old target');
+    expect(result.summary).not.toMatch(/@team|<b>/);
+    expect(await host.git(folder, 'status', '--porcelain')).toBe('');
+    expect(await linkCount(key)).toBe(3);
   });
 
-  it('is used by the workflow of the example the way it is tested here', async () => {
-    const text = await readFile(join(CI, 'import-links.yml'), 'utf8');
-    const { permissions, jobs } = parse(text);
-    expect(permissions).toEqual({ contents: 'write' });
-    const { with: inputs } = jobs.import.steps[1];
-    const action = parse(await readFile(join(ACTION, 'action.yml'), 'utf8'));
-    const required = Object.keys(action.inputs).filter((name) => action.inputs[name].required);
-    expect(Object.keys(inputs)).toEqual([...required, 'commit']);
+  it('is what a merge queue gets, whose branch is thrown away', async () => {
+    const { key } = await world.caller('custom');
+    await host.push(() => SAMPLE);
+    const env = { GITHUB_EVENT_NAME: 'merge_group' };
+    expect(await run({ key, env })).toMatchObject({
+      exitCode: 0,
+      outputs: { new: '3', created: '0' },
+    });
+  });
+
+  it('of a fork has no key, and says what it could not know', async () => {
+    await using github = await fakeGitHub();
+    github.isReadOnly = true;
+    await host.push(() => `${SAMPLE}nope,Bad,\n`);
+    const env = await pullRequest(github.url);
+    const result = await run({ env, url: '', inputs: { comment: 'true' } });
+    expect(result).toMatchObject({ exitCode: 3, outputs: { new: '3', rejected: '1' } });
+    expect(result.log).toMatch(/^::error file=links\.csv,line=5::/m);
+    expect(result.log).toMatch(/^::notice file=links\.csv::The plan is on the page/m);
+    expect(shown(result.summary)).toContain('The service was not asked');
+    expect(github.comments).toEqual([]);
+  });
+
+  it('is one comment, which the next plan updates', async () => {
+    await using github = await fakeGitHub();
+    const { key } = await world.caller('custom');
+    await host.push(() => SAMPLE);
+    github.comments.push({ id: 1, body: 'A comment of a person' });
+    const env = await pullRequest(github.url);
+    const inputs = { comment: 'true' };
+    expect(await run({ key, env, inputs })).toMatchObject({ exitCode: 0 });
+    await host.push((text) => `${text}https://example.com/new,New,\n`);
+    expect(await run({ key, env, inputs })).toMatchObject({ exitCode: 0 });
+    expect(github.comments).toHaveLength(2);
+    expect(github.comments[1]?.body).toContain('4 to create');
+  });
+
+  it('finds drift with expect-no-changes', async () => {
+    const { key } = await world.caller('custom');
+    await host.push(() => SAMPLE);
+    const inputs = { mode: 'plan', 'expect-no-changes': 'true' };
+    const drift = await run({ key, inputs });
+    expect(drift).toMatchObject({ exitCode: 8, outputs: { new: '3', created: '0' } });
+    expect(drift.summary).toContain('exit code 8');
+    await run({ key });
+    expect(await run({ key, inputs })).toMatchObject({ exitCode: 0 });
+  });
+
+  it('takes no commands for the runner from a file', async () => {
+    await host.push(() => '::error::forged\n::add-mask::x\n');
+    const { log } = await run({ inputs: { mode: 'plan' } });
+    const [, token = ''] = /^::stop-commands::(\S+)$/m.exec(log) ?? [];
+    const between = log.slice(log.indexOf(token), log.lastIndexOf(`::${token}::`));
+    expect(token).not.toBe('');
+    expect(
+      log.replace(between, '').match(/^::(?!error file=|stop-commands|[\da-f-]+::$).*/gm),
+    ).toBeNull();
   });
 });

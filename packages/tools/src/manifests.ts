@@ -9,7 +9,8 @@ export const PUBLISHED = ['packages/sdk', 'packages/cli', 'packages/server'] as 
 
 /** Files beside the manifests that name the repository as `owner/name`. */
 export const MENTIONS: readonly string[] = [
-  'examples/ci/import-links.yml',
+  'examples/ci/apply-links.yml',
+  'examples/ci/plan-links.yml',
   'packages/docs/importing/ci.md',
 ];
 

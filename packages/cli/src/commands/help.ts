@@ -29,6 +29,7 @@ const MEANINGS: Readonly<Record<ExitCode, string>> = {
   [EXIT_CODES.planLimit]: 'plan limit',
   [EXIT_CODES.rateLimit]: 'rate limit with too long a wait',
   [EXIT_CODES.unknownFate]: 'unknown if some links exist',
+  [EXIT_CODES.changes]: 'new links, none expected',
   [EXIT_CODES.interrupted]: 'interrupted',
 };
 

@@ -11,6 +11,7 @@ import { detectLayout } from './read/layout.ts';
 import { type Input, inputGuard, openInput } from './read/open-input.ts';
 import { refuseInPlace, refuseIrregularInPlace } from './report/in-place.ts';
 import { fingerprint } from './report/keep-changed.ts';
+import { listUnsent } from './report/list-rows.ts';
 import { openOutput } from './report/output-file.ts';
 import { RejectsFile, removeStaleRejects } from './report/rejects.ts';
 import {
@@ -112,7 +113,7 @@ async function importInput(
   }
   if (stopped !== undefined) {
     announce(found, checked, deps);
-    return { ...summary, stopped };
+    return { ...summary, stopped, lists: await listsOf(known, known) };
   }
 
   // Send: feed the new rows to the service. The journal records each batch before and after its request.
@@ -144,11 +145,19 @@ async function forecastOnly(known: SendNewRows, summary: ImportSummary): Promise
   const { checked, settings, deps } = known;
   const isNew = known.found.new + known.found.unknown > 0;
   const service = isNew ? await traitsOf(settings, deps) : undefined;
-  const { found } = service === undefined ? known : await findOut(known, service, known.found);
+  const now = service === undefined ? known : await findOut(known, service, known.found);
+  const { found } = now;
   announce(found, checked, deps);
-  const after = { ...summary, ...countsOf(found) };
+  const after = { ...summary, ...countsOf(found), lists: await listsOf(known, now) };
   if (found.new === 0) return after;
   return { ...after, forecast: planSending(found.new, service?.usage, settings, deps) };
+}
+
+async function listsOf(
+  known: SendNewRows,
+  { found: { comparison }, evidence }: Pick<SendNewRows, 'found' | 'evidence'>,
+): Promise<ImportSummary['lists']> {
+  return known.settings.listsRows ? listUnsent({ ...known, comparison, evidence }) : undefined;
 }
 
 type CheckResult = Pick<SendNewRows, 'checked' | 'evidence' | 'found'> & { summary: ImportSummary };

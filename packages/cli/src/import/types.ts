@@ -62,6 +62,8 @@ export interface ImportSettings {
   /** `--limit`: the most links to create in this run. */
   limit?: number | undefined;
   dryRun: boolean;
+  /** Whether the summary names rows, which a run that writes no results has to read once more for it. @default false */
+  listsRows?: boolean | undefined;
   maxRejects: number | 'all';
   /** `--on-unknown`: for rows that may have become links, where the service can't be asked. */
   onUnknown: OnUnknown;
@@ -186,6 +188,28 @@ export type StopReason =
   | 'interrupted'
   | 'error';
 
+/** Where a row stands: the line on which it begins, and its number among the rows, both from 1. */
+interface RowPlace {
+  line: number;
+  row: number;
+}
+
+/** A row with the link that it asks for; the short URL is null as long as there is none. */
+type RowLink = RowPlace & { target_url: string; short_url: string | null };
+
+/** Rows that a summary names: of each list the first {@link MOST_LISTED}. */
+export interface RowLists {
+  /** Rows that have no link, or of which it isn't known. */
+  problems: (RowPlace & { status: 'rejected' | 'failed' | 'unknown'; reason: string })[];
+  /** Rows whose title, tags or redirect type were edited since their link was created. */
+  changed: RowLink[];
+  /** Rows whose link this run has created, or would create. */
+  new: RowLink[];
+}
+
+/** Rows in each list of a summary. Its counts are of all rows. */
+export const MOST_LISTED = 1_000;
+
 /** How an import ended. Every count is of rows, unless it says otherwise. */
 export interface ImportSummary {
   file: string;
@@ -227,6 +251,8 @@ export interface ImportSummary {
   output: string | undefined;
   rejectsFile: string | undefined;
   journal: string | undefined;
+  /** Undefined where `listsRows` is not set, or the rows were not read to their end. */
+  lists?: RowLists | undefined;
 }
 
 /** What an import needs from its surroundings. */

@@ -1,4 +1,4 @@
-import type { Forecast, ImportEvent, ImportSummary, Plan } from '../import/types.ts';
+import type { Forecast, ImportEvent, ImportSummary, Plan, RowLists } from '../import/types.ts';
 import { TOTALS } from './import-summary.ts';
 
 /**
@@ -92,6 +92,7 @@ function forecastFields(forecast: Forecast) {
 interface ImportOutcome {
   summary: ImportSummary;
   exitCode: number;
+  warnings: readonly string[];
   stopped: { reason: string; message: string; hint: string | undefined } | undefined;
 }
 
@@ -99,10 +100,14 @@ interface ImportOutcome {
 const IMPORT_JSON_VERSION = 2;
 
 /**
- * The object of `import --json`, documented in `packages/docs/importing/ci.md`, "The summary". Fields may be added; a change of meaning or name is a new
+ * The object of `import --json` and, with lists of rows, of `--summary`, documented in `packages/docs/importing/ci.md`, "The summary". Fields may be added; a change of meaning or name is a new
  * `version`.
  */
-export function importJson(outcomes: readonly ImportOutcome[], exitCode: number): object {
+export function importJson(
+  outcomes: readonly ImportOutcome[],
+  exitCode: number,
+  listsRows: boolean,
+): object {
   const sum = (name: (typeof TOTALS)[number] | 'elapsedMs') =>
     outcomes.reduce((total, { summary }) => total + summary[name], 0);
   return {
@@ -110,22 +115,35 @@ export function importJson(outcomes: readonly ImportOutcome[], exitCode: number)
     command: 'import',
     exit_code: exitCode,
     ...Object.fromEntries(TOTALS.map((name) => [name, sum(name)])),
+    new: sum('created') + sum('failed') + sum('unsent'),
     elapsed_ms: Math.round(sum('elapsedMs')),
+    ...(listsRows && rowLists(outcomes)),
     files: outcomes.map(fileJson),
   };
 }
 
-function fileJson({ summary, exitCode, stopped }: ImportOutcome): object {
+/** Rows of all files that are new, changed or bad. */
+function rowLists(outcomes: readonly ImportOutcome[]) {
+  const list = (name: keyof RowLists) =>
+    outcomes.flatMap(({ summary: { file, lists } }) =>
+      (lists?.[name] ?? []).map((row) => ({ file, ...row })),
+    );
+  return { problems: list('problems'), changed_rows: list('changed'), new_rows: list('new') };
+}
+
+function fileJson({ summary, exitCode, stopped, warnings }: ImportOutcome): object {
   return {
     file: summary.file,
     dry_run: summary.dryRun,
     exit_code: exitCode,
     ...Object.fromEntries(TOTALS.map((name) => [name, summary[name]])),
+    new: summary.created + summary.failed + summary.unsent,
     elapsed_ms: Math.round(summary.elapsedMs),
     forecast: summary.forecast === undefined ? null : forecastFields(summary.forecast),
     output: summary.output ?? null,
     rejects: summary.rejectsFile ?? null,
     journal: summary.journal ?? null,
+    warnings,
     stopped:
       stopped === undefined
         ? null

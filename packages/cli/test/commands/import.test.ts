@@ -69,6 +69,7 @@ test('--json prints one object with the documented fields', async () => {
     failed: 0,
     unknown: 0,
     unsent: 0,
+    new: 2,
   };
   const work = { batches: 1, requests: 1, elapsed_ms: expect.any(Number) };
   expect(JSON.parse(result.stdout)).toEqual({
@@ -97,6 +98,7 @@ test('--json prints one object with the documented fields', async () => {
         output: `${input}.results.csv`,
         rejects: null,
         journal: `${input}.shortlink-journal`,
+        warnings: [],
         stopped: null,
       },
     ],

@@ -1,7 +1,9 @@
-import { mkdir } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import type { Shortlink } from '@shortlink/sdk';
 import { EXIT_CODES, type ExitCode, exitCodeOfImport } from '../../cli-error.ts';
 import type { Account, Context } from '../../context.ts';
+import { plural } from '../../format.ts';
+import { inputError, systemReason } from '../../import/errors.ts';
 import { emptySummary } from '../../import/report/summary.ts';
 import {
   type ImportDeps,
@@ -15,7 +17,7 @@ import { describeError } from '../../output/describe-error.ts';
 import { printImportSummary, progressOf } from '../../output/import-summary.ts';
 import { importJson } from '../../output/json-events.ts';
 import { ask } from '../../output/prompt.ts';
-import { sanitizeData } from '../../output/sanitize.ts';
+import { sanitizeData, toSafeJson } from '../../output/sanitize.ts';
 import { type ImportInput, STANDARD_STREAM } from './parse-import.ts';
 import {
   type FileWatch,
@@ -33,21 +35,24 @@ export async function importFiles(
   { files, options }: ImportInput,
   context: Context,
 ): Promise<ExitCode> {
-  const { dryRun, stateDir, rpm: requestsPerMinute, maxWait, idempotency } = options;
+  const { dryRun, expectNoChanges, stateDir, rpm: requestsPerMinute, maxWait } = options;
   const account = dryRun ? await accountIfAny(context) : await context.account();
   // Without an address, a dry run compares with the links of no service.
   const baseUrl = (await context.settings()).baseUrl?.value ?? NO_SERVICE;
   if (stateDir !== undefined && !dryRun) await mkdir(stateDir, { recursive: true });
+  // A path that can't be written stops the run before anything is sent, and a summary of an earlier run is gone.
+  if (options.summary !== undefined) await writeSummary(options.summary, '');
   const watch = await watchImports(requestsPerMinute, context);
-  const { hooks } = watch;
   const limits = { requestsPerMinute, maxRetryAfterMs: maxWait };
-  const client = account && (await context.client(account, { ...limits, idempotency, hooks }));
+  const wanted = { ...limits, idempotency: options.idempotency, hooks: watch.hooks };
+  const client = account && (await context.client(account, wanted));
   const stop = stopSignals(context);
   const outcomes: FileOutcome[] = [];
   try {
     for (const settings of files) {
       if (outcomes.length > 0) context.printer.drawing('');
-      const outcome = await importFile({ ...settings, baseUrl }, { client, watch, stop, context });
+      const run = { client, watch, stop, context, expectNoChanges };
+      const outcome = await importFile({ ...settings, baseUrl }, run);
       outcomes.push(outcome);
       await report(outcome, context);
       if (outcome.stopped !== undefined) break;
@@ -56,14 +61,22 @@ export async function importFiles(
     stop.release();
   }
   const exitCode = worstOf(outcomes.map((outcome) => outcome.exitCode));
+  const summary = importJson(outcomes, exitCode, options.summary !== undefined);
+  if (options.summary !== undefined) await writeSummary(options.summary, toSafeJson(summary, 2));
   if (context.globals.json === true) {
     // Where results go to stdout, nothing else may go there.
     const isStdoutTaken = files.some(({ output }) => output === STANDARD_STREAM);
-    const summary = importJson(outcomes, exitCode);
     if (isStdoutTaken) context.printer.event({ event: 'summary', ...summary });
     else context.printer.json(summary);
   }
   return exitCode;
+}
+
+/** @throws CliError (exit code 2) when it can't be written */
+async function writeSummary(path: string, text: string): Promise<void> {
+  await writeFile(path, text && `${text}\n`).catch((cause) => {
+    throw inputError(`${path} can't be written: ${systemReason(cause)}`, 'Name another --summary.');
+  });
 }
 
 /** The account, for a dry run, which needs none. */
@@ -81,6 +94,11 @@ async function report(
   if (globals.json !== true && summary.rows > 0 && stopped?.reason !== 'rejects') {
     await printImportSummary(summary, printer, globals.verbose === true);
   }
+  if (exitCode === EXIT_CODES.changes) {
+    const rows = plural(summary.unsent, 'row asks', 'rows ask');
+    const message = `${rows} for a new link, and none was expected.`;
+    printer.error({ code: 'changes', message, exitCode });
+  }
   if (stopped === undefined) return;
   const { reason, message, hint, next } = stopped;
   const hints = [hint, next].filter((line) => line !== undefined).join('\n');
@@ -95,7 +113,8 @@ async function report(
 /** The exit code of the file that stopped the run, or else the worst of all files. */
 function worstOf(codes: readonly ExitCode[]): ExitCode {
   const last = codes.at(-1) ?? EXIT_CODES.ok;
-  const finished: readonly ExitCode[] = [EXIT_CODES.unknownFate, EXIT_CODES.rowsFailed];
+  const { changes, unknownFate, rowsFailed } = EXIT_CODES;
+  const finished: readonly ExitCode[] = [changes, unknownFate, rowsFailed];
   if (last !== EXIT_CODES.ok && !finished.includes(last)) return last;
   return finished.find((code) => codes.includes(code)) ?? EXIT_CODES.ok;
 }
@@ -107,12 +126,16 @@ interface Run {
   watch: ImportWatch;
   stop: StopSignals;
   context: Context;
+  /** `--expect-no-changes` */
+  expectNoChanges: boolean;
 }
 
 /** How the import of one file ended. */
 interface FileOutcome {
   summary: ImportSummary;
   exitCode: ExitCode;
+  /** Every warning that was printed. */
+  warnings: readonly string[];
   /** Why not all of its rows were sent; undefined when they were. */
   stopped: Stopped | undefined;
 }
@@ -131,6 +154,10 @@ const NO_CLIENT: ImportDeps['client'] = {
   links: { createMany: () => noAccount(), lookup: async () => noAccount() },
   usage: { retrieve: async () => noAccount() },
 };
+
+/** What a dry run without an account can't know. */
+const NOT_ASKED =
+  'The service was not asked, because no API key is set for it: it may have links for rows that seem new, and what the plan still allows is not known.';
 
 const NO_INPUT: ImportDeps['stdin'] = { async *[Symbol.asyncIterator]() {} };
 
@@ -193,6 +220,7 @@ async function importFile(settings: ImportSettings, run: Run): Promise<FileOutco
   const startedAt = performance.now();
   try {
     const { runImport } = await import('../../import/run-import.ts');
+    if (run.client === undefined) watch.onEvent({ type: 'warning', message: NOT_ASKED });
     const summary = await runImport(settings, {
       client: run.client ?? NO_CLIENT,
       stdin: settings.file === STANDARD_STREAM ? context.io.stdin : NO_INPUT,
@@ -205,23 +233,27 @@ async function importFile(settings: ImportSettings, run: Run): Promise<FileOutco
       now: () => performance.now(),
       wallClock: Date.now,
     });
-    return await ended(summary, context);
+    return { ...(await ended(summary, run)), warnings: watch.warnings };
   } catch (error) {
     const elapsedMs = performance.now() - startedAt;
-    return await failed(error, {
-      ...emptySummary(settings),
-      requests: watch.requestCount(),
-      elapsedMs,
-    });
+    const requests = watch.requestCount();
+    const outcome = await failed(error, { ...emptySummary(settings), requests, elapsedMs });
+    return { ...outcome, warnings: watch.warnings };
   } finally {
     watch.end();
     stop.onSoft = undefined;
   }
 }
 
-async function ended(summary: ImportSummary, { argv }: Context): Promise<FileOutcome> {
-  const exitCode = exitCodeOfImport(summary);
+type Ended = Omit<FileOutcome, 'warnings'>;
+
+async function ended(
+  summary: ImportSummary,
+  { context: { argv }, expectNoChanges }: Run,
+): Promise<Ended> {
   const { stopped } = summary;
+  const isUnexpected = expectNoChanges && stopped === undefined && summary.unsent > 0;
+  const exitCode = isUnexpected ? EXIT_CODES.changes : exitCodeOfImport(summary);
   if (stopped === undefined) return { summary, exitCode, stopped: undefined };
   const cause = stopped.error === undefined ? undefined : await describeError(stopped.error);
   const { reason, message, hint, waitMs, mustDecide } = stopped;
@@ -245,7 +277,7 @@ async function ended(summary: ImportSummary, { argv }: Context): Promise<FileOut
 /** After the others, something must be changed first: the key, the plan, or the file. */
 const CONTINUABLE: readonly string[] = ['rate_limit', 'interrupted', 'unknown', 'error'];
 
-async function failed(error: unknown, summary: ImportSummary): Promise<FileOutcome> {
+async function failed(error: unknown, summary: ImportSummary): Promise<Ended> {
   const { code, message, hint, exitCode } = await describeError(error);
   return { summary, exitCode, stopped: { reason: code, message, hint, next: undefined } };
 }

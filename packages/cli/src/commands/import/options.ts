@@ -27,7 +27,7 @@ type FieldMap = Partial<Record<LinkField, string>>;
 /** Settings that follow from several options, or from one of another name. */
 type Derived =
   | ('file' | 'map' | 'output' | 'outputFormat' | 'usualNames' | 'rejects' | 'journal')
-  | ('defaults' | 'addTags' | 'requestsPerMinute' | 'baseUrl');
+  | ('defaults' | 'addTags' | 'requestsPerMinute' | 'baseUrl' | 'listsRows');
 
 /** Options of `shortlink import` as commander hands them over. */
 export interface ImportOptions extends Omit<ImportSettings, Derived> {
@@ -43,6 +43,8 @@ export interface ImportOptions extends Omit<ImportSettings, Derived> {
   maxWait: number;
   journal?: string;
   stateDir?: string;
+  summary?: string;
+  expectNoChanges: boolean;
 }
 
 export function addImportOptions(command: Command): Command {
@@ -128,6 +130,10 @@ const OUTPUT = () => [
   }),
   option('--rejects <file>', "rows that can't be sent (default: <input>.rejects.csv)"),
   option('--known <file>', 'results of an earlier import: its links are not created again'),
+  option(
+    '--summary <file>',
+    'how it ended as JSON: counts, forecast, and rows that are new, changed or bad',
+  ),
 ];
 
 const SENDING = () => [
@@ -173,6 +179,11 @@ const SAFETY = () => [
     'check the file, compare it with what exists, and forecast; create and write nothing',
     { fallback: false },
   ),
+  option(
+    '--expect-no-changes',
+    'a dry run that ends with exit code 8 where the file asks for a new link',
+    { fallback: false },
+  ).implies({ dryRun: true }),
   option(
     '--max-rejects <n>',
     'send nothing if more rows than this are invalid; all sends in any case',

@@ -23,7 +23,7 @@ export function parseImport(files: readonly string[], options: ImportOptions): I
     throw usageError('Standard input (-) is imported alone.');
   }
   const settings = files.map((file) => fileSettings(file, options));
-  refuseSharedFiles(settings);
+  refuseSharedFiles(settings, options.summary);
   return { files: settings, options };
 }
 
@@ -50,6 +50,7 @@ function fileSettings(file: string, options: ImportOptions): FileSettings {
       redirect_type: parseRedirectType(options.redirectType),
     },
     addTags: options.addTag,
+    listsRows: options.summary !== undefined,
     requestsPerMinute: options.rpm,
   };
 }
@@ -90,8 +91,11 @@ export function identityOf(path: string): string {
 }
 
 /** No file of ours may be an input, nor another file of ours, of any of the inputs: `import *.csv` a second time finds the results of the first. */
-function refuseSharedFiles(all: readonly FileSettings[]): void {
+function refuseSharedFiles(all: readonly FileSettings[], summary: string | undefined): void {
   const roles = new Map<string, string>();
+  if (summary === STANDARD_STREAM)
+    throw usageError('--summary must be a file. With --json, it is on standard output.');
+  if (summary !== undefined) roles.set(identityOf(summary), '--summary');
   for (const { file, inPlace, output, rejects, journal } of all) {
     const of = all.length > 1 ? ` of ${file}` : '';
     for (const [role, path] of [

@@ -19,6 +19,8 @@ export interface ImportWatch {
 /** Shows the import of one file. */
 export interface FileWatch {
   onEvent: (event: ImportEvent) => void;
+  /** Every warning so far. */
+  warnings: readonly string[];
   /** Requests made for this file so far, polls and retries included. */
   requestCount: () => number;
   onStopping: () => void;
@@ -52,13 +54,16 @@ export async function watchImports(
       const before = requests;
       const requestCount = () => requests - before;
       const current = new ImportProgress({ file, requestsPerMinute, requestCount });
+      const warnings: string[] = [];
       progress = current;
       status.start(() => current.status(Date.now()));
       return {
         onEvent(event) {
+          if (event.type === 'warning') warnings.push(event.message);
           current.onEvent(event, Date.now());
           show(event, file, printer);
         },
+        warnings,
         requestCount,
         onStopping: () => current.onStopping(),
         end: () => status.stop(),

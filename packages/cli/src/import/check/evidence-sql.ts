@@ -120,12 +120,13 @@ export const COUNTS = `
     ) AS gone
   FROM temp.match JOIN temp.link ON link.id = match.link`;
 
-export const CHANGED = `
-  SELECT line, count(*) OVER () AS changed FROM (
-    SELECT line FROM temp.match JOIN temp.row USING (number) JOIN temp.link ON link.id = match.link
+export const CHANGED_ROWS = `(
+    SELECT number, line FROM temp.match JOIN temp.row USING (number) JOIN temp.link ON link.id = match.link
     WHERE short_url IS NOT NULL AND link.content <> row.content
-    UNION ALL SELECT line FROM temp.row WHERE own IS NOT NULL AND fit = 1
-  ) ORDER BY line LIMIT ${FIRST_LINES}`;
+    UNION ALL SELECT number, line FROM temp.row WHERE own IS NOT NULL AND fit = 1
+  )`;
+export const CHANGED = `
+  SELECT line, count(*) OVER () AS changed FROM ${CHANGED_ROWS} ORDER BY line LIMIT ${FIRST_LINES}`;
 
 /** New rows whose cells name a link to an older target, which no other row has. */
 export const FORMER = `

@@ -6,6 +6,7 @@ import type { Existing, LinkResult, OnSimilar } from '../types.ts';
 import type { KnownBy } from './evidence-sql.ts';
 import * as sql from './evidence-sql.ts';
 import { InOrder } from './in-order.ts';
+import { matchRows } from './match-rows.ts';
 import {
   ownToLink,
   type PairToAsk,
@@ -212,7 +213,7 @@ export class Evidence {
       const changed = this.#db.prepare(sql.CHANGED).all();
       const matched = readNumbers(this.#db, 'temp.match WHERE link IS NOT NULL');
       if (this.#order !== undefined) matched.addAll(this.#order.rows);
-      const { count = 0, created = 0 } = this.#order ?? {};
+      const { count = 0, countCreated = 0 } = this.#order ?? {};
       return {
         matched,
         disowned: this.#hasOwn
@@ -227,10 +228,18 @@ export class Evidence {
         changed: Number(changed[0]?.['changed'] ?? 0),
         changedLines: changed.map(({ line }) => Number(line)),
         gone: Number(counts['gone']),
-        created: created + Number(counts['created']),
+        created: countCreated + Number(counts['created']),
         usesKnown: counts['uses_known'] === 1,
       };
     });
+  }
+
+  /** By the last comparison, the rows that were edited since their link was created, and those with a link of this run. */
+  listed(): { changed: RowSet; created: RowSet } {
+    const isNew = `link >= ${this.#journal.firstNewLink} AND link < ${sql.FIRST_OTHER}`;
+    const created = readNumbers(this.#db, `temp.match WHERE (${isNew} OR link IN temp.open_link)`);
+    if (this.#order !== undefined) created.addAll(this.#order.created);
+    return { changed: readNumbers(this.#db, `${sql.CHANGED_ROWS} WHERE TRUE`), created };
   }
 
   /** Reads the states of the matched rows, which are asked for in the order of the input, each with the cell `made_for`. */

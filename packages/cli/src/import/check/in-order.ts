@@ -14,9 +14,10 @@ export class InOrder {
   /** The rows that have their links, and these, by their numbers. */
   readonly rows = new RowSet();
   readonly links = new RowSet();
+  /** The rows among them whose links this run has created. */
+  readonly created = new RowSet();
   count = 0;
-  /** Links among them that this run has created. */
-  created = 0;
+  countCreated = 0;
   readonly #journal: Journal;
   readonly #batches;
   #ahead: JournalLink[] = [];
@@ -38,7 +39,10 @@ export class InOrder {
     this.rows.add(row);
     this.links.add(link.number);
     this.count += 1;
-    if (link.number >= this.#journal.firstNewLink) this.created += 1;
+    if (link.number >= this.#journal.firstNewLink) {
+      this.created.add(row);
+      this.countCreated += 1;
+    }
     this.#at = at + 1;
     if (this.#ahead.length - this.#at < LOOK_AHEAD / 2) this.#readAhead();
     return true;

@@ -29,7 +29,7 @@ export type RowOutcome =
       own?: OwnLink | undefined;
     };
 
-interface ReportInput {
+export interface ReportInput {
   source: ImportSource;
   journal: Journal;
   checked: Checked;
@@ -40,13 +40,15 @@ interface ReportInput {
   batches: readonly SentBatch[];
   /** `--limit`, where that is why rows were not sent. */
   limit: number | undefined;
+  /** Called with the outcome of each row, numbered from 0. */
+  onRow?: ((row: Row, number: number, outcome: RowOutcome) => void) | undefined;
 }
 
 /** Reads the input once more and writes a line for each row, as the journal knows it. */
 export async function reportRows(
   report: ReportInput,
   format: ResultsFormat,
-  output: OutputFile,
+  output: Pick<OutputFile, 'write'>,
 ): Promise<void> {
   const { source, checked, comparison, evidence } = report;
   const matches = evidence?.matches();
@@ -69,7 +71,9 @@ export async function reportRows(
   for await (const rows of readRows(source.input, source.layout)) {
     let text = '';
     for (const row of rows) {
-      text += format.line(row, outcomeOf(row, number));
+      const outcome = outcomeOf(row, number);
+      report.onRow?.(row, number, outcome);
+      text += format.line(row, outcome);
       number += 1;
     }
     await output.write(text);

@@ -5,6 +5,7 @@ import type { Input } from '../read/open-input.ts';
 import type { SendNewRows, Sent } from '../send/send-new-rows.ts';
 import type { ImportDeps, ImportSettings, ImportSummary } from '../types.ts';
 import { fingerprint, NO_OWN_FILES, type OwnFiles } from './keep-changed.ts';
+import { rowLister } from './list-rows.ts';
 import { type OutputFile, openOutput } from './output-file.ts';
 import { createResultsFormat, reportRows } from './report-rows.ts';
 import { whyStopped, withPlace } from './summary.ts';
@@ -85,9 +86,10 @@ export async function writeResults(
   const { source, journal } = sent;
   // Where nothing has stopped the run, only `--limit` leaves rows.
   const limit = ended.stopped === undefined ? settings.limit : undefined;
+  const { lists = undefined, onRow } = settings.listsRows ? rowLister(sent) : {};
   try {
     await reportRows(
-      { ...sent, limit, settings },
+      { ...sent, limit, settings, onRow },
       createResultsFormat(settings, source.layout),
       output,
     );
@@ -107,5 +109,5 @@ export async function writeResults(
   const isDone = isOnRecord(ended, settings, deps);
   if (isDone) journal.forget();
   const remembered = isDone ? undefined : ended.journal;
-  return { ...ended, stopped, output: settings.output, journal: remembered };
+  return { ...ended, stopped, output: settings.output, journal: remembered, lists };
 }
