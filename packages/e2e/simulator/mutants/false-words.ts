@@ -23,8 +23,8 @@ export const FALSE_WORDS: readonly Mutant[] = [
   mutant(
     'results in another order',
     `${REPORT}/report-rows.ts`,
-    'text += format.line(row, outcomeOf(row, number));',
-    'text = format.line(row, outcomeOf(row, number)) + text;',
+    'text += format.line(row, outcome);',
+    'text = format.line(row, outcome) + text;',
   ),
   mutant(
     'short URL of another address',
@@ -110,7 +110,7 @@ export const FALSE_WORDS: readonly Mutant[] = [
   mutant(
     'rejected rows do not stop the run',
     'cli/src/import/run-import.ts',
-    '  if (stopped !== undefined) {\n    announce(found, checked, deps);\n    return { ...summary, stopped };\n  }\n',
+    '  if (stopped !== undefined) {\n    announce(found, checked, deps);\n    return { ...summary, stopped, lists: await listsOf(known, known) };\n  }\n',
     '',
   ),
   mutant(
