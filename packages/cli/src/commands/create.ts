@@ -167,7 +167,7 @@ async function createLinks({ urls, fields }: CreateInput, context: Context): Pro
   try {
     await context.interruptible(async (signal) => {
       if (urls === undefined) endOnAbort(context.io.stdin, signal);
-      const items = shortlink.links.createMany(source(), { signal, onUnknown: 'continue' });
+      const items = shortlink.links.createMany(source(), { signal, onUnknown: 'stop' });
       for await (const item of items) {
         printRejected();
         print(toOutcome(item));
@@ -176,8 +176,14 @@ async function createLinks({ urls, fields }: CreateInput, context: Context): Pro
     });
     printRejected();
   } catch (error) {
-    context.printer.note(`Created before the error: ${plural(counts.created, 'link')}`);
-    throw error;
+    // An unknown outcome is printed for each of its URLs, and ends the run: the others would be lost in the same outage.
+    if (counts.unknown === 0) {
+      context.printer.note(`Created before the error: ${plural(counts.created, 'link')}`);
+      throw error;
+    }
+    if (order.length > 0) {
+      context.printer.note('The URLs after these were not sent. Run the command again with them.');
+    }
   }
   reportCreated(counts, context);
   if (counts.unknown > 0) return EXIT_CODES.unknownFate;

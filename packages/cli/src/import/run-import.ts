@@ -1,5 +1,5 @@
 import { dirname, join } from 'node:path';
-import { addRows, checkInput, type Source } from './check/check-input.ts';
+import { checkInput, compareAll, type ImportSource } from './check/check-input.ts';
 import { announce, compareRows, gatherEvidence } from './check/compare-rows.ts';
 import { Evidence } from './check/evidence.ts';
 import { planSending } from './check/forecast.ts';
@@ -164,7 +164,7 @@ type CheckResult = Pick<SendNewRows, 'checked' | 'evidence' | 'found'> & { summa
 
 /** The first pass, and the rejects file that it writes. Undefined when the user stopped it. */
 async function check(
-  source: Source,
+  source: ImportSource,
   journal: Journal,
   settings: ImportSettings,
   deps: ImportDeps,
@@ -185,9 +185,9 @@ async function check(
     if (checked === undefined) return undefined;
     const { rows, rejected } = checked;
     // Rows that name their links are compared with each other, also where nothing else knows of any.
-    if (evidence === undefined && checked.claims > 0) {
-      evidence = new Evidence(journal);
-      await addRows(source, checked, settings, evidence);
+    if (checked.claims > 0 && evidence?.isInOrder !== false) {
+      evidence ??= new Evidence(journal);
+      await compareAll(source, checked, settings, evidence);
     }
     const found = compareRows(checked, evidence, journal, settings, deps);
     announceKept(await rejects?.finish(), deps);

@@ -267,6 +267,16 @@ describe('several URLs', () => {
     expect(result.stderr).toMatch(/not known whether the link to https:\/\/example\.com\/c was/);
   });
 
+  test('an outage ends it after the batches in flight, and the URLs that were not sent are said', async () => {
+    const service = await stubService();
+    service.answer(BATCH, { status: 0, drop: true });
+    const many = Array.from({ length: 60_000 }, (_, n) => `https://example.com/${n}`);
+    const result = await cli(['create', '-'], { env: service.env, input: many.join('\n') });
+    expect(result.exitCode).toBe(7);
+    expect(service.requests.filter(({ method }) => method === 'POST').length).toBeLessThan(6);
+    expect(result.stderr).toContain('The URLs after these were not sent.');
+  });
+
   test.each([
     [401, { error: 'no such key' }, 4],
     [403, { error: 'full', upgrade: true, limit: 'links', used: 15, allowed: 15 }, 5],

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { Evidence } from '../../src/import/check/evidence.ts';
-import type { OpenBatch } from '../../src/import/journal/batches.ts';
+import { type Batch, isLink } from '../../src/import/journal/batches.ts';
+import type { Journal } from '../../src/import/journal/journal.ts';
 import { openJournal } from '../../src/import/journal/open-journal.ts';
 import { linkIdentity } from '../../src/import/map/link-identity.ts';
 import { settleOpenBatches } from '../../src/import/send/settle-open.ts';
@@ -16,7 +17,7 @@ export class SettleScene {
   readonly journal;
   readonly events: ImportEvent[] = [];
   readonly stop = new AbortController();
-  asksFor: (batch: OpenBatch) => boolean = () => true;
+  asksFor: (batch: Batch) => boolean = () => true;
   /** Rows of unknown outcome, whenever they are compared. */
   unknown = 0;
 
@@ -48,7 +49,7 @@ export class SettleScene {
   ) {
     const settings = { onUnknown: 'stop', idempotency: true, concurrency: 2, ...changes };
     const evidence = {
-      asksFor: (batch: OpenBatch) => this.asksFor(batch),
+      asksFor: (batch: Batch) => this.asksFor(batch),
       compare: () => ({ unknown: this.unknown }),
       releaseDoubts: () => false,
     };
@@ -65,13 +66,19 @@ export class SettleScene {
         wallClock: () => SENT_AT + ageMs,
       } as unknown as ImportDeps,
     });
-    const links = this.journal.db
-      .prepare('SELECT pair, code, error FROM link WHERE failed IS NULL ORDER BY id')
-      .all();
+    const links = linksIn(this.journal).map(({ pair, code, short_url, error }) => ({
+      pair,
+      code: short_url === null ? null : code,
+      error,
+    }));
     const isChanged = comparison !== undefined;
     return { isChanged, failure, links, open: this.journal.openBatches().length };
   }
 }
+
+/** Every link that a journal knows to exist, or to be possible. */
+export const linksIn = (journal: Journal) =>
+  journal.batches().flatMap((batch) => journal.linksIn(batch).filter(isLink));
 
 /** A link of the journal. */
 export const link = (name: string, code: string | null, error: unknown = null) => ({

@@ -43,9 +43,9 @@ export const CHANGES: readonly Mutant[] = [
   ),
   mutant(
     'codes of a job forgotten with its request',
-    `${JOURNAL}/journal.ts`,
-    "id >= ? AND id < ? AND batch = ?';\n      this.#prepare(sql).run(firstLink",
-    "id >= ? AND id < ? AND ? > 0';\n      this.#prepare(sql).run(firstLink",
+    `${JOURNAL}/batches.ts`,
+    "if (kind === 'release') Object.assign(batch, { isOpen: false, unanswered: 0 });",
+    "if (kind === 'release') Object.assign(batch, { isOpen: false, unanswered: 0, size: 0, created: 0 });",
   ),
   mutant(
     'one key for all batches',
@@ -56,8 +56,8 @@ export const CHANGES: readonly Mutant[] = [
   mutant(
     'known links taken by their target URL alone',
     `${CHECK}/evidence-sql.ts`,
-    `min(id), source, key, \${AS_ROW}, `,
-    'min(id), source, key, 0, ',
+    `SELECT min(id), source, \${FREE}`,
+    `SELECT min(id), source, \${FREE.replace(AS_ROW, '0')}`,
   ),
   mutant(
     'links of the known file created again',
@@ -74,8 +74,8 @@ export const CHANGES: readonly Mutant[] = [
   mutant(
     'line read by the keys of another line',
     `${MAP}/map-keys.ts`,
-    'const name = JSON.stringify(keys);',
-    "const name = 'all lines';",
+    'let meaning = known.get(name);',
+    "name = 'all lines';\n    let meaning = known.get(name);",
   ),
   mutant(
     'short link of another service taken for our own',

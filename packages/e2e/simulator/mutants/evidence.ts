@@ -52,9 +52,9 @@ export const EVIDENCE: readonly Mutant[] = [
   ),
   mutant(
     'reuse taken for create',
-    `${CHECK}/evidence.ts`,
-    "if (this.onSimilar === 'reuse') {",
-    "if (this.onSimilar === 'stop') {",
+    `${CHECK}/match-rows.ts`,
+    'if (isReused) {',
+    'if (isReused && hasOwn) {',
   ),
   mutant(
     'doubts left although the service was asked',
@@ -77,8 +77,8 @@ export const EVIDENCE: readonly Mutant[] = [
   mutant(
     'doubts of the results not kept in the journal',
     `${CHECK}/evidence-sql.ts`,
-    `) OR \${DOUBTS} ORDER BY id\``,
-    ') ORDER BY id`',
+    `) OR \${DOUBTS}\``,
+    ')`',
   ),
   mutant(
     'files under other names not read',

@@ -23,8 +23,8 @@ export const FALSE_WORDS: readonly Mutant[] = [
   mutant(
     'results in another order',
     `${REPORT}/report-rows.ts`,
-    'text += format.line(row, outcomeOf(row, number));',
-    'text = format.line(row, outcomeOf(row, number)) + text;',
+    'text += format.line(row, outcome);',
+    'text = format.line(row, outcome) + text;',
   ),
   mutant(
     'short URL of another address',
@@ -74,20 +74,20 @@ export const FALSE_WORDS: readonly Mutant[] = [
   mutant(
     'a row that got an older link counted as created',
     `${CHECK}/evidence-sql.ts`,
-    'OR link IN temp.open_link',
-    'OR EXISTS (SELECT 1 FROM temp.open_link)',
+    'OR id IN temp.open_link) AS created',
+    'OR EXISTS (SELECT 1 FROM temp.open_link)) AS created',
   ),
   mutant(
     'edited rows not counted',
     `${CHECK}/evidence-sql.ts`,
-    `AND \${LINK_CONTENT} <> row.content`,
+    'AND link.content <> row.content',
     'AND false',
   ),
   mutant(
     'rows of unknown outcome counted as edited',
     `${CHECK}/evidence-sql.ts`,
-    `WHERE coalesce(our_link.short_url, known.short_url) IS NOT NULL AND \${LINK_CONTENT}`,
-    `WHERE \${LINK_CONTENT}`,
+    'WHERE short_url IS NOT NULL AND link.content',
+    'WHERE link.content',
   ),
   mutant(
     'links without a row not counted',
@@ -110,7 +110,7 @@ export const FALSE_WORDS: readonly Mutant[] = [
   mutant(
     'rejected rows do not stop the run',
     'cli/src/import/run-import.ts',
-    '  if (stopped !== undefined) {\n    announce(found, checked, deps);\n    return { ...summary, stopped };\n  }\n',
+    '  if (stopped !== undefined) {\n    announce(found, checked, deps);\n    return { ...summary, stopped, lists: await listsOf(known, known) };\n  }\n',
     '',
   ),
   mutant(

@@ -20,7 +20,7 @@ const DURABILITY: readonly Mutant[] = [
   mutant(
     'journal always removed',
     `${JOURNAL}/open-journal.ts`,
-    'if (isEmpty(db)) endEmpty',
+    'if (journal.isEmpty) endEmpty',
     'if (path) endEmpty',
   ),
   mutant('results not synced', `${REPORT}/replacement.ts`, '      await handle.sync();\n', ''),
@@ -55,7 +55,7 @@ const DURABILITY: readonly Mutant[] = [
   mutant(
     'results not recorded',
     `${SEND}/batch-recorder.ts`,
-    '    journal.decide(batch, decision);\n    batch.isOpen',
+    '    this.#options.journal.decide(batch, decision);\n    batch.isOpen',
     '    batch.isOpen',
   ),
   mutant(
@@ -202,20 +202,20 @@ const ROWS: readonly Mutant[] = [
   mutant(
     'off by one when results are recorded',
     `${JOURNAL}/journal.ts`,
-    'const link = ids?.[index] ?? firstLink + index;',
-    'const link = (ids?.[index] ?? firstLink + index) + 1;',
+    'const at = ids === undefined ? index :',
+    'const at = ids === undefined ? index + 1 :',
   ),
   mutant(
     'first edited row not matched',
-    `${CHECK}/evidence.ts`,
-    "this.#db.exec(sql.matchBy('key, pair', sql.CERTAIN));",
-    "this.#db.exec(sql.matchBy('key, pair', sql.CERTAIN) + ' WHERE n > 1');",
+    `${CHECK}/match-rows.ts`,
+    "db.exec(sql.matchBy('key, pair', sql.CERTAIN));",
+    "db.exec(sql.matchBy('key, pair', sql.CERTAIN) + ' WHERE n > 1');",
   ),
   mutant(
     'known links forgotten with the unknown',
-    `${JOURNAL}/journal.ts`,
-    'batch IS NULL AND short_url IS NULL',
-    'batch IS NULL',
+    `${JOURNAL}/batches.ts`,
+    'if (link.short_url !== null) return;',
+    'if (entry !== 0 && link.short_url !== null) return;\n  link.short_url = null;',
   ),
   mutant(
     'invalid rows sent',

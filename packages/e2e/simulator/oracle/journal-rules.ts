@@ -10,28 +10,93 @@ export function isJournal(path: string): boolean {
   return path.endsWith(SUFFIX);
 }
 
+/** A link as a journal has it. */
+interface RecordedLink {
+  pair: string;
+  code: string | undefined;
+  /** Whether it was refused, or is known not to exist. */
+  isOver: boolean;
+}
+
+interface RecordedBatch {
+  links: RecordedLink[];
+  key: string | undefined;
+  job: string | undefined;
+  error: string | undefined;
+  isOpen: boolean;
+}
+
+type Sent = [pair: string] | { target_url: string; domain_id?: string };
+
+/** What the records of a journal say, read by the rules of its format and not by the program. */
+function recordedBatches(journal: FileNode | undefined): RecordedBatch[] {
+  const batches = new Map<number, RecordedBatch>();
+  for (const row of queryDatabase(journal, 'SELECT * FROM log ORDER BY id') ?? []) {
+    const info = JSON.parse(String(row['info']));
+    const data =
+      row['data'] instanceof Uint8Array ? JSON.parse(Buffer.from(row['data']).toString()) : [];
+    const batch = batches.get(Number(row['batch']));
+    if (row['kind'] === 'batch') {
+      const links = (data as Sent[]).map((sent) => ({
+        pair: pairOf(sent, info.domain),
+        code: undefined,
+        isOver: false,
+      }));
+      const begun = { key: info.idempotencyKey, job: undefined, error: undefined, isOpen: true };
+      batches.set(Number(row['id']), { links, ...begun });
+    } else if (batch !== undefined) applyRecord(batch, String(row['kind']), info, data);
+  }
+  return [...batches.values()];
+}
+
+function applyRecord(
+  batch: RecordedBatch,
+  kind: string,
+  info: { job?: string; error?: string; isOpen?: boolean },
+  entries: (null | 0 | [string, (1 | string)?])[],
+): void {
+  if (kind === 'accepted') batch.job = info.job;
+  if (kind === 'results')
+    Object.assign(batch, { job: info.job, error: info.error, isOpen: info.isOpen });
+  if (kind === 'release') batch.isOpen = false;
+  for (const [index, link] of batch.links.entries()) {
+    const entry = entries[index] ?? null;
+    if (entry !== null && entry !== 0 && typeof entry[1] === 'string') {
+      Object.assign(link, { code: entry[0], isOver: false });
+    } else if (link.code === undefined && (entry === 0 || entry?.length === 2)) link.isOver = true;
+    if (kind === 'release' && link.code === undefined) link.isOver = true;
+  }
+}
+
+function pairOf(sent: Sent, domain: string | undefined): string {
+  if (Array.isArray(sent)) return sent[0];
+  const of = sent.domain_id ?? domain ?? '';
+  return of === '' ? sent.target_url : `${sent.target_url}\n${of}`;
+}
+
+/** Whether a journal knows of a request, or of a link. */
 export function hasBatches(journal: FileNode): boolean {
-  return queryDatabase(journal, 'SELECT 1 FROM batch LIMIT 1')?.length === 1;
+  return recordedBatches(journal).some(({ isOpen }) => isOpen);
 }
 
 /** The codes that a journal knows. */
 export function recordedCodes(journal: FileNode | undefined): ReadonlySet<string> {
-  const links = queryDatabase(journal, 'SELECT code FROM link WHERE short_url IS NOT NULL');
-  return new Set(links?.map((row) => String(row['code'])));
+  const links = recordedBatches(journal).flatMap((batch) => batch.links);
+  return new Set(links.flatMap(({ code }) => code ?? []));
 }
 
 /** Links of which a journal knows that they may exist, and not which ones they are. */
 export function openLinks(journal: FileNode): Counts {
   const open = new Counts();
-  const sql = 'SELECT pair FROM link WHERE short_url IS NULL AND failed IS NULL';
-  for (const row of queryDatabase(journal, sql) ?? []) open.add(String(row['pair']));
+  for (const { links } of recordedBatches(journal)) {
+    for (const { pair, code, isOver } of links) if (code === undefined && !isOver) open.add(pair);
+  }
   return open;
 }
 
 /** Idempotency keys of the requests that a journal knows. */
 export function recordedKeys(journal: FileNode | undefined): string[] {
-  const sql = 'SELECT idempotency_key FROM batch WHERE idempotency_key IS NOT NULL';
-  return (queryDatabase(journal, sql) ?? []).map((row) => String(row['idempotency_key']));
+  return recordedBatches(journal).flatMap(({ key, isOpen }) => (isOpen ? (key ?? []) : []));
 }
 
 /** Every code that the program was told is in its journal. */
@@ -49,7 +114,7 @@ export function checkJobs(
   process: Process,
 ): void {
   if (process.killedAt === undefined || process.journalFailedAt !== undefined) return;
-  const jobs = (queryDatabase(journal, 'SELECT job FROM batch') ?? []).map((row) => row['job']);
+  const jobs = recordedBatches(journal).flatMap(({ job, isOpen }) => (isOpen ? job : []));
   for (const exchange of ofRun) {
     const job = toldJob(exchange);
     if (job === undefined || jobs.includes(job)) continue;
@@ -65,11 +130,10 @@ export function checkJobs(
 export function addRecorded(recorded: Counts, names: Iterable<[string, FileNode]>): void {
   const journals = [...names].flatMap(([path, file]) => (isJournal(path) ? [file] : []));
   for (const journal of journals) {
-    const open = queryDatabase(
-      journal,
-      `SELECT pair FROM link JOIN batch ON batch.id = link.batch
-       WHERE link.short_url IS NULL AND job IS NULL AND batch.error IS NULL`,
-    );
-    for (const row of open ?? []) recorded.add(String(row['pair']));
+    for (const { links, isOpen, job, error } of recordedBatches(journal)) {
+      if (!isOpen || job !== undefined || error !== undefined) continue;
+      for (const { pair, code, isOver } of links)
+        if (code === undefined && !isOver) recorded.add(pair);
+    }
   }
 }

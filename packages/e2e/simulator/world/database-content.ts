@@ -124,7 +124,9 @@ export class Content implements DatabaseContent {
     for (const table of this.#tables.toReversed()) this.prepare(`DELETE FROM ${table}`).run();
   }
 
+  /** Makes the temporary tables of a connection, which has none of the rows that a killed program may still have added to those before. */
   createTempTables(sql: string): void {
+    for (const table of this.#tempTables) this.prepare(`DELETE FROM temp.${table}`).run();
     this.#usesTempTables = true;
     if (this.#tempTexts.has(sql)) return;
     this.#tempTexts.add(sql);

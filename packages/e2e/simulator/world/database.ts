@@ -21,6 +21,8 @@ export class SimulatedDatabase {
   #synchronous = 'FULL';
   #isFolderSynced = false;
   #createsTables = false;
+  /** They belong to the connection, which needs no lock for them. */
+  #hasTempTables = false;
   #isClosed = false;
 
   constructor(path: string) {
@@ -59,8 +61,10 @@ export class SimulatedDatabase {
       content.prepare('ROLLBACK').run();
       this.#unlock();
     } else if (command.kind === 'tables') this.#createTables(sql);
-    else if (command.kind === 'temporary tables') content.createTempTables(sql);
-    else if (command.kind === 'empty') content.prepare(`DELETE FROM ${command.table}`).run();
+    else if (command.kind === 'temporary tables') {
+      this.#hasTempTables = true;
+      content.createTempTables(sql);
+    } else if (command.kind === 'empty') content.prepare(`DELETE FROM ${command.table}`).run();
     else content.prepare(sql).run();
   }
 
@@ -93,7 +97,7 @@ export class SimulatedDatabase {
     const content = this.#content;
     const isOwner = content.lockedBy === this || this.#path === '';
     if (isOwner && content.db.isTransaction) content.prepare('ROLLBACK').run();
-    if (isOwner) content.clearTempTables();
+    if (isOwner || this.#hasTempTables) content.clearTempTables();
     if (content.lockedBy === this) content.lockedBy = undefined;
     if (this.#path === '') content.release();
   }

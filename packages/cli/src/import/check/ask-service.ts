@@ -5,7 +5,7 @@ import type { Journal } from '../journal/journal.ts';
 import { linkIdentity, linkOfPair } from '../map/link-identity.ts';
 import type { ImportDeps, ImportSettings } from '../types.ts';
 import type { Comparison, Evidence } from './evidence.ts';
-import { SOURCES } from './evidence-sql.ts';
+import { KNOWN_BY } from './evidence-sql.ts';
 import type { PairToAsk } from './read-evidence.ts';
 
 /** Targets that are looked up at once: the service takes as many. */
@@ -14,8 +14,10 @@ const PAGE_SIZE = 10_000;
 /** Time in which a request whose sender is gone arrives and is carried out, if ever. */
 const IN_FLIGHT_MS = 60_000;
 
-interface Ask {
+export interface Ask {
   evidence: Evidence;
+  /** Adds all rows again, so that they are compared with more links than those of the journal. */
+  addRows: () => Promise<void>;
   journal: Journal;
   settings: Pick<ImportSettings, 'onSimilar'>;
   deps: Pick<ImportDeps, 'client' | 'signal' | 'stopSignal' | 'wallClock' | 'decide' | 'onEvent'>;
@@ -31,6 +33,7 @@ export async function askService(ask: Ask): Promise<Comparison> {
   const { evidence, journal, deps } = ask;
   await untilWorked(journal, deps);
   for (const page of evidence.toAsk(PAGE_SIZE)) await lookUp(page, evidence, deps);
+  if (evidence.isInOrder && evidence.knowsMore) await ask.addRows();
   evidence.settle();
   return await decideSimilar(ask, 'Only the service knows of them');
 }
@@ -71,7 +74,7 @@ async function lookUp(
       const { links = [], more = false } = results[index] ?? {};
       for (const { title, tags, code, short_url } of links) {
         const identity = linkIdentity({ ...target, title, tags }, undefined);
-        evidence.addLink(SOURCES.service, identity, {
+        evidence.addLink(KNOWN_BY.service, identity, {
           own: { code, short_url, made_for: '' },
           doubt: undefined,
         });

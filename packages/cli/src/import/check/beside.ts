@@ -2,8 +2,9 @@ import { readdir } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { peekJournal } from '../journal/open-journal.ts';
 import type { ImportDeps, ImportSettings } from '../types.ts';
+import type { Ask } from './ask-service.ts';
 import type { Evidence } from './evidence.ts';
-import { SOURCES } from './evidence-sql.ts';
+import { KNOWN_BY } from './evidence-sql.ts';
 import { isFilled, readLinks } from './read-links.ts';
 
 const JOURNAL = /\.shortlink-journal$/;
@@ -39,7 +40,7 @@ export async function filesBeside(
 /** Adds the links that these files name. Resolves to the names of those that know rows which seemed to be new. */
 export async function readBeside(
   paths: readonly string[],
-  evidence: Evidence,
+  { evidence, addRows }: Pick<Ask, 'evidence' | 'addRows'>,
   settings: ImportSettings,
   deps: Pick<ImportDeps, 'stdin' | 'signal'>,
 ): Promise<string[]> {
@@ -47,6 +48,7 @@ export async function readBeside(
   let before = 0;
   for (const path of paths) {
     await readOther(path, evidence, settings, deps);
+    if (evidence.isInOrder && evidence.knowsMore) await addRows();
     // Such links are sent again.
     if (settings.onUnknown === 'retry') evidence.releaseDoubts();
     evidence.compare();
@@ -64,7 +66,7 @@ async function readOther(
   settings: ImportSettings,
   deps: Pick<ImportDeps, 'stdin' | 'signal'>,
 ): Promise<void> {
-  const source = SOURCES.beside;
+  const source = KNOWN_BY.beside;
   try {
     if (!JOURNAL.test(path)) {
       await readLinks({ path, source, isOfLines: false }, evidence, settings, deps);

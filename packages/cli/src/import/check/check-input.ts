@@ -16,7 +16,7 @@ const FIRST_REJECTS = 10;
 const EVENT_STEP = 50_000;
 
 /** An input, and how it is read. */
-export interface Source {
+export interface ImportSource {
   input: Input;
   layout: Layout;
   rules: RowRules;
@@ -42,7 +42,7 @@ const NOTHING = { rows: 0, rejected: 0, claims: 0 };
  * the user stopped it.
  */
 export async function checkInput(
-  source: Source,
+  source: ImportSource,
   settings: Pick<ImportSettings, 'defaults'>,
   evidence: Evidence | undefined,
   rejects: RejectsFile | undefined,
@@ -103,9 +103,20 @@ function rejecter(found: Checked, first: Reject[], rejects: RejectsFile | undefi
   };
 }
 
+/** Adds all rows to a comparison that knows more by now than when they were checked, if it was there. Reads the input once more. */
+export async function compareAll(
+  source: ImportSource,
+  checked: Checked,
+  settings: Pick<ImportSettings, 'defaults'>,
+  evidence: Evidence,
+): Promise<void> {
+  evidence.compareAll();
+  await addRows(source, checked, settings, evidence);
+}
+
 /** Adds the rows to a comparison that was not there when they were checked. Reads the input once more. */
 export async function addRows(
-  { input, layout, rules }: Source,
+  { input, layout, rules }: ImportSource,
   { rejectedRows }: Checked,
   { defaults }: Pick<ImportSettings, 'defaults'>,
   evidence: Evidence,

@@ -8,7 +8,7 @@ import { fingerprint } from '../report/keep-changed.ts';
 import { type Existing, type ImportDeps, type ImportSettings, NO_SERVICE } from '../types.ts';
 import type { Checked } from './check-input.ts';
 import { type Comparison, Evidence } from './evidence.ts';
-import { SOURCES } from './evidence-sql.ts';
+import { KNOWN_BY } from './evidence-sql.ts';
 import { isFilled, readLinks } from './read-links.ts';
 
 /** How the rows compare with what exists. */
@@ -33,14 +33,16 @@ export async function gatherEvidence(
   const isRecord = await isUnknownRecord(journal, settings);
   if (!journal.hasLinks() && known === undefined && !isRecord && !mayClaim) return undefined;
   const evidence = new Evidence(journal);
+  // Only where nothing but the journal knows of links, rows and links are compared side by side.
+  if (known !== undefined || isRecord || mayClaim) evidence.compareAll();
   const files = { isOfLines: isOfLines || plan.format === 'jsonl' };
   if (isRecord) {
-    const results = { ...files, path: output, source: SOURCES.results, mayBeOther: true };
+    const results = { ...files, path: output, source: KNOWN_BY.results, mayBeOther: true };
     await readLinks(results, evidence, settings, deps);
   }
   if (known !== undefined && !(isRecord && resolve(known) === resolve(output))) {
     const isOutput = resolve(known) === resolve(output);
-    const source = isOutput ? SOURCES.results : SOURCES.known;
+    const source = isOutput ? KNOWN_BY.results : KNOWN_BY.known;
     const missing = await readLinks({ ...files, path: known, source }, evidence, settings, deps);
     if (missing.length > 0) {
       throw inputError(

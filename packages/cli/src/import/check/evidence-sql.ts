@@ -3,51 +3,49 @@ import { REDIRECTS } from '../map/link-identity.ts';
 /** Rows whose lines are shown. */
 const FIRST_LINES = 5;
 
-/** Who knows of a link that is not in the journal, best first. */
-export const SOURCES = { results: 1, known: 2, beside: 3, service: 4 } as const;
-export type SourceOfLinks = (typeof SOURCES)[keyof typeof SOURCES];
+/** Who knows of a link, best first. */
+export const KNOWN_BY = { journal: 0, results: 1, known: 2, beside: 3, service: 4 } as const;
+export type KnownBy = (typeof KNOWN_BY)[keyof typeof KNOWN_BY];
 
 /** What is taken without a question. The others only know that the target has links. */
-export const CERTAIN = `source < ${SOURCES.beside}`;
+export const CERTAIN = `source < ${KNOWN_BY.beside}`;
 
-/** With the link of each match, which one of the two has. */
-export const WITH_LINKS =
-  'LEFT JOIN our_link ON our_link.id = match.link LEFT JOIN temp.known ON known.id = -match.link';
+/** Ids of links that are not in the journal begin here: those of the journal are its own numbers. */
+export const FIRST_OTHER = 2 ** 44;
 
-/** What the link of a match was made with. Where the row was edited in its file, it is negative, so that no row has it. */
-export const LINK_CONTENT = 'coalesce(our_link.content, known.content)';
-
-/** The same as it is compared: the text of the row that had the link last. */
+/** The content as it is compared: the text of the row that had the link last. Of a row that was edited in its file, it is negative, so that no row has it. */
 const AS_ROW = 'iif(content < 0, -1 - content, content)';
+const FREE = `key, ${AS_ROW} AS content, ${AS_ROW} / ${REDIRECTS} AS words, pair FROM temp.link`;
 
 /**
- * The one table of what exists. `row` has the rows of the input with the links that their own cells name, `link` is the journal, and `known`
- * has what files and the service say. `match` says which row has which link: one of `link`, or by a negative number one of `known`.
+ * The one table of what exists. `row` has the rows of the input with the links that their own cells name, `link` has what the journal, files and
+ * the service say, and `match` says which row has which link. Rows and links of the journal that are still side by side are in none of them.
  *
- * A link of `known` without a short URL may exist: a file says so, or the row `of_row` of the input itself. One that several know is there
- * once: as the journal has it, or else as the best source.
+ * A link without a short URL may exist: the journal or a file says so, or the row `of_row` of the input itself. One that several know counts
+ * once: as the journal has it, or else as the best source. What files doubt is what the journal doubts, or has doubted when the run began.
  */
-export const tables = (service: number) => `
+export const TABLES = `
   CREATE TEMP TABLE row (
     number INTEGER PRIMARY KEY, line INTEGER, key INTEGER, content INTEGER, pair TEXT, own TEXT, own_key INTEGER, fit INTEGER, named TEXT, doubt INTEGER
   );
   CREATE INDEX temp.row_own ON row (own) WHERE own IS NOT NULL;
-  CREATE TEMP TABLE known (
-    id INTEGER PRIMARY KEY, source INTEGER, key INTEGER, content INTEGER, pair TEXT, code TEXT, short_url TEXT, error TEXT, of_row INTEGER
+  CREATE TEMP TABLE link (
+    id INTEGER PRIMARY KEY, source INTEGER, key INTEGER, content INTEGER, pair TEXT, code TEXT, short_url TEXT, error TEXT, of_row INTEGER, in_job INTEGER
   );
   CREATE TEMP TABLE match (number INTEGER PRIMARY KEY, link INTEGER);
   CREATE TEMP TABLE open_link (id INTEGER PRIMARY KEY);
-  CREATE TEMP VIEW our_link AS SELECT * FROM link WHERE service = ${service} AND failed IS NULL;
   CREATE TEMP VIEW free_link AS
-    SELECT id, 0 AS source, key, ${AS_ROW} AS content, ${AS_ROW} / ${REDIRECTS} AS words, pair FROM our_link
-    WHERE short_url IS NULL OR short_url NOT IN (SELECT own FROM temp.row WHERE own IS NOT NULL)
-    UNION ALL SELECT -min(id), source, key, ${AS_ROW}, ${AS_ROW} / ${REDIRECTS}, pair FROM temp.known
-    WHERE short_url IS NOT NULL AND short_url NOT IN (SELECT own FROM temp.row WHERE own IS NOT NULL)
-      AND short_url NOT IN (SELECT short_url FROM our_link WHERE short_url IS NOT NULL)
+    SELECT id, source, ${FREE}
+    WHERE source = 0 AND (short_url IS NULL OR short_url NOT IN (SELECT own FROM temp.row WHERE own IS NOT NULL))
+    UNION ALL SELECT min(id), source, ${FREE}
+    WHERE source > 0 AND short_url IS NOT NULL AND short_url NOT IN (SELECT own FROM temp.row WHERE own IS NOT NULL)
+      AND short_url NOT IN (SELECT short_url FROM temp.link WHERE source = 0 AND short_url IS NOT NULL)
     GROUP BY short_url;
   CREATE TEMP VIEW doubtful_link AS
-    SELECT -id AS id, source, key, pair FROM temp.known WHERE short_url IS NULL AND of_row IS NULL
-      AND key NOT IN (SELECT key FROM our_link WHERE short_url IS NULL);
+    SELECT id, source, key, pair FROM temp.link WHERE source > 0 AND short_url IS NULL AND of_row IS NULL
+      AND key NOT IN (
+        SELECT key FROM temp.link WHERE source = 0 AND (short_url IS NULL OR id IN (SELECT id FROM temp.open_link))
+      );
   CREATE TEMP VIEW free_row AS
     SELECT *, content / ${REDIRECTS} AS words FROM temp.row
     WHERE own IS NULL AND number NOT IN (SELECT number FROM temp.match);`;
@@ -55,8 +53,8 @@ export const tables = (service: number) => `
 /** Where no cell says what a link was made for, the journal does; else it is taken for that of its row. */
 export const FIT_BY_JOURNAL = `
   UPDATE temp.row SET fit = found.fit FROM (
-    SELECT number, max(CASE WHEN our_link.pair <> row.pair THEN 0 ELSE 1 + (our_link.content = row.content) END) AS fit
-    FROM temp.row JOIN our_link ON our_link.short_url = row.own WHERE row.fit IS NULL GROUP BY number
+    SELECT number, max(CASE WHEN link.pair <> row.pair THEN 0 ELSE 1 + (link.content = row.content) END) AS fit
+    FROM temp.row JOIN temp.link ON link.short_url = row.own WHERE source = 0 AND row.fit IS NULL GROUP BY number
   ) AS found WHERE row.number = found.number`;
 export const FIT_ALONE = 'UPDATE temp.row SET fit = 2 WHERE own IS NOT NULL AND fit IS NULL';
 
@@ -77,7 +75,7 @@ export const matchBy = (columns: string, where: string, links = 'free_link') => 
   INSERT INTO temp.match SELECT number, id FROM (
     SELECT number, ${columns}, row_number() OVER (PARTITION BY ${columns} ORDER BY doubt DESC, number) AS n FROM free_row
   ) JOIN (
-    SELECT id, ${columns}, row_number() OVER (PARTITION BY ${columns} ORDER BY source, abs(id)) AS n
+    SELECT id, ${columns}, row_number() OVER (PARTITION BY ${columns} ORDER BY source, id) AS n
     FROM ${links} WHERE ${where} AND id NOT IN (SELECT link FROM temp.match)
   ) USING (${columns}, n)`;
 
@@ -93,38 +91,38 @@ export const MATCH_SINGLE = `
 /** Two texts may have one number. */
 export const UNMATCH_OTHERS = `
   DELETE FROM temp.match WHERE number IN (
-    SELECT number FROM temp.match JOIN temp.row USING (number) ${WITH_LINKS} WHERE coalesce(our_link.pair, known.pair) <> row.pair
+    SELECT number FROM temp.match JOIN temp.row USING (number) JOIN temp.link ON link.id = match.link WHERE link.pair <> row.pair
   )`;
 
 /** A link that the service was asked for counts as made for its row, whatever it redirects with. */
 export const TAKE_CONTENT = `
-  UPDATE temp.known SET content = row.content FROM temp.match JOIN temp.row USING (number)
-  WHERE known.id = -match.link AND source = ${SOURCES.service} AND known.content / ${REDIRECTS} = row.content / ${REDIRECTS}`;
+  UPDATE temp.link SET content = row.content FROM temp.match JOIN temp.row USING (number)
+  WHERE link.id = match.link AND source = ${KNOWN_BY.service} AND link.content / ${REDIRECTS} = row.content / ${REDIRECTS}`;
 
 /** What a row itself says counts where the journal knew nothing of the row, now or when the rows were compared before. */
 export const DROP_KNOWN_DOUBTS =
-  'DELETE FROM temp.known WHERE of_row IN (SELECT number FROM temp.match)';
+  'DELETE FROM temp.link WHERE of_row IN (SELECT number FROM temp.match)';
 export const MATCH_OWN_DOUBTS =
-  'INSERT INTO temp.match SELECT of_row, -id FROM temp.known WHERE of_row IS NOT NULL';
+  'INSERT INTO temp.match SELECT of_row, id FROM temp.link WHERE of_row IS NOT NULL';
 
 export const ANY_LINK_LEFT =
   'SELECT 1 FROM free_link WHERE id NOT IN (SELECT link FROM temp.match) LIMIT 1';
 
+/** @param firstNewLink - bound: number of the first link that this run has created */
 export const COUNTS = `
-  SELECT count(coalesce(our_link.short_url, known.short_url)) AS existing,
-    count(*) - count(coalesce(our_link.short_url, known.short_url)) AS unknown,
-    count(our_link.short_url) FILTER (WHERE link >= ? OR link IN temp.open_link) AS created,
+  SELECT count(short_url) AS existing, count(*) - count(short_url) AS unknown,
+    count(short_url) FILTER (WHERE source = 0 AND id < ${FIRST_OTHER} AND id >= ? OR id IN temp.open_link) AS created,
     (SELECT count(*) FROM temp.row WHERE own IS NOT NULL) AS own,
-    EXISTS (SELECT 1 FROM temp.row JOIN temp.known USING (key) WHERE source = ${SOURCES.known}) AS uses_known,
+    EXISTS (SELECT 1 FROM temp.row JOIN temp.link USING (key) WHERE source = ${KNOWN_BY.known}) AS uses_known,
     (
-      SELECT count(*) FROM our_link WHERE short_url IS NOT NULL AND id NOT IN (SELECT link FROM temp.match)
+      SELECT count(*) FROM temp.link WHERE source = 0 AND short_url IS NOT NULL AND id NOT IN (SELECT link FROM temp.match)
         AND short_url NOT IN (SELECT own FROM temp.row WHERE own IS NOT NULL)
     ) AS gone
-  FROM temp.match ${WITH_LINKS}`;
+  FROM temp.match JOIN temp.link ON link.id = match.link`;
 
 export const CHANGED_ROWS = `(
-    SELECT number, line FROM temp.match JOIN temp.row USING (number) ${WITH_LINKS}
-    WHERE coalesce(our_link.short_url, known.short_url) IS NOT NULL AND ${LINK_CONTENT} <> row.content
+    SELECT number, line FROM temp.match JOIN temp.row USING (number) JOIN temp.link ON link.id = match.link
+    WHERE short_url IS NOT NULL AND link.content <> row.content
     UNION ALL SELECT number, line FROM temp.row WHERE own IS NOT NULL AND fit = 1
   )`;
 export const CHANGED = `
@@ -138,52 +136,55 @@ export const FORMER = `
 /** Rows without a link whose target has links that could be theirs, or others. */
 export const SIMILAR = `
   SELECT line, short_url, count(*) OVER () AS lines FROM (
-    SELECT line, coalesce(min(known.short_url), 'one that may exist') AS short_url FROM free_row JOIN (
+    SELECT line, coalesce(min(link.short_url), 'one that may exist') AS short_url FROM free_row JOIN (
       SELECT key, pair, id FROM free_link WHERE NOT (${CERTAIN}) AND id NOT IN (SELECT link FROM temp.match)
       UNION ALL SELECT key, pair, id FROM doubtful_link WHERE NOT (${CERTAIN}) AND id NOT IN (SELECT link FROM temp.match)
-    ) AS link USING (key, pair) JOIN temp.known ON known.id = -link.id GROUP BY number
+    ) AS other USING (key, pair) JOIN temp.link ON link.id = other.id GROUP BY number
   ) ORDER BY line LIMIT ${FIRST_LINES}`;
+
+/** The matched rows, with what is known of their links. */
+export const MATCHED = `
+  SELECT number, link.key, link.content, code, short_url, error FROM (
+    SELECT * FROM temp.match WHERE number > ? ORDER BY number LIMIT ?
+  ) AS match JOIN temp.link ON link.id = match.link ORDER BY number`;
 
 /** Rows of which it is not known that they have a link. */
 export const UNLINKED = `
-  SELECT number AS id, row.pair FROM temp.row LEFT JOIN temp.match USING (number) ${WITH_LINKS}
-  WHERE number > ? AND own IS NULL AND coalesce(our_link.short_url, known.short_url) IS NULL ORDER BY number LIMIT ?`;
+  SELECT number AS id, row.pair FROM temp.row LEFT JOIN temp.match USING (number) LEFT JOIN temp.link ON link.id = match.link
+  WHERE number > ? AND own IS NULL AND short_url IS NULL ORDER BY number LIMIT ?`;
 
 /** Links that may exist, and that nothing but a look-up can find: the jobs of the others can still be polled. */
-export const UNSETTLED = `service = ? AND failed IS NULL AND short_url IS NULL
-  AND coalesce(batch, 0) NOT IN (SELECT id FROM batch WHERE job IS NOT NULL)`;
+const UNSETTLED = 'source = 0 AND short_url IS NULL AND in_job IS NULL';
 export const UNSETTLED_OTHERS = `
-  SELECT id, pair FROM link WHERE id > ? AND ${UNSETTLED} AND id NOT IN (SELECT link FROM temp.match) ORDER BY id LIMIT ?`;
-
-/** The n-th link that may exist is the n-th that was found of the same target, title and tags. */
-export const SETTLE = `
-  UPDATE link SET code = found.code, short_url = found.short_url, batch = NULL, error = NULL FROM (
-    SELECT link.id, known.code, known.short_url FROM (
-      SELECT id, key, pair, content / ${REDIRECTS} AS words,
-        row_number() OVER (PARTITION BY key, pair, content / ${REDIRECTS} ORDER BY id) AS n FROM link WHERE ${UNSETTLED}
-    ) AS link JOIN (
-      SELECT -id AS id, key, pair, words, row_number() OVER (PARTITION BY key, pair, words ORDER BY -id) AS n
-      FROM free_link WHERE source = ${SOURCES.service}
-    ) AS other USING (key, pair, words, n) JOIN temp.known ON known.id = other.id
-  ) AS found WHERE link.id = found.id`;
+  SELECT id, pair FROM temp.link WHERE id > ? AND ${UNSETTLED} AND id NOT IN (SELECT link FROM temp.match) ORDER BY id LIMIT ?`;
 
 /** Links of files that may exist: those that rows have, and of their own results all that nothing else knows by now. */
-const DOUBTS = `short_url IS NULL AND of_row IS NULL AND (
-  -id IN (SELECT link FROM temp.match) OR source < ${SOURCES.beside} AND key NOT IN (SELECT key FROM our_link))`;
-const ADD_KNOWN = `
-  INSERT INTO link (service, key, content, pair, code, short_url, error)
-  SELECT ?, key, content, pair, code, short_url, error FROM temp.known WHERE`;
-/** What files doubt is settled like what the journal doubts. */
-export const ADOPT_DOUBTS = `${ADD_KNOWN} ${DOUBTS} ORDER BY id`;
-/** What is about to be replaced, and what rows have, so that the next run knows it without asking. */
-export const ADOPT = `${ADD_KNOWN} short_url IS NOT NULL AND -id IN (
-    SELECT id FROM free_link WHERE source = ${SOURCES.results} OR id IN (SELECT link FROM temp.match)
-  ) OR ${DOUBTS} ORDER BY id`;
+const DOUBTS = `source > 0 AND short_url IS NULL AND of_row IS NULL AND (
+  id IN (SELECT link FROM temp.match) OR ${CERTAIN} AND key NOT IN (SELECT key FROM temp.link WHERE source = 0))`;
 
-export const DROP_ADOPTED_DOUBTS = `DELETE FROM temp.known WHERE short_url IS NULL AND of_row IS NULL`;
+/** What files doubt is settled like what the journal doubts. */
+export const TAKE_DOUBTS = `UPDATE temp.link SET source = 0 WHERE ${DOUBTS}`;
+
+/** The n-th link that may exist is the n-th that was found of the same target, title and tags. */
+export const SETTLED = `
+  SELECT unsettled.id, link.code, link.short_url, unsettled.key, unsettled.content, unsettled.pair FROM (
+    SELECT id, key, pair, content, content / ${REDIRECTS} AS words,
+      row_number() OVER (PARTITION BY key, pair, content / ${REDIRECTS} ORDER BY id) AS n FROM temp.link WHERE ${UNSETTLED}
+  ) AS unsettled JOIN (
+    SELECT id, key, pair, words, row_number() OVER (PARTITION BY key, pair, words ORDER BY id) AS n
+    FROM free_link WHERE source = ${KNOWN_BY.service}
+  ) AS other USING (key, pair, words, n) JOIN temp.link ON link.id = other.id ORDER BY unsettled.id`;
+export const DROP_UNSETTLED = `DELETE FROM temp.link WHERE id >= ${FIRST_OTHER} AND ${UNSETTLED}`;
+
+/** What is about to be replaced, and what rows have, so that the next run knows it without asking. */
+const ADOPTED = `short_url IS NOT NULL AND source > 0 AND id IN (
+    SELECT id FROM free_link WHERE source = ${KNOWN_BY.results} OR id IN (SELECT link FROM temp.match)
+  ) OR ${DOUBTS}`;
+export const TO_ADOPT = `SELECT id, key, content, pair, code, short_url, error FROM temp.link WHERE ${ADOPTED} ORDER BY id`;
+export const DROP_DOUBTS =
+  'DELETE FROM temp.link WHERE source > 0 AND short_url IS NULL AND of_row IS NULL';
 
 /** The same of links that rows name themselves, for an input whose results are another file. */
-export const ADOPT_OWN = `
-  INSERT INTO link (service, key, content, pair, code, short_url)
-  SELECT ?, key, iif(fit = 1, -1 - content, content), pair, replace(own, rtrim(own, replace(own, '/', '')), ''), own FROM temp.row
-  WHERE own IS NOT NULL AND own NOT IN (SELECT short_url FROM our_link WHERE short_url IS NOT NULL) ORDER BY number`;
+export const OWN_TO_ADOPT = `
+  SELECT key, iif(fit = 1, -1 - content, content) AS content, pair, own FROM temp.row
+  WHERE own IS NOT NULL AND own NOT IN (SELECT short_url FROM temp.link WHERE source = 0 AND short_url IS NOT NULL) ORDER BY number`;

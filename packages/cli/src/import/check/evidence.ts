@@ -1,17 +1,21 @@
-import type { LinkRange } from '../journal/batches.ts';
+import { isLink, isOpenLink, type LinkRange, resultOf } from '../journal/batches.ts';
 import type { Journal } from '../journal/journal.ts';
 import { fitOf, hashOf, type LinkIdentity } from '../map/link-identity.ts';
 import type { Claim } from '../map/result-columns.ts';
 import type { Existing, LinkResult, OnSimilar } from '../types.ts';
-import type { SourceOfLinks } from './evidence-sql.ts';
+import type { KnownBy } from './evidence-sql.ts';
 import * as sql from './evidence-sql.ts';
+import { InOrder } from './in-order.ts';
+import { matchRows } from './match-rows.ts';
 import {
-  CHUNK_ROWS,
+  ownToLink,
   type PairToAsk,
   readMatches,
   readNumbers,
   readPairs,
+  toLink,
 } from './read-evidence.ts';
+import { RowBuffer, type Values } from './row-buffer.ts';
 import { RowSet } from './row-set.ts';
 
 /** How the rows of the input compare with the links that exist. */
@@ -30,21 +34,12 @@ export interface Comparison extends Omit<Existing, 'new'> {
   usesKnown: boolean;
 }
 
-/** A row of the table `known`, without its id. */
-type FileLink = readonly [
-  source: SourceOfLinks,
-  key: number,
-  content: number,
-  pair: string,
-  code: string | null,
-  short_url: string | null,
-  error: string | null,
-  of_row: number | null,
-];
+const ANY_LINK = 'SELECT 1 FROM temp.link LIMIT 1';
 
 /**
- * Finds out which rows ask for links that exist. The database sorts rows and links by numbers that stand for target URL and domain, on disk
- * where memory does not hold them, so that millions of either take no more memory than a few.
+ * Finds out which rows ask for links that exist. Rows that stand as they stood have their links at once. The others, and the links that are
+ * left, are sorted by the database, by numbers that stand for target URL and domain, on disk where memory does not hold them: so millions
+ * of either take no more memory than a few.
  *
  * A row that names its short URL itself has that link, unless it was made for another row. Of the others, rows whose title and tags are those
  * of a link have it, so that a sorted file is no changed one; the rest get the links that are left, in their order. Rows that still have none
@@ -55,63 +50,91 @@ export class Evidence {
   onSimilar: OnSimilar = 'create';
   readonly #db: Journal['db'];
   readonly #journal: Journal;
-  readonly #inserts = new Map<string, ReturnType<Journal['db']['prepare']>>();
-  #rows: (string | number | null)[][] = [];
-  #known: FileLink[] = [];
+  readonly #rows: RowBuffer;
+  readonly #links: RowBuffer;
   /** Whether files say of any link that it may exist, and whether rows name theirs themselves. */
   #hasDoubts = false;
   #hasOwn = false;
+  #order: InOrder | undefined;
+  #nextOther = sql.FIRST_OTHER;
+  /** Batches as they were loaded: how often something was decided about them, and their jobs. */
+  readonly #loaded = new Map<number, string>();
 
   constructor(journal: Journal) {
     this.#journal = journal;
     this.#db = journal.db;
-    this.#db.exec(sql.tables(journal.service));
-    this.#db.exec('INSERT INTO temp.open_link SELECT id FROM our_link WHERE short_url IS NULL');
+    this.#db.exec(sql.TABLES);
+    this.#rows = new RowBuffer(
+      this.#db,
+      'temp.row (number, line, key, content, pair, own, own_key, fit, doubt)',
+    );
+    this.#links = new RowBuffer(
+      this.#db,
+      'temp.link (id, source, key, content, pair, code, short_url, error, of_row, in_job)',
+    );
+    const open = new RowBuffer(this.#db, 'temp.open_link (id)');
+    this.#order = journal.hasLinks() ? new InOrder(journal) : undefined;
+    for (const batch of journal.batches()) {
+      if (!batch.isOpen && batch.unanswered === 0) continue;
+      for (const link of journal.linksIn(batch).filter(isOpenLink)) {
+        open.add([link.number]);
+      }
+    }
+    open.flush();
+  }
+
+  /** Whether only rows and links of the journal were compared, where they stand side by side. */
+  get isInOrder(): boolean {
+    return this.#order !== undefined;
+  }
+
+  /** Once anything else than the journal knows of links: all rows have to be added again, to be compared with all links. */
+  compareAll(): void {
+    this.#flush();
+    this.#order = undefined;
+    this.#loaded.clear();
+    this.#db.exec('DELETE FROM temp.row');
+    this.#db.exec('DELETE FROM temp.link WHERE source = 0 OR of_row IS NOT NULL');
   }
 
   /** Adds a row of the input by its number. */
   addRow(number: number, { line, own, doubt }: Claim, identity: LinkIdentity): void {
+    if (this.#order?.take(number, identity)) return;
     const { key, content, pair } = identity;
-    const fit = own === undefined ? undefined : fitOf(identity, own.made_for);
+    const fit = own === undefined ? null : (fitOf(identity, own.made_for) ?? null);
     const url = own?.short_url ?? null;
-    this.#hasOwn ||= own !== undefined;
     const isDoubted = doubt === undefined ? 0 : 1;
-    this.#rows.push([
-      number,
-      line,
-      key,
-      content,
-      pair,
-      url,
-      url && hashOf(url),
-      fit ?? null,
-      isDoubted,
-    ]);
+    this.#hasOwn ||= own !== undefined;
+    this.#rows.add([number, line, key, content, pair, url, url && hashOf(url), fit, isDoubted]);
     if (doubt !== undefined) {
-      this.#addLink([sql.SOURCES.results, key, content, pair, null, null, doubt, number]);
+      this.#addOther([sql.KNOWN_BY.results, key, content, pair, null, null, doubt, number]);
     }
-    if (this.#rows.length === CHUNK_ROWS) this.#flush();
   }
 
   /** Adds a link that a file names, or of which it says that it may exist. One that was made for something else than its row is none of the row. */
-  addLink(
-    source: SourceOfLinks,
-    identity: LinkIdentity,
-    { own, doubt }: Omit<Claim, 'line'>,
-  ): void {
+  addLink(source: KnownBy, identity: LinkIdentity, { own, doubt }: Omit<Claim, 'line'>): void {
     if (own === undefined && doubt === undefined) return;
     const { key, content, pair } = identity;
     const { code = null, short_url = null, made_for = '' } = own ?? {};
     const fit = fitOf(identity, made_for);
     if (fit === 0) return;
     const made = fit === 1 ? -1 - content : content;
-    this.#addLink([source, key, made, pair, code, short_url, doubt ?? null, null]);
+    this.#addOther([source, key, made, pair, code, short_url, doubt ?? null, null]);
+  }
+
+  #addOther(link: Values): void {
+    this.#hasDoubts ||= link[5] === null;
+    this.#links.add([this.#nextOther, ...link, null]);
+    this.#nextOther += 1;
   }
 
   /** Forgets what files say of links that may exist, so that their rows are new. Returns whether there are any. */
   releaseDoubts(): boolean {
     this.#flush();
-    return this.#db.prepare('DELETE FROM temp.known WHERE short_url IS NULL').run().changes > 0;
+    const dropped = this.#db.prepare(
+      'DELETE FROM temp.link WHERE source > 0 AND short_url IS NULL',
+    );
+    return dropped.run().changes > 0;
   }
 
   /** Whether any row asks for a link of this batch, as they were compared last. */
@@ -125,29 +148,33 @@ export class Evidence {
   /** What to ask the service for: the rows that have no link, as they were compared last, and links that may exist; so many at once. */
   toAsk(size: number): Generator<PairToAsk[]> {
     this.#flush();
-    return readPairs(this.#db, this.#journal.service, size);
+    return readPairs(this.#db, size);
   }
 
   /** Once the service was asked for all of them: links that may exist are those that were found, or don't exist. */
   settle(): void {
-    const { service } = this.#journal;
     this.#journal.write(() => {
-      this.#db.prepare(sql.ADOPT_DOUBTS).run(service);
+      this.#flush();
+      this.#load();
+      this.#db.exec(sql.TAKE_DOUBTS);
       this.releaseDoubts();
-      this.#db.prepare(sql.SETTLE).run(service);
-      this.#db.prepare(`DELETE FROM link WHERE ${sql.UNSETTLED}`).run(service);
-      const ended = 'FROM batch WHERE service = ? AND job IS NULL';
-      this.#db.prepare(`DELETE FROM body WHERE batch IN (SELECT id ${ended})`).run(service);
-      this.#db.prepare(`DELETE ${ended}`).run(service);
+      const settled = this.#db.prepare(sql.SETTLED).all();
+      const ofJournal = settled.filter(({ id }) => Number(id) < sql.FIRST_OTHER);
+      const found = ofJournal.map(
+        ({ id, code, short_url }) => [Number(id), [String(code), String(short_url)]] as const,
+      );
+      this.#journal.settle(new Map(found));
+      this.#journal.add(settled.filter(({ id }) => Number(id) >= sql.FIRST_OTHER).map(toLink));
+      this.#db.exec(sql.DROP_UNSETTLED);
     });
   }
 
   /** Records links of files and of the service in the journal, as far as rows have them or their file will be replaced. */
   adopt(inPlace: boolean): Comparison {
     this.#journal.write(() => {
-      if (!inPlace) this.#db.prepare(sql.ADOPT_OWN).run(this.#journal.service);
-      this.#db.prepare(sql.ADOPT).run(this.#journal.service);
-      this.#db.exec(sql.DROP_ADOPTED_DOUBTS);
+      if (!inPlace) this.#journal.add(this.#db.prepare(sql.OWN_TO_ADOPT).all().map(ownToLink));
+      this.#journal.add(this.#db.prepare(sql.TO_ADOPT).all().map(toLink));
+      this.#db.exec(sql.DROP_DOUBTS);
     });
     this.#journal.beginCreating();
     return this.compare();
@@ -156,9 +183,9 @@ export class Evidence {
   /** Whether files, the rows themselves or the service know of links. */
   get knowsMore(): boolean {
     this.#flush();
-    const sql =
-      'SELECT 1 FROM temp.known WHERE of_row IS NULL UNION ALL SELECT 1 FROM temp.row WHERE own IS NOT NULL LIMIT 1';
-    return this.#db.prepare(sql).get() !== undefined;
+    const any = `SELECT 1 FROM temp.link WHERE source > 0 AND of_row IS NULL
+      UNION ALL SELECT 1 FROM temp.row WHERE own IS NOT NULL LIMIT 1`;
+    return this.#db.prepare(any).get() !== undefined;
   }
 
   /** Rows that could have a link of another file or of the service, or not: how many, and the first of them. */
@@ -174,34 +201,21 @@ export class Evidence {
   compare(): Comparison {
     return this.#journal.write(() => {
       this.#flush();
-      if (this.#hasOwn) {
-        this.#db.exec(sql.FIT_BY_JOURNAL);
-        this.#db.exec(sql.FIT_ALONE);
-        this.#db.exec(sql.DISOWN);
-      }
+      this.#load();
       this.#db.exec('DELETE FROM temp.match');
-      this.#db.exec(sql.MATCH_SINGLE);
-      this.#db.exec(sql.UNMATCH_OTHERS);
-      if (this.#db.prepare(sql.ANY_LINK_LEFT).get() !== undefined) {
-        this.#db.exec(sql.matchBy('key, pair, content', sql.CERTAIN));
-        this.#db.exec(sql.matchBy('key, pair', sql.CERTAIN));
-        this.#db.exec(sql.matchBy('key, pair, words', `source = ${sql.SOURCES.service}`));
-        if (this.onSimilar === 'reuse') {
-          this.#db.exec(sql.matchBy('key, pair, words', `NOT (${sql.CERTAIN})`));
-          this.#db.exec(sql.matchBy('key, pair', `NOT (${sql.CERTAIN})`));
-        }
-        this.#db.exec(sql.TAKE_CONTENT);
-      }
-      if (this.#hasDoubts) {
-        this.#db.exec(sql.DROP_KNOWN_DOUBTS);
-        this.#db.exec(sql.MATCH_OWN_DOUBTS);
-        const which = this.onSimilar === 'reuse' ? 'TRUE' : sql.CERTAIN;
-        this.#db.exec(sql.matchBy('key, pair', which, 'doubtful_link'));
-      }
+      if (this.#hasOwn || this.#db.prepare(ANY_LINK).get() !== undefined)
+        matchRows(this.#db, {
+          hasOwn: this.#hasOwn,
+          hasDoubts: this.#hasDoubts,
+          isReused: this.onSimilar === 'reuse',
+        });
       const counts = this.#db.prepare(sql.COUNTS).get(this.#journal.firstNewLink) ?? {};
       const changed = this.#db.prepare(sql.CHANGED).all();
+      const matched = readNumbers(this.#db, 'temp.match WHERE link IS NOT NULL');
+      if (this.#order !== undefined) matched.addAll(this.#order.rows);
+      const { count = 0, countCreated = 0 } = this.#order ?? {};
       return {
-        matched: readNumbers(this.#db, 'temp.match WHERE link IS NOT NULL'),
+        matched,
         disowned: this.#hasOwn
           ? readNumbers(this.#db, 'temp.row WHERE named IS NOT NULL')
           : new RowSet(),
@@ -209,12 +223,12 @@ export class Evidence {
           line: Number(row['line']),
           short_url: String(row['named']),
         })),
-        existing: Number(counts['existing']) + Number(counts['own']),
+        existing: count + Number(counts['existing']) + Number(counts['own']),
         unknown: Number(counts['unknown']),
         changed: Number(changed[0]?.['changed'] ?? 0),
         changedLines: changed.map(({ line }) => Number(line)),
         gone: Number(counts['gone']),
-        created: Number(counts['created']),
+        created: countCreated + Number(counts['created']),
         usesKnown: counts['uses_known'] === 1,
       };
     });
@@ -222,50 +236,50 @@ export class Evidence {
 
   /** By the last comparison, the rows that were edited since their link was created, and those with a link of this run. */
   listed(): { changed: RowSet; created: RowSet } {
-    const { firstNewLink } = this.#journal;
-    return {
-      changed: readNumbers(this.#db, `${sql.CHANGED_ROWS} WHERE TRUE`),
-      created: readNumbers(
-        this.#db,
-        `temp.match WHERE (link >= ${firstNewLink} OR link IN temp.open_link)`,
-      ),
+    const isNew = `link >= ${this.#journal.firstNewLink} AND link < ${sql.FIRST_OTHER}`;
+    const created = readNumbers(this.#db, `temp.match WHERE (${isNew} OR link IN temp.open_link)`);
+    if (this.#order !== undefined) created.addAll(this.#order.created);
+    return { changed: readNumbers(this.#db, `${sql.CHANGED_ROWS} WHERE TRUE`), created };
+  }
+
+  /** Reads the states of the matched rows, which are asked for in the order of the input, each with the cell `made_for`. */
+  matches(): (number: number) => LinkResult & { made_for: string } {
+    const sorted = readMatches(this.#db);
+    const inOrder = this.#order?.read();
+    return (number) => {
+      const link = this.#order?.rows.has(number) ? inOrder?.next().value : undefined;
+      return link === undefined ? sorted.next().value : resultOf(link);
     };
   }
 
-  /** The states of the matched rows, in the order of the input, each with the cell `made_for`. */
-  matches(): Generator<LinkResult & { made_for: string }> {
-    return readMatches(this.#db);
-  }
-
-  #addLink(link: FileLink): void {
-    this.#known.push(link);
-    this.#hasDoubts ||= link[5] === null;
-    if (this.#known.length === CHUNK_ROWS) this.#flush();
+  /** Brings in what the journal knows by now, but for the links whose rows have them. */
+  #load(): void {
+    for (const batch of this.#journal.batches()) {
+      const { id, firstLink, size, isOpen, job, decided } = batch;
+      const state = `${decided.length} ${job}`;
+      if (this.#loaded.get(id) === state) continue;
+      const isNew = !this.#loaded.has(id);
+      this.#loaded.set(id, state);
+      if (!isNew) {
+        this.#db
+          .prepare('DELETE FROM temp.link WHERE id >= ? AND id < ?')
+          .run(firstLink, firstLink + size);
+      }
+      if (this.#order?.hasAll(batch)) continue;
+      const doubt = batch.error ?? (job && `accepted as job ${job}, whose end was not seen`);
+      for (const link of this.#journal.linksIn(batch)) {
+        if (!isLink(link) || this.#order?.links.has(link.number)) continue;
+        const { number, key, content, pair, code, short_url, error } = link;
+        const inJob = isOpen && job !== undefined ? 1 : null;
+        const why = short_url === null ? (error ?? doubt ?? null) : null;
+        this.#links.add([number, 0, key, content, pair, code, short_url, why, null, inJob]);
+      }
+    }
+    this.#flush();
   }
 
   #flush(): void {
-    this.#insert(
-      'temp.row (number, line, key, content, pair, own, own_key, fit, doubt)',
-      this.#rows,
-    );
-    this.#insert(
-      'temp.known (source, key, content, pair, code, short_url, error, of_row)',
-      this.#known,
-    );
-    this.#rows = [];
-    this.#known = [];
-  }
-
-  /** Values that are bound take a quarter of the time of JSON that the database reads. */
-  #insert(table: string, rows: readonly (readonly (string | number | null)[])[]): void {
-    if (rows.length === 0) return;
-    const places = `(${table
-      .split(',')
-      .map(() => '?')
-      .join()})`;
-    const sql = `INSERT INTO ${table} VALUES ${Array(rows.length).fill(places).join()}`;
-    const statement = this.#inserts.get(sql) ?? this.#db.prepare(sql);
-    this.#inserts.set(sql, statement);
-    statement.run(...rows.flat());
+    this.#rows.flush();
+    this.#links.flush();
   }
 }

@@ -1,11 +1,11 @@
 import type { Journal } from '../journal/journal.ts';
-import { madeFor } from '../map/link-identity.ts';
+import { type LinkIdentity, madeFor } from '../map/link-identity.ts';
 import { type LinkResult, NO_RESPONSE } from '../types.ts';
-import { LINK_CONTENT, UNLINKED, UNSETTLED_OTHERS, WITH_LINKS } from './evidence-sql.ts';
+import { MATCHED, UNLINKED, UNSETTLED_OTHERS } from './evidence-sql.ts';
 import { RowSet } from './row-set.ts';
 
-/** Rows that go into or come out of the database at once: one call for each of millions of rows would be slow. */
-export const CHUNK_ROWS = 500;
+/** Rows that come out of the database at once: all of them would not fit into memory. */
+const PAGE_ROWS = 5_000;
 
 type Database = Journal['db'];
 
@@ -15,20 +15,22 @@ export interface PairToAsk {
   pair: string;
 }
 
+/** The rows of a statement whose parameters are the last number so far and a limit. */
+function* pages(db: Database, sql: string, size: number, number = 'number') {
+  const next = db.prepare(sql);
+  for (let last = -1; ; ) {
+    const rows = next.all(last, size);
+    if (rows.length > 0) yield rows;
+    if (rows.length < size) return;
+    last = Number(rows.at(-1)?.[number]);
+  }
+}
+
 /** What to ask the service for, `size` at once: first the rows without a link, then links that may exist and that no row has. */
-export function* readPairs(db: Database, service: number, size: number): Generator<PairToAsk[]> {
-  const pages =
-    (next: ReturnType<Database['prepare']>, ...values: number[]) =>
-    (last: number) =>
-      next
-        .all(last, ...values, size)
-        .map(({ id, pair }) => ({ id: Number(id), pair: String(pair) }));
-  for (const page of [pages(db.prepare(UNLINKED)), pages(db.prepare(UNSETTLED_OTHERS), service)]) {
-    for (let last = -1; ; ) {
-      const found = page(last);
-      if (found.length > 0) yield found;
-      if (found.length < size) break;
-      last = found.at(-1)?.id ?? last;
+export function* readPairs(db: Database, size: number): Generator<PairToAsk[]> {
+  for (const sql of [UNLINKED, UNSETTLED_OTHERS]) {
+    for (const rows of pages(db, sql, size, 'id')) {
+      yield rows.map(({ id, pair }) => ({ id: Number(id), pair: String(pair) }));
     }
   }
 }
@@ -36,39 +38,42 @@ export function* readPairs(db: Database, service: number, size: number): Generat
 /** Row numbers from a table, of which `from` states a condition too. */
 export function readNumbers(db: Database, from: string): RowSet {
   const set = new RowSet();
-  const next = db.prepare(
-    `SELECT json_group_array(number) AS numbers FROM (SELECT number FROM ${from} AND number > ? ORDER BY number LIMIT ${CHUNK_ROWS})`,
-  );
-  for (let last = -1; ; ) {
-    const numbers: number[] = JSON.parse(String(next.get(last)?.['numbers']));
-    for (const number of numbers) set.add(number);
-    if (numbers.length < CHUNK_ROWS) return set;
-    last = numbers.at(-1) ?? last;
+  const sql = `SELECT number FROM ${from} AND number > ? ORDER BY number LIMIT ?`;
+  for (const rows of pages(db, sql, PAGE_ROWS)) {
+    for (const { number } of rows) set.add(Number(number));
   }
+  return set;
 }
 
 /** The states of the matched rows, in the order of the input, each with the cell `made_for`. */
 export function* readMatches(db: Database): Generator<LinkResult & { made_for: string }> {
-  for (const [, key, content, code, short_url, error] of matchedRows(db)) {
-    const made_for = madeFor({ key: Number(key), content: Number(content) });
-    yield typeof short_url === 'string'
-      ? { status: 'created', code: String(code ?? ''), short_url, made_for }
-      : { status: 'unknown', error: String(error ?? NO_RESPONSE), made_for };
+  for (const rows of pages(db, MATCHED, PAGE_ROWS)) {
+    for (const { key, content, code, short_url, error } of rows) {
+      const made_for = madeFor({ key: Number(key), content: Number(content) });
+      yield typeof short_url === 'string'
+        ? { status: 'created', code: String(code ?? ''), short_url, made_for }
+        : { status: 'unknown', error: String(error ?? NO_RESPONSE), made_for };
+    }
   }
 }
 
-/** The matched rows, the number first. */
-function* matchedRows(db: Database): Generator<unknown[]> {
-  const next = db.prepare(`
-    SELECT json_group_array(json_array(number, coalesce(our_link.key, known.key), ${LINK_CONTENT},
-      coalesce(our_link.code, known.code), coalesce(our_link.short_url, known.short_url),
-      coalesce(our_link.error, batch.error, 'accepted as job ' || batch.job || ', whose end was not seen', known.error))) AS rows
-    FROM (SELECT * FROM temp.match WHERE number > ? ORDER BY number LIMIT ${CHUNK_ROWS}) AS match
-    ${WITH_LINKS} LEFT JOIN batch ON batch.id = our_link.batch`);
-  for (let last: unknown = -1, rows: unknown[][] = []; ; ) {
-    rows = JSON.parse(String(next.get(Number(last))?.['rows']));
-    yield* rows;
-    if (rows.length < CHUNK_ROWS) return;
-    last = rows.at(-1)?.[0];
-  }
+type SqlRow = Record<string, unknown>;
+
+function identityOfRow({ key, content, pair }: SqlRow): LinkIdentity {
+  return { key: Number(key), content: Number(content), pair: String(pair) };
+}
+
+/** A link as the journal records it. */
+export function toLink(row: SqlRow): LinkIdentity & LinkResult {
+  const { code, short_url, error } = row;
+  return typeof short_url === 'string'
+    ? { ...identityOfRow(row), status: 'created', code: String(code ?? ''), short_url }
+    : { ...identityOfRow(row), status: 'unknown', error: String(error ?? NO_RESPONSE) };
+}
+
+/** The same, of one that a row names itself. */
+export function ownToLink(row: SqlRow): LinkIdentity & LinkResult {
+  const short_url = String(row['own']);
+  const code = short_url.slice(short_url.lastIndexOf('/') + 1);
+  return { ...identityOfRow(row), status: 'created', code, short_url };
 }

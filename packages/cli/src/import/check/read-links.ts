@@ -14,11 +14,11 @@ import { openInput } from '../read/open-input.ts';
 import { readRows } from '../read/read-rows.ts';
 import type { ImportDeps, ImportSettings, Row } from '../types.ts';
 import type { Evidence } from './evidence.ts';
-import type { SourceOfLinks } from './evidence-sql.ts';
+import type { KnownBy } from './evidence-sql.ts';
 
 interface FileOfLinks {
   path: string;
-  source: SourceOfLinks;
+  source: KnownBy;
   /** Whether it was written for JSON Lines, of which each had its own keys. */
   isOfLines: boolean;
   /** Whether it may be a file of another kind, which names no links. @default false */

@@ -15,4 +15,18 @@ export class RowSet {
   has(row: number): boolean {
     return ((this.#bits[row >> 3] ?? 0) & (1 << (row & 7))) !== 0;
   }
+
+  /** Adds every row of another set. */
+  addAll({ bits }: RowSet): void {
+    const grown = new Uint8Array(Math.max(this.#bits.length, bits.length));
+    grown.set(this.#bits);
+    bits.forEach((byte, index) => {
+      grown[index] = (grown[index] ?? 0) | byte;
+    });
+    this.#bits = grown;
+  }
+
+  get bits(): Uint8Array {
+    return this.#bits;
+  }
 }

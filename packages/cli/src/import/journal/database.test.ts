@@ -6,7 +6,6 @@ import { testFolder } from '../../../test/test-io.ts';
 import {
   beginningOf,
   inTransaction,
-  isEmpty,
   openLocked,
   openPrivate,
   refuseIrregular,
@@ -50,10 +49,7 @@ describe('the database of a journal', () => {
     openLocked(path).close();
     expect(statSync(path).mode & 0o777).toBe(0o600);
     const db = openLocked(path);
-    expect(isEmpty(db)).toBe(true);
-    db.exec("INSERT INTO service (url) VALUES ('u')");
-    db.exec("INSERT INTO link (service, key, content, pair) VALUES (1, 1, 1, 'p')");
-    expect(isEmpty(db)).toBe(false);
+    expect(rows(db, 'SELECT * FROM log')).toEqual([]);
     db.close();
   });
 
@@ -88,13 +84,13 @@ describe('the database of a journal', () => {
         this.exec(sql);
       });
       const db = openLocked(path);
-      db.exec("INSERT INTO service (url) VALUES ('kept')");
+      db.exec('INSERT INTO seal VALUES (1, 7)');
       db.close();
     } finally {
       exec.mockRestore();
     }
     const again = openLocked(path);
-    expect(rows(again, 'SELECT url FROM service')).toEqual([{ url: 'kept' }]);
+    expect(rows(again, 'SELECT * FROM seal')).toEqual([{ id: 1, records: 7 }]);
     again.close();
   });
 
@@ -119,7 +115,7 @@ describe('the database of a journal', () => {
 
   test('of a copy, or of no file at all, needs no lock', () => {
     const db = openPrivate('');
-    expect(isEmpty(db)).toBe(true);
+    expect(rows(db, 'SELECT * FROM log')).toEqual([]);
     db.close();
     openLocked(path).close();
     openPrivate(path).close();
@@ -131,9 +127,15 @@ describe('a file is refused that', () => {
     ['is of another program', 'CREATE TABLE a (b)', 'is not an import journal', '--journal'],
     [
       'a newer release has written',
-      'CREATE TABLE a (b); PRAGMA application_id = 0x534c4a31; PRAGMA user_version = 3',
+      'CREATE TABLE a (b); PRAGMA application_id = 0x534c4a33',
       'was written by a newer release',
       'Update shortlink',
+    ],
+    [
+      'an earlier release has written',
+      'CREATE TABLE a (b); PRAGMA application_id = 0x534c4a31; PRAGMA user_version = 2',
+      'is a journal of an earlier release',
+      '--known',
     ],
   ])('%s', (_, sql, message, hint) => {
     database(sql);
@@ -236,6 +238,7 @@ describe('errors of the database', () => {
 
 test('what a transaction returns is kept, and one that fails can be followed by another', () => {
   const db = openPrivate('');
+  db.exec('CREATE TEMP TABLE service (url)');
   const add = (url: string) => db.prepare('INSERT INTO service (url) VALUES (?)').run(url);
   const failing = () => {
     add('b');

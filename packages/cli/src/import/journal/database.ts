@@ -12,11 +12,9 @@ import type { DatabaseSync } from 'node:sqlite';
 import { inputError, systemReason, writeError } from '../errors.ts';
 import { loadSqlite } from './load-sqlite.ts';
 
-/** `PRAGMA application_id` of a journal: "SLJ1" in ASCII. */
-const APPLICATION_ID = 0x534c4a31;
-
-/** `PRAGMA user_version`; a journal of a higher version was written by a newer release. */
-const SCHEMA_VERSION = 2;
+/** `PRAGMA application_id` of a journal: "SLJ" in ASCII and a version. One of a higher version was written by a newer release. */
+const APPLICATION = 0x534c4a;
+const VERSION = 0x32;
 
 /** Bytes of a page. The texts of a batch are long, so that larger pages are written faster; a small batch writes few of them. */
 const PAGE_BYTES = 8_192;
@@ -28,26 +26,12 @@ const LOCK_WAIT_MS = 250;
 const MAX_OPENS = 5;
 
 const SCHEMA = `
-  CREATE TABLE service (id INTEGER PRIMARY KEY, url TEXT NOT NULL UNIQUE) STRICT;
-  -- A request that may have created links, from the moment before it is sent: those of 'link' that name it.
-  CREATE TABLE batch (
-    id INTEGER PRIMARY KEY, service INTEGER NOT NULL REFERENCES service, sent_at TEXT NOT NULL,
-    idempotency_key TEXT, job TEXT, error TEXT, first_link INTEGER NOT NULL, size INTEGER NOT NULL, domain TEXT
+  CREATE TABLE log (
+    id INTEGER PRIMARY KEY, batch INTEGER NOT NULL, kind TEXT NOT NULL, info TEXT NOT NULL, data BLOB, sum INTEGER NOT NULL
   ) STRICT;
-  -- The links of a request as they are sent, where it may be sent again under its key.
-  CREATE TABLE body (batch INTEGER PRIMARY KEY REFERENCES batch, links TEXT NOT NULL) STRICT;
-  -- A link that exists, or may exist: then it has no short_url, and 'batch' is the request that may have created it. One that was refused
-  -- ('failed') stays until the next run. See link-identity.ts for 'key' and 'content'.
-  CREATE TABLE link (
-    id INTEGER PRIMARY KEY, service INTEGER NOT NULL REFERENCES service, key INTEGER NOT NULL, content INTEGER NOT NULL, pair TEXT NOT NULL,
-    batch INTEGER REFERENCES batch, code TEXT, short_url TEXT, error TEXT, failed INTEGER
-  ) STRICT;
-  -- Whose journal it is: the input, as seen from the folder of the journal.
-  CREATE TABLE owner (input TEXT NOT NULL) STRICT;
-  -- SHA-256 of files that imports have written: a file with another content was changed since.
-  CREATE TABLE written (id INTEGER PRIMARY KEY, content TEXT NOT NULL) STRICT;
-  PRAGMA application_id = ${APPLICATION_ID};
-  PRAGMA user_version = ${SCHEMA_VERSION};`;
+  -- How many records there are.
+  CREATE TABLE seal (id INTEGER PRIMARY KEY, records INTEGER NOT NULL) STRICT;
+  PRAGMA application_id = ${APPLICATION * 256 + VERSION};`;
 
 /**
  * Opens the database of a journal and locks it until it is closed. The lock is the kernel's, on the open file: it ends with
@@ -79,12 +63,12 @@ export function openLocked(path: string): DatabaseSync {
   }
 }
 
-/** Opens a journal that is a copy of its own, or none at all: nobody else can have it. */
-export function openPrivate(path: string): DatabaseSync {
-  const db = openDatabase(path);
+/** Opens a journal that is a copy, of the one at `path`, or none at all: nobody else can have it. */
+export function openPrivate(copy: string, path = copy): DatabaseSync {
+  const db = openDatabase(copy);
   try {
     db.exec(`PRAGMA locking_mode = EXCLUSIVE; ${BOUNDED_MEMORY}`);
-    prepareSchema(db, path);
+    prepareSchema(db, path, copy);
     return db;
   } catch (error) {
     db.close();
@@ -103,20 +87,6 @@ export function inTransaction<T>(db: DatabaseSync, path: string, work: () => T):
     rollBack(db);
     throw readableError(path, error);
   }
-}
-
-/** Whether a journal remembers no link, of any service. */
-export function isEmpty(db: DatabaseSync): boolean {
-  const sql = 'SELECT 1 FROM link WHERE failed IS NULL UNION ALL SELECT 1 FROM batch';
-  return db.prepare(sql).get() === undefined;
-}
-
-/** The last id of all links, also of those that were removed from a batch that is still open. */
-export function lastLink(db: DatabaseSync): number {
-  const sql = `SELECT max(id) AS id FROM (
-    SELECT 0 AS id UNION ALL SELECT max(id) FROM link UNION ALL SELECT max(first_link + size - 1) FROM batch
-  )`;
-  return Number(db.prepare(sql).get()?.['id']);
 }
 
 /** Removes the file while it is locked: a run that has opened it in the meantime notices (see {@link openLocked}). */
@@ -141,24 +111,24 @@ function openDatabase(path: string): DatabaseSync {
 /** Settings that touch the file, so that it must be locked first. */
 const BOUNDED_MEMORY = 'PRAGMA cache_size = -8000; PRAGMA temp_store = FILE';
 
-function prepareSchema(db: DatabaseSync, path: string): void {
+function prepareSchema(db: DatabaseSync, path: string, file = path): void {
   const read = (name: string) => Number(db.prepare(`PRAGMA ${name}`).get()?.[name]);
   if (db.prepare('SELECT 1 FROM sqlite_schema').get() === undefined) {
     inTransaction(db, path, () => db.exec(SCHEMA));
     return;
   }
-  if (read('application_id') !== APPLICATION_ID) throw notAJournal(path);
-  const version = read('user_version');
-  if (version > SCHEMA_VERSION) {
+  const id = read('application_id');
+  if (id >> 8 !== APPLICATION) throw notAJournal(path);
+  const version = id & 0xff;
+  if (version > VERSION) {
     throw inputError(
       `${path} was written by a newer release of shortlink`,
       'Update shortlink, or name another file: --journal FILE',
     );
   }
-  if (version < SCHEMA_VERSION) throw earlierRelease(path);
-  const bytes = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
-  if (bytes < read('page_size') * read('page_count'))
-    throw damaged(path, 'a part of it is missing');
+  if (version < VERSION) throw earlierRelease(path);
+  const bytes = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+  if (bytes < read('page_size') * read('page_count')) throw incomplete(path);
 }
 
 /** Creates the file, readable by its owner only, and rejects a file that is no journal. */
@@ -229,6 +199,10 @@ function damaged(path: string, how: string) {
   );
 }
 
+export function incomplete(path: string) {
+  return damaged(path, 'a part of it is missing, as in a copy that was made while an import ran');
+}
+
 const DATABASE_MAGIC = 'SQLite format 3\0';
 const TEXT_JOURNAL = '{"t":"header"';
 
@@ -264,7 +238,7 @@ const SQLITE_FULL = 13;
 const SQLITE_NOTADB = 26;
 
 /** An error of the database in words; other errors as they are. */
-function readableError(path: string, error: unknown): unknown {
+export function readableError(path: string, error: unknown): unknown {
   if (!(error instanceof Error && 'errcode' in error)) return error;
   // The lower byte is the kind of error, the others say more.
   switch (Number(error.errcode) & 0xff) {

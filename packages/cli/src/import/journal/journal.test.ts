@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { testFolder } from '../../../test/test-io.ts';
 import { linkIdentity, madeFor } from '../map/link-identity.ts';
 import { type LinkResult, NO_RESPONSE } from '../types.ts';
+import { isLink } from './batches.ts';
 import type { Journal } from './journal.ts';
 import { openJournal } from './open-journal.ts';
 
@@ -37,16 +38,17 @@ const created = (code: string): LinkResult => ({
 const failed = (error: string): LinkResult => ({ status: 'failed', error });
 const unknown = (error: string): LinkResult => ({ status: 'unknown', error });
 const links = () =>
-  journal.db
-    .prepare('SELECT pair, code, error, batch FROM link WHERE failed IS NULL ORDER BY id')
-    .all()
-    .map(({ pair, code, error, batch }) => [String(pair).slice(8, 9), code, error, batch]);
+  journal
+    .batches()
+    .flatMap((batch) => journal.linksIn(batch).filter(isLink))
+    .map(({ pair, code, short_url, error }) => [pair.slice(8, 9), short_url && code, error]);
 
 test('a request that was begun is open, with everything that another run needs of it', () => {
-  const { id } = begin(['a', 'b'], { idempotencyKey: 'k', body: '[]' });
+  const body = '[{"target_url":"https://a.example/"},{"target_url":"https://b.example/"}]';
+  const { id } = begin(['a', 'b'], { idempotencyKey: 'k', body });
   journal.close();
   open();
-  expect(journal.openBatches()).toEqual([
+  expect(journal.openBatches()).toMatchObject([
     {
       id,
       sentAt: SENT_AT,
@@ -54,14 +56,14 @@ test('a request that was begun is open, with everything that another run needs o
       job: undefined,
       size: 2,
       domain: 'dom',
-      body: '[]',
+      mayRepeat: true,
       firstLink: 1,
     },
   ]);
   const [batch] = journal.openBatches();
   expect(batch && journal.linksOf(batch)).toEqual([
-    { id: 1, target_url: 'https://a.example/', domain_id: undefined },
-    { id: 2, target_url: 'https://b.example/', domain_id: undefined },
+    { id: 1, target_url: 'https://a.example/', domain_id: 'dom' },
+    { id: 2, target_url: 'https://b.example/', domain_id: 'dom' },
   ]);
   expect(journal.hasLinks()).toBe(true);
 });
@@ -69,7 +71,7 @@ test('a request that was begun is open, with everything that another run needs o
 test('a job is polled, and its request not sent again', () => {
   const { id } = begin(['a'], { idempotencyKey: 'k', body: '[]' });
   journal.accepted(id, 'job-1');
-  expect(journal.openBatches()).toMatchObject([{ job: 'job-1', body: undefined }]);
+  expect(journal.openBatches()).toMatchObject([{ job: 'job-1', mayRepeat: false }]);
   expect(journal.linksInJobs()).toBe(1);
 });
 
@@ -80,8 +82,8 @@ describe('what became of a batch', () => {
     journal.decide(batch, { results, isFinal: true });
     expect(journal.openBatches()).toEqual([]);
     expect(links()).toEqual([
-      ['a', 'x', null, null],
-      ['c', null, 'left out', null],
+      ['a', 'x', null],
+      ['c', null, 'left out'],
     ]);
     expect(journal.results(batch)).toEqual([
       { ...results[0], made_for: madeFor(identity('a')) },
@@ -90,7 +92,7 @@ describe('what became of a batch', () => {
     ]);
     expect(journal.releaseUnanswered()).toBe(true);
     expect(journal.releaseUnanswered()).toBe(false);
-    expect(links()).toEqual([['a', 'x', null, null]]);
+    expect(links()).toEqual([['a', 'x', null]]);
   });
 
   test('of which only a part is known stays open', () => {
@@ -99,15 +101,15 @@ describe('what became of a batch', () => {
     journal.decide(batch, { results, isFinal: false, job: 'job-1', error: 'too slow' });
     expect(journal.openBatches()).toMatchObject([{ id: batch.id, job: 'job-1' }]);
     expect(links()).toEqual([
-      ['a', 'x', null, null],
-      ['c', null, null, batch.id],
+      ['a', 'x', null],
+      ['c', null, null],
     ]);
     // A job is resumed with all links that were not refused.
     expect(journal.linksOf(batch).map(({ id }) => id)).toEqual([1, 3]);
     journal.decide(batch, { results: [created('x'), created('z')], ids: [1, 3], isFinal: true });
     expect(links()).toEqual([
-      ['a', 'x', null, null],
-      ['c', 'z', null, null],
+      ['a', 'x', null],
+      ['c', 'z', null],
     ]);
   });
 
@@ -115,7 +117,7 @@ describe('what became of a batch', () => {
     const batch = begin(['a', 'b']);
     journal.decide(batch, { results: [created('x'), unknown('?')], isFinal: false });
     journal.release(batch);
-    expect(links()).toEqual([['a', 'x', null, null]]);
+    expect(links()).toEqual([['a', 'x', null]]);
     expect(journal.openBatches()).toEqual([]);
   });
 
@@ -146,7 +148,7 @@ test('links that were refused are forgotten by the next run', () => {
   journal.decide(kept, { results: [created('x')], isFinal: true });
   journal.close();
   open();
-  expect(journal.db.prepare('SELECT count(*) AS n FROM link').get()).toEqual({ n: 1 });
+  expect(links()).toEqual([['b', 'x', null]]);
 });
 
 test('services are kept apart, however their address is written', () => {
@@ -167,8 +169,8 @@ test('it says every link that it knows, and what their short URLs begin with', (
   expect(journal.origins()).toEqual(['https://s.example']);
   const own = { code: 'x', short_url: 'https://s.example/x', made_for: '' };
   expect([...journal.links()]).toEqual([
-    { identity: identity('a'), claim: { own, doubt: undefined } },
-    { identity: identity('b'), claim: { own: undefined, doubt: '?' } },
+    { identity: expect.objectContaining(identity('a')), claim: { own, doubt: undefined } },
+    { identity: expect.objectContaining(identity('b')), claim: { own: undefined, doubt: '?' } },
   ]);
 });
 

@@ -1,281 +1,300 @@
-import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { DatabaseSync } from 'node:sqlite';
 import type { CreateLinkBody } from '@shortlink/sdk';
 import { serviceUrl } from '../../config/settings.ts';
-import { type LinkIdentity, linkOfPair, madeFor } from '../map/link-identity.ts';
+import { type LinkIdentity, linkOfPair } from '../map/link-identity.ts';
 import type { Claim } from '../map/result-columns.ts';
 import { type LinkResult, NO_RESPONSE } from '../types.ts';
-import type { Decision, LinkRange, NewBatch, OpenBatch } from './batches.ts';
-import { inTransaction, isEmpty, lastLink, removeJournal } from './database.ts';
+import {
+  applyEntries,
+  type Batch,
+  beginBatch,
+  changeBatch,
+  countEntries,
+  type Decision,
+  type Entry,
+  entryOf,
+  isAlive,
+  isLink,
+  isOpenLink,
+  type JournalLink,
+  type LinkRange,
+  linksText,
+  type NewBatch,
+  readLinks,
+  resultOf,
+  resultsRecord,
+} from './batches.ts';
+import { readableError, removeJournal } from './database.ts';
+import { Log, type LogRecord, type NewRecord } from './log.ts';
 
 /** How many files that were written are remembered. */
 const MAX_WRITTEN = 16;
+
+/** Links of a batch that was never sent: they were found elsewhere. */
+const FOUND_LINKS = 10_000;
+
+type BatchRef = Pick<Batch, 'id'>;
 
 /**
  * The journal of an import: which links exist, and which requests may have created some. Everything is on disk when a method returns.
  */
 export class Journal {
   readonly path: string;
+  /** The database of the file, for temporary tables. */
   readonly db: DatabaseSync;
   /** The service of this run: links of other services are kept and ignored. */
-  readonly service: number;
-  /** Links that this run has created have ids from this one on. */
+  readonly service: string;
+  /** Links that this run has created have numbers from this one on. */
   firstNewLink = 1;
+  /** The input, as seen from the folder of the journal. */
+  owner: string | undefined;
+  /** SHA-256 of files that imports have written: a file with another content was changed since. */
+  written: string[] = [];
   readonly #dispose: () => void;
-  readonly #statements = new Map<string, StatementSync>();
+  readonly #log: Log;
+  readonly #batches = new Map<number, Batch>();
   #nextLink = 1;
 
   /**
    * @param db - closed where its content is not that of a journal
    * @param dispose - closes `db`, and removes what was made for it
+   * @throws CliError (exit code 2) where a part of it is missing
    */
   constructor(path: string, db: DatabaseSync, baseUrl: string, dispose: () => void) {
     this.path = path;
     this.db = db;
+    this.service = serviceUrl(baseUrl);
     this.#dispose = dispose;
     try {
-      this.service = inTransaction(db, path, () => {
-        const url = serviceUrl(baseUrl);
-        db.prepare('INSERT INTO service (url) VALUES (?) ON CONFLICT DO NOTHING').run(url);
-        db.prepare('DELETE FROM link WHERE failed IS NOT NULL').run();
-        return Number(db.prepare('SELECT id FROM service WHERE url = ?').get(url)?.['id']);
-      });
+      this.#log = new Log(db, path);
+      for (const record of this.#log.read()) this.#apply(record);
       this.beginCreating();
     } catch (error) {
       db.close();
-      throw error;
+      throw readableError(path, error);
     }
   }
 
   /** From here on, links that are added are new ones. */
   beginCreating(): void {
-    this.#nextLink = lastLink(this.db) + 1;
     this.firstNewLink = this.#nextLink;
   }
 
   /** Records a request before it is sent; or links that need none, with what became of them. */
-  begin(batch: NewBatch, decision?: Decision): { id: number } & LinkRange {
-    const { links, sentAt, idempotencyKey = null, domain = null, body } = batch;
-    const [firstLink, size] = [this.#nextLink, links.length];
-    return this.write(() => {
-      const { lastInsertRowid } = this.#prepare(
-        `INSERT INTO batch (service, sent_at, idempotency_key, first_link, size, domain) VALUES (?, ?, ?, ?, ?, ?)`,
-      ).run(this.service, sentAt, idempotencyKey, firstLink, size, domain);
-      const id = Number(lastInsertRowid);
-      if (body !== undefined) this.#prepare('INSERT INTO body VALUES (?, ?)').run(id, body);
-      const rows = JSON.stringify(links.map(({ key, content, pair }) => [key, content, pair]));
-      this.#prepare(
-        `INSERT INTO link (id, service, batch, key, content, pair)
-         SELECT ? + key, ?, ?, value ->> 0, value ->> 1, value ->> 2 FROM json_each(?)`,
-      ).run(firstLink, this.service, id, rows);
-      this.#nextLink += size;
-      const begun = { id, firstLink, size };
-      if (decision !== undefined) this.#decide(begun, decision);
-      return begun;
-    });
+  begin(batch: NewBatch, decision?: Decision): BatchRef & LinkRange {
+    const { links, sentAt, idempotencyKey, domain, body } = batch;
+    const begun = { service: this.service, size: links.length, hasBody: body !== undefined };
+    const info = { ...begun, sentAt, idempotencyKey, domain };
+    const records: NewRecord[] = [{ kind: 'batch', info, data: linksText(batch) }];
+    const [id, firstLink] = [this.#log.next, this.#nextLink];
+    if (decision !== undefined) {
+      const entries = decision.results.map((result) => entryOf(result, decision.isFinal));
+      records.push(resultsRecord(id, entries, countEntries(entries, links.length), decision));
+    }
+    this.#add(records);
+    return { id, firstLink, size: links.length };
   }
 
   /** The request became a job. It is not sent again: to its key the service would respond with the same job. */
   accepted(id: number, job: string): void {
-    this.write(() => {
-      this.#prepare('UPDATE batch SET job = ? WHERE id = ?').run(job, id);
-      this.#dropBody(id);
-    });
+    this.#add([{ kind: 'accepted', batch: id, info: { job } }]);
   }
 
   /** Records which links of a batch exist and which were refused. Of the others, what is known stays. */
-  decide(batch: { id: number } & LinkRange, decision: Decision): void {
-    this.write(() => this.#decide(batch, decision));
-  }
-
-  #decide({ id, firstLink, size }: { id: number } & LinkRange, decision: Decision): void {
-    const { results, ids, isFinal, job = null, error = null } = decision;
-    const created: unknown[] = [];
-    const others: unknown[] = [];
+  decide({ id }: BatchRef, decision: Decision): void {
+    const batch = this.#batch(id);
+    const { results, ids, isFinal } = decision;
+    const entries: Entry[] = ids === undefined ? [] : Array(batch.size).fill(null);
     results.forEach((result, index) => {
-      const link = ids?.[index] ?? firstLink + index;
-      if (result.status === 'created') created.push([link, result.code, result.short_url]);
-      else if (result.status === 'failed') others.push([link, result.error, 1]);
-      else if (isFinal) others.push([link, result.error, null]);
+      const at = ids === undefined ? index : (ids[index] ?? 0) - batch.firstLink;
+      entries[at] = entryOf(result, isFinal);
     });
-    this.#prepare(
-      `UPDATE link SET batch = NULL, code = value ->> 1, short_url = value ->> 2, error = NULL
-       FROM json_each(?) WHERE link.id = value ->> 0`,
-    ).run(JSON.stringify(created));
-    this.#prepare(
-      `UPDATE link SET batch = NULL, error = value ->> 1, failed = value ->> 2
-       FROM json_each(?) WHERE link.id = value ->> 0 AND short_url IS NULL`,
-    ).run(JSON.stringify(others));
-    if (isFinal) this.#forgetBatch(id, firstLink, size);
-    else this.#prepare('UPDATE batch SET job = ?, error = ? WHERE id = ?').run(job, error, id);
+    this.#record(batch, entries, decision);
   }
 
   /** The service may have forgotten the key of this request, so that it is not sent again. */
   expired(id: number): void {
-    this.write(() => this.#dropBody(id));
+    this.#add([{ kind: 'expired', batch: id, info: {} }]);
   }
 
   /** Forgets an open batch, so that its rows are new again, but for those whose link is known. */
-  release({ id, firstLink, size }: { id: number } & LinkRange): void {
-    this.write(() => {
-      const sql = 'DELETE FROM link WHERE id >= ? AND id < ? AND batch = ?';
-      this.#prepare(sql).run(firstLink, firstLink + size, id);
-      this.#forgetBatch(id, firstLink, 0);
-    });
+  release({ id }: BatchRef): void {
+    this.#add([{ kind: 'release', batch: id, info: {} }]);
+  }
+
+  /** Forgets links that the response to their request left out, so that their rows are new again. */
+  releaseUnanswered(): boolean {
+    const lacking = this.batches().filter((batch) => !batch.isOpen && batch.unanswered > 0);
+    if (lacking.length > 0)
+      this.#add(lacking.map(({ id }) => ({ kind: 'release', batch: id, info: {} })));
+    return lacking.length > 0;
+  }
+
+  /** Once the service was asked: links that may exist are those that were found, by their numbers, or don't exist. Jobs can still be polled. */
+  settle(found: ReadonlyMap<number, readonly [code: string, short_url: string]>): void {
+    for (const batch of this.batches()) {
+      if (batch.isOpen ? batch.job !== undefined : batch.unanswered === 0) continue;
+      const entries = this.linksIn(batch).map((link): Entry => {
+        const [code, short_url] = found.get(link.number) ?? [];
+        if (!isOpenLink(link)) return null;
+        return code === undefined || short_url === undefined ? 0 : [code, short_url];
+      });
+      this.#record(batch, entries, { isFinal: true });
+    }
+  }
+
+  /** Records links that were found elsewhere, or of which something else says that they may exist. */
+  add(links: Iterable<LinkIdentity & LinkResult>): void {
+    let some: (LinkIdentity & LinkResult)[] = [];
+    const none = { sentAt: '', idempotencyKey: undefined, domain: undefined, body: undefined };
+    const flush = () => {
+      if (some.length > 0) this.begin({ links: some, ...none }, { results: some, isFinal: true });
+      some = [];
+    };
+    for (const link of links) {
+      some.push(link);
+      if (some.length === FOUND_LINKS) flush();
+    }
+    flush();
   }
 
   /** What is known of the links of a batch, each with the cell `made_for`. */
-  results({ firstLink, size }: LinkRange): (LinkResult & { made_for: string })[] {
-    const found = this.#prepare(
-      `SELECT json_group_array(json_array(key, content, code, short_url, error, failed)) AS links
-       FROM (SELECT * FROM link WHERE id >= ? AND id < ? ORDER BY id)`,
-    ).get(firstLink, firstLink + size);
-    const links: [number, number, string, string | null, string | null, number | null][] =
-      JSON.parse(String(found?.['links']));
-    return links.map(([key, content, code, short_url, error, failed]) => {
-      const made_for = madeFor({ key, content });
-      if (short_url !== null) return { status: 'created', code, short_url, made_for };
-      const status = failed === null ? 'unknown' : 'failed';
-      return { status, error: error ?? NO_RESPONSE, made_for };
-    });
+  results({ id }: BatchRef): (LinkResult & { made_for: string })[] {
+    return this.linksIn(this.#batch(id)).map(resultOf);
+  }
+
+  /** The batches of this service, oldest first. */
+  batches(): Batch[] {
+    return [...this.#batches.values()].filter(({ service }) => service === this.service);
   }
 
   /** The batches of this service that may have created links, oldest first. */
-  openBatches(): OpenBatch[] {
-    const rows = this.#prepare(
-      'SELECT batch.*, body.links FROM batch LEFT JOIN body ON body.batch = batch.id WHERE service = ? ORDER BY id',
-    ).all(this.service);
-    return rows.map((row) => ({
-      id: Number(row['id']),
-      sentAt: String(row['sent_at']),
-      idempotencyKey: text(row['idempotency_key']),
-      job: text(row['job']),
-      size: Number(row['size']),
-      domain: text(row['domain']),
-      body: text(row['links']),
-      firstLink: Number(row['first_link']),
-    }));
+  openBatches(): Batch[] {
+    return this.batches().filter(({ isOpen }) => isOpen);
   }
 
   /** The links of an open batch, in the order of the request, without those that it refused. */
-  linksOf({ firstLink, size }: LinkRange): ({ id: number } & CreateLinkBody)[] {
-    return this.#prepare(
-      'SELECT id, pair FROM link WHERE id >= ? AND id < ? AND failed IS NULL ORDER BY id',
-    )
-      .all(firstLink, firstLink + size)
-      .map((row) => ({ id: Number(row['id']), ...linkOfPair(String(row['pair'])) }));
+  linksOf(batch: BatchRef): ({ id: number } & CreateLinkBody)[] {
+    const links = this.linksIn(this.#batch(batch.id)).filter(isLink);
+    return links.map(({ number, pair }) => ({ id: number, ...linkOfPair(pair) }));
+  }
+
+  /** The links of a batch as they were sent, where they may be sent again. */
+  bodyOf({ id }: BatchRef): CreateLinkBody[] {
+    return this.#log.dataOf(id) as CreateLinkBody[];
+  }
+
+  /** All links of a batch, as far as they are known by now. */
+  linksIn(batch: Batch): JournalLink[] {
+    const links = readLinks(batch, this.#log.dataOf(batch.id));
+    for (const id of batch.decided) {
+      applyEntries(links, this.#log.dataOf(id) as Entry[]);
+    }
+    if (!batch.isOpen && batch.unanswered === 0) {
+      for (const link of links) if (isOpenLink(link)) link.isGone = true;
+    }
+    return links;
   }
 
   /** Every link of this service that is known to exist, or may exist. */
   *links(): Generator<{ identity: LinkIdentity; claim: Omit<Claim, 'line'> }> {
-    const sql = 'SELECT * FROM link WHERE service = ? AND failed IS NULL ORDER BY id';
-    for (const row of this.#prepare(sql).iterate(this.service)) {
-      const { code, short_url, error } = row;
-      const identity = {
-        pair: String(row['pair']),
-        key: Number(row['key']),
-        content: Number(row['content']),
-      };
-      const own =
-        short_url === null
-          ? undefined
-          : { code: String(code ?? ''), short_url: String(short_url), made_for: '' };
-      const doubt = own === undefined ? String(error ?? NO_RESPONSE) : undefined;
-      yield { identity, claim: { own, doubt } };
+    for (const batch of this.batches()) {
+      for (const link of this.linksIn(batch)) {
+        if (!isLink(link)) continue;
+        const { code, short_url, error } = link;
+        const own = short_url === null ? undefined : { code, short_url, made_for: '' };
+        const doubt = own === undefined ? (error ?? NO_RESPONSE) : undefined;
+        yield { identity: link, claim: { own, doubt } };
+      }
     }
   }
 
-  /** Whether there is a link of this service to compare rows with. */
   hasLinks(): boolean {
-    const sql = 'SELECT 1 FROM link WHERE service = ? AND failed IS NULL LIMIT 1';
-    return this.#prepare(sql).get(this.service) !== undefined;
+    return this.batches().some(isAlive);
   }
 
   /** Addresses that short URLs of this service begin with, as far as the journal knows. */
   origins(): string[] {
-    const sql = 'SELECT short_url FROM link WHERE service = ? AND short_url IS NOT NULL LIMIT 1';
-    const url = URL.parse(String(this.#prepare(sql).get(this.service)?.['short_url']));
+    const batch = this.batches().find(({ created }) => created > 0);
+    const link = batch && this.linksIn(batch).find(({ short_url }) => short_url !== null);
+    const url = URL.parse(link?.short_url ?? '');
     return url === null ? [] : [url.origin];
   }
 
   /** Addresses of the other services whose links it knows. */
   otherServices(): string[] {
-    const sql =
-      'SELECT url FROM service WHERE id <> ? AND id IN (SELECT service FROM link) ORDER BY url';
-    return this.#prepare(sql)
-      .all(this.service)
-      .map(({ url }) => String(url));
+    const alive = [...this.#batches.values()].filter(isAlive);
+    const others = new Set(alive.map(({ service }) => service));
+    others.delete(this.service);
+    return [...others].sort();
   }
 
   /** Whether it knows no link, of any service. An empty one is removed when it is closed. */
   get isEmpty(): boolean {
-    return isEmpty(this.db);
+    return ![...this.#batches.values()].some(isAlive);
   }
 
   /** Links of this service in jobs that no run has seen completed: the next one can still poll them. */
   linksInJobs(): number {
-    const sql =
-      'SELECT coalesce(sum(size), 0) AS links FROM batch WHERE service = ? AND job IS NOT NULL';
-    return Number(this.#prepare(sql).get(this.service)?.['links']);
-  }
-
-  /** Forgets links that the response to their request left out, so that their rows are new again. */
-  releaseUnanswered(): boolean {
-    const sql =
-      'DELETE FROM link WHERE service = ? AND batch IS NULL AND short_url IS NULL AND failed IS NULL';
-    return Number(this.#prepare(sql).run(this.service).changes) > 0;
+    const jobs = this.openBatches().filter(({ job }) => job !== undefined);
+    return jobs.reduce((sum, { size }) => sum + size, 0);
   }
 
   /** Remembers a file that is about to be put in place. */
   willWrite(content: string): void {
-    this.write(() => {
-      this.#prepare('INSERT INTO written (content) VALUES (?)').run(content);
-      const sql = 'DELETE FROM written WHERE id <= (SELECT max(id) FROM written) - ?';
-      this.#prepare(sql).run(MAX_WRITTEN);
-    });
+    this.#add([{ kind: 'written', info: { content } }]);
   }
 
-  /** Whether an import under this journal has written a file with this content. */
   hasWritten(content: string): boolean {
-    return this.#prepare('SELECT 1 FROM written WHERE content = ?').get(content) !== undefined;
+    return this.written.includes(content);
   }
 
-  /** Removes the file: there is nothing left to remember. */
+  setOwner(input: string): void {
+    this.#add([{ kind: 'owner', info: { input } }]);
+  }
+
   forget(): void {
     removeJournal(this.path);
   }
 
-  /** Runs `work` in a transaction. */
   write<T>(work: () => T): T {
-    return inTransaction(this.db, this.path, work);
+    return this.#log.write(work);
   }
 
   close(): void {
     this.#dispose();
   }
 
-  /** Without its body, a request is not sent again. */
-  #dropBody(id: number): void {
-    this.#prepare('DELETE FROM body WHERE batch = ?').run(id);
+  #batch(id: number): Batch {
+    const batch = this.#batches.get(id);
+    if (batch === undefined) throw new Error(`The journal has no batch ${id}`);
+    return batch;
   }
 
-  /** Forgets a request, but not its links. */
-  #forgetBatch(id: number, firstLink: number, size: number): void {
-    const sql = 'UPDATE link SET batch = NULL WHERE id >= ? AND id < ? AND batch = ?';
-    this.#prepare(sql).run(firstLink, firstLink + size, id);
-    this.#dropBody(id);
-    this.#prepare('DELETE FROM batch WHERE id = ?').run(id);
-  }
-
-  #prepare(sql: string): StatementSync {
-    let statement = this.#statements.get(sql);
-    if (statement === undefined) {
-      statement = this.db.prepare(sql);
-      this.#statements.set(sql, statement);
+  #record(batch: Batch, entries: readonly Entry[], decision: Omit<Decision, 'results'>): void {
+    let counts = countEntries(entries, batch.size);
+    if (batch.decided.length > 0) {
+      const links = this.linksIn(batch);
+      applyEntries(links, entries);
+      const created = links.filter(({ short_url }) => short_url !== null).length;
+      counts = { created, unanswered: links.filter(isOpenLink).length };
     }
-    return statement;
+    this.#add([resultsRecord(batch.id, entries, counts, decision)]);
   }
-}
 
-function text(value: unknown): string | undefined {
-  return value === null ? undefined : String(value);
+  #add(records: readonly NewRecord[]): void {
+    for (const record of this.#log.add(records)) this.#apply(record);
+  }
+
+  #apply(record: LogRecord): void {
+    const { kind, batch, info } = record;
+    if (kind === 'owner') this.owner = String(info['input']);
+    else if (kind === 'written') {
+      this.written = [...this.written, String(info['content'])].slice(-MAX_WRITTEN);
+    } else if (kind === 'batch') {
+      const begun = beginBatch(record, this.#nextLink);
+      this.#batches.set(record.id, begun);
+      this.#nextLink += begun.size;
+    } else changeBatch(this.#batch(batch ?? 0), record);
+  }
 }

@@ -23,7 +23,7 @@ const URL = 'https://api.example';
 async function emptyJournal(): Promise<string> {
   const path = join(await testFolder(), 'journal');
   const db = new DatabaseSync(path);
-  db.exec('CREATE TABLE other (id); PRAGMA application_id = 0x534c4a31; PRAGMA user_version = 2');
+  db.exec('CREATE TABLE other (id); PRAGMA application_id = 0x534c4a32');
   db.close();
   return path;
 }
@@ -275,4 +275,75 @@ test('a journal that is cut off is named, and a copy of it at any moment is whol
   for (const again of [openJournal, peekJournal]) {
     expect(() => again(open)).toThrow('is damaged');
   }
+});
+
+describe('a copy of the one file that was made while it was written', () => {
+  const PAGE = 8_192;
+
+  /** Every state of a file between two commits: some of the pages that differ are written, in the order of the file or another. */
+  function* between(before: Buffer, after: Buffer): Generator<Buffer> {
+    const pages = Array.from({ length: after.length / PAGE }, (_, page) => page * PAGE);
+    const changed = pages.filter(
+      (at) => !before.subarray(at, at + PAGE).equals(after.subarray(at, at + PAGE)),
+    );
+    for (const order of [changed, changed.toReversed()]) {
+      for (let written = 1; written < order.length; written += 1) {
+        const done = order.slice(0, written);
+        const file = Buffer.alloc(Math.max(before.length, ...done.map((at) => at + PAGE)));
+        before.copy(file);
+        for (const at of done) after.copy(file, at, at, at + PAGE);
+        yield file;
+      }
+    }
+  }
+
+  test('is whole, or it is refused: it never knows less than before the commit', async () => {
+    const folder = await testFolder();
+    const path = join(folder, 'journal');
+    const copy = join(folder, 'copy');
+    const journal = openJournal({ path, baseUrl: URL, restart: false });
+    const links = Array.from({ length: 700 }, (_, n) =>
+      linkIdentity({ target_url: `https://example.com/catalogue/item/${n}` }, undefined),
+    );
+    const none = { idempotencyKey: undefined, domain: undefined, body: undefined };
+    const results = links.map((_, n) => ({
+      status: 'created' as const,
+      code: `c${n}`,
+      short_url: `https://s.example/c${n}`,
+    }));
+    let batch = { id: 0, firstLink: 0, size: 0 };
+    const steps = [1, 2, 3].flatMap(() => [
+      () => {
+        batch = journal.begin({ links, sentAt: '2026-01-01T00:00:00.000Z', ...none });
+      },
+      () => journal.accepted(batch.id, 'job-1'),
+      () => journal.decide(batch, { results, isFinal: true }),
+      () => journal.willWrite('content'),
+    ]);
+    const counts = { refused: 0, whole: 0 };
+    const stateOf = (of: Journal) => JSON.stringify(of.batches());
+    for (const step of steps) {
+      const [before, old] = [readFileSync(path), stateOf(journal)];
+      step();
+      const [after, now] = [readFileSync(path), stateOf(journal)];
+      for (const file of between(before, after)) {
+        writeFileSync(copy, file);
+        try {
+          const read = peekJournal({ path: copy, baseUrl: URL, restart: false });
+          expect([old, now]).toContain(stateOf(read));
+          read.close();
+          counts.whole += 1;
+        } catch (error) {
+          expect(error).toMatchObject({
+            exitCode: 2,
+            message: expect.stringMatching(/copy is damaged: /),
+            hint: expect.stringContaining('--known'),
+          });
+          counts.refused += 1;
+        }
+      }
+    }
+    journal.close();
+    expect(counts.refused).toBeGreaterThan(50);
+  });
 });

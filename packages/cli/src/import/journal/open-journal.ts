@@ -13,8 +13,6 @@ import type { DatabaseSync } from 'node:sqlite';
 import { inputError } from '../errors.ts';
 import {
   beginningOf,
-  inTransaction,
-  isEmpty,
   openLocked,
   openPrivate,
   refuseIrregular,
@@ -41,7 +39,7 @@ export interface JournalSettings {
  */
 export function openJournal({ path, baseUrl, restart, input }: JournalSettings): Journal {
   refuseIrregular(path);
-  const aside = restart ? setAside(path) : undefined;
+  const aside = restart ? setAside(path, baseUrl) : undefined;
   const kept = aside?.name;
   let db: DatabaseSync;
   try {
@@ -50,17 +48,16 @@ export function openJournal({ path, baseUrl, restart, input }: JournalSettings):
     if (kept !== undefined && !existsSync(path)) renameSync(kept, path);
     throw error;
   }
-  const end = () => {
-    if (isEmpty(db)) endEmpty(path, db, kept, input !== undefined);
+  const journal: Journal = new Journal(path, db, baseUrl, () => {
+    if (journal.isEmpty) endEmpty(journal, kept, input !== undefined);
     db.close();
-  };
+  });
   try {
-    if (input !== undefined) takeOver(db, path, input);
+    if (input !== undefined) takeOver(journal, input);
   } catch (error) {
-    end();
+    journal.close();
     throw error;
   }
-  const journal = new Journal(path, db, baseUrl, end);
   for (const content of aside?.written ?? []) journal.willWrite(content);
   return journal;
 }
@@ -69,22 +66,19 @@ export function openJournal({ path, baseUrl, restart, input }: JournalSettings):
  * Refuses the journal of another input, such as one of the same name under `--state-dir`. Where that is no longer there, it was renamed.
  * Paths are those seen from the folder of the journal, so that both may be moved together.
  */
-function takeOver(db: DatabaseSync, path: string, input: string): void {
+function takeOver(journal: Journal, input: string): void {
+  const { path, owner } = journal;
   const folder = dirname(resolve(path));
   const own = relative(folder, resolve(input));
-  const owner = db.prepare('SELECT input FROM owner').get()?.['input'];
   if (owner === own) return;
-  const other = owner === undefined ? undefined : resolve(folder, String(owner));
-  if (other !== undefined && !isEmpty(db) && isOther(other, input)) {
+  const other = owner === undefined ? undefined : resolve(folder, owner);
+  if (other !== undefined && !journal.isEmpty && isOther(other, input)) {
     throw inputError(
       `${path} is the journal of another input, ${other}`,
       'Name another journal: --journal FILE. If that file has the same rows, let this one use its results: --known FILE',
     );
   }
-  inTransaction(db, path, () => {
-    db.prepare('DELETE FROM owner').run();
-    db.prepare('INSERT INTO owner VALUES (?)').run(own);
-  });
+  journal.setOwner(own);
 }
 
 /** Whether a file is there, under a name that doesn't lead to the input. */
@@ -97,10 +91,10 @@ function isOther(file: string, input: string): boolean {
  * Removes a journal that knows no link, and restores the one that was set aside for it, if any. It stays where it knows which files an
  * import has written.
  */
-function endEmpty(path: string, db: DatabaseSync, kept: string | undefined, ofFile: boolean): void {
+function endEmpty({ path, written }: Journal, kept: string | undefined, ofFile: boolean): void {
   // While the empty one is still locked: no other run begins between the two.
   if (kept !== undefined && existsSync(kept)) renameSync(kept, path);
-  else if (!ofFile || db.prepare('SELECT 1 FROM written').get() === undefined) removeJournal(path);
+  else if (!ofFile || written.length === 0) removeJournal(path);
 }
 
 /** What the journal knows, for a dry run, which changes nothing: a copy of it, or an empty one. */
@@ -114,12 +108,13 @@ export function peekJournal({ path, baseUrl, restart, input }: JournalSettings):
   const folder = mkdtempSync(join(tmpdir(), 'shortlink-journal-'));
   const remove = () => rmSync(folder, { recursive: true, force: true });
   try {
-    const db = openPrivate(copyJournal(path, folder));
-    if (input !== undefined) takeOver(db, path, input);
-    return new Journal(path, db, baseUrl, () => {
+    const db = openPrivate(copyJournal(path, folder), path);
+    const journal = new Journal(path, db, baseUrl, () => {
       db.close();
       remove();
     });
+    if (input !== undefined) takeOver(journal, input);
+    return journal;
   } catch (error) {
     remove();
     throw error;
@@ -131,17 +126,14 @@ export function peekJournal({ path, baseUrl, restart, input }: JournalSettings):
  *
  * @returns where it is now, and which files it knows to be written; undefined where there was none
  */
-function setAside(path: string): { name: string; written: string[] } | undefined {
+function setAside(path: string, baseUrl: string): { name: string; written: string[] } | undefined {
   if (!existsSync(path)) return undefined;
   if (beginningOf(path) === 'text') return { name: moveAside(path), written: [] };
   const db = openLocked(path);
-  try {
-    if (isEmpty(db)) return undefined;
-    const written = db.prepare('SELECT content FROM written ORDER BY id').all();
-    return { name: moveAside(path), written: written.map(({ content }) => String(content)) };
-  } finally {
-    db.close();
-  }
+  const { isEmpty, written } = new Journal(path, db, baseUrl, () => {});
+  const name = isEmpty ? undefined : moveAside(path);
+  db.close();
+  return name === undefined ? undefined : { name, written };
 }
 
 /** To a name that nothing has yet: an earlier restart may have kept another one. */

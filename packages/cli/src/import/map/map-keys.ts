@@ -25,13 +25,13 @@ export function keyMapping(
   const known = new Map<string, Meaning>();
   return (object) => {
     const isOurs = isResult(object);
-    const keys = Object.keys(object).filter(
-      (key) => object[key] !== null && object[key] !== '' && !(isOurs && isResultKey(key)),
-    );
-    const name = JSON.stringify(keys);
+    const counts = (key: string) =>
+      object[key] !== null && object[key] !== '' && !(isOurs && isResultKey(key));
+    let name = '';
+    for (const key in object) if (counts(key)) name += `${key.length} ${key}`;
     let meaning = known.get(name);
     if (meaning === undefined) {
-      meaning = meaningOf(keys, plan, map);
+      meaning = meaningOf(Object.keys(object).filter(counts), plan, map);
       if (known.size === MAX_KNOWN) known.clear();
       known.set(name, meaning);
     }

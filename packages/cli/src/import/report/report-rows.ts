@@ -1,4 +1,4 @@
-import type { Checked, Source } from '../check/check-input.ts';
+import type { Checked, ImportSource } from '../check/check-input.ts';
 import type { Comparison, Evidence } from '../check/evidence.ts';
 import type { Journal } from '../journal/journal.ts';
 import { linkIdentity, madeFor } from '../map/link-identity.ts';
@@ -30,7 +30,7 @@ export type RowOutcome =
     };
 
 export interface ReportInput {
-  source: Source;
+  source: ImportSource;
   journal: Journal;
   checked: Checked;
   comparison: Comparison | undefined;
@@ -63,7 +63,7 @@ export async function reportRows(
       return { status: 'created', ...own, made_for: own.made_for || madeForRow(row, report) };
     }
     const isMatched = comparison?.matched.has(number) === true;
-    const outcome = (isMatched ? matches : sent)?.next().value ?? left;
+    const outcome = (isMatched ? matches?.(number) : sent.next().value) ?? left;
     return outcome.status === 'created' ? outcome : { ...outcome, own };
   };
   await output.write(format.header);

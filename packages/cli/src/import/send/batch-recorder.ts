@@ -21,8 +21,6 @@ interface BatchRecorderOptions {
   idempotency: boolean;
   /** Throws when the input is no longer the file that was checked. Awaited before a batch is sent. */
   guard: () => Promise<void>;
-  /** Called for each batch of which it may still be found out what it has created. */
-  onOpen: () => void;
 }
 
 /** A batch of this run, by the positions of its links among the new ones. */
@@ -42,6 +40,8 @@ export class BatchRecorder {
   readonly #counts = { batches: 0, created: 0, failed: 0, unknown: 0 };
   readonly #options: BatchRecorderOptions;
   readonly #keys = new Map<number, string>();
+  /** Why it is not known what batches have created. */
+  readonly #unknown = new Set<unknown>();
   #sent = 0;
 
   constructor(options: BatchRecorderOptions) {
@@ -67,8 +67,14 @@ export class BatchRecorder {
     return { batches, created, failed, unknown: links - created - failed };
   }
 
+  /** Whether an error is that of a batch whose outcome is unknown. */
+  isUnknown(error: unknown): boolean {
+    return this.#unknown.has(error);
+  }
+
   async onBatch(event: BatchEvent): Promise<void> {
     const { journal, deps } = this.#options;
+    if (event.type === 'unknown') this.#unknown.add(event.error);
     const { first, count } = event;
     const batch = this.batches.get(first);
     switch (event.type) {
@@ -137,13 +143,11 @@ export class BatchRecorder {
   }
 
   #settled(batch: SentBatch, event: SettledEvent): void {
-    const { journal, onOpen } = this.#options;
     const decision = decisionOf(event);
-    journal.decide(batch, decision);
+    this.#options.journal.decide(batch, decision);
     batch.isOpen = !decision.isFinal;
     batch.refused = 0;
     this.#count(decision);
-    if (batch.isOpen) onOpen();
   }
 
   #count({ results }: Decision): void {

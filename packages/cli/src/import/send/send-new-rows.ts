@@ -2,7 +2,7 @@ import type { Usage } from '@shortlink/sdk';
 import { CliError, EXIT_CODES } from '../../cli-error.ts';
 import { askService, decideSimilar } from '../check/ask-service.ts';
 import { filesBeside, readBeside } from '../check/beside.ts';
-import { addRows, type Checked, type Source } from '../check/check-input.ts';
+import { addRows, type Checked, compareAll, type ImportSource } from '../check/check-input.ts';
 import { announce, type Found, foundOf } from '../check/compare-rows.ts';
 import { type Comparison, Evidence } from '../check/evidence.ts';
 import { planSending, retrieveUsage } from '../check/forecast.ts';
@@ -18,7 +18,7 @@ const MAX_REPEATS = 2;
 
 /** What is known of the rows before the new ones are sent. */
 export interface SendNewRows {
-  source: Source;
+  source: ImportSource;
   checked: Checked;
   found: Found;
   evidence: Evidence | undefined;
@@ -77,9 +77,10 @@ export async function findOut(
   const paths = canAsk || !isAsked ? [] : await filesBeside(settings, journal.path);
   if (!canAsk && paths.length === 0) return { ...input, found };
   const evidence = await evidenceOf(input);
-  const ask = { evidence, journal, settings, deps };
+  const addAll = () => compareAll(input.source, checked, settings, evidence);
+  const ask = { evidence, addRows: addAll, journal, settings, deps };
   if (canAsk) return { evidence, found: foundOf(checked, await askService(ask)) };
-  const names = await readBeside(paths, evidence, settings, deps);
+  const names = await readBeside(paths, ask, settings, deps);
   const comparison = await decideSimilar(ask, `${names.join(', ')} in the same folder names them`);
   return { evidence, found: foundOf(checked, comparison) };
 }

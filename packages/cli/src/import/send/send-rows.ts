@@ -1,4 +1,4 @@
-import type { Source } from '../check/check-input.ts';
+import type { ImportSource } from '../check/check-input.ts';
 import type { Journal } from '../journal/journal.ts';
 import { readRows } from '../read/read-rows.ts';
 import type { ImportDeps, ImportSettings, Row } from '../types.ts';
@@ -6,7 +6,7 @@ import { BatchRecorder, type SentBatch } from './batch-recorder.ts';
 import { LinkSource } from './link-source.ts';
 
 export interface SendInput {
-  source: Source;
+  source: ImportSource;
   journal: Journal;
   settings: ImportSettings;
   deps: ImportDeps;
@@ -32,7 +32,6 @@ export interface SendResult {
 export async function sendRows(send: SendInput): Promise<SendResult> {
   const { source, journal, settings, deps, idempotency } = send;
   const { onUnknown, concurrency, defaults } = settings;
-  const stop = new AbortController();
   const links = new LinkSource(readRows(source.input, source.layout), {
     rules: source.rules,
     skips: send.skips,
@@ -45,10 +44,6 @@ export async function sendRows(send: SendInput): Promise<SendResult> {
     deps,
     idempotency,
     guard: source.guard,
-    onOpen: () => {
-      // With its key a batch can be sent again without harm: that is no reason to stop.
-      if (onUnknown === 'stop' && !idempotency) stop.abort();
-    },
   });
   let failure: SendResult['failure'];
   try {
@@ -56,10 +51,10 @@ export async function sendRows(send: SendInput): Promise<SendResult> {
       domain_id: defaults.domain_id,
       batchSize: send.batchSize,
       concurrency,
-      // The recorder stops the run by itself.
-      onUnknown: 'continue',
+      // With its key a batch can be sent again without harm: that is no reason to stop.
+      onUnknown: onUnknown === 'stop' && !idempotency ? 'stop' : 'continue',
       signal: deps.signal,
-      stopSignal: AbortSignal.any([deps.stopSignal, stop.signal]),
+      stopSignal: deps.stopSignal,
       onBatch: (event) => recorder.onBatch(event),
       onJobProgress: (_, { id, processed, total }) =>
         deps.onEvent({ type: 'job-progress', jobId: id, processed, total }),
@@ -67,7 +62,8 @@ export async function sendRows(send: SendInput): Promise<SendResult> {
     });
     for await (const { index } of items) links.forget(index + 1);
   } catch (error) {
-    failure = { error };
+    // A batch whose outcome is unknown is counted as such.
+    if (!recorder.isUnknown(error)) failure = { error };
   } finally {
     await links.return();
   }

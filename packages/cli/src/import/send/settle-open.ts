@@ -5,7 +5,7 @@ import {
   type ShortlinkError,
 } from '@shortlink/sdk';
 import type { Comparison, Evidence } from '../check/evidence.ts';
-import type { OpenBatch } from '../journal/batches.ts';
+import type { Batch } from '../journal/batches.ts';
 import type { Journal } from '../journal/journal.ts';
 import { type ImportDeps, type ImportSettings, NO_RESPONSE } from '../types.ts';
 import { decisionOf, resultsOf } from './batch-recorder.ts';
@@ -106,10 +106,10 @@ async function followOpenBatches(input: SettleInput, settled: Settling): Promise
 
 /** With its key, within the key's life, the service responds to a second request with the links of the first one. */
 function mayBeSentAgain(
-  batch: OpenBatch,
+  batch: Batch,
   { journal, idempotency, deps, evidence }: SettleInput,
 ): boolean {
-  if (!idempotency || batch.body === undefined) return false;
+  if (!idempotency || !batch.mayRepeat) return false;
   const age = ageOf(batch, deps);
   // A clock that was set back says nothing of the age, neither now nor later.
   if (age <= -CLOCK_SKEW_MS || age >= KEY_LIFETIME_MS) {
@@ -121,17 +121,17 @@ function mayBeSentAgain(
 }
 
 /** Time since a batch was sent, in milliseconds. */
-function ageOf({ sentAt }: OpenBatch, { wallClock }: ImportDeps): number {
+function ageOf({ sentAt }: Batch, { wallClock }: ImportDeps): number {
   return wallClock() - Date.parse(sentAt);
 }
 
 /** Polls the job of a batch; or sends the batch again under its key, as it was. */
 async function followBatch(
-  batch: OpenBatch,
+  batch: Batch,
   { journal, deps }: SettleInput,
   settled: Settling,
 ): Promise<void> {
-  const { job, size, body = '[]', idempotencyKey = '', domain, firstLink } = batch;
+  const { job, size, idempotencyKey = '', domain, firstLink } = batch;
   settled.followed.add(batch.id);
   const ended = new AbortController();
   let keyExpires: NodeJS.Timeout | undefined;
@@ -153,8 +153,9 @@ async function followBatch(
   };
   const sendAgain = () => {
     const known = new Set(links.map((link) => link.id));
-    const sent: CreateLinkBody[] = JSON.parse(body);
-    const again = sent.map((link, index) => (known.has(firstLink + index) ? link : REFUSED));
+    const again = journal
+      .bodyOf(batch)
+      .map((link, index) => (known.has(firstLink + index) ? link : REFUSED));
     // A rate limit may be waited for longer than the service knows the key.
     keyExpires = setTimeout(() => ended.abort(), KEY_LIFETIME_MS - ageOf(batch, deps));
     return deps.client.links.createMany(again, {
@@ -179,7 +180,7 @@ async function followBatch(
 /** Records what became of a batch whose links have these ids. Returns whether anything was decided. */
 function record(
   event: BatchEvent,
-  batch: OpenBatch,
+  batch: Batch,
   ids: readonly number[],
   journal: Journal,
 ): boolean {

@@ -1,0 +1,102 @@
+import { type Batch, isLink, isOpenLink, type JournalLink } from '../journal/batches.ts';
+import type { Journal } from '../journal/journal.ts';
+import type { LinkIdentity } from '../map/link-identity.ts';
+import { RowSet } from './row-set.ts';
+
+/** Links that a row is looked for in: how many the next row may be behind the one before it. */
+const LOOK_AHEAD = 10_000;
+
+/**
+ * Finds the links of rows that stand as they stood when their links were created, as in nearly every second run: rows and links are read side
+ * by side. Only what is left of both has to be sorted.
+ */
+export class InOrder {
+  /** The rows that have their links, and these, by their numbers. */
+  readonly rows = new RowSet();
+  readonly links = new RowSet();
+  /** The rows among them whose links this run has created. */
+  readonly created = new RowSet();
+  count = 0;
+  countCreated = 0;
+  readonly #journal: Journal;
+  readonly #batches;
+  #ahead: JournalLink[] = [];
+  #at = 0;
+  /** Where the links ahead are, by their keys. Made when a row is not that of the next link. */
+  #places: Map<number, number> | undefined;
+
+  constructor(journal: Journal) {
+    this.#journal = journal;
+    this.#batches = settled(journal);
+    this.#readAhead();
+  }
+
+  /** Whether the row has one of the links ahead. Those before that link are left. */
+  take(row: number, identity: LinkIdentity): boolean {
+    const at = isSame(this.#ahead[this.#at], identity) ? this.#at : this.#placeOf(identity.key);
+    const link = this.#ahead[at];
+    if (link === undefined || !isSame(link, identity)) return false;
+    this.rows.add(row);
+    this.links.add(link.number);
+    this.count += 1;
+    if (link.number >= this.#journal.firstNewLink) {
+      this.created.add(row);
+      this.countCreated += 1;
+    }
+    this.#at = at + 1;
+    if (this.#ahead.length - this.#at < LOOK_AHEAD / 2) this.#readAhead();
+    return true;
+  }
+
+  /** Whether each link of a batch that has its results is that of a row. */
+  hasAll({ firstLink, size, isOpen, created, unanswered }: Batch): boolean {
+    if (isOpen || unanswered > 0) return false;
+    let taken = 0;
+    for (let index = 0; index < size; index += 1) {
+      if (this.links.has(firstLink + index)) taken += 1;
+    }
+    return taken === created;
+  }
+
+  /** The links of the rows, in the order of these. */
+  *read(): Generator<JournalLink> {
+    for (const links of settled(this.#journal)) {
+      for (const link of links) if (this.links.has(link.number)) yield link;
+    }
+  }
+
+  #placeOf(key: number): number {
+    if (this.#places === undefined) {
+      this.#places = new Map();
+      for (let at = this.#ahead.length - 1; at >= this.#at; at -= 1) {
+        this.#places.set(this.#ahead[at]?.key ?? 0, at);
+      }
+    }
+    const at = this.#places.get(key) ?? -1;
+    return at < this.#at ? -1 : at;
+  }
+
+  #readAhead(): void {
+    const links = this.#ahead.slice(this.#at);
+    while (links.length < LOOK_AHEAD) {
+      const { done, value } = this.#batches.next();
+      if (done) break;
+      for (const link of value) links.push(link);
+    }
+    this.#ahead = links;
+    this.#at = 0;
+    this.#places = undefined;
+  }
+}
+
+/** The links that exist, of each request that has its results. */
+function* settled(journal: Journal): Generator<JournalLink[]> {
+  for (const batch of journal.batches()) {
+    if (batch.isOpen || batch.created === 0) continue;
+    yield journal.linksIn(batch).filter((link) => isLink(link) && !isOpenLink(link));
+  }
+}
+
+function isSame(link: JournalLink | undefined, { key, content, pair }: LinkIdentity): boolean {
+  return link !== undefined && link.key === key && link.content === content && link.pair === pair;
+}

@@ -1,0 +1,118 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import zlib from 'node:zlib';
+import { incomplete, inTransaction } from './database.ts';
+
+/** What a record says. `batch` begins one, and the others name it by its id; `owner` and `written` are about files. */
+export type RecordKind =
+  | 'batch'
+  | 'accepted'
+  | 'results'
+  | 'release'
+  | 'expired'
+  | 'owner'
+  | 'written';
+
+export interface NewRecord {
+  kind: RecordKind;
+  /** Id of the record that began the batch. @default 0, for none */
+  batch?: number | undefined;
+  /** Small: it is read whenever the journal is opened. */
+  info: object;
+  /** Links or results, as JSON: read only where they are needed. */
+  data?: string | undefined;
+}
+
+export interface LogRecord extends Required<Pick<NewRecord, 'kind' | 'batch'>> {
+  id: number;
+  info: Record<string, unknown>;
+}
+
+/**
+ * The records of a journal, in the order in which they were added: none is ever changed or removed. Each has a checksum, their ids have no
+ * gaps, and the number of them is kept apart. So a copy that was made in the middle of a commit, or that lacks a part, is noticed.
+ */
+export class Log {
+  readonly #db: DatabaseSync;
+  readonly #path: string;
+  readonly #insert: StatementSync;
+  readonly #seal: StatementSync;
+  readonly #data: StatementSync;
+  #count = 0;
+  #isWriting = false;
+
+  constructor(db: DatabaseSync, path: string) {
+    this.#db = db;
+    this.#path = path;
+    this.#insert = db.prepare('INSERT INTO log VALUES (?, ?, ?, ?, ?, ?)');
+    this.#seal = db.prepare('REPLACE INTO seal VALUES (1, ?)');
+    this.#data = db.prepare('SELECT data FROM log WHERE id = ?');
+  }
+
+  /**
+   * Reads all records.
+   *
+   * @throws CliError (exit code 2) when one is missing or is not what was written
+   */
+  *read(): Generator<LogRecord> {
+    const next = this.#db.prepare('SELECT * FROM log WHERE id > ? ORDER BY id LIMIT 1');
+    for (let row = next.get(0); row !== undefined; row = next.get(this.#count)) {
+      const [kind, info] = [String(row['kind']), String(row['info'])];
+      const batch = Number(row['batch']);
+      if (row['id'] !== this.#count + 1 || row['sum'] !== checksum(batch, kind, info, row['data']))
+        throw incomplete(this.#path);
+      this.#count += 1;
+      yield { id: this.#count, kind: kind as RecordKind, batch, info: JSON.parse(info) };
+    }
+    const sealed = this.#db.prepare('SELECT records FROM seal').get();
+    if (Number(sealed?.['records'] ?? 0) !== this.#count) throw incomplete(this.#path);
+  }
+
+  /** Adds records in one step, which are on disk when this returns. */
+  add(records: readonly NewRecord[]): LogRecord[] {
+    return this.write(() => {
+      const added = records.map(({ kind, batch = 0, info, data = null }, index) => {
+        const id = this.#count + 1 + index;
+        const text = JSON.stringify(info);
+        const bytes = data === null ? null : Buffer.from(data);
+        this.#insert.run(id, batch, kind, text, bytes, checksum(batch, kind, text, bytes));
+        return { id, kind, batch, info: JSON.parse(text) };
+      });
+      this.#seal.run(this.#count + added.length);
+      return added;
+    }, records.length);
+  }
+
+  /** The id of the next record. */
+  get next(): number {
+    return this.#count + 1;
+  }
+
+  dataOf(id: number): unknown {
+    const data = this.#data.get(id)?.['data'];
+    return data instanceof Uint8Array
+      ? JSON.parse(Buffer.from(data.buffer, data.byteOffset, data.length).toString())
+      : [];
+  }
+
+  /** Runs `work` in one transaction, also where it adds several times. */
+  write<T>(work: () => T, added = 0): T {
+    const isOuter = !this.#isWriting;
+    this.#isWriting = true;
+    const before = this.#count;
+    try {
+      const result = isOuter ? inTransaction(this.#db, this.#path, work) : work();
+      this.#count += added;
+      return result;
+    } catch (error) {
+      if (isOuter) this.#count = before;
+      throw error;
+    } finally {
+      if (isOuter) this.#isWriting = false;
+    }
+  }
+}
+
+function checksum(batch: number, kind: string, info: string, data: unknown): number {
+  const head = zlib.crc32(`${batch} ${kind} ${info}`);
+  return data instanceof Uint8Array ? zlib.crc32(data, head) : head;
+}
