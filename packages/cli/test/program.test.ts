@@ -31,6 +31,15 @@ test.each(commands.map((path) => [path.join(' '), path]))(
   },
 );
 
+test.each(commands.map((path) => [path.join(' '), path]))(
+  'no line of the help of "%s" is wider than 80 columns',
+  async (_, path) => {
+    const { stdout } = await cli([...path, '--help']);
+    const lines = stripVTControlCharacters(stdout).split('\n');
+    expect(lines.filter((line) => line.length > 80)).toEqual([]);
+  },
+);
+
 test('help: commands come first, and global options only where they belong', async () => {
   const { stdout } = await cli(['--help']);
   const at = (heading: string) => stdout.indexOf(heading);

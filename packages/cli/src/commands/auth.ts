@@ -34,10 +34,7 @@ export function declareAuth(program: Command, perform: Perform): void {
     auth,
     'status',
     'Show which API key is used, where it comes from, and whether the server accepts it.',
-    [
-      'shortlink auth status',
-      'shortlink auth status --profile staging && shortlink import links.csv --profile staging',
-    ],
+    ['shortlink auth status', 'shortlink auth status --profile staging --json'],
   ).action((_options: object, command: Command) => perform(command, showStatus));
 }
 

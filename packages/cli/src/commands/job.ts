@@ -36,7 +36,7 @@ export function declareJob(program: Command, perform: Perform): void {
   withArguments(
     declareCommand(job, 'wait', 'Wait until a batch job is complete, then show its results.', [
       `shortlink job wait ${JOB}`,
-      `shortlink job wait ${JOB} -o results.csv --max-wait 10m`,
+      `shortlink job wait ${JOB} --max-wait 10m`,
     ]),
   )
     .option('--max-wait <duration>', 'give up after this long (default: 1h)', parseDuration)

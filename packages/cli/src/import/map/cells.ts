@@ -22,6 +22,9 @@ const MAX_LOCATION_BYTES = 8_192;
 const PLAIN_URL =
   /^https?:\/\/(?!xn--)[a-z][a-z0-9-]*(?:\.(?!xn--)[a-z][a-z0-9-]*)+(?:[/?#][!-~]*)?$/i;
 
+/** A host with a dot, and what may follow one: a URL whose scheme is missing. */
+export const SCHEMELESS = /^[^\s/?#:@.]+(?:\.[^\s/?#:@.]+)+\.?(?::\d+)?(?:[/?#]|$)/;
+
 /** Why a cell is no target URL, or undefined. `cell` is trimmed. */
 export function targetProblem(cell: string, maxLength: number): string | undefined {
   if (cell === '') return 'no target URL';
@@ -34,7 +37,7 @@ export function targetProblem(cell: string, maxLength: number): string | undefin
   }
   const match = SCHEME_AND_AUTHORITY.exec(cell);
   if (match === null || match[2] !== '') {
-    const hint = /^[\w-]+(\.[\w-]+)+(\/|$)/.test(cell) ? '; is https:// missing?' : '';
+    const hint = SCHEMELESS.test(cell) ? '; is https:// missing?' : '';
     return `not an absolute http or https URL: ${shown(cell)}${hint}`;
   }
   if (!USER_INFO.test(match[1] ?? '')) {

@@ -51,6 +51,7 @@ describe('target URLs', () => {
   test.each([
     ['', 'no target URL'],
     ['example.com/x', 'is https:// missing?'],
+    ['bücher.example/x', 'is https:// missing?'],
     ['/path', 'not an absolute http or https URL: "/path"'],
     ['ftp://example.com', 'not an absolute'],
     ['javascript:alert(1)', 'not an absolute'],
