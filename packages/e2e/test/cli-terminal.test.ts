@@ -73,7 +73,7 @@ test('Ctrl-C once: batches in flight end, the rest is unsent, and the same comma
   stopped.type(CTRL_C);
   await stopped.until(/Stopping after the batches in flight/);
   expect(await stopped.exitCode).toBe(130);
-  expect(stopped.text).toMatch(/✗ [\d,]+ links created, [\d,]+ left in/);
+  expect(stopped.text).toMatch(/✗ [\d,]+ links created, [\d,]+ unsent in/);
   expect(stopped.text).toContain('error: Interrupted.');
   expect(stopped.text).toContain(
     'To continue: shortlink import urls.csv --batch-size 100 --rpm 300',

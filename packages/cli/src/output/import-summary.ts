@@ -33,8 +33,8 @@ function outcomeOf(summary: ImportSummary): string {
     const { links, left } = summary.forecast ?? { links: unsent, left: 0 };
     const parts = [
       `${links === 0 ? 'No link' : plural(links, 'link')} would be created`,
-      ...(left > 0 ? [`${formatCount(left)} left for another run`] : []),
-      ...(existing > 0 ? [`${plural(existing, 'exists', 'exist')} already`] : []),
+      ...(left > 0 ? [`${formatCount(left)} unsent`] : []),
+      ...(existing > 0 ? [`${formatCount(existing)} already imported`] : []),
       ...(unknown > 0 ? [`${plural(unknown, 'row')} unknown since an earlier run`] : []),
       ...(rejected > 0 ? [`${plural(rejected, 'row')} can't be sent`] : []),
     ];
@@ -47,7 +47,7 @@ function outcomeOf(summary: ImportSummary): string {
     [rejected, 'rejected'],
     [failed, 'failed'],
     [unknown, 'unknown'],
-    [unsent, 'left'],
+    [unsent, 'unsent'],
   ] as const;
   const parts = [
     created === 0 ? 'No link created' : `${plural(created, 'link')} created`,
@@ -64,7 +64,7 @@ export function progressOf(summary: ImportSummary): string {
   if (rows === 0 || stopped?.reason === 'rejects') return '';
   const name = file === '-' ? 'standard input' : file;
   const have = `${formatCount(existing + created)} of ${plural(rows, 'row')} of ${name} have their link`;
-  return unsent === 0 ? ` ${have}.` : ` ${have}, ${formatCount(unsent)} are left.`;
+  return unsent === 0 ? ` ${have}.` : ` ${have}, ${formatCount(unsent)} are unsent.`;
 }
 
 /** The counts that are not zero. */
@@ -78,7 +78,10 @@ function table(summary: ImportSummary, style: Style): Promise<string> {
     unsent: style.yellow,
   };
   const rows = TOTALS.filter((name) => summary[name] > 0).map((name) => [
-    { text: name, paint: paints[name] ?? ((text: string) => text) },
+    {
+      text: name === 'existing' ? 'already imported' : name,
+      paint: paints[name] ?? ((text: string) => text),
+    },
     formatCount(summary[name]),
   ]);
   return renderTable({ rows, right: [1], style });

@@ -76,6 +76,7 @@ function mappingOf({ mapping, columns, hasHeader }: Plan): Record<string, string
 
 function forecastFields(forecast: Forecast) {
   const { links, left, batchSize, requests, room, durationMs, plan, requestsPerMinute } = forecast;
+  const { waitMs } = forecast;
   return {
     links,
     left,
@@ -83,6 +84,7 @@ function forecastFields(forecast: Forecast) {
     requests,
     room: room ?? null,
     duration_ms: durationMs === undefined ? null : Math.round(durationMs),
+    wait_ms: waitMs === undefined ? null : Math.round(waitMs),
     plan: plan ?? null,
     requests_per_minute: requestsPerMinute ?? null,
   };
@@ -102,7 +104,11 @@ const IMPORT_JSON_VERSION = 2;
  * The object of `import --json`, documented in `packages/docs/importing/ci.md`, "The summary". Fields may be added; a change of meaning or name is a new
  * `version`.
  */
-export function importJson(outcomes: readonly ImportOutcome[], exitCode: number): object {
+export function importJson(
+  outcomes: readonly ImportOutcome[],
+  exitCode: number,
+  notImported: readonly string[],
+): object {
   const sum = (name: (typeof TOTALS)[number] | 'elapsedMs') =>
     outcomes.reduce((total, { summary }) => total + summary[name], 0);
   return {
@@ -112,6 +118,7 @@ export function importJson(outcomes: readonly ImportOutcome[], exitCode: number)
     ...Object.fromEntries(TOTALS.map((name) => [name, sum(name)])),
     elapsed_ms: Math.round(sum('elapsedMs')),
     files: outcomes.map(fileJson),
+    not_imported: notImported,
   };
 }
 

@@ -93,6 +93,7 @@ test('--json prints one object with the documented fields', async () => {
           plan: 'pro',
           requests_per_minute: 60,
           duration_ms: expect.any(Number),
+          wait_ms: 0,
         },
         output: `${input}.results.csv`,
         rejects: null,
@@ -100,6 +101,7 @@ test('--json prints one object with the documented fields', async () => {
         stopped: null,
       },
     ],
+    not_imported: [],
   });
 });
 
@@ -190,7 +192,7 @@ test('--dry-run without a key compares with the links of the address', async () 
   await run();
   const sent = service.requests.length;
   const result = await cli(['import', input, '--dry-run', '--base-url', service.url]);
-  expect(result.stderr).toContain('No link would be created, 2 exist already.');
+  expect(result.stderr).toContain('No link would be created, 2 already imported.');
   expect(service.requests).toHaveLength(sent);
 });
 
@@ -199,7 +201,7 @@ test('--dry-run says of bad rows that they would stop the import', async () => {
   await run(['--max-rejects', 'all']);
   const stopped = await run(['--dry-run']);
   expect(stopped.exitCode).toBe(3);
-  expect(stopped.stderr).toContain('! No link would be created, 2 exist already, 1 row can');
+  expect(stopped.stderr).toContain('! No link would be created, 2 already imported, 1 row can');
   expect(stopped.stderr).toContain('it would stop the import before anything is sent');
   const allowed = await run(['--dry-run', '--max-rejects', '1']);
   expect(allowed.stderr).not.toContain('would stop');
@@ -212,19 +214,19 @@ test('--dry-run counts what the plan and --limit leave', async () => {
     body: { ...USAGE, links: { used, limit: 15 }, batch_size: 5 },
   });
   const limited = await run(['--dry-run', '--limit', '1']);
-  expect(limited.stderr).toContain('✓ 1 link would be created, 1 left for another run. This was');
+  expect(limited.stderr).toContain('✓ 1 link would be created, 1 unsent. This was');
   service.answer('GET /api/v1/usage', usage(14), usage(15));
-  expect((await run(['--dry-run'])).stderr).toContain('✓ 1 link would be created, 1 left for');
+  expect((await run(['--dry-run'])).stderr).toContain('✓ 1 link would be created, 1 unsent.');
   const full = await run(['--dry-run']);
-  expect(full.stderr).toContain(', no room for more links\n  2 rows left for another');
-  expect(full.stderr).toContain('No link would be created, 2 left for another run.');
+  expect(full.stderr).toContain(', no room for more links\n  2 rows unsent');
+  expect(full.stderr).toContain('No link would be created, 2 unsent.');
 });
 
 test('one row is counted as one', async () => {
   const { run } = await scene('url\nhttps://example.com/a\n');
   await run();
   expect((await run()).stderr).toContain('✓ Already imported: 1 row\n');
-  expect((await run(['--dry-run'])).stderr).toContain('created, 1 exists already.');
+  expect((await run(['--dry-run'])).stderr).toContain('created, 1 already imported.');
 });
 
 test('an input that is not there exits 2; with --json the object says why', async () => {

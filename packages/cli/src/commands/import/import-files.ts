@@ -15,7 +15,7 @@ import { describeError } from '../../output/describe-error.ts';
 import { printImportSummary, progressOf } from '../../output/import-summary.ts';
 import { importJson } from '../../output/json-events.ts';
 import { ask } from '../../output/prompt.ts';
-import { sanitizeData } from '../../output/sanitize.ts';
+import { sanitize, sanitizeData } from '../../output/sanitize.ts';
 import { type ImportInput, STANDARD_STREAM } from './parse-import.ts';
 import {
   type FileWatch,
@@ -26,8 +26,8 @@ import {
 } from './watch-import.ts';
 
 /**
- * Imports one file after the other. A file that ends early (bad rows, a limit, Ctrl-C) ends the run, since the same
- * reason would stop the next one too, or needs a decision of the user.
+ * Imports one file after the other, once all of them were looked at. A file that ends early (bad rows, a limit, Ctrl-C) ends the run,
+ * since the same reason would stop the next one too, or needs a decision of the user.
  */
 export async function importFiles(
   { files, options }: ImportInput,
@@ -38,16 +38,17 @@ export async function importFiles(
   // Without an address, a dry run compares with the links of no service.
   const baseUrl = (await context.settings()).baseUrl?.value ?? NO_SERVICE;
   if (stateDir !== undefined && !dryRun) await mkdir(stateDir, { recursive: true });
-  const watch = await watchImports(requestsPerMinute, context);
+  const watch = await watchImports({ requestsPerMinute, maxWait }, context);
   const { hooks } = watch;
   const limits = { requestsPerMinute, maxRetryAfterMs: maxWait };
   const client = account && (await context.client(account, { ...limits, idempotency, hooks }));
   const stop = stopSignals(context);
   const outcomes: FileOutcome[] = [];
   try {
-    for (const settings of files) {
+    const all = files.map((settings) => ({ ...settings, baseUrl }));
+    for (const settings of await inOrder(all, watch, stop)) {
       if (outcomes.length > 0) context.printer.drawing('');
-      const outcome = await importFile({ ...settings, baseUrl }, { client, watch, stop, context });
+      const outcome = await importFile(settings, { client, watch, stop, context });
       outcomes.push(outcome);
       await report(outcome, context);
       if (outcome.stopped !== undefined) break;
@@ -55,15 +56,39 @@ export async function importFiles(
   } finally {
     stop.release();
   }
+  const done = new Set(outcomes.map(({ summary }) => summary.file));
+  const notImported = files.map(({ file }) => file).filter((file) => !done.has(file));
+  if (notImported.length > 0) context.printer.warn(`Not imported: ${notImported.join(', ')}`);
   const exitCode = worstOf(outcomes.map((outcome) => outcome.exitCode));
   if (context.globals.json === true) {
     // Where results go to stdout, nothing else may go there.
     const isStdoutTaken = files.some(({ output }) => output === STANDARD_STREAM);
-    const summary = importJson(outcomes, exitCode);
+    const summary = importJson(outcomes, exitCode, notImported);
     if (isStdoutTaken) context.printer.event({ event: 'summary', ...summary });
     else context.printer.json(summary);
   }
   return exitCode;
+}
+
+/** The files, a bad one first: it ends the run with its own message before anything of the others is sent. */
+async function inOrder(
+  files: readonly ImportSettings[],
+  watch: ImportWatch,
+  { soft: stopSignal, hard: signal }: StopSignals,
+): Promise<readonly ImportSettings[]> {
+  if (files.length === 1 || files.some(({ dryRun }) => dryRun)) return files;
+  const { canBeImported } = await import('../../import/run-import.ts');
+  for (const settings of files) {
+    const { onEvent, end } = watch.begin(settings.file);
+    const isGood = await canBeImported(settings, {
+      signal,
+      stopSignal,
+      onEvent: (event) => event.type === 'validating' && onEvent(event),
+    });
+    end();
+    if (!isGood) return [settings, ...files.filter((other) => other !== settings)];
+  }
+  return files;
 }
 
 /** The account, for a dry run, which needs none. */
@@ -173,7 +198,7 @@ function deciderOf(
     // Looked at only now: it is read from then on.
     if (io.stdin.isTTY !== true) return 'stop';
     watch.end();
-    printer.note(message);
+    printer.note(sanitize(message));
     const answer = await ask(
       'Use these links, create others, or stop? [use/create/stop] ',
       io,
@@ -235,7 +260,7 @@ async function ended(summary: ImportSummary, { argv }: Context): Promise<FileOut
     exitCode: reason === 'error' && cause !== undefined ? cause.exitCode : exitCode,
     stopped: {
       reason,
-      message,
+      message: cause?.message ?? message,
       hint: hint ?? cause?.hint,
       next: canContinue ? `${how}: ${commandLine(argv, waitMs)}` : undefined,
     },

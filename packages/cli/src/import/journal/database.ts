@@ -79,9 +79,13 @@ export function openLocked(path: string): DatabaseSync {
   }
 }
 
-/** Opens a journal that is a copy of its own, or none at all: nobody else can have it. */
-export function openPrivate(path: string): DatabaseSync {
-  const db = openDatabase(path);
+/**
+ * Opens a journal that is a copy of its own, or none at all: nobody else can have it.
+ *
+ * @param path - of what it is a copy of, for messages
+ */
+export function openPrivate(file: string, path = file): DatabaseSync {
+  const db = openDatabase(file);
   try {
     db.exec(`PRAGMA locking_mode = EXCLUSIVE; ${BOUNDED_MEMORY}`);
     prepareSchema(db, path);

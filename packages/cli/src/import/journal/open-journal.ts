@@ -114,7 +114,7 @@ export function peekJournal({ path, baseUrl, restart, input }: JournalSettings):
   const folder = mkdtempSync(join(tmpdir(), 'shortlink-journal-'));
   const remove = () => rmSync(folder, { recursive: true, force: true });
   try {
-    const db = openPrivate(copyJournal(path, folder));
+    const db = openPrivate(copyJournal(path, folder), path);
     if (input !== undefined) takeOver(db, path, input);
     return new Journal(path, db, baseUrl, () => {
       db.close();

@@ -5,6 +5,7 @@ import { findResultColumns, type ResultColumns } from '../map/result-columns.ts'
 import type { ImportSettings, Plan, Row } from '../types.ts';
 import { isOneUrl, looksLikeUrl, sampleRows } from './detect-format.ts';
 import { type Head, type HeadSettings, readHead, type Source } from './head.ts';
+import { openQuoteHint } from './read-csv.ts';
 import { createReader, JsonlReader, URL_LIST_COLUMN } from './read-rows.ts';
 
 /** How to read the input: the plan, and what only the reader and the writer of results need. */
@@ -158,11 +159,11 @@ function withoutHeader(
   return { columns, hasHeader: false, urlColumn, samples: rows, notes };
 }
 
-function noRow(name: string, { isWhole, firstLine }: Head) {
+function noRow(name: string, { isWhole, firstLine, text }: Head) {
   return isWhole
     ? inputError(`${name} has no rows: all of its cells are empty`)
     : inputError(
         `${name}, line ${firstLine}: the row that begins here has no end in sight`,
-        'A quote that opens on this line is probably never closed.',
+        openQuoteHint(text),
       );
 }

@@ -38,8 +38,8 @@ interface ReportInput {
   settings: Pick<ImportSettings, 'defaults'>;
   /** The batches of new rows, in the order of the rows. */
   batches: readonly SentBatch[];
-  /** `--limit`, where that is why rows were not sent. */
-  limit: number | undefined;
+  /** Why rows were not sent. */
+  whyUnsent: string;
 }
 
 /** Reads the input once more and writes a line for each row, as the journal knows it. */
@@ -51,7 +51,7 @@ export async function reportRows(
   const { source, checked, comparison, evidence } = report;
   const matches = evidence?.matches();
   const sent = sentOutcomes(report);
-  const left = unsent(report.limit);
+  const left: RowOutcome = { status: 'unsent', error: report.whyUnsent };
   const outcomeOf = (row: Row, number: number): RowOutcome => {
     const own = ownLink(row, source.layout);
     if (checked.rejectedRows.has(number)) {
@@ -79,14 +79,6 @@ export async function reportRows(
 /** Earlier releases have not written what the link was created with: it counts as that of the row as it stands. */
 function madeForRow(row: Row, { source, settings }: ReportInput): string {
   return madeFor(linkIdentity(source.rules.link(row), settings.defaults.domain_id));
-}
-
-function unsent(limit: number | undefined): RowOutcome {
-  const error =
-    limit === undefined
-      ? 'the import ended before this row was sent'
-      : `left for another run by --limit ${limit}`;
-  return { status: 'unsent', error };
 }
 
 /** The outcomes of the new rows, one after the other; undefined for those that were not sent. */

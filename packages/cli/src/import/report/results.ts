@@ -83,11 +83,9 @@ export async function writeResults(
   deps: ImportDeps,
 ): Promise<ImportSummary> {
   const { source, journal } = sent;
-  // Where nothing has stopped the run, only `--limit` leaves rows.
-  const limit = ended.stopped === undefined ? settings.limit : undefined;
   try {
     await reportRows(
-      { ...sent, limit, settings },
+      { ...sent, whyUnsent: whyUnsent(ended, settings), settings },
       createResultsFormat(settings, source.layout),
       output,
     );
@@ -108,4 +106,12 @@ export async function writeResults(
   if (isDone) journal.forget();
   const remembered = isDone ? undefined : ended.journal;
   return { ...ended, stopped, output: settings.output, journal: remembered };
+}
+
+function whyUnsent({ stopped }: ImportSummary, { limit }: ImportSettings): string {
+  // Where nothing has stopped the run, only `--limit` leaves rows.
+  if (stopped === undefined) return `left for another run by --limit ${limit}`;
+  return stopped.reason === 'plan_limit'
+    ? 'the plan has no room for this row'
+    : 'the import ended before this row was sent';
 }
