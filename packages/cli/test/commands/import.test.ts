@@ -1,4 +1,4 @@
-import { appendFile, readFile, stat } from 'node:fs/promises';
+import { appendFile, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { GOOD, scene, urls } from '../import-scene.ts';
@@ -268,4 +268,27 @@ test('a terminal gets a bar; a pipe gets plain lines', async () => {
   const plain = await run(['--restart']);
   // biome-ignore lint/suspicious/noControlCharactersInRegex: their absence is the point.
   expect(plain.stderr).not.toMatch(/\u001b/);
+});
+
+test("Excel's line sep=; is in the results and the rejects too, and they can be imported again", async () => {
+  const { run, input, bodies } = await scene(
+    'sep=;\r\nurl;title\r\nhttps://example.com/a;A\r\nnope;B\r\n',
+  );
+  expect((await run(['--max-rejects', 'all'])).exitCode).toBe(3);
+  const results = await readFile(`${input}.results.csv`, 'utf8');
+  expect(results).toMatch(/^sep=;\r\nurl;title;code;short_url;status;error;made_for\r\n/);
+  expect(await readFile(`${input}.rejects.csv`, 'utf8')).toMatch(/^sep=;\r\nurl;title;line;/);
+  await rm(`${input}.shortlink-journal`);
+  expect((await run(['--max-rejects', 'all'])).stderr).toContain('1 already imported');
+  expect(bodies()).toHaveLength(1);
+});
+
+test('a title above the header: said, and kept by --in-place', async () => {
+  const { run, input } = await scene('Campaign Q4,,\n,,\nurl,title\nhttps://example.com/a,A\n');
+  const { stderr, exitCode } = await run(['--in-place']);
+  expect(exitCode, stderr).toBe(0);
+  expect(stderr).toContain('The header is on line 3.');
+  const filled = await readFile(input, 'utf8');
+  expect(filled).toMatch(/^Campaign Q4,,\n,,\nurl,title,code,.*\nhttps:\/\/example.com\/a,A,c1,/);
+  expect((await run(['--in-place'])).stderr).toContain('Already imported');
 });

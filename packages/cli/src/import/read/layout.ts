@@ -1,9 +1,9 @@
-import { inputError, refuseConflict } from '../errors.ts';
-import { trimmed } from '../map/cells.ts';
+import { inputError } from '../errors.ts';
+import { looksLikeUrl, trimmed } from '../map/cells.ts';
 import { mapColumns } from '../map/map-columns.ts';
 import { findResultColumns, type ResultColumns } from '../map/result-columns.ts';
-import type { ImportSettings, Plan, Row } from '../types.ts';
-import { isOneUrl, looksLikeUrl, sampleRows } from './detect-format.ts';
+import type { Plan, Row } from '../types.ts';
+import { isOneUrl, sampleRows } from './detect-format.ts';
 import { type Head, type HeadSettings, readHead, type Source } from './head.ts';
 import { openQuoteHint } from './read-csv.ts';
 import { createReader, JsonlReader, URL_LIST_COLUMN } from './read-rows.ts';
@@ -25,7 +25,7 @@ export interface Layout extends Pick<Head, 'dialect' | 'preamble' | 'firstLine' 
 const TABLE_OF_LINES =
   /\.(?:jsonl|ndjson|json)(?:\.gz)?(?:\.(?:results|rejects)\.csv)+(?:\.old\d*)?$/i;
 
-interface Settings extends HeadSettings, Pick<ImportSettings, 'map'> {
+interface Settings extends HeadSettings {
   /** Where a column of `map` is not there, the usual names are looked for: the map was made for another file. @default false */
   isMapOptional?: boolean;
 }
@@ -38,14 +38,15 @@ interface Settings extends HeadSettings, Pick<ImportSettings, 'map'> {
 export async function detectLayout(input: Source, settings: Settings): Promise<Layout> {
   const head = await readHead(input, settings);
   const { format, encoding, delimiter, dialect, preamble, firstLine, sheetRows } = head;
-  const lines = head.text.split(/\r\n|\r|\n/);
-  if (sheetRows === undefined) {
-    lines.forEach((line, index) => {
-      refuseConflict(input.name, firstLine + index, line);
-    });
-  }
   const found = findColumns(input.name, head, settings.map.target_url);
-  const { columns, hasHeader, urlColumn, samples, notes } = found;
+  const { columns, hasHeader, urlColumn, samples } = found;
+  const { headerLine } = head;
+  const notes = [
+    ...(headerLine === undefined
+      ? []
+      : [`The header is on line ${headerLine}. What stands above it is no row.`]),
+    ...found.notes,
+  ];
   const resultColumns = hasHeader ? findResultColumns(columns) : {};
   const mapping = mapColumns({
     name: input.name,

@@ -116,7 +116,7 @@ function csv(layout: Layout, inPlace: boolean): ResultsFormat {
   const { columns } = layout.plan;
   // Of JSON Lines, all keys are known by now.
   const resultColumns = findResultColumns(columns);
-  const { delimiter, lineEnd, bom } = layout.dialect;
+  const { delimiter, lineEnd, bom, sep } = layout.dialect;
   const cell = cellWriter(delimiter);
   // Cells of the user's own file stay as they are. Only in another file, formulas are made harmless for spreadsheets.
   const ownCell = inPlace ? plainCellWriter(delimiter) : cell;
@@ -149,7 +149,7 @@ function csv(layout: Layout, inPlace: boolean): ResultsFormat {
   return {
     header:
       (bom ? BYTE_ORDER_MARK : '') +
-      (inPlace ? layout.preamble : '') +
+      (inPlace ? layout.preamble : sep) +
       line(columns, ownCell, RESULT_COLUMNS),
     line: (row, outcome) => {
       if (outcome.status === 'rejected') {
