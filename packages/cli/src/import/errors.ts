@@ -1,3 +1,4 @@
+import { tmpdir } from 'node:os';
 import { CliError, EXIT_CODES } from '../cli-error.ts';
 
 /** What git writes around the two sides of a conflict. */
@@ -54,6 +55,13 @@ const WORDS: Readonly<Record<string, string>> = {
 export function systemReason(cause: unknown): string {
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
   return WORDS[code] ?? (cause instanceof Error ? cause.message : String(cause));
+}
+
+/** The temporary folder may be full when an input is copied or unpacked; other errors stay as they are. */
+export function temporaryError(cause: unknown): unknown {
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
+  const isFull = ['ENOSPC', 'EDQUOT', 'EFBIG'].includes(code);
+  return isFull ? writeError(`The temporary folder ${tmpdir()}`, cause) : cause;
 }
 
 /** A file can't be written any more while the import runs: exit code 1, and the same command continues. */

@@ -223,7 +223,7 @@ async function importFile(settings: ImportSettings, run: Run): Promise<FileOutco
       stdin: settings.file === STANDARD_STREAM ? context.io.stdin : NO_INPUT,
       stdout: untilClosed(context.io.stdout, watch),
       onEvent: watch.onEvent,
-      decide: deciderOf(context, watch, stop.hard),
+      decide: deciderOf(context, watch, stop.soft),
       signal: stop.hard,
       stopSignal: stop.soft,
       requestCount: watch.requestCount,

@@ -1,13 +1,17 @@
 import {
   closeSync,
   constants,
+  existsSync,
   lstatSync,
   openSync,
   readSync,
   rmSync,
   type Stats,
+  statfsSync,
   statSync,
 } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { inputError, systemReason, writeError } from '../errors.ts';
 import { loadSqlite } from './load-sqlite.ts';
@@ -278,7 +282,7 @@ function readableError(path: string, error: unknown): unknown {
         'Wait until it ends: two runs at once would create the same links twice.',
       );
     case SQLITE_FULL:
-      return writeError(path, systemError('ENOSPC', error));
+      return writeError(placeWithoutRoom(path), systemError('ENOSPC', error));
     case SQLITE_IOERR:
       return writeError(path, systemError('EIO', error));
     case SQLITE_CORRUPT:
@@ -287,6 +291,18 @@ function readableError(path: string, error: unknown): unknown {
     default:
       return error;
   }
+}
+
+/** The journal, or a folder in which SQLite may keep temporary tables: whichever has the least room. */
+function placeWithoutRoom(path: string): string {
+  const roomIn = (folder: string) => {
+    const { bavail, bsize } = statfsSync(folder);
+    return bavail * bsize;
+  };
+  const folders = [tmpdir(), '/var/tmp'].filter((folder) => existsSync(folder));
+  const [fullest] = folders.toSorted((a, b) => roomIn(a) - roomIn(b));
+  const isFull = fullest !== undefined && roomIn(fullest) < roomIn(dirname(path));
+  return isFull ? `The temporary folder ${fullest}` : path;
 }
 
 function systemError(code: string, cause: Error): Error {
