@@ -69,21 +69,13 @@ export function progressOf(summary: ImportSummary): string {
 
 /** The counts that are not zero. */
 function table(summary: ImportSummary, style: Style): Promise<string> {
-  const paints: Partial<Record<(typeof TOTALS)[number], Paint>> = {
-    created: style.green,
-    changed: style.yellow,
-    rejected: style.red,
-    failed: style.red,
-    unknown: style.yellow,
-    unsent: style.yellow,
-  };
-  const rows = TOTALS.filter((name) => summary[name] > 0).map((name) => [
-    {
-      text: name === 'existing' ? 'already imported' : name,
-      paint: paints[name] ?? ((text: string) => text),
-    },
-    formatCount(summary[name]),
-  ]);
+  const { green, yellow, red } = style;
+  const paints = { created: green, changed: yellow, unknown: yellow, unsent: yellow } as const;
+  const all: Partial<Record<string, Paint>> = { ...paints, rejected: red, failed: red };
+  const rows = TOTALS.filter((name) => summary[name] > 0).map((name) => {
+    const text = name === 'existing' ? 'already imported' : name;
+    return [{ text, paint: all[name] ?? ((same: string) => same) }, formatCount(summary[name])];
+  });
   return renderTable({ rows, right: [1], style });
 }
 
