@@ -1,19 +1,15 @@
 import {
   closeSync,
   constants,
-  existsSync,
   lstatSync,
   openSync,
   readSync,
   rmSync,
   type Stats,
-  statfsSync,
   statSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
-import { inputError, systemReason, writeError } from '../errors.ts';
+import { inputError, placeWithoutRoom, systemReason, writeError } from '../errors.ts';
 import { loadSqlite } from './load-sqlite.ts';
 
 /** `PRAGMA application_id` of a journal: "SLJ1" in ASCII. */
@@ -291,18 +287,6 @@ function readableError(path: string, error: unknown): unknown {
     default:
       return error;
   }
-}
-
-/** The journal, or a folder in which SQLite may keep temporary tables: whichever has the least room. */
-function placeWithoutRoom(path: string): string {
-  const roomIn = (folder: string) => {
-    const { bavail, bsize } = statfsSync(folder);
-    return bavail * bsize;
-  };
-  const folders = [tmpdir(), '/var/tmp'].filter((folder) => existsSync(folder));
-  const [fullest] = folders.toSorted((a, b) => roomIn(a) - roomIn(b));
-  const isFull = fullest !== undefined && roomIn(fullest) < roomIn(dirname(path));
-  return isFull ? `The temporary folder ${fullest}` : path;
 }
 
 function systemError(code: string, cause: Error): Error {
