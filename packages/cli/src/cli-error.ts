@@ -2,7 +2,7 @@ import type { ImportSummary, StopReason } from './import/types.ts';
 
 /** Every exit code of the tool. Scripts rely on them: a code never changes its meaning. */
 export const EXIT_CODES = {
-  /** Everything asked for was done. */
+  /** Everything asked for was done. Rows that `--limit` leaves were not asked for. */
   ok: 0,
   /** Something unexpected: a lost connection, a server fault, a full disk. */
   error: 1,

@@ -5,18 +5,14 @@ type Env = Readonly<Record<string, string | undefined>>;
 /**
  * A `fetch` that goes through the proxies of HTTPS_PROXY, HTTP_PROXY and NO_PROXY (either case); undefined where none is
  * set. Node's own `fetch` uses them only from 22.21 and 24.5 on, and only when NODE_USE_ENV_PROXY was set before the
- * process started. Therefore it gets undici's agent, which works with the `fetch` of Node 22, 24 and 26. undici is loaded
- * only where there is a proxy.
+ * process started. undici is loaded only where there is a proxy.
  */
 export async function proxyFetch(env: Env): Promise<typeof globalThis.fetch | undefined> {
   const httpProxy = readProxy(env, 'http_proxy');
   const httpsProxy = readProxy(env, 'https_proxy');
   if (httpProxy === '' && httpsProxy === '') return undefined;
-  const { createProxyAgent } = await import('./proxy-agent.ts');
-  const noProxy = read(env, 'no_proxy');
-  const dispatcher = createProxyAgent({ httpProxy, httpsProxy, noProxy });
-  // assign, not a spread: the types of Node's undici and of ours differ only in wording, and the intersection is accepted by both.
-  return (input, init) => fetch(input, Object.assign({ ...init }, { dispatcher }));
+  const { fetchVia, proxyAgent } = await import('./agents.ts');
+  return fetchVia(proxyAgent({ httpProxy, httpsProxy, noProxy: read(env, 'no_proxy') }));
 }
 
 /** Lower case wins, as in curl. */

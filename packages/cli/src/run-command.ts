@@ -52,7 +52,8 @@ async function fail(error: unknown, context: Context): Promise<ExitCode> {
   const report = await describeError(error);
   context.printer.error(report);
   if (context.globals.verbose === true && error instanceof Error) {
-    context.printer.log('debug', error.stack ?? error.message);
+    // Without its first lines, which are the message: that may be somebody else's text.
+    context.printer.log('debug', error.stack?.match(/^ +at .*$/gm)?.join('\n') ?? error.name);
   }
   return report.exitCode;
 }

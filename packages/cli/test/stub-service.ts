@@ -130,10 +130,10 @@ export const USAGE: Usage = {
   requests: {
     minute: { used: 12, limit: 60, resets_at: '2026-11-20T08:01:00.000Z' },
     day: { used: 9_000, limit: 10_000, resets_at: '2026-11-21T00:00:00.000Z' },
-    month: { used: 200_000, limit: 200_000, resets_at: '2026-12-01T00:00:00.000Z' },
+    month: { used: 100_000, limit: 200_000, resets_at: '2026-12-01T00:00:00.000Z' },
   },
   links: { used: 1_234, limit: null },
-  api_keys: { used: 1, limit: 3 },
+  api_keys: { used: 3, limit: 3 },
   batch_size: 100,
   keys: [],
 };

@@ -76,6 +76,14 @@ test('a disk that is full for the journal: no row is sent twice after it', async
   expect(await linksUsed()).toBe(ROWS);
 });
 
+test('a disk that is full for the temporary copy of standard input: that is what is said', async () => {
+  const full = await runWithLimit(50, ['import', '-'], '< urls.csv');
+  expect(full.stderr).toMatch(
+    /error: The temporary folder \S+ can't be written: files may not become so large here/,
+  );
+  expect(full.exitCode).toBe(1);
+});
+
 test('a folder that can’t be written, before anything is sent', async () => {
   for (const [option, path] of [
     ['--journal', 'urls.csv/journal'],

@@ -93,6 +93,7 @@ function steady(screen: string): string {
       .replace(/(│ requests │ +)\d/g, '$1N')
       // A run that meets the limit twice takes longer than a minute.
       .replace(/ in (\d+ min ?)?([\d.]+ s)?$/gm, ' in N s')
+      .replace(/ in [\d.]+\ns$/gm, ' in N\ns')
   );
 }
 

@@ -73,7 +73,7 @@ test('Ctrl-C once: batches in flight end, the rest is unsent, and the same comma
   stopped.type(CTRL_C);
   await stopped.until(/Stopping after the batches in flight/);
   expect(await stopped.exitCode).toBe(130);
-  expect(stopped.text).toMatch(/✗ [\d,]+ links created, [\d,]+ left in/);
+  expect(stopped.text).toMatch(/✗ [\d,]+ links created, [\d,]+ unsent in/);
   expect(stopped.text).toContain('error: Interrupted.');
   expect(stopped.text).toContain(
     'To continue: shortlink import urls.csv --batch-size 100 --rpm 300',
@@ -138,6 +138,35 @@ test('auth login: the key is not echoed, is checked, and is stored for its owner
   const file = world.path('config/shortlink/config.json');
   expect(await readFile(file, 'utf8')).toContain(key);
   expect((await stat(file)).mode & 0o777).toBe(0o600);
+});
+
+test.each([
+  ['u\r', 0, 1, /already imported|Already imported: 1 row/],
+  ['create\r', 0, 2, /✓ 1 link created/],
+  ['\r', 2, 1, /--on-similar reuse/],
+  ['nonsense\r', 2, 1, /--on-similar reuse/],
+  [CTRL_C, 130, 1, /Interrupted/],
+])('--on-similar is asked for: %j ends with %i and %i links', async (typed, code, links, words) => {
+  await writeFile(world.path('old.csv'), 'url,title\nhttps://example.com/a,Old\n');
+  expect(await shortlink(['import', 'old.csv']).exitCode).toBe(0);
+  await writeFile(world.path('links.csv'), 'url,title\nhttps://example.com/a,New\n');
+  const terminal = shortlink(['import', 'links.csv']);
+  await terminal.until(/could be theirs or others.*line 2: http/s);
+  await terminal.until(/Use these links, create others, or stop\? \[use\/create\/stop\] /);
+  terminal.type(typed);
+  expect(await terminal.exitCode).toBe(code);
+  expect(terminal.text).toMatch(words);
+  expect(await linksUsed()).toBe(links);
+});
+
+test('--on-similar is not asked for where standard input is no terminal', async () => {
+  await writeFile(world.path('old.csv'), 'url,title\nhttps://example.com/a,Old\n');
+  expect(await shortlink(['import', 'old.csv']).exitCode).toBe(0);
+  await writeFile(world.path('links.csv'), 'url,title\nhttps://example.com/a,New\n');
+  const command = `"${commandOf(CLI_PROGRAM).join(`" "`)}" import links.csv < /dev/null`;
+  const shell = new Terminal('bash', ['-c', command], world.folder, env);
+  expect(await shell.exitCode).toBe(2);
+  expect(shell.text).not.toContain('[use/create/stop]');
 });
 
 /** Shells without the settings of whoever runs the tests, and the line that loads the completion. */

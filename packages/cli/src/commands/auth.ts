@@ -7,6 +7,7 @@ import {
   maskKey,
   profileFlag,
   type Settings,
+  withoutApiPath,
 } from '../config/settings.ts';
 import type { Account, Context } from '../context.ts';
 import { ask, askSecret, readFirstLine } from '../output/prompt.ts';
@@ -34,10 +35,7 @@ export function declareAuth(program: Command, perform: Perform): void {
     auth,
     'status',
     'Show which API key is used, where it comes from, and whether the server accepts it.',
-    [
-      'shortlink auth status',
-      'shortlink auth status --profile staging && shortlink import links.csv --profile staging',
-    ],
+    ['shortlink auth status', 'shortlink auth status --profile staging --json'],
   ).action((_options: object, command: Command) => perform(command, showStatus));
 }
 
@@ -105,7 +103,7 @@ async function askAccount(
   }
   while (baseUrl === undefined) {
     const typed = await ask('Base URL of the service: ', io, signal);
-    const address = withScheme(typed, context);
+    const address = withoutApiPath(withScheme(typed, context));
     if (isBaseUrl(address)) baseUrl = address;
     else printer.note('That is no address of a service. It looks like this: https://sho.rt');
   }

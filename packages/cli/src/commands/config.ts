@@ -10,6 +10,7 @@ import {
   profileFlag,
   type Setting,
   type Settings,
+  withoutApiPath,
 } from '../config/settings.ts';
 import type { Context } from '../context.ts';
 import { renderTable } from '../output/table.ts';
@@ -107,16 +108,17 @@ async function changed(
           'base_url must be an absolute http: or https: URL without query or credentials, such as https://sho.rt.',
         );
       }
+      const baseUrl = withoutApiPath(value);
       const { profile } = await context.settings(true);
       const stored = config.profiles[profile.value];
       const { api_key: key, base_url: address } = stored ?? {};
-      if (key !== undefined && address !== undefined && !isSameService(address, value)) {
+      if (key !== undefined && address !== undefined && !isSameService(address, baseUrl)) {
         throw usageError(
           `Profile ${profile.value} has an API key for ${address}, which is sent to no other address.`,
-          `Store the address with its own key: shortlink auth login --base-url ${value}${profileFlag(profile)}`,
+          `Store the address with its own key: shortlink auth login --base-url ${baseUrl}${profileFlag(profile)}`,
         );
       }
-      return withProfile(config, profile.value, { ...stored, base_url: value });
+      return withProfile(config, profile.value, { ...stored, base_url: baseUrl });
     }
   }
 }

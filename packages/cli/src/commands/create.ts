@@ -233,7 +233,7 @@ function printOutcome(outcome: Outcome, { printer, globals }: Context): void {
   printer.error({
     code: isUnknown ? 'unknown_fate' : 'not_created',
     message: isUnknown
-      ? `It is not known whether the link to ${outcome.target_url} was created: ${foreign(outcome.error ?? '')}`
+      ? `It is not known whether the link to ${foreign(outcome.target_url)} was created: ${foreign(outcome.error ?? '')}`
       : `No link to ${foreign(outcome.target_url)}: ${foreign(outcome.error ?? '')}`,
     exitCode: isUnknown ? EXIT_CODES.unknownFate : EXIT_CODES.rowsFailed,
   });

@@ -5,7 +5,7 @@ import type { Context } from '../context.ts';
 import { formatCount, plural } from '../format.ts';
 import { csvCell } from '../import/report/csv-cell.ts';
 import { openOutput } from '../import/report/output-file.ts';
-import { sanitize, sanitizeData } from '../output/sanitize.ts';
+import { foreign, sanitize, sanitizeData } from '../output/sanitize.ts';
 import { openStatusLine, type Status } from '../output/status-line.ts';
 import { renderTable } from '../output/table.ts';
 import { declareCommand, type Perform, parseDuration } from './declare.ts';
@@ -36,7 +36,7 @@ export function declareJob(program: Command, perform: Perform): void {
   withArguments(
     declareCommand(job, 'wait', 'Wait until a batch job is complete, then show its results.', [
       `shortlink job wait ${JOB}`,
-      `shortlink job wait ${JOB} -o results.csv --max-wait 10m`,
+      `shortlink job wait ${JOB} --max-wait 10m`,
     ]),
   )
     .option('--max-wait <duration>', 'give up after this long (default: 1h)', parseDuration)
@@ -173,7 +173,7 @@ async function print(job: Job, withResults: boolean, context: Context): Promise<
       head: ['target URL', 'short URL', 'error'],
       rows: job.results
         .slice(0, TABLE_ROWS)
-        .map((item) => [item.target_url, item.short_url ?? '', item.error ?? '']),
+        .map((item) => [item.target_url, item.short_url ?? '', foreign(item.error ?? '')]),
       style,
     }),
   );

@@ -40,8 +40,9 @@ interface SettingsInput {
 export function resolveSettings(input: SettingsInput): Settings {
   const profile = resolveProfile(input);
   const { api_key: key, base_url: address } = input.config.profiles[profile.value] ?? {};
+  const given = first(input.flags.baseUrl, input.env['SHORTLINK_BASE_URL'], address);
   const baseUrl = check(
-    first(input.flags.baseUrl, input.env['SHORTLINK_BASE_URL'], address),
+    given && { ...given, value: withoutApiPath(given.value) },
     isBaseUrl,
     (source, value) =>
       `The base URL (${source}) must be an absolute http: or https: URL without query or credentials, such as https://sho.rt; got ${JSON.stringify(withoutCredentials(value))}.`,
@@ -126,6 +127,11 @@ export function isBaseUrl(value: string): boolean {
     url.search === '' &&
     url.hash === ''
   );
+}
+
+/** Documentation often shows the address with the path of the API, which the client adds by itself. */
+export function withoutApiPath(baseUrl: string): string {
+  return baseUrl.replace(/\/api\/v1\/*$/, '');
 }
 
 /** One spelling of a service's address: `http://host` and `http://host/` are the same service. */

@@ -1,3 +1,6 @@
+import { existsSync, statfsSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname } from 'node:path';
 import { CliError, EXIT_CODES } from '../cli-error.ts';
 
 /** What git writes around the two sides of a conflict. */
@@ -54,6 +57,25 @@ const WORDS: Readonly<Record<string, string>> = {
 export function systemReason(cause: unknown): string {
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
   return WORDS[code] ?? (cause instanceof Error ? cause.message : String(cause));
+}
+
+/** The temporary folder may be full when an input is copied or unpacked; other errors stay as they are. */
+export function temporaryError(cause: unknown): unknown {
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
+  const isFull = ['ENOSPC', 'EDQUOT', 'EFBIG'].includes(code);
+  return isFull ? writeError(`The temporary folder ${tmpdir()}`, cause) : cause;
+}
+
+/** The journal, or a folder in which SQLite may keep temporary tables: whichever has the least room. */
+export function placeWithoutRoom(path: string): string {
+  const roomIn = (folder: string) => {
+    const { bavail, bsize } = statfsSync(folder);
+    return bavail * bsize;
+  };
+  const folders = [tmpdir(), '/var/tmp'].filter((folder) => existsSync(folder));
+  const [fullest] = folders.toSorted((a, b) => roomIn(a) - roomIn(b));
+  const isFull = fullest !== undefined && roomIn(fullest) < roomIn(dirname(path));
+  return isFull ? `The temporary folder ${fullest}` : path;
 }
 
 /** A file can't be written any more while the import runs: exit code 1, and the same command continues. */

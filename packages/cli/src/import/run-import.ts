@@ -1,4 +1,6 @@
+import { stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { Readable } from 'node:stream';
 import { checkInput, compareAll, type ImportSource } from './check/check-input.ts';
 import { announce, compareRows, gatherEvidence } from './check/compare-rows.ts';
 import { Evidence } from './check/evidence.ts';
@@ -81,6 +83,35 @@ export async function runImport(
   }
 }
 
+/**
+ * Whether an input can be imported, as far as its file alone tells. Nothing is written, and nobody is asked. A pipe can be read only once,
+ * so it is not looked at.
+ */
+export async function canBeImported(
+  settings: ImportSettings,
+  deps: Pick<ImportDeps, 'onEvent' | 'signal' | 'stopSignal'>,
+): Promise<boolean> {
+  const stats = await stat(settings.file).catch(() => undefined);
+  if (stats?.isFile() !== true) return stats !== undefined && !stats.isDirectory();
+  let input: Input | undefined;
+  try {
+    input = await openInput(settings.file, Readable.from([]));
+    const layout = await detectLayout(input, settings);
+    if (settings.inPlace) refuseInPlace(input, layout);
+    const rules = createRowRules(layout, settings, layout.isOfLines);
+    const source = { input, layout, rules, guard: async () => {} };
+    const origins = [new URL(settings.baseUrl).origin];
+    const checked = await checkInput(source, settings, undefined, undefined, deps, origins);
+    const { rejected = 0 } = checked ?? {};
+    const counts = { rejected, rejectsFile: undefined };
+    return stoppedByRejects(input.name, counts, settings.maxRejects) === undefined;
+  } catch {
+    return false;
+  } finally {
+    await input?.dispose();
+  }
+}
+
 /** Check, send, report. */
 async function importInput(
   input: Input,
@@ -133,6 +164,7 @@ async function importInput(
       return ended;
     }
 
+    deps.onEvent({ type: 'reporting' });
     // Report: read the input once more, and write what the journal knows of each row.
     return await writeResults(ended, { ...sent, source, checked, journal }, output, settings, deps);
   } finally {

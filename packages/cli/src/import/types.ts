@@ -158,6 +158,8 @@ export interface Forecast {
   room: number | undefined;
   /** About how long the quotas make it take, in milliseconds; undefined where the service does not report it. */
   durationMs: number | undefined;
+  /** The longest single wait for a quota in it. */
+  waitMs?: number | undefined;
   /** The plan's name, and the requests a minute that it or `--rpm` allows; undefined where the service does not say, or for no limit. */
   plan: string | undefined;
   requestsPerMinute: number | undefined;
@@ -176,6 +178,7 @@ export type ImportEvent =
   | { type: 'batch-resized'; from: number; reason: string }
   | { type: 'job-progress'; jobId: string; processed: number; total: number }
   | { type: 'rows-done'; done: number }
+  | { type: 'reporting' }
   | { type: 'warning'; message: string };
 
 /** Why an import ended before all rows were sent. */

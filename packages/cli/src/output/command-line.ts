@@ -24,7 +24,7 @@ export function commandLine(argv: readonly string[], waitMs?: number): string {
       words.push(quote(word));
     }
   }
-  if (waitMs !== undefined) words.push('--max-wait', roundedUp(waitMs));
+  if (waitMs !== undefined) words.push('--max-wait', durationFlag(waitMs));
   return words.join(' ');
 }
 
@@ -32,7 +32,7 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
 /** A duration as an option takes it, a little longer: the wait is counted from the next request. */
-function roundedUp(ms: number): string {
+export function durationFlag(ms: number): string {
   if (ms < HOUR_MS) return `${Math.ceil(ms / MINUTE_MS) + 1}m`;
   return `${Math.ceil(ms / HOUR_MS) + 1}h`;
 }

@@ -30,7 +30,7 @@ export async function describeError(error: unknown): Promise<ErrorReport> {
   }
   return {
     code: 'unexpected',
-    message: error instanceof Error ? `${error.name}: ${error.message}` : String(error),
+    message: foreign(error instanceof Error ? `${error.name}: ${error.message}` : String(error)),
     hint: 'This is a bug in shortlink. Run the command again with --verbose for details.',
     exitCode: EXIT_CODES.error,
   };
@@ -60,7 +60,7 @@ function kind<E extends ShortlinkError>(
   return (error) => {
     if (!type.isInstance<E>(error)) return undefined;
     const words = textOf(error, message);
-    const said = foreign(error.message);
+    const said = inFlags(foreign(error.message));
     return {
       code,
       message: words === undefined ? said : words.replace('%s', () => said),
@@ -91,11 +91,19 @@ function clientErrors(sdk: typeof import('@shortlink/sdk')) {
       hint: 'Upgrade the plan, or send less.\nSee what is used with: shortlink usage',
     }),
     kind(sdk.PermissionError, 'permission', authentication, {
-      message: 'The API key may not do this: %s',
-      hint: 'Creating links needs a key with the permission shortlinks:write.',
+      message: ({ code }) =>
+        code === DISABLED ? 'The account may not be used: %s' : 'The API key may not do this: %s',
+      hint: ({ code }) =>
+        code === DISABLED
+          ? 'Ask those who run the service why, and to enable the account again.'
+          : 'Creating links needs a key with the permission shortlinks:write.',
     }),
     kind(sdk.RateLimitError, 'rate_limit', rateLimit, {
-      message: 'Rate limited: %s',
+      // The client's own refusal begins with these words already, and knows nothing of the requests before it.
+      message: ({ message }) => {
+        const [, reason] = /^Rate limited: .* because (.*)$/.exec(message) ?? [];
+        return `Rate limited: ${reason === undefined ? '%s' : inFlags(foreign(reason))}`;
+      },
       hint: ({ retryAfterMs: wait }) =>
         wait === undefined
           ? 'Try again later.'
@@ -126,6 +134,33 @@ function clientErrors(sdk: typeof import('@shortlink/sdk')) {
     kind(sdk.InvalidOptionError, 'usage', usage),
     kind(sdk.ShortlinkError, 'unexpected_answer', error),
   ];
+}
+
+/** What a server calls an account that an operator has disabled. */
+const DISABLED = 'account_disabled';
+
+/** The flags that set options of the client. */
+const FLAGS: Readonly<Record<string, string>> = {
+  apiKey: '--api-key',
+  baseUrl: '--base-url',
+  timeoutMs: '--timeout',
+  maxRetries: '--max-retries',
+  maxRetryAfterMs: '--max-wait',
+  requestsPerMinute: '--rpm',
+  batchSize: '--batch-size',
+  concurrency: '--concurrency',
+};
+const OPTIONS = new RegExp(
+  `\\b(${Object.keys(FLAGS).join('|')})\\b(?: is (\\d+)(?= ?$|[.,]))?`,
+  'g',
+);
+
+/** The client's message in the words of the command line: `maxRetryAfterMs is 90000` is `--max-wait is 90 s`. */
+function inFlags(text: string): string {
+  return text.replaceAll(OPTIONS, (_, name: string, value: string | undefined) => {
+    const shown = name.endsWith('Ms') ? formatDuration(Number(value)) : value;
+    return value === undefined ? (FLAGS[name] ?? name) : `${FLAGS[name]} is ${shown}`;
+  });
 }
 
 function responded({ status }: { status: number }): string {

@@ -149,3 +149,25 @@ test('the time left is that of the windows of the quota, where it is what takes 
   shown.onQuota([{ ...minute, remaining: 500, resetMs: 30_000 }], 1_000);
   expect(line(1_000)).toContain('0:19 left');
 });
+
+test('once all is read, comparing and reporting are named, and so is what Ctrl-C leaves to do', () => {
+  const { shown, line } = progress();
+  const plan = { format: 'csv', encoding: 'utf-8', delimiter: ',', columns: [] } as const;
+  const rows = { rows: 1_000_000, rejected: 0, firstRejects: [] };
+  shown.onEvent({ type: 'validating', rows: 950_000, bytesRead: 95, bytesTotal: 100 }, 0);
+  shown.onEvent(
+    {
+      type: 'validated',
+      plan: { ...plan, columns: [], hasHeader: true, mapping: {}, notes: [] },
+      ...rows,
+    },
+    0,
+  );
+  expect(line(0)).toBe('Comparing with the links that exist   1,000,000 rows');
+  expect(shown.onStopping()).toBe('Stopping.');
+  shown.onEvent(sending(10), 0);
+  expect(shown.onStopping()).toBe('Stopping after the batches in flight.');
+  shown.onEvent({ type: 'reporting' }, 0);
+  expect(line(0)).toContain('Writing the results');
+  expect(shown.onStopping()).toBe('The results are still being written.');
+});

@@ -9,7 +9,7 @@ import {
   plural,
 } from '../format.ts';
 import type { ImportEvent } from '../import/types.ts';
-import { sanitize } from './sanitize.ts';
+import { foreign, sanitize } from './sanitize.ts';
 import type { Status } from './status-line.ts';
 
 interface JobProgress {
@@ -45,6 +45,8 @@ export class ImportProgress {
   #quota: { at: number; windows: readonly QuotaWindow[] } | undefined;
   #wait: { until: number; error: string | undefined } | undefined;
   #stopping = false;
+  /** What the run does besides sending. */
+  #task: 'checking' | 'comparing' | 'reporting' | undefined = 'checking';
 
   constructor(options: {
     file: string;
@@ -65,11 +67,18 @@ export class ImportProgress {
       }
       case 'validated':
         this.#valid = event.rows - event.rejected;
+        this.#checking = { rows: event.rows, fraction: undefined };
+        this.#task = 'comparing';
+        break;
+      case 'reporting':
+        this.#task = 'reporting';
         break;
       case 'compared':
+        this.#task = undefined;
         this.#rows = { total: this.#valid, before: event.existing };
         break;
       case 'sending':
+        this.#task = undefined;
         this.#rows = { total: event.existing + event.links, before: event.existing };
         this.#done = 0;
         this.#jobs.clear();
@@ -96,7 +105,7 @@ export class ImportProgress {
   onWait({ ms, error }: Wait, now: number): void {
     const until = now + ms;
     if (this.#wait === undefined || until > this.#wait.until)
-      this.#wait = { until, error: error && sanitize(error) };
+      this.#wait = { until, error: error && foreign(error) };
   }
 
   /** A response says how much of the quota is left. */
@@ -104,13 +113,15 @@ export class ImportProgress {
     if (windows.length > 0) this.#quota = { at: now, windows };
   }
 
-  /** After the first Ctrl-C. */
-  onStopping(): void {
+  /** After the first Ctrl-C. Returns what the run still does. */
+  onStopping(): string {
     this.#stopping = true;
+    if (this.#task === undefined) return 'Stopping after the batches in flight.';
+    return this.#task === 'reporting' ? 'The results are still being written.' : 'Stopping.';
   }
 
   status(now: number): Status {
-    if (this.#rows === undefined) return this.#checkStatus();
+    if (this.#rows === undefined || this.#task !== undefined) return this.#taskStatus();
     const { total, before } = this.#rows;
     const done = Math.min(total, before + this.#doneWithJobs());
     const fraction = total === 0 ? 1 : done / total;
@@ -153,10 +164,16 @@ export class ImportProgress {
     };
   }
 
-  #checkStatus(): Status {
+  #taskStatus(): Status {
     const { rows, fraction } = this.#checking;
+    const name = this.#name === '-' ? 'standard input' : sanitize(this.#name);
+    const words = {
+      checking: `Checking ${name}`,
+      comparing: 'Comparing with the links that exist',
+      reporting: 'Writing the results',
+    };
     const parts = [
-      `Checking ${this.#name === '-' ? 'standard input' : sanitize(this.#name)}`,
+      words[this.#task ?? 'checking'],
       ...(rows === 0 ? [] : [plural(rows, 'row')]),
       ...(fraction === undefined ? [] : [formatPercent(fraction)]),
     ];

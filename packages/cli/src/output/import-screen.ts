@@ -137,7 +137,7 @@ function planLines(forecast: Forecast): string[] {
       ? []
       : [`${plural(links, 'link')} to create in about ${plural(requests, 'request')}`]),
     ...(durationMs < 1000 ? [] : [`about ${formatEstimate(durationMs)}`]),
-    ...(left === 0 ? [] : [`${plural(left, 'row')} left for another run`]),
+    ...(left === 0 ? [] : [`${plural(left, 'row')} unsent`]),
   ].join(', ');
   return [
     capitalized(plan === undefined ? limits : `${plan} plan: ${limits}`),

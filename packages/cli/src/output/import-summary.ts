@@ -33,8 +33,8 @@ function outcomeOf(summary: ImportSummary): string {
     const { links, left } = summary.forecast ?? { links: unsent, left: 0 };
     const parts = [
       `${links === 0 ? 'No link' : plural(links, 'link')} would be created`,
-      ...(left > 0 ? [`${formatCount(left)} left for another run`] : []),
-      ...(existing > 0 ? [`${plural(existing, 'exists', 'exist')} already`] : []),
+      ...(left > 0 ? [`${formatCount(left)} unsent`] : []),
+      ...(existing > 0 ? [`${formatCount(existing)} already imported`] : []),
       ...(unknown > 0 ? [`${plural(unknown, 'row')} unknown since an earlier run`] : []),
       ...(rejected > 0 ? [`${plural(rejected, 'row')} can't be sent`] : []),
     ];
@@ -47,7 +47,7 @@ function outcomeOf(summary: ImportSummary): string {
     [rejected, 'rejected'],
     [failed, 'failed'],
     [unknown, 'unknown'],
-    [unsent, 'left'],
+    [unsent, 'unsent'],
   ] as const;
   const parts = [
     created === 0 ? 'No link created' : `${plural(created, 'link')} created`,
@@ -64,23 +64,18 @@ export function progressOf(summary: ImportSummary): string {
   if (rows === 0 || stopped?.reason === 'rejects') return '';
   const name = file === '-' ? 'standard input' : file;
   const have = `${formatCount(existing + created)} of ${plural(rows, 'row')} of ${name} have their link`;
-  return unsent === 0 ? ` ${have}.` : ` ${have}, ${formatCount(unsent)} are left.`;
+  return unsent === 0 ? ` ${have}.` : ` ${have}, ${formatCount(unsent)} are unsent.`;
 }
 
 /** The counts that are not zero. */
 function table(summary: ImportSummary, style: Style): Promise<string> {
-  const paints: Partial<Record<(typeof TOTALS)[number], Paint>> = {
-    created: style.green,
-    changed: style.yellow,
-    rejected: style.red,
-    failed: style.red,
-    unknown: style.yellow,
-    unsent: style.yellow,
-  };
-  const rows = TOTALS.filter((name) => summary[name] > 0).map((name) => [
-    { text: name, paint: paints[name] ?? ((text: string) => text) },
-    formatCount(summary[name]),
-  ]);
+  const { green, yellow, red } = style;
+  const paints = { created: green, changed: yellow, unknown: yellow, unsent: yellow } as const;
+  const all: Partial<Record<string, Paint>> = { ...paints, rejected: red, failed: red };
+  const rows = TOTALS.filter((name) => summary[name] > 0).map((name) => {
+    const text = name === 'existing' ? 'already imported' : name;
+    return [{ text, paint: all[name] ?? ((same: string) => same) }, formatCount(summary[name])];
+  });
   return renderTable({ rows, right: [1], style });
 }
 

@@ -76,6 +76,7 @@ function mappingOf({ mapping, columns, hasHeader }: Plan): Record<string, string
 
 function forecastFields(forecast: Forecast) {
   const { links, left, batchSize, requests, room, durationMs, plan, requestsPerMinute } = forecast;
+  const { waitMs } = forecast;
   return {
     links,
     left,
@@ -83,6 +84,7 @@ function forecastFields(forecast: Forecast) {
     requests,
     room: room ?? null,
     duration_ms: durationMs === undefined ? null : Math.round(durationMs),
+    wait_ms: waitMs === undefined ? null : Math.round(waitMs),
     plan: plan ?? null,
     requests_per_minute: requestsPerMinute ?? null,
   };
@@ -106,6 +108,7 @@ const IMPORT_JSON_VERSION = 2;
 export function importJson(
   outcomes: readonly ImportOutcome[],
   exitCode: number,
+  notImported: readonly string[],
   listsRows: boolean,
 ): object {
   const sum = (name: (typeof TOTALS)[number] | 'elapsedMs') =>
@@ -119,6 +122,7 @@ export function importJson(
     elapsed_ms: Math.round(sum('elapsedMs')),
     ...(listsRows && rowLists(outcomes)),
     files: outcomes.map(fileJson),
+    not_imported: notImported,
   };
 }
 

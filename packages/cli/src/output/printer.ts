@@ -2,7 +2,7 @@ import type { Logger } from '@shortlink/sdk';
 import type { ExitCode } from '../cli-error.ts';
 import type { Io, OutputStream } from '../io.ts';
 import type { JsonEvent } from './json-events.ts';
-import { sanitizeLines, toSafeJson } from './sanitize.ts';
+import { foreign, sanitize, sanitizeLines, toSafeJson } from './sanitize.ts';
 import {
   createStyle,
   isInteractive,
@@ -140,10 +140,10 @@ export class Printer {
   log(level: string, message: string, fields: object = {}): void {
     const shown = Object.entries(fields)
       .filter(([, value]) => value !== undefined)
-      .map(([name, value]) => [
-        name,
-        value instanceof Error ? `${value.name}(${value.message})` : value,
-      ]);
+      .map(([name, value]) => {
+        const text = value instanceof Error ? `${value.name}(${value.message})` : value;
+        return [name, typeof text === 'string' ? foreign(text) : text];
+      });
     if (this.options.json) {
       this.event({ event: 'log', level, message, fields: Object.fromEntries(shown) });
       return;
@@ -178,8 +178,9 @@ export class Printer {
     return widthOf(this.#io.stdout);
   }
 
+  /** One line, also where somebody else's text in it has several: it must not look like a hint or an error of ours. */
   #labelled(label: string, paint: Paint, text: string): void {
-    this.#line(paint(label) + this.#wrap(`${label} ${text}`).slice(label.length));
+    this.#line(paint(label) + this.#wrap(`${label} ${sanitize(text)}`).slice(label.length));
   }
 
   #wrap(text: string): string {

@@ -2,29 +2,21 @@ import { styleText } from 'node:util';
 
 export type Paint = (text: string) => string;
 
-/** How text is drawn on one stream: functions that colour it, or return it as it is. */
-export interface Style {
-  readonly enabled: boolean;
-  /** Whether tables have borders. */
-  readonly boxes: boolean;
-  bold: Paint;
-  dim: Paint;
-  red: Paint;
-  green: Paint;
-  yellow: Paint;
-}
+/** How text is drawn on one stream: functions that colour it, or return it as it is, and whether tables have borders. */
+export type Style = ReturnType<typeof createStyle>;
 
-export function createStyle(enabled: boolean, boxes = false): Style {
+export function createStyle(enabled: boolean, boxes = false) {
   // `wantsColor` has decided: styleText must not look at the environment again.
   const paint =
     (format: Parameters<typeof styleText>[0]): Paint =>
     (text) =>
       enabled ? styleText(format, text, { validateStream: false }) : text;
+  const [bold, dim] = [paint('bold'), paint('dim')];
   return {
     enabled,
     boxes,
-    bold: paint('bold'),
-    dim: paint('dim'),
+    bold,
+    dim,
     red: paint('red'),
     green: paint('green'),
     yellow: paint('yellow'),

@@ -1,4 +1,8 @@
-import { expect, test } from 'vitest';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
+import { fetchVia, isPrivateHost, publicAgent } from '../agents.ts';
 import { Asker } from './ask.ts';
 
 /** An asker whose requests get their responses from a function. */
@@ -9,7 +13,8 @@ function askerOf(respond: (url: URL) => Response, signal = new AbortController()
     return respond(new URL(String(input)));
   };
   const settings = { timeoutMs: 1000, maxRetries: 2, requestsPerMinute: undefined };
-  const asker = new Asker({ ...settings, fetch, fetchTarget: fetch, userAgent: 'test', signal });
+  const fetches = { fetch, fetchTarget: fetch, fetchRedirected: fetchVia(publicAgent()) };
+  const asker = new Asker({ ...settings, ...fetches, allowGet: false, userAgent: 'test', signal });
   return { asker, asked };
 }
 
@@ -37,4 +42,45 @@ test('a target that is asked too often is not waited for', async () => {
   const { asker, asked } = askerOf(busy);
   expect(await asker.target(new URL('http://busy.example/'))).toMatchObject({ status: 429 });
   expect(asked).toHaveLength(1);
+});
+
+test('a redirect to a name that leads to a private address is refused when it is connected to', async () => {
+  let requests = 0;
+  const server = createServer((_request, response) => {
+    requests += 1;
+    response.end();
+  }).listen(0);
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  // The name of this machine stands for any name that leads inside.
+  const response = fetchVia(publicAgent())(`http://localhost:${port}/`);
+  await expect(response).rejects.toMatchObject({ cause: { code: 'PRIVATE_ADDRESS' } });
+  expect(requests).toBe(0);
+});
+
+test('where the target of a row is on this machine itself, its redirects are followed there', async () => {
+  const { asker, asked } = askerOf(({ pathname }) =>
+    pathname === '/'
+      ? new Response(null, { status: 302, headers: { Location: 'http://127.0.0.1:2/next' } })
+      : new Response(null, { status: 200 }),
+  );
+  expect(await asker.target(new URL('http://localhost:1/'))).toMatchObject({ status: 200 });
+  expect(asked).toEqual(['http://localhost:1/', 'http://127.0.0.1:2/next']);
+});
+
+test.each([
+  ['127.0.0.1', true],
+  ['169.254.169.254', true],
+  ['172.31.0.1', true],
+  ['[::1]', true],
+  ['[::ffff:7f00:1]', true],
+  ['[fd00::1]', true],
+  ['localhost.', true],
+  ['172.32.0.1', false],
+  ['192.0.2.1', false],
+  ['[2001:db8::1]', false],
+  ['localhost.example.com', false],
+])('%s is private: %s', (host, isPrivate) => {
+  expect(isPrivateHost(host)).toBe(isPrivate);
 });

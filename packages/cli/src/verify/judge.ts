@@ -45,19 +45,22 @@ const REDIRECTS: readonly number[] = [301, 302, 307, 308];
 
 /** Whether a response to the short URL leads to `target`. `Location` may be relative to the short URL. */
 export function judge(shortUrl: URL, target: URL, reply: Reply): Verdict {
-  if ('failure' in reply) return { finding: reply.failure, problem: reply.problem };
-  const { status, location } = reply;
+  const { status } = reply;
+  if ('failure' in reply) return { finding: reply.failure, status, problem: reply.problem };
+  const { location } = reply;
   const verdict = (finding: Finding, problem?: string): Verdict => ({
     finding,
     status,
     location,
     problem,
   });
-  if (status === 404) return verdict('not_found', 'the server does not know this short URL (404)');
-  if (status === 410) return verdict('gone', 'the link is not active (410)');
-  if (status >= 400) return verdict('http_error', `the server responded with ${status}`);
-  if (!REDIRECTS.includes(status) || location === undefined) {
-    const lacks = REDIRECTS.includes(status) ? ' without a Location' : '';
+  if (reply.status === 404) {
+    return verdict('not_found', 'the server does not know this short URL (404)');
+  }
+  if (reply.status === 410) return verdict('gone', 'the link is not active (410)');
+  if (reply.status >= 400) return verdict('http_error', `the server responded with ${status}`);
+  if (!REDIRECTS.includes(reply.status) || location === undefined) {
+    const lacks = REDIRECTS.includes(reply.status) ? ' without a Location' : '';
     return verdict('no_redirect', `it does not redirect: the status is ${status}${lacks}`);
   }
   // Both are read as a browser reads them: `Location` is percent-encoded where the target may hold any character.
@@ -67,15 +70,15 @@ export function judge(shortUrl: URL, target: URL, reply: Reply): Verdict {
 
 /** The verdict on a row whose short URL is right, by what its target responded. */
 export function judgeTarget(right: Verdict, reply: Reply): Verdict {
+  const { status: targetStatus } = reply;
   const dead = (problem: string): Verdict => ({
     ...right,
     finding: 'dead_target',
-    targetStatus: 'status' in reply ? reply.status : undefined,
+    targetStatus,
     problem: `its target is dead: ${problem}`,
   });
   if ('failure' in reply) return dead(reply.problem);
-  const { status } = reply;
   // Any other status says that somebody is there who doesn't talk to programs, or not without a password.
-  if (status === 404 || status === 410 || status >= 500) return dead(`the status is ${status}`);
-  return { ...right, targetStatus: status };
+  const isDead = reply.status === 404 || reply.status === 410 || reply.status >= 500;
+  return isDead ? dead(`the status is ${targetStatus}`) : { ...right, targetStatus };
 }

@@ -21,7 +21,7 @@ interface ReportFormat {
 /** A report as CSV, written as the input is, or as JSON Lines: the table's own columns, then what was found out. */
 export function reportFormat({ layout }: Table, isJsonl: boolean): ReportFormat {
   const { columns } = layout.plan;
-  const { delimiter, lineEnd, bom } = layout.dialect;
+  const { delimiter, lineEnd, bom, sep } = layout.dialect;
   // A report may be verified again.
   const own = [...columns.keys()].filter((at) => !Object.hasOwn(COLUMNS, columns[at] ?? ''));
   if (isJsonl) {
@@ -39,7 +39,9 @@ export function reportFormat({ layout }: Table, isJsonl: boolean): ReportFormat 
     cells.map((cell) => csvCell(String(cell ?? ''), delimiter)).join(delimiter) + lineEnd;
   return {
     header:
-      (bom ? '\ufeff' : '') + line([...own.map((at) => columns[at]), ...Object.keys(COLUMNS)]),
+      (bom ? '\ufeff' : '') +
+      sep +
+      line([...own.map((at) => columns[at]), ...Object.keys(COLUMNS)]),
     line: ({ row: { cells } }, verdict) => {
       const results = Object.values(COLUMNS).map((key) => verdict[key]);
       return line([...own.map((at) => cells[at]), ...results, ...cells.slice(columns.length)]);

@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream';
+import { SCHEMELESS } from '../import/map/cells.ts';
 import { openOutput } from '../import/report/output-file.ts';
 import type { ImportDeps } from '../import/types.ts';
 import { type Asker, type Reply, webAddress } from './ask.ts';
@@ -23,6 +24,9 @@ interface VerifyDeps {
   /** Called with each row as soon as its verdict is known, not in the order of the rows. */
   onVerdict: (row: LinkRow, verdict: Verdict) => void;
 }
+
+/** Results that may wait for an earlier one that takes long, for each one that is worked on: memory is bounded. */
+const WAITING = 64;
 
 /**
  * Asks the short URL of each row whether it leads to the row's target, and writes the report. Rows that a stopped run did not ask are
@@ -56,9 +60,6 @@ export async function verifyTable(
   }
 }
 
-/** Results that may wait for an earlier one that takes long, for each one that is worked on: memory is bounded. */
-const WAITING = 64;
-
 type AskTarget = (url: URL) => Promise<Reply>;
 
 async function verdictOn(
@@ -68,7 +69,8 @@ async function verdictOn(
 ): Promise<Verdict> {
   if (row.problem !== undefined) return { finding: 'invalid_row', problem: row.problem };
   if (shortUrl === undefined) return { finding: 'skipped', problem: 'the row has no short URL' };
-  const url = webAddress(withScheme(shortUrl));
+  // Some services export short URLs without their scheme.
+  const url = webAddress(SCHEMELESS.test(shortUrl) ? `https://${shortUrl}` : shortUrl);
   const targetUrl = webAddress(target);
   if (url === undefined || targetUrl === undefined) {
     const what = url === undefined ? 'short URL' : 'target';
@@ -79,11 +81,6 @@ async function verdictOn(
   const reply = await askTarget(targetUrl);
   const isStopped = 'failure' in reply && reply.failure === 'not_asked';
   return isStopped ? judge(url, targetUrl, reply) : judgeTarget(verdict, reply);
-}
-
-/** Some services export short URLs without their scheme: `bit.example/abc`. */
-function withScheme(shortUrl: string): string {
-  return /^[\w-]+(?:\.[\w-]+)+(?::\d+)?(?:\/|$)/.test(shortUrl) ? `https://${shortUrl}` : shortUrl;
 }
 
 /** Targets whose responses are remembered: many short URLs lead to the same page. */

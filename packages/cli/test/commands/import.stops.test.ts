@@ -47,7 +47,7 @@ describe('what the service says ends the run with its exit code', () => {
     service.answer(BATCH, { status: 400, body: { error, details } });
     const refused = await run(['--domain', 'other']);
     expect(refused.exitCode).toBe(2);
-    expect(refused.stderr).toContain(`error: ${error}.\n`);
+    expect(refused.stderr).toContain(`error: The server refused the request: ${error}\n`);
     expect(refused.stderr).not.toContain('To continue');
   });
 

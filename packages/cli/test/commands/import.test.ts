@@ -1,4 +1,4 @@
-import { appendFile, readFile, stat } from 'node:fs/promises';
+import { appendFile, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { GOOD, scene, urls } from '../import-scene.ts';
@@ -94,6 +94,7 @@ test('--json prints one object with the documented fields', async () => {
           plan: 'pro',
           requests_per_minute: 60,
           duration_ms: expect.any(Number),
+          wait_ms: 0,
         },
         output: `${input}.results.csv`,
         rejects: null,
@@ -102,6 +103,7 @@ test('--json prints one object with the documented fields', async () => {
         stopped: null,
       },
     ],
+    not_imported: [],
   });
 });
 
@@ -192,7 +194,7 @@ test('--dry-run without a key compares with the links of the address', async () 
   await run();
   const sent = service.requests.length;
   const result = await cli(['import', input, '--dry-run', '--base-url', service.url]);
-  expect(result.stderr).toContain('No link would be created, 2 exist already.');
+  expect(result.stderr).toContain('No link would be created, 2 already imported.');
   expect(service.requests).toHaveLength(sent);
 });
 
@@ -201,7 +203,7 @@ test('--dry-run says of bad rows that they would stop the import', async () => {
   await run(['--max-rejects', 'all']);
   const stopped = await run(['--dry-run']);
   expect(stopped.exitCode).toBe(3);
-  expect(stopped.stderr).toContain('! No link would be created, 2 exist already, 1 row can');
+  expect(stopped.stderr).toContain('! No link would be created, 2 already imported, 1 row can');
   expect(stopped.stderr).toContain('it would stop the import before anything is sent');
   const allowed = await run(['--dry-run', '--max-rejects', '1']);
   expect(allowed.stderr).not.toContain('would stop');
@@ -214,19 +216,19 @@ test('--dry-run counts what the plan and --limit leave', async () => {
     body: { ...USAGE, links: { used, limit: 15 }, batch_size: 5 },
   });
   const limited = await run(['--dry-run', '--limit', '1']);
-  expect(limited.stderr).toContain('✓ 1 link would be created, 1 left for another run. This was');
+  expect(limited.stderr).toContain('✓ 1 link would be created, 1 unsent. This was');
   service.answer('GET /api/v1/usage', usage(14), usage(15));
-  expect((await run(['--dry-run'])).stderr).toContain('✓ 1 link would be created, 1 left for');
+  expect((await run(['--dry-run'])).stderr).toContain('✓ 1 link would be created, 1 unsent.');
   const full = await run(['--dry-run']);
-  expect(full.stderr).toContain(', no room for more links\n  2 rows left for another');
-  expect(full.stderr).toContain('No link would be created, 2 left for another run.');
+  expect(full.stderr).toContain(', no room for more links\n  2 rows unsent');
+  expect(full.stderr).toContain('No link would be created, 2 unsent.');
 });
 
 test('one row is counted as one', async () => {
   const { run } = await scene('url\nhttps://example.com/a\n');
   await run();
   expect((await run()).stderr).toContain('✓ Already imported: 1 row\n');
-  expect((await run(['--dry-run'])).stderr).toContain('created, 1 exists already.');
+  expect((await run(['--dry-run'])).stderr).toContain('created, 1 already imported.');
 });
 
 test('an input that is not there exits 2; with --json the object says why', async () => {
@@ -268,4 +270,27 @@ test('a terminal gets a bar; a pipe gets plain lines', async () => {
   const plain = await run(['--restart']);
   // biome-ignore lint/suspicious/noControlCharactersInRegex: their absence is the point.
   expect(plain.stderr).not.toMatch(/\u001b/);
+});
+
+test("Excel's line sep=; is in the results and the rejects too, and they can be imported again", async () => {
+  const { run, input, bodies } = await scene(
+    'sep=;\r\nurl;title\r\nhttps://example.com/a;A\r\nnope;B\r\n',
+  );
+  expect((await run(['--max-rejects', 'all'])).exitCode).toBe(3);
+  const results = await readFile(`${input}.results.csv`, 'utf8');
+  expect(results).toMatch(/^sep=;\r\nurl;title;code;short_url;status;error;made_for\r\n/);
+  expect(await readFile(`${input}.rejects.csv`, 'utf8')).toMatch(/^sep=;\r\nurl;title;line;/);
+  await rm(`${input}.shortlink-journal`);
+  expect((await run(['--max-rejects', 'all'])).stderr).toContain('1 already imported');
+  expect(bodies()).toHaveLength(1);
+});
+
+test('a title above the header: said, and kept by --in-place', async () => {
+  const { run, input } = await scene('Campaign Q4,,\n,,\nurl,title\nhttps://example.com/a,A\n');
+  const { stderr, exitCode } = await run(['--in-place']);
+  expect(exitCode, stderr).toBe(0);
+  expect(stderr).toContain('The header is on line 3.');
+  const filled = await readFile(input, 'utf8');
+  expect(filled).toMatch(/^Campaign Q4,,\n,,\nurl,title,code,.*\nhttps:\/\/example.com\/a,A,c1,/);
+  expect((await run(['--in-place'])).stderr).toContain('Already imported');
 });

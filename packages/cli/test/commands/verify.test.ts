@@ -213,7 +213,7 @@ test('a wait that takes too long is not waited for', async () => {
   expect(seen).toHaveLength(1);
 });
 
-test('a server without HEAD is asked with GET, whose body is not read', async () => {
+test('--allow-get: a server without HEAD is asked with GET, whose body is not read', async () => {
   const { url, seen } = await shortLinks({
     '/x': ({ method }, response) => {
       if (method === 'HEAD') response.writeHead(405).end();
@@ -224,8 +224,29 @@ test('a server without HEAD is asked with GET, whose body is not read', async ()
       }
     },
   });
-  expect((await verify([[`${url}/x`, 'https://example.com/']])).exitCode).toBe(0);
+  const rows: [string, string][] = [[`${url}/x`, 'https://example.com/']];
+  expect((await verify(rows, '--allow-get')).exitCode).toBe(0);
   expect(seen.map(({ method }) => method)).toEqual(['HEAD', 'GET']);
+});
+
+test('without --allow-get, no GET is sent, because it could count a click', async () => {
+  const { url, seen } = await shortLinks({ '/x': status(405) });
+  const result = await verify([[`${url}/x`, 'https://example.com/']]);
+  expect(result.exitCode).toBe(3);
+  expect(result.findings[0]?.slice(0, 2)).toEqual(['http_error', '405']);
+  expect(result.stderr).toContain('--allow-get');
+  expect(seen.map(({ method }) => method)).toEqual(['HEAD']);
+});
+
+test('a server that answers HEAD for one short URL gets no GET for another', async () => {
+  const { url, seen } = await shortLinks({ '/a': to('https://example.com/'), '/x': status(405) });
+  const rows: [string, string][] = [
+    [`${url}/a`, 'https://example.com/'],
+    [`${url}/x`, 'https://example.com/'],
+  ];
+  const result = await verify(rows, '--allow-get', '--concurrency', '1');
+  expect(result.findings.map(([finding]) => finding)).toEqual(['ok', 'http_error']);
+  expect(seen.map(({ method }) => method)).toEqual(['HEAD', 'HEAD']);
 });
 
 describe('--targets', () => {
@@ -271,6 +292,27 @@ describe('--targets', () => {
     expect(findings[0]?.[0]).toBe('dead_target');
     expect(findings[0]?.[4]).toMatch(words);
     expect(seen.length).toBeLessThanOrEqual(13);
+  });
+
+  test.each([
+    'http://169.254.169.254/latest/meta-data/',
+    'http://127.0.0.1:1/',
+    'http://[::ffff:10.0.0.1]/',
+    'http://[fe80::1]/',
+    'http://2130706433/',
+    'http://localhost:1/',
+    'http://api.localhost./',
+  ])('a redirect of a page outside to %s is not followed', async (inside) => {
+    const page = 'http://page.example/';
+    const { url, seen } = await shortLinks({ '/x': to(page), [page]: to(inside) });
+    // As a proxy, the server gets every request with its whole address.
+    const env = { HTTP_PROXY: url, NO_PROXY: '127.0.0.1' };
+    const input = await file('links.csv', `short_url,url\n${url}/x,${page}\n`);
+    const result = await cli(['verify', input, '--targets', '--max-retries', '0'], { env });
+    expect(result.exitCode).toBe(3);
+    expect(result.stderr).toContain('a private address, which is not asked');
+    expect((await findings(`${input}.verify.csv`))[0]?.[0]).toBe('dead_target');
+    expect(seen.map(({ url }) => url)).toEqual(['/x', page]);
   });
 
   test('a target of many rows is asked once', async () => {
@@ -495,12 +537,15 @@ describe('tables', () => {
     });
   });
 
-  test('a short URL without a scheme is https', async () => {
-    const { port } = await shortLinks({});
-    const args = ['--resolve', `127.0.0.1:${port}`, '--max-retries', '0'];
-    const { findings } = await verify([['bit.example/a', 'https://example.com/']], ...args);
-    expect(findings[0]?.[0]).toBe('tls_error');
-  });
+  test.each(['bit.example/a', 'bücher.example/a', 'i❤.example/a', 'go.例え.jp'])(
+    '%s without a scheme is https',
+    async (short) => {
+      const { port } = await shortLinks({});
+      const args = ['--resolve', `127.0.0.1:${port}`, '--max-retries', '0'];
+      const { findings } = await verify([[short, 'https://example.com/']], ...args);
+      expect(findings[0]?.[0]).toBe('tls_error');
+    },
+  );
 
   test('a report is verified again with the same columns', async () => {
     const { url } = await shortLinks({ '/a': to('https://example.com/a') });

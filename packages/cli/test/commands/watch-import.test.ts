@@ -15,7 +15,8 @@ const request = { id: '1', method: 'POST', path: '/api/v1/links/batch', attempt:
 
 async function watched() {
   const { io, stderr } = testIo();
-  const watch = await watchImports(undefined, new Context(io, [], {}));
+  const limits = { requestsPerMinute: undefined, maxWait: 90_000 };
+  const watch = await watchImports(limits, new Context(io, [], {}));
   watch.begin('links.csv').onEvent({ type: 'sending', existing: 0, links: 100 });
   return { hooks: watch.hooks, stderr };
 }

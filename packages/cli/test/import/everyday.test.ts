@@ -497,8 +497,10 @@ describe('the forecast', () => {
     world.writeRows(20);
     await world.import({ limit: 5 });
     const before = world.files().map((name) => [name, statSync(world.path(name)).mtimeMs]);
-    const { requests } = world.service;
-    world.service.usage = () => ({ ...usage({ used: 5, limit: 15 }, 4), requests: USAGE.requests });
+    const asked = world.service.requests;
+    const month = { ...USAGE.requests.month, used: 200_000 };
+    const requests = { ...USAGE.requests, month };
+    world.service.usage = () => ({ ...usage({ used: 5, limit: 15 }, 4), requests });
     const now = Date.parse('2026-11-20T08:00:30.000Z');
     // The month's requests are used up.
     const untilDecember = Date.parse('2026-12-01T00:00:00.000Z') - now;
@@ -515,9 +517,10 @@ describe('the forecast', () => {
         requests: 3,
         room: 10,
         durationMs: untilDecember,
+        waitMs: untilDecember,
       },
     });
-    expect(world.service.requests).toBe(requests);
+    expect(world.service.requests).toBe(asked);
     expect(world.files().map((name) => [name, statSync(world.path(name)).mtimeMs])).toEqual(before);
   });
 });

@@ -63,6 +63,11 @@ export function lstatSync(path: string, options?: LookOptions) {
   return statSync(path, options);
 }
 
+/** Every folder has the same room. */
+export function statfsSync(_path: string) {
+  return { bavail: 1, bsize: 4_096 };
+}
+
 export function existsSync(path: string): boolean {
   return theWorld().disk.get(path) !== undefined;
 }

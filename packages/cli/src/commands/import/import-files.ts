@@ -17,7 +17,7 @@ import { describeError } from '../../output/describe-error.ts';
 import { printImportSummary, progressOf } from '../../output/import-summary.ts';
 import { importJson } from '../../output/json-events.ts';
 import { ask } from '../../output/prompt.ts';
-import { sanitizeData, toSafeJson } from '../../output/sanitize.ts';
+import { sanitize, sanitizeData, toSafeJson } from '../../output/sanitize.ts';
 import { type ImportInput, STANDARD_STREAM } from './parse-import.ts';
 import {
   type FileWatch,
@@ -28,8 +28,8 @@ import {
 } from './watch-import.ts';
 
 /**
- * Imports one file after the other. A file that ends early (bad rows, a limit, Ctrl-C) ends the run, since the same
- * reason would stop the next one too, or needs a decision of the user.
+ * Imports one file after the other, once all of them were looked at. A file that ends early (bad rows, a limit, Ctrl-C) ends the run,
+ * since the same reason would stop the next one too, or needs a decision of the user.
  */
 export async function importFiles(
   { files, options }: ImportInput,
@@ -42,17 +42,17 @@ export async function importFiles(
   if (stateDir !== undefined && !dryRun) await mkdir(stateDir, { recursive: true });
   // A path that can't be written stops the run before anything is sent, and a summary of an earlier run is gone.
   if (options.summary !== undefined) await writeSummary(options.summary, '');
-  const watch = await watchImports(requestsPerMinute, context);
+  const watch = await watchImports({ requestsPerMinute, maxWait }, context);
   const limits = { requestsPerMinute, maxRetryAfterMs: maxWait };
   const wanted = { ...limits, idempotency: options.idempotency, hooks: watch.hooks };
   const client = account && (await context.client(account, wanted));
   const stop = stopSignals(context);
   const outcomes: FileOutcome[] = [];
   try {
-    for (const settings of files) {
+    const all = files.map((settings) => ({ ...settings, baseUrl }));
+    for (const settings of await inOrder(all, watch, stop)) {
       if (outcomes.length > 0) context.printer.drawing('');
-      const run = { client, watch, stop, context, expectNoChanges };
-      const outcome = await importFile({ ...settings, baseUrl }, run);
+      const outcome = await importFile(settings, { client, watch, stop, context, expectNoChanges });
       outcomes.push(outcome);
       await report(outcome, context);
       if (outcome.stopped !== undefined) break;
@@ -60,8 +60,11 @@ export async function importFiles(
   } finally {
     stop.release();
   }
+  const done = new Set(outcomes.map(({ summary }) => summary.file));
+  const notImported = files.map(({ file }) => file).filter((file) => !done.has(file));
+  if (notImported.length > 0) context.printer.warn(`Not imported: ${notImported.join(', ')}`);
   const exitCode = worstOf(outcomes.map((outcome) => outcome.exitCode));
-  const summary = importJson(outcomes, exitCode, options.summary !== undefined);
+  const summary = importJson(outcomes, exitCode, notImported, options.summary !== undefined);
   if (options.summary !== undefined) await writeSummary(options.summary, toSafeJson(summary, 2));
   if (context.globals.json === true) {
     // Where results go to stdout, nothing else may go there.
@@ -77,6 +80,27 @@ async function writeSummary(path: string, text: string): Promise<void> {
   await writeFile(path, text && `${text}\n`).catch((cause) => {
     throw inputError(`${path} can't be written: ${systemReason(cause)}`, 'Name another --summary.');
   });
+}
+
+/** The files, a bad one first: it ends the run with its own message before anything of the others is sent. */
+async function inOrder(
+  files: readonly ImportSettings[],
+  watch: ImportWatch,
+  { soft: stopSignal, hard: signal }: StopSignals,
+): Promise<readonly ImportSettings[]> {
+  if (files.length === 1 || files.some(({ dryRun }) => dryRun)) return files;
+  const { canBeImported } = await import('../../import/run-import.ts');
+  for (const settings of files) {
+    const { onEvent, end } = watch.begin(settings.file);
+    const isGood = await canBeImported(settings, {
+      signal,
+      stopSignal,
+      onEvent: (event) => event.type === 'validating' && onEvent(event),
+    });
+    end();
+    if (!isGood) return [settings, ...files.filter((other) => other !== settings)];
+  }
+  return files;
 }
 
 /** The account, for a dry run, which needs none. */
@@ -200,7 +224,7 @@ function deciderOf(
     // Looked at only now: it is read from then on.
     if (io.stdin.isTTY !== true) return 'stop';
     watch.end();
-    printer.note(message);
+    printer.note(sanitize(message));
     const answer = await ask(
       'Use these links, create others, or stop? [use/create/stop] ',
       io,
@@ -226,7 +250,7 @@ async function importFile(settings: ImportSettings, run: Run): Promise<FileOutco
       stdin: settings.file === STANDARD_STREAM ? context.io.stdin : NO_INPUT,
       stdout: untilClosed(context.io.stdout, watch),
       onEvent: watch.onEvent,
-      decide: deciderOf(context, watch, stop.hard),
+      decide: deciderOf(context, watch, stop.soft),
       signal: stop.hard,
       stopSignal: stop.soft,
       requestCount: watch.requestCount,
@@ -267,7 +291,7 @@ async function ended(
     exitCode: reason === 'error' && cause !== undefined ? cause.exitCode : exitCode,
     stopped: {
       reason,
-      message,
+      message: cause?.message ?? message,
       hint: hint ?? cause?.hint,
       next: canContinue ? `${how}: ${commandLine(argv, waitMs)}` : undefined,
     },

@@ -153,9 +153,13 @@ const SENDING = () => [
     'longest wait for a rate limit; 26h waits for a new day of a daily quota',
     { parse: parseDuration, fallback: 90_000, shown: '90s' },
   ),
-  option('--limit <n>', 'links to create at most in this run', {
-    parse: parseCount(1, Number.MAX_SAFE_INTEGER),
-  }),
+  option(
+    '--limit <n>',
+    'links to create at most in this run; the exit code is 0 although rows are left',
+    {
+      parse: parseCount(1, Number.MAX_SAFE_INTEGER),
+    },
+  ),
   option(
     '--idempotency',
     'send an Idempotency-Key, so that a batch without a response can be sent again safely (default: where the service lists it)',

@@ -1,12 +1,14 @@
 import { RateLimitError, type ShortlinkHooks } from '@shortlink/sdk';
 import { interruptedError } from '../../cli-error.ts';
 import type { Context } from '../../context.ts';
-import { plural } from '../../format.ts';
-import type { ImportEvent } from '../../import/types.ts';
+import { formatDuration, plural } from '../../format.ts';
+import type { Forecast, ImportEvent } from '../../import/types.ts';
+import { durationFlag } from '../../output/command-line.ts';
 import { ImportProgress } from '../../output/import-progress.ts';
 import { drawEvent } from '../../output/import-screen.ts';
 import { importEvent } from '../../output/json-events.ts';
 import type { Printer } from '../../output/printer.ts';
+import { foreign } from '../../output/sanitize.ts';
 import { openStatusLine } from '../../output/status-line.ts';
 
 /** Shows imports while they run, from their own events and from the client's hooks. */
@@ -23,13 +25,14 @@ export interface FileWatch {
   warnings: readonly string[];
   /** Requests made for this file so far, polls and retries included. */
   requestCount: () => number;
-  onStopping: () => void;
+  /** After the first Ctrl-C. Returns what the run still does. */
+  onStopping: () => string;
   /** Takes the status line away. */
   end: () => void;
 }
 
 export async function watchImports(
-  requestsPerMinute: number | undefined,
+  { requestsPerMinute, maxWait }: { requestsPerMinute: number | undefined; maxWait: number },
   context: Context,
 ): Promise<ImportWatch> {
   const { printer } = context;
@@ -62,6 +65,7 @@ export async function watchImports(
           if (event.type === 'warning') warnings.push(event.message);
           current.onEvent(event, Date.now());
           show(event, file, printer);
+          if (event.type === 'forecast') warnOfWait(event.forecast, maxWait, printer);
         },
         warnings,
         requestCount,
@@ -70,6 +74,15 @@ export async function watchImports(
       };
     },
   };
+}
+
+/** A run that will stop in the middle says so before it begins. */
+function warnOfWait({ waitMs = 0 }: Forecast, maxWait: number, printer: Printer): void {
+  if (waitMs <= maxWait) return;
+  const [wait, most] = [formatDuration(waitMs), formatDuration(maxWait)];
+  printer.warn(
+    `The quota of the plan asks for a wait of about ${wait}, and --max-wait allows ${most}, so the run will stop there. To ride it out: --max-wait ${durationFlag(waitMs)}`,
+  );
 }
 
 function show(event: ImportEvent, file: string, printer: Printer): void {
@@ -84,7 +97,7 @@ function show(event: ImportEvent, file: string, printer: Printer): void {
     }
     case 'batch-resized':
       printer.note(
-        `  A batch of ${plural(event.from, 'link')} was refused, the next ones are smaller: ${event.reason}`,
+        `  A batch of ${plural(event.from, 'link')} was refused, the next ones are smaller: ${foreign(event.reason)}`,
       );
       break;
     default: {
@@ -102,8 +115,8 @@ export interface StopSignals {
   soft: AbortSignal;
   /** Aborted by the second: waits and requests end at once. */
   hard: AbortSignal;
-  /** Called at the first. */
-  onSoft: (() => void) | undefined;
+  /** Called at the first; returns what the run still does. */
+  onSoft: (() => string) | undefined;
   release: () => void;
 }
 
@@ -113,10 +126,8 @@ export function stopSignals(context: Context): StopSignals {
   const off = context.io.onInterrupt((cause) => {
     if (!soft.signal.aborted) {
       soft.abort(interruptedError());
-      signals.onSoft?.();
-      if (cause === 'signal') {
-        context.printer.note('Stopping after the batches in flight. Ctrl-C again stops now.');
-      }
+      const ending = signals.onSoft?.() ?? 'Stopping.';
+      if (cause === 'signal') context.printer.note(`${ending} Ctrl-C again stops now.`);
       return;
     }
     // A third Ctrl-C finds no listener, so it ends the process even if something hangs.

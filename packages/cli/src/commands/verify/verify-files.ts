@@ -78,15 +78,19 @@ async function verifyTables(
 }
 
 async function createAsker(
-  { servers, rpm }: VerifyInput,
+  { resolve = [], rpm, allowGet }: VerifyInput,
   signal: AbortSignal,
   { io, globals }: Context,
 ): Promise<Asker> {
-  const fetchTarget = (await proxyFetch(io.env)) ?? fetch;
-  const { resolvedFetch } = await import('../../resolve-agent.ts');
+  const { fetchVia, publicAgent, resolvingAgent } = await import('../../agents.ts');
+  const proxied = await proxyFetch(io.env);
+  const fetchTarget = proxied ?? fetch;
   return new Asker({
-    fetch: servers.length > 0 ? resolvedFetch(servers) : fetchTarget,
+    fetch: resolve.length > 0 ? fetchVia(resolvingAgent(resolve)) : fetchTarget,
     fetchTarget,
+    // A proxy looks the names up, and decides where it connects to.
+    fetchRedirected: proxied ?? fetchVia(publicAgent()),
+    allowGet,
     timeoutMs: globals.timeout ?? DEFAULT_TIMEOUT_MS,
     maxRetries: globals.maxRetries ?? DEFAULT_RETRIES,
     requestsPerMinute: rpm,

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
+import type { Resolved } from '../../agents.ts';
 import { usageError } from '../../cli-error.ts';
-import type { Resolved } from '../../resolve-agent.ts';
 import type { TableSettings } from '../../verify/table.ts';
 import { declareCommand, type Perform, parseCount } from '../declare.ts';
 import { INPUT, mapParser } from '../import/options.ts';
@@ -17,15 +17,15 @@ interface VerifyOptions extends Omit<TableSettings, 'file' | 'map'> {
   map?: TableSettings['map'];
   output?: string;
   targets: boolean;
+  allowGet: boolean;
   resolve?: Resolved[];
-  rpm?: number | undefined;
+  rpm?: number;
   concurrency: number;
 }
 
 /** Input of `shortlink verify`. */
-export interface VerifyInput extends Pick<VerifyOptions, 'targets' | 'rpm' | 'concurrency'> {
+export interface VerifyInput extends Omit<VerifyOptions, 'output'> {
   files: (TableSettings & { output: string; isUsualOutput: boolean })[];
-  servers: Resolved[];
 }
 
 export function declareVerify(program: Command, perform: Perform): void {
@@ -36,12 +36,17 @@ export function declareVerify(program: Command, perform: Perform): void {
     [
       'shortlink verify links.csv.results.csv',
       'shortlink verify links.csv --targets',
-      'shortlink verify export.csv --map short_url=Bitlink --map target_url="Long URL"',
+      'shortlink verify export.csv --map short_url=Short --map target_url=Long',
       'shortlink verify export.csv --resolve 192.0.2.10:443',
     ],
-  ).argument('<file...>', 'files to verify, one after the other; - is standard input');
-  command
+  )
+    .argument('<file...>', 'files to verify, one after the other; - is standard input')
     .option('--targets', 'ask each target too, and report dead ones', false)
+    .option(
+      '--allow-get',
+      'ask a short URL with GET where its server refuses HEAD; this may count a click',
+      false,
+    )
     .option(
       '--resolve <[host=]server:port>',
       'connect to this server whatever DNS says, for all short URLs or those of one host; may be given several times',
@@ -52,10 +57,13 @@ export function declareVerify(program: Command, perform: Perform): void {
       'report, .csv or .jsonl; - is stdout (default: <input>.verify.csv, stdout if the input is -)',
     )
     .option('--concurrency <n>', 'rows asked at once', parseCount(1, 256), 8)
-    .option(
-      '--rpm <n>',
-      'requests per minute at most (default: no limit)',
-      parseCount(1, 1_000_000),
+    .option('--rpm <n>', 'requests per minute at most (default: no limit)', parseCount(1, 1e6))
+    .action((files: string[], options: VerifyOptions, self: Command) =>
+      perform(self, async (context) => {
+        const input = parseVerify(files, options);
+        const { verifyFiles } = await import('./verify-files.ts');
+        return verifyFiles(input, context);
+      }),
     );
   command.optionsGroup('Input:');
   for (const option of INPUT()) {
@@ -67,22 +75,16 @@ export function declareVerify(program: Command, perform: Perform): void {
     }
     if (name !== 'tagSeparator') command.addOption(option);
   }
-  command.action((files: string[], options: VerifyOptions, self: Command) =>
-    perform(self, async (context) => {
-      const input = parseVerify(files, options);
-      const { verifyFiles } = await import('./verify-files.ts');
-      return verifyFiles(input, context);
-    }),
-  );
 }
 
 /** @throws CliError for files that would be written over */
 function parseVerify(files: readonly string[], options: VerifyOptions): VerifyInput {
-  const { map = {}, output, targets, resolve: servers = [], rpm, concurrency, ...rest } = options;
+  const { map = {}, output, ...rest } = options;
   if (output !== undefined && files.length > 1) {
     throw usageError('--output is for one file: each file has a report of its own.');
   }
   const inputs = new Set(files.map(identityOf));
+  if (inputs.size < files.length) throw usageError('A file is given twice.');
   const settings = files.map((file) => {
     const usual = file === STANDARD_STREAM ? file : `${file}.verify.csv`;
     const path = output ?? usual;
@@ -91,8 +93,7 @@ function parseVerify(files: readonly string[], options: VerifyOptions): VerifyIn
     }
     return { ...rest, file, map, output: path, isUsualOutput: output === undefined };
   });
-  if (inputs.size < files.length) throw usageError('A file is given twice.');
-  return { files: settings, servers, targets, rpm, concurrency };
+  return { ...rest, files: settings };
 }
 
 /** `server:port`, or `host=server:port` for the short URLs of one host. An IPv6 address is in brackets. */

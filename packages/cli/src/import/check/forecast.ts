@@ -61,6 +61,7 @@ function forecast(
   const batches = Math.ceil(wanted / batchSize);
   const isJob = Math.min(batchSize, wanted) > MAX_SYNC_BATCH_LINKS;
   const requests = batches * (isJob ? 1 + POLLS_PER_JOB : 1);
+  const times = usage && timesOf(requests, settings.requestsPerMinute, usage, now);
   return {
     links: wanted,
     left: links - wanted,
@@ -68,7 +69,8 @@ function forecast(
     batchSize,
     requests,
     room,
-    durationMs: usage && durationOf(requests, settings.requestsPerMinute, usage, now),
+    durationMs: times?.durationMs,
+    waitMs: times?.waitMs,
     plan: usage?.plan,
     requestsPerMinute: lowest(settings.requestsPerMinute, usage?.requests.minute.limit),
   };
@@ -89,22 +91,26 @@ function batchSizeOf(wanted: number | 'auto', usage: Usage | undefined): number 
   return Math.max(1, Math.min(size, usage?.batch_size ?? size));
 }
 
-/** The time until the last window begins that so many requests need. */
-function durationOf(
+/** The time until the last window begins that so many requests need, and the longest wait for one window in it. */
+function timesOf(
   requests: number,
   requestsPerMinute: number | undefined,
   usage: Usage,
   now: number,
-): number {
+): { durationMs: number; waitMs: number } {
   const pace = requestsPerMinute === undefined ? 0 : (requests / requestsPerMinute) * MINUTE_MS;
   const waits = Object.entries(WINDOW_MS).map(([name, windowMs]) => {
     const { used, limit, resets_at } = usage.requests[name as keyof typeof WINDOW_MS];
     const beyond = limit === null ? 0 : requests - Math.max(0, limit - used);
-    if (beyond <= 0 || limit === null || limit <= 0) return 0;
+    if (beyond <= 0 || limit === null || limit <= 0) return { total: 0, longest: 0 };
     const untilReset = Math.max(0, (Date.parse(resets_at) || now) - now);
-    return untilReset + (Math.ceil(beyond / limit) - 1) * windowMs;
+    const more = Math.ceil(beyond / limit) - 1;
+    return { total: untilReset + more * windowMs, longest: more > 0 ? windowMs : untilReset };
   });
-  return Math.max(pace, ...waits);
+  return {
+    durationMs: Math.max(pace, ...waits.map(({ total }) => total)),
+    waitMs: Math.max(...waits.map(({ longest }) => longest)),
+  };
 }
 
 const WINDOW_MS = {

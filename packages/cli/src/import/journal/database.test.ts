@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -280,4 +281,26 @@ test('a version of Node that has no SQLite is named', async () => {
   expect(() => openLocked(path)).toThrow(
     `needs Node 22.13 or newer, and this is ${process.version}`,
   );
+});
+
+test('a temporary folder without room is not blamed on the journal', async ({ skip }) => {
+  const folder = await testFolder();
+  // Only root may mount; elsewhere there is no small folder.
+  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', folder]);
+  if (mounted.status !== 0) skip('no file system can be mounted here');
+  onTestFinished(() => void spawnSync('umount', [folder]));
+  // A process of its own: SQLite reads the environment of the process, of which a thread has a copy.
+  const script = `
+    import { inTransaction, openLocked } from ${JSON.stringify(new URL('./database.ts', import.meta.url))};
+    const db = openLocked(${JSON.stringify(path)});
+    inTransaction(db, ${JSON.stringify(path)}, () => {
+      db.exec('CREATE TEMP TABLE large (text TEXT)');
+      const insert = db.prepare('INSERT INTO large VALUES (?)');
+      for (let row = 0; row < 200; row += 1) insert.run('x'.repeat(100_000));
+    });`;
+  const { stderr } = spawnSync(process.execPath, ['--input-type=module', '--eval', script], {
+    encoding: 'utf8',
+    env: { TMPDIR: folder },
+  });
+  expect(stderr).toContain(`The temporary folder ${folder} can't be written: the disk is full`);
 });

@@ -9,7 +9,7 @@ import {
   statSync,
 } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
-import { inputError, systemReason, writeError } from '../errors.ts';
+import { inputError, placeWithoutRoom, systemReason, writeError } from '../errors.ts';
 import { loadSqlite } from './load-sqlite.ts';
 
 /** `PRAGMA application_id` of a journal: "SLJ" in ASCII and a version. One of a higher version was written by a newer release. */
@@ -63,7 +63,11 @@ export function openLocked(path: string): DatabaseSync {
   }
 }
 
-/** Opens a journal that is a copy, of the one at `path`, or none at all: nobody else can have it. */
+/**
+ * Opens a journal that is a copy of its own, or none at all: nobody else can have it.
+ *
+ * @param path - of what it is a copy of, for messages
+ */
 export function openPrivate(copy: string, path = copy): DatabaseSync {
   const db = openDatabase(copy);
   try {
@@ -248,7 +252,7 @@ export function readableError(path: string, error: unknown): unknown {
         'Wait until it ends: two runs at once would create the same links twice.',
       );
     case SQLITE_FULL:
-      return writeError(path, systemError('ENOSPC', error));
+      return writeError(placeWithoutRoom(path), systemError('ENOSPC', error));
     case SQLITE_IOERR:
       return writeError(path, systemError('EIO', error));
     case SQLITE_CORRUPT:

@@ -22,6 +22,44 @@ const MAX_LOCATION_BYTES = 8_192;
 const PLAIN_URL =
   /^https?:\/\/(?!xn--)[a-z][a-z0-9-]*(?:\.(?!xn--)[a-z][a-z0-9-]*)+(?:[/?#][!-~]*)?$/i;
 
+/** Whether a cell begins as an absolute URL does: no header is one. */
+export function looksLikeUrl(cell: string | undefined): boolean {
+  return cell !== undefined && /^\s*https?:\/\//i.test(cell);
+}
+
+/** A URL whose scheme is missing: a host with a path, or one that is no name such as `data.url`. */
+export const SCHEMELESS_URL =
+  /^(?:www\.[^\s,;|"{]+|[^\s/?#,;|"{]+\.(?:com|org|net|edu|gov|io)|[^\s/?#,;|"{]+\.[^\s/?#,;|"{.]{2,}[/?#].*)$/i;
+
+/** A host with a dot, and what may follow one: a URL whose scheme is missing. */
+export const SCHEMELESS = /^[^\s/?#:@.]+(?:\.[^\s/?#:@.]+)+\.?(?::\d+)?(?:[/?#]|$)/;
+
+/**
+ * A blank or a character that nobody sees: what follows is another URL or a note, or the link would be dead. Joiners may stand between
+ * letters of some scripts, and inside emoji. Angle brackets around a URL are those of a text.
+ */
+const HIDDEN =
+  /^<(?=https?:)|[\s\p{Z}\u115f\u1160\u2800\u3164\uffa0]|(?![\u200c\u200d])\p{Cf}|[\u200c\u200d](?=[ -~]|$)|(?<=[ -~])[\u200c\u200d]/u;
+
+const NAMES: Readonly<Record<string, string>> = {
+  '<': 'an angle bracket',
+  ' ': 'a space',
+  '\u00a0': 'a no-break space',
+  '\u00ad': 'a soft hyphen',
+  '\u200b': 'a zero-width space',
+  '\u200c': 'a zero-width non-joiner',
+  '\u200d': 'a zero-width joiner',
+  '\u200e': 'a left-to-right mark',
+  '\u200f': 'a right-to-left mark',
+  '\u2060': 'a word joiner',
+  '\ufeff': 'a byte order mark',
+};
+
+function nameOf(character: string): string {
+  const code = (character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0');
+  return `${NAMES[character] ?? 'an invisible character'} (U+${code})`;
+}
+
 /** Why a cell is no target URL, or undefined. `cell` is trimmed. */
 export function targetProblem(cell: string, maxLength: number): string | undefined {
   if (cell === '') return 'no target URL';
@@ -33,8 +71,13 @@ export function targetProblem(cell: string, maxLength: number): string | undefin
     return `the target URL holds a control character or a line break: ${shown(cell)}`;
   }
   const match = SCHEME_AND_AUTHORITY.exec(cell);
+  const hidden = HIDDEN.exec(cell);
+  if (hidden !== null && (match !== null || !hidden[0].startsWith(' '))) {
+    const where = characterCount(cell.slice(0, hidden.index)) + 1;
+    return `the target URL holds ${nameOf(hidden[0])} at character ${where}: ${shown(cell)}`;
+  }
   if (match === null || match[2] !== '') {
-    const hint = /^[\w-]+(\.[\w-]+)+(\/|$)/.test(cell) ? '; is https:// missing?' : '';
+    const hint = SCHEMELESS.test(cell) ? '; is https:// missing?' : '';
     return `not an absolute http or https URL: ${shown(cell)}${hint}`;
   }
   if (!USER_INFO.test(match[1] ?? '')) {

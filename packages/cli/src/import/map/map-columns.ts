@@ -1,6 +1,6 @@
 import { inputError } from '../errors.ts';
-import { looksLikeUrl, SCHEMELESS_URL } from '../read/detect-format.ts';
 import { LINK_FIELDS, type LinkField, type Plan, type Row } from '../types.ts';
+import { looksLikeUrl, SCHEMELESS_URL } from './cells.ts';
 import type { ResultColumns } from './result-columns.ts';
 
 interface MapColumnsInput {
@@ -100,7 +100,8 @@ function onlyUrlColumn(input: MapColumnsInput): number {
     found.length > 1
       ? `URLs are in ${listColumns(found.map((at) => columns[at] ?? ''))}.`
       : `Its columns are ${listColumns(columns)}.`;
-  const isTitle = samples.some(({ cells }) => cells.length > columns.length);
+  const names = columns.filter((name) => name !== '');
+  const isTitle = names.length < 2 || samples.some(({ cells }) => cells.length > columns.length);
   const below = isTitle
     ? '\nIf the header is on a line below, leave out those above it: --skip-lines 1'
     : '';

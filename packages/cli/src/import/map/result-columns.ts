@@ -1,10 +1,9 @@
 import { inputError, refuseConflict, shown } from '../errors.ts';
-import { looksLikeUrl } from '../read/detect-format.ts';
 import type { Layout } from '../read/layout.ts';
 import { toCell } from '../read/read-rows.ts';
 import { dropFormulaGuard } from '../report/csv-cell.ts';
 import { NO_RESPONSE, type Row, type RowStatus } from '../types.ts';
-import { trimmed } from './cells.ts';
+import { looksLikeUrl, trimmed } from './cells.ts';
 import { columnKey } from './map-columns.ts';
 
 /** Columns that an import adds to the input's own, in this order. */

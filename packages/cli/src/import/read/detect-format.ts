@@ -1,8 +1,10 @@
 import { extname } from 'node:path';
 import { inputError } from '../errors.ts';
+import { looksLikeUrl, SCHEMELESS_URL } from '../map/cells.ts';
 import type { ImportSettings, Plan, Row } from '../types.ts';
 import type { RowReader } from './lines.ts';
 import { CsvReader } from './read-csv.ts';
+import { headerIndex } from './title-rows.ts';
 
 /** Delimiters that are looked for, in the order that wins a draw. */
 const DELIMITERS = [',', ';', '\t', '|'] as const;
@@ -18,15 +20,6 @@ const SEP_LINE = /^sep=([^"\r\n])(\r\n|\r|\n)/;
 
 /** The header of a results file of ours, which shows the delimiter, whatever that is. */
 const RESULTS_HEADER = /^[^\r\n]*code([^\r\n])short_url\1status\1error/;
-
-/** Whether a cell begins as an absolute URL does: no header is one. */
-export function looksLikeUrl(cell: string | undefined): boolean {
-  return cell !== undefined && /^\s*https?:\/\//i.test(cell);
-}
-
-/** A URL whose scheme is missing: a host with a path, or one that is no name such as `data.url`. */
-export const SCHEMELESS_URL =
-  /^(?:www\.[^\s,;|"{]+|[^\s/?#,;|"{]+\.(?:com|org|net|edu|gov|io)|[^\s/?#,;|"{]+\.[^\s/?#,;|"{.]{2,}[/?#].*)$/i;
 
 /** Whether a line as a whole could be one URL. */
 export function isOneUrl(line: string): boolean {
@@ -164,12 +157,13 @@ function eitherWay(name: string, line: string, delimiter: string) {
   );
 }
 
-/** The delimiter that cuts the most rows into as many cells as the first row has. */
+/** The delimiter that cuts the most rows into as many cells as the header has. */
 function guessDelimiter(head: string): string {
   let best: string = DELIMITERS[0];
   let bestScore = 0;
   for (const delimiter of DELIMITERS) {
-    const { rows } = sampleRows(head, new CsvReader({ delimiter, name: '' }));
+    const sample = sampleRows(head, new CsvReader({ delimiter, name: '' })).rows;
+    const rows = sample.slice(headerIndex(sample));
     const width = rows[0]?.cells.length ?? 1;
     if (width < 2) continue;
     const alike = rows.filter((row) => row.cells.length === width).length / rows.length;

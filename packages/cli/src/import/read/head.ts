@@ -1,9 +1,11 @@
-import { inputError } from '../errors.ts';
+import { inputError, refuseConflict } from '../errors.ts';
 import type { ImportSettings, Plan } from '../types.ts';
 import { decodeFile } from './decode.ts';
-import { detectFormat } from './detect-format.ts';
+import { detectFormat, sampleRows } from './detect-format.ts';
 import type { Input } from './open-input.ts';
+import { createReader } from './read-rows.ts';
 import { unpackSheet } from './read-sheet.ts';
+import { headerIndex } from './title-rows.ts';
 
 /** Characters of the beginning that are looked at; more only where not even the first row ends in them. */
 const HEAD_LENGTH = 256 * 1024;
@@ -15,6 +17,8 @@ export interface Dialect {
   lineEnd: '\n' | '\r\n' | '\r';
   /** Whether a byte order mark begins it: Excel takes a CSV file without one for its own old encoding. */
   bom: boolean;
+  /** The line `sep=;` of Excel, with its end; empty where there is none. */
+  sep: string;
 }
 
 /** The beginning of an input, and what it says about all of it. */
@@ -22,7 +26,7 @@ export interface Head extends Pick<Plan, 'format' | 'delimiter' | 'encoding'> {
   /** `urls` only: the first line names the one column. */
   hasHeader: boolean;
   dialect: Dialect;
-  /** What comes before the header and is no row: skipped lines, and Excel's `sep=` line. */
+  /** What comes before the header and is no row: skipped lines, a title, and Excel's `sep=` line. */
   preamble: string;
   /** Number of the line after the preamble. */
   firstLine: number;
@@ -32,11 +36,13 @@ export interface Head extends Pick<Plan, 'format' | 'delimiter' | 'encoding'> {
   isWhole: boolean;
   /** Path of the unpacked rows of an .xlsx sheet. */
   sheetRows: string | undefined;
+  /** The line of a header that stands below a title. */
+  headerLine?: number | undefined;
 }
 
 export type HeadSettings = Pick<
   ImportSettings,
-  'inputFormat' | 'delimiter' | 'encoding' | 'sheet' | 'skipLines'
+  'inputFormat' | 'delimiter' | 'encoding' | 'sheet' | 'skipLines' | 'map'
 >;
 
 export type Source = Pick<Input, 'path' | 'name' | 'packing' | 'scratch'>;
@@ -51,12 +57,36 @@ export async function readHead(input: Source, settings: HeadSettings): Promise<H
         'Leave --input-format out.',
       );
     }
-    return await readSheetHead(input, sheet, skipLines);
+    return belowTitle(await readSheetHead(input, sheet, skipLines), settings);
   }
   if (inputFormat === 'xlsx' || sheet !== undefined) {
     throw inputError(`${input.name} is not an Excel workbook (.xlsx)`);
   }
-  return await readTextHead(input, settings, skipLines);
+  const head = await readTextHead(input, settings, skipLines);
+  head.text.split(/\r\n|\r|\n/).forEach((line, index) => {
+    refuseConflict(input.name, head.firstLine + index, line);
+  });
+  return belowTitle(head, settings);
+}
+
+/** The same from the header on, where that stands below a title. */
+function belowTitle(head: Head, { map }: HeadSettings): Head {
+  const { format, text, preamble, firstLine } = head;
+  if (format === 'urls' || format === 'jsonl') return head;
+  const { rows } = sampleRows(text, createReader('', { ...head, columns: [] }, firstLine));
+  const index = headerIndex(rows, map.target_url);
+  const headerLine = rows[index]?.line;
+  if (index === 0 || headerLine === undefined) return head;
+  // The rows of a sheet are unpacked to one line each, without the empty ones.
+  const lines = format === 'xlsx' ? index : headerLine - firstLine;
+  const end = endOfLine(text, lines) ?? 0;
+  return {
+    ...head,
+    preamble: preamble + text.slice(0, end),
+    text: text.slice(end),
+    firstLine: format === 'xlsx' ? firstLine : headerLine,
+    headerLine,
+  };
 }
 
 async function readSheetHead(
@@ -73,7 +103,7 @@ async function readSheetHead(
     encoding,
     hasHeader: false,
     // As Excel itself writes a CSV file in UTF-8.
-    dialect: { delimiter: ',', lineEnd: '\r\n', bom: true },
+    dialect: { delimiter: ',', lineEnd: '\r\n', bom: true, sep: '' },
     preamble: '',
     firstLine: 1,
     text,
@@ -114,6 +144,7 @@ async function readTextHead(
       delimiter: delimiter ?? ',',
       lineEnd: firstLineEnd(rest),
       bom: head.hasBom || head.encoding !== 'utf-8',
+      sep: rest.slice(0, sepLength),
     },
     preamble: head.text.slice(0, preambleLength),
     firstLine: 1 + skipLines + (sepLength > 0 ? 1 : 0),

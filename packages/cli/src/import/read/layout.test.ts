@@ -80,6 +80,44 @@ test('a title above the header: --skip-lines is suggested', async () => {
   });
 });
 
+describe('a header below a title is found', () => {
+  test.each([
+    ['a title', 'Campaign Q4\nurl,title\nhttps://a.example,A\n', 2],
+    ['a padded title', 'Campaign Q4,,\n,,\nTitle,Long URL,x\nA,https://a.example,\n', 3],
+    ['a title of two lines', '"Campaign\nQ4";\n;;\nurl;title\nhttps://a.example;A\n', 4],
+    ['a title above columns with ;', 'Campaign Q4\r\n\r\nurl;title\r\nhttps://a.example;A\r\n', 3],
+    ['19 rows', `${'x,y\n'.repeat(19)}url,title\nhttps://a.example,A\n`, 20],
+  ])('%s', async (_, content, line) => {
+    const layout = await detect(content);
+    expect(layout.plan.notes).toEqual([
+      `The header is on line ${line}. What stands above it is no row.`,
+    ]);
+    expect(layout.plan.columns[layout.plan.mapping.target_url ?? -1]).toMatch(/url/i);
+    const [row, ...more] = await rowsOf(content);
+    expect(row?.cells).toContain('https://a.example');
+    expect(row?.line).toBe(line + 1);
+    expect(more).toEqual([]);
+  });
+
+  test('by the name that --map gives', async () => {
+    const content = 'Campaign Q4,\nZiel,Titel\nhttps://a.example,A\n';
+    const layout = await detect(content, { map: { target_url: 'Ziel' } });
+    expect(layout.plan.columns).toEqual(['Ziel', 'Titel']);
+  });
+
+  test.each([
+    ['20 rows', `${'x,y\n'.repeat(20)}url,title\nhttps://a.example,A\n`],
+    ['no URL below it', 'Campaign Q4,\nurl,title\nA,B\n'],
+  ])('but not below or with %s', async (_, content) => {
+    await expect(detect(content)).rejects.toThrow('no column could be recognized');
+  });
+
+  test('a cell with such a word below URLs is no header', async () => {
+    const content = 'Ziel,Art\nhttps://a.example,url\nhttps://b.example,https://c.example\n';
+    expect((await detect(content)).plan.columns).toEqual(['Ziel', 'Art']);
+  });
+});
+
 describe('a URL is never cut', () => {
   test.each([
     ['a comma', 'https://maps.example.com/?q=48.85,2.29'],
@@ -209,6 +247,12 @@ describe('how results are to be written', () => {
       { delimiter: '\t', lineEnd: '\r', bom: false },
       {},
     ],
+    [
+      "Excel's sep line",
+      `sep=;\r\n${semicolons}`,
+      { delimiter: ';', lineEnd: '\r\n', bom: false, sep: 'sep=;\r\n' },
+      {},
+    ],
     ['a list', 'https://a.example\r\n', { delimiter: ',', lineEnd: '\r\n', bom: false }, {}],
     [
       'UTF-16',
@@ -223,7 +267,7 @@ describe('how results are to be written', () => {
       { encoding: 'windows-1252' },
     ],
   ])('%s', async (_, content, dialect, options) => {
-    expect((await detect(content, options)).dialect).toEqual(dialect);
+    expect((await detect(content, options)).dialect).toEqual({ sep: '', ...dialect });
   });
 
   test('result columns are known by all four names', async () => {

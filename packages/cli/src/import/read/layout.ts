@@ -1,10 +1,11 @@
-import { inputError, refuseConflict } from '../errors.ts';
-import { trimmed } from '../map/cells.ts';
+import { inputError } from '../errors.ts';
+import { looksLikeUrl, trimmed } from '../map/cells.ts';
 import { mapColumns } from '../map/map-columns.ts';
 import { findResultColumns, type ResultColumns } from '../map/result-columns.ts';
-import type { ImportSettings, Plan, Row } from '../types.ts';
-import { isOneUrl, looksLikeUrl, sampleRows } from './detect-format.ts';
+import type { Plan, Row } from '../types.ts';
+import { isOneUrl, sampleRows } from './detect-format.ts';
 import { type Head, type HeadSettings, readHead, type Source } from './head.ts';
+import { openQuoteHint } from './read-csv.ts';
 import { createReader, JsonlReader, URL_LIST_COLUMN } from './read-rows.ts';
 
 /** How to read the input: the plan, and what only the reader and the writer of results need. */
@@ -24,7 +25,7 @@ export interface Layout extends Pick<Head, 'dialect' | 'preamble' | 'firstLine' 
 const TABLE_OF_LINES =
   /\.(?:jsonl|ndjson|json)(?:\.gz)?(?:\.(?:results|rejects)\.csv)+(?:\.old\d*)?$/i;
 
-interface Settings extends HeadSettings, Pick<ImportSettings, 'map'> {
+interface Settings extends HeadSettings {
   /** Where a column of `map` is not there, the usual names are looked for: the map was made for another file. @default false */
   isMapOptional?: boolean;
 }
@@ -37,14 +38,15 @@ interface Settings extends HeadSettings, Pick<ImportSettings, 'map'> {
 export async function detectLayout(input: Source, settings: Settings): Promise<Layout> {
   const head = await readHead(input, settings);
   const { format, encoding, delimiter, dialect, preamble, firstLine, sheetRows } = head;
-  const lines = head.text.split(/\r\n|\r|\n/);
-  if (sheetRows === undefined) {
-    lines.forEach((line, index) => {
-      refuseConflict(input.name, firstLine + index, line);
-    });
-  }
   const found = findColumns(input.name, head, settings.map.target_url);
-  const { columns, hasHeader, urlColumn, samples, notes } = found;
+  const { columns, hasHeader, urlColumn, samples } = found;
+  const { headerLine } = head;
+  const notes = [
+    ...(headerLine === undefined
+      ? []
+      : [`The header is on line ${headerLine}. What stands above it is no row.`]),
+    ...found.notes,
+  ];
   const resultColumns = hasHeader ? findResultColumns(columns) : {};
   const mapping = mapColumns({
     name: input.name,
@@ -158,11 +160,11 @@ function withoutHeader(
   return { columns, hasHeader: false, urlColumn, samples: rows, notes };
 }
 
-function noRow(name: string, { isWhole, firstLine }: Head) {
+function noRow(name: string, { isWhole, firstLine, text }: Head) {
   return isWhole
     ? inputError(`${name} has no rows: all of its cells are empty`)
     : inputError(
         `${name}, line ${firstLine}: the row that begins here has no end in sight`,
-        'A quote that opens on this line is probably never closed.',
+        openQuoteHint(text),
       );
 }

@@ -80,7 +80,7 @@ describe('gzip', () => {
     );
     expect(rows).toHaveLength(30_000);
     expect(rows.at(-1)).toEqual({ line: 30_001, cells: ['https://a.example/29999é', 'T'] });
-    expect(layout.dialect).toEqual({ delimiter: ';', lineEnd: '\r\n', bom: true });
+    expect(layout.dialect).toMatchObject({ delimiter: ';', lineEnd: '\r\n', bom: true });
   });
 
   test.each<[string, string | Uint8Array]>([
@@ -162,7 +162,7 @@ describe('.xlsx', () => {
         mapping: { target_url: 0, title: 1, tags: 2 },
         firstUrl: 'https://a.example/ä',
       });
-      expect(layout.dialect).toEqual({ delimiter: ',', lineEnd: '\r\n', bom: true });
+      expect(layout.dialect).toMatchObject({ delimiter: ',', lineEnd: '\r\n', bom: true });
       expect(rows).toEqual([
         {
           line: 3,
@@ -180,6 +180,15 @@ describe('.xlsx', () => {
         { line: 5, cells: ['https://b.example/1', '  two\nlines ', '', '0.1', '', '', '', ''] },
       ]);
     }
+  });
+
+  test('a header below a title, with empty rows between', async () => {
+    const book = workbook({
+      A: [['Campaign Q4', '', ''], [], ['title', 'url'], ['A', 'https://a.example']],
+    });
+    const { rows, layout } = await read(book, 'x.xlsx');
+    expect(layout.plan.notes).toEqual(['The header is on line 3. What stands above it is no row.']);
+    expect(rows).toEqual([{ line: 4, cells: ['A', 'https://a.example'] }]);
   });
 
   test('from standard input', async () => {

@@ -3,7 +3,7 @@ import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { inputError, systemReason } from '../errors.ts';
+import { inputError, systemReason, temporaryError } from '../errors.ts';
 import { type Packing, sniffPacking } from './sniff.ts';
 
 /** An input that can be read as often as needed. */
@@ -80,7 +80,7 @@ async function spool(
     return { path, name, size: (await stat(path)).size, dispose };
   } catch (error) {
     await dispose();
-    throw error;
+    throw temporaryError(error);
   }
 }
 

@@ -193,7 +193,7 @@ export class CsvReader implements RowReader {
     const mib = MAX_ROW_LENGTH / 1024 / 1024;
     return inputError(
       `${this.#name}, line ${this.#line}: the row that begins here is longer than ${mib} MiB`,
-      'A quote that opens on this line is probably never closed.',
+      openQuoteHint(this.#rest),
     );
   }
 
@@ -203,6 +203,13 @@ export class CsvReader implements RowReader {
       'A delimiter or the end of the line must follow. Is a quote not closed before it, or not doubled inside the cell?',
     );
   }
+}
+
+/** Why a row has no end, where a quote can be why. */
+export function openQuoteHint(row: string): string | undefined {
+  return row.includes('"')
+    ? 'A quote that opens on this line is probably never closed.'
+    : undefined;
 }
 
 function indexOrEnd(text: string, character: string, from: number): number {

@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
-import { inputError } from '../errors.ts';
+import { inputError, temporaryError } from '../errors.ts';
 
 /** Characters that are gathered before they are written. */
 const PIECE_LENGTH = 256 * 1024;
@@ -33,6 +33,8 @@ export async function unpackSheet(
       text = '';
     }
     await file.writeFile(text);
+  } catch (error) {
+    throw temporaryError(error);
   } finally {
     await file.close();
   }

@@ -32,10 +32,10 @@ export function rowLister({
 
 /** The rows that the summary of a run names which sends nothing. Reads the input once more. */
 export async function listUnsent(
-  known: Omit<ReportInput, 'batches' | 'limit' | 'onRow'>,
+  known: Omit<ReportInput, 'batches' | 'whyUnsent' | 'onRow'>,
 ): Promise<RowLists> {
   const { lists, onRow } = rowLister(known);
-  const report = { ...known, batches: [], limit: undefined, onRow };
+  const report = { ...known, batches: [], whyUnsent: '', onRow };
   await reportRows(report, { header: '', line: () => '' }, { write: () => undefined });
   return lists;
 }

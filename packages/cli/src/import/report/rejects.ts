@@ -52,13 +52,13 @@ export class RejectsFile {
   }
 
   async #begin(): Promise<OutputFile> {
-    const { delimiter, lineEnd, bom } = this.#layout.dialect;
+    const { delimiter, lineEnd, bom, sep } = this.#layout.dialect;
     const file = await this.#open();
     // JSON Lines may still add to the columns: those known at the first reject become the header.
     const { columns } = this.#layout.plan;
     this.#width = columns.length;
     const names = [...columns, 'line', 'reason'].map(cellWriter(delimiter)).join(delimiter);
-    await file.write(`${bom ? '\ufeff' : ''}${names}${lineEnd}`);
+    await file.write(`${bom ? '\ufeff' : ''}${sep}${names}${lineEnd}`);
     return file;
   }
 }

@@ -38,8 +38,8 @@ export interface ReportInput {
   settings: Pick<ImportSettings, 'defaults'>;
   /** The batches of new rows, in the order of the rows. */
   batches: readonly SentBatch[];
-  /** `--limit`, where that is why rows were not sent. */
-  limit: number | undefined;
+  /** Why rows were not sent. */
+  whyUnsent: string;
   /** Called with the outcome of each row, numbered from 0. */
   onRow?: ((row: Row, number: number, outcome: RowOutcome) => void) | undefined;
 }
@@ -53,7 +53,7 @@ export async function reportRows(
   const { source, checked, comparison, evidence } = report;
   const matches = evidence?.matches();
   const sent = sentOutcomes(report);
-  const left = unsent(report.limit);
+  const left: RowOutcome = { status: 'unsent', error: report.whyUnsent };
   const outcomeOf = (row: Row, number: number): RowOutcome => {
     const own = ownLink(row, source.layout);
     if (checked.rejectedRows.has(number)) {
@@ -83,14 +83,6 @@ export async function reportRows(
 /** Earlier releases have not written what the link was created with: it counts as that of the row as it stands. */
 function madeForRow(row: Row, { source, settings }: ReportInput): string {
   return madeFor(linkIdentity(source.rules.link(row), settings.defaults.domain_id));
-}
-
-function unsent(limit: number | undefined): RowOutcome {
-  const error =
-    limit === undefined
-      ? 'the import ended before this row was sent'
-      : `left for another run by --limit ${limit}`;
-  return { status: 'unsent', error };
 }
 
 /** The outcomes of the new rows, one after the other; undefined for those that were not sent. */
@@ -128,7 +120,7 @@ function csv(layout: Layout, inPlace: boolean): ResultsFormat {
   const { columns } = layout.plan;
   // Of JSON Lines, all keys are known by now.
   const resultColumns = findResultColumns(columns);
-  const { delimiter, lineEnd, bom } = layout.dialect;
+  const { delimiter, lineEnd, bom, sep } = layout.dialect;
   const cell = cellWriter(delimiter);
   // Cells of the user's own file stay as they are. Only in another file, formulas are made harmless for spreadsheets.
   const ownCell = inPlace ? plainCellWriter(delimiter) : cell;
@@ -161,7 +153,7 @@ function csv(layout: Layout, inPlace: boolean): ResultsFormat {
   return {
     header:
       (bom ? BYTE_ORDER_MARK : '') +
-      (inPlace ? layout.preamble : '') +
+      (inPlace ? layout.preamble : sep) +
       line(columns, ownCell, RESULT_COLUMNS),
     line: (row, outcome) => {
       if (outcome.status === 'rejected') {

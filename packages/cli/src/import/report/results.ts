@@ -84,12 +84,10 @@ export async function writeResults(
   deps: ImportDeps,
 ): Promise<ImportSummary> {
   const { source, journal } = sent;
-  // Where nothing has stopped the run, only `--limit` leaves rows.
-  const limit = ended.stopped === undefined ? settings.limit : undefined;
   const { lists = undefined, onRow } = settings.listsRows ? rowLister(sent) : {};
   try {
     await reportRows(
-      { ...sent, limit, settings, onRow },
+      { ...sent, whyUnsent: whyUnsent(ended, settings), settings, onRow },
       createResultsFormat(settings, source.layout),
       output,
     );
@@ -110,4 +108,12 @@ export async function writeResults(
   if (isDone) journal.forget();
   const remembered = isDone ? undefined : ended.journal;
   return { ...ended, stopped, output: settings.output, journal: remembered, lists };
+}
+
+function whyUnsent({ stopped }: ImportSummary, { limit }: ImportSettings): string {
+  // Where nothing has stopped the run, only `--limit` leaves rows.
+  if (stopped === undefined) return `left for another run by --limit ${limit}`;
+  return stopped.reason === 'plan_limit'
+    ? 'the plan has no room for this row'
+    : 'the import ended before this row was sent';
 }

@@ -58,22 +58,12 @@ export const STOPPED_BY_USER: Stopped = { reason: 'interrupted', message: 'Inter
 
 /** What an error that ended the sending means. */
 function stoppedByError(error: unknown): Stopped {
-  const reason = reasonOf(error);
-  const cause = error instanceof Error ? error.message : String(error);
+  const message = error instanceof Error ? error.message : String(error);
   const waitMs = RateLimitError.isInstance(error) ? error.retryAfterMs : undefined;
-  return { reason, message: WORDS[reason](cause), error, waitMs };
+  return { reason: reasonOf(error), message, error, waitMs };
 }
 
-type ErrorReason = Exclude<StopReason, 'rejects' | 'unknown' | 'interrupted'>;
-
-const WORDS: Readonly<Record<ErrorReason, (cause: string) => string>> = {
-  authentication: (cause) => `The API key was refused: ${sentence(cause)}`,
-  plan_limit: (cause) => `The plan's limit is reached: ${sentence(cause)}`,
-  rate_limit: (cause) => `Rate limited for longer than --max-wait: ${sentence(cause)}`,
-  error: (cause) => sentence(cause),
-};
-
-function reasonOf(error: unknown): ErrorReason {
+function reasonOf(error: unknown): StopReason {
   if (PlanLimitError.isInstance(error)) return 'plan_limit';
   if (RateLimitError.isInstance(error)) return 'rate_limit';
   if (AuthenticationError.isInstance(error) || PermissionError.isInstance(error)) {
@@ -137,8 +127,4 @@ export function stoppedByRejects(
 export function wouldStop({ rejected }: Pick<ImportSummary, 'rejected'>): string {
   const what = rejected === 1 ? "A row can't be sent: it" : "Some rows can't be sent: they";
   return `${what} would stop the import before anything is sent, unless --max-rejects allows it.`;
-}
-
-function sentence(text: string): string {
-  return /[.!?]$/.test(text) ? text : `${text}.`;
 }

@@ -1,0 +1,109 @@
+import { type LookupAddress, lookup, promises } from 'node:dns';
+import { BlockList, isIP, isIPv6, type LookupFunction } from 'node:net';
+import { Agent, buildConnector, type Dispatcher, EnvHttpProxyAgent, errors, Pool } from 'undici';
+
+/** A `fetch` whose connections a dispatcher of undici makes. It works with the `fetch` of Node 22, 24 and 26. */
+export function fetchVia(dispatcher: Dispatcher): typeof globalThis.fetch {
+  // assign, not a spread: the types of Node's undici and of ours differ only in wording, and the intersection is accepted by both.
+  return (input, init) => fetch(input, Object.assign({ ...init }, { dispatcher }));
+}
+
+/** Addresses of proxies, each empty where there is none, and the hosts to reach without them. */
+interface ProxyAddresses {
+  httpProxy: string;
+  httpsProxy: string;
+  noProxy: string;
+}
+
+/** The code that undici 8 gives to a tunnel that was not opened. */
+const NO_TUNNEL = 'UND_ERR_PRX_CONN';
+
+/** Tunnels `https` with CONNECT and passes `http` on, as curl does: many proxies open tunnels to port 443 only. */
+export function proxyAgent(addresses: ProxyAddresses): Dispatcher {
+  return new EnvHttpProxyAgent({ ...addresses, proxyTunnel: false, clientFactory: tunnelPool });
+}
+
+/**
+ * Fails where the proxy hangs up instead of opening a tunnel. undici 7 treats that as a lost connection and
+ * connects again, thousands of times a second and without end (nodejs/undici#3897).
+ */
+function tunnelPool(origin: URL, options: object): Dispatcher {
+  const pool = new Pool(origin, options);
+  const connect = pool.connect.bind(pool);
+  return Object.assign(pool, {
+    connect: async (target: Parameters<typeof connect>[0]) => {
+      try {
+        return await connect(target);
+      } catch (error) {
+        if (!(error instanceof errors.SocketError)) throw error;
+        throw Object.assign(new Error('the proxy closed the connection'), { code: NO_TUNNEL });
+      }
+    },
+  });
+}
+
+/** A server that is connected to instead of the one that the name of a host leads to. */
+export interface Resolved {
+  /** As a URL has it, without a dot at its end. Undefined stands for every host. */
+  name: string | undefined;
+  host: string;
+  port: number;
+}
+
+/** Connects to other servers. `Host` and the name that TLS asks for stay those of the URL. Proxies are not used. */
+export function resolvingAgent(servers: readonly Resolved[]): Dispatcher {
+  const connect = buildConnector({});
+  return new Agent({
+    connect: (options, done) => {
+      const hostname = options.hostname.replace(/\.$/, '');
+      const found =
+        servers.find(({ name }) => name === hostname) ??
+        servers.find(({ name }) => name === undefined);
+      connect(
+        found ? { ...options, hostname: found.host, port: String(found.port) } : options,
+        done,
+      );
+    },
+  });
+}
+
+/** Networks that lead to this machine, to those beside it, or to the service of a cloud that gives out its credentials. */
+const PRIVATE = new BlockList();
+for (const network of [
+  ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16'],
+  ...['172.16.0.0/12', '192.168.0.0/16', '::/127', 'fc00::/7', 'fe80::/10'],
+]) {
+  const [address = '', bits] = network.split('/');
+  PRIVATE.addSubnet(address, Number(bits), isIPv6(address) ? 'ipv6' : 'ipv4');
+}
+
+/** Whether a host, as a URL has it, is private by its name alone: a private address, or `localhost`. */
+export function isPrivateHost(hostname: string): boolean {
+  const host = hostname.replace(/^\[|\]$|\.$/g, '');
+  if (isIP(host) === 0) return /(?:^|\.)localhost$/.test(host);
+  return PRIVATE.check(host, isIPv6(host) ? 'ipv6' : 'ipv4');
+}
+
+/** Whether a host is private by its name, or leads to a private address. */
+export async function leadsInside(hostname: string): Promise<boolean> {
+  if (isPrivateHost(hostname)) return true;
+  const found = await promises.lookup(hostname, { all: true }).catch(() => []);
+  return found.some(({ address }) => isPrivateHost(address));
+}
+
+/** The code of the error of {@link publicAgent}. */
+export const PRIVATE_ADDRESS = 'PRIVATE_ADDRESS';
+
+/** Refuses names that lead to a private address. It is the name's look-up for the connection itself, so that a second one can't differ. */
+const lookupPublic: LookupFunction = (hostname, options, done) => {
+  lookup(hostname, options, (error, found: string | LookupAddress[], family) => {
+    const addresses = typeof found === 'string' ? [found] : (found ?? []).map((one) => one.address);
+    if (error !== null || !addresses.some(isPrivateHost)) done(error, found, family);
+    else done(Object.assign(new Error('a private address'), { code: PRIVATE_ADDRESS }), '');
+  });
+};
+
+/** Connects to no name that leads to a private address. Addresses in URLs are for {@link isPrivateHost}. */
+export function publicAgent(): Dispatcher {
+  return new Agent({ connect: { lookup: lookupPublic } });
+}
