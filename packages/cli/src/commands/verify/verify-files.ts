@@ -11,7 +11,7 @@ import { FINDINGS, type Finding, type Verdict } from '../../verify/judge.ts';
 import { verifyTable } from '../../verify/run-verify.ts';
 import { type LinkRow, openTable, type Table } from '../../verify/table.ts';
 import { VERSION } from '../../version.ts';
-import { untilClosed } from '../import/import-files.ts';
+import { untilClosed } from '../import/import-file.ts';
 import type { VerifyInput } from './verify.ts';
 
 const DEFAULT_TIMEOUT_MS = 30_000;
