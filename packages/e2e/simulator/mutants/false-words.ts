@@ -11,10 +11,10 @@ export const FALSE_WORDS: readonly Mutant[] = [
   mutant(
     'links of equal targets exchanged',
     `${BULK}/results.ts`,
-    'if (areAllInPlace(links, results)) return results;',
-    `if (areAllInPlace(links, results)) {
+    'if (areAllInPlace(targets, results)) return results;',
+    `if (areAllInPlace(targets, results)) {
     const left = results.toReversed();
-    return links.map(({ target_url }) => {
+    return targets.map((target_url) => {
       const index = left.findIndex((result) => result.target_url === target_url);
       return left.splice(index, 1)[0] as BatchResultItem;
     });

@@ -143,14 +143,14 @@ const REQUESTS: readonly Mutant[] = [
   mutant(
     'quota used once too often',
     `${HTTP}/limiter.ts`,
-    'window.remaining > 0) continue',
-    'window.remaining >= 0) continue',
+    'this.#remaining(window) > 0) continue',
+    'this.#remaining(window) >= 0) continue',
   ),
   mutant(
     'window ends too early',
     `${HTTP}/limiter.ts`,
-    'endsAt: turn.countedAt + resetMs,',
-    'endsAt: turn.countedAt + resetMs / 2,',
+    'endsAt: countedAt + resetMs,',
+    'endsAt: countedAt + resetMs / 2,',
   ),
   mutant(
     'pace without a window',
@@ -238,14 +238,14 @@ const ROWS: readonly Mutant[] = [
   mutant(
     'results taken by position although some are missing',
     `${BULK}/results.ts`,
-    'if (isInStep && !isMixed && ![...unused].some(isOfALink)) {',
-    'if (!isMixed && ![...unused].some(isOfALink)) {',
+    'if (isInStep && !isMixed && ![...unused].some(',
+    'if (!isMixed && ![...unused].some(',
   ),
   mutant(
     'results taken in any order',
     `${BULK}/results.ts`,
-    'if (areAllInPlace(links, results)) return results;',
-    'if (areAllInPlace(links, results) || links.length) return results as readonly BatchResultItem[];',
+    'if (areAllInPlace(targets, results)) return results;',
+    'if (areAllInPlace(targets, results) || targets.length) return results as readonly BatchResultItem[];',
   ),
   mutant(
     'links forgotten too early',
