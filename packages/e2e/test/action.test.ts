@@ -445,7 +445,7 @@ describe('apply', () => {
     expect(missing.summary).toContain('exit code 2');
     const denied = await run({ key: 'sl_wrong_key' });
     expect(denied.exitCode).toBe(4);
-    expect(denied.log).toMatch(/^::error file=links\.csv::The API key was refused/m);
+    expect(denied.log).toMatch(/^::error file=links\.csv::The server refused the API key/m);
     expect(denied.log + denied.summary).not.toContain('sl_wrong_key');
     const none = await run({ key: '' });
     expect(none.exitCode).toBe(4);
