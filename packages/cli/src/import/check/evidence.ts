@@ -103,11 +103,10 @@ export class Evidence {
     const { key, content, pair } = identity;
     const fit = own === undefined ? null : (fitOf(identity, own.made_for) ?? null);
     const url = own?.short_url ?? null;
-    const isDoubted = doubt === undefined ? 0 : 1;
+    const inDoubt = doubt === undefined ? 0 : 1;
     const made = readMadeFor(made_for);
     this.#hasOwn ||= own !== undefined;
-    const urlKey = url && hashOf(url);
-    this.#rows.add([number, line, key, content, pair, url, urlKey, fit, isDoubted, made]);
+    this.#rows.add([number, line, key, content, pair, url, url && hashOf(url), fit, inDoubt, made]);
     if (doubt !== undefined) {
       this.#addOther([sql.KNOWN_BY.results, key, content, pair, null, null, doubt], made, number);
     }
