@@ -185,6 +185,33 @@ describe('links with another title', () => {
     expect(codesOf()).toEqual(['0000001', '0000002', '0000003']);
   });
 
+  test('are those of rows whose own cells say that they were asked for with it, before the title was edited', async () => {
+    loseAll('none');
+    const settings = {
+      inPlace: true,
+      output: world.path('input.csv'),
+      idempotency: false,
+    } as const;
+    const skip = { ...settings, onUnknown: 'skip' } as const;
+    world.write('input.csv', 'url,title,redirect_type\nhttps://example.com/4,T4,307\n');
+    world.service.fault = () => ({ type: 'lost', created: true });
+    world.service.features = [];
+    await world.import(skip);
+    world.service.fault = () => undefined;
+    world.write('input.csv', world.read('input.csv').replace('T4', 'other'));
+    loseAll();
+    // The cell still says it after a run that could ask nobody.
+    expect(await world.import(skip)).toMatchObject({ unknown: 1 });
+    loseAll();
+    world.service.features = ['lookup'];
+    world.write('input.csv', `${world.read('input.csv')}https://example.com/4,other,307,,,,,\n`);
+    const create = { ...settings, onSimilar: 'create' } as const;
+    expect(await world.import(create)).toMatchObject({ created: 1, existing: 1, changed: 1 });
+    const codes = world.table('input.csv').map((cells) => cells[3]);
+    expect(codes).toEqual(['code', '0000003', '0000004']);
+    expect(await world.import(create)).toMatchObject({ created: 0, existing: 2, changed: 1 });
+  });
+
   test('are left alone with --on-similar create', async () => {
     expect(await world.import({ onSimilar: 'create' })).toMatchObject({ created: 2, existing: 1 });
     expect(await world.import()).toMatchObject({ created: 0, existing: 3, changed: 0 });

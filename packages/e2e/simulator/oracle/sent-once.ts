@@ -143,6 +143,10 @@ export class SentOnce {
     const found = new Counts();
     for (const exchange of exchanges) {
       if (!isCreate(exchange)) {
+        // Nothing that was sent before has made a link, so that the import need not ask for each of them.
+        if (saysNoLinks(exchange)) {
+          for (const [pair] of [...this.#active.entries()]) this.#lower(pair, 0, sent);
+        }
         for (const { pair, links, isFirst, isLast } of lookedUp(exchange)) {
           found.set(pair, links + (isFirst ? 0 : found.of(pair)));
           if (isLast) this.#lower(pair, found.of(pair), sent);
@@ -188,6 +192,15 @@ function lookedUp({ path, body, received }: Exchange) {
     return [{ pair, links: links.length, isFirst: after === undefined, isLast: !more }];
   });
 }
+
+/** Whether a service that can be asked for links says that the account has none. */
+function saysNoLinks({ path, received }: Exchange): boolean {
+  if (path !== '/api/v1/usage' || received?.status !== 200) return false;
+  const usage = parse(received.body) as Partial<Usage> | undefined;
+  return usage?.links?.used === 0 && usage.features?.includes('lookup') === true;
+}
+
+type Usage = { links: { used: number }; features: string[] };
 
 interface LookedUp {
   target_url: string;

@@ -1,4 +1,4 @@
-import { REDIRECTS } from '../map/link-identity.ts';
+import { REDIRECT_BITS, REDIRECTS } from '../map/link-identity.ts';
 
 /** Rows whose lines are shown. */
 const FIRST_LINES = 5;
@@ -15,7 +15,7 @@ export const FIRST_OTHER = 2 ** 44;
 
 /** The content as it is compared: the text of the row that had the link last. Of a row that was edited in its file, it is negative, so that no row has it. */
 const AS_ROW = 'iif(content < 0, -1 - content, content)';
-const FREE = `key, ${AS_ROW} AS content, ${AS_ROW} / ${REDIRECTS} AS words, pair FROM temp.link`;
+const FREE = `key, ${AS_ROW} AS content, ${AS_ROW} / ${REDIRECTS} AS words, made & ~${REDIRECT_BITS} AS made_with, pair FROM temp.link`;
 
 /**
  * The one table of what exists. `row` has the rows of the input with the links that their own cells name, `link` has what the journal, files and
@@ -23,14 +23,15 @@ const FREE = `key, ${AS_ROW} AS content, ${AS_ROW} / ${REDIRECTS} AS words, pair
  *
  * A link without a short URL may exist: the journal or a file says so, or the row `of_row` of the input itself. One that several know counts
  * once: as the journal has it, or else as the best source. What files doubt is what the journal doubts, or has doubted when the run began.
+ * The number of a cell `made_for` is `made`, of rows that say that their link may exist, and of links of the service.
  */
 export const TABLES = `
   CREATE TEMP TABLE row (
-    number INTEGER PRIMARY KEY, line INTEGER, key INTEGER, content INTEGER, pair TEXT, own TEXT, own_key INTEGER, fit INTEGER, named TEXT, doubt INTEGER
+    number INTEGER PRIMARY KEY, line INTEGER, key INTEGER, content INTEGER, pair TEXT, own TEXT, own_key INTEGER, fit INTEGER, named TEXT, doubt INTEGER, made INTEGER
   );
   CREATE INDEX temp.row_own ON row (own) WHERE own IS NOT NULL;
   CREATE TEMP TABLE link (
-    id INTEGER PRIMARY KEY, source INTEGER, key INTEGER, content INTEGER, pair TEXT, code TEXT, short_url TEXT, error TEXT, of_row INTEGER, in_job INTEGER
+    id INTEGER PRIMARY KEY, source INTEGER, key INTEGER, content INTEGER, pair TEXT, code TEXT, short_url TEXT, error TEXT, of_row INTEGER, in_job INTEGER, made INTEGER
   );
   CREATE TEMP TABLE match (number INTEGER PRIMARY KEY, link INTEGER);
   CREATE TEMP TABLE open_link (id INTEGER PRIMARY KEY);
@@ -47,7 +48,7 @@ export const TABLES = `
         SELECT key FROM temp.link WHERE source = 0 AND (short_url IS NULL OR id IN (SELECT id FROM temp.open_link))
       );
   CREATE TEMP VIEW free_row AS
-    SELECT *, content / ${REDIRECTS} AS words FROM temp.row
+    SELECT *, content / ${REDIRECTS} AS words, made & ~${REDIRECT_BITS} AS made_with FROM temp.row
     WHERE own IS NULL AND number NOT IN (SELECT number FROM temp.match);`;
 
 /** Where no cell says what a link was made for, the journal does; else it is taken for that of its row. */
@@ -144,7 +145,7 @@ export const SIMILAR = `
 
 /** The matched rows, with what is known of their links. */
 export const MATCHED = `
-  SELECT number, link.key, link.content, code, short_url, error FROM (
+  SELECT number, link.key, link.content, code, short_url, error, made FROM (
     SELECT * FROM temp.match WHERE number > ? ORDER BY number LIMIT ?
   ) AS match JOIN temp.link ON link.id = match.link ORDER BY number`;
 

@@ -1,7 +1,7 @@
 import { isLink, isOpenLink, type LinkRange, resultOf } from '../journal/batches.ts';
 import type { Journal } from '../journal/journal.ts';
-import { fitOf, hashOf, type LinkIdentity } from '../map/link-identity.ts';
-import type { Claim } from '../map/result-columns.ts';
+import { fitOf, hashOf, type LinkIdentity, madeFor, readMadeFor } from '../map/link-identity.ts';
+import type { Claim, ClaimOfLink } from '../map/result-columns.ts';
 import type { Existing, LinkResult, OnSimilar } from '../types.ts';
 import type { KnownBy } from './evidence-sql.ts';
 import * as sql from './evidence-sql.ts';
@@ -66,11 +66,11 @@ export class Evidence {
     this.#db.exec(sql.TABLES);
     this.#rows = new RowBuffer(
       this.#db,
-      'temp.row (number, line, key, content, pair, own, own_key, fit, doubt)',
+      'temp.row (number, line, key, content, pair, own, own_key, fit, doubt, made)',
     );
     this.#links = new RowBuffer(
       this.#db,
-      'temp.link (id, source, key, content, pair, code, short_url, error, of_row, in_job)',
+      'temp.link (id, source, key, content, pair, code, short_url, error, of_row, in_job, made)',
     );
     const open = new RowBuffer(this.#db, 'temp.open_link (id)');
     this.#order = journal.hasLinks() ? new InOrder(journal) : undefined;
@@ -98,33 +98,35 @@ export class Evidence {
   }
 
   /** Adds a row of the input by its number. */
-  addRow(number: number, { line, own, doubt }: Claim, identity: LinkIdentity): void {
+  addRow(number: number, { line, own, doubt, made_for }: Claim, identity: LinkIdentity): void {
     if (this.#order?.take(number, identity)) return;
     const { key, content, pair } = identity;
     const fit = own === undefined ? null : (fitOf(identity, own.made_for) ?? null);
     const url = own?.short_url ?? null;
-    const isDoubted = doubt === undefined ? 0 : 1;
+    const inDoubt = doubt === undefined ? 0 : 1;
+    const made = readMadeFor(made_for);
     this.#hasOwn ||= own !== undefined;
-    this.#rows.add([number, line, key, content, pair, url, url && hashOf(url), fit, isDoubted]);
+    this.#rows.add([number, line, key, content, pair, url, url && hashOf(url), fit, inDoubt, made]);
     if (doubt !== undefined) {
-      this.#addOther([sql.KNOWN_BY.results, key, content, pair, null, null, doubt, number]);
+      this.#addOther([sql.KNOWN_BY.results, key, content, pair, null, null, doubt], made, number);
     }
   }
 
   /** Adds a link that a file names, or of which it says that it may exist. One that was made for something else than its row is none of the row. */
-  addLink(source: KnownBy, identity: LinkIdentity, { own, doubt }: Omit<Claim, 'line'>): void {
+  addLink(source: KnownBy, identity: LinkIdentity, { own, doubt }: ClaimOfLink): void {
     if (own === undefined && doubt === undefined) return;
     const { key, content, pair } = identity;
     const { code = null, short_url = null, made_for = '' } = own ?? {};
     const fit = fitOf(identity, made_for);
     if (fit === 0) return;
-    const made = fit === 1 ? -1 - content : content;
-    this.#addOther([source, key, made, pair, code, short_url, doubt ?? null, null]);
+    const as = fit === 1 ? -1 - content : content;
+    const made = source === sql.KNOWN_BY.service ? readMadeFor(madeFor(identity)) : null;
+    this.#addOther([source, key, as, pair, code, short_url, doubt ?? null], made);
   }
 
-  #addOther(link: Values): void {
+  #addOther(link: Values, made: number | null, ofRow: number | null = null): void {
     this.#hasDoubts ||= link[5] === null;
-    this.#links.add([this.#nextOther, ...link, null]);
+    this.#links.add([this.#nextOther, ...link, ofRow, null, made]);
     this.#nextOther += 1;
   }
 
@@ -272,7 +274,7 @@ export class Evidence {
         const { number, key, content, pair, code, short_url, error } = link;
         const inJob = isOpen && job !== undefined ? 1 : null;
         const why = short_url === null ? (error ?? doubt ?? null) : null;
-        this.#links.add([number, 0, key, content, pair, code, short_url, why, null, inJob]);
+        this.#links.add([number, 0, key, content, pair, code, short_url, why, null, inJob, null]);
       }
     }
     this.#flush();

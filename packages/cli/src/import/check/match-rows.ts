@@ -21,7 +21,10 @@ export function matchRows(db: Journal['db'], { hasOwn, hasDoubts, isReused }: Ki
   if (db.prepare(sql.ANY_LINK_LEFT).get() !== undefined) {
     db.exec(sql.matchBy('key, pair, content', sql.CERTAIN));
     db.exec(sql.matchBy('key, pair', sql.CERTAIN));
-    db.exec(sql.matchBy('key, pair, words', `source = ${sql.KNOWN_BY.service}`));
+    const isAsked = `source = ${sql.KNOWN_BY.service}`;
+    // A row whose title was edited while its link was in doubt says itself what it was asked for with.
+    if (hasDoubts) db.exec(sql.matchBy('key, pair, made_with', isAsked));
+    db.exec(sql.matchBy('key, pair, words', isAsked));
     if (isReused) {
       db.exec(sql.matchBy('key, pair, words', `NOT (${sql.CERTAIN})`));
       db.exec(sql.matchBy('key, pair', `NOT (${sql.CERTAIN})`));

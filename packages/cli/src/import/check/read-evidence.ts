@@ -1,5 +1,5 @@
 import type { Journal } from '../journal/journal.ts';
-import { type LinkIdentity, madeFor } from '../map/link-identity.ts';
+import { type LinkIdentity, madeFor, writeMadeFor } from '../map/link-identity.ts';
 import { type LinkResult, NO_RESPONSE } from '../types.ts';
 import { MATCHED, UNLINKED, UNSETTLED_OTHERS } from './evidence-sql.ts';
 import { RowSet } from './row-set.ts';
@@ -48,8 +48,11 @@ export function readNumbers(db: Database, from: string): RowSet {
 /** The states of the matched rows, in the order of the input, each with the cell `made_for`. */
 export function* readMatches(db: Database): Generator<LinkResult & { made_for: string }> {
   for (const rows of pages(db, MATCHED, PAGE_ROWS)) {
-    for (const { key, content, code, short_url, error } of rows) {
-      const made_for = madeFor({ key: Number(key), content: Number(content) });
+    for (const { key, content, code, short_url, error, made } of rows) {
+      const made_for =
+        short_url === null && made !== null
+          ? writeMadeFor(Number(made))
+          : madeFor({ key: Number(key), content: Number(content) });
       yield typeof short_url === 'string'
         ? { status: 'created', code: String(code ?? ''), short_url, made_for }
         : { status: 'unknown', error: String(error ?? NO_RESPONSE), made_for };

@@ -2,7 +2,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { CreateLinkBody } from '@shortlink/sdk';
 import { serviceUrl } from '../../config/settings.ts';
 import { type LinkIdentity, linkOfPair } from '../map/link-identity.ts';
-import type { Claim } from '../map/result-columns.ts';
+import type { ClaimOfLink } from '../map/result-columns.ts';
 import { type LinkResult, NO_RESPONSE } from '../types.ts';
 import {
   applyEntries,
@@ -197,7 +197,7 @@ export class Journal {
   }
 
   /** Every link of this service that is known to exist, or may exist. */
-  *links(): Generator<{ identity: LinkIdentity; claim: Omit<Claim, 'line'> }> {
+  *links(): Generator<{ identity: LinkIdentity; claim: ClaimOfLink }> {
     for (const batch of this.batches()) {
       for (const link of this.linksIn(batch)) {
         if (!isLink(link)) continue;

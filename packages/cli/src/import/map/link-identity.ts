@@ -76,6 +76,7 @@ export function hashOf(text: string): number {
 /** Hexadecimal digits of `made_for` that stand for target and domain, and for the rest. */
 const PAIR_DIGITS = 5;
 const CONTENT_DIGITS = 3;
+const REDIRECT_SHIFT = 9;
 
 /** The cell `made_for`: what a link was created with, so that an edited or copied row is noticed in the file itself. */
 export function madeFor({ key, content }: Pick<LinkIdentity, 'key' | 'content'>): string {
@@ -83,10 +84,23 @@ export function madeFor({ key, content }: Pick<LinkIdentity, 'key' | 'content'>)
   // A negative one is that of an edited row: the link was created with something else.
   const text = content < 0 ? -1 - content : content;
   const hash = Math.floor(text / REDIRECTS);
-  const mixed = hash ^ (hash >>> 12) ^ (hash >>> 24) ^ ((text % REDIRECTS) << 9);
+  const mixed = hash ^ (hash >>> 12) ^ (hash >>> 24) ^ ((text % REDIRECTS) << REDIRECT_SHIFT);
   const rest = (content < 0 ? ~mixed : mixed) & 0xfff;
   return hexadecimal(pair, PAIR_DIGITS) + hexadecimal(rest, CONTENT_DIGITS);
 }
+
+/** The number in a cell `made_for`; null where there is none. Spreadsheets take some for numbers, and drop the zeros before them. */
+export function readMadeFor(cell: string): number | null {
+  return /^[0-9a-f]{1,8}$/i.test(cell) ? Number.parseInt(cell, 16) : null;
+}
+
+/** The cell of such a number. */
+export function writeMadeFor(made: number): string {
+  return hexadecimal(made, PAIR_DIGITS + CONTENT_DIGITS);
+}
+
+/** The bits of `made_for` that a redirect type changes. A look-up does not tell it. */
+export const REDIRECT_BITS = (REDIRECTS - 1) << REDIRECT_SHIFT;
 
 function hexadecimal(value: number, digits: number): string {
   return value.toString(16).padStart(digits, '0');
@@ -97,10 +111,10 @@ export type Fit = 0 | 1 | 2;
 
 /** Undefined where there is no `made_for`. */
 export function fitOf(identity: LinkIdentity, cell: string): Fit | undefined {
-  // Spreadsheets take some for numbers, and drop the zeros before them.
-  if (!/^[0-9a-f]{1,8}$/i.test(cell)) return undefined;
+  const made = readMadeFor(cell);
+  if (made === null) return undefined;
   const expected = madeFor(identity);
-  const found = cell.toLowerCase().padStart(expected.length, '0');
+  const found = writeMadeFor(made);
   if (found === expected) return 2;
   return found.startsWith(expected.slice(0, PAIR_DIGITS)) ? 1 : 0;
 }

@@ -142,18 +142,26 @@ export function ownLink(row: Row, layout: ResultLayout): OwnLink | undefined {
   return { code: isCode ? code : end || code, short_url, made_for };
 }
 
-/** What a row says about its link. */
-export interface Claim {
-  line: number;
+/** What is said about a link. */
+export interface ClaimOfLink {
   /** The link that the row itself names. */
   own: OwnLink | undefined;
   /** Why it is not known whether the link exists, where an import has written so. */
   doubt: string | undefined;
 }
 
+/** What a row says about its link. */
+export interface Claim extends ClaimOfLink {
+  line: number;
+  /** What a link in doubt was asked for with; empty where the row does not say so. */
+  made_for: string;
+}
+
 export function claimOf(row: Row, layout: ResultLayout): Claim {
   const own = ownLink(row, layout);
-  return { line: row.line, own, doubt: own === undefined ? doubtOf(row, layout) : undefined };
+  const doubt = own === undefined ? doubtOf(row, layout) : undefined;
+  const made_for = doubt === undefined ? '' : resultsOf(row, layout.resultColumns).made_for;
+  return { line: row.line, own, doubt, made_for };
 }
 
 function doubtOf(row: Row, layout: ResultLayout): string | undefined {
