@@ -107,6 +107,15 @@ describe('a look-up', () => {
     expect(json.results.every((result: { more: boolean }) => result.more)).toBe(true);
   });
 
+  test('is not larger than that where each character takes several bytes', async () => {
+    const tags = Array.from({ length: 20 }, (_, tag) => String(tag).padEnd(64, '漢'));
+    const title = '漢'.repeat(255);
+    await batch(Array.from({ length: 20 }, () => ({ target_url: TARGET, title, tags })));
+    const asked = Array.from({ length: 1_500 }, () => ({ target_url: TARGET }));
+    const { headers } = await lookUp({ links: asked });
+    expect(Number(headers.get('content-length'))).toBeLessThan(36 * 1024 * 1024);
+  });
+
   test('lists links that are switched off', async () => {
     const link = await create();
     await app.store.setLinkActive(link.code, false);

@@ -9,7 +9,7 @@ import { withBody } from './read-body.ts';
 /** Links of one entry, and of a whole response, where one that is longer than usual counts as several: so a response has some 32 MiB at most. */
 const MAX_ENTRY_LINKS = 20;
 const MAX_LINKS = 50_000;
-const USUAL_LINK_CHARACTERS = 640;
+const USUAL_LINK_BYTES = 640;
 
 /** How long a look-up waits for links that are still being created, and how often it looks, in milliseconds. */
 const MAX_WAIT_MS = 10_000;
@@ -68,7 +68,7 @@ async function readResults(
     for (const all of await store.findLinks(accountId, JSON.parse(chunk), most + 1)) {
       const links = all.slice(0, most);
       const json = JSON.stringify({ links, more: links.length < all.length });
-      const cost = Math.max(links.length, Math.floor(json.length / USUAL_LINK_CHARACTERS));
+      const cost = Math.max(links.length, Math.floor(Buffer.byteLength(json) / USUAL_LINK_BYTES));
       const wanted = times.get(results.length) ?? 0;
       const shown = cost === 0 ? wanted : Math.min(wanted, Math.floor(linksLeft / cost));
       linksLeft -= shown * cost;

@@ -58,7 +58,7 @@ test('a damaged file is ignored, with a line in the log, and a missing one witho
     () => truncate(path, 0),
     () => truncate(path, 65 * 1024 * 1024),
     () => writeFile(path, whole.replace('example.com', 'example.org')),
-    () => writeFile(path, Buffer.alloc(1_000, 0xff)),
+    () => writeFile(path, `${whole.slice(0, 80)}${'x'.repeat(1_000)}`),
   ];
   for (const damage of damages) {
     await damage();
@@ -68,6 +68,20 @@ test('a damaged file is ignored, with a line in the log, and a missing one witho
   }
   newFile().write(LINKS);
   expect(newFile().read()).toEqual(LINKS);
+});
+
+test('a file that is something else, such as the database, is never replaced', async () => {
+  for (const other of ['SQLite format 3\0', 'a'.repeat(64), `${'a'.repeat(64)}\n{"other":1}`]) {
+    await writeFile(path, other);
+    const file = newFile();
+    expect(file.read()).toEqual([]);
+    file.write(LINKS);
+    expect(await readFile(path, 'utf8')).toBe(other);
+    expect(file.logged).toEqual([
+      'the file of links in memory is ignored',
+      'the links in memory are not kept',
+    ]);
+  }
 });
 
 test('a folder that can not be written stops nothing', () => {

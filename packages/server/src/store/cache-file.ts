@@ -1,10 +1,21 @@
 import { createHash } from 'node:crypto';
-import { readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  openSync,
+  readFileSync,
+  readSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import type { Logger } from '../logger.ts';
 import { type CachedLink, OUTAGE_MAX_AGE_MS } from './redirect-cache.ts';
 
 /** Size of a file, at most, in bytes. A larger one is not ours, or its links would take too long to read at the start. */
 const MAX_BYTES = 64 * 1024 * 1024;
+
+/** How a file of ours begins: its checksum, and its content. */
+const OURS = /^[0-9a-f]{64}\n\{"database":/;
 
 export interface CacheFileOptions {
   path: string;
@@ -57,11 +68,26 @@ export class CacheFile {
     const json = JSON.stringify(content);
     const part = `${path}.part`;
     try {
+      // A setting may name the wrong file, such as that of the database.
+      if (!isOurs(path)) throw new Error('the file there is something else');
       writeFileSync(part, `${checksum(json)}\n${json}`, { mode: 0o600 });
       renameSync(part, path);
     } catch (error) {
       logger?.warn({ err: error, path }, 'the links in memory are not kept');
     }
+  }
+}
+
+/** Whether a file may be replaced: there is none yet, it is empty, or it is one of ours, perhaps damaged. */
+function isOurs(path: string): boolean {
+  if (statSync(path, { throwIfNoEntry: false }) === undefined) return true;
+  const beginning = Buffer.alloc(100);
+  const file = openSync(path, 'r');
+  try {
+    const length = readSync(file, beginning);
+    return length === 0 || OURS.test(beginning.toString('latin1', 0, length));
+  } finally {
+    closeSync(file);
   }
 }
 
