@@ -38,8 +38,9 @@ const table = (header, rows) =>
 
 function headingOf({ mode, status, lost, summary }) {
   if (lost) return 'not kept';
-  if (status !== 0) return `exit code ${status}`;
-  if (mode === 'apply') return 'all there';
+  if (status !== 0 || summary === undefined) return `exit code ${status}`;
+  // After --limit, all is well although rows are left.
+  if (mode === 'apply') return summary.unsent > 0 ? `${summary.unsent} unsent` : 'all there';
   return summary.new === 0 ? 'nothing to create' : `${summary.new} to create`;
 }
 

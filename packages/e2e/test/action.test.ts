@@ -207,6 +207,18 @@ describe('apply', () => {
     expect(await linkCount(key)).toBe(0);
   });
 
+  it('does not say that all is there where --limit leaves rows', async () => {
+    const { key } = await world.caller('custom');
+    await host.push(() => SAMPLE);
+    const first = await run({ key, inputs: { options: '--limit=1' } });
+    expect(first, first.log).toMatchObject({
+      exitCode: 0,
+      outputs: { created: '1', unsent: '2' },
+    });
+    expect(first.summary).not.toContain('all there');
+    expect(first.summary).toContain('2 unsent');
+  });
+
   it('loses nothing and doubles nothing behind a protected branch, with a service that can not be asked', async () => {
     const service = await stubService();
     await host.push(() => SAMPLE);

@@ -179,3 +179,12 @@ test('a summary that can not be written stops the run before anything is sent', 
   const summary = JSON.parse(await readFile(path, 'utf8'));
   expect(summary).toMatchObject({ exit_code: 4, created: 0, new: 2, problems: [] });
 });
+
+test('a run that could not begin leaves no summary of an earlier one', async () => {
+  const { folder, input } = await scene(GOOD);
+  const path = join(folder, 'summary.json');
+  await writeFile(path, '{"exit_code":0}\n');
+  const { exitCode } = await cli(['import', input, '--summary', path], { env: {} });
+  expect(exitCode).toBe(2);
+  expect(await readFile(path, 'utf8')).toBe('');
+});

@@ -556,6 +556,15 @@ describe('tables', () => {
     expect(await readFile(`${report}.verify.csv`, 'utf8')).toBe(await readFile(report, 'utf8'));
   });
 
+  test('an earlier report that says something else is kept, and nobody is said to have changed it', async () => {
+    const { url } = await shortLinks({ '/a': to('https://example.com/a') });
+    await verify([[`${url}/a`, 'https://example.com/b']]);
+    const { stderr } = await verify([[`${url}/a`, 'https://example.com/a']]);
+    const report = join(folder, 'links.csv.verify.csv');
+    expect(stderr).toContain(`What ${report} held before is kept as ${report}.old.`);
+    expect(await readFile(`${report}.old`, 'utf8')).toContain('wrong_target');
+  });
+
   test.each([
     [
       'no column of short URLs',

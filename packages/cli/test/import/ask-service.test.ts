@@ -266,4 +266,23 @@ describe('a batch in flight at a crash', () => {
     expect(await running).toMatchObject({ created: 1, existing: 1, unknown: 0 });
     expect(world.service.links).toHaveLength(2);
   });
+
+  test('that is open after three tries is for the next run to ask about, and not for the user', async () => {
+    world.write('input.csv', file(row(1)));
+    const at = Date.now();
+    let looks = 0;
+    // Two minutes pass from one look at the clock to the next, so that no look-up waits.
+    world.wallClock = () => {
+      looks += 1;
+      return at + looks * 120_000;
+    };
+    world.service.fault = (n) => (n < 3 ? { type: 'lost', created: n === 2 } : undefined);
+    const { unknown, stopped } = await world.import({ idempotency: false });
+    expect({ unknown, reason: stopped?.reason }).toEqual({ unknown: 1, reason: 'unknown' });
+    expect(stopped?.mustDecide).toBeUndefined();
+    expect(stopped?.message).toContain('The next run asks the service');
+    expect(`${stopped?.hint}`).not.toContain('--on-unknown');
+    expect(await world.import({ idempotency: false })).toMatchObject({ created: 1, unknown: 0 });
+    expect(world.service.links).toHaveLength(1);
+  });
 });

@@ -20,12 +20,12 @@ export async function importFiles(
   context: Context,
 ): Promise<ExitCode> {
   const { dryRun, expectNoChanges, stateDir, rpm: requestsPerMinute, maxWait } = options;
+  // A path that can't be written stops the run before anything is sent, and a summary of an earlier run is gone.
+  if (options.summary !== undefined) await writeSummary(options.summary, '');
   const account = dryRun ? await accountIfAny(context) : await context.account();
   // Without an address, a dry run compares with the links of no service.
   const baseUrl = (await context.settings()).baseUrl?.value ?? NO_SERVICE;
   if (stateDir !== undefined && !dryRun) await mkdir(stateDir, { recursive: true });
-  // A path that can't be written stops the run before anything is sent, and a summary of an earlier run is gone.
-  if (options.summary !== undefined) await writeSummary(options.summary, '');
   const watch = await watchImports({ requestsPerMinute, maxWait }, context);
   const limits = { requestsPerMinute, maxRetryAfterMs: maxWait };
   const wanted = { ...limits, idempotency: options.idempotency, hooks: watch.hooks };

@@ -128,7 +128,7 @@ async function verifyFile(
   try {
     const kept = await verifyTable(table, settings, { asker, stdout, onVerdict });
     if (kept !== undefined) {
-      printer.warn(`A file that was changed by hand is kept as ${kept}.`);
+      printer.warn(`What ${output} held before is kept as ${kept}.`);
     }
   } finally {
     status.stop();

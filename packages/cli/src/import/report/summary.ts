@@ -37,7 +37,7 @@ type Stopped = NonNullable<ImportSummary['stopped']>;
 
 /** Why an import ended before every row had its link; undefined when nothing stopped it. */
 export function whyStopped(
-  { failure, forecast, counts }: Pick<Sent, 'failure' | 'forecast' | 'counts'>,
+  { failure, forecast, counts, canAsk }: Pick<Sent, 'failure' | 'forecast' | 'counts' | 'canAsk'>,
   { onUnknown }: Pick<ImportSettings, 'onUnknown'>,
   isInterrupted: boolean,
   /** Rows whose jobs can still be polled. */
@@ -47,7 +47,7 @@ export function whyStopped(
   // A stop that came when everything was sent already has stopped nothing.
   if (isInterrupted && counts.unsent + counts.unknown > 0) return STOPPED_BY_USER;
   if (counts.unknown > 0 && (onUnknown !== 'skip' || inJobs > 0)) {
-    return stoppedByUnknown(counts.unknown, inJobs >= counts.unknown);
+    return stoppedByUnknown(counts.unknown, inJobs >= counts.unknown, canAsk);
   }
   const { room } = forecast ?? {};
   if (room !== undefined && forecast?.isShort && counts.unsent > 0) return stoppedByPlan(room);
@@ -81,8 +81,11 @@ function stoppedByPlan(room: number): Stopped {
   };
 }
 
-/** @param areJobs all of the rows belong to jobs that the service accepted, and that may still be polled */
-function stoppedByUnknown(unknown: number, areJobs: boolean): Stopped {
+/**
+ * @param areJobs - all of the rows belong to jobs that the service accepted, and that may still be polled
+ * @param canAsk - whether the service can be asked which links exist
+ */
+function stoppedByUnknown(unknown: number, areJobs: boolean, canAsk: boolean): Stopped {
   if (areJobs) {
     return {
       reason: 'unknown',
@@ -91,9 +94,14 @@ function stoppedByUnknown(unknown: number, areJobs: boolean): Stopped {
         'The next run polls the jobs first, and sends nothing twice.',
     };
   }
+  const message = `It is not known whether ${plural(unknown, 'row')} became links, because the response to their request was lost.`;
+  if (canAsk) {
+    const next = 'The next run asks the service which of them exist, and sends only the others.';
+    return { reason: 'unknown', message: `${message} ${next}` };
+  }
   return {
     reason: 'unknown',
-    message: `It is not known whether ${plural(unknown, 'row')} became links, because the response to their request was lost.`,
+    message,
     hint: 'Look on the server whether these links exist. Then run the command again, with --on-unknown skip to leave these rows, or with --on-unknown retry to send them again.',
     mustDecide: true,
   };

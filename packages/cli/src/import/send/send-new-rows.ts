@@ -46,6 +46,8 @@ export interface Sent {
   batches: readonly SentBatch[];
   forecast: Forecast | undefined;
   failure: { error: unknown } | undefined;
+  /** Whether the service can be asked which links exist. */
+  canAsk: boolean;
 }
 
 /** What the service is like, as far as it reports that. */
@@ -120,7 +122,6 @@ export async function sendNewRows(input: SendNewRows): Promise<Sent> {
     try {
       if (repeats === 0 && found.new + found.unknown > 0) service = await traitsOf(settings, deps);
       if (evidence !== undefined) {
-        const { idempotency } = service;
         // Where the service can be asked, nothing is sent again that it may have carried out.
         const onUnknown = service.canAsk ? 'skip' : settings.onUnknown;
         const settled = await settleOpenBatches({
@@ -128,7 +129,7 @@ export async function sendNewRows(input: SendNewRows): Promise<Sent> {
           evidence,
           settings: { ...settings, onUnknown },
           deps,
-          idempotency,
+          idempotency: service.idempotency,
         });
         failure = settled.failure;
         if (settled.comparison !== undefined) found = foundOf(checked, settled.comparison);
@@ -171,6 +172,7 @@ export async function sendNewRows(input: SendNewRows): Promise<Sent> {
     batches: result?.batches ?? [],
     forecast: planned,
     failure,
+    canAsk: service.canAsk,
   };
 }
 
