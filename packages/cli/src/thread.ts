@@ -10,7 +10,7 @@ import { type Io, interrupts, listenToSignals, type OutputStream, printFatal } f
  * Bounds of the heap, in megabytes. V8 lets the heap of a program that makes as much garbage as an import grow to a share of the machine's
  * memory before it collects: with these bounds an import takes half as much. Only a thread can be given them, however Node was started.
  */
-const HEAP_LIMITS = { maxYoungGenerationSizeMb: 32, maxOldGenerationSizeMb: 1024 };
+const HEAP_LIMITS = { maxYoungGenerationSizeMb: 16, maxOldGenerationSizeMb: 1024 };
 
 /** The process ends at the signal with this number, even if the thread hangs. */
 const MOST_SIGNALS = 3;

@@ -232,16 +232,18 @@ describe('what exists already', () => {
   test('--in-place keeps a line that is no object, and the digits of numbers', async () => {
     const [id, price] = ['12345678901234567890', '1.50'];
     const good = `{"url":"https://example.com/1","id":${id},"price":${price}}`;
-    world.write('input.jsonl', `${good}\n["not an object", 7]\n`);
+    const zero = '{"url":"https://example.com/2","change":-0}';
+    world.write('input.jsonl', `${good}\n["not an object", 7]\n${zero}\n`);
     const path = world.path('input.jsonl');
     const settings = { file: path, inPlace: true, output: path, outputFormat: 'jsonl' } as const;
     expect(await world.import({ ...settings, maxRejects: 'all' })).toMatchObject({
-      created: 1,
+      created: 2,
       rejected: 1,
     });
-    const [first, second] = world.read('input.jsonl').split('\n');
+    const [first, second, third] = world.read('input.jsonl').split('\n');
     expect(first).toContain(`"id":${id},"price":${price},"code":`);
     expect(second).toBe('["not an object", 7]');
+    expect(third).toContain('"change":-0,"code":');
   });
 
   test('results are written like their input: semicolons, CRLF and byte order mark', async () => {

@@ -23,18 +23,27 @@ export function keyMapping(
   map: Readonly<Partial<Record<LinkField, string>>> = {},
 ): (object: Readonly<Record<string, unknown>>) => Meaning {
   const known = new Map<string, Meaning>();
+  // Most lines have the keys of the one before them.
+  let last: { keys: readonly string[]; meaning: Meaning } | undefined;
   return (object) => {
     const isOurs = isResult(object);
     const counts = (key: string) =>
       object[key] !== null && object[key] !== '' && !(isOurs && isResultKey(key));
-    let name = '';
-    for (const key in object) if (counts(key)) name += `${key.length} ${key}`;
+    if (last !== undefined) {
+      const { keys, meaning } = last;
+      let count = 0;
+      for (const key in object) if (counts(key) && keys[count++] !== key) count = Infinity;
+      if (count === keys.length) return meaning;
+    }
+    const keys = Object.keys(object).filter(counts);
+    const name = keys.map((key) => `${key.length} ${key}`).join('');
     let meaning = known.get(name);
     if (meaning === undefined) {
-      meaning = meaningOf(Object.keys(object).filter(counts), plan, map);
+      meaning = meaningOf(keys, plan, map);
       if (known.size === MAX_KNOWN) known.clear();
       known.set(name, meaning);
     }
+    last = { keys, meaning };
     return meaning;
   };
 }

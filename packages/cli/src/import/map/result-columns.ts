@@ -133,7 +133,11 @@ export interface OwnLink {
 /** The link that the row itself names. */
 export function ownLink(row: Row, layout: ResultLayout): OwnLink | undefined {
   const { resultColumns } = layout;
-  if (row.object === undefined && resultColumns.short_url === undefined) return undefined;
+  const { object } = row;
+  const isThere = object
+    ? object['short_url'] !== undefined
+    : resultColumns.short_url !== undefined;
+  if (!isThere) return undefined;
   const { code, short_url, made_for } = resultsOf(row, resultColumns);
   if (short_url === '' || strayText(row, layout) !== undefined) return undefined;
   const end = short_url.slice(short_url.lastIndexOf('/') + 1);

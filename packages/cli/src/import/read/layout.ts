@@ -105,6 +105,8 @@ function findColumns(name: string, head: Head, wanted: string | undefined): Colu
     const reader = new JsonlReader(name, [], firstLine);
     const samples = reader.push(text);
     if (isWhole) samples.push(...reader.end());
+    // Looking into a row adds its keys to the columns of the reader.
+    for (const row of samples) void row.cells;
     const columns = [...reader.columns];
     const [first] = samples;
     if (first !== undefined && columns.length === 0) {

@@ -74,11 +74,12 @@ const MAX_COLUMNS = 1000;
  * million is a reject like any other.
  */
 export class JsonlReader implements RowReader {
-  /** Every key met so far. */
+  /** Every key met so far, in the rows that were looked into. */
   readonly columns: string[];
   readonly #indexes: Map<string, number>;
   readonly #lines: LineSplitter;
   readonly #name: string;
+  #last: Parsed = { line: 0, cells: [] };
 
   /**
    * @param name name of the file in messages
@@ -93,27 +94,30 @@ export class JsonlReader implements RowReader {
   }
 
   push(text: string): Row[] {
-    return this.#lines.push(text).map((line) => this.#toRow(line));
+    return this.#lines.push(text).map((line) => new JsonRow(line, this));
   }
 
   end(): Row[] {
-    return this.#lines.end().map((line) => this.#toRow(line));
+    return this.#lines.end().map((line) => new JsonRow(line, this));
   }
 
-  #toRow({ line, text }: Line): Row {
+  /** What a line holds. Only that of the last line is kept, which is asked for several times in a row. */
+  parse(line: Line): Parsed {
+    if (this.#last.line !== line.line) this.#last = this.#parse(line);
+    return this.#last;
+  }
+
+  #parse({ line, text }: Line): Parsed {
     const object = parseObject(text);
     if (object === undefined) {
       return { line, cells: [], text, problem: `not a JSON object: ${shown(text)}` };
     }
     const cells: string[] = [];
-    for (const [key, value] of Object.entries(object)) {
+    for (const key in object) {
+      const value = object[key];
       if (isDeeperThan(MAX_NESTING, value)) {
-        return {
-          line,
-          cells: [],
-          text,
-          problem: `${shown(key)} is nested too deep: ${shown(text)}`,
-        };
+        const problem = `${shown(key)} is nested too deep: ${shown(text)}`;
+        return { line, cells: [], text, problem };
       }
       const index = this.#indexes.get(key) ?? this.#addColumn(key, line);
       while (cells.length < index) cells.push('');
@@ -136,10 +140,43 @@ export class JsonlReader implements RowReader {
   }
 }
 
-/** Text that may hold a number which JavaScript would write differently. */
-const INEXACT = /\d{16}|\d[.eE]/;
+type Parsed = Pick<Row, 'line' | 'cells' | 'object' | 'text' | 'problem'>;
 
-/** Keeps a number as it is written where a JavaScript number would lose digits: `12345678901234567890`, `1.0`. */
+/** A line of JSON that is parsed when it is asked for: tens of thousands of rows wait at once for their outcome, as text. */
+class JsonRow implements Row {
+  readonly #line: Line;
+  readonly #reader: JsonlReader;
+
+  constructor(line: Line, reader: JsonlReader) {
+    this.#line = line;
+    this.#reader = reader;
+  }
+
+  get line(): number {
+    return this.#line.line;
+  }
+
+  get cells(): readonly string[] {
+    return this.#reader.parse(this.#line).cells;
+  }
+
+  get object(): Row['object'] {
+    return this.#reader.parse(this.#line).object;
+  }
+
+  get text(): string | undefined {
+    return this.#reader.parse(this.#line).text;
+  }
+
+  get problem(): string | undefined {
+    return this.#reader.parse(this.#line).problem;
+  }
+}
+
+/** Text that may hold a number which JavaScript would write differently: it follows a colon, a comma, a bracket or a space. */
+const INEXACT = /[:,[\s]-?(?:\d{16}|\d+[.eE]|(?<=-)0)/;
+
+/** Keeps a number as it is written where a JavaScript number would lose digits: `12345678901234567890`, `1.0`, `-0`. */
 function keepNumber(_key: string, value: unknown, context?: { source?: string }): unknown {
   const { source } = context ?? {};
   return typeof value === 'number' && source !== undefined && String(value) !== source
@@ -149,8 +186,9 @@ function keepNumber(_key: string, value: unknown, context?: { source?: string })
 
 function parseObject(text: string): Record<string, unknown> | undefined {
   try {
-    const value: unknown = INEXACT.test(text) ? JSON.parse(text, keepNumber) : JSON.parse(text);
-    return isObject(value) && /^\s*\{/.test(text) ? value : undefined;
+    const value: unknown = JSON.parse(text);
+    if (!isObject(value)) return undefined;
+    return hasOnlyText(value) || !INEXACT.test(text) ? value : JSON.parse(text, keepNumber);
   } catch {
     return undefined;
   }
@@ -160,12 +198,29 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** Whether every value is a text or a list of texts, as in nearly all lines: none is a number, and none is nested. */
+function hasOnlyText(object: Readonly<Record<string, unknown>>): boolean {
+  for (const key in object) {
+    const value = object[key];
+    if (!(typeof value === 'string' || (Array.isArray(value) && value.every(isText)))) return false;
+  }
+  return true;
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string';
+}
+
 /** Levels of arrays and objects in a value. Writing some thousands of them as JSON again would overflow the stack. */
 const MAX_NESTING = 500;
 
 function isDeeperThan(levels: number, value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
-  return levels === 0 || Object.values(value).some((item) => isDeeperThan(levels - 1, item));
+  if (levels === 0) return true;
+  for (const item of Array.isArray(value) ? value : Object.values(value)) {
+    if (isDeeperThan(levels - 1, item)) return true;
+  }
+  return false;
 }
 
 /** A value of JSON as the text of a cell. */
