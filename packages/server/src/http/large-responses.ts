@@ -1,5 +1,5 @@
 import type { Context } from 'hono';
-import { tooManyAtOnce } from '../domain/problem.ts';
+import { overloaded, tooManyAtOnce } from '../domain/problem.ts';
 import { Gates } from '../gate.ts';
 import type { CallerEnv } from './context.ts';
 import { respond } from './respond.ts';
@@ -15,25 +15,37 @@ export interface LargeBody {
 
 /**
  * Makes and sends large bodies of JSON in pieces, as fast as the client reads them. To bound the memory of what an account doesn't read, it
- * has a few of them at a time. Others wait up to 5 s; those that are too many are 429.
+ * has a few of them at a time. Others wait up to 5 s; those that are too many are 429. What all accounts together don't read is bounded too:
+ * a response above that is 503.
  */
 export class LargeResponses {
   readonly #gates: Gates;
+  readonly #maxBytes: number;
+  #bytes = 0;
 
-  /** @param slots - Responses that an account may have at a time. */
-  constructor(what: 'polls' | 'look-ups', slots: number) {
+  /**
+   * @param slots - Responses that an account may have at a time.
+   * @param maxBytes - Bytes of all responses that are being sent. @default no bound, for bodies that are made piece by piece
+   */
+  constructor(what: 'polls' | 'look-ups', slots: number, maxBytes = Number.POSITIVE_INFINITY) {
     const busy = () => tooManyAtOnce(what);
     this.#gates = new Gates({ slots, maxWaiting: 16, maxWaitMs: 5_000, busy });
+    this.#maxBytes = maxBytes;
   }
 
   send(c: Context<CallerEnv>, make: () => Promise<LargeBody>): Promise<Response> {
     return new Promise((resolve, reject) => {
       const makeAndSend = async () => {
         const { bytes, pieces } = await make();
+        if (this.#bytes + bytes > this.#maxBytes) {
+          throw overloaded('Too many large responses are being read just now; try again in 1 s.');
+        }
+        this.#bytes += bytes;
         const headers = { 'Content-Type': 'application/json', 'Content-Length': String(bytes) };
         await new Promise<void>((onEnd) => {
           resolve(respond(c, streamOf(pieces, onEnd), 200, headers));
         });
+        this.#bytes -= bytes;
       };
       this.#gates.run(c.get('caller').accountId, makeAndSend).catch(reject);
     });

@@ -11,6 +11,9 @@ const MAX_ENTRY_LINKS = 20;
 const MAX_LINKS = 50_000;
 const USUAL_LINK_BYTES = 640;
 
+/** Bytes of the responses that all accounts together have not read yet. */
+const MAX_UNREAD_BYTES = 256 * 1024 * 1024;
+
 /** How long a look-up waits for links that are still being created, and how often it looks, in milliseconds. */
 const MAX_WAIT_MS = 10_000;
 const LOOK_MS = 25;
@@ -18,7 +21,7 @@ const LOOK_MS = 25;
 /** `POST /api/v1/links/lookup`: the links of the account that lead to the given targets, or have the given codes. */
 export function lookUpLinks(deps: RouteDeps) {
   const { store } = deps;
-  const large = new LargeResponses('look-ups', 4);
+  const large = new LargeResponses('look-ups', 4, MAX_UNREAD_BYTES);
   return async (c: Context<CallerEnv>): Promise<Response> => {
     const { accountId } = c.get('caller');
     // Before the body is read, so that a look-up that waits holds no memory for it.

@@ -1,0 +1,28 @@
+import { Hono } from 'hono';
+import { expect, test } from 'vitest';
+import { Problem } from '../domain/problem.ts';
+import type { CallerEnv } from './context.ts';
+import { LargeResponses } from './large-responses.ts';
+
+const PIECE = new Uint8Array(40);
+
+test('what all accounts together do not read is bounded', async () => {
+  const large = new LargeResponses('look-ups', 4, 100);
+  const app = new Hono<CallerEnv>();
+  app.get('/:account', (c) => {
+    c.set('caller', { accountId: c.req.param('account') } as CallerEnv['Variables']['caller']);
+    return large.send(c, async () => ({ bytes: PIECE.length, pieces: [PIECE].values() }));
+  });
+  app.onError((error, c) => c.text(error.message, error instanceof Problem ? 503 : 500));
+
+  const [first, second] = await Promise.all([app.request('/a'), app.request('/b')]);
+  const third = await app.request('/c');
+  expect([first?.status, second?.status, third.status]).toEqual([200, 200, 503]);
+  expect(await third.text()).toContain('try again');
+  // What is read, or given up, makes room again.
+  expect((await first?.arrayBuffer())?.byteLength).toBe(PIECE.length);
+  await expect.poll(async () => (await app.request('/c')).status).toBe(200);
+  expect((await app.request('/d')).status).toBe(503);
+  await second?.body?.cancel();
+  await expect.poll(async () => (await app.request('/d')).status).toBe(200);
+});
