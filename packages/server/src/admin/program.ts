@@ -131,7 +131,7 @@ export function buildProgram(context: CommandContext, version: string): Command 
 function registerDatabase(program: Command, context: CommandContext): void {
   registerDoctor(program, context);
   const migrate =
-    'Make the database, or bring it up to the version of this program, as start does. The other commands leave it as it is.';
+    'Make the database, or bring it up to the version of this program, as start and accounts create --init do.';
   databaseCommand(program, 'migrate', migrate, 'migrate').action(async (_, command: Command) => {
     await print(context, command, { json: await context.migrate(settingsOf(context, command)) });
   });
