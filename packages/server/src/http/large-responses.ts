@@ -42,10 +42,13 @@ export class LargeResponses {
         }
         this.#bytes += bytes;
         const headers = { 'Content-Type': 'application/json', 'Content-Length': String(bytes) };
-        await new Promise<void>((onEnd) => {
-          resolve(respond(c, streamOf(pieces, onEnd), 200, headers));
-        });
-        this.#bytes -= bytes;
+        try {
+          await new Promise<void>((onEnd) => {
+            resolve(respond(c, streamOf(pieces, onEnd), 200, headers));
+          });
+        } finally {
+          this.#bytes -= bytes;
+        }
       };
       this.#gates.run(c.get('caller').accountId, makeAndSend).catch(reject);
     });
