@@ -4,11 +4,12 @@
  * Run: `pnpm --filter @shortlink/e2e hot-key [--write]`.
  */
 import { createHash } from 'node:crypto';
-import { createAccount, createKey, openStore, readSettings } from '@shortlink/server';
+import { readSettings } from '@shortlink/server';
 import { Pool } from 'pg';
 import { recordSizing } from '../../bench/src/frame/figures.ts';
 import { describeMachine } from '../../bench/src/frame/format.ts';
 import { startPostgres } from '../../server/test/start-postgres.ts';
+import { createAccount, createKey, openStore } from '../src/inner-server.ts';
 import { repeat } from './repeat.ts';
 
 const SECONDS = 5;

@@ -59,6 +59,7 @@ export async function play(
 ): Promise<Played> {
   const disk = new Disk(new Random(scenario.seed, 3));
   const world = new World(scenario.seed, disk, isTraced);
+  disk.readsShort = scenario.user.readsShort;
   enterWorld(world);
   const stage = new Stage(scenario, programs, world);
   let failure: string | undefined;

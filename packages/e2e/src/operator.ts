@@ -1,5 +1,6 @@
 import { PLANS, type PlanLimits } from '@shortlink/sdk/wire';
-import { createAccount, createKey, openStore, readSettings, type Store } from '@shortlink/server';
+import { readSettings } from '@shortlink/server';
+import { createAccount, createKey, openStore, type Store } from './inner-server.ts';
 
 /** Limits of an account by their names in `--limit`. */
 const LIMITS = {

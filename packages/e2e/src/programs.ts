@@ -7,6 +7,7 @@ const bin = (name: string) =>
     'dist/main.js',
   );
 
+export const CONFORMANCE_PROGRAM = bin('@shortlink/conformance');
 export const SERVER_PROGRAM = bin('@shortlink/server');
 /** SHORTLINK_E2E_BINARY is the path of a single-file `shortlink` that takes the place of the package in all tests. */
 export const CLI_PROGRAM = process.env['SHORTLINK_E2E_BINARY'] ?? bin('@shortlink/cli');

@@ -1,15 +1,16 @@
 import { mkdir, readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
-import { type Caller, createKey } from '@shortlink/server';
-import {
-  startTestServer,
-  type TestServer,
-  type TestServerOptions,
-} from '@shortlink/server/testing';
 import type { Browser, Page, Route } from 'playwright-core';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { launchChromium } from '../runtimes/drivers/launch-chromium.ts';
+import {
+  type Caller,
+  createKey,
+  startTestServer,
+  type TestServer,
+  type TestServerOptions,
+} from '../src/inner-server.ts';
 import { savePicture } from '../src/save-picture.ts';
 
 const ARTIFACTS = fileURLToPath(new URL('../artifacts/', import.meta.url));

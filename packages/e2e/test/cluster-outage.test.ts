@@ -1,10 +1,10 @@
 import { ServerError, Shortlink } from '@shortlink/sdk';
-import type { Store } from '@shortlink/server';
 import { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { type PostgresProcess, startPostgres } from '../../server/test/start-postgres.ts';
 import { type Cluster, startCluster } from '../src/cluster.ts';
 import { type DatabaseProxy, startDatabaseProxy } from '../src/database-proxy.ts';
+import type { Store } from '../src/inner-server.ts';
 import { type Limits, newCaller, openDatabase } from '../src/operator.ts';
 
 const LINKS = '/api/v1/links';

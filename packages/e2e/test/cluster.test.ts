@@ -1,4 +1,3 @@
-import type { Store } from '@shortlink/server';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import {
   POSTGRES_PASSWORD,
@@ -7,6 +6,7 @@ import {
 } from '../../server/test/start-postgres.ts';
 import { type Cluster, startCluster } from '../src/cluster.ts';
 import { decided } from '../src/decided.ts';
+import type { Store } from '../src/inner-server.ts';
 import { type Limits, newCaller, openDatabase } from '../src/operator.ts';
 import { admin, type ServerProcess } from '../src/server-process.ts';
 

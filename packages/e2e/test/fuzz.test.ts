@@ -1,7 +1,8 @@
-import { openStore, readSettings } from '@shortlink/server';
+import { readSettings } from '@shortlink/server';
 import { expect, test } from 'vitest';
 import { startPostgres } from '../../server/test/start-postgres.ts';
 import { runFuzz } from '../src/fuzz/run-fuzz.ts';
+import { openStore } from '../src/inner-server.ts';
 
 /** `pnpm --filter @shortlink/e2e fuzz` sends 100,000. */
 const REQUESTS = 1_500;

@@ -18,6 +18,7 @@ const ENTRIES = {
   sdk: ['index', 'wire'],
   cli: [],
   server: ['index', 'testing', 'testing-msw'],
+  conformance: ['index'],
 } as const;
 type Package = keyof typeof ENTRIES;
 const PACKAGES = Object.keys(ENTRIES) as Package[];
@@ -30,7 +31,7 @@ export type Reports = Record<Package, Record<string, string>>;
 
 /** Reads the surface of the built packages and of their commands. */
 export async function reportSurface(): Promise<Reports> {
-  const reports: Reports = { sdk: {}, cli: {}, server: {} };
+  const reports: Reports = { sdk: {}, cli: {}, server: {}, conformance: {} };
   const folder = await mkdtemp(join(tmpdir(), 'shortlink-api-'));
   try {
     const entries = PACKAGES.flatMap((name) =>
@@ -104,7 +105,7 @@ function extractorConfig(name: Package, entry: string, folder: string) {
 
 /** Reads the reports that are committed. */
 export async function readReports(root = ROOT): Promise<Reports> {
-  const reports: Reports = { sdk: {}, cli: {}, server: {} };
+  const reports: Reports = { sdk: {}, cli: {}, server: {}, conformance: {} };
   for (const name of PACKAGES) {
     const folder = join(root, `packages/${name}/api`);
     for (const file of await readdir(folder)) {

@@ -23,7 +23,7 @@ mkdirSync(FOLDER);
 
 const program = join(FOLDER, 'program.cjs');
 await build({
-  entryPoints: [join(ROOT, 'packages/cli/src/binary.ts')],
+  entryPoints: [join(ROOT, 'packages/cli/src/main.ts')],
   outfile: program,
   bundle: true,
   minify: true,
@@ -56,7 +56,6 @@ writeFileSync(
     main: program,
     executable: node,
     output,
-    assets: { program },
     disableExperimentalSEAWarning: true,
     useCodeCache: true,
     // The program ignores NODE_OPTIONS, which is meant for other programs.

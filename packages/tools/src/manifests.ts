@@ -5,7 +5,12 @@ import { fileURLToPath } from 'node:url';
 export const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 
 /** Folders of the packages that are published, each after the ones it depends on. */
-export const PUBLISHED = ['packages/sdk', 'packages/cli', 'packages/server'] as const;
+export const PUBLISHED = [
+  'packages/sdk',
+  'packages/cli',
+  'packages/server',
+  'packages/conformance',
+] as const;
 
 /** Files beside the manifests that name the repository as `owner/name`. */
 export const MENTIONS: readonly string[] = [

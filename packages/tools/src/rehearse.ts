@@ -9,6 +9,7 @@ import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { codeBlocks } from '../../e2e/src/code-blocks.ts';
+import { PUBLISHED } from './manifests.ts';
 import { run, start, stop, stopAll } from './processes.ts';
 import { publishAll } from './publish.ts';
 
@@ -29,7 +30,7 @@ const NODES = {
   'Node 24': process.execPath,
   'Node 26': resolve('node26/bin/node'),
 };
-const NAMES = ['@shortlink/sdk', '@shortlink/cli', '@shortlink/server'];
+const NAMES = PUBLISHED.map((folder) => folder.replace('packages', '@shortlink'));
 const MANAGERS: Record<string, [string, ...string[]]> = {
   npm: ['npm', 'install', '--no-audit', '--no-fund'],
   pnpm: ['npx', '-y', 'pnpm@12', '--config.minimum-release-age=0', 'add'],
@@ -48,7 +49,9 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 
 try {
   const { url, env } = await startRegistry();
-  await step('publish', () => publishAll(['--provenance=false', '--registry', url], env));
+  await step('publish', () =>
+    publishAll(['publish', '--provenance=false', '--registry', url], env),
+  );
   for (const [manager, [file, ...args]] of Object.entries(MANAGERS)) {
     const project = join(folder, manager);
     await mkdir(project);
@@ -127,19 +130,13 @@ log: { type: stdout, level: error }
 /** Runs what the installed READMEs show, against the installed server. */
 async function runExamples(project: string, node: string, env: NodeJS.ProcessEnv): Promise<void> {
   const installed = (name: string, path: string) => join(project, 'node_modules', name, path);
-  const server = start(
-    node,
-    [
-      installed('@shortlink/server', 'dist/main.js'),
-      'start',
-      '--dev',
-      '--port',
-      '0',
-      '--database',
-      'sqlite::memory:',
-    ],
-    { cwd: project, env, stdio: ['ignore', 'pipe', 'ignore'] },
-  );
+  const program = installed('@shortlink/server', 'dist/main.js');
+  const args = 'start --dev --port 0 --database sqlite::memory:'.split(' ');
+  const server = start(node, [program, ...args], {
+    cwd: project,
+    env,
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
   try {
     let [url, key] = ['', ''];
     if (server.stdout === null) throw new Error('the server has no output');
@@ -157,10 +154,8 @@ async function runExamples(project: string, node: string, env: NodeJS.ProcessEnv
       if (!printed.includes('http://'))
         throw new Error(`the example of ${name} printed: ${printed}`);
     }
-    await writeFile(
-      join(project, 'links.csv'),
-      'url\nhttps://example.com/a\nhttps://example.com/b\n',
-    );
+    const links = 'url\nhttps://example.com/a\nhttps://example.com/b\n';
+    await writeFile(join(project, 'links.csv'), links);
     const shell = (await examplesOf(installed('@shortlink/cli', 'README.md'), 'sh')).join('\n');
     const commands = shell.match(/^shortlink (create|import) [^\s-]\S*(?=\s*(#|$))/gm) ?? [];
     if (commands.length < 2) throw new Error('the README of @shortlink/cli has no commands to run');
@@ -171,6 +166,11 @@ async function runExamples(project: string, node: string, env: NodeJS.ProcessEnv
         env: own,
       });
     }
+    // Fails where a statement of the protocol does.
+    await run(node, [installed('@shortlink/conformance', 'dist/main.js')], {
+      cwd: project,
+      env: own,
+    });
     const results = await readFile(join(project, 'links.csv.results.csv'), 'utf8');
     if (results.split(',created,').length !== 3) throw new Error(`the results are:\n${results}`);
     for (const file of ['links.csv.results.csv', 'links.csv.shortlink-journal']) {

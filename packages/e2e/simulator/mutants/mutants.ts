@@ -47,6 +47,24 @@ const DURABILITY: readonly Mutant[] = [
     ],
   },
   mutant(
+    'copy of a mounted file not durable',
+    `${REPORT}/replacement.ts`,
+    '      await syncFolder(dirname(target));\n',
+    '',
+  ),
+  mutant(
+    'mounted file not synced before its copy is removed',
+    `${REPORT}/replacement.ts`,
+    '    await handle.sync();\n  } finally',
+    '  } finally',
+  ),
+  mutant(
+    'mounted file that was cut not restored',
+    'cli/src/import/run-import.ts',
+    "if (settings.output !== '-') await finishReplacement",
+    'if (settings.file === undefined) await finishReplacement',
+  ),
+  mutant(
     'recorded after it is sent',
     `${HTTP}/transport.ts`,
     'await watch.beforeSend();',

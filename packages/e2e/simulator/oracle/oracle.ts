@@ -131,8 +131,9 @@ export class Oracle {
     this.#hasBatches = [...world.disk.names].some(
       ([path, file]) => isJournal(path) && hasBatches(file),
     );
-    this.#outputBefore = world.disk.get(settings.output)?.bytes;
-    this.#isOutputDurable = world.disk.isDurable(settings.output);
+    const output = world.disk.wholeOf(settings.output);
+    this.#outputBefore = world.disk.get(output)?.bytes;
+    this.#isOutputDurable = world.disk.isDurable(output);
     if (plan.dryRun) this.#filesBefore = userFiles(world.disk);
   }
 
@@ -203,7 +204,7 @@ export class Oracle {
     this.#limit?.check(service.made);
     countShares(this.shares, plan, scenario.user, this.#sent, this.#limit);
     if (hasSecond) return;
-    const text = textOf(world.disk, settings.output);
+    const text = textOf(world.disk, world.disk.wholeOf(settings.output));
     const [{ user }, { made }] = [scenario, service];
     const areTitlesCertain = this.#areTitlesCertain && !network.exchanges.some(lacksResults);
     const results = { text, plan, user, made, areTitlesCertain, stated: this.#evidence.rows };

@@ -60,6 +60,22 @@ export function addExtras(scenario: Scenario): void {
   if (random.chance(0.25) && user.format === 'csv' && !user.fromStdin) {
     for (const run of runs) if (random.chance(0.7)) run.dialect = dialectOf(random);
   }
+  changeDisk(scenario, random);
+}
+
+/** A disk, and a system, of the less common kinds. */
+function changeDisk({ user, runs }: Scenario, random: Random): void {
+  user.readsShort = random.chance(0.2);
+  if (random.chance(user.inPlace ? 0.4 : 0.05) && !user.fromStdin) {
+    user.mounted = random.pick(['EBUSY', 'EXDEV'] as const);
+  }
+  for (const { diskFault } of runs) {
+    if (diskFault === undefined || random.chance(0.5)) continue;
+    diskFault.code = random.pick(['EIO', 'EIO', 'EIO', 'EMFILE'] as const);
+    if (diskFault.code === 'EIO') {
+      diskFault.only = random.pick(['fsync', 'commit kept', 'commit kept unsynced'] as const);
+    }
+  }
 }
 
 function dialectOf(random: Random): Dialect {

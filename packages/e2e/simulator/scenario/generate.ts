@@ -141,6 +141,8 @@ function userOf(random: Random, size: number, hasIdempotency: boolean): UserTrai
     namesResults: false,
     keepsResults: false,
     losesFiles: false,
+    mounted: undefined,
+    readsShort: false,
     onSimilar: 'reuse',
   };
 }

@@ -1,3 +1,5 @@
+import type { DiskFault } from '../world/world.ts';
+
 /** Everything that decides what happens, as plain data: the same scenario always plays the same way, and parts can be left out. */
 export interface Scenario {
   seed: number;
@@ -71,6 +73,10 @@ export interface UserTraits {
   keepsResults: boolean;
   /** Files are lost or damaged between runs. */
   losesFiles: boolean;
+  /** The file with the results is mounted by itself, as into a container, and can't be replaced: what the system says to that. */
+  mounted: 'EBUSY' | 'EXDEV' | undefined;
+  /** Reads give less than was asked for. */
+  readsShort: boolean;
   /** What a user decides in the end who is stopped by links that may or may not be those of the rows. */
   onSimilar: 'reuse' | 'create';
 }
@@ -129,7 +135,7 @@ export interface RunPlan {
   killAt: { step: number; isAfter: boolean; isPowerCut: boolean } | undefined;
   /** The power fails when the run has ended. */
   losesPowerAfter: boolean;
-  diskFault: { step: number; code: 'ENOSPC' | 'EIO'; stays: boolean } | undefined;
+  diskFault: DiskFault | undefined;
   /** Ctrl-C so long after the start, and maybe a second one. */
   stop: { softMs: number; hardMs: number | undefined } | undefined;
   /** The service is restarted so long after the start. */

@@ -42,6 +42,7 @@ export class UserFiles {
   /** Prepares a run. */
   prepare(plan: RunPlan): void {
     for (const loss of plan.losses) this.#lose(loss);
+    this.#mount();
     if (!this.#user.fromStdin) this.#placeInput(plan);
     if (!plan.losesJournal) return;
     this.#world.log(() => '--- the journal is thrown away');
@@ -60,6 +61,17 @@ export class UserFiles {
     this.#copies.set(index, copies);
   }
 
+  /** A container has the file with the results, and it is there before the first run. */
+  #mount(): void {
+    const { mounted: code, losesFiles } = this.#user;
+    if (code === undefined || losesFiles) return;
+    const path = this.paths.results;
+    if (this.#disk.get(path) === undefined && path !== this.paths.input) {
+      this.#disk.place(path, '', this.#now);
+    }
+    this.#disk.mounted = { path, code };
+  }
+
   #placeInput({ rows, dialect, copiesRows }: RunPlan): void {
     const user = this.#user;
     const path = this.paths.input;
@@ -67,6 +79,12 @@ export class UserFiles {
     // Nobody has written to it since, and the rows are the same.
     const isSame = rows === this.#placed?.rows && dialect === this.#placed.dialect;
     if (!user.inPlace && isSame && old === this.#placed?.file) return;
+    const whole = this.#disk.wholeOf(path);
+    if (whole !== path) {
+      // The next run restores it, unless somebody edits it before, who looks at it first.
+      if (isSame) return;
+      this.#restoreFrom(whole);
+    }
     const filled = user.inPlace ? this.#rowsOf(path) : undefined;
     const hasResults = filled?.some(({ status }) => status !== '') === true;
     const text = inputText(rows, user, dialect, hasResults ? filled : undefined, copiesRows);
@@ -84,6 +102,12 @@ export class UserFiles {
 
   /** A file that the import refuses to use is moved out of the way, as the user is told to. */
   setAside(reason: string): void {
+    const whole = this.#disk.wholeOf(this.paths.results);
+    if (whole !== this.paths.results) {
+      this.#world.log(() => '--- the user copies the whole file over the one that may be cut');
+      this.#restoreFrom(whole);
+      return;
+    }
     for (const kind of KINDS) {
       const path = this.paths[kind];
       const isNamed =
@@ -106,6 +130,12 @@ export class UserFiles {
       this.#disk.place(path, this.#disk.get(results)?.bytes.toString() ?? '', this.#now);
     }
     return this.#disk.get(path) && path;
+  }
+
+  #restoreFrom(whole: string): void {
+    const text = this.#disk.get(whole)?.bytes.toString() ?? '';
+    this.#disk.place(this.paths.results, text, this.#now);
+    this.#disk.remove(whole);
   }
 
   #rowsOf(path: string): ResultRow[] | undefined {

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { Store } from '@shortlink/server';
+import type { Store } from '../../src/inner-server.ts';
 import type { Server } from './load-server.ts';
 import type { Random } from './random.ts';
 import type { Owner, Scheduler } from './scheduler.ts';

@@ -14,6 +14,9 @@ export type OwnServer = {
   titles: { isLenient: boolean };
 } & typeof import('../../../server/src/app.ts') &
   typeof import('../../../server/src/api-key.ts') &
+  typeof import('../../../server/src/domain/hostnames.ts') &
+  typeof import('../../../server/src/domain/job-pace.ts') &
+  typeof import('../../../server/src/metrics/metrics.ts') &
   typeof import('../../../server/src/jobs/runner.ts') &
   typeof import('../../../server/src/store/links.ts') &
   typeof import('../../../server/src/store/sqlite/database.ts') &
@@ -153,7 +156,8 @@ export class OwnService implements Service {
   }
 
   #start(): Instance {
-    const { createApp, JobRunner, shortUrlMaker, sqliteStore, WriteCore } = this.#server;
+    const { createApp, JobPace, JobRunner, Metrics, ownHostsOf } = this.#server;
+    const { shortUrlMaker, sqliteStore, WriteCore } = this.#server;
     const shortUrl = shortUrlMaker(PUBLIC_URL);
     const core = new WriteCore({
       db: this.#db,
@@ -186,7 +190,14 @@ export class OwnService implements Service {
       store,
       publicUrl: PUBLIC_URL,
       now: this.#now,
+      metrics: new Metrics(),
+      ownHosts: async () => ownHostsOf(PUBLIC_URL, await store.listDomains()),
       onJobAccepted: (id) => runner.notify(id),
+      jobPace: new JobPace(),
+      pendingJobs: () => 0,
+      onClick: () => undefined,
+      findRedirect: (code) => store.findRedirect(code),
+      isDraining: () => false,
     });
     let reportDeath: Instance['reportDeath'] = () => undefined;
     const death = new Promise<undefined>((resolve) => {

@@ -6,6 +6,9 @@ import { exactStatsOf, isFolder, lookUp, statsOf, systemError } from './files.ts
 /** Longest time of an operation. */
 const SLOWEST_MS = 0.4;
 
+/** What a read gives at most where it gives less than was asked for: not at the ends of lines and characters. */
+const SHORT_BYTES = 37;
+
 /** @param work - returns or throws its error; one that is returned costs a fraction */
 function operation<T>(
   what: string,
@@ -60,6 +63,8 @@ export function rename(from: string, to: string): Promise<void> {
   return operation('rename', to, true, () => {
     const { disk } = theWorld();
     const file = lookUp(from, 'rename');
+    const { path, code = '' } = disk.mounted ?? {};
+    if (to === path || from === path) throw systemError(code, 'rename', to);
     disk.setName(to, file);
     disk.setName(from, undefined);
   });
@@ -111,8 +116,10 @@ export function open(path: string, flags: string, mode = 0o666): Promise<FileHan
     const world = theWorld();
     if (isFolder(path)) return new FileHandle(path, undefined);
     if (flags === 'r') return new FileHandle(path, lookUp(path, 'open'));
+    const there = world.disk.get(path);
+    if (flags === 'r+') return new FileHandle(path, lookUp(path, 'open'));
     if (flags !== 'wx') throw new Error(`open(${flags}) is not simulated`);
-    if (world.disk.get(path) !== undefined) throw systemError('EEXIST', 'open', path);
+    if (there !== undefined) throw systemError('EEXIST', 'open', path);
     return new FileHandle(path, world.disk.create(path, mode, world.wallClock()));
   });
 }
@@ -140,7 +147,8 @@ class FileHandle {
     return operation('read', this.#path, false, () => {
       const start = position ?? this.#position;
       const { bytes } = this.#node;
-      const bytesRead = bytes.copy(into, offset, start, Math.min(start + length, bytes.length));
+      const end = start + (theWorld().disk.readsShort ? Math.min(length, SHORT_BYTES) : length);
+      const bytesRead = bytes.copy(into, offset, start, Math.min(end, bytes.length));
       if (position === null) this.#position += bytesRead;
       return { bytesRead, buffer: into };
     });
@@ -150,7 +158,8 @@ class FileHandle {
   next(length: number): Promise<Buffer> {
     return operation('read', this.#path, false, () => {
       const start = this.#position;
-      const bytes = this.#node.bytes.subarray(start, start + length);
+      const end = start + (theWorld().disk.readsShort ? SHORT_BYTES : length);
+      const bytes = this.#node.bytes.subarray(start, end);
       this.#position += bytes.length;
       return bytes;
     });
@@ -163,10 +172,28 @@ class FileHandle {
   writeFile(bytes: Uint8Array): Promise<void> {
     // Node gives the bytes to the disk when the call is made.
     const copy = Buffer.from(bytes);
-    return operation('write', this.#path, true, () => {
+    const append = (some: Buffer) => {
       const before = this.#node.bytes;
-      this.#node.bytes = before.length === 0 ? copy : Buffer.concat([before, copy]);
+      this.#node.bytes = before.length === 0 ? some : Buffer.concat([before, some]);
       this.#node.changedAtNs = BigInt(theWorld().wallClock()) * 1_000_000n;
+    };
+    const world = theWorld();
+    const delayMs = world.random.next() * SLOWEST_MS;
+    return world.wait('write', this.#path, delayMs, () => {
+      try {
+        world.diskStep('write', this.#path, true);
+      } catch (error) {
+        // A disk that is full takes what still fits.
+        append(copy.subarray(0, copy.length >> 1));
+        throw error;
+      }
+      append(copy);
+    });
+  }
+
+  truncate(): Promise<void> {
+    return operation('ftruncate', this.#path, true, () => {
+      Object.assign(this.#node, { bytes: Buffer.alloc(0), dropped: 0 });
     });
   }
 
@@ -183,11 +210,15 @@ class FileHandle {
   async chown(): Promise<void> {}
 
   sync(): Promise<void> {
-    return operation('fsync', this.#path, true, () => {
-      const { disk } = theWorld();
-      if (this.#file === undefined) disk.syncFolder(this.#path);
-      else disk.syncFile(this.#file);
-    });
+    const file = this.#file;
+    const { disk } = theWorld();
+    const sync = () => (file === undefined ? disk.syncFolder(this.#path) : disk.syncFile(file));
+    const failed = (error: unknown) => {
+      // The system takes the pages for written all the same.
+      if (file !== undefined) file.dropped = file.bytes.length;
+      throw error;
+    };
+    return operation('fsync', this.#path, true, sync).catch(failed);
   }
 
   async close(): Promise<void> {

@@ -9,6 +9,7 @@ const SQLITE_BUSY = 5;
 const SQLITE_IOERR = 10;
 const SQLITE_CORRUPT = 11;
 const SQLITE_FULL = 13;
+const SQLITE_CANTOPEN = 14;
 
 /** Stands in for `DatabaseSync` of `node:sqlite`: one connection to a file of the simulated disk. */
 export class SimulatedDatabase {
@@ -30,6 +31,13 @@ export class SimulatedDatabase {
     this.#process = world.process;
     this.#path = path;
     this.#file = path === '' ? undefined : world.disk.get(path);
+    if (this.#file !== undefined && this.#process.diskFault?.code === 'EMFILE') {
+      try {
+        world.diskStep('open', path, false);
+      } catch {
+        throw sqliteError(SQLITE_CANTOPEN, 'unable to open database file');
+      }
+    }
     const content = this.#file?.database ?? takeContent();
     if (!(content instanceof Content)) throw new Error(`${path} is no database`);
     if (this.#file !== undefined && this.#file.database === undefined)
@@ -53,7 +61,8 @@ export class SimulatedDatabase {
       this.#unlock();
     } else if (command.kind === 'begin') {
       this.#lock();
-      if (!this.#isSyncing) content.keepImage();
+      const mayLose = this.#process.diskFault?.only === 'commit kept unsynced';
+      if (!this.#isSyncing || mayLose) content.keepImage();
       content.prepare('BEGIN').run();
     } else if (command.kind === 'commit') this.#commit();
     else if (command.kind === 'roll back') {
@@ -130,18 +139,25 @@ export class SimulatedDatabase {
       theWorld().diskStep('commit', this.#path, true);
     } catch (error) {
       this.#process.journalFailedAt ??= theWorld().clock.turn;
-      content.prepare('ROLLBACK').run();
+      const { only } = this.#process.diskFault ?? {};
+      if (only?.startsWith('commit kept')) this.#carryOut(only === 'commit kept');
+      else content.prepare('ROLLBACK').run();
       this.#createsTables = false;
       const isFull = error instanceof Error && error.message.startsWith('ENOSPC');
       throw isFull
         ? sqliteError(SQLITE_FULL, 'database or disk is full')
         : sqliteError(SQLITE_IOERR, 'disk I/O error');
     }
+    this.#carryOut(this.#isSyncing);
+    this.#createsTables = false;
+    this.#unlock();
+  }
+
+  #carryOut(isSynced: boolean): void {
+    const content = this.#content;
     content.prepare('COMMIT').run();
     if (this.#createsTables) content.isCreated = true;
-    this.#createsTables = false;
-    if (this.#isSyncing) this.#synced();
-    this.#unlock();
+    if (isSynced) this.#synced();
   }
 
   /** Whether a commit is on the disk when it has ended. */

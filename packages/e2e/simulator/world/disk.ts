@@ -23,6 +23,8 @@ export interface FileNode {
   changedAtNs: bigint;
   mode: number;
   database: DatabaseContent | undefined;
+  /** So many of its first bytes were dropped by a sync that failed: a later one makes what follows durable, and not these. */
+  dropped: number;
 }
 
 const NOTHING = Buffer.alloc(0);
@@ -41,6 +43,10 @@ interface NameChange {
 export class Disk {
   readonly #random: Random;
   readonly names = new Map<string, FileNode>();
+  /** The file that is mounted by itself, so that it can't be replaced, and what the system says to that. */
+  mounted: { path: string; code: 'EBUSY' | 'EXDEV' } | undefined;
+  /** Reads give less than was asked for. */
+  readsShort = false;
   readonly #synced = new Map<string, FileNode>();
   readonly #databases: DatabaseContent[] = [];
   #changes: NameChange[] = [];
@@ -54,6 +60,14 @@ export class Disk {
     return this.names.get(path);
   }
 
+  /** The whole content of a file that can't be replaced, while a program writes into it. */
+  wholeOf(path: string): string {
+    const whole = /\/\.[^/]*\.whole$/;
+    return this.mounted?.path === path
+      ? ([...this.names.keys()].find((name) => whole.test(name)) ?? path)
+      : path;
+  }
+
   create(path: string, mode: number, nowMs: number): FileNode {
     this.#lastNumber += 1;
     const file: FileNode = {
@@ -63,6 +77,7 @@ export class Disk {
       changedAtNs: BigInt(nowMs) * 1_000_000n,
       mode,
       database: undefined,
+      dropped: 0,
     };
     this.setName(path, file);
     return file;
@@ -114,7 +129,9 @@ export class Disk {
   }
 
   syncFile(file: FileNode): void {
-    file.synced = file.bytes;
+    const { bytes, dropped } = file;
+    file.synced =
+      dropped === 0 ? bytes : Buffer.concat([Buffer.alloc(dropped), bytes.subarray(dropped)]);
   }
 
   syncFolder(folder: string): void {

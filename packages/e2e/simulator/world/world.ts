@@ -10,11 +10,13 @@ export const EPOCH_MS = Date.UTC(2026, 0, 30, 22);
 
 /** A point at which a program can be killed, or a disk can fail. */
 export interface DiskFault {
-  /** Number of the disk operation, from 1. */
+  /** Number of the disk operation, from 1. Where only some kinds of them can fail so, it is the first of these from there on. */
   step: number;
-  code: 'ENOSPC' | 'EIO';
+  code: 'ENOSPC' | 'EIO' | 'EMFILE';
   /** Whether all later ones fail as well, as on a disk that stays full. */
   stays: boolean;
+  /** What fails alone: a sync, or a commit that is carried out nevertheless, and perhaps synced. @default whatever comes */
+  only?: 'fsync' | 'commit kept' | 'commit kept unsynced' | undefined;
 }
 
 /** A run of the program, from its start to its end or to the moment it is killed. */
@@ -27,6 +29,8 @@ export class Process {
   killedAt: number | undefined;
   /** Whether a write of its journal has failed: then what it got to know afterwards may be lost. */
   journalFailedAt: number | undefined;
+  /** Whether an operation of its disk has failed. */
+  hasFailed = false;
   readonly name: string;
   readonly killAt: { step: number; isAfter: boolean; isPowerCut: boolean } | undefined;
   readonly diskFault: DiskFault | undefined;
@@ -156,8 +160,13 @@ export class World {
     process.diskSteps += 1;
     const { diskFault } = process;
     if (diskFault === undefined || process.diskSteps < diskFault.step) return;
-    if (process.diskSteps > diskFault.step && !diskFault.stays) return;
+    const kind = diskFault.code === 'EMFILE' ? 'open' : diskFault.only;
+    if (kind === undefined ? process.diskSteps > diskFault.step : process.hasFailed) {
+      if (!diskFault.stays) return;
+    }
+    if (kind !== undefined && !kind.startsWith(what)) return;
     if (diskFault.code === 'ENOSPC' && !isWrite) return;
+    process.hasFailed = true;
     this.log(() => `${what} ${path}: ${diskFault.code}`);
     throw Object.assign(new Error(`${diskFault.code}: ${what} '${path}'`), {
       code: diskFault.code,

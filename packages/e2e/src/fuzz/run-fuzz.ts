@@ -1,8 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { PLAN_LIMITS, type PlanLimits } from '@shortlink/sdk/wire';
-import type { Store } from '@shortlink/server';
-import { startTestServer, type TestServer } from '@shortlink/server/testing';
 import fc from 'fast-check';
+import { type Store, startTestServer, type TestServer } from '../inner-server.ts';
 import { ApiDescription } from './api-description.ts';
 import { checkAnswer, type RawAnswer } from './check-answer.ts';
 import {

@@ -1,0 +1,160 @@
+import type { Session } from '../session.ts';
+import { demand, type Exchange, Fails, fieldsOf, NotShown, objectsIn, show } from '../statement.ts';
+
+/** The paths of the protocol. */
+export const LINKS = '/api/v1/links';
+export const BATCH = '/api/v1/links/batch';
+export const JOBS = '/api/v1/jobs/';
+
+/** A job that no service has. */
+export const UNKNOWN_JOB = `${JOBS}00000000-0000-4000-8000-000000000000`;
+
+export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** What a link with every field is created with. */
+export const TITLE = 'Überblick: prices & "plans" 2026 ✓';
+export const TAGS = ['conformance', 'spring sale'];
+
+export const isSuccess = ({ response }: Exchange) =>
+  response.status >= 200 && response.status < 300;
+
+/** Whether a response says that the account's plan allows no more. */
+export const isPlanLimit = (exchange: Exchange) =>
+  exchange.response.status === 403 && fieldsOf(exchange)['upgrade'] === true;
+
+/** A link with every field that a caller can give. */
+export const fullLink = (session: Session) =>
+  session.once('full link', () =>
+    createLink(session, 'full', { title: TITLE, tags: TAGS, redirect_type: 301 }),
+  );
+
+/** A link with nothing but its target. */
+export const bareLink = (session: Session) =>
+  session.once('bare link', () => createLink(session, 'bare', {}));
+
+/** Creates a link. What a service says to a valid one decides every statement that needs it. */
+export async function createLink(
+  session: Session,
+  name: string,
+  fields: object,
+): Promise<Exchange> {
+  const body = { target_url: session.target(name), ...fields };
+  return created(await session.send('POST', LINKS, { body, links: 1 }));
+}
+
+/** A batch of two links with the optional fields of an entry. */
+export const smallBatch = (session: Session) =>
+  session.once('small batch', () => {
+    const links = [
+      { target_url: session.target('batch-1'), title: TITLE, tags: TAGS },
+      { target_url: session.target('batch-2') },
+    ];
+    return createBatch(session, links);
+  });
+
+/** Creates as many links as the plan lets a service respond to at once, up to 100. */
+export const hundredBatch = (session: Session) =>
+  session.once('batch of 100', () => createBatch(session, targets(session, 'hundred', 100)));
+
+/** Creates the smallest batch that becomes a job. */
+export const acceptedJob = (session: Session) =>
+  session.once('job', () => {
+    if ((session.limits?.batch ?? 101) < 101) {
+      throw new NotShown('needs a plan whose batches hold 101 links');
+    }
+    return createBatch(session, targets(session, 'job', 101));
+  });
+
+/** Polls the job until it is complete, and returns every poll. */
+export function jobPolls(session: Session): Promise<Exchange[]> {
+  let polls = pollsOf.get(session);
+  if (polls === undefined) {
+    polls = pollJob(session);
+    pollsOf.set(session, polls);
+  }
+  return polls;
+}
+const pollsOf = new WeakMap<Session, Promise<Exchange[]>>();
+
+async function pollJob(session: Session): Promise<Exchange[]> {
+  const accepted = await acceptedJob(session);
+  const { job_id } = fieldsOf(accepted);
+  if (typeof job_id !== 'string') throw new NotShown('no job was accepted', [accepted]);
+  const polls: Exchange[] = [];
+  while (polls.length < 30) {
+    const poll = await session.send('GET', JOBS + encodeURIComponent(job_id));
+    polls.push(poll);
+    demand(
+      poll.response.status === 200,
+      `the job's poll is ${poll.response.status}`,
+      accepted,
+      poll,
+    );
+    if (fieldsOf(poll)['status'] !== 'processing') return polls;
+    const seconds = Number(poll.response.headers['retry-after'] ?? 1);
+    await session.sleep(Math.min(Math.max(seconds || 1, 1), 10) * 1_000);
+  }
+  throw new Fails('the job is still processing after 30 polls', polls.slice(-1));
+}
+
+export const targets = (session: Session, name: string, count: number) =>
+  Array.from({ length: count }, (_, index) => ({ target_url: session.target(`${name}-${index}`) }));
+
+export async function createBatch(
+  session: Session,
+  links: object[],
+  fields = {},
+): Promise<Exchange> {
+  const body = { ...fields, links };
+  return created(await session.send('POST', BATCH, { body, links: links.length }));
+}
+
+function created(exchange: Exchange): Exchange {
+  if (isSuccess(exchange)) return exchange;
+  if (isPlanLimit(exchange)) throw new NotShown('the plan has no room for it', [exchange]);
+  throw new Fails(`a valid request is refused with ${exchange.response.status}`, [exchange]);
+}
+
+/** Demands a refusal: a status from 400 to 499. */
+export function refused(exchange: Exchange, what: string): Exchange {
+  const { status } = exchange.response;
+  demand(status >= 400 && status < 500, `${what} is answered with ${status}`, exchange);
+  return exchange;
+}
+
+/** Demands that each result of a batch or job has its target, code and short URL, each code once. */
+export function demandItems(exchange: Exchange, sent: readonly { target_url: string }[]): void {
+  const items = objectsIn(fieldsOf(exchange), 'results');
+  demand(
+    items.length === sent.length,
+    `${items.length} results for ${sent.length} links`,
+    exchange,
+  );
+  for (const item of items) {
+    for (const field of ['target_url', 'code', 'short_url']) {
+      const value = item[field];
+      demand(
+        typeof value === 'string' && value !== '',
+        `a result's ${field} is ${show(value)}`,
+        exchange,
+      );
+    }
+    demand(
+      String(item['short_url']).endsWith(`/${item['code']}`),
+      `a result's short_url ${show(item['short_url'])} doesn't end with its code ${show(item['code'])}`,
+      exchange,
+    );
+  }
+  const wanted = sent.map(({ target_url }) => target_url).sort();
+  const got = items.map((item) => String(item['target_url'])).sort();
+  demand(
+    show(wanted) === show(got) && wanted.every((target, index) => target === got[index]),
+    'the results have other targets',
+    exchange,
+  );
+  demand(
+    new Set(items.map((item) => item['code'])).size === items.length,
+    'two results have one code',
+    exchange,
+  );
+}

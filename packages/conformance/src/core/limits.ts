@@ -1,0 +1,418 @@
+import type { Session } from '../session.ts';
+import {
+  demand,
+  type Exchange,
+  fieldsOf,
+  isObject,
+  NotShown,
+  objectsIn,
+  type Statement,
+  show,
+} from '../statement.ts';
+import {
+  BATCH,
+  bareLink,
+  isPlanLimit,
+  isSuccess,
+  LINKS,
+  refused,
+  targets,
+  UNKNOWN_JOB,
+} from './facts.ts';
+
+const errorOf = (exchange: Exchange) => fieldsOf(exchange)['error'];
+const isApi = ({ request }: Exchange) => request.path.startsWith('/api/v1/');
+
+/** A batch of one link more than the plan allows in one, which creates nothing. */
+const largeBatch = (session: Session) =>
+  session.once('large batch', async () => {
+    const size = session.limits?.batch ?? session.usageNumber('batch_size');
+    if (size === undefined || size >= 10_000) {
+      throw new NotShown('needs a plan with a batch size: --plan');
+    }
+    const links = targets(session, 'large', size + 1);
+    const batch = await session.send('POST', BATCH, { body: { links } });
+    if (isSuccess(batch)) session.linksCreated += links.length;
+    return batch;
+  });
+
+/** A request that a limit of the plan refuses. */
+async function planLimit(session: Session): Promise<Exchange> {
+  const seen = session.exchanges.find(isPlanLimit);
+  return seen ?? (await largeBatch(session));
+}
+
+const saysMinute = (refusal: Exchange) => /minute/i.test(String(errorOf(refusal)));
+
+/** A 429 of the day or the month asks for a longer wait, and doesn't speak of a minute. */
+const isOfMinute = (refusal: Exchange) =>
+  saysMinute(refusal) || !(Number(refusal.response.headers['retry-after']) > 60);
+
+/** The first 429 of this run, and what the request got after the wait. */
+async function firstRefusal(session: Session) {
+  if (session.refusals.length === 0) {
+    const { minute = session.usageNumber('requests', 'minute', 'limit') ?? 120 } =
+      session.limits ?? {};
+    if (session.requestsLeft < minute + 2) {
+      throw new NotShown(`needs ${minute + 2} requests: --budget-requests`);
+    }
+    for (let sent = 0; sent <= minute && session.refusals.length === 0; sent++) {
+      const poll = await session.send('GET', UNKNOWN_JOB);
+      const { status } = poll.response;
+      demand(status < 500, `request ${sent + 1} of a minute is answered with ${status}`, poll);
+    }
+  }
+  const [refusal] = session.refusals;
+  if (refusal === undefined) throw new NotShown('no request of this run was refused with 429');
+  return refusal;
+}
+
+export const keyStatements: Statement[] = [
+  {
+    id: 'key-required',
+    section: 'Authentication',
+    text: 'Every request carries `X-Api-Key`; missing or invalid: 401.',
+    check: async (session) => {
+      const body = { target_url: session.target('unauthorized') };
+      const batch = { links: [body] };
+      const attempts: Exchange[] = [];
+      for (const key of [null, 'not-a-key', `${session.options.apiKey}x`]) {
+        attempts.push(await session.send('POST', LINKS, { key, body, links: 1 }));
+      }
+      attempts.push(await session.send('POST', BATCH, { key: null, body: batch, links: 1 }));
+      attempts.push(await session.send('GET', UNKNOWN_JOB, { key: 'not-a-key' }));
+      for (const attempt of attempts) {
+        const { status } = attempt.response;
+        demand(status === 401, `the status is ${status}, not 401`, attempt);
+      }
+      return attempts;
+    },
+  },
+  {
+    id: 'write-permission',
+    section: 'Authentication',
+    text: 'Creating needs `shortlinks:write`; without it 403.',
+    check: async (session) => {
+      const { readKey: key } = session.options;
+      if (key === undefined) throw new NotShown('needs a key without it: --read-key');
+      const body = { target_url: session.target('forbidden') };
+      const attempts = [
+        await session.send('POST', LINKS, { key, body, links: 1 }),
+        await session.send('POST', BATCH, { key, body: { links: [body] }, links: 1 }),
+      ];
+      for (const attempt of attempts) {
+        const { status } = attempt.response;
+        demand(status === 403, `the status is ${status}, not 403`, attempt);
+      }
+      return attempts;
+    },
+  },
+  {
+    id: 'number-of-keys',
+    section: 'Authentication',
+    text: 'The number of API keys depends on the plan.',
+    check: async (session) => stated(session, 'api_keys', ({ keys }) => keys),
+  },
+];
+
+export const errorStatements: Statement[] = [
+  {
+    id: 'error-body',
+    section: 'Errors',
+    text: 'Error bodies are JSON objects with a string `error`.',
+    runs: 'last',
+    check: async (session) => {
+      const errors = session.exchanges.filter(
+        (exchange) => isApi(exchange) && exchange.response.status >= 400,
+      );
+      for (const exchange of errors) {
+        const error = errorOf(exchange);
+        const isText = typeof error === 'string' && error !== '';
+        demand(
+          isText,
+          `error is ${show(error)} in a response with ${exchange.response.status}`,
+          exchange,
+        );
+      }
+      if (errors.length === 0) throw new NotShown('no request of this run was refused');
+      return errors.slice(0, 1);
+    },
+  },
+  {
+    id: 'upgrade-flag',
+    section: 'Errors',
+    text: 'A resource limit also has `upgrade: true`, and no other error has.',
+    runs: 'last',
+    check: async (session) => {
+      const limit = await planLimit(session);
+      demand(
+        limit.response.status === 403,
+        `the status is ${limit.response.status}, not 403`,
+        limit,
+      );
+      demand(isPlanLimit(limit), `upgrade is ${show(fieldsOf(limit)['upgrade'])}`, limit);
+      for (const exchange of session.exchanges) {
+        const isOther =
+          isApi(exchange) && exchange.response.status >= 400 && exchange.response.status !== 403;
+        const isKey = exchange.request.headers['X-Api-Key'] === '<ANOTHER_KEY>';
+        if (isOther || isKey)
+          demand(!('upgrade' in fieldsOf(exchange)), 'another error has upgrade', exchange);
+      }
+      return [limit];
+    },
+  },
+  {
+    id: 'invalid-target',
+    section: 'Errors',
+    text: '400 for a `target_url` that is missing or invalid.',
+    check: async (session) => {
+      const attempts: Exchange[] = [];
+      for (const target_url of [undefined, '', 'no address', 42, null]) {
+        const attempt = await session.send('POST', LINKS, { body: { target_url }, links: 1 });
+        const { status } = attempt.response;
+        demand(
+          status === 400,
+          `the status for target_url ${show(target_url)} is ${status}, not 400`,
+          attempt,
+        );
+        attempts.push(attempt);
+      }
+      return attempts;
+    },
+  },
+  {
+    id: 'limit-message',
+    section: 'Errors',
+    text: '403 at a resource limit states used and allowed and advises an upgrade.',
+    runs: 'last',
+    check: async (session) => {
+      const limit = await planLimit(session);
+      if (!isPlanLimit(limit)) throw new NotShown('no limit of the plan was reached', [limit]);
+      const message = String(errorOf(limit));
+      const counts = new Set(message.replaceAll(/(\d)[,.' ](?=\d{3})/g, '$1').match(/\d+/g));
+      demand(
+        counts.size >= 2 || /\d\D+\d/.test(message),
+        `the message has no two counts: ${show(message)}`,
+        limit,
+      );
+      demand(/upgrad/i.test(message), `the message advises no upgrade: ${show(message)}`, limit);
+      return [limit];
+    },
+  },
+  {
+    id: 'rate-message',
+    section: 'Errors',
+    text: '429 states the allowed requests per minute and carries `Retry-After`.',
+    runs: 'late',
+    check: async (session) => {
+      await firstRefusal(session);
+      const limit = session.refusals.map(({ refused: refusal }) => refusal).find(isOfMinute);
+      if (limit === undefined) throw new NotShown('no refusal of this run is one of a minute');
+      const wait = limit.response.headers['retry-after'];
+      demand(wait !== undefined, 'there is no Retry-After', limit);
+      const message = String(errorOf(limit));
+      const allowed = session.limits?.minute ?? session.usageNumber('requests', 'minute', 'limit');
+      const states = allowed === undefined ? /\d/ : new RegExp(`\\b${allowed}\\b`);
+      demand(
+        states.test(message),
+        `the message doesn't state ${allowed ?? 'a number'}: ${show(message)}`,
+        limit,
+      );
+      return [limit];
+    },
+  },
+  {
+    id: 'retry-after',
+    section: 'Errors',
+    text: '`Retry-After` is the number of seconds to wait.',
+    runs: 'late',
+    check: async (session) => {
+      await firstRefusal(session);
+      for (const { refused: limit, after } of session.refusals) {
+        const wait = limit.response.headers['retry-after'] ?? '';
+        demand(/^\d+$/.test(wait), `Retry-After is ${show(wait)}`, limit);
+        const isRight = Number(wait) <= 60 || !saysMinute(limit);
+        demand(isRight, `Retry-After is ${wait} where the limit is one of a minute`, limit);
+        if (after === undefined)
+          throw new NotShown(`the service asks for a wait of ${wait} s`, [limit]);
+        demand(
+          after.response.status !== 429,
+          `after ${wait} s the request is refused again`,
+          limit,
+          after,
+        );
+      }
+      return session.refusals
+        .slice(0, 1)
+        .flatMap(({ refused: limit, after }) => (after === undefined ? [limit] : [limit, after]));
+    },
+  },
+];
+
+export const limitStatements: Statement[] = [
+  {
+    id: 'requests-per-minute',
+    section: 'Limits',
+    text: 'Requests per minute: 15 on Community, 60 on Pro, 120 on Avance.',
+    runs: 'late',
+    check: requestsPerMinute,
+  },
+  {
+    id: 'requests-per-day',
+    section: 'Limits',
+    text: 'Requests per day: 100, 10,000, 50,000; per month: 2,000, 200,000, 1,000,000.',
+    check: async (session) =>
+      [
+        ...(await stated(session, 'requests.day', ({ day }) => day)),
+        ...(await stated(session, 'requests.month', ({ month }) => month)),
+      ].slice(0, 1),
+  },
+  {
+    id: 'links-in-total',
+    section: 'Limits',
+    text: 'Short links in total: 15, 1,000, 6,000.',
+    runs: 'late',
+    check: linksInTotal,
+  },
+  {
+    id: 'keys-of-plan',
+    section: 'Limits',
+    text: 'API keys: 1, 3, 10.',
+    check: async (session) => stated(session, 'api_keys', ({ keys }) => keys),
+  },
+  {
+    id: 'custom-limits',
+    section: 'Limits',
+    text: 'On Custom, each limit is set on its own.',
+    check: async () => {
+      throw new NotShown('needs an operator who sets them');
+    },
+  },
+  {
+    id: 'batch-size',
+    section: 'Limits',
+    text: 'A batch holds 100 links on Community and Pro, 5,000 on Avance, and what is set on Custom.',
+    check: async (session) => {
+      const batch = await largeBatch(session);
+      refused(batch, 'a batch above the size of the plan');
+      const { limit } = fieldsOf(batch);
+      if (limit === 'links') throw new NotShown('the total of links refuses it first', [batch]);
+      demand(isPlanLimit(batch), 'it is not refused with 403 and upgrade', batch);
+      return [batch];
+    },
+  },
+  {
+    id: 'usage-of-keys',
+    section: 'Limits',
+    text: 'Usage per API key is visible.',
+    check: async (session) => {
+      if (session.usage === undefined) throw new NotShown('needs GET /api/v1/usage');
+      const keys = objectsIn(fieldsOf(session.usage), 'keys');
+      const hasUse = keys.length > 0 && keys.every(({ requests }) => isObject(requests));
+      demand(hasUse, 'the usage shows no requests of keys', session.usage);
+      return [session.usage];
+    },
+  },
+];
+
+export const versionStatements: Statement[] = [
+  {
+    id: 'version-in-path',
+    section: 'Version',
+    text: 'All paths are under `/api/v1`.',
+    check: async (session) => {
+      const body = { target_url: session.target('version') };
+      const other = await session.send('POST', '/api/v2/links', { body, links: 1 });
+      demand(!isSuccess(other), 'another version creates a link too', other);
+      return [await bareLink(session), other];
+    },
+  },
+];
+
+/** Compares a limit that the service states about the account with that of the plan. */
+async function stated(
+  session: Session,
+  path: string,
+  limitOf: (limits: NonNullable<Session['limits']>) => number,
+) {
+  if (session.usage === undefined) throw new NotShown('needs GET /api/v1/usage, or an operator');
+  if (session.limits === undefined) throw new NotShown('needs a plan with known limits');
+  const value = session.usageNumber(...path.split('.'), 'limit');
+  const wanted = limitOf(session.limits);
+  demand(
+    value === wanted,
+    `the usage states ${show(value)}, the plan has ${wanted}`,
+    session.usage,
+  );
+  return [session.usage];
+}
+
+/**
+ * Lets a minute pass without a request, right after a window began, and then sends one request more than the plan allows. So it counts
+ * the same whether windows follow the clock or the requests.
+ */
+async function requestsPerMinute(session: Session): Promise<Exchange[]> {
+  if (session.limits === undefined) throw new NotShown('needs a plan with a known rate: --plan');
+  const { minute } = session.limits;
+  await firstRefusal(session);
+  if (session.requestsLeft < minute + 1) {
+    throw new NotShown(`needs ${minute + 1} requests more: --budget-requests`);
+  }
+  const start = await windowStart(session);
+  await session.sleep(60_000);
+  const burst: Exchange[] = [];
+  while (burst.length <= minute) {
+    const size = Math.min(8, minute + 1 - burst.length);
+    const send = () => session.send('GET', UNKNOWN_JOB, { isPaced: false });
+    burst.push(...(await Promise.all(Array.from({ length: size }, send))));
+  }
+  const passed = burst.filter(({ response }) => response.status !== 429).length;
+  const last = burst.at(-1);
+  const shown = [start, last].filter((exchange) => exchange !== undefined);
+  demand(
+    passed === minute,
+    `${passed} of ${burst.length} requests passed in a minute, the plan has ${minute}`,
+    ...shown,
+  );
+  return shown;
+}
+
+/** The first request of a window: the one that was sent last, or else one after what is left of a window was used up. */
+async function windowStart(session: Session): Promise<Exchange> {
+  const last = session.refusals.at(-1)?.after;
+  if (last !== undefined && last === session.exchanges.at(-1)) return last;
+  const before = session.refusals.length;
+  const { minute = 0 } = session.limits ?? {};
+  for (let sent = 0; sent <= minute; sent++) {
+    await session.send('GET', UNKNOWN_JOB);
+    const refusal = session.refusals[before];
+    if (refusal?.after !== undefined) return refusal.after;
+  }
+  throw new NotShown(`${minute + 1} requests at once met no limit of a minute`);
+}
+
+/** Creates links until one is refused, where the account holds few enough. */
+async function linksInTotal(session: Session): Promise<Exchange[]> {
+  if (session.limits === undefined) throw new NotShown('needs a plan with known limits: --plan');
+  const { links: total } = session.limits;
+  const now = await session.send('GET', '/api/v1/usage');
+  const { links } = fieldsOf(now);
+  const used = isObject(links) && typeof links['used'] === 'number' ? links['used'] : undefined;
+  const room = total - (used ?? session.linksCreated);
+  if (room > session.linksLeft) throw new NotShown(`needs ${room} links: --budget-links`);
+  const filled: Exchange[] = [];
+  for (let left = room; left > 0; left -= 100) {
+    const links = targets(session, `fill-${left}`, Math.min(left, 100));
+    const batch = await session.send('POST', BATCH, { body: { links }, links: links.length });
+    const isEarly = isPlanLimit(batch) && used === undefined;
+    if (isEarly) throw new NotShown('the account may have held links before', [batch]);
+    demand(isSuccess(batch), `the account can't hold its ${total} links`, now, batch);
+    filled.push(batch);
+  }
+  const body = { target_url: session.target('one-too-many') };
+  const over = await session.send('POST', LINKS, { body });
+  if (isSuccess(over)) session.linksCreated += 1;
+  demand(!isSuccess(over), `a link more than ${total} is created`, ...filled.slice(-1), over);
+  demand(isPlanLimit(over), 'it is not refused with 403 and upgrade', over);
+  return [...filled.slice(-1), over];
+}

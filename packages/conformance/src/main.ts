@@ -1,0 +1,141 @@
+#!/usr/bin/env node
+import { readFile, writeFile } from 'node:fs/promises';
+import process from 'node:process';
+import { parseArgs } from 'node:util';
+import {
+  type ConformanceOptions,
+  htmlReport,
+  junitReport,
+  PROTOCOL_VERSION,
+  runConformance,
+  textReport,
+} from './index.ts';
+import { PLANS, type PlanName } from './session.ts';
+
+const HELP = `Usage: npx @shortlink/conformance --base-url URL --api-key KEY [options]
+
+Says of a short-link service, statement by statement, whether it keeps the protocol.
+The links that it creates stay in the account: use an account for tests.
+
+  --base-url URL         address of the service, or SHORTLINK_BASE_URL
+  --api-key KEY          a key that may create links, or SHORTLINK_API_KEY
+  --plan PLAN            community, pro, avance or custom, where the service has no usage to ask
+  --budget-links N       links to create at most (Community: 15, else 220)
+  --budget-requests N    requests to send at most (Community: 90, else 300)
+  --read-key KEY         a key without shortlinks:write, to see that it is refused
+  --domain-id ID         a custom domain of the account; twice to see that one overrides the other
+  --core                 leave out what only the reference server adds
+  --expected FILE        ids of statements that are known to fail, one a line; # begins a comment
+  --junit FILE           write the report for CI
+  --html FILE            write the report as a page, with every exchange
+  --json                 print the report as JSON
+  --max-wait SECONDS     longest wait that a 429 may ask for (90)
+  --timeout SECONDS      time limit of a request (30)
+  --version, --help
+
+Exit codes: 0 every statement holds, was expected to fail or could not be shown;
+1 a statement fails, or one that was expected to fail holds; 2 wrong use, or the service can't be checked.
+`;
+
+const OPTIONS = {
+  'base-url': { type: 'string' },
+  'api-key': { type: 'string' },
+  plan: { type: 'string' },
+  'budget-links': { type: 'string' },
+  'budget-requests': { type: 'string' },
+  'read-key': { type: 'string' },
+  'domain-id': { type: 'string', multiple: true },
+  core: { type: 'boolean' },
+  expected: { type: 'string' },
+  junit: { type: 'string' },
+  html: { type: 'string' },
+  json: { type: 'boolean' },
+  'max-wait': { type: 'string' },
+  timeout: { type: 'string' },
+  version: { type: 'boolean' },
+  help: { type: 'boolean' },
+} as const;
+
+type Flags = ReturnType<typeof parse>;
+
+const parse = (args: string[]) => parseArgs({ args, options: OPTIONS }).values;
+
+/** What the command line asks for. Throws one sentence for what it can't understand. */
+async function readOptions(flags: Flags): Promise<ConformanceOptions> {
+  const { SHORTLINK_BASE_URL, SHORTLINK_API_KEY } = process.env;
+  const baseUrl = flags['base-url'] ?? SHORTLINK_BASE_URL;
+  const apiKey = flags['api-key'] ?? SHORTLINK_API_KEY;
+  if (!baseUrl)
+    throw new Error('Give the address of the service: --base-url or SHORTLINK_BASE_URL.');
+  if (!/^https?:\/\/./.test(baseUrl))
+    throw new Error(`--base-url: "${baseUrl}" is no http or https address.`);
+  if (!apiKey) throw new Error('Give a key of the service: --api-key or SHORTLINK_API_KEY.');
+  const { plan } = flags;
+  if (plan !== undefined && plan !== 'custom' && !(plan in PLANS)) {
+    throw new Error(`--plan: "${plan}" is none of community, pro, avance, custom.`);
+  }
+  const seconds = (name: 'max-wait' | 'timeout') => {
+    const value = wholeNumber(flags, name);
+    return value === undefined ? undefined : value * 1_000;
+  };
+  return {
+    baseUrl,
+    apiKey,
+    plan: plan as PlanName | undefined,
+    budgetLinks: wholeNumber(flags, 'budget-links'),
+    budgetRequests: wholeNumber(flags, 'budget-requests'),
+    readKey: flags['read-key'],
+    domainIds: flags['domain-id'],
+    isCoreOnly: flags.core,
+    maxWaitMs: seconds('max-wait'),
+    timeoutMs: seconds('timeout'),
+    expected: flags.expected === undefined ? [] : await readIds(flags.expected),
+  };
+}
+
+function wholeNumber(
+  flags: Flags,
+  name: 'budget-links' | 'budget-requests' | 'max-wait' | 'timeout',
+) {
+  const text = flags[name];
+  if (text === undefined) return undefined;
+  if (!/^\d{1,7}$/.test(text)) throw new Error(`--${name}: "${text}" is no whole number.`);
+  return Number(text);
+}
+
+async function readIds(file: string): Promise<string[]> {
+  const lines = (await readFile(file, 'utf8')).split('\n');
+  return lines.map((line) => line.replace(/#.*/, '').trim()).filter((id) => id !== '');
+}
+
+/** Returns the exit code. */
+async function main(args: string[]): Promise<number> {
+  const flags = parse(args);
+  if (flags.help) {
+    process.stdout.write(HELP);
+    return 0;
+  }
+  if (flags.version) {
+    process.stdout.write(`protocol ${PROTOCOL_VERSION}\n`);
+    return 0;
+  }
+  const options = await readOptions(flags);
+  let checked = 0;
+  const onVerdict = () => {
+    checked += 1;
+    if (process.stderr.isTTY) process.stderr.write(`\r${checked} statements checked`);
+  };
+  const report = await runConformance({ ...options, onVerdict });
+  if (process.stderr.isTTY) process.stderr.write('\r\u001b[K');
+  process.stdout.write(flags.json ? `${JSON.stringify(report, null, 2)}\n` : textReport(report));
+  if (flags.junit !== undefined) await writeFile(flags.junit, junitReport(report));
+  if (flags.html !== undefined) await writeFile(flags.html, htmlReport(report));
+  return report.isPassed ? 0 : 1;
+}
+
+try {
+  process.exitCode = await main(process.argv.slice(2));
+} catch (error) {
+  process.stderr.write(`${(error as Error).message}\n`);
+  process.exitCode = 2;
+}

@@ -1,0 +1,156 @@
+import { additions } from './additions.ts';
+import { batchStatements, jobStatements, shapeStatements } from './core/batches.ts';
+import {
+  errorStatements,
+  keyStatements,
+  limitStatements,
+  versionStatements,
+} from './core/limits.ts';
+import { createStatements, linkStatements, requestStatements } from './core/links.ts';
+import { Session, type SessionOptions } from './session.ts';
+import { type Exchange, Fails, NotShown, type Statement, type Verdict } from './statement.ts';
+
+/** Version of the statements. It changes when one is added, removed or asks for something else. */
+export const PROTOCOL_VERSION = '1';
+
+/** Every statement of the protocol, in the order of its page, and then the additions. */
+export const statements: readonly Statement[] = [
+  ...requestStatements,
+  ...linkStatements,
+  ...shapeStatements,
+  ...createStatements,
+  ...batchStatements,
+  ...jobStatements,
+  ...keyStatements,
+  ...errorStatements,
+  ...limitStatements,
+  ...versionStatements,
+  ...additions,
+];
+
+/** Options of {@link runConformance}. */
+export interface ConformanceOptions extends SessionOptions {
+  /** Ids of statements that are known to fail. @default none */
+  expected?: readonly string[] | undefined;
+  /** Leaves out the additions. @default false */
+  isCoreOnly?: boolean | undefined;
+  /** Called after each statement. */
+  onVerdict?: ((verdict: StatementVerdict) => void) | undefined;
+}
+
+/** A statement and what the run found out about it. */
+export type StatementVerdict = Pick<Statement, 'id' | 'section' | 'text' | 'isAddition'> &
+  Verdict & {
+    /** It was expected to fail. */
+    isExpected: boolean;
+  };
+
+/** What a run found out about a service. */
+export interface ConformanceReport {
+  protocolVersion: string;
+  baseUrl: string;
+  plan: string | undefined;
+  /** In the order of the protocol's page. */
+  verdicts: StatementVerdict[];
+  /** Ids that were expected to fail and hold, or that name no statement. */
+  stale: string[];
+  requestsSent: number;
+  linksCreated: number;
+  /** No statement of the protocol fails, except those that were expected to, and no expectation is stale. */
+  isPassed: boolean;
+}
+
+/** The run can't begin: the service can't be reached, or doesn't accept the key. */
+export class CannotRunError extends Error {
+  override name = 'CannotRunError';
+}
+
+/**
+ * Checks a service against the protocol, statement by statement, over HTTP. The links that it creates stay in the account, since the
+ * protocol deletes none: use an account for tests.
+ *
+ * @throws {CannotRunError} the service can't be reached, or doesn't accept the key
+ *
+ * @example
+ * ```ts
+ * const report = await runConformance({ baseUrl: 'http://127.0.0.1:8787', apiKey });
+ * console.log(report.verdicts.filter(({ result }) => result === 'fails'));
+ * ```
+ */
+export async function runConformance(options: ConformanceOptions): Promise<ConformanceReport> {
+  const session = new Session(options);
+  await begin(session);
+  const wanted = statements.filter(({ isAddition }) => !(isAddition && options.isCoreOnly));
+  const expected = new Set(options.expected);
+  const byId = new Map<string, StatementVerdict>();
+  for (const statement of inRunningOrder(wanted)) {
+    session.reservedRequests = statement.isAddition ? requestsOfLimits(session) : 0;
+    const { id, section, text } = statement;
+    const about = { id, section, text, ...(statement.isAddition && { isAddition: true as const }) };
+    const verdict = {
+      ...about,
+      ...(await check(statement, session)),
+      isExpected: expected.has(id),
+    };
+    byId.set(id, verdict);
+    options.onVerdict?.(verdict);
+  }
+  const verdicts = wanted.flatMap(({ id }) => byId.get(id) ?? []);
+  const stale = [...expected].filter((id) => {
+    const result = byId.get(id)?.result;
+    return result === 'holds' || !statements.some((statement) => statement.id === id);
+  });
+  const isBroken = verdicts.some(
+    ({ result, isAddition, isExpected }) => result === 'fails' && !isAddition && !isExpected,
+  );
+  return {
+    protocolVersion: PROTOCOL_VERSION,
+    baseUrl: session.options.baseUrl,
+    plan: session.plan,
+    verdicts,
+    stale,
+    requestsSent: session.requestsSent,
+    linksCreated: session.linksCreated,
+    isPassed: !isBroken && stale.length === 0,
+  };
+}
+
+async function begin(session: Session): Promise<void> {
+  const { baseUrl } = session.options;
+  try {
+    await session.begin();
+  } catch (error) {
+    throw new CannotRunError(`${baseUrl}: ${(error as Error).message}`, { cause: error });
+  }
+  const [first] = session.exchanges;
+  if (first?.response.status === 401) {
+    throw new CannotRunError(`${baseUrl} does not accept the API key (401).`);
+  }
+}
+
+/** What uses up a limit comes after all that creates links, and what looks back at the exchanges comes last. */
+function inRunningOrder(wanted: readonly Statement[]): Statement[] {
+  const order = ({ runs, isAddition }: Statement) =>
+    runs === 'last' ? 3 : runs === 'late' ? 2 : isAddition ? 1 : 0;
+  return wanted.toSorted((a, b) => order(a) - order(b));
+}
+
+/** Requests that the statements about limits need, which additions leave to them. */
+const requestsOfLimits = ({ limits }: Session) =>
+  limits === undefined ? 0 : 2 * limits.minute + 8;
+
+async function check(statement: Statement, session: Session): Promise<Verdict> {
+  try {
+    return { result: 'holds', exchanges: await statement.check(session) };
+  } catch (error) {
+    if (error instanceof NotShown) return ended('not shown', error.message, error.exchanges);
+    if (error instanceof Fails) return ended('fails', error.message, error.exchanges);
+    throw error;
+  }
+}
+
+const ended = (result: 'fails' | 'not shown', reason: string, exchanges: readonly Exchange[]) => ({
+  result,
+  reason,
+  exchanges: [...exchanges],
+});
