@@ -1,6 +1,8 @@
 import { InvalidOptionError } from './errors/call-errors.ts';
 import type { HeadersInput } from './options.ts';
 
+// Imported as `check`: each function returns what is good, and throws an InvalidOptionError for what is not.
+
 /** Visible ASCII: what a header carries unchanged through every runtime and proxy. */
 const TOKEN = /^[\x21-\x7e]+$/;
 /** Names of header fields (RFC 9110 section 5.1). */
@@ -14,10 +16,7 @@ type Given<T> = { [Name in keyof T]?: NonNullable<T[Name]> };
  * The options that are given, of those with these names: null counts as not given, like undefined. Another option, such as one
  * of another library, is refused with a word about which one is meant.
  */
-export function givenOptions<T extends object>(
-  options: T | null | undefined,
-  words: string,
-): Given<T> {
+export function given<T extends object>(options: T | null | undefined, words: string): Given<T> {
   const all = options ?? {};
   // What it is instead is not said: it may be the API key.
   if (typeof all !== 'object' || Array.isArray(all)) refuse('options', 'an object');
@@ -58,18 +57,18 @@ export function refuse(option: string, expected: string, message?: string): neve
 }
 
 /** Returns the value where it is good. */
-export function check<T>(isGood: boolean, option: string, value: T, expected: string): T {
+export function that<T>(isGood: boolean, option: string, value: T, expected: string): T {
   return isGood ? value : refuse(option, `${expected}, not ${show(value)}`);
 }
 
 /** A duration or size: 0 or more. */
-export function checkAmount(option: string, value: number, unit: string): number {
+export function amount(option: string, value: number, unit: string): number {
   const isGood = typeof value === 'number' && value >= 0;
-  return check(isGood, option, value, `0 or more ${unit}`);
+  return that(isGood, option, value, `0 or more ${unit}`);
 }
 
 /** A whole number within bounds. `Infinity` is one, where there is no largest number. */
-export function checkCount(
+export function count(
   option: string,
   value: number,
   { least = 0, most = Number.POSITIVE_INFINITY } = {},
@@ -77,25 +76,25 @@ export function checkCount(
   const isWhole = Number.isInteger(value) || value === Number.POSITIVE_INFINITY;
   const upTo = most < Number.MAX_SAFE_INTEGER ? ` to ${most}` : '';
   const expected = `a whole number from ${least}${upTo}`;
-  return check(isWhole && value >= least && value <= most, option, value, expected);
+  return that(isWhole && value >= least && value <= most, option, value, expected);
 }
 
 /** One of a few words. */
-export function checkOneOf(option: string, value: string, words: readonly string[]): void {
-  check(words.includes(value), option, value, `one of ${words.join(', ')}`);
+export function oneOf(option: string, value: string, words: readonly string[]): void {
+  that(words.includes(value), option, value, `one of ${words.join(', ')}`);
 }
 
 /** An id that can be one segment of a path. `fetch` would resolve `..`, and many proxies split at an escaped slash. */
-export function checkJobId(jobId: string): void {
+export function jobId(jobId: string): void {
   const isSegment = typeof jobId === 'string' && !/^\.{0,2}$|[/\\\p{Cc}\p{Cs}]/u.test(jobId);
-  check(isSegment, 'jobId', jobId, 'the job_id of a batch');
+  that(isSegment, 'jobId', jobId, 'the job_id of a batch');
 }
 
 /** What is expected of an option that is given nowhere. */
 const orEnv = (name: string) => `given, or set in the environment variable SHORTLINK_${name}`;
 
 /** The API key. No message has its value, which is a secret even when it is wrong. */
-export function checkApiKey(value: string | undefined): string {
+export function apiKey(value: string | undefined): string {
   if (typeof value === 'string' && TOKEN.test(value)) return value;
   if (value === '') refuse('apiKey', '', 'apiKey is empty');
   if (value === undefined) refuse('apiKey', orEnv('API_KEY'));
@@ -108,13 +107,13 @@ export function isIdempotencyKey(value: unknown): value is string {
 }
 
 /** The `idempotency` of a client or a call: on, off, or a key given by the caller. */
-export function checkIdempotency(value: boolean | string): boolean | string {
+export function idempotency(value: boolean | string): boolean | string {
   if (typeof value === 'boolean' || isIdempotencyKey(value)) return value;
   return refuse('idempotency', 'true, false or a key of 1 to 255 visible ASCII characters');
 }
 
 /** Address of the service. Returned without a slash at its end. */
-export function checkBaseUrl(value: string | URL | undefined): string {
+export function baseUrl(value: string | URL | undefined): string {
   if (value === undefined) refuse('baseUrl', orEnv('BASE_URL'));
   const url = URL.canParse(String(value)) ? new URL(value) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
@@ -136,13 +135,13 @@ const CONNECTION_HEADER =
   /^(?:(?:content-length|expect|keep-alive|transfer-encoding|upgrade):|connection: (?!(?:close|keep-alive)$))/i;
 
 /** Extra headers, with lower-case names, so that two spellings of one name are one header. */
-export function checkHeaders(headers: HeadersInput | undefined): Record<string, string> {
+export function headers(headers: HeadersInput | undefined): Record<string, string> {
   // Without a prototype, so that a header may have any name.
   const checked: Record<string, string> = Object.create(null);
   const given = headers ?? {};
   // Recognised by its iterator, so that the `Headers` of another realm or of npm's undici work too.
   for (const [name, value] of Symbol.iterator in given ? given : Object.entries(given)) {
-    check(HEADER_NAME.test(name), 'headers', name, 'named as HTTP allows');
+    that(HEADER_NAME.test(name), 'headers', name, 'named as HTTP allows');
     // The value may be a secret, so only the name is said.
     if (typeof value !== 'string' || !HEADER_VALUE.test(value)) {
       refuse(`headers[${show(name)}]`, 'a string without control characters');

@@ -1,14 +1,4 @@
-import {
-  check,
-  checkAmount,
-  checkApiKey,
-  checkBaseUrl,
-  checkCount,
-  checkHeaders,
-  checkOneOf,
-  givenOptions,
-  refuse,
-} from './check-options.ts';
+import * as check from './check-options.ts';
 import { Limiter } from './http/limiter.ts';
 import { systemClock } from './http/time.ts';
 import { HttpTransport } from './http/transport.ts';
@@ -81,7 +71,7 @@ export class Shortlink {
    * @throws InvalidOptionError as the constructor does
    */
   withOptions(options: ShortlinkOptions): Shortlink {
-    const merged = { ...this.#options, ...givenOptions(options, CLIENT_OPTIONS) };
+    const merged = { ...this.#options, ...check.given(options, CLIENT_OPTIONS) };
     accounts.set(merged, this.#account);
     return new Shortlink(merged);
   }
@@ -95,29 +85,34 @@ export class Shortlink {
 export function resolveOptions(asGiven: ShortlinkOptions | undefined): ClientSettings {
   const { fetchOptions, headers, logger, logLevel, ...options } = {
     ...DEFAULT_OPTIONS,
-    ...givenOptions(asGiven, CLIENT_OPTIONS),
+    ...check.given(asGiven, CLIENT_OPTIONS),
   };
   // A GET has no body, so it would be sent with this one. All else that the client sets is overridden at each request.
   const { body: _, ...others }: Record<string, unknown> = fetchOptions ?? {};
   for (const name of ['timeoutMs', 'totalTimeoutMs', 'maxRetryAfterMs'] as const) {
-    checkAmount(name, options[name], 'milliseconds');
+    check.amount(name, options[name], 'milliseconds');
   }
-  checkAmount('maxResponseBytes', options.maxResponseBytes, 'bytes');
-  checkCount('maxRetries', options.maxRetries);
+  check.amount('maxResponseBytes', options.maxResponseBytes, 'bytes');
+  check.count('maxRetries', options.maxRetries);
   const rate = options.requestsPerMinute;
-  check(typeof rate === 'number' && rate > 0, 'requestsPerMinute', rate, 'more than 0 requests');
-  if (typeof (options.fetch ?? Object) !== 'function') refuse('fetch', 'a function');
+  check.that(
+    typeof rate === 'number' && rate > 0,
+    'requestsPerMinute',
+    rate,
+    'more than 0 requests',
+  );
+  if (typeof (options.fetch ?? Object) !== 'function') check.refuse('fetch', 'a function');
   // A key for all requests of a client would give the second one the response to the first.
   if (typeof options.idempotency !== 'boolean') {
-    refuse('idempotency', 'true or false; a key is for one call');
+    check.refuse('idempotency', 'true or false; a key is for one call');
   }
-  if (logLevel !== undefined) checkOneOf('logLevel', logLevel, LOG_LEVELS);
+  if (logLevel !== undefined) check.oneOf('logLevel', logLevel, LOG_LEVELS);
   return {
     ...options,
-    apiKey: checkApiKey(options.apiKey ?? readEnv('SHORTLINK_API_KEY')),
-    baseUrl: checkBaseUrl(options.baseUrl ?? readEnv('SHORTLINK_BASE_URL')),
+    apiKey: check.apiKey(options.apiKey ?? readEnv('SHORTLINK_API_KEY')),
+    baseUrl: check.baseUrl(options.baseUrl ?? readEnv('SHORTLINK_BASE_URL')),
     fetchOptions: others,
-    headers: checkHeaders(headers),
+    headers: check.headers(headers),
     logger: makeLogger(logger, logLevel, readEnv('SHORTLINK_LOG')),
   };
 }

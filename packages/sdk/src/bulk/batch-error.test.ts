@@ -14,7 +14,7 @@ import {
   type FailedRequest,
   isEntryError,
   judgeError,
-  refusedEntries,
+  refuseEntries,
   type Verdict,
 } from './batch-error.ts';
 
@@ -179,7 +179,15 @@ describe('judgeError of the total of links', () => {
   });
 });
 
-describe('refusedEntries', () => {
+describe('refuseEntries', () => {
+  /** Why entries of a batch of three were refused, by their position. */
+  function refusedEntries(error: ApiError) {
+    const inputs = ['a', 'b', 'c'].map((target_url) => ({ target_url }));
+    const batch = { first: 7, inputs, targets: [], refused: new Map() };
+    refuseEntries(batch, { key: undefined }, error);
+    return [...batch.refused].map(([position, { error }]) => [position, error]);
+  }
+
   it('joins the reasons of an entry, and ignores positions that the request does not have', () => {
     const details = [
       { index: 1, field: 'target_url', message: 'not a URL' },
@@ -187,10 +195,10 @@ describe('refusedEntries', () => {
       { field: 'links', message: 'no position' },
       ...[-1, 3, 1.5, Number.NaN, 1e300].map((index) => ({ index, field: 'x', message: 'x' })),
     ];
-    expect([...refusedEntries(badRequest(details), 3)]).toEqual([
-      [1, 'target_url: not a URL; title: too long'],
+    expect(refusedEntries(badRequest(details))).toEqual([
+      [8, 'target_url: not a URL; title: too long'],
     ]);
-    expect(refusedEntries(badRequest(), 3).size).toBe(0);
+    expect(refusedEntries(badRequest())).toEqual([]);
   });
 
   it('has the words that there are: of the field, of the message, or of the response', () => {
@@ -199,7 +207,7 @@ describe('refusedEntries', () => {
       { index: 1, field: 'title', message: '' },
       { index: 2, field: '', message: '' },
     ];
-    const reasons = [...refusedEntries(badRequest(details), 3).values()];
+    const reasons = refusedEntries(badRequest(details)).map(([, reason]) => reason);
     expect(reasons).toEqual(['not a URL', 'title', 'links[1]: bad']);
   });
 });

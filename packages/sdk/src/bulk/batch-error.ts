@@ -19,10 +19,7 @@ import { type BatchRequest, sentOffsets } from './batch-request.ts';
 export type Verdict =
   | { type: 'resized'; size: number }
   | { type: 'filled'; room: number }
-  | { type: 'split' }
-  | { type: 'failed' }
-  | { type: 'unknown' }
-  | { type: 'unsent' };
+  | { type: 'split' | 'failed' | 'unknown' | 'unsent' };
 
 /** What {@link judgeError} needs in addition to the error. */
 export interface FailedRequest {
@@ -80,31 +77,27 @@ export function endsRun(error: ShortlinkError): boolean {
 /** Marks the entries that the error of a request names. Returns whether it names any, so that the others are worth a request. */
 export function refuseEntries(
   batch: Batch<LinkInput>,
-  { count, key }: BatchRequest,
+  { key }: Pick<BatchRequest, 'key'>,
   error: unknown,
 ): boolean {
   if (!ApiError.isInstance(error) || !isEntryError(error, key !== undefined)) return false;
-  const reasons = refusedEntries(error, count);
-  // Where the others were refused before, the last one needs no name.
-  if (reasons.size === 0 && error.body && count === 1 && batch.inputs.length > 1) {
-    reasons.set(0, error.message);
-  }
+  const { first, inputs, refused } = batch;
   const offsets = sentOffsets(batch);
-  for (const [place, reason] of reasons) {
-    batch.refused.set(batch.first + (offsets[place] ?? 0), { error: reason, cause: error });
+  const reasons = new Map<number, string>();
+  for (const { index = -1, field, message } of error.body?.details ?? []) {
+    const offset = offsets[index];
+    if (offset === undefined) continue;
+    const reason = [field, message].filter(Boolean).join(': ') || error.message;
+    reasons.set(offset, [reasons.get(offset), reason].filter(Boolean).join('; '));
+  }
+  // Where the others were refused before, the last one needs no name.
+  const [only, ...others] = offsets;
+  const isLast = only !== undefined && others.length === 0 && inputs.length > 1;
+  if (reasons.size === 0 && error.body && isLast) reasons.set(only, error.message);
+  for (const [offset, reason] of reasons) {
+    refused.set(first + offset, { error: reason, cause: error });
   }
   return reasons.size > 0;
-}
-
-/** Why entries of a request were refused, by their position in the request. Positions that it does not have are ignored. */
-export function refusedEntries(error: ApiError, count: number): Map<number, string> {
-  const reasons = new Map<number, string>();
-  for (const { index, field, message } of error.body?.details ?? []) {
-    if (index === undefined || !Number.isInteger(index) || index < 0 || index >= count) continue;
-    const reason = [field, message].filter(Boolean).join(': ') || error.message;
-    reasons.set(index, [reasons.get(index), reason].filter(Boolean).join('; '));
-  }
-  return reasons;
 }
 
 function judgePlanLimit(error: PlanLimitError, request: FailedRequest): Verdict {

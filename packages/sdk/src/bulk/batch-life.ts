@@ -47,26 +47,21 @@ export class BatchLife<T extends LinkInput> implements AttemptWatch {
   async send(): Promise<BatchEnd<T>> {
     const { ending, options, sizing } = this.#run;
     const wasFilling = sizing.isFilling;
-    const isRecorded = await this.#emit({ type: 'planned' });
-    if (!isRecorded || ending.aborted) return this.#unsent();
+    if (!(await this.#emit({ type: 'planned' })) || ending.aborted) return this.#unsent();
     let response: BatchResponse | undefined;
     try {
       response = await this.#post(keyOf(this.#range, options.idempotencyKey));
     } catch (thrown) {
-      const { signal } = this.#abort;
-      if (!this.#mayBeDone && signal.aborted && thrown === signal.reason) return this.#unsent();
-      if (!this.#mayBeDone && !ShortlinkError.isInstance(thrown)) {
-        this.#run.endWith(thrown);
-        return this.#unsent(thrown);
-      }
-      return this.#failed(this.#asShortlinkError(thrown), wasFilling);
+      const error = this.#asShortlinkError(thrown);
+      const isUnsent = error !== thrown && !this.#mayBeDone;
+      return isUnsent ? this.#unsent(thrown) : this.#failed(error, wasFilling);
     }
     if (response === undefined) {
       const [entry] = this.#batch.refused.values();
-      if (entry !== undefined) sizing.allRefused(this.#range, entry.cause);
+      if (entry !== undefined) sizing.allRefused(this.#range.count, entry.cause);
       return this.#completed([]);
     }
-    this.#run.taken(this.#range, this.#sent);
+    this.#run.taken(this.#range.count, this.#sent);
     if (response.status === 'completed') return this.#completed(response.results);
     await this.#emit({ type: 'accepted', job_id: response.job_id });
     return this.follow(response.job_id, this.#sent);
@@ -130,45 +125,41 @@ export class BatchLife<T extends LinkInput> implements AttemptWatch {
     this.#abort.abort(this.#run.signal.reason);
   }
 
-  /** Posts the batch while it listens to the run, and waits for `onBatch`, so that the next event comes after this one. */
+  /**
+   * Posts the batch without the entries that the service is known to refuse, until it takes the others: an error that names
+   * some costs one more request. Returns undefined when all entries are refused.
+   */
   async #post(key: string | undefined): Promise<BatchResponse | undefined> {
+    const { deps, options } = this.#run;
+    const { signal } = this.#abort;
     const ignoreAbort = onAbort(this.#run.signal, () => this.#end());
     // A batch that waits for a rate limit has created nothing, so that nothing is lost by not sending it.
     const ignoreEnding = onAbort(this.#run.ending, () => {
       if (!this.#mayBeDone) this.#end();
     });
     try {
-      return await this.#postGoodEntries(key);
+      for (;;) {
+        const request = batchRequest(this.#batch, options.domain_id, key);
+        if (request === undefined) return undefined;
+        this.#sent = request.count;
+        if (request.count < this.#range.count) {
+          this.#unreported.push({ type: 'reduced', results: resultsOf(this.#batch, []) });
+        }
+        const { timeoutMs } = options;
+        const how = { ...this.#options(), signal, timeoutMs, idempotency: request.key };
+        try {
+          return await deps.postBatch(request, how, this);
+        } catch (error) {
+          if (!refuseEntries(this.#batch, request, error)) throw error;
+          this.nothingDone();
+          signal.throwIfAborted();
+        }
+      }
     } finally {
       ignoreAbort();
       ignoreEnding();
+      // So that the next event comes after this one.
       await this.#reporting;
-    }
-  }
-
-  /**
-   * Posts the batch without the entries that the service is known to refuse, until it takes the others: an error that names
-   * some costs one more request. Returns undefined when all entries are refused.
-   */
-  async #postGoodEntries(key: string | undefined): Promise<BatchResponse | undefined> {
-    const { deps, options } = this.#run;
-    const { signal } = this.#abort;
-    for (;;) {
-      const request = batchRequest(this.#batch, options.domain_id, key);
-      if (request === undefined) return undefined;
-      this.#sent = request.count;
-      if (request.count < this.#range.count) {
-        this.#unreported.push({ type: 'reduced', results: resultsOf(this.#batch, []) });
-      }
-      const { timeoutMs } = options;
-      const how = { ...this.#options(), signal, timeoutMs, idempotency: request.key };
-      try {
-        return await deps.postBatch(request, how, this);
-      } catch (error) {
-        if (!refuseEntries(this.#batch, request, error)) throw error;
-        this.nothingDone();
-        signal.throwIfAborted();
-      }
     }
   }
 
@@ -200,7 +191,7 @@ export class BatchLife<T extends LinkInput> implements AttemptWatch {
         this.#endWithUnknown(error);
         return this.#notTaken('unknown', error);
       case 'failed':
-        if (this.#range.count === 1) sizing.linkRefused(this.#range, error);
+        if (this.#range.count === 1) sizing.linkRefused(error);
         return this.#notTaken('failed', error);
       case 'unsent':
         await this.#emit({ type: 'unsent', error });
@@ -213,7 +204,7 @@ export class BatchLife<T extends LinkInput> implements AttemptWatch {
       return { again: [this.#batch] };
     }
     if (verdict.type === 'filled') sizing.filled();
-    else sizing.split(this.#range);
+    else sizing.split(this.#range.count);
     const room = verdict.type === 'filled' ? verdict.room : Math.ceil(this.#range.count / 2);
     return { again: cut(this.#batch, room) };
   }
@@ -261,8 +252,8 @@ export class BatchLife<T extends LinkInput> implements AttemptWatch {
    * the batch. Anything else that is not an error of this package is a defect and ends the run.
    */
   #asShortlinkError(thrown: unknown): ShortlinkError {
-    const { signal } = this.#run;
-    const isAbort = signal.aborted && thrown === signal.reason;
+    const signals = [this.#run.signal, this.#abort.signal];
+    const isAbort = signals.some(({ aborted, reason }) => aborted && thrown === reason);
     if (!isAbort && ShortlinkError.isInstance(thrown)) return thrown;
     if (!isAbort) this.#run.endWith(thrown);
     const message = 'The run ended while this batch was in flight';

@@ -1,4 +1,4 @@
-import { isIdempotencyKey, refuse } from '../check-options.ts';
+import * as check from '../check-options.ts';
 import { InvalidOptionError } from '../errors/call-errors.ts';
 import type { ShortlinkError } from '../errors/shortlink-error.ts';
 import { type CreateLinkBody, type LinkInput, pickLinkFields } from '../wire/link.ts';
@@ -37,28 +37,22 @@ export function batchRequest(
   const pieces = [`{${domain}"links":[`];
   let count = 0;
   const write = (from: number, to: number) => {
-    const links: CreateLinkBody[] = [];
-    for (let offset = from; offset < to; offset += 1) {
-      if (!refused.has(first + offset)) links.push(fieldsOf(batch, offset));
+    try {
+      const links: CreateLinkBody[] = [];
+      for (let offset = from; offset < to; offset += 1) {
+        if (!refused.has(first + offset)) links.push(fieldsOf(batch, offset));
+      }
+      const json = JSON.stringify(links).slice(1, -1);
+      if (count > 0 && links.length > 0) pieces.push(',');
+      pieces.push(json);
+      count += links.length;
+    } catch (reason) {
+      if (to - from === 1) refused.set(first + from, unwritable(first + from, reason));
+      else for (let offset = from; offset < to; offset += 1) write(offset, offset + 1);
     }
-    const json = JSON.stringify(links);
-    if (count > 0 && links.length > 0) pieces.push(',');
-    pieces.push(json.slice(1, -1));
-    count += links.length;
   };
   for (let from = 0; from < inputs.length; from += PIECE_LINKS) {
-    const to = Math.min(from + PIECE_LINKS, inputs.length);
-    try {
-      write(from, to);
-    } catch {
-      for (let offset = from; offset < to; offset += 1) {
-        try {
-          write(offset, offset + 1);
-        } catch (reason) {
-          refused.set(first + offset, unwritable(first + offset, reason));
-        }
-      }
-    }
+    write(from, Math.min(from + PIECE_LINKS, inputs.length));
   }
   if (count === 0) return undefined;
   pieces.push(']}');
@@ -102,9 +96,9 @@ export function keyOf(
   idempotencyKey: ((batch: BatchRange) => string) | undefined,
 ): string | undefined {
   const key: unknown = idempotencyKey?.(range);
-  if (idempotencyKey === undefined || isIdempotencyKey(key)) return key as string | undefined;
+  if (idempotencyKey === undefined || check.isIdempotencyKey(key)) return key as string | undefined;
   const expected = 'a function that returns a key of 1 to 255 visible ASCII characters';
-  return refuse('idempotencyKey', expected);
+  return check.refuse('idempotencyKey', expected);
 }
 
 /**

@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import { ConnectionError } from '../errors/call-errors.ts';
 import { BatchSizing } from './batch-sizing.ts';
 
-const range = (first: number, count: number) => ({ first, count });
 const refusal = (message = 'refused') => new ConnectionError(message, { outcome: 'not-sent' });
 
 /** Links that are still to be sent: too many to try each of them. */
@@ -12,17 +11,17 @@ describe('a batch goes alone', () => {
   it('while it is larger than any that the service took, refused entries included', () => {
     const sizing = new BatchSizing(1_000);
     expect(sizing.goesAlone(1)).toBe(true);
-    sizing.taken(range(0, 100), 90);
+    sizing.taken(100, 90);
     expect(sizing.goesAlone(100)).toBe(false);
     expect(sizing.goesAlone(101)).toBe(true);
-    sizing.taken(range(100, 10), 10);
+    sizing.taken(10, 10);
     expect(sizing.goesAlone(100)).toBe(false);
-    expect(sizing.largestTaken).toBe(90);
+    expect(sizing.largestTaken).toBe(100);
   });
 
   it('when it fills what is left of the plan', () => {
     const sizing = new BatchSizing(1_000);
-    sizing.taken(range(0, 100), 100);
+    sizing.taken(100, 100);
     expect(sizing.isFilling).toBe(false);
     sizing.filled();
     expect(sizing.goesAlone(1)).toBe(true);
@@ -44,7 +43,7 @@ describe('the next batch', () => {
     expect(sizing.mayFillAgain).toBe(true);
     sizing.filled();
     expect(sizing.mayFillAgain).toBe(false);
-    sizing.taken(range(0, 7), 7);
+    sizing.taken(7, 7);
     expect(sizing.mayFillAgain).toBe(true);
   });
 });
@@ -53,16 +52,16 @@ describe('a run is hopeless', () => {
   it('when 1,000 links were refused before any was taken, for the last of the reasons', () => {
     const sizing = new BatchSizing(100);
     const last = refusal('last');
-    sizing.allRefused(range(0, 999), refusal('first'));
+    sizing.allRefused(999, refusal('first'));
     expect(sizing.hopeless(MANY)).toBeUndefined();
-    sizing.allRefused(range(999, 1), last);
+    sizing.allRefused(1, last);
     expect(sizing.hopeless(MANY)).toBe(last);
   });
 
   it('never, when a link was taken', () => {
     const sizing = new BatchSizing(100);
-    sizing.taken(range(0, 1), 1);
-    sizing.allRefused(range(1, 5_000), refusal());
+    sizing.taken(1, 1);
+    sizing.allRefused(5_000, refusal());
     expect(sizing.hopeless(MANY)).toBeUndefined();
   });
 });
@@ -70,7 +69,7 @@ describe('a run is hopeless', () => {
 describe('links that are refused one by one', () => {
   const refuse = (sizing: BatchSizing, count: number, message = 'no') => {
     const error = refusal(message);
-    for (let first = 0; first < count; first += 1) sizing.linkRefused(range(first, 1), error);
+    for (let first = 0; first < count; first += 1) sizing.linkRefused(error);
     return error;
   };
 
@@ -88,7 +87,7 @@ describe('links that are refused one by one', () => {
 
   it('end no run of which a link was taken', () => {
     const sizing = new BatchSizing(100);
-    sizing.taken(range(0, 1), 1);
+    sizing.taken(1, 1);
     refuse(sizing, 50);
     expect(sizing.isSampling).toBe(false);
     expect(sizing.hopeless(MANY)).toBeUndefined();
@@ -109,50 +108,39 @@ describe('a batch that was refused without a reason and sent again in parts', ()
   /** A run that has taken 10 links at most, and cuts the batch of 40 links at position 100 into halves. */
   function halved() {
     const sizing = new BatchSizing(40);
-    sizing.taken(range(0, 10), 10);
-    sizing.split(range(100, 40));
+    sizing.taken(10, 10);
+    sizing.split(40);
     return sizing;
   }
 
   it('was too large, when all parts are taken', () => {
     const sizing = halved();
-    sizing.taken(range(120, 20), 20);
+    sizing.taken(20, 20);
     expect(sizing.size).toBe(40);
-    sizing.taken(range(100, 20), 20);
+    sizing.taken(20, 20);
     expect(sizing.size).toBe(20);
     // It is settled: what comes later has nothing to do with it.
-    sizing.taken(range(100, 5), 5);
+    sizing.taken(5, 5);
     expect(sizing.size).toBe(20);
   });
 
   it.each<[string, (sizing: BatchSizing) => void]>([
-    ['an entry of a part is refused', (sizing) => sizing.taken(range(100, 20), 19)],
+    ['an entry of a part is refused', (sizing) => sizing.taken(20, 19)],
     ['a part has no certain outcome', () => undefined],
-    ['all entries of a part are refused', (sizing) => sizing.allRefused(range(100, 20), refusal())],
+    ['all entries of a part are refused', (sizing) => sizing.allRefused(20, refusal())],
   ])('need not have been too large, when %s', (_, settle) => {
     const sizing = halved();
     settle(sizing);
-    sizing.taken(range(120, 20), 20);
+    sizing.taken(20, 20);
     expect(sizing.size).toBe(40);
-  });
-
-  it('is not judged by batches beside it', () => {
-    const sizing = halved();
-    sizing.taken(range(80, 20), 20);
-    sizing.taken(range(100, 20), 20);
-    expect(sizing.size).toBe(40);
-    sizing.taken(range(120, 19), 19);
-    expect(sizing.size).toBe(40);
-    sizing.taken(range(139, 1), 1);
-    expect(sizing.size).toBe(20);
   });
 
   it('was not too large, when as many links were taken before', () => {
     const sizing = new BatchSizing(40);
-    sizing.taken(range(0, 40), 40);
-    sizing.split(range(100, 40));
-    sizing.taken(range(100, 20), 20);
-    sizing.taken(range(120, 20), 20);
+    sizing.taken(40, 40);
+    sizing.split(40);
+    sizing.taken(20, 20);
+    sizing.taken(20, 20);
     expect(sizing.size).toBe(40);
   });
 });

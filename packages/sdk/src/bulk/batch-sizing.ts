@@ -1,5 +1,4 @@
 import type { ShortlinkError } from '../errors/shortlink-error.ts';
-import type { BatchRange } from './types.ts';
 
 /**
  * When a run ends because the service refuses what all links have in common: after so many refused links, or after so many
@@ -19,20 +18,15 @@ const MOST_FILL_ATTEMPTS = 5;
 
 /** What a run has learned about the batches that the service takes, and with it how large the next one may be. */
 export class BatchSizing {
-  /** The largest number of links that the service took in one request. */
+  /** Largest batch that the service took, counted with the entries that it refused. */
   largestTaken = 0;
   /** Whether batches go out one by one, because the plan had room for a part of one only. */
   isFilling = false;
   /** Largest size that was not refused, as far as it is known. */
   size: number;
-  /** Largest batch that the service took, counted with the entries that it refused. */
-  #knownSize = 0;
   #fillAttempts = 0;
-  /**
-   * A batch larger than any that was taken, which was refused for its size or for an entry. It was its size when all of its parts
-   * are taken whole. `left` links are in parts that have no response yet.
-   */
-  #doubt: (BatchRange & { left: number }) | undefined;
+  /** Links of a batch that was refused for its size or for an entry, whose parts have no response yet. */
+  #doubted = 0;
   #refusedLinks = 0;
   #sameErrors = 0;
   #lastError: ShortlinkError | undefined;
@@ -56,7 +50,7 @@ export class BatchSizing {
    * fills the plan, since the room is known only when no other batch is in flight.
    */
   goesAlone(count: number): boolean {
-    return this.isFilling || count > this.#knownSize;
+    return this.isFilling || count > this.largestTaken;
   }
 
   /** Whether a batch that was refused while {@link isFilling} may be tried once more with fewer links. */
@@ -71,26 +65,28 @@ export class BatchSizing {
     return isHopeless && this.largestTaken === 0 ? this.#lastError : undefined;
   }
 
-  /** The service took `sent` links of the batch and refused its other entries. */
-  taken(range: BatchRange, sent: number): void {
-    this.largestTaken = Math.max(this.largestTaken, sent);
-    this.#knownSize = Math.max(this.#knownSize, range.count);
+  /** The service took a batch of `count` links, or `sent` of them, and refused the other entries. */
+  taken(count: number, sent: number): void {
+    this.largestTaken = Math.max(this.largestTaken, count);
     this.#fillAttempts = 0;
-    this.#settleDoubt(range, sent === range.count);
+    if (this.#doubted === 0) return;
+    // Where no entry explains why a larger batch was refused, it was its size: the largest that was taken is the next one.
+    this.#doubted = sent < count ? 0 : Math.max(0, this.#doubted - count);
+    if (sent === count && this.#doubted === 0) this.resized(this.largestTaken);
   }
 
-  /** The service refused each entry of the batch, for reasons of their own. */
-  allRefused(range: BatchRange, error: ShortlinkError): void {
-    this.#refusedLinks += range.count;
+  /** The service refused each entry of a batch, for reasons of their own. */
+  allRefused(count: number, error: ShortlinkError): void {
+    this.#refusedLinks += count;
     this.#lastError = error;
-    this.#settleDoubt(range, false);
+    this.#doubted = 0;
   }
 
   /** The service refused a batch of one link. */
-  linkRefused(range: BatchRange, error: ShortlinkError): void {
+  linkRefused(error: ShortlinkError): void {
     const isSame = this.#lastError?.message === error.message;
     this.#sameErrors = isSame ? this.#sameErrors + 1 : 1;
-    this.allRefused(range, error);
+    this.allRefused(1, error);
   }
 
   /** The plan takes batches of at most `size` links. */
@@ -98,24 +94,14 @@ export class BatchSizing {
     this.size = Math.min(this.size, size);
   }
 
-  /** A batch was refused without a reason, and is sent again in parts. */
-  split(range: BatchRange): void {
-    if (range.count > this.largestTaken) this.#doubt = { ...range, left: range.count };
+  /** A batch of `count` links was refused without a reason, and is sent again in parts. */
+  split(count: number): void {
+    if (count > this.largestTaken) this.#doubted = count;
   }
 
   /** The plan has room for a part of a batch, which is cut to it. */
   filled(): void {
     if (this.isFilling) this.#fillAttempts += 1;
     this.isFilling = true;
-  }
-
-  /** The largest size that was taken whole is the next one, where no entry explains why a larger batch was refused. */
-  #settleDoubt({ first, count }: BatchRange, isTakenWhole: boolean): void {
-    const doubt = this.#doubt;
-    if (doubt === undefined || first < doubt.first || first >= doubt.first + doubt.count) return;
-    doubt.left -= count;
-    if (isTakenWhole && doubt.left > 0) return;
-    if (isTakenWhole) this.resized(this.largestTaken);
-    this.#doubt = undefined;
   }
 }

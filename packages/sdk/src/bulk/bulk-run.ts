@@ -1,4 +1,4 @@
-import { refuse } from '../check-options.ts';
+import * as check from '../check-options.ts';
 import { onAbort, startTimer, untilAborted } from '../http/time.ts';
 import type { LinkInput } from '../wire/link.ts';
 import { type BatchEnd, BatchLife } from './batch-life.ts';
@@ -77,9 +77,9 @@ export class BulkRun<T extends LinkInput> {
     this.#reader = new SourceReader(source, options.maxDelayMs, () => this.#notify());
   }
 
-  /** The service took `sent` links of the batch and refused its other entries. */
-  taken(range: BatchRange, sent: number): void {
-    this.sizing.taken(range, sent);
+  /** See {@link BatchSizing.taken}. */
+  taken(count: number, sent: number): void {
+    this.sizing.taken(count, sent);
     // Other batches of this size may go out now, while the job of this one runs.
     this.#notify();
   }
@@ -202,7 +202,7 @@ export class BulkRun<T extends LinkInput> {
       const [last] = this.#records;
       if (last !== undefined && this.#reader.failure === undefined) {
         const expected = `of the same source: it has links up to ${last.first + last.count}, but the source ended after ${this.#position}`;
-        refuse('resume', expected);
+        check.refuse('resume', expected);
       }
     }
     // A part of a recorded batch can't be matched with its record.

@@ -1,12 +1,4 @@
-import {
-  checkAmount,
-  checkCount,
-  checkHeaders,
-  checkOneOf,
-  givenOptions,
-  isIterable,
-  refuse,
-} from '../check-options.ts';
+import * as check from '../check-options.ts';
 import { MAX_BATCH_LINKS } from '../wire/limits.ts';
 import type { LinkInput } from '../wire/link.ts';
 import { BulkRun } from './bulk-run.ts';
@@ -45,18 +37,19 @@ export function createMany<T extends LinkInput>(
   source: BulkSource<T>,
   asGiven?: CreateManyOptions,
 ): AsyncGenerator<BulkItem<T>, void, undefined> {
-  const options = givenOptions(asGiven, BULK_OPTIONS);
+  const options = check.given(asGiven, BULK_OPTIONS);
   const { concurrency = DEFAULT_CONCURRENCY, batchSize = 'auto' } = options;
-  checkCount('concurrency', concurrency, { least: 1, most: Number.MAX_SAFE_INTEGER });
-  if (batchSize !== 'auto') checkCount('batchSize', batchSize, { least: 1, most: MAX_BATCH_LINKS });
-  if (!isIterable(source)) refuse('source', 'iterable or async iterable');
-  checkAmount('jobTimeoutMs', options.jobTimeoutMs ?? 0, 'milliseconds');
-  checkAmount('timeoutMs', options.timeoutMs ?? 0, 'milliseconds');
-  checkCount('maxRetries', options.maxRetries ?? 0);
-  checkHeaders(options.headers);
+  check.count('concurrency', concurrency, { least: 1, most: Number.MAX_SAFE_INTEGER });
+  if (batchSize !== 'auto')
+    check.count('batchSize', batchSize, { least: 1, most: MAX_BATCH_LINKS });
+  if (!check.isIterable(source)) check.refuse('source', 'iterable or async iterable');
+  check.amount('jobTimeoutMs', options.jobTimeoutMs ?? 0, 'milliseconds');
+  check.amount('timeoutMs', options.timeoutMs ?? 0, 'milliseconds');
+  check.count('maxRetries', options.maxRetries ?? 0);
+  check.headers(options.headers);
   const hasOwnKeys = options.idempotencyKey !== undefined;
   const onUnknown = options.onUnknown ?? (hasOwnKeys || deps.hasIdempotency ? 'continue' : 'stop');
-  checkOneOf('onUnknown', onUnknown, ['stop', 'continue']);
+  check.oneOf('onUnknown', onUnknown, ['stop', 'continue']);
   const maxDelayMs =
     options.maxDelayMs ?? (hasOwnKeys ? Number.POSITIVE_INFINITY : DEFAULT_MAX_DELAY_MS);
 
@@ -65,7 +58,7 @@ export function createMany<T extends LinkInput>(
     batchSize: batchSize === 'auto' ? MAX_BATCH_LINKS : batchSize,
     concurrency,
     onUnknown,
-    maxDelayMs: checkAmount('maxDelayMs', maxDelayMs, 'milliseconds'),
+    maxDelayMs: check.amount('maxDelayMs', maxDelayMs, 'milliseconds'),
     resume: checkRecords(options.resume ?? []),
   });
   return run.items();
@@ -81,7 +74,7 @@ function checkRecords(resume: Iterable<BatchRecord>): readonly BatchRecord[] {
       isRange && RECORD_STATES.includes(state)
         ? first < end && `free of overlaps; two batches hold link ${first}`
         : `a list of batches; one has first ${first} and count ${count} and state ${state}`;
-    if (problem) refuse('resume', problem);
+    if (problem) check.refuse('resume', problem);
     end = first + count;
   }
   return records;

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readResults } from '../wire/batch.ts';
+import { results } from '../wire/batch.ts';
+import { reader } from '../wire/shape.ts';
 import { alignResults as align, settle } from './results.ts';
 import type { RecordedResult } from './types.ts';
 
@@ -323,7 +324,7 @@ describe('settle', () => {
 
   it('reports a link that has its code as created, whatever error stands beside it', () => {
     for (const error of [0, {}, [], '', 'title was cut']) {
-      const [item] = readResults([
+      const [item] = reader(results)([
         { target_url: 'https://a.io/', code: 'c', short_url: 'https://s/c', error },
       ]);
       expect(outcomeOf(item)).toMatchObject({ outcome: 'created', code: 'c' });

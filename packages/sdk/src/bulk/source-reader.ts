@@ -1,4 +1,4 @@
-import { isLink, notALink } from '../check-options.ts';
+import * as check from '../check-options.ts';
 import { startTimer } from '../http/time.ts';
 import type { BulkSource } from './types.ts';
 
@@ -77,8 +77,11 @@ export class SourceReader<T> {
         // To await a step that is no promise would cost a turn of the event loop for each of millions of entries.
         const { done, value } = isAsync ? await step : (step as IteratorResult<T>);
         if (done) this.#end();
-        else if (isLink(value)) this.#put(value);
-        else this.#refuse(value);
+        else if (!check.isLink(value)) {
+          const position = this.#taken + this.#entries.length;
+          this.failure = { reason: check.notALink(`source[${position}]`, value) };
+          this.#isEnded = true;
+        } else if (this.#entries.push(value) === 1) this.#startTimer();
       }
     } catch (reason) {
       this.failure = { reason };
@@ -94,21 +97,10 @@ export class SourceReader<T> {
     this.#iterator = undefined;
   }
 
-  #put(entry: T): void {
-    this.#entries.push(entry);
-    if (this.#entries.length === 1) this.#startTimer();
-  }
-
-  #refuse(entry: unknown): void {
-    const position = this.#taken + this.#entries.length;
-    this.failure = { reason: notALink(`source[${position}]`, entry) };
-    this.#isEnded = true;
-  }
-
   /** The time runs from when there is an entry, and more are wanted. */
   #startTimer(): void {
-    if (this.#goal === 0 || this.#entries.length === 0) return;
-    if (this.#maxDelayMs === Number.POSITIVE_INFINITY) return;
+    const isWaiting = this.#goal > 0 && this.#entries.length > 0;
+    if (!isWaiting || this.#maxDelayMs === Number.POSITIVE_INFINITY) return;
     this.#cancelTimer ??= startTimer(this.#maxDelayMs, () => {
       this.#isLate = true;
       this.#onChange();

@@ -22,6 +22,8 @@ export interface Turn {
    * grown: without it, a client would obey the old quota until the window ends, also after an upgrade of the plan.
    */
   isAlone: boolean;
+  /** `limiter.passed` when the wait for this turn began. */
+  passed: number;
   sentAt: number;
   /** When the service has certainly counted the request: at its response or its end. Until then it is `sentAt`. */
   countedAt: number;
@@ -125,6 +127,7 @@ export class Limiter {
    */
   async turn(options: TurnOptions): Promise<Turn> {
     const { failsAtLimit, ignoresQuota, maxWaitMs, signal } = options;
+    const passed = this.#passed;
     for (;;) {
       const quotaMs = ignoresQuota ? 0 : this.#quotaWaitMs(options);
       const statedMs = Math.max(quotaMs, this.#askedUntil - this.#clock.now());
@@ -136,7 +139,7 @@ export class Limiter {
       const learnedMs = isHeld ? this.#learned.waitMs(this.#clock.now()) : 0;
       const heldMs = learnedMs <= maxWaitMs ? learnedMs : 0;
       const waitMs = Math.max(limitMs, heldMs, this.#paceWaitMs());
-      if (waitMs <= 0) return this.#take();
+      if (waitMs <= 0) return this.#take(passed);
       await this.#clock.delay(waitMs, signal);
     }
   }
@@ -170,11 +173,11 @@ export class Limiter {
     for (const window of windows) this.#learn(turn, window);
   }
 
-  #take(): Turn {
+  #take(passed: number): Turn {
     const now = this.#clock.now();
     this.#sent += 1;
     const isAlone = this.#inFlight === 0;
-    const turn = { number: this.#sent, isAlone, sentAt: now, countedAt: now };
+    const turn = { number: this.#sent, isAlone, passed, sentAt: now, countedAt: now };
     this.#inFlight += 1;
     if (this.#requestsPerMinute < Number.POSITIVE_INFINITY) {
       this.#turns[this.#sent % this.#ringSize] = turn;

@@ -2,7 +2,7 @@ import { createApiError } from '../errors/api-errors.ts';
 import { ResponseShapeError } from '../errors/call-errors.ts';
 import type { ShortlinkError } from '../errors/shortlink-error.ts';
 import { type ErrorBody, readErrorBody } from '../wire/error-body.ts';
-import { isObject, type Read } from '../wire/lenient.ts';
+import { isObject, type Read } from '../wire/shape.ts';
 import type { Redact } from './failure.ts';
 import type { RawResponse } from './send.ts';
 

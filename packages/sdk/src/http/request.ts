@@ -1,5 +1,5 @@
 import type { RequestOptions } from '../options.ts';
-import type { Read } from '../wire/lenient.ts';
+import type { Read } from '../wire/shape.ts';
 
 /** One logical request: what a method of a resource asks for, whatever attempts it takes. */
 export interface TransportRequest<T> {

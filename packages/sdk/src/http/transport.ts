@@ -1,11 +1,5 @@
 import pRetry from 'p-retry';
-import {
-  checkAmount,
-  checkCount,
-  checkHeaders,
-  checkIdempotency,
-  givenOptions,
-} from '../check-options.ts';
+import * as check from '../check-options.ts';
 import { RateLimitError } from '../errors/api-errors.ts';
 import { ConnectionError, isOutcomeUnknown, TimeoutError } from '../errors/call-errors.ts';
 import { ShortlinkError } from '../errors/shortlink-error.ts';
@@ -19,28 +13,25 @@ import { parseRateLimit, parseRetryAfter } from './response-headers.ts';
 import { asksTooLongWait, decide, isKeyForgotten, type RetryCall, retryWaitMs } from './retry.ts';
 import { type Attempt, attemptLimit, randomHex, send, userAgent } from './send.ts';
 import { type Clock, systemClock, within } from './time.ts';
-import { createReporter, type Reporter } from './watching.ts';
+import { createReport, type Report } from './watching.ts';
 
 /** The options of a call that override those of the client. */
 type CallOption = 'timeoutMs' | 'totalTimeoutMs' | 'maxRetries' | 'idempotency';
 
-/** A call: what is the same on each of its attempts, and how far it has come. */
+/** A call: what is the same on each of its attempts, and how many of them were sent. */
 interface Call<T> extends RetryCall, Omit<TransportRequest<T>, 'body' | 'options'> {
   id: string;
   onPause: OnPause;
   attempt: Attempt;
   totalTimeoutMs: number;
   maxRetries: number;
-  /** Attempts that were begun, and what the last of them failed with. */
   attempts: number;
-  failure: Failure | undefined;
-  /** `limiter.passed` when the call began, or when it was last refused. */
-  passed: number;
 }
 
-/** An attempt failed. `wasSent`: the service may have seen it. */
+/** An attempt failed. */
 interface Failure {
   error: ShortlinkError;
+  /** The service may have seen it. */
   wasSent: boolean;
   /** A 429 refused it while others got through: that is no failure of the call, which waits for its turn. */
   isOvertaken: boolean;
@@ -60,7 +51,7 @@ export class HttpTransport implements Transport {
   readonly #clock: Clock;
   readonly #random: () => number;
   readonly #redact: Redact;
-  readonly #reporter: Reporter;
+  readonly #report: Report;
   readonly #userAgent = userAgent();
   /** Random for each client, and then counted: to ask the system for random digits takes long. */
   readonly #idStart = randomHex().slice(12);
@@ -78,7 +69,7 @@ export class HttpTransport implements Transport {
     this.#clock = clock;
     this.#random = random;
     this.#redact = createRedact(settings.apiKey);
-    this.#reporter = createReporter(settings.hooks, settings.logger);
+    this.#report = createReport(settings.hooks, settings.logger);
   }
 
   get hasIdempotency(): boolean {
@@ -87,17 +78,16 @@ export class HttpTransport implements Transport {
 
   async request<T>(asked: TransportRequest<T>): Promise<TransportResponse<T>> {
     const call = this.#prepare(asked);
-    const { id, method, path, totalTimeoutMs } = call;
+    const { id, method, path } = call;
     const startedAt = this.#clock.now();
     const end = (error?: unknown) => {
       const durationMs = this.#clock.now() - startedAt;
-      this.#reporter.end({ id, method, path, attempts: call.attempts, durationMs, error });
+      this.#report('onEnd', { id, method, path, attempts: call.attempts, durationMs, error });
     };
     const signal = asked.options?.signal;
-    const limit = { signal, timeoutMs: totalTimeoutMs, timeoutError: () => totalTimeout(call) };
     try {
       // Awaited, not only returned: one that has failed already would be unhandled for a moment, and workerd reports that.
-      const response = await within(limit, (signal) => this.#attempts(call, signal));
+      const response = await this.#attempts(call, signal);
       end();
       return response;
     } catch (error) {
@@ -110,19 +100,19 @@ export class HttpTransport implements Transport {
 
   /** @throws InvalidOptionError */
   #prepare<T>({ options: asGiven, ...asked }: TransportRequest<T>): Call<T> {
-    const options = givenOptions(asGiven, CALL_OPTIONS);
+    const options = check.given(asGiven, CALL_OPTIONS);
     const { method, path, body } = asked;
     const { baseUrl, fetch, fetchOptions, maxResponseBytes } = this.#settings;
     const given = <K extends CallOption>(name: K) => options[name] ?? this.#settings[name];
     const mayHaveKey = method === 'POST' && !asked.createsNothing;
-    const setting = mayHaveKey && checkIdempotency(given('idempotency'));
+    const setting = mayHaveKey && check.idempotency(given('idempotency'));
     const key = setting === true ? randomHex() : setting || undefined;
     this.#calls += 1;
     const id = this.#idStart + this.#calls.toString(16).padStart(12, '0');
     return {
       ...asked,
       id,
-      onPause: (pause) => this.#reporter.cooldown({ id, ...pause }),
+      onPause: (pause) => this.#report('onCooldown', { id, ...pause }),
       hasIdempotencyKey: key !== undefined,
       attempt: {
         method,
@@ -133,14 +123,15 @@ export class HttpTransport implements Transport {
         fetchOptions,
         maxResponseBytes,
         redact: this.#redact,
-        timeoutMs: attemptLimit(checkAmount('timeoutMs', given('timeoutMs'), 'milliseconds'), body),
+        timeoutMs: attemptLimit(
+          check.amount('timeoutMs', given('timeoutMs'), 'milliseconds'),
+          body,
+        ),
       },
-      totalTimeoutMs: checkAmount('totalTimeoutMs', given('totalTimeoutMs'), 'milliseconds'),
-      maxRetries: checkCount('maxRetries', given('maxRetries')),
+      totalTimeoutMs: check.amount('totalTimeoutMs', given('totalTimeoutMs'), 'milliseconds'),
+      maxRetries: check.count('maxRetries', given('maxRetries')),
       attempts: 0,
       lostAt: undefined,
-      failure: undefined,
-      passed: this.#limiter.passed,
     };
   }
 
@@ -149,7 +140,7 @@ export class HttpTransport implements Transport {
     return {
       ...(this.#userAgent !== undefined && { 'user-agent': this.#userAgent }),
       ...this.#settings.headers,
-      ...(headers && checkHeaders(headers)),
+      ...(headers && check.headers(headers)),
       ...(key !== undefined && { [HEADERS.idempotencyKey.toLowerCase()]: key }),
       ...(hasBody && { 'content-type': 'application/json' }),
       accept: 'application/json',
@@ -157,31 +148,45 @@ export class HttpTransport implements Transport {
     };
   }
 
-  /** Makes attempts until one succeeds or no other may follow. */
-  #attempts<T>(call: Call<T>, signal: AbortSignal): Promise<TransportResponse<T>> {
-    const attempt = async () => {
-      const end = await this.#attempt(call, signal);
-      if ('data' in end) return end;
-      call.failure = end;
-      throw end.error;
+  /** Makes attempts until one succeeds, no other may follow, or `totalTimeoutMs` is over. */
+  #attempts<T>(call: Call<T>, signal: AbortSignal | undefined): Promise<TransportResponse<T>> {
+    const { totalTimeoutMs: timeoutMs } = call;
+    let last: Failure | undefined;
+    const timeoutError = () => {
+      const outcome = call.lostAt === undefined ? 'not-sent' : 'unknown';
+      const message = `The call took longer than ${timeoutMs} ms`;
+      return new TimeoutError(message, { outcome, timeoutMs, cause: last?.error });
     };
-    return pRetry(attempt, {
-      retries: call.isRepeatedByCaller ? 0 : call.maxRetries,
-      // p-retry's own waits don't know Retry-After; ours is in #afterFailure.
-      minTimeout: 0,
-      signal,
-      shouldConsumeRetry: ({ attemptNumber, retriesConsumed }) =>
-        !call.failure?.isOvertaken || attemptNumber - retriesConsumed > MAX_OVERTAKEN,
-      onFailedAttempt: async ({ error, retriesConsumed, retriesLeft }) => {
-        // Anything else is a defect, and no reason to try again.
-        if (call.failure?.error !== error) throw error;
-        await this.#afterFailure(call, call.failure, retriesConsumed + 1, retriesLeft, signal);
-      },
-    });
+    const retried = (signal: AbortSignal) => {
+      const attempt = async () => {
+        const end = await this.#attempt(call, last, signal);
+        if ('data' in end) return end;
+        last = end;
+        throw end.error;
+      };
+      return pRetry(attempt, {
+        retries: call.isRepeatedByCaller ? 0 : call.maxRetries,
+        // p-retry's own waits don't know Retry-After; ours is in #afterFailure.
+        minTimeout: 0,
+        signal,
+        shouldConsumeRetry: ({ attemptNumber, retriesConsumed }) =>
+          !last?.isOvertaken || attemptNumber - retriesConsumed > MAX_OVERTAKEN,
+        onFailedAttempt: async ({ error, retriesConsumed, retriesLeft }) => {
+          // Anything else is a defect, and no reason to try again.
+          if (last?.error !== error) throw error;
+          await this.#afterFailure(call, last, retriesConsumed + 1, retriesLeft, signal);
+        },
+      });
+    };
+    return within({ signal, timeoutMs, timeoutError }, retried);
   }
 
   /** @throws what is no error of this package: a defect, or what `watch` throws */
-  async #attempt<T>(call: Call<T>, signal: AbortSignal): Promise<TransportResponse<T> | Failure> {
+  async #attempt<T>(
+    call: Call<T>,
+    last: Failure | undefined,
+    signal: AbortSignal,
+  ): Promise<TransportResponse<T> | Failure> {
     const { id, method, path, ignoresQuota, lostAt, watch } = call;
     let turn: Turn | undefined;
     let outcome: Outcome = { wasSent: false };
@@ -193,16 +198,14 @@ export class HttpTransport implements Transport {
         signal,
         onPause: call.onPause,
       });
-      if (call.failure !== undefined && isKeyForgotten(call, this.#clock.now())) {
-        return { error: call.failure.error, wasSent: false, isOvertaken: false };
-      }
+      if (last && isKeyForgotten(call, this.#clock.now())) return { ...last, wasSent: false };
       if (watch !== undefined) {
         await watch.beforeSend();
         signal.throwIfAborted();
       }
       call.attempts += 1;
       const about = { id, method, path, attempt: call.attempts };
-      this.#reporter.request(about);
+      this.#report('onRequest', about);
       const sentAt = this.#clock.now();
       call.lostAt ??= sentAt;
       outcome = { wasSent: true };
@@ -210,7 +213,7 @@ export class HttpTransport implements Transport {
       const { status, headers, requestId } = raw;
       const windows = parseRateLimit(headers);
       const durationMs = this.#clock.now() - sentAt;
-      this.#reporter.response({ ...about, status, durationMs, requestId, quota: windows });
+      this.#report('onResponse', { ...about, status, durationMs, requestId, quota: windows });
       const retryAfterMs = parseRetryAfter(headers, this.#clock.date());
       outcome = { wasSent: true, status, retryAfterMs, windows };
       if (status < 200 || status > 299) {
@@ -221,14 +224,11 @@ export class HttpTransport implements Transport {
       return { data, status, headers, requestId, sentAt, retryAfterMs };
     } catch (error) {
       if (signal.aborted || !ShortlinkError.isInstance(error)) throw error;
-      const isUnsent = ConnectionError.isInstance(error) && error.outcome === 'not-sent';
-      outcome.wasSent &&= !isUnsent;
+      outcome.wasSent &&= !(ConnectionError.isInstance(error) && error.outcome === 'not-sent');
       // Nothing came of this attempt, so only an earlier one can be in doubt.
       if (!isOutcomeUnknown(error)) call.lostAt = lostAt;
       const isRefused = RateLimitError.isInstance(error) && Boolean(outcome.retryAfterMs);
-      const { passed } = this.#limiter;
-      const isOvertaken = isRefused && passed > call.passed;
-      if (isRefused) call.passed = passed;
+      const isOvertaken = isRefused && turn !== undefined && this.#limiter.passed > turn.passed;
       return { error, wasSent: outcome.wasSent === true, isOvertaken };
     } finally {
       if (turn) this.#limiter.finish(turn, outcome);
@@ -253,15 +253,7 @@ export class HttpTransport implements Transport {
     }
     const end = decide(error, call, { retriesLeft, maxRetryAfterMs, now: this.#clock.now() });
     if (end !== undefined) throw end;
-    this.#reporter.retry({ id, method, path, attempt, error, waitMs });
+    this.#report('onRetry', { id, method, path, attempt, error, waitMs });
     await this.#clock.delay(waitMs, signal);
   }
-}
-
-function totalTimeout({ totalTimeoutMs, lostAt, failure }: Call<unknown>) {
-  return new TimeoutError(`The call took longer than ${totalTimeoutMs} ms`, {
-    outcome: lostAt === undefined ? 'not-sent' : 'unknown',
-    timeoutMs: totalTimeoutMs,
-    cause: failure?.error,
-  });
 }

@@ -114,46 +114,41 @@ function toConsole(level: keyof Logger) {
     console[level](`shortlink: ${message}`, fields);
 }
 
-export type Reporter = ReturnType<typeof createReporter>;
+/** What each hook is called with. */
+type Events = {
+  [Hook in keyof ShortlinkHooks]-?: Parameters<NonNullable<ShortlinkHooks[Hook]>>[0];
+};
+
+export type Report = <Hook extends keyof Events>(hook: Hook, event: Events[Hook]) => void;
+
+/** The log lines of events. */
+const LINES: Partial<Record<keyof Events, [level: keyof Logger, message: string]>> = {
+  onRequest: ['debug', 'request'],
+  onResponse: ['debug', 'response'],
+  onRetry: ['info', 'retry'],
+  onCooldown: ['warn', 'rate limited, the client pauses'],
+};
 
 /** Tells the caller's hooks and logger what happens. Nothing that they throw gets out. */
-export function createReporter(
+export function createReport(
   hooks: ShortlinkHooks | undefined,
   logger: Partial<Logger> | undefined,
-) {
-  const log = (level: keyof Logger, message: string, fields: object) => {
+): Report {
+  return (hook, event) => {
+    const line = LINES[hook];
     // A logger that fails has nowhere to say so.
-    guard(() => logger?.[level]?.(message, fields));
-  };
-  const call = <N extends keyof ShortlinkHooks>(
-    name: N,
-    event: Parameters<NonNullable<ShortlinkHooks[N]>>[0],
-  ) =>
+    guard(() => line && logger?.[line[0]]?.(line[1], fieldsOf(event)));
     guard(
-      () => hooks?.[name]?.(event as never),
-      (error) => log('error', `${name} threw`, { error }),
+      () => hooks?.[hook]?.(event as never),
+      (error) => guard(() => logger?.error?.(`${hook} threw`, { error })),
     );
-  return {
-    request(event: RequestEvent) {
-      log('debug', 'request', event);
-      call('onRequest', event);
-    },
-    response(event: ResponseEvent) {
-      const { quota: _, ...fields } = event;
-      log('debug', 'response', fields);
-      call('onResponse', event);
-    },
-    retry(event: RetryEvent) {
-      const { error, ...fields } = event;
-      log('info', 'retry', { ...fields, reason: `${error.name}: ${error.message}` });
-      call('onRetry', event);
-    },
-    cooldown(event: CooldownEvent) {
-      log('warn', 'rate limited, the client pauses', event);
-      call('onCooldown', event);
-    },
-    end: (event: EndEvent) => call('onEnd', event),
   };
+}
+
+/** The fields of a log line. Of an error, which is long, only its message is logged. */
+function fieldsOf(event: object): object {
+  const { quota: _, error, ...fields }: { quota?: unknown; error?: unknown } = event;
+  return error instanceof Error ? { ...fields, reason: `${error.name}: ${error.message}` } : fields;
 }
 
 /** Calls what may throw, or return a promise that is rejected, since the types allow an async function. */

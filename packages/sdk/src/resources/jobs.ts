@@ -1,4 +1,4 @@
-import { checkAmount, checkJobId, givenOptions } from '../check-options.ts';
+import * as check from '../check-options.ts';
 import { NotFoundError, RateLimitError } from '../errors/api-errors.ts';
 import { ResponseShapeError, TimeoutError } from '../errors/call-errors.ts';
 import { JobFailedError, JobTimeoutError } from '../errors/job-errors.ts';
@@ -83,9 +83,9 @@ export class Jobs {
    * @throws RateLimitError when the service asks for a longer wait than `maxRetryAfterMs`
    */
   async wait(jobId: string, options?: WaitOptions): Promise<Job> {
-    checkJobId(jobId);
-    const given = givenOptions(options, WAIT_OPTIONS);
-    checkAmount('timeoutMs', given.timeoutMs ?? 0, 'milliseconds');
+    check.jobId(jobId);
+    const given = check.given(options, WAIT_OPTIONS);
+    check.amount('timeoutMs', given.timeoutMs ?? 0, 'milliseconds');
     try {
       return await this.#wait(jobId, given);
     } catch (error) {
@@ -156,7 +156,7 @@ export class Jobs {
   }
 
   async #poll(jobId: string, options?: RequestOptions, isRepeatedByCaller?: boolean) {
-    checkJobId(jobId);
+    check.jobId(jobId);
     const poll = { method: 'GET', path: jobPath(jobId), read: readJob } as const;
     const response = await this.#parts.transport.request({ ...poll, options, isRepeatedByCaller });
     return { ...response, data: { ...response.data, id: response.data.id || jobId } };

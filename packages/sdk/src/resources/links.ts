@@ -1,7 +1,7 @@
 import { createMany } from '../bulk/create-many.ts';
 import { alignResults } from '../bulk/results.ts';
 import type { BulkItem, BulkSource, CreateManyDeps, CreateManyOptions } from '../bulk/types.ts';
-import { checkAmount, givenOptions, isLink, notALink, refuse, show } from '../check-options.ts';
+import * as check from '../check-options.ts';
 import { InvalidOptionError } from '../errors/call-errors.ts';
 import {
   type AttemptWatch,
@@ -52,7 +52,7 @@ export class Links {
    */
   create(link: LinkInput, options?: RequestOptions): ResponsePromise<Link> {
     return responsePromise(async () => {
-      if (!isLink(link)) throw notALink('link', link);
+      if (!check.isLink(link)) throw check.notALink('link', link);
       const { sent, body } = written('link', () => pickLinkFields(link));
       const request = { method: 'POST', path: ROUTES.links, body, read: readLink } as const;
       const response = await this.#parts.transport.request({ ...request, options });
@@ -93,9 +93,9 @@ export class Links {
    */
   async createBatchAndWait(batch: BatchInput, options?: BatchWaitOptions): Promise<CompletedBatch> {
     const names = `${CALL_OPTIONS} onProgress jobTimeoutMs`;
-    const { onProgress, jobTimeoutMs, ...call } = givenOptions(options, names);
+    const { onProgress, jobTimeoutMs, ...call } = check.given(options, names);
     // Before the request: afterwards no error may claim that nothing was sent.
-    checkAmount('jobTimeoutMs', jobTimeoutMs ?? 0, 'milliseconds');
+    check.amount('jobTimeoutMs', jobTimeoutMs ?? 0, 'milliseconds');
     const { sent, body } = writtenBatch(batch);
     const { data } = await this.#postBatch(body, sent.links.length, call);
     const { signal, maxRetries, headers } = call;
@@ -187,12 +187,12 @@ export class Links {
 
 /** @throws InvalidOptionError for what is no batch, or has an entry that is no link */
 function writtenBatch(batch: BatchInput) {
-  if (Array.isArray(batch)) refuse('batch', '{ links: [...] }, not the list of links itself');
-  if (Object(batch) !== batch) refuse('batch', `{ links: [...] }, not ${show(batch)}`);
+  if (Array.isArray(batch)) check.refuse('batch', '{ links: [...] }, not the list of links itself');
+  if (Object(batch) !== batch) check.refuse('batch', `{ links: [...] }, not ${check.show(batch)}`);
   const { links, domain_id } = batch;
-  if (!Array.isArray(links)) refuse('links', `a list of links, not ${show(links)}`);
-  const wrong = links.findIndex((link) => !isLink(link));
-  if (wrong >= 0) throw notALink(`links[${wrong}]`, links[wrong]);
+  if (!Array.isArray(links)) check.refuse('links', `a list of links, not ${check.show(links)}`);
+  const wrong = links.findIndex((link) => !check.isLink(link));
+  if (wrong >= 0) throw check.notALink(`links[${wrong}]`, links[wrong]);
   return written('batch', () => ({
     domain_id: domain_id ?? undefined,
     links: links.map((link: LinkInput) => pickLinkFields(link)),

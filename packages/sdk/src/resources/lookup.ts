@@ -1,4 +1,4 @@
-import { isIterable, refuse, show } from '../check-options.ts';
+import * as check from '../check-options.ts';
 import { ApiError, UnsupportedError } from '../errors/api-errors.ts';
 import { stateOutcome } from '../errors/call-errors.ts';
 import type { Transport } from '../http/request.ts';
@@ -38,9 +38,9 @@ export async function lookup(
     typeof source === 'object' && source !== null && 'codes' in source
       ? (['codes', source.codes, codeJson] as const)
       : (['links', source, targetJson] as const);
-  if (!isIterable(entries)) {
+  if (!check.isIterable(entries)) {
     const option = name === 'codes' ? 'codes' : 'entries';
-    refuse(option, `iterable or async iterable, not ${show(entries)}`);
+    check.refuse(option, `iterable or async iterable, not ${check.show(entries)}`);
   }
   const ask = asker(transport, name, options);
   const results: LookupResult[] = [];
@@ -103,7 +103,7 @@ async function askAll(ask: Ask, jsons: readonly string[]): Promise<LookupResult[
 
 function codeJson(code: unknown, index: number): string {
   if (typeof code === 'string') return JSON.stringify(code);
-  return refuse(`codes[${index}]`, `the code of a link, not ${show(code)}`);
+  return check.refuse(`codes[${index}]`, `the code of a link, not ${check.show(code)}`);
 }
 
 function targetJson(entry: unknown, index: number): string {
@@ -116,6 +116,6 @@ function targetJson(entry: unknown, index: number): string {
     const given = { target_url, domain_id: domain_id ?? undefined, after: after ?? undefined };
     return JSON.stringify(given);
   }
-  const expected = `a target, such as 'https://example.com' or { target_url }, not ${show(entry)}`;
-  return refuse(`entries[${index}]`, expected);
+  const expected = `a target, such as 'https://example.com' or { target_url }, not ${check.show(entry)}`;
+  return check.refuse(`entries[${index}]`, expected);
 }

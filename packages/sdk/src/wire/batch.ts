@@ -1,5 +1,5 @@
-import * as f from './lenient.ts';
 import type { LinkInput } from './link.ts';
+import { type Data, isObject, optional, type Read, reader } from './shape.ts';
 
 /** Links to create in one request. */
 export interface BatchInput {
@@ -9,78 +9,66 @@ export interface BatchInput {
   links: readonly LinkInput[];
 }
 
-/** Why an item failed. Some services send an object or a list of reasons instead of a string, or `false`, 0 or an empty list for none. */
-const reasonOf: f.Reader<string | null | undefined> = (error) => {
-  if (error === null || typeof error === 'string') return error;
-  if (typeof error !== 'object') return (error !== 0 && f.text(error)) || undefined;
-  if (Object.keys(error).length === 0) return undefined;
-  try {
-    return (f.isObject(error) && f.text(error['message'])) || JSON.stringify(error);
-  } catch {
-    // It is nested too deep to be written.
-    return 'unreadable';
-  }
-};
-
 /**
  * One entry of `results`, in the order of `links`. The documented service sends `target_url`, `code` and `short_url`; some
  * services send `error` as well, and then `code` and `short_url` may be missing from a failed item. A null counts as a field
  * that was not sent.
  */
-export interface BatchResultItem extends f.Data<typeof batchResultItem> {}
-const batchResultItem = {
+export interface BatchResultItem extends Data<typeof batchResultItem> {}
+export const batchResultItem = {
   /** Destination URL. @default '' where the service doesn't repeat it */
-  target_url: f.text,
+  target_url: '',
   /** Short code, not empty. Missing where the link was not created. */
-  code: f.optionalText,
+  code: optional(''),
   /** Absolute short URL, not empty. Missing where the link was not created. */
-  short_url: f.optionalText,
+  short_url: optional(''),
   /** Why this item failed; absent, `null` or empty when it was created. Not every service sends it. */
-  error: reasonOf,
+  error: undefined as string | null | undefined,
 };
 
-/** A list of results. Each item is read by itself, so an odd one takes nothing from the others. */
-export const readResults = f.rows(f.object<BatchResultItem>(batchResultItem));
+/** The results of a batch or a job. */
+export const results = [batchResultItem] as BatchResultItem[];
 
 /** A batch that was carried out at once. */
-export interface CompletedBatch extends f.Data<typeof completedBatch> {}
-const completedBatch = {
-  status: f.word('completed'),
+export interface CompletedBatch extends Data<typeof completedBatch> {}
+export const completedBatch = {
+  status: 'completed' as const,
   /** Number of links submitted. @default the length of `results` */
-  total: f.number(0),
+  total: 0,
   /** One item per link, in the order they were sent. */
-  results: readResults,
+  results,
 };
 
 /** A batch accepted as a job: poll it with `jobs.wait(job_id)`. */
-export interface ProcessingBatch extends f.Data<typeof processingBatch> {}
-const processingBatch = {
+export interface ProcessingBatch extends Data<typeof processingBatch> {}
+export const processingBatch = {
   /** Always `processing`, whatever word the service has for it, such as `queued`. */
-  status: f.word('processing'),
+  status: 'processing' as const,
   /** Identifier of the job to poll. A number becomes a string. */
-  job_id: f.text,
+  job_id: '',
   /** Number of links submitted. @default the number of links that were sent */
-  total: f.number(0),
+  total: 0,
 };
 
 /** Response to a batch. Compare `status` to tell the two apart. */
 export type BatchResponse = CompletedBatch | ProcessingBatch;
 
-const readCompleted = f.object<CompletedBatch>(completedBatch);
-const readProcessing = f.object<ProcessingBatch>(processingBatch);
+const readCompleted = reader<CompletedBatch>(completedBatch);
+const readProcessing = reader<ProcessingBatch>(processingBatch);
 
 /**
  * Reads the response to a batch. It must have `results` or a `job_id`; with both, the batch is a job unless the service
  * says that it is done, by a status other than 202 and the word `completed` or none.
  */
-export function readBatch(value: unknown, httpStatus: number): f.Read<BatchResponse> {
-  if (!f.isObject(value)) return { missing: '' };
+export function readBatch(value: unknown, httpStatus: number): Read<BatchResponse> {
+  if (!isObject(value)) return { missing: '' };
   const job = readProcessing(value);
   const isJob = job.job_id !== '';
-  const { results, total, status = 'completed' } = value;
+  const { results, status = 'completed' } = value;
   const isDone = !isJob || (httpStatus !== 202 && status === 'completed');
   if (Array.isArray(results) && isDone) {
-    return { data: readCompleted({ ...value, total: f.number(results.length)(total) }) };
+    const data = readCompleted(value);
+    return { data: { ...data, total: data.total || results.length } };
   }
   return isJob ? { data: job } : { missing: 'results and no job_id' };
 }

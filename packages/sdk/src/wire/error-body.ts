@@ -1,4 +1,4 @@
-import * as f from './lenient.ts';
+import { type Data, isObject, optional, reader } from './shape.ts';
 
 /** Machine words that the reference server adds to every error as `code`. */
 export const ERROR_CODES = [
@@ -24,42 +24,42 @@ export const PLAN_LIMIT_NAMES = ['links', 'batch_size', 'api_keys'] as const;
 export type PlanLimitName = (typeof PLAN_LIMIT_NAMES)[number];
 
 /** One refused entry or field. */
-export interface ErrorDetail extends f.Data<typeof errorDetail> {}
+export interface ErrorDetail extends Data<typeof errorDetail> {}
 const errorDetail = {
   /** Position in `links`, from 0; absent for a single link. */
-  index: f.number(undefined),
+  index: optional(0),
   /** The field that was refused, such as `target_url` or `tags[2]`. */
-  field: f.text,
+  field: '',
   /** Why, for a person. */
-  message: f.text,
+  message: '',
 };
 
 /** Body of every error. */
-export interface ErrorBody extends f.Data<typeof errorBody> {}
-const errorBody = {
+export interface ErrorBody extends Data<typeof errorBody> {}
+export const errorBody = {
   /** What went wrong, for a person. */
-  error: f.text,
+  error: '',
   /** `true` when a resource limit of the plan was reached. */
-  upgrade: f.flag(undefined),
+  upgrade: optional(false),
   /** Stable machine word, see {@link ERROR_CODES}. Addition of the reference server. */
-  code: f.optionalText,
+  code: optional(''),
   /** Which resource is exhausted, see {@link PLAN_LIMIT_NAMES}. Addition of the reference server. */
-  limit: f.optionalText,
+  limit: optional(''),
   /** How much of it is in use. For `batch_size`: how many links the request carried. */
-  used: f.number(undefined),
+  used: optional(0),
   /** How much of it the plan allows. */
-  allowed: f.number(undefined),
+  allowed: optional(0),
   /** Up to 100 refused entries of a batch. Addition of the reference server. */
-  details: f.optional(f.list(f.object<ErrorDetail>(errorDetail))),
+  details: optional([errorDetail] as ErrorDetail[]),
 };
 
-const readFields = f.object<ErrorBody>(errorBody);
+const readFields = reader<ErrorBody>(errorBody);
 
 /**
  * Reads an error body; undefined where it has no `error` that is a string. An addition of another type is ignored, and
  * changes neither `error` nor the other additions.
  */
 export function readErrorBody(value: unknown): ErrorBody | undefined {
-  const isBody = f.isObject(value) && typeof value['error'] === 'string';
+  const isBody = isObject(value) && typeof value['error'] === 'string';
   return isBody ? readFields(value) : undefined;
 }

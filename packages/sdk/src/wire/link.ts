@@ -1,5 +1,5 @@
-import * as f from './lenient.ts';
 import { DEFAULT_REDIRECT_TYPE, type RedirectType } from './limits.ts';
+import { type Data, isObject, type Read, reader } from './shape.ts';
 
 /** A link to create. Only these fields are sent, so a {@link Link}, or a row of a database, may be given as it is. Null counts as not given. */
 export interface LinkInput {
@@ -59,35 +59,35 @@ export function pickLinkFields(entry: LinkInput): CreateLinkBody {
  * A short link. `code` and `short_url` are always there. Where a service leaves another field out, or sends null or
  * another type, the client fills in its default. Fields that are not named here pass through.
  */
-export interface Link extends f.Data<typeof link> {}
+export interface Link extends Data<typeof link> {}
 export const link = {
   /** Identifier of the link, assigned by the service. A number becomes a string. @default '' */
-  id: f.text,
+  id: '',
   /** Short code, assigned by the service; the last path segment of `short_url`. Never empty. */
-  code: f.text,
+  code: '',
   /** Absolute URL formed from the short-link domain and `code`. Never empty. */
-  short_url: f.text,
+  short_url: '',
   /** Destination URL. @default the `target_url` that was sent */
-  target_url: f.text,
+  target_url: '',
   /** Descriptive title. @default '' */
-  title: f.text,
+  title: '',
   /** HTTP status of the redirect: 301, 302 or 307; another service may have others. @default 302 */
-  redirect_type: f.number(DEFAULT_REDIRECT_TYPE) as f.Reader<RedirectType>,
+  redirect_type: DEFAULT_REDIRECT_TYPE as RedirectType,
   /** `true` on a newly created link. @default true */
-  is_active: f.flag(true),
+  is_active: true,
   /** Redirects followed so far; `0` on a newly created link. @default 0 */
-  click_count: f.number(0),
+  click_count: 0,
   /** Labels. @default [] */
-  tags: f.texts,
+  tags: [''],
   /** Creation time, ISO 8601 in UTC. @default '' */
-  created_at: f.text,
+  created_at: '',
 };
 
-const readFields = f.object<Link>(link);
+const readFields = reader<Link>(link);
 
 /** Reads the response to a create. Only `code` and `short_url` are required, see {@link Link}. */
-export function readLink(value: unknown): f.Read<Link> {
-  if (!f.isObject(value)) return { missing: '' };
+export function readLink(value: unknown): Read<Link> {
+  if (!isObject(value)) return { missing: '' };
   const data = readFields(value);
   if (data.code === '') return { missing: 'code' };
   return data.short_url === '' ? { missing: 'short_url' } : { data };

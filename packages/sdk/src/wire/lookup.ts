@@ -1,5 +1,5 @@
-import * as f from './lenient.ts';
 import { type Link, link, readLink, type Sent } from './link.ts';
+import { type Data, isObject, type Read } from './shape.ts';
 
 /** The most entries of one look-up, whatever the plan's batch size is. */
 export const MAX_LOOKUP_ENTRIES = 10_000;
@@ -21,27 +21,27 @@ export type LookupTarget = Sent<LookupInput>;
 export type LookupBody = { links: readonly LookupTarget[] } | { codes: readonly string[] };
 
 /** What was found for one entry. */
-export interface LookupResult extends f.Data<typeof lookupResult> {}
+export interface LookupResult extends Data<typeof lookupResult> {}
 const lookupResult = {
   /** The links of the account, oldest first: at most 20. */
-  links: f.list(f.object<Link>(link)),
+  links: [link] as Link[],
   /**
    * There are others: the same entry with `after`, the id of the last of these links, gets them. Without any links here, the response
    * was full: ask for the same entry again as it is. @default false
    */
-  more: f.flag(false),
+  more: false,
 };
 
 /** The response to a look-up: a result for each entry, in the order asked. */
-export interface LookupResponse extends f.Data<typeof lookupResponse> {}
-const lookupResponse = { results: f.list(f.object<LookupResult>(lookupResult)) };
+export interface LookupResponse extends Data<typeof lookupResponse> {}
+export const lookupResponse = { results: [lookupResult] as LookupResult[] };
 
 /**
  * Reads the response to a look-up of `count` entries. It is read less leniently than others: a result that is left out, or
  * a link that can't be read, would look as if the link didn't exist, and the caller might create it once more.
  */
-export function readLookup(value: unknown, count: number): f.Read<LookupResponse> {
-  if (!f.isObject(value)) return { missing: '' };
+export function readLookup(value: unknown, count: number): Read<LookupResponse> {
+  if (!isObject(value)) return { missing: '' };
   const { results: given } = value;
   if (!Array.isArray(given)) return { missing: 'results' };
   if (given.length !== count) {
@@ -49,7 +49,7 @@ export function readLookup(value: unknown, count: number): f.Read<LookupResponse
   }
   const results: LookupResult[] = [];
   for (const [index, result] of given.entries()) {
-    const found: unknown = f.isObject(result) ? result['links'] : undefined;
+    const found: unknown = isObject(result) ? result['links'] : undefined;
     if (!Array.isArray(found)) return { missing: `results[${index}].links` };
     const links: Link[] = [];
     for (const item of found) {

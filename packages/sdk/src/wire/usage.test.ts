@@ -25,6 +25,7 @@ test('an odd key takes nothing from the others, and what is there is kept', () =
       batch_size: 100,
       keys: [
         { id: '1', requests: { minute: 0, day: 3, month: 0 }, history: [] },
+        { id: '', history: [] },
         { id: 'k2', permissions: [] },
       ],
     },
