@@ -1,9 +1,9 @@
 import { styleText } from 'node:util';
 import { terminalSafe } from './admin/output.ts';
 import { type DatabaseSetting, databaseName } from './setting-values.ts';
-import type { StartedServer } from './start-server.ts';
+import type { RunningServer } from './start-server.ts';
 
-// What a person who tries the server out sees on a terminal. Pipes get data and JSON instead.
+// For a person who tries the server out on a terminal.
 
 type Env = Readonly<Record<string, string | undefined>>;
 type Format = Parameters<typeof styleText>[0];
@@ -22,9 +22,8 @@ export interface ScreenOptions {
   hasColors: boolean;
 }
 
-/** The first screen of `start --dev`: where everything is, and two commands to try. */
 export function devScreen(
-  { url, devKey, devAccountId }: StartedServer,
+  { url, devKey, devAccountId }: RunningServer,
   { version, database, hasColors }: ScreenOptions,
 ): string {
   const paint = painter(hasColors);

@@ -32,7 +32,7 @@ export class Gate {
     return this.#running === 0 && this.#waiting.length === 0;
   }
 
-  /** Runs a call. Rejects with the error of `busy` when it could not begin in time; then nothing was started. */
+  /** Runs a call. Rejects with the error of `busy` when it could not begin in time. */
   async run<T>(call: () => Promise<T>): Promise<T> {
     if (this.#running < this.#slots) this.#running += 1;
     else await this.#wait();
@@ -50,7 +50,7 @@ export class Gate {
     this.#letIn();
   }
 
-  /** Rejects the calls that wait now: what made a call before them fail would make them fail too. */
+  /** Rejects the calls that wait now. */
   rejectWaiting(error: unknown): void {
     for (const { reject } of this.#waiting.splice(0)) reject(error);
   }

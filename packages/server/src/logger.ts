@@ -9,11 +9,9 @@ export type { Logger };
 const SECRET_FIELDS = ['key', 'apiKey', 'headers', '*.key', '*.apiKey', '*.headers'];
 
 /**
- * A logger that writes one JSON object per line. The service logs ids, routes and statuses; never API keys,
- * request bodies or query strings.
+ * A logger that writes one JSON object per line: ids, routes and statuses; never API keys, request bodies or query strings.
  *
- * @param write receives whole lines. @default standard error, since standard output carries data only; lines are dropped and
- *   counted while it isn't read
+ * @param write receives whole lines. @default standard error; lines are dropped and counted while it isn't read
  */
 export function createLogger(level: LogLevel, write?: (line: string) => void): Logger {
   const redact = { paths: SECRET_FIELDS, remove: true };
@@ -29,10 +27,7 @@ function isoTime(): string {
 /** Text that may wait for the reader of the log: some five thousand lines. */
 const MAX_WAITING_BYTES = 1024 * 1024;
 
-/**
- * Writes lines to a stream without waiting for it. A pipe whose reader stalls would otherwise stop the whole server after 64 KiB;
- * here lines beyond a bound are dropped, and once the reader is back one line says how many.
- */
+/** Writes lines to a stream without waiting for it. While its reader stalls, lines beyond a bound are dropped; later one line says how many. */
 export function boundedWriter(stream: Writable): (line: string) => void {
   let dropped = 0;
   // A reader that went away is no reason to stop serving.
@@ -53,10 +48,10 @@ export function boundedWriter(stream: Writable): (line: string) => void {
   }
 }
 
-/** While something keeps failing, one log line in this time says so, in milliseconds. */
+/** How often something that keeps failing is logged, in milliseconds. */
 const INTERVAL_MS = 60_000;
 
-/** Outages that are logged in this time, so that what fails and works in turns doesn't fill the log. */
+/** Outages that are logged in this time: something may fail and work alternately. */
 const OUTAGES_PER_INTERVAL = 3;
 
 export interface OutageLogOptions {
@@ -68,10 +63,7 @@ export interface OutageLogOptions {
   now?: (() => number) | undefined;
 }
 
-/**
- * Logs something that may fail many times a second for as long as the database is away: the first failure, then at most one
- * failure a minute with the number of those that were not logged, and the end. Of outages that follow each other, three a minute.
- */
+/** Logs what may fail many times a second while the database is away: the first failure, one a minute with the number of the others, and the end. */
 export class OutageLog {
   readonly #logger: OutageLogOptions['logger'];
   readonly #what: string;
@@ -88,7 +80,6 @@ export class OutageLog {
     this.#now = now;
   }
 
-  /** A failure was logged, and no success since then. */
   get isFailing(): boolean {
     return this.#failing;
   }
@@ -100,17 +91,15 @@ export class OutageLog {
       this.#notLogged += 1;
       return;
     }
-    this.#logger?.error(
-      { err: error, ...fields, not_logged: this.#notLogged },
-      `${this.#what} failed`,
-    );
+    const line = { err: error, ...fields, not_logged: this.#notLogged };
+    this.#logger?.error(line, `${this.#what} failed`);
     if (!this.#failing) this.#begunAt = [...this.#begunAt.slice(1), now];
     this.#loggedAt = now;
     this.#notLogged = 0;
     this.#failing = true;
   }
 
-  /** Call it after every success: only the first after a failure that was logged is worth a line. */
+  /** To be called after every success. */
   succeeded(): void {
     if (!this.#failing) return;
     this.#failing = false;

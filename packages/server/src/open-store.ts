@@ -12,7 +12,7 @@ import type { Store } from './store/store.ts';
 /** Receives a line for a person when another process has to be waited for. */
 type OnWait = (message: string) => void;
 
-/** Opens the database that the settings name; its short URLs begin with `publicUrl`. It is made or migrated unless `migrate` is `false`. */
+/** Opens the database that the settings name. It is made or migrated unless `migrate` is `false`. */
 export async function openStore(
   settings: Settings & { publicUrl: string; migrate?: boolean },
   onWait?: OnWait,
@@ -54,10 +54,7 @@ export async function backupDatabase(
   await backupSqlite(database.path, file, signal);
 }
 
-/**
- * Loaded where it is used only: the driver takes a while, which every admin command on SQLite would wait. It reads the certificates when it
- * connects, and its error would name no setting.
- */
+/** Loaded where it is used only, since the driver takes a while. It reads certificates when it connects, and its error would name no setting. */
 function loadPostgres(url: string) {
   const { searchParams } = new URL(url);
   for (const name of ['sslrootcert', 'sslcert', 'sslkey']) {

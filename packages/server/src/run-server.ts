@@ -6,9 +6,8 @@ import { runProgram } from './admin/program.ts';
 import { devScreen, readableLogLine, wantsColors } from './dev-screen.ts';
 import { backupDatabase, inspectDatabase, migrateDatabase, openStore } from './open-store.ts';
 import { publicUrlOf, type Settings } from './settings.ts';
-import type { RunningServer } from './start-server.ts';
 
-/** Signals that ask the process to end: of a service manager, of Ctrl-C, and of a terminal that is closed. */
+/** Of a service manager, of Ctrl-C, and of a terminal that is closed. */
 const ENDING = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 
 /** How long the last log lines may take to be read once everything is stopped. */
@@ -42,7 +41,7 @@ function sayWait(message: string): void {
   stderr.write(`${message}\n`);
 }
 
-/** Lets a command undo what it has begun when the process is to end, and then ends it as the signal does where nobody listens. */
+/** Lets a command undo what it has begun before a signal ends the process. */
 async function interruptible(act: (signal: AbortSignal) => Promise<void>): Promise<void> {
   const interruption = new AbortController();
   const onSignal = (name: NodeJS.Signals) => interruption.abort(name);
@@ -56,10 +55,7 @@ async function interruptible(act: (signal: AbortSignal) => Promise<void>): Promi
   }
 }
 
-/**
- * Serves until the first of {@link ENDING} has been carried out; a second one ends the process at once, and so does the first while
- * the server starts: it serves nobody yet, and may wait for a database.
- */
+/** Serves until a signal; a second one ends the process at once, and so does the first while the server starts. */
 async function start(settings: Settings, { dev }: { dev: boolean }): Promise<void> {
   let isServing = false;
   const signal = firstSignal(() => isServing);
@@ -76,18 +72,20 @@ async function start(settings: Settings, { dev }: { dev: boolean }): Promise<voi
     logLevel,
     isForPeople ? (line) => write(readableLogLine(line, hasColors)) : write,
   );
-  let server: RunningServer;
+  const server = await startServer(settings, { dev, logger });
+  const { url, publicUrl, devKey, devAccountId } = server;
   if (dev && terminal !== undefined) {
     const screen = { ...terminal, version: packageJson.version, database };
-    server = await startServer(settings, {
-      dev,
-      logger,
-      announce: (started) => stdout.write(`${devScreen(started, screen)}\n`),
-    });
+    stdout.write(`${devScreen(server, screen)}\n`);
   } else {
-    server = await startServer(settings, { dev, logger });
-    if (server.devKey !== undefined) stdout.write(`api key: ${server.devKey}\n`);
-    stdout.write(`listening on ${server.url}\n`);
+    if (devKey !== undefined) stdout.write(`api key: ${devKey}\n`);
+    else if (dev) {
+      logger.info(
+        `the database has accounts, so --dev created none; get a new key with: shortlink-server keys create --account ${devAccountId}`,
+      );
+    }
+    stdout.write(`listening on ${url}\n`);
+    logger.info({ url, public_url: publicUrl }, 'serving');
   }
   isServing = true;
   await signal;

@@ -16,11 +16,11 @@ import { httpOrigin } from './settings.ts';
 /** How long requests in flight may take to end once the server begins to stop. */
 const DRAIN_TIMEOUT_MS = 10_000;
 
-/** A request's headers must be here this fast, and all of it this fast: 16 MiB at 140 KiB/s. Slower clients get 408. */
+/** A request's headers, and all of it, must be here this fast: 16 MiB at 140 KiB/s. Slower clients get 408. */
 const HEADERS_TIMEOUT_MS = 20_000;
 const REQUEST_TIMEOUT_MS = 120_000;
 
-/** How often node looks for requests that are too slow. Its own 30 s would more than double the time for headers. */
+/** How often node looks for requests that are too slow. Its default is 30 s. */
 const CHECK_TIMEOUTS_MS = 5_000;
 
 /** Longer than the idle timeout of common proxies, so that they never reuse a connection we are closing. */
@@ -29,7 +29,7 @@ const KEEP_ALIVE_TIMEOUT_MS = 75_000;
 /** How long a connection with a request in flight may do nothing, such as not read its response. */
 const STALLED_TIMEOUT_MS = 60_000;
 
-/** More connections than this are closed as they come. Each may hold 16 requests, about 100 KB. */
+/** Each may hold 16 requests, about 100 KB. More connections than this are closed as they come. */
 const MAX_CONNECTIONS = 10_000;
 
 /** Gives the response to one request; the `fetch` of an app is one. */
@@ -42,15 +42,15 @@ export interface NodeBindings {
 }
 
 export interface ListenOptions {
-  /** Replaces the global `Request` and `Response` by lighter ones: faster responses. @default true */
+  /** Replaces the global `Request` and `Response` by faster ones. @default true */
   overrideGlobalObjects?: boolean | undefined;
   /** Receives the status of each response to a request that `fetch` never sees. @default nothing is called */
   onRefused?: ((status: number) => void) | undefined;
-  /** How long a connection with a request in flight may do nothing before it is closed, in milliseconds. @default 60_000 */
+  /** How long a connection with a request in flight may do nothing, in milliseconds. @default 60_000 */
   stalledTimeoutMs?: number | undefined;
-  /** How long the headers of a request may take to arrive, in milliseconds. @default 20_000 */
+  /** How long the headers of a request may take, in milliseconds. @default 20_000 */
   headersTimeoutMs?: number | undefined;
-  /** How long all of a request may take to arrive, in milliseconds. @default 120_000 */
+  /** How long all of a request may take, in milliseconds. @default 120_000 */
   requestTimeoutMs?: number | undefined;
 }
 
@@ -62,8 +62,7 @@ export interface Listener {
   /** From now on every response closes its connection, while new connections are still accepted. */
   drain: () => void;
   /**
-   * Accepts nothing new, lets the requests in flight end, then closes every connection. A connection that was just in use stays
-   * open for a second, so that a request that is on its way gets its response.
+   * Accepts nothing new, lets the requests in flight end, and those that are on their way, then closes every connection.
    *
    * @param options `drainTimeoutMs`: how long all of this may take, in milliseconds. Default 10,000.
    */
@@ -71,8 +70,7 @@ export interface Listener {
 }
 
 /**
- * Listens on node's HTTP server. The port is taken before anything else is started, because the default public URL
- * contains it; that is why `respondWith` comes later.
+ * Listens on node's HTTP server. `respondWith` comes later, because the default public URL contains the port.
  *
  * @param port `0` picks a free one
  * @throws the system's error when the address can't be had, such as `EADDRINUSE`
@@ -156,10 +154,8 @@ function unroutable(onRefused: (status: number) => void) {
 async function close(server: Server, connections: Connections, timeoutMs: number): Promise<void> {
   const closed = once(server, 'close');
   connections.drain();
-  // The HTTP server's own `close` would also cut idle connections at once, and with them requests that are on their way. In Bun it is no server
-  // of connections.
-  const base = server instanceof NetServer ? NetServer.prototype : server;
-  base.close.call(server);
+  // The HTTP server's own `close` would also cut idle connections, and with them requests that are on their way. In Bun it is no server of connections.
+  (server instanceof NetServer ? NetServer.prototype : server).close.call(server);
   const sweep = setInterval(() => connections.closeUnused(), 50);
   const giveUp = setTimeout(() => connections.destroyAll(), timeoutMs);
   try {

@@ -1,6 +1,6 @@
-import { type AppOptions, createApp } from './app.ts';
+import { createApp } from './app.ts';
 import { JobPace } from './domain/job-pace.ts';
-import type { Connection } from './http/context.ts';
+import type { AppOptions, Connection } from './http/context.ts';
 import { fastRedirect, type RedirectNow } from './http/fast-redirect.ts';
 import { ClickBuffer } from './jobs/click-buffer.ts';
 import { Housekeeping } from './jobs/housekeeping.ts';
@@ -9,25 +9,26 @@ import { JobRunner } from './jobs/runner.ts';
 import { Metrics } from './metrics/metrics.ts';
 import { type CachedLink, RedirectCache } from './store/redirect-cache.ts';
 
-/** Options of {@link createService}. */
-export type ServiceOptions = Pick<
-  AppOptions,
+type Given =
   | 'store'
   | 'publicUrl'
   | 'targetHosts'
   | 'logger'
-  | 'now'
-  | 'metrics'
   | 'metricsToken'
   | 'tlsAskToken'
   | 'rootUrl'
-  | 'notFoundUrl'
-> & {
+  | 'notFoundUrl';
+
+/** Options of {@link createService}. */
+export type ServiceOptions = Pick<AppOptions, Given> & {
+  /** What is counted of requests. @default counters of this service alone */
+  metrics?: Metrics | undefined;
+  /** Milliseconds since the epoch. @default Date.now */
+  now?: (() => number) | undefined;
   /** Where the links in memory are kept over a restart. @default they are not kept */
   cacheFile?: { read: () => CachedLink[]; write: (links: CachedLink[]) => void } | undefined;
 };
 
-/** The whole service on a store: the app, and its background work. */
 export interface Service {
   /** Responds to one request. */
   fetch: (request: Request, connection?: Connection) => Response | Promise<Response>;
@@ -43,7 +44,7 @@ export interface Service {
 
 /** Joins the app with its job runner, click buffer, redirect cache and housekeeping. */
 export function createService(options: ServiceOptions): Service {
-  const { store, publicUrl, logger, now, cacheFile, metrics = new Metrics() } = options;
+  const { store, publicUrl, logger, now = Date.now, cacheFile, metrics = new Metrics() } = options;
   const jobPace = new JobPace();
   const onLinksCreated = (links: number, startedAt: number) => {
     metrics.countLinks('job', links);
@@ -55,32 +56,30 @@ export function createService(options: ServiceOptions): Service {
   const housekeeping = new Housekeeping({ store, logger, now });
   const redirects = new RedirectCache({ store });
   const follower = new LinkFollower({ store, cache: redirects, publicUrl, logger });
-  const ownHosts = () => follower.ownHosts();
-  const knownOwnHosts = () => follower.knownOwnHosts();
-  const onClick = (code: string) => clicks.add(code);
   let draining = false;
   let isStarted = false;
-  const isDraining = () => draining;
+  const shared = {
+    metrics,
+    logger,
+    onClick: (code: string) => clicks.add(code),
+    isDraining: () => draining,
+  };
   const app = createApp({
     ...options,
-    metrics,
-    onJobAccepted: (jobId) => runner.notify(jobId),
+    ...shared,
+    now,
     jobPace,
-    onClick,
+    onJobAccepted: (jobId) => runner.notify(jobId),
+    pendingJobs: () => runner.pendingJobs,
     findRedirect: (code) => redirects.find(code),
-    ownHosts,
-    isDraining,
+    ownHosts: () => follower.ownHosts(),
   });
-  const findInMemory = (code: string, now: number) => redirects.get(code, now);
   return {
     fetch: (request, connection) => app.fetch(request, connection),
     redirectNow: fastRedirect({
-      findInMemory,
-      knownOwnHosts,
-      onClick,
-      isDraining,
-      metrics,
-      logger,
+      ...shared,
+      findInMemory: (code, at) => redirects.get(code, at),
+      knownOwnHosts: () => follower.knownOwnHosts(),
     }),
     start: async () => {
       redirects.restore(cacheFile?.read() ?? []);

@@ -5,8 +5,16 @@ import { parseHostList } from './domain/targets.ts';
 export const LOG_LEVELS = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-export function isLogLevel(text: string): text is LogLevel {
-  return LOG_LEVELS.some((level) => level === text);
+/** What a setting can be. */
+export interface Kind<T> {
+  /** `undefined` when the text can't be used. */
+  parse: (text: string) => T | undefined;
+  /** What is accepted, for the message about any other text. */
+  accepts: string;
+  /** What no text stands for. @default some text is needed */
+  none?: { value: T };
+  /** The text as it may be shown. @default as it is */
+  shown?: (text: string) => string;
 }
 
 /** The database, by engine. */
@@ -22,17 +30,24 @@ export type DatabaseSetting =
       url: string;
     };
 
-export function parseDatabase(text: string): { value: DatabaseSetting } | undefined {
-  const path = /^sqlite:(?:\/\/)?(.+)$/i.exec(text)?.[1];
-  // `sqlite:postgres://user:password@host` is not a file name. It is rejected here, because errors show the names of files.
-  if (path !== undefined) {
-    return path.includes('://') ? undefined : { value: { engine: 'sqlite', path } };
-  }
-  const url = /^postgres(?:ql)?:\/\//i.test(text) ? URL.parse(text) : null;
-  // A path of more than one name means that the password contains an `@` or `/` that should be percent-encoded.
-  if (url === null || !/^\/[^/@]+$/.test(url.pathname)) return undefined;
-  return isDecodable(url) ? { value: { engine: 'postgres', url: text } } : undefined;
-}
+export const DATABASE: Kind<DatabaseSetting> = {
+  accepts: 'sqlite:<path>, sqlite::memory: or postgres://user:password@host/database',
+  parse: (text) => {
+    const path = /^sqlite:(?:\/\/)?(.+)$/i.exec(text)?.[1];
+    // `sqlite:postgres://user:password@host` is not a file name. It is rejected here, because errors show the names of files.
+    if (path !== undefined) return path.includes('://') ? undefined : { engine: 'sqlite', path };
+    const url = /^postgres(?:ql)?:\/\//i.test(text) ? URL.parse(text) : null;
+    // A path of more than one name means that the password contains an `@` or `/` that should be percent-encoded.
+    if (url === null || !/^\/[^/@]+$/.test(url.pathname)) return undefined;
+    return isDecodable(url) ? { engine: 'postgres', url: text } : undefined;
+  },
+  // A mistyped one can have its password in any place, so only the scheme is shown, and after it what looks like a path and nothing else.
+  shown: (text) => {
+    const scheme = /^[a-z][a-z\d+.-]*:(?:\/\/)?/i.exec(text)?.[0] ?? '';
+    const rest = text.slice(scheme.length);
+    return scheme + (rest === '' || /^\.{0,2}\/[\w./-]*$/.test(rest) ? rest : '***');
+  },
+};
 
 /** A database in words: its file, or server and name; never user, password or options. */
 export function databaseName(database: DatabaseSetting): string {
@@ -52,47 +67,63 @@ function isDecodable({ username, password, pathname }: URL): boolean {
   }
 }
 
-export function parseWhole(text: string, max: number, min = 0): { value: number } | undefined {
-  const value = /^\d{1,6}$/.test(text) ? Number(text) : Number.NaN;
-  return value >= min && value <= max ? { value } : undefined;
-}
+export const whole = (what: string, min: number, max: number): Kind<number> => ({
+  accepts: `${what} from ${min} to ${max}`,
+  parse: (text) => {
+    const value = /^\d{1,6}$/.test(text) ? Number(text) : Number.NaN;
+    return value >= min && value <= max ? value : undefined;
+  },
+});
 
-export function parseOrigin(text: string): { value: string | undefined } | undefined {
-  if (text === '') return { value: undefined };
-  const url = parseHttp(text);
-  return url !== null && url.href === `${url.origin}/` ? { value: url.origin } : undefined;
-}
+export const HOST: Kind<string> = {
+  accepts: 'a host name or an IP address',
+  parse: (text) => (/^[\w.:-]+$/.test(text) ? text : undefined),
+};
 
-export function parseWebUrl(text: string): { value: string | undefined } | undefined {
-  if (text === '') return { value: undefined };
-  const url = parseHttp(text);
-  return url !== null && url.username === '' && url.password === ''
-    ? { value: url.href }
-    : undefined;
-}
+export const ORIGIN: Kind<string | undefined> = {
+  accepts: 'an http or https address without path, such as https://sho.rt',
+  parse: (text) => {
+    const url = parseHttp(text);
+    return url?.href === `${url?.origin}/` ? url?.origin : undefined;
+  },
+  none: { value: undefined },
+};
 
-function parseHttp(text: string): URL | null {
+export const WEB_URL: Kind<string | undefined> = {
+  accepts: 'an http or https address, such as https://www.example.com/gone',
+  parse: (text) => {
+    const url = parseHttp(text);
+    return url?.username === '' && url.password === '' ? url.href : undefined;
+  },
+  none: { value: undefined },
+};
+
+function parseHttp(text: string): URL | undefined {
   const url = URL.parse(text);
-  return url !== null && /^https?:$/.test(url.protocol) ? url : null;
+  return url !== null && /^https?:$/.test(url.protocol) ? url : undefined;
 }
 
-export function parseHosts(text: string): { value: string[] } | undefined {
-  const hosts = parseHostList(text);
-  return hosts && { value: hosts };
-}
+export const HOSTS: Kind<string[]> = {
+  accepts: 'hosts without scheme or port, such as example.com, separated by commas',
+  parse: parseHostList,
+  none: { value: [] },
+};
+
+export const PATH: Kind<string | undefined> = {
+  accepts: 'a path',
+  parse: (text) => text,
+  none: { value: undefined },
+};
+
+export const LOG_LEVEL: Kind<LogLevel> = {
+  accepts: `one of ${LOG_LEVELS.join(', ')}`,
+  parse: (text) => LOG_LEVELS.find((level) => level === text),
+};
 
 /** RFC 6750 section 2.1. */
-export function parseToken(text: string): { value: string | undefined } | undefined {
-  if (text === '') return { value: undefined };
-  return /^[\w.~+/-]{16,}=*$/.test(text) ? { value: text } : undefined;
-}
-
-/**
- * The address of a database as it may be shown. A mistyped one can have its password in any place, so only the scheme is
- * shown, and after it what looks like a path and nothing else.
- */
-export function withoutSecrets(text: string): string {
-  const scheme = /^[a-z][a-z\d+.-]*:(?:\/\/)?/i.exec(text)?.[0] ?? '';
-  const rest = text.slice(scheme.length);
-  return scheme + (rest === '' || /^\.{0,2}\/[\w./-]*$/.test(rest) ? rest : '***');
-}
+export const TOKEN: Kind<string | undefined> = {
+  accepts: 'a token of 16 or more of A-Z a-z 0-9 - . _ ~ + /',
+  parse: (text) => (/^[\w.~+/-]{16,}=*$/.test(text) ? text : undefined),
+  none: { value: undefined },
+  shown: () => '***',
+};

@@ -2,17 +2,18 @@ import { readFileSync } from 'node:fs';
 import { type Command, Option } from 'commander';
 import type { TargetHosts } from './domain/targets.ts';
 import {
+  DATABASE,
   type DatabaseSetting,
-  isLogLevel,
-  LOG_LEVELS,
+  HOST,
+  HOSTS,
+  type Kind,
+  LOG_LEVEL,
   type LogLevel,
-  parseDatabase,
-  parseHosts,
-  parseOrigin,
-  parseToken,
-  parseWebUrl,
-  parseWhole,
-  withoutSecrets,
+  ORIGIN,
+  PATH,
+  TOKEN,
+  WEB_URL,
+  whole,
 } from './setting-values.ts';
 
 export interface Settings {
@@ -48,166 +49,102 @@ export interface Settings {
 /** Settings as text, by name; `undefined` where nothing was given. */
 export type RawSettings = { [K in keyof Settings]?: string | undefined };
 
-/** A setting that stops the program. Its message is one line: the setting, its value, what is accepted. */
+/** Its message is one line: the setting, its value, what is accepted. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 }
 
-/** Longest wait before a stop, in milliseconds: service managers kill a process that takes much longer. */
-const MAX_DRAIN_DELAY_MS = 60_000;
+/** One setting: its flag, its variable and its default, and what makes a value of its text. */
+type Setting<T> = Kind<T> & { option: Option };
 
-/** One that reads and one that writes; more than anybody's PostgreSQL takes. */
-const MIN_CONNECTIONS = 2;
-const MAX_CONNECTIONS = 1_000;
-
-const TARGET_HOSTS = 'hosts without scheme or port, such as example.com, separated by commas';
-const TOKEN = 'a token of 16 or more of A-Z a-z 0-9 - . _ ~ + /';
-
-/** One setting: its flag, its variable, its default, and what makes a value of its text. */
-interface Declaration<T> {
-  option: Option;
-  /** `undefined` when the text can't be used. */
-  parse: (text: string) => { value: T } | undefined;
-  /** What is accepted, for the message about any other text. */
-  accepts: string;
-  /** The text as it may be shown. @default as it is */
-  shown?: (text: string) => string;
-}
-
+/** Its variable is named after its flag, which the help shows unless there is none. */
 function setting<T>(
   flags: string,
-  variable: string,
+  kind: Kind<T>,
   description: string,
-  { fallback, ...rest }: Omit<Declaration<T>, 'option'> & { fallback?: string },
-): Declaration<T> {
-  return { option: new Option(flags, description).env(variable).default(fallback), ...rest };
+  fallback?: string,
+): Setting<T> {
+  const option = new Option(flags, description).default(fallback);
+  const name = `SHORTLINK_${option.name().replaceAll('-', '_').toUpperCase()}`;
+  return { ...kind, option: option.env(name === 'SHORTLINK_DATABASE' ? `${name}_URL` : name) };
 }
 
 /** Every setting, in the order of the help. Those that hold secrets have no flag: a command line can be read by other users. */
 export const SETTINGS = {
   database: setting(
     '--database <url>',
-    'SHORTLINK_DATABASE_URL',
+    DATABASE,
     'where everything is stored: sqlite:<path> or postgres://<user>:<password>@<host>/<name>',
-    {
-      fallback: 'sqlite:./shortlink.db',
-      parse: parseDatabase,
-      accepts: 'sqlite:<path>, sqlite::memory: or postgres://user:password@host/database',
-      shown: withoutSecrets,
-    },
+    'sqlite:./shortlink.db',
   ),
   databaseConnections: setting(
     '--database-connections <n>',
-    'SHORTLINK_DATABASE_CONNECTIONS',
+    // One that reads and one that writes; more than anybody's PostgreSQL takes.
+    whole('a number', 2, 1_000),
     'connections to PostgreSQL at most, of this process',
-    {
-      fallback: '15',
-      parse: (text) => parseWhole(text, MAX_CONNECTIONS, MIN_CONNECTIONS),
-      accepts: `a number from ${MIN_CONNECTIONS} to ${MAX_CONNECTIONS}`,
-    },
+    '15',
   ),
-  host: setting('--host <host>', 'SHORTLINK_HOST', 'address to listen on', {
-    fallback: '127.0.0.1',
-    parse: (text) => (/^[\w.:-]+$/.test(text) ? { value: text } : undefined),
-    accepts: 'a host name or an IP address',
-  }),
-  port: setting('--port <port>', 'SHORTLINK_PORT', 'port to listen on; 0 picks a free one', {
-    fallback: '8787',
-    parse: (text) => parseWhole(text, 65_535),
-    accepts: 'a port from 0 to 65535',
-  }),
+  host: setting('--host <host>', HOST, 'address to listen on', '127.0.0.1'),
+  port: setting(
+    '--port <port>',
+    whole('a port', 0, 65_535),
+    'port to listen on; 0 picks a free one',
+    '8787',
+  ),
   publicUrl: setting(
     '--public-url <url>',
-    'SHORTLINK_PUBLIC_URL',
+    ORIGIN,
     'origin of short URLs, such as https://sho.rt (default: the address it listens on)',
-    {
-      parse: parseOrigin,
-      accepts: 'an http or https address without path, such as https://sho.rt',
-    },
   ),
   rootUrl: setting(
     '--root-url <url>',
-    'SHORTLINK_ROOT_URL',
+    WEB_URL,
     'where / redirects to (default: a page that names the service)',
-    {
-      parse: parseWebUrl,
-      accepts: 'an http or https address, such as https://www.example.com/',
-    },
   ),
   notFoundUrl: setting(
     '--not-found-url <url>',
-    'SHORTLINK_NOT_FOUND_URL',
+    WEB_URL,
     'where unknown short links redirect to (default: they are answered with 404)',
-    {
-      parse: parseWebUrl,
-      accepts: 'an http or https address, such as https://www.example.com/gone',
-    },
   ),
   targetAllow: setting(
     '--target-allow <hosts>',
-    'SHORTLINK_TARGET_ALLOW',
+    HOSTS,
     'the only hosts that new links may lead to, with their subdomains, separated by commas (default: every host)',
-    {
-      parse: parseHosts,
-      accepts: TARGET_HOSTS,
-    },
   ),
   targetDeny: setting(
     '--target-deny <hosts>',
-    'SHORTLINK_TARGET_DENY',
+    HOSTS,
     'hosts that new links may not lead to (default: none)',
-    {
-      parse: parseHosts,
-      accepts: TARGET_HOSTS,
-    },
   ),
   drainDelayMs: setting(
     '--drain-delay-ms <ms>',
-    'SHORTLINK_DRAIN_DELAY_MS',
+    // Service managers kill a process that takes much longer.
+    whole('milliseconds', 0, 60_000),
     'how long /readyz answers 503 before the port closes, up to 60000',
-    {
-      fallback: '0',
-      parse: (text) => parseWhole(text, MAX_DRAIN_DELAY_MS),
-      accepts: `milliseconds from 0 to ${MAX_DRAIN_DELAY_MS}`,
-    },
+    '0',
   ),
   linkCache: setting(
     '--link-cache <path>',
-    'SHORTLINK_LINK_CACHE',
+    PATH,
     'file that keeps the links in memory over a restart, for an outage of the database (default: none)',
-    { parse: (text) => ({ value: text || undefined }), accepts: 'a path' },
   ),
   logLevel: setting(
     '--log-level <level>',
-    'SHORTLINK_LOG_LEVEL',
+    LOG_LEVEL,
     'how much is logged; debug adds redirects and probes',
-    {
-      fallback: 'info',
-      parse: (text) => (isLogLevel(text) ? { value: text } : undefined),
-      accepts: `one of ${LOG_LEVELS.join(', ')}`,
-    },
+    'info',
   ),
   metricsToken: setting(
     '--metrics-token',
-    'SHORTLINK_METRICS_TOKEN',
+    TOKEN,
     'bearer token that /metrics asks for (default: it answers this machine only)',
-    {
-      parse: parseToken,
-      accepts: TOKEN,
-      shown: () => '***',
-    },
   ),
   tlsAskToken: setting(
     '--tls-ask-token',
-    'SHORTLINK_TLS_ASK_TOKEN',
+    TOKEN,
     'token that /internal/tls-check asks for (default: it answers this machine only)',
-    {
-      parse: parseToken,
-      accepts: TOKEN,
-      shown: () => '***',
-    },
   ),
-} as const satisfies { [K in keyof Settings]: Declaration<Settings[K]> };
+} as const satisfies { [K in keyof Settings]: Setting<Settings[K]> };
 
 /** Settings that have no flag. */
 export const WITHOUT_FLAG: readonly (keyof Settings)[] = ['metricsToken', 'tlsAskToken'];
@@ -219,7 +156,7 @@ export function settingOptions(names: readonly string[] = Object.keys(SETTINGS))
     .map(([, { option }]) => option);
 }
 
-/** What the command line says of settings. Variables are left to {@link readSettings}, which knows about files. */
+/** The settings on a command line. Variables are left to {@link readSettings}, which knows about files. */
 export function flagsOf(command: Command): RawSettings {
   const given = Object.entries(command.opts<RawSettings>());
   return Object.fromEntries(given.filter(([name]) => command.getOptionValueSource(name) === 'cli'));
@@ -234,12 +171,13 @@ type Env = Readonly<Record<string, string | undefined>>;
  * @throws ConfigError for the first value that can't be used
  */
 export function readSettings(flags: RawSettings, env: Env): Settings {
-  const read = <T>({ option, parse, accepts, shown }: Declaration<T>): T => {
+  const read = <T>({ option, parse, accepts, none, shown }: Setting<T>): T => {
     const { name, text } = given(option, flags, env);
-    const parsed = parse(text);
-    if (parsed !== undefined) return parsed.value;
-    const value = JSON.stringify(shown === undefined ? text : shown(text));
-    throw new ConfigError(`${name} is ${value}; expected ${accepts}`);
+    if (text === '' && none !== undefined) return none.value;
+    const value = parse(text);
+    if (value !== undefined) return value;
+    const rejected = JSON.stringify(shown === undefined ? text : shown(text));
+    throw new ConfigError(`${name} is ${rejected}; expected ${accepts}`);
   };
   const values = Object.entries(SETTINGS).map(([name, setting]) => [name, read<unknown>(setting)]);
   // The type of the table says that each setting has the value of its name.

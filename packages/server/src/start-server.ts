@@ -1,39 +1,47 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createDevAccount } from './admin/start.ts';
+import { appOf } from './app.ts';
 import { ownHostsOf } from './domain/hostnames.ts';
 import type { Logger } from './logger.ts';
 import { Metrics } from './metrics/metrics.ts';
 import { openStore } from './open-store.ts';
-import { type Listener, listen } from './serve.ts';
-import { createService } from './service.ts';
+import { listen } from './serve.ts';
+import { createService, type Service } from './service.ts';
 import { databaseName } from './setting-values.ts';
 import { ConfigError, publicUrlOf, SETTINGS, type Settings } from './settings.ts';
 import { CacheFile } from './store/cache-file.ts';
 import type { Store } from './store/store.ts';
 
-/** A server that serves from now on. */
-export interface StartedServer {
-  /** `http://host:port` it listens on. */
-  url: string;
-  /** Origin of short URLs. */
-  publicUrl: string;
+export interface StartOptions {
+  /** On an empty database, create an account without limits and a key. */
+  dev: boolean;
+  logger: Logger;
+}
+
+/** What {@link StartOptions.dev} came to. */
+interface DevAccount {
   /** The key that `dev` made; `undefined` without it, or when the database has accounts already. */
   devKey: string | undefined;
   /** Id of the account to try the server out with; `undefined` without `dev`. */
   devAccountId: string | undefined;
 }
 
-export interface RunningServer extends StartedServer {
+/** A server that serves until it is stopped. */
+export interface RunningServer extends DevAccount {
+  /** `http://host:port` it listens on. */
+  url: string;
+  /** Origin of short URLs. */
+  publicUrl: string;
   /** Stops gracefully: requests in flight end, the running job chunk ends, clicks are written, the database is closed. */
   stop: () => Promise<void>;
 }
 
-export interface StartOptions {
-  /** On an empty database, create an account without limits and a key. */
-  dev: boolean;
-  logger: Logger;
-  /** Says that the server serves. @default a line of the log */
-  announce?: ((server: StartedServer) => void) | undefined;
+/** The service without a socket. */
+export interface RunningApp extends DevAccount {
+  /** A Hono app whose `fetch` takes a `Request` and gives a `Response`. */
+  app: ReturnType<typeof appOf>;
+  /** Ends the running job chunk, writes the clicks and closes the database. */
+  stop: () => Promise<void>;
 }
 
 /**
@@ -45,57 +53,17 @@ export async function startServer(
   settings: Settings,
   options: StartOptions,
 ): Promise<RunningServer> {
+  const { logger } = options;
   const metrics = new Metrics();
   const onRefused = (status: number) => metrics.countRefused(status);
   const listener = await listen(settings.host, settings.port, { onRefused });
+  const { url } = listener;
   try {
-    return await serve(listener, metrics, settings, options);
-  } catch (error) {
-    await listener.close();
-    throw error;
-  }
-}
-
-async function serve(
-  listener: Listener,
-  metrics: Metrics,
-  settings: Settings,
-  { dev, logger, announce = (server) => logStart(server, logger) }: StartOptions,
-): Promise<RunningServer> {
-  const port = Number(new URL(listener.url).port || 80);
-  const publicUrl = publicUrlOf({ ...settings, port });
-  const store = await openStore({ ...settings, publicUrl }, (message) => logger.warn(message));
-  metrics.watchProcess();
-  const service = createService({
-    ...settings,
-    store,
-    publicUrl,
-    cacheFile: cacheFileOf(settings, publicUrl, logger),
-    targetHosts: { allow: settings.targetAllow, deny: settings.targetDeny },
-    logger,
-    metrics,
-  });
-  const end = async () => {
-    await service.stop();
-    await store.close();
-  };
-  let devKey: string | undefined;
-  let devAccountId: string | undefined;
-  try {
-    await checkVisitorUrls(settings, publicUrl, store);
-    if (dev) ({ id: devAccountId, key: devKey } = await createDevAccount(store, Date.now()));
-    await service.start();
-  } catch (error) {
-    // Connections and threads of the database would keep the process alive.
-    await end();
-    throw error;
-  }
-  listener.respondWith(service.fetch, service.redirectNow);
-  const started = { url: listener.url, publicUrl, devKey, devAccountId };
-  announce(started);
-  return {
-    ...started,
-    stop: async () => {
+    const publicUrl = publicUrlOf({ ...settings, port: Number(new URL(url).port || 80) });
+    const { service, end, ...dev } = await openService(settings, publicUrl, metrics, options);
+    metrics.watchProcess();
+    listener.respondWith(service.fetch, service.redirectNow);
+    const stop = async () => {
       logger.info('stopping');
       service.drain();
       listener.drain();
@@ -104,14 +72,62 @@ async function serve(
       await listener.close();
       await end();
       logger.info('stopped');
-    },
-  };
+    };
+    return { url, publicUrl, ...dev, stop };
+  } catch (error) {
+    await listener.close();
+    throw error;
+  }
 }
 
-function cacheFileOf({ linkCache, database }: Settings, publicUrl: string, logger: Logger) {
-  if (linkCache === undefined) return undefined;
+/**
+ * Opens the database and starts the service, to be called by `fetch` or mounted in another app. Without a public URL among the settings, short URLs
+ * begin with the address that a server would listen on.
+ *
+ * @throws a StoreError when the database can't be used
+ */
+export async function createApp(settings: Settings, options: StartOptions): Promise<RunningApp> {
+  const publicUrl = publicUrlOf(settings);
+  const { service, end, ...dev } = await openService(settings, publicUrl, new Metrics(), options);
+  return { app: appOf(service.fetch), ...dev, stop: end };
+}
+
+/** Opens the database and starts the service on it. `end` ends both. */
+async function openService(
+  settings: Settings,
+  publicUrl: string,
+  metrics: Metrics,
+  { dev, logger }: StartOptions,
+): Promise<DevAccount & { service: Service; end: () => Promise<void> }> {
+  const { database, linkCache, targetAllow: allow, targetDeny: deny } = settings;
+  const store = await openStore({ ...settings, publicUrl }, (message) => logger.warn(message));
   const name = `${databaseName(database)} ${publicUrl}`;
-  return new CacheFile({ path: linkCache, database: name, logger });
+  const service = createService({
+    ...settings,
+    store,
+    publicUrl,
+    cacheFile:
+      linkCache === undefined
+        ? undefined
+        : new CacheFile({ path: linkCache, database: name, logger }),
+    targetHosts: { allow, deny },
+    logger,
+    metrics,
+  });
+  const end = async () => {
+    await service.stop();
+    await store.close();
+  };
+  try {
+    await checkVisitorUrls(settings, publicUrl, store);
+    const { id, key } = dev ? await createDevAccount(store, Date.now()) : {};
+    await service.start();
+    return { service, end, devKey: key, devAccountId: id };
+  } catch (error) {
+    // Connections and threads of the database would keep the process alive.
+    await end();
+    throw error;
+  }
 }
 
 /** @throws ConfigError for an address to which visitors are sent where they come from, without end */
@@ -128,14 +144,4 @@ async function checkVisitorUrls(
       `${SETTINGS[name].option.envVar} is "${url}"; expected an address on a host that is not the service's own`,
     );
   }
-}
-
-function logStart(server: StartedServer, logger: Logger): void {
-  const { url, publicUrl, devKey, devAccountId } = server;
-  if (devAccountId !== undefined && devKey === undefined) {
-    logger.info(
-      `the database has accounts, so --dev created none; get a new key with: shortlink-server keys create --account ${devAccountId}`,
-    );
-  }
-  logger.info({ url, public_url: publicUrl }, 'serving');
 }

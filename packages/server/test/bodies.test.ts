@@ -1,8 +1,8 @@
 import { PassThrough } from 'node:stream';
 import { MAX_BODY_BYTES } from '@shortlink/sdk/wire';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { createApp } from '../src/app.ts';
 import type { Store } from '../src/store/store.ts';
+import { appOf } from './app-of.ts';
 import { BATCH, Fixture, LINKS, PUBLIC_URL, TARGET } from './fixture.ts';
 
 let app: Fixture;
@@ -167,7 +167,7 @@ describe('large bodies that come slowly', () => {
   });
 
   test('are cut off when they trickle in, however often something comes', async () => {
-    const service = createApp({ store: app.store, publicUrl: PUBLIC_URL, now: () => app.now });
+    const service = appOf({ store: app.store, publicUrl: PUBLIC_URL, now: () => app.now });
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
     const begin = () => {
       const body = new PassThrough({ highWaterMark: 1_048_576 });
@@ -191,7 +191,7 @@ describe('large bodies that come slowly', () => {
   });
 
   test('are cut off when nothing comes for 5 s, and small ones are not', async () => {
-    const service = createApp({ store: app.store, publicUrl: PUBLIC_URL, now: () => app.now });
+    const service = appOf({ store: app.store, publicUrl: PUBLIC_URL, now: () => app.now });
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
     const begin = (bytes: number) => {
       const body = new PassThrough({ highWaterMark: 1_048_576 });
@@ -229,7 +229,7 @@ test('a large body whose custom domain is still looked up holds up no other one'
       });
     },
   };
-  const service = createApp({ store: slow, publicUrl: PUBLIC_URL, now: () => app.now });
+  const service = appOf({ store: slow, publicUrl: PUBLIC_URL, now: () => app.now });
   const domain_id = 'dom_000000000000';
   const begin = (by: string, body: object) =>
     Promise.resolve(

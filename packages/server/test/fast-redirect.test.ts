@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import type { Link } from '@shortlink/sdk/wire';
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { addDomain } from '../src/admin/domains.ts';
 import { createLogger } from '../src/logger.ts';
 import { Metrics } from '../src/metrics/metrics.ts';
 import { type Listener, listen } from '../src/serve.ts';
@@ -10,6 +9,7 @@ import { createService, type Service, type ServiceOptions } from '../src/service
 import { NOW, newCaller, newLink } from '../src/store/contract/fixtures.ts';
 import { openSqliteStore } from '../src/store/sqlite/index.ts';
 import type { Caller, NewLink, Store } from '../src/store/store.ts';
+import { addDomain } from './fixture.ts';
 
 const PUBLIC_URL = 'https://sho.rt';
 

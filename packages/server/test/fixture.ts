@@ -1,9 +1,10 @@
 import type { Permission, Plan, PlanLimits } from '@shortlink/sdk/wire';
 import { createAccount } from '../src/admin/accounts.ts';
 import { createKey } from '../src/admin/keys.ts';
-import { type AppOptions, createApp } from '../src/app.ts';
+import type { AppOptions } from '../src/http/context.ts';
 import { openSqliteStore } from '../src/store/sqlite/index.ts';
-import type { Store } from '../src/store/store.ts';
+import type { Domain, Store } from '../src/store/store.ts';
+import { appOf } from './app-of.ts';
 
 export const PUBLIC_URL = 'https://sho.rt';
 export const LINKS = '/api/v1/links';
@@ -29,7 +30,7 @@ export class Fixture {
 
   private constructor(store: Store, options: Partial<AppOptions>) {
     this.store = store;
-    const app = createApp({ store, publicUrl: PUBLIC_URL, now: () => this.now, ...options });
+    const app = appOf({ store, publicUrl: PUBLIC_URL, now: () => this.now, ...options });
     this.request = async (path, init) => app.request(path, init);
   }
 
@@ -91,4 +92,14 @@ export class Fixture {
 
 export function entries(count: number): { target_url: string }[] {
   return Array.from({ length: count }, (_, i) => ({ target_url: `${TARGET}/${i}` }));
+}
+
+/** Adds a custom domain that nobody has yet. */
+export async function addDomain(
+  store: Store,
+  input: Parameters<Store['addDomain']>[0],
+): Promise<Domain> {
+  const domain = await store.addDomain(input);
+  if (domain === undefined) throw new Error(`${input.hostname} is taken`);
+  return domain;
 }

@@ -325,14 +325,3 @@ test('what an account does not read is bounded, and a client that reads nothing 
   expect((await lookUp({ codes: ['x'] })).status).toBe(200);
   vi.useRealTimers();
 });
-
-test('equal entries are read once', async () => {
-  await batch(same(3));
-  const read = vi.spyOn(app.store, 'findLinks');
-  const links = [...same(5_000), { target_url: `${TARGET}/none` }, ...same(4_999)];
-  const { results } = (await lookUp({ links })).json;
-  expect(results).toHaveLength(10_000);
-  expect(results[5_000]).toEqual({ links: [], more: false });
-  for (const place of [0, 4_999, 5_001, 9_999]) expect(results[place].links).toHaveLength(3);
-  expect(read.mock.calls.map(([, entries]) => entries.length)).toEqual([2]);
-});

@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { addDomain } from '../src/admin/domains.ts';
 import { hashApiKey } from '../src/api-key.ts';
 import { createService, type Service } from '../src/service.ts';
 import { openPostgresStore } from '../src/store/postgres/index.ts';
@@ -7,7 +6,7 @@ import { usePostgres } from '../src/store/postgres/test-postgres.test-suite.ts';
 import { openSqliteStore } from '../src/store/sqlite/index.ts';
 import { useDatabasePath } from '../src/store/sqlite/temp-database.test-suite.ts';
 import type { Store } from '../src/store/store.ts';
-import { BATCH, entries, Fixture, LINKS, PUBLIC_URL, TARGET } from './fixture.ts';
+import { addDomain, BATCH, entries, Fixture, LINKS, PUBLIC_URL, TARGET } from './fixture.ts';
 
 const USAGE = '/api/v1/usage';
 const HOUR_MS = 3_600_000;

@@ -2,8 +2,10 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { openSqliteStore } from '../src/store/sqlite/index.ts';
+import type { Store } from '../src/store/store.ts';
 import { startTestServer, type TestServer } from '../src/testing/index.ts';
-import { BATCH, entries, Fixture } from './fixture.ts';
+import { BATCH, entries, Fixture, PUBLIC_URL } from './fixture.ts';
 
 let app: Fixture;
 let key: string;
@@ -139,9 +141,12 @@ describe('polls of one account at the same time', () => {
 
 describe('over a socket', () => {
   let server: TestServer;
+  let store: Store;
   const sockets: Socket[] = [];
   beforeEach(async () => {
-    server = await startTestServer({ plan: 'custom' });
+    store = await openSqliteStore({ path: ':memory:', publicUrl: PUBLIC_URL });
+    const options = { plan: 'custom' as const, store };
+    server = await startTestServer(options);
   });
   afterEach(async () => {
     for (const socket of sockets) socket.destroy();
@@ -166,7 +171,7 @@ describe('over a socket', () => {
       JSON.parse(await (await fetch(server.url + path, { headers: headers() })).text()).status;
     await expect.poll(statusOf, { interval: 200 }).toBe('completed');
 
-    const read = vi.spyOn(server.store, 'readJobResults');
+    const read = vi.spyOn(store, 'readJobResults');
     for (let n = 0; n < 60; n += 1) {
       const socket = connect(Number(new URL(server.url).port), '127.0.0.1').pause();
       sockets.push(socket.on('error', () => undefined));

@@ -285,7 +285,7 @@ test('a relative path of a database is the same file for a writer that starts wh
 });
 
 describe('a start that fails', () => {
-  test('on a taken port: who has it and what to do, exit 1, and no database is made', async () => {
+  test('on a taken port: what to do, exit 1, and no database is made', async () => {
     await using server = await startTestServer();
     const port = new URL(server.url).port;
     const database = join(folder(), 'other.db');
@@ -294,7 +294,7 @@ describe('a start that fails', () => {
     expect(code).toBe(1);
     expect(stderr).toMatch(
       new RegExp(
-        `^error: .*in use.*:${port}\n  A Shortlink server is running at ${server.url} already.\n  Stop it, .*--port or SHORTLINK_PORT;\n  --port 0 picks a free one.\n$`,
+        `^error: .*in use.*:${port}\n  Another program listens there, .*\n  Stop it, .*--port or SHORTLINK_PORT;\n  --port 0 picks a free one.\n$`,
       ),
     );
     await expect(rm(database)).rejects.toThrow('ENOENT');
@@ -340,7 +340,11 @@ describe('a command that is no start', () => {
   ])('%s %s makes no database, and names the one that it did not find', async (...args) => {
     const { code, stderr } = await run(args).ended;
     expect(code).toBe(1);
-    expect(stderr).toBe(`database: ${path()}\nerror: There is no database ${path()}.\n`);
+    const hint =
+      args[1] === 'create'
+        ? '  With --init, it is made here, and its schema brought up to date.\n'
+        : '';
+    expect(stderr).toBe(`database: ${path()}\nerror: There is no database ${path()}.\n${hint}`);
     expect(await readdir(folder())).toEqual([]);
   });
 

@@ -1,6 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { addDomain } from '../src/admin/domains.ts';
-import { BATCH, Fixture, LINKS, PUBLIC_URL, TARGET } from './fixture.ts';
+import { addDomain, BATCH, Fixture, LINKS, PUBLIC_URL, TARGET } from './fixture.ts';
 
 let app: Fixture;
 let accountId: string;

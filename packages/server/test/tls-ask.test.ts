@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { addDomain } from '../src/admin/domains.ts';
-import { createApp } from '../src/app.ts';
-import { Fixture, PUBLIC_URL } from './fixture.ts';
+import { appOf } from './app-of.ts';
+import { addDomain, Fixture, PUBLIC_URL } from './fixture.ts';
 
 const LOCAL = { incoming: { socket: { remoteAddress: '127.0.0.1' } } };
 const REMOTE = { incoming: { socket: { remoteAddress: '203.0.113.9' } } };
@@ -11,7 +10,7 @@ const TOKEN = 'a.long-enough_token';
 async function prepare(tlsAskToken?: string) {
   const { store } = await Fixture.open();
   let now = Date.now();
-  const app = createApp({ store, publicUrl: PUBLIC_URL, tlsAskToken, now: () => now });
+  const app = appOf({ store, publicUrl: PUBLIC_URL, tlsAskToken, now: () => now });
   const account = { name: 'x', plan: 'custom', now } as const;
   const limits = {
     requests_per_minute: null,

@@ -100,4 +100,19 @@ describe('with pages of the operator’s own', () => {
     expect((await app.send('/')).headers.get('location')).toBe(urls.rootUrl);
     expect((await app.send('/abcdefg')).status).toBe(404);
   });
+
+  test.each(['https://example.com', 'http://EXAMPLE.com:443'])(
+    'nobody is sent to %s from there: the service serves a host that it was not told about',
+    async (origin) => {
+      await open(urls);
+      for (const [path, status] of [
+        ['/', 200],
+        ['/lost', 404],
+      ] as const) {
+        const answer = await app.send(`${origin}${path}`, BROWSER);
+        expect([answer.status, answer.headers.get('location')]).toEqual([status, null]);
+        expect(answer.text).toContain('<h1>');
+      }
+    },
+  );
 });

@@ -1,14 +1,8 @@
 import { PLAN_LIMITS, PLANS, type Plan, type PlanLimits } from '@shortlink/sdk/wire';
 import type { Command } from 'commander';
 import type { Account, Store } from '../store/store.ts';
-import {
-  type CommandContext,
-  CommandFailed,
-  databaseCommand,
-  type Printed,
-  runOnStore,
-} from './command.ts';
-import { examples } from './help.ts';
+import { type CommandContext, CommandFailed, onStore, type Printed } from './command.ts';
+import { addCommand } from './help.ts';
 import { collectLimit, limitsByFlag, parseName, parsePlan } from './parse-options.ts';
 import type { Row } from './tables.ts';
 
@@ -24,30 +18,48 @@ const LIMIT_HELP =
   'limit of the custom plan: rpm, rpd, rpmonth, links, keys or batch, with a number or unlimited; may be given several times';
 
 export function registerAccounts(program: Command, context: CommandContext): void {
-  const accounts = program
-    .command('accounts')
-    .description('Create, list, show, change, disable and enable accounts.');
-  examples(accounts, 'accounts create --name Acme --plan pro', 'accounts list');
-  registerCreate(accounts, context);
-  const list = 'List all accounts, oldest first.';
-  databaseCommand(accounts, 'list', list, 'accounts list').action((_, command: Command) =>
-    runOnStore(context, command, async (store) => {
-      const json = await store.listAccounts();
-      return { json, rows: json.map(toRow) };
-    }),
+  const accounts = addCommand(
+    program,
+    'accounts',
+    'Create, list, show, change, disable and enable accounts.',
+    'accounts create --name Acme --plan pro',
+    'accounts list',
   );
+  registerCreate(accounts, context);
+  const list = addCommand(accounts, 'list', 'List all accounts, oldest first.', 'accounts list');
+  onStore(context, list, async (store) => {
+    const json = await store.listAccounts();
+    return { json, rows: json.map(toRow) };
+  });
   const show = 'Show an account and its limits.';
-  databaseCommand(accounts, 'show', show, 'accounts show acc_7hVmWq2RkPzN')
-    .argument('<id>', ACCOUNT_ID)
-    .action((id: string, _, command: Command) =>
-      runOnStore(context, command, async (store) => printed(await requireAccount(store, id))),
-    );
+  onStore(
+    context,
+    addCommand(accounts, 'show', show, 'accounts show acc_7hVmWq2RkPzN').argument(
+      '<id>',
+      ACCOUNT_ID,
+    ),
+    async (store, id: string) => printed(await requireAccount(store, id)),
+  );
   registerUpdate(accounts, context);
-  registerDisable(accounts, context);
+  const verbs = [
+    ['disable', true, 'Reject the keys of an account and stop its links. Nothing is deleted.'],
+    ['enable', false, 'Let a disabled account and its links work again.'],
+  ] as const;
+  for (const [verb, disabled, description] of verbs) {
+    onStore(
+      context,
+      addCommand(accounts, verb, description, `accounts ${verb} acc_7hVmWq2RkPzN`).argument(
+        '<id>',
+        ACCOUNT_ID,
+      ),
+      async (store, id: string) =>
+        printed(found(await store.setAccountDisabled({ id, disabled, now: context.now() }), id)),
+    );
+  }
 }
 
 function registerCreate(accounts: Command, context: CommandContext): void {
-  databaseCommand(
+  const create = addCommand(
     accounts,
     'create',
     'Create an account.',
@@ -58,16 +70,17 @@ function registerCreate(accounts: Command, context: CommandContext): void {
     .requiredOption('--plan <plan>', `one of ${PLANS.join(', ')}`, parsePlan)
     .option('--limit <name=count>', LIMIT_HELP, collectLimit)
     .option('--init', 'make the database if there is none, and migrate it')
-    .action(async ({ name, plan, limit = {} }: AccountOptions, command: Command) => {
-      if (plan !== 'custom' && Object.keys(limit).length > 0) command.error(fixedLimits(plan));
-      await runOnStore(context, command, async (store) =>
-        printed(await createAccount(store, { name, plan, limits: limit, now: context.now() })),
-      );
+    .hook('preAction', () => {
+      const { plan, limit } = create.opts<AccountOptions>();
+      if (limit !== undefined) requireCustom(create, plan);
     });
+  onStore(context, create, async (store, { name, plan, limit = {} }: AccountOptions) =>
+    printed(await createAccount(store, { name, plan, limits: limit, now: context.now() })),
+  );
 }
 
 function registerUpdate(accounts: Command, context: CommandContext): void {
-  databaseCommand(
+  const update = addCommand(
     accounts,
     'update',
     'Change the name, plan or limits of an account, from the next request on. A new plan brings its own limits.',
@@ -77,35 +90,22 @@ function registerUpdate(accounts: Command, context: CommandContext): void {
     .argument('<id>', ACCOUNT_ID)
     .option('--name <name>', 'name of the account', parseName)
     .option('--plan <plan>', `one of ${PLANS.join(', ')}`, parsePlan)
-    .option('--limit <name=count>', LIMIT_HELP, collectLimit)
-    .action(async (id: string, options: Partial<AccountOptions>, command: Command) => {
-      const { name, plan, limit: limits } = options;
-      if (name === undefined && plan === undefined && limits === undefined) {
-        command.error('error: nothing to change: give --name, --plan or --limit');
-      }
-      await runOnStore(context, command, async (store) => {
-        const planned = plan ?? (await requireAccount(store, id)).plan;
-        if (limits !== undefined && planned !== 'custom') command.error(fixedLimits(planned));
-        const change = { name, plan, limits };
-        return printed(found(await store.updateAccount({ id, change }), id));
-      });
-    });
+    .option('--limit <name=count>', LIMIT_HELP, collectLimit);
+  onStore(context, update, async (store, id: string, options: Partial<AccountOptions>) => {
+    const { name, plan, limit: limits } = options;
+    if (name === undefined && plan === undefined && limits === undefined) {
+      update.error('error: nothing to change: give --name, --plan or --limit');
+    }
+    const planned = plan ?? (await requireAccount(store, id)).plan;
+    if (limits !== undefined) requireCustom(update, planned);
+    return printed(found(await store.updateAccount({ id, change: { name, plan, limits } }), id));
+  });
 }
 
-function registerDisable(accounts: Command, context: CommandContext): void {
-  const verbs = [
-    ['disable', true, 'Reject the keys of an account and stop its links. Nothing is deleted.'],
-    ['enable', false, 'Let a disabled account and its links work again.'],
-  ] as const;
-  for (const [verb, disabled, description] of verbs) {
-    databaseCommand(accounts, verb, description, `accounts ${verb} acc_7hVmWq2RkPzN`)
-      .argument('<id>', ACCOUNT_ID)
-      .action((id: string, _, command: Command) =>
-        runOnStore(context, command, async (store) =>
-          printed(found(await store.setAccountDisabled({ id, disabled, now: context.now() }), id)),
-        ),
-      );
-  }
+/** The limits of the other plans are fixed. */
+function requireCustom(command: Command, plan: Plan): void {
+  if (plan === 'custom') return;
+  command.error(`error: --limit needs --plan custom: the limits of the plan ${plan} are fixed`);
 }
 
 /** Creates an account with its plan's limits; those given replace the plan's. */
@@ -127,10 +127,6 @@ export async function requireAccount(
 function found(account: Account | undefined, id: string): Account {
   if (account === undefined) throw new CommandFailed(`account ${JSON.stringify(id)} not found`);
   return account;
-}
-
-function fixedLimits(plan: Plan): string {
-  return `error: --limit needs --plan custom: the limits of the plan ${plan} are fixed`;
 }
 
 function printed(account: Account): Printed {

@@ -3,7 +3,7 @@ import { databaseName } from '../setting-values.ts';
 import { flagsOf, readSettings, type Settings, settingOptions } from '../settings.ts';
 import type { DatabaseFacts } from '../store/operator-store.ts';
 import type { Store } from '../store/store.ts';
-import { examples, type Terminal } from './help.ts';
+import type { Terminal } from './help.ts';
 import { safeJson, terminalSafe } from './output.ts';
 import type { Row } from './tables.ts';
 
@@ -43,22 +43,11 @@ export interface CommandContext {
   start: (settings: Settings, options: { dev: boolean }) => Promise<void>;
 }
 
-/** What a command prints: `json` with `--json`, else `rows` or `record`, for people. */
-export type Printed =
+/** What a command prints: `json` with `--json`, else `rows` or `record`, for people. With a `failure`, it fails after that. */
+export type Printed = { failure?: string } & (
   | { json: readonly object[]; rows: readonly Row[] }
-  | { json: object; record?: Row };
-
-/** Adds a command that works on a database, with the options that all of these share, and examples of its use. */
-export function databaseCommand(
-  parent: Command,
-  usage: string,
-  description: string,
-  ...lines: readonly string[]
-): Command {
-  const command = parent.command(usage).description(description);
-  for (const option of settingOptions(['database', 'publicUrl'])) command.addOption(option);
-  return examples(command.option('--json', 'print JSON'), ...lines);
-}
+  | { json: object; record?: Row }
+);
 
 /** The settings of a command: its flags, then the environment. */
 export function settingsOf(context: CommandContext, command: Command): Settings {
@@ -70,38 +59,42 @@ export function sayDatabase({ err }: CommandContext, { database }: Settings): vo
   err(`database: ${terminalSafe(databaseName(database))}`);
 }
 
-/**
- * Opens the database that the settings name, for the time of one command, and prints what `act` resolves to. Without `--init`, it is neither
- * made nor migrated.
- */
-export async function runOnStore(
+/** Gives a command the options that all of these share, and prints what `act` makes of its arguments. */
+export function onDatabase<A extends unknown[]>(
   context: CommandContext,
   command: Command,
-  act: (store: Store, settings: Settings) => Promise<Printed>,
-): Promise<void> {
-  const settings = settingsOf(context, command);
-  sayDatabase(context, settings);
-  const store = await context.openStore(settings, command.opts<{ init?: boolean }>().init === true);
-  try {
-    await print(context, command, await act(store, settings));
-  } finally {
-    await store.close();
-  }
+  act: (settings: Settings, ...args: A) => Promise<Printed>,
+): void {
+  for (const option of settingOptions(['database', 'publicUrl'])) command.addOption(option);
+  command.option('--json', 'print JSON').action(async (...args) => {
+    // Commander passes the arguments and the options as they were declared.
+    const printed = await act(settingsOf(context, command), ...(args as unknown[] as A));
+    if (command.opts<{ json?: boolean }>().json) context.out(safeJson(printed.json));
+    else (await linesOf(printed, context.terminal?.columns)).forEach(context.out);
+    if (printed.failure !== undefined) throw new CommandFailed(printed.failure);
+  });
 }
 
-export async function print(
+/** The same, with the database that the settings name. Without `--init`, it is neither made nor migrated. */
+export function onStore<A extends unknown[]>(
   context: CommandContext,
   command: Command,
-  printed: Printed,
-): Promise<void> {
-  if (command.opts<{ json?: boolean }>().json) {
-    context.out(safeJson(printed.json));
-    return;
-  }
+  act: (store: Store, ...args: A) => Promise<Printed>,
+): void {
+  onDatabase(context, command, async (settings, ...args: A) => {
+    sayDatabase(context, settings);
+    const { init = false } = command.opts<{ init?: boolean }>();
+    const store = await context.openStore(settings, init);
+    try {
+      return await act(store, ...args);
+    } finally {
+      await store.close();
+    }
+  });
+}
+
+async function linesOf(printed: Printed, columns: number | undefined): Promise<string[]> {
   const { formatRecord, formatTable } = await import('./tables.ts');
-  const lines =
-    'rows' in printed
-      ? formatTable(printed.rows, context.terminal?.columns)
-      : formatRecord(printed.record ?? { ...printed.json });
-  lines.forEach(context.out);
+  if ('rows' in printed) return formatTable(printed.rows, columns);
+  return formatRecord(printed.record ?? { ...printed.json });
 }

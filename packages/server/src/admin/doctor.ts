@@ -3,40 +3,32 @@ import type { Command } from 'commander';
 import { databaseName } from '../setting-values.ts';
 import { publicUrlOf, type Settings } from '../settings.ts';
 import type { DatabaseFacts } from '../store/operator-store.ts';
-import {
-  type CommandContext,
-  CommandFailed,
-  databaseCommand,
-  print,
-  settingsOf,
-} from './command.ts';
+import { type CommandContext, onDatabase } from './command.ts';
+import { addCommand } from './help.ts';
 
-/** One thing that was looked at, and what should be done about it. */
 type Finding = Record<'check' | 'found' | 'todo', string>;
 
 const NOTHING = 'nothing';
 
-/** How far clocks may differ, in milliseconds. */
 const MAX_CLOCK_DIFFERENCE_MS = 1_000;
 
-/** Instances that the connections of a database should be enough for: a deployment runs twice as many as usual for a while. */
+/** Two, which are four for the time of a deployment. */
 const MIN_INSTANCES = 4;
 
-/** Space that a disk should have beside that of a backup, in gigabytes. */
+/** Beside the space of a backup. */
 const MIN_FREE_GB = 1;
 
-/** How long the public URL may take to respond, in milliseconds. */
 const PROBE_TIMEOUT_MS = 5_000;
 
 export function registerDoctor(program: Command, context: CommandContext): void {
   const description =
     'Look at the settings and the database, change nothing, and say what should be done. Exit code 1 if anything should.';
-  databaseCommand(program, 'doctor', description, 'doctor').action(async (_, command: Command) => {
-    const settings = settingsOf(context, command);
+  const doctor = addCommand(program, 'doctor', description, 'doctor');
+  onDatabase(context, doctor, async (settings) => {
     const rows = [...(await checkDatabase(context, settings)), await checkPublicUrl(settings)];
-    await print(context, command, { json: rows, rows });
     const open = rows.filter(({ todo }) => todo !== NOTHING).length;
-    if (open > 0) throw new CommandFailed(`${open} of ${rows.length} checks ask for something`);
+    const failure = `${open} of ${rows.length} checks ask for something`;
+    return { json: rows, rows, ...(open > 0 && { failure }) };
   });
 }
 

@@ -1,5 +1,5 @@
 import { styleText } from 'node:util';
-import { type Command, Help, type Option } from 'commander';
+import { type Command, Help } from 'commander';
 import { SETTINGS, WITHOUT_FLAG } from '../settings.ts';
 
 /** The terminal that shows standard output. */
@@ -11,15 +11,11 @@ export interface Terminal {
 /** Longest line of the help, also on a wider terminal: longer lines are hard to read. */
 const MAX_WIDTH = 80;
 
-/** Options that most commands have. Their help lists them last. */
-const COMMON_OPTIONS: readonly (string | undefined)[] = ['--database', '--public-url', '--json'];
-
 const bold = (text: string) => styleText('bold', text, { validateStream: false });
 
 /** Commander's own help, in at most {@link MAX_WIDTH} columns. Commander removes colours where none are wanted. */
 export function layOutHelp(program: Command, terminal: Terminal | undefined): void {
   const help = new Help();
-  const isCommon = ({ long }: Option) => Number(COMMON_OPTIONS.includes(long));
   program
     .helpOption('-h, --help', 'print help')
     .helpCommand('help [command]', 'Print help for a command.')
@@ -27,11 +23,19 @@ export function layOutHelp(program: Command, terminal: Terminal | undefined): vo
     .configureHelp({
       helpWidth: Math.min(terminal?.columns ?? MAX_WIDTH, MAX_WIDTH),
       styleTitle: bold,
-      visibleOptions: (command) =>
-        help.visibleOptions(command).toSorted((a, b) => isCommon(a) - isCommon(b)),
       optionDescription: (option) =>
         help.optionDescription(option) + (option.mandatory ? ' (required)' : ''),
     });
+}
+
+/** Adds a command with its description, and examples of its use. */
+export function addCommand(
+  parent: Command,
+  usage: string,
+  description: string,
+  ...lines: readonly string[]
+): Command {
+  return examples(parent.command(usage).description(description), ...lines);
 }
 
 /** Examples at the end of a command's help. */

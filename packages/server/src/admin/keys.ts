@@ -4,9 +4,9 @@ import { DEFAULT_PERMISSIONS, generateApiKey, hashApiKey } from '../api-key.ts';
 import { planLimitWords } from '../domain/problem.ts';
 import type { ApiKey, Store } from '../store/store.ts';
 import { requireAccount } from './accounts.ts';
-import { type CommandContext, CommandFailed, databaseCommand, runOnStore } from './command.ts';
-import { examples } from './help.ts';
-import { collectPermission, parseDate, parseDuration, parseName } from './parse-options.ts';
+import { type CommandContext, CommandFailed, onStore } from './command.ts';
+import { addCommand } from './help.ts';
+import { collectPermission, parseDuration, parseFuture, parseName } from './parse-options.ts';
 
 interface CreateOptions {
   account: string;
@@ -20,28 +20,30 @@ const KEY_ID = 'id of the key, as keys list shows it';
 const EXPIRES = 'date from which the key is rejected, such as 2027-01-31 (00:00 UTC)';
 
 export function registerKeys(program: Command, context: CommandContext): void {
-  const keys = program.command('keys').description('Create, list, rotate and revoke API keys.');
-  examples(keys, 'keys create --account acc_7hVmWq2RkPzN', 'keys list --account acc_7hVmWq2RkPzN');
+  const keys = addCommand(
+    program,
+    'keys',
+    'Create, list, rotate and revoke API keys.',
+    'keys create --account acc_7hVmWq2RkPzN',
+    'keys list --account acc_7hVmWq2RkPzN',
+  );
   registerCreate(keys, context);
   registerList(keys, context);
   registerRotate(keys, context);
-  const revoke = 'Revoke an API key: it is rejected from now on.';
-  databaseCommand(keys, 'revoke', revoke, 'keys revoke key_4fTq8XmWzR2b')
-    .argument('<key-id>', KEY_ID)
-    .action((id: string, _, command: Command) =>
-      runOnStore(context, command, async (store) => {
-        const key = await store.revokeKey(id, context.now());
-        if (key === undefined) throw new CommandFailed(`key ${JSON.stringify(id)} not found`);
-        const { before, ...owner } = key;
-        if (before === undefined) return { json: { id, revoked: true, ...owner } };
-        const whose = `key ${id} (${owner.name}) of the account ${owner.account_id} (${owner.account})`;
-        throw new CommandFailed(`${whose} was revoked before, at ${before}`);
-      }),
-    );
+  const what = 'Revoke an API key: it is rejected from now on.';
+  const revoke = addCommand(keys, 'revoke', what, 'keys revoke key_4fTq8XmWzR2b');
+  onStore(context, revoke.argument('<key-id>', KEY_ID), async (store, id: string) => {
+    const key = await store.revokeKey(id, context.now());
+    if (key === undefined) throw new CommandFailed(`key ${JSON.stringify(id)} not found`);
+    const { before, ...owner } = key;
+    if (before === undefined) return { json: { id, revoked: true, ...owner } };
+    const whose = `key ${id} (${owner.name}) of the account ${owner.account_id} (${owner.account})`;
+    throw new CommandFailed(`${whose} was revoked before, at ${before}`);
+  });
 }
 
 function registerCreate(keys: Command, context: CommandContext): void {
-  databaseCommand(
+  const create = addCommand(
     keys,
     'create',
     'Create an API key and print it. It can not be printed again.',
@@ -55,54 +57,46 @@ function registerCreate(keys: Command, context: CommandContext): void {
       `${PERMISSIONS.join(' or ')} (usage and polling only); may be given several times (default: ${DEFAULT_PERMISSIONS.join()})`,
       collectPermission,
     )
-    .option('--expires <date>', EXPIRES, parseDate)
-    .action(async (options: CreateOptions, command: Command) => {
-      const { account: accountId, name, permission, expires: expiresAt } = options;
-      const now = inTime(command, context, expiresAt);
-      await runOnStore(context, command, async (store) => {
-        await requireAccount(store, accountId);
-        const permissions = permission ?? DEFAULT_PERMISSIONS;
-        return { json: await createKey(store, { accountId, name, permissions, expiresAt, now }) };
-      });
-    });
+    .option('--expires <date>', EXPIRES, parseFuture(context.now));
+  onStore(context, create, async (store, options: CreateOptions) => {
+    const { account: accountId, name, permission, expires: expiresAt } = options;
+    await requireAccount(store, accountId);
+    const permissions = permission ?? DEFAULT_PERMISSIONS;
+    const now = context.now();
+    return { json: await createKey(store, { accountId, name, permissions, expiresAt, now }) };
+  });
 }
 
 function registerList(keys: Command, context: CommandContext): void {
-  databaseCommand(
+  const list = addCommand(
     keys,
     'list',
     'List the API keys of an account, oldest first, without the keys themselves.',
     'keys list --account acc_7hVmWq2RkPzN',
-  )
-    .requiredOption('--account <id>', 'id of the account')
-    .action(({ account }: { account: string }, command: Command) =>
-      runOnStore(context, command, async (store) => {
-        await requireAccount(store, account);
-        const now = context.now();
-        const listed = (await store.listKeys(account)).filter((key) => !isReplaced(key, now));
-        const json = listed.map(({ replaced_by, ...key }) => ({
-          id: key.id,
-          account_id: key.account_id,
-          name: key.name,
-          permissions: key.permissions,
-          expires_at: key.expires_at ?? null,
-          last_used_at: key.last_used_at ?? null,
-          ...(replaced_by !== undefined && { replaced_by }),
-        }));
-        const rows = listed.map((key) => ({
-          id: key.id,
-          name: key.name,
-          permissions: key.permissions,
-          'last used': key.last_used_at?.slice(0, 10) ?? 'never',
-          ends: endOf(key, now),
-        }));
-        return { json, rows };
-      }),
-    );
+  ).requiredOption('--account <id>', 'id of the account');
+  onStore(context, list, async (store, { account }: { account: string }) => {
+    await requireAccount(store, account);
+    const now = context.now();
+    const listed = (await store.listKeys(account)).filter((key) => !isReplaced(key, now));
+    const json = listed.map(({ expires_at = null, last_used_at = null, replaced_by, ...key }) => ({
+      ...key,
+      expires_at,
+      last_used_at,
+      ...(replaced_by !== undefined && { replaced_by }),
+    }));
+    const rows = listed.map((key) => ({
+      id: key.id,
+      name: key.name,
+      permissions: key.permissions,
+      'last used': key.last_used_at?.slice(0, 10) ?? 'never',
+      ends: endOf(key, now),
+    }));
+    return { json, rows };
+  });
 }
 
 function registerRotate(keys: Command, context: CommandContext): void {
-  databaseCommand(
+  const rotate = addCommand(
     keys,
     'rotate',
     'Replace an API key by a new one with the same name and permissions, and print the new one. It can not be printed again.',
@@ -115,24 +109,27 @@ function registerRotate(keys: Command, context: CommandContext): void {
       parseDuration,
       0,
     )
-    .option('--expires <date>', `${EXPIRES} (default: that of the old key)`, parseDate)
-    .action(async (id: string, options: { grace: number; expires?: number }, command: Command) => {
+    .option(
+      '--expires <date>',
+      `${EXPIRES} (default: that of the old key)`,
+      parseFuture(context.now),
+    );
+  onStore(
+    context,
+    rotate,
+    async (store, keyId: string, options: { grace: number; expires?: number }) => {
       const { grace: graceMs, expires: expiresAt } = options;
-      const now = inTime(command, context, expiresAt);
       const key = generateApiKey();
-      await runOnStore(context, command, async (store) => {
-        const hash = hashApiKey(key);
-        const outcome = await store.rotateKey({ keyId: id, hash, graceMs, expiresAt, now });
-        if (!outcome.ok) {
-          const words = {
-            ended: 'not found, or revoked or expired before',
-            rotated: 'was rotated before; rotate its successor, see keys list',
-          };
-          throw new CommandFailed(`key ${JSON.stringify(id)} ${words[outcome.reason]}`);
-        }
-        return { json: { ...shown(outcome.value), key, replaces: id } };
-      });
-    });
+      const change = { keyId, hash: hashApiKey(key), graceMs, expiresAt, now: context.now() };
+      const outcome = await store.rotateKey(change);
+      if (outcome.ok) return { json: { ...shown(outcome.value), key, replaces: keyId } };
+      const words = {
+        ended: 'not found, or revoked or expired before',
+        rotated: 'was rotated before; rotate its successor, see keys list',
+      };
+      throw new CommandFailed(`key ${JSON.stringify(keyId)} ${words[outcome.reason]}`);
+    },
+  );
 }
 
 /** Makes a key; only its hash is stored, so this is the one time it can be shown. */
@@ -157,15 +154,6 @@ export async function createKey(
 
 function shown({ id, account_id, name, permissions, expires_at }: ApiKey): ApiKey {
   return { id, account_id, name, permissions, ...(expires_at !== undefined && { expires_at }) };
-}
-
-/** Returns the present time. The command fails when the end of the new key is in the past. */
-function inTime(command: Command, context: CommandContext, expiresAt: number | undefined): number {
-  const now = context.now();
-  if (expiresAt !== undefined && expiresAt <= now) {
-    command.error(`error: --expires ${new Date(expiresAt).toISOString()} is in the past`);
-  }
-  return now;
 }
 
 /** Whether a key was rotated and its grace period is over. Like a revoked key, it can't be used any more. */

@@ -2,8 +2,8 @@ import type { Link } from '@shortlink/sdk/wire';
 import type { Command } from 'commander';
 import type { Store } from '../store/store.ts';
 import { requireAccount } from './accounts.ts';
-import { type CommandContext, CommandFailed, databaseCommand, runOnStore } from './command.ts';
-import { examples } from './help.ts';
+import { type CommandContext, CommandFailed, onStore } from './command.ts';
+import { addCommand } from './help.ts';
 import { parseCount, parseUuid } from './parse-options.ts';
 
 interface ListOptions {
@@ -12,8 +12,6 @@ interface ListOptions {
   limit: number;
   cursor?: string;
 }
-
-const CODE = 'short code of the link: the last part of its short URL';
 
 const DEFAULT_LINKS = 50;
 const MAX_LINKS = 1_000;
@@ -25,19 +23,23 @@ const MAX_CELL_LENGTH = 80;
 type LinkAction = (store: Store, code: string) => Promise<Link | undefined>;
 
 export function registerLinks(program: Command, context: CommandContext): void {
-  const links = program.command('links').description('List, show, enable and disable links.');
-  examples(links, 'links list --account acc_7hVmWq2RkPzN', 'links show Xk3pQ9z');
+  const links = addCommand(
+    program,
+    'links',
+    'List, show, enable and disable links.',
+    'links list --account acc_7hVmWq2RkPzN',
+    'links show Xk3pQ9z',
+  );
   registerList(links, context);
-  const onLink = (verb: string, description: string, act: LinkAction) =>
-    databaseCommand(links, verb, description, `links ${verb} Xk3pQ9z`)
-      .argument('<code>', CODE)
-      .action((code: string, _, command: Command) =>
-        runOnStore(context, command, async (store) => {
-          const link = await act(store, code);
-          if (link !== undefined) return { json: link };
-          throw new CommandFailed(`link ${JSON.stringify(code)} not found`);
-        }),
-      );
+  const onLink = (verb: string, description: string, act: LinkAction) => {
+    const command = addCommand(links, verb, description, `links ${verb} Xk3pQ9z`);
+    command.argument('<code>', 'short code of the link: the last part of its short URL');
+    onStore(context, command, async (store, code: string) => {
+      const link = await act(store, code);
+      if (link !== undefined) return { json: link };
+      throw new CommandFailed(`link ${JSON.stringify(code)} not found`);
+    });
+  };
   onLink('show', 'Show a link.', (store, code) => store.findLink(code));
   onLink('enable', 'Let a link redirect again.', (store, code) => store.setLinkActive(code, true));
   onLink('disable', 'Let a link respond with 410 instead of redirecting.', (store, code) =>
@@ -46,7 +48,7 @@ export function registerLinks(program: Command, context: CommandContext): void {
 }
 
 function registerList(links: Command, context: CommandContext): void {
-  databaseCommand(
+  const list = addCommand(
     links,
     'list',
     'List the links of an account, newest first.',
@@ -61,19 +63,17 @@ function registerList(links: Command, context: CommandContext): void {
       parseCount(MAX_LINKS),
       DEFAULT_LINKS,
     )
-    .option('--cursor <id>', 'continue after the link with this id', parseUuid)
-    .action((options: ListOptions, command: Command) =>
-      runOnStore(context, command, async (store) => {
-        const { account: accountId, query, limit, cursor } = options;
-        await requireAccount(store, accountId);
-        const found = await store.listLinks({ accountId, query, limit, cursor });
-        const last = found.at(-1);
-        if (found.length === limit && last !== undefined) {
-          context.err(`there may be more links: add --cursor ${last.id}`);
-        }
-        return { json: found, rows: found.map(toRow) };
-      }),
-    );
+    .option('--cursor <id>', 'continue after the link with this id', parseUuid);
+  onStore(context, list, async (store, options: ListOptions) => {
+    const { account: accountId, query, limit, cursor } = options;
+    await requireAccount(store, accountId);
+    const found = await store.listLinks({ accountId, query, limit, cursor });
+    const last = found.at(-1);
+    if (found.length === limit && last !== undefined) {
+      context.err(`there may be more links: add --cursor ${last.id}`);
+    }
+    return { json: found, rows: found.map(toRow) };
+  });
 }
 
 function toRow(link: Link) {

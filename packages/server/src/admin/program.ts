@@ -1,27 +1,15 @@
-import { HEADERS } from '@shortlink/sdk/wire';
 import { Command, CommanderError } from 'commander';
-import { ConfigError, publicUrlOf } from '../settings.ts';
+import { ConfigError } from '../settings.ts';
 import { StoreError } from '../store/store-error.ts';
 import { registerAccounts } from './accounts.ts';
-import {
-  type CommandContext,
-  CommandFailed,
-  databaseCommand,
-  EXIT,
-  print,
-  sayDatabase,
-  settingsOf,
-} from './command.ts';
+import { type CommandContext, CommandFailed, EXIT, onDatabase, sayDatabase } from './command.ts';
 import { registerDoctor } from './doctor.ts';
 import { registerDomains } from './domains.ts';
-import { examples, layOutHelp, variablesHelp } from './help.ts';
+import { addCommand, examples, layOutHelp, variablesHelp } from './help.ts';
 import { registerKeys } from './keys.ts';
 import { registerLinks } from './links.ts';
 import { terminalSafe, terminalSafeLines } from './output.ts';
 import { registerStart } from './start.ts';
-
-/** How long a program on a taken port may take to say that it is a Shortlink server, in milliseconds. */
-const PROBE_TIMEOUT_MS = 3_000;
 
 /** Runs one command line, without the program's own name, and resolves to its exit code. */
 export async function runProgram(
@@ -40,7 +28,7 @@ export async function runProgram(
       return EXIT.usage;
     }
     context.err(`error: ${explain(error)}`);
-    for (const line of await hintFor(error)) context.err(`  ${line}`);
+    for (const line of hintsFor(error, args)) context.err(`  ${line}`);
     return EXIT.failed;
   }
 }
@@ -54,46 +42,34 @@ function explain(error: unknown): string {
   return terminalSafeLines(error.stack ?? error.message);
 }
 
-function isSystemError(error: unknown): error is NodeJS.ErrnoException & { port?: unknown } {
+function isSystemError(error: unknown): error is NodeJS.ErrnoException {
   return error instanceof Error && 'syscall' in error;
 }
 
-/** What to do about an address that the server can't listen on. */
-async function hintFor(error: unknown): Promise<string[]> {
-  if (!isSystemError(error)) return [];
-  switch (error.code) {
-    case 'EADDRINUSE':
-      return [
-        await whoUses(error),
-        'Stop it, or choose another port with --port or SHORTLINK_PORT;',
-        '--port 0 picks a free one.',
-      ];
-    case 'EACCES':
-      return [
-        'Ports below 1024 need a right that this user lacks.',
-        'Choose another with --port or SHORTLINK_PORT.',
-      ];
-    case 'EADDRNOTAVAIL':
-    case 'ENOTFOUND':
-      return ['This machine has no such address. Choose another with --host or SHORTLINK_HOST.'];
-    default:
-      return [];
-  }
-}
+const NO_ADDRESS =
+  'This machine has no such address. Choose another with --host or SHORTLINK_HOST.';
 
-/** Names the program that listens on the address. Often it is this server, started earlier in another terminal. */
-async function whoUses(error: object): Promise<string> {
-  const host = 'address' in error ? String(error.address) : '';
-  const port = 'port' in error ? Number(error.port) : 0;
-  const url = publicUrlOf({ publicUrl: undefined, host, port });
-  const signal = AbortSignal.timeout(PROBE_TIMEOUT_MS);
-  const isServer = await fetch(`${url}/healthz`, { signal }).then(
-    ({ ok, headers }) => ok && headers.has(HEADERS.requestId),
-    () => false,
-  );
-  return isServer
-    ? `A Shortlink server is running at ${url} already.`
-    : `Another program listens there. To see which one: lsof -i :${port}`;
+/** What to do about an address that the server can't listen on, by the code of the error. */
+const HINTS: Readonly<Record<string, readonly string[]>> = {
+  EADDRINUSE: [
+    'Another program listens there, perhaps this server, started earlier.',
+    'Stop it, or choose another port with --port or SHORTLINK_PORT;',
+    '--port 0 picks a free one.',
+  ],
+  EACCES: [
+    'Ports below 1024 need a right that this user lacks.',
+    'Choose another with --port or SHORTLINK_PORT.',
+  ],
+  EADDRNOTAVAIL: [NO_ADDRESS],
+  ENOTFOUND: [NO_ADDRESS],
+};
+
+function hintsFor(error: unknown, args: readonly string[]): readonly string[] {
+  const isNew = error instanceof StoreError && error.reason === 'too_old';
+  if (isNew && args.slice(0, 2).join(' ') === 'accounts create') {
+    return ['With --init, it is made here, and its schema brought up to date.'];
+  }
+  return isSystemError(error) ? (HINTS[error.code ?? ''] ?? []) : [];
 }
 
 /** The whole command line: every command, option and help text. */
@@ -132,18 +108,18 @@ function registerDatabase(program: Command, context: CommandContext): void {
   registerDoctor(program, context);
   const migrate =
     'Make the database, or bring it up to the version of this program, as start and accounts create --init do.';
-  databaseCommand(program, 'migrate', migrate, 'migrate').action(async (_, command: Command) => {
-    await print(context, command, { json: await context.migrate(settingsOf(context, command)) });
-  });
-  databaseCommand(
+  onDatabase(context, addCommand(program, 'migrate', migrate, 'migrate'), async (settings) => ({
+    json: await context.migrate(settings),
+  }));
+  const backup = addCommand(
     program,
     'backup <file>',
     'Copy the SQLite database into a new file, while the server runs.',
     'backup /backups/2027-01-31.db',
-  ).action(async (file: string, _, command: Command) => {
-    const settings = settingsOf(context, command);
+  );
+  onDatabase(context, backup, async (settings, file: string) => {
     sayDatabase(context, settings);
     await context.backup(settings, file);
-    await print(context, command, { json: { file } });
+    return { json: { file } };
   });
 }

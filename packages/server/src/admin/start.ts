@@ -4,29 +4,26 @@ import { settingOptions } from '../settings.ts';
 import type { Store } from '../store/store.ts';
 import { createAccount } from './accounts.ts';
 import { type CommandContext, settingsOf } from './command.ts';
-import { examples, variablesHelp } from './help.ts';
+import { addCommand, variablesHelp } from './help.ts';
 import { createKey } from './keys.ts';
 
 export function registerStart(program: Command, context: CommandContext): void {
-  const start = program
-    .command('start')
-    .description(
-      'Serve the API, the redirects and the usage page until SIGTERM or SIGINT (Ctrl-C).',
-    );
+  const start = addCommand(
+    program,
+    'start',
+    'Serve the API, the redirects and the usage page until SIGTERM or SIGINT (Ctrl-C).',
+    'start --dev',
+    'start --public-url https://sho.rt \\\n      --database sqlite:/var/lib/links.db',
+  );
   for (const option of settingOptions()) start.addOption(option);
   start
     .option(
       '--dev',
       'for trying things out: on an empty database, create an account without limits and print its API key',
     )
-    .action(async ({ dev = false }: { dev?: boolean }, command: Command) => {
-      await context.start(settingsOf(context, command), { dev });
+    .action(async ({ dev = false }: { dev?: boolean }) => {
+      await context.start(settingsOf(context, start), { dev });
     });
-  examples(
-    start,
-    'start --dev',
-    'start --public-url https://sho.rt \\\n      --database sqlite:/var/lib/links.db',
-  );
   variablesHelp(start, 'without a flag');
 }
 

@@ -7,10 +7,7 @@ import type { Store } from '../store/store.ts';
 import type { CallerEnv } from './context.ts';
 import { type HeaderContext, setHeader } from './respond.ts';
 
-/**
- * Counts the request against the plan's windows, or rejects it with 429. A request that then fails on
- * our side is given back; one that fails because of what its caller does is not.
- */
+/** Counts the request against the plan's windows, or rejects it with 429. One that then fails through our fault is given back. */
 export function admit(
   store: Pick<Store, 'admit' | 'refund'>,
   clock: () => number,

@@ -4,19 +4,17 @@ import { JsonScan } from './json-scan.ts';
 /** Bodies up to this size are checked where they arrive, in a millisecond or two. A thread checks larger ones. */
 export const SMALL_BYTES = 64 * 1024;
 
-/** The memory of bodies up to this size is not counted: what many of them take is bounded by the number of connections. */
+/** The memory of smaller bodies is bounded by the number of connections. */
 const UNCOUNTED_BYTES = 256 * 1024;
 
-/** Memory for the bodies of all requests together: eight of the largest, or sixty batches of 10,000 common links. */
+/** Memory for the bodies of all requests: eight of the largest, one of them for each account, so that a few that send slowly leave some to others. */
 const MAX_BYTES = 128 * 1024 * 1024;
-
-/** The same for one account: one of the largest, so that a few that send slowly leave memory for the others. */
 const MAX_BYTES_PER_ACCOUNT = MAX_BYTES / 8;
 
-/** Pieces that a body may come in. Each costs about a microsecond, also if it is a single byte. */
+/** Each piece costs about a microsecond, also if it is a single byte. */
 const MAX_PIECES = 1_000_000;
 
-/** The memory that bodies hold. Those that don't fit are rejected with 503 and `Retry-After`, before they take memory. */
+/** The memory that bodies hold. Those that don't fit are rejected with 503 before they take memory. */
 export class BodyMemory {
   #bytes = 0;
   readonly #byAccount = new Map<string, number>();
@@ -27,8 +25,10 @@ export class BodyMemory {
     const ofAccount = (this.#byAccount.get(accountId) ?? 0) + bytes;
     const isByCaller = ofAccount > MAX_BYTES_PER_ACCOUNT;
     if (bytes > 0 && (total > MAX_BYTES || isByCaller)) {
-      const message = 'The service is busy with other large requests; try again in 1 s.';
-      throw overloaded(message, isByCaller);
+      throw overloaded(
+        'The service is busy with other large requests; try again in 1 s.',
+        isByCaller,
+      );
     }
     this.#bytes = total;
     if (ofAccount > 0) this.#byAccount.set(accountId, ofAccount);
@@ -58,7 +58,7 @@ export class ArrivingBody {
     if (options.statedBytes > options.maxBytes) throw payloadTooLarge(options.maxBytes);
   }
 
-  /** What has arrived. Above {@link SMALL_BYTES}, nobody else uses its buffer. */
+  /** Above {@link SMALL_BYTES}, nobody else uses its buffer. */
   get bytes(): Uint8Array<ArrayBuffer> {
     return this.#bytes;
   }

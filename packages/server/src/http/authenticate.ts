@@ -9,16 +9,13 @@ import type { CallerEnv } from './context.ts';
 /** No API key is longer. A longer header is rejected without hashing it. */
 const MAX_KEY_LENGTH = 256;
 
-/** A key's last use is written at most this often by one process, in milliseconds. */
+/** A process writes a key's last use at most this often, in milliseconds. */
 const RECORD_USE_EVERY_MS = 60_000;
 
-/** Keys whose last write is remembered. Beyond it, uses are written more often than needed, and memory stays bounded. */
+/** Beyond it, uses are written more often than needed, and memory stays bounded. */
 const MAX_REMEMBERED_KEYS = 10_000;
 
-/**
- * Finds out whose key the request carries: 401 without a valid one, 403 when the operator has disabled
- * the account. Such requests are counted nowhere.
- */
+/** Finds out whose key it is: 401 without a valid one, 403 for a disabled account. Such requests are counted nowhere. */
 export function authenticate(
   store: Pick<Store, 'findKeyByHash' | 'recordKeyUse'>,
   clock: () => number,
@@ -41,10 +38,7 @@ export function authenticate(
   });
 }
 
-/**
- * Looks keys up. Requests that arrive in one turn of the event loop share the look-up of a key, so a revoked key is rejected from
- * the next turn on.
- */
+/** Looks keys up, each once for all requests that arrive in one turn of the event loop. */
 function callerFinder(store: Pick<Store, 'findKeyByHash'>) {
   const ofThisTurn = new Map<string, Promise<Caller | undefined>>();
   return (key: string): Promise<Caller | undefined> => {
@@ -58,7 +52,7 @@ function callerFinder(store: Pick<Store, 'findKeyByHash'>) {
   };
 }
 
-/** Writes when a key was last used, beside the request: nothing waits for it, and a use that can't be written is left out. */
+/** Writes when a key was last used. Nothing waits for it, and a use that can't be written is left out. */
 function useRecorder(store: Pick<Store, 'recordKeyUse'>): (keyId: string, now: number) => void {
   const recordedAt = new Map<string, number>();
   return (keyId, now) => {

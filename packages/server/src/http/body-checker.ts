@@ -1,11 +1,17 @@
 import { once } from 'node:events';
 import type { Worker } from 'node:worker_threads';
 import type { OwnHosts } from '../domain/hostnames.ts';
-import { type IsAllowedHost, type TargetHosts, targetHostMatcher } from '../domain/targets.ts';
+import {
+  EVERY_TARGET_HOST,
+  type IsAllowedHost,
+  type TargetHosts,
+  targetHostMatcher,
+} from '../domain/targets.ts';
 import { startThread } from '../start-thread.ts';
 import { SMALL_BYTES } from './arriving-body.ts';
 import type { BodyThreadMessage } from './body-thread.ts';
 import {
+  type BodyInputs,
   type BodyKind,
   type BodyToCheck,
   type CheckedBody,
@@ -17,24 +23,24 @@ import {
 const IDLE_MS = 30_000;
 
 export interface BodyCheckerOptions {
-  targetHosts: TargetHosts;
+  /** @default any host but the service's own */
+  targetHosts?: TargetHosts | undefined;
   ownHosts: () => OwnHosts | Promise<OwnHosts>;
 }
 
-/**
- * Checks request bodies: small ones at once, large ones one after the other on a thread, which runs while there are some. Should the thread
- * fail, only the body that it was checking is rejected, and the next one gets a new thread.
- */
+/** Checks small bodies at once, and large ones one after the other on a thread. Should it fail, only the body that it was checking is rejected. */
 export class BodyChecker {
-  readonly #options: BodyCheckerOptions;
+  readonly #targetHosts: TargetHosts;
+  readonly #ownHosts: BodyCheckerOptions['ownHosts'];
   readonly #isAllowedHost: IsAllowedHost;
   #thread: Worker | undefined;
   #lastTurn: Promise<unknown> = Promise.resolve();
   #idleTimer: NodeJS.Timeout | undefined;
 
-  constructor(options: BodyCheckerOptions) {
-    this.#options = options;
-    this.#isAllowedHost = targetHostMatcher(options.targetHosts);
+  constructor({ targetHosts = EVERY_TARGET_HOST, ownHosts }: BodyCheckerOptions) {
+    this.#targetHosts = targetHosts;
+    this.#ownHosts = ownHosts;
+    this.#isAllowedHost = targetHostMatcher(targetHosts);
   }
 
   /**
@@ -45,9 +51,9 @@ export class BodyChecker {
   async check<K extends BodyKind>(
     body: BodyToCheck<K>,
     findDomains: (ids: readonly string[]) => Promise<ReadonlySet<string>>,
-  ): Promise<CheckedBody<K>> {
-    const { isOwnHost, hosts: ownHosts } = await this.#options.ownHosts();
-    let outcome: CheckedBody<K> | NamedDomains;
+  ): Promise<CheckedBody<BodyInputs[K]>> {
+    const { isOwnHost, hosts: ownHosts } = await this.#ownHosts();
+    let outcome: CheckedBody<BodyInputs[K]> | NamedDomains;
     if (body.bytes.length <= SMALL_BYTES) {
       outcome = checkBody(body, { isOwnHost, isAllowedHost: this.#isAllowedHost });
     } else {
@@ -60,7 +66,6 @@ export class BodyChecker {
     return this.check({ ...body, bytes: outcome.bytes, ownedDomains }, findDomains);
   }
 
-  /** Resolves to what `checkBody` returns there. */
   async #checkOnThread(message: BodyThreadMessage) {
     clearTimeout(this.#idleTimer);
     this.#thread ??= this.#start();
@@ -78,8 +83,7 @@ export class BodyChecker {
   }
 
   #start(): Worker {
-    const { targetHosts } = this.#options;
-    const thread = startThread('body-thread', import.meta.url, { workerData: targetHosts });
+    const thread = startThread('body-thread', import.meta.url, { workerData: this.#targetHosts });
     thread.on('error', () => {
       this.#thread = undefined;
     });

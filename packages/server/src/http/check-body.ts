@@ -18,32 +18,23 @@ import type { JobInput } from '../store/store.ts';
 export const MAX_LINK_BODY_BYTES = 256 * 1024;
 
 /** Entries of a look-up that are read together. */
-export const READ_TOGETHER = 250;
+const READ_TOGETHER = 250;
 
 /** What the body of each endpoint comes to, in a form that is cheap to post between threads. */
 export interface BodyInputs {
   link: ValidLink;
   /** More links than are created at once are the input of a job. */
   batch: readonly ValidLink[] | JobInput;
-  lookup: LookupInput;
-}
-
-/** The entries of a look-up, equal ones once. */
-export interface LookupInput {
-  /** JSON arrays of `LookupEntry`, in the order in which they first appear. */
-  chunks: readonly string[];
-  /** Of each entry that was sent, its place in the chunks. */
-  places: readonly number[];
+  /** JSON arrays of {@link LookupEntry}, in order. */
+  lookup: readonly string[];
 }
 
 export type BodyKind = keyof BodyInputs;
 
 type Body = Record<string, unknown>;
 
-/** What a body comes to. It throws a 400 for one that breaks a rule. */
-type Check<K extends BodyKind> = (body: Body, rules: BodyRules) => BodyInputs[K];
-
-const CHECKS: { readonly [K in BodyKind]: Check<K> } = {
+/** What a body comes to. A body that breaks a rule is a 400. */
+const CHECKS: { readonly [K in BodyKind]: (body: Body, rules: BodyRules) => BodyInputs[K] } = {
   link: (body, rules) => {
     const checked = validateLink(body, { ...rules, defaultDomainId: null });
     if (!checked.ok) throw invalidLink(checked.details);
@@ -57,25 +48,17 @@ const CHECKS: { readonly [K in BodyKind]: Check<K> } = {
   },
   lookup: (body, { ownedDomains }) => {
     const checked = validateLookup(body, ownedDomains);
-    if (checked.ok) return toLookupInput(checked.value);
+    if (checked.ok) return toChunks(checked.value);
     throw invalidBatch(checked.details, body['codes'] === undefined ? 'links' : 'codes');
   },
 };
 
-function toLookupInput(entries: readonly LookupEntry[]): LookupInput {
-  const known = new Map<string, number>();
-  const places = entries.map((entry) => {
-    const json = JSON.stringify(entry);
-    const place = known.get(json) ?? known.size;
-    known.set(json, place);
-    return place;
-  });
-  const distinct = [...known.keys()];
+function toChunks(entries: readonly LookupEntry[]): string[] {
   const chunks = [];
-  for (let start = 0; start < distinct.length; start += READ_TOGETHER) {
-    chunks.push(`[${distinct.slice(start, start + READ_TOGETHER).join()}]`);
+  for (let start = 0; start < entries.length; start += READ_TOGETHER) {
+    chunks.push(JSON.stringify(entries.slice(start, start + READ_TOGETHER)));
   }
-  return { chunks, places };
+  return chunks;
 }
 
 export interface BodyToCheck<K extends BodyKind = BodyKind> {
@@ -88,8 +71,8 @@ export interface BodyToCheck<K extends BodyKind = BodyKind> {
 }
 
 /** What a body asks for, or the 400 that it gets. `fingerprint` tells it from other bodies under the same idempotency key. */
-export type CheckedBody<K extends BodyKind = BodyKind> = { fingerprint?: string | undefined } & (
-  | { input: BodyInputs[K] }
+export type CheckedBody<I = unknown> = { fingerprint?: string | undefined } & (
+  | { input: I }
   | { problem: ErrorBody }
 );
 
@@ -99,14 +82,11 @@ export interface NamedDomains {
   bytes: Uint8Array<ArrayBuffer>;
 }
 
-/**
- * Parses and checks a body. One that names custom domains is parsed again once they are known, so that what was parsed, several times its bytes,
- * isn't kept while the store is asked.
- */
+/** Parses and checks a body. One that names custom domains is parsed again once they are known: what was parsed takes several times its bytes. */
 export function checkBody<K extends BodyKind>(
   { kind, bytes, keyedPath, ownedDomains }: BodyToCheck<K>,
   rules: TargetRules,
-): CheckedBody<K> | NamedDomains {
+): CheckedBody<BodyInputs[K]> | NamedDomains {
   let fingerprint: string | undefined;
   try {
     const body = parse(bytes);

@@ -2,10 +2,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 
-/**
- * Requests of one connection that wait for their responses. HTTP/1.1 allows a client to send requests ahead; a client that sends
- * more than this is cut off, because each of them takes memory until the client has read the responses before it.
- */
+/** Requests that a client may send ahead on one connection: each takes memory until the client has read the responses before it. */
 const MAX_PIPELINED = 16;
 
 /** While the server stops, a connection that was used within this time may be about to send another request. */
@@ -66,16 +63,13 @@ export class Connections {
     return socket.writable && second === undefined && first?.headersSent !== true;
   }
 
-  /**
-   * From now on the last response of each connection says `Connection: close`, so that clients open their next connection elsewhere, and none of
-   * them loses a request that it sends while the connection is being closed.
-   */
+  /** From now on the last response of each connection says `Connection: close`, so that no client loses a request that it is about to send. */
   drain(): void {
     this.#isDraining = true;
     for (const { pending } of this.#open.values()) closeAfterLast(pending);
   }
 
-  /** Closes unused connections: those without a request now and for a while. */
+  /** Closes connections without a request now and for a while. */
   closeUnused(): void {
     const now = performance.now();
     for (const { socket, pending, bytesRead, usedAt } of this.#open.values()) {
@@ -89,7 +83,7 @@ export class Connections {
   }
 }
 
-/** The response that says `Connection: close` ends the connection: no other that is still pending may, or those behind it get lost. */
+/** The response that says `Connection: close` ends the connection: those behind it would get lost. */
 function closeAfterLast(pending: readonly ServerResponse[]): void {
   const last = pending.at(-1);
   for (const response of pending) {
@@ -98,9 +92,8 @@ function closeAfterLast(pending: readonly ServerResponse[]): void {
 }
 
 /**
- * What node has read of a connection can hold 1,500 requests more, and it makes objects for all of them before it notices that the
- * connection is closed. With 300 such connections that is a gigabyte, so its parser is made to drop them. The parser isn't part of
- * node's documented interface: without it, only the memory is lost.
+ * What node has read of a connection can hold 1,500 requests more, and it makes objects for all of them, a gigabyte with 300 such connections. So
+ * its parser is made to drop them. The parser isn't part of node's documented interface: without it, only the memory is lost.
  */
 function stopParsing(socket: Socket & { parser?: { onIncoming: () => number } | null }): void {
   if (socket.parser) socket.parser.onIncoming = () => 0;

@@ -1,10 +1,13 @@
 import type { Readable } from 'node:stream';
 import type { OwnHosts } from '../domain/hostnames.ts';
 import type { JobPace } from '../domain/job-pace.ts';
+import type { TargetHosts } from '../domain/targets.ts';
+import type { Logger } from '../logger.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { Caller, Redirect, Store } from '../store/store.ts';
 import type { BodyMemory } from './arriving-body.ts';
 import type { BodyChecker } from './body-checker.ts';
+import type { VisitorUrls } from './errors.ts';
 import type { RunUnlessRunning } from './idempotency.ts';
 import type { ResponseHeaders } from './respond.ts';
 
@@ -34,20 +37,40 @@ export interface CallerEnv {
   Variables: AppEnv['Variables'] & { caller: Caller };
 }
 
-/** What the routes are made of; {@link createApp} puts it together. */
-export interface RouteDeps {
+/** What the app is made of; `createService` puts it together. */
+export interface AppOptions extends VisitorUrls {
+  /** Where everything is kept. */
   store: Store;
+  /** Origin of the default short domain, such as `https://sho.rt`: no link may point back at it. */
+  publicUrl: string;
+  /** Hosts that new links may and may not lead to. @default any host but the service's own */
+  targetHosts?: TargetHosts | undefined;
+  /** @default nothing is logged */
+  logger?: Logger | undefined;
+  /** Bearer token that `/metrics` asks for. @default it is shown to direct connections from the same machine only */
+  metricsToken?: string | undefined;
+  /** Token with which a proxy asks which hosts need a certificate. @default direct connections from the same machine only */
+  tlsAskToken?: string | undefined;
   metrics: Metrics;
+  /** Milliseconds since the epoch. */
   now: () => number;
+  /** The hosts that the service serves. */
   ownHosts: () => OwnHosts | Promise<OwnHosts>;
-  bodyMemory: BodyMemory;
-  bodyChecker: BodyChecker;
-  runUnlessRunning: RunUnlessRunning;
+  /** Called with the id of every accepted job that is not complete. */
   onJobAccepted: (jobId: string) => void;
   jobPace: JobPace;
   /** Jobs that are not complete, as last seen. */
   pendingJobs: () => number;
+  /** Called with the code of every followed link. */
   onClick: (code: string) => void;
   findRedirect: (code: string) => Promise<Redirect | undefined>;
+  /** `true` makes `/readyz` respond with 503. */
   isDraining: () => boolean;
+}
+
+/** What the routes are made of. */
+export interface RouteDeps extends AppOptions {
+  bodyMemory: BodyMemory;
+  bodyChecker: BodyChecker;
+  runUnlessRunning: RunUnlessRunning;
 }

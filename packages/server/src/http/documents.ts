@@ -6,10 +6,7 @@ import { openApiDocument } from '../openapi/document.ts';
 import type { AppEnv } from './context.ts';
 import { respond } from './respond.ts';
 
-/**
- * `GET /openapi.json`: made once, when first asked for. Bytes, because responses that wait for their clients share bytes, but each
- * would make its own copy of a text.
- */
+/** `GET /openapi.json`. Bytes, because responses that wait for their clients share them, where each would copy a text. */
 export function openApi(publicUrl: string) {
   let bytes: Uint8Array<ArrayBuffer> | undefined;
   return (c: Context<AppEnv>): Response => {
@@ -22,18 +19,19 @@ export function openApi(publicUrl: string) {
   };
 }
 
-/**
- * `GET /analytics` and the files of that page. It is the same for everyone: what it shows comes with the visitor's key.
- */
+/** `GET /analytics` and its files: the same for everyone, since what the page shows comes with the visitor's key. */
 export function analytics() {
-  let page: ReturnType<typeof readPage> | undefined;
+  const files = new Map(Object.entries(filesOfPage()));
+  const bodies = new Map<string, Uint8Array<ArrayBuffer>>();
   return (c: Context<AppEnv>): Response => {
-    page ??= readPage();
-    const file = page.files.get(c.req.param('file') ?? 'analytics.html');
+    const name = c.req.param('file') ?? 'analytics.html';
+    const file = files.get(name);
     if (file === undefined) throw notFound('Path');
-    return respond(c, file.body, 200, {
-      'Content-Type': file.type,
-      'Content-Security-Policy': page.contentSecurityPolicy,
+    const body = bodies.get(name) ?? new Uint8Array(readFileSync(file));
+    bodies.set(name, body);
+    return respond(c, body, 200, {
+      'Content-Type': TYPES[name.split('.')[1] ?? ''] ?? '',
+      'Content-Security-Policy': PAGE_POLICY,
       'Cache-Control': 'no-cache',
       'Cross-Origin-Opener-Policy': 'same-origin',
       'Cross-Origin-Resource-Policy': 'same-origin',
@@ -49,44 +47,24 @@ const FOLDER = new URL(
   import.meta.url,
 );
 
+/** Lets the page load its own files and ask this service, and nothing else. */
+const PAGE_POLICY =
+  "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
 const TYPES: Readonly<Record<string, string>> = {
   css: 'text/css; charset=UTF-8',
   html: 'text/html; charset=UTF-8',
   js: 'text/javascript; charset=UTF-8',
 };
 
-/** The files of the usage page by name, as bytes. Their policy lets the page load its own files and ask this service, and nothing else. */
-function readPage() {
-  const own = [
-    'analytics.html',
-    'analytics.css',
-    'analytics.js',
-    'charts.js',
-    'keys.js',
-    'words.js',
-  ];
+/** Where the files of the usage page are, by name. */
+function filesOfPage(): Record<string, URL | string> {
+  const own = ['html', 'css', 'js'].map((ending) => `analytics.${ending}`);
+  const names = [...own, 'charts.js', 'keys.js', 'words.js'];
   const uPlot = createRequire(import.meta.url).resolve('uplot/dist/uPlot.iife.min.js');
-  const paths = new Map<string, URL | string>([
-    ...own.map((name) => [name, new URL(name, FOLDER)] as const),
-    ['uplot.js', uPlot],
-    ['uplot.css', uPlot.replace('.iife.min.js', '.min.css')],
-  ]);
-  const files = new Map<string, { type: string; body: Uint8Array<ArrayBuffer> }>();
-  for (const [name, path] of paths) {
-    const type = TYPES[name.split('.')[1] ?? ''] ?? '';
-    files.set(name, { type, body: new Uint8Array(readFileSync(path)) });
-  }
   return {
-    files,
-    contentSecurityPolicy: [
-      "default-src 'none'",
-      "style-src 'self'",
-      "script-src 'self'",
-      "connect-src 'self'",
-      'img-src data:',
-      "base-uri 'none'",
-      "form-action 'none'",
-      "frame-ancestors 'none'",
-    ].join('; '),
+    ...Object.fromEntries(names.map((name) => [name, new URL(name, FOLDER)])),
+    'uplot.js': uPlot,
+    'uplot.css': uPlot.replace('.iife.min.js', '.min.css'),
   };
 }

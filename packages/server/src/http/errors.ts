@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { API_PREFIX } from '@shortlink/sdk/wire';
 import type { Context, ErrorHandler } from 'hono';
+import { normalizeHost } from '../domain/hostnames.ts';
 import { internal, invalidRequest, notFound, Problem, unavailable } from '../domain/problem.ts';
 import type { Logger, OutageLog } from '../logger.ts';
 import type { Metrics } from '../metrics/metrics.ts';
@@ -8,11 +9,7 @@ import { StoreError, type StoreErrorReason } from '../store/store-error.ts';
 import type { AppEnv } from './context.ts';
 import { respond, respondJson, SECURITY_HEADERS, setHeader, setHeaders } from './respond.ts';
 
-/**
- * Failures of the database that pass, and with which nothing was stored: 503 and `Retry-After`, after which clients send the request
- * again, also a POST. The others are faults of the service: 500. `outcome_unknown` is one of those, because a create that is
- * sent again could create twice.
- */
+/** Failures that pass, and with which nothing was stored: 503, after which clients also send a POST again. Any other is 500, since a create could be made twice. */
 const PASSING: ReadonlySet<StoreErrorReason> = new Set<StoreErrorReason>([
   'busy',
   'full',
@@ -21,38 +18,34 @@ const PASSING: ReadonlySet<StoreErrorReason> = new Set<StoreErrorReason>([
   'closed',
 ]);
 
-export interface ErrorResponseDeps {
-  logger: Logger | undefined;
+const UNSTORABLE = 'The request holds text that can not be stored, such as U+0000.';
+
+export interface ErrorResponseDeps extends VisitorUrls {
+  logger?: Logger | undefined;
   /** For requests that fail because the database is away: a busy service has thousands of those a second. */
   outage: OutageLog;
   metrics: Metrics;
-  visitorUrls: VisitorUrls;
 }
 
-/** The response to what was thrown: a {@link Problem} as it says, anything else without its cause, which only the log gets. */
+/** Responds to a {@link Problem} as it says, and to anything else without its cause, which only the log gets. */
 export function respondToError(deps: ErrorResponseDeps): ErrorHandler<AppEnv> {
-  return (error, c) => {
-    const rejected = rejectionOf(error);
-    if (rejected !== undefined) {
-      deps.metrics.countRefusal(rejected.code);
-      return respondToProblem(c, rejected, deps.visitorUrls);
+  const { metrics, outage, logger } = deps;
+  const problemOf = (error: Error, requestId: string): Problem => {
+    const reason = error instanceof StoreError ? error.reason : undefined;
+    const rejected = reason === 'invalid' ? invalidRequest(UNSTORABLE) : error;
+    if (rejected instanceof Problem) {
+      metrics.countRefusal(rejected.code);
+      return rejected;
     }
-    const requestId = c.get('requestId');
-    if (error instanceof StoreError) deps.metrics.countStoreError(error.reason);
-    if (error instanceof StoreError && PASSING.has(error.reason)) {
-      deps.outage.failed(error, { request_id: requestId });
-      return respondToProblem(c, unavailable(), deps.visitorUrls);
+    if (reason !== undefined) metrics.countStoreError(reason);
+    if (reason !== undefined && PASSING.has(reason)) {
+      outage.failed(error, { request_id: requestId });
+      return unavailable();
     }
-    deps.logger?.error({ err: error, request_id: requestId }, 'request failed');
-    return respondToProblem(c, internal(requestId), deps.visitorUrls);
+    logger?.error({ err: error, request_id: requestId }, 'request failed');
+    return internal(requestId);
   };
-}
-
-/** What was wrong with the request; `undefined` for a failure of the service. */
-function rejectionOf(error: Error): Problem | undefined {
-  if (error instanceof Problem) return error;
-  if (!(error instanceof StoreError) || error.reason !== 'invalid') return undefined;
-  return invalidRequest('The request holds text that can not be stored, such as U+0000.');
+  return (error, c) => respondToProblem(c, problemOf(error, c.get('requestId')), deps);
 }
 
 /** A page for a visitor where there is one, else JSON. */
@@ -99,13 +92,8 @@ main { max-width: 32rem; }
 h1 { font-size: 1.5rem; font-weight: 600; }
 `;
 
-const CONTENT_SECURITY_POLICY = [
-  "default-src 'none'",
-  `style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`,
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ');
+const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64');
+const PAGE_POLICY = `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 
 function pageOf({ title, text }: { title: string; text: string }): string {
   return `<!doctype html>
@@ -123,10 +111,7 @@ function pageOf({ title, text }: { title: string; text: string }): string {
 `;
 }
 
-/**
- * The response to a person in a browser, who can't do anything with JSON: a page, or a redirect where the operator wants one.
- * `undefined` for programs, and for responses that no person gets.
- */
+/** What a person in a browser gets: a page, or a redirect where the operator wants one. `undefined` for programs. */
 export function visitorResponse(
   c: Context<AppEnv>,
   status: number,
@@ -138,30 +123,32 @@ export function visitorResponse(
   if (page === undefined || !isOpen) return undefined;
   setHeader(c, 'Vary', 'Accept');
   if (!acceptsHtml(c.req.header('Accept'))) return undefined;
-  if (notFoundUrl !== undefined && (status === 404 || status === 410)) {
-    return respond(c, null, 302, { Location: notFoundUrl, 'Content-Length': '0' });
-  }
+  const elsewhere = status === 404 || status === 410 ? redirectTo(c, notFoundUrl) : undefined;
+  if (elsewhere !== undefined) return elsewhere;
   return respond(c, pageOf(page), status, {
     'Content-Type': 'text/html; charset=UTF-8',
-    'Content-Security-Policy': CONTENT_SECURITY_POLICY,
+    'Content-Security-Policy': PAGE_POLICY,
   });
+}
+
+/** Not from the host of that page: the visitor would come back without end. */
+function redirectTo(c: Context<AppEnv>, url: string | undefined): Response | undefined {
+  const hostOf = (address: string) => normalizeHost(new URL(address).host);
+  if (url === undefined || hostOf(url) === hostOf(c.req.url)) return undefined;
+  return respond(c, null, 302, { Location: url, 'Content-Length': '0' });
 }
 
 /** `GET /` */
 export function root(urls: VisitorUrls) {
-  const { rootUrl } = urls;
   return (c: Context<AppEnv>): Response => {
     setHeader(c, 'Cache-Control', 'private, max-age=0');
-    if (rootUrl !== undefined) {
-      return respond(c, null, 302, { Location: rootUrl, 'Content-Length': '0' });
-    }
-    const page = visitorResponse(c, 200, urls);
+    const page = redirectTo(c, urls.rootUrl) ?? visitorResponse(c, 200, urls);
     if (page === undefined) throw notFound('Path');
     return page;
   };
 }
 
-/** Whether the list of media types has `text/html`, as those of browsers do; the ones of programs are empty or have a wildcard. */
+/** Browsers accept `text/html`; programs accept nothing in particular, or a wildcard. */
 function acceptsHtml(accept = ''): boolean {
   return accept
     .split(',')

@@ -14,7 +14,7 @@ export type RedirectNow = (request: IncomingMessage, response: ServerResponse) =
 export interface FastRedirectDeps {
   /** `now` is that of `performance.now()`. */
   findInMemory: (code: string, now: number) => Redirect | undefined;
-  /** `undefined` while they are not known. It must not read them: nobody would wait for that, or notice its failure. */
+  /** `undefined` while they are not known: nobody could wait for them. */
   knownOwnHosts: () => OwnHosts | undefined;
   onClick: (code: string) => void;
   isDraining: () => boolean;
@@ -31,13 +31,9 @@ const HOST = /^[a-z0-9.-]+(?::\d{1,5})?$/;
 /** Different hosts whose spelling is remembered; anybody can invent new ones. */
 const MAX_HOSTS = 1_000;
 
-/**
- * Responds to a `GET` of an active link that is in memory on node's own server, in a fraction of the time that the app takes. The app responds
- * to everything else; both write what {@link redirectFor} says.
- */
+/** Responds to a `GET` of an active link in memory, in a fraction of the time that the app takes. Both write what {@link redirectFor} says. */
 export function fastRedirect(deps: FastRedirectDeps): RedirectNow {
   const { findInMemory, knownOwnHosts, onClick, isDraining, metrics, logger } = deps;
-  const observe = metrics.redirectCounter(REDIRECT_ROUTE);
   const hosts = new Map<string, string>();
   const isLogged = logger?.isLevelEnabled('debug') === true;
 
@@ -58,8 +54,8 @@ export function fastRedirect(deps: FastRedirectDeps): RedirectNow {
   const unsent: ServerResponse[] = [];
 
   /**
-   * Each response that is sent alone wakes its reader up, such as the proxy, which costs the kernel as much as all the rest of a redirect. So
-   * where many come at once, those of a turn are sent together at its end. A single one does not wait for what else the turn has to do.
+   * Waking the reader up, such as the proxy, costs the kernel as much as the rest of a redirect. So where many come at once, those of a turn are
+   * sent together at its end. A single one does not wait for what else the turn has to do.
    */
   function send(response: ServerResponse): void {
     if (lastCount > 1) unsent.push(response);
@@ -93,7 +89,9 @@ export function fastRedirect(deps: FastRedirectDeps): RedirectNow {
     response.writeHead(status, headers);
     send(response);
     onClick(code);
-    observe(status, (performance.now() - startedAt) / 1_000);
+    metrics.countRedirect(status);
+    const seconds = (performance.now() - startedAt) / 1_000;
+    metrics.countRequest({ route: REDIRECT_ROUTE, method: 'GET', status, seconds });
     return true;
   }
 

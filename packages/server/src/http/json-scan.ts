@@ -15,9 +15,8 @@ const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
 /**
- * Counts the depth and the members of a JSON text while its bytes arrive. `JSON.parse` needs up to 60 bytes of memory for one byte of
- * text such as `[[[[` or `{},{},`. Where an array finds no space in the heap, the process ends, also when the heap is that of a thread with a
- * limit of its own. So a text that can't be a request never reaches the parser.
+ * Counts the depth and the members of a JSON text while it arrives, so that one that can't be a request never reaches `JSON.parse`. That needs up to
+ * 60 bytes for each of `[[[[` or `{},{},`, and where an array finds no space, the process ends, also in a thread with a limit of its own.
  */
 export class JsonScan {
   #depth = 0;

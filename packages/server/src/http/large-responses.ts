@@ -14,9 +14,8 @@ export interface LargeBody {
 }
 
 /**
- * Makes and sends large bodies of JSON in pieces, as fast as the client reads them. To bound the memory of what an account doesn't read, it
- * has a few of them at a time. Others wait up to 5 s; those that are too many are 429. What all accounts together don't read is bounded too:
- * a response above that is 503.
+ * Makes and sends large bodies of JSON in pieces, as fast as the client reads them. To bound the memory of what isn't read, an account has a few at a
+ * time: others wait up to 5 s, and too many are 429. What would be too much for all accounts together is 503.
  */
 export class LargeResponses {
   readonly #gates: Gates;

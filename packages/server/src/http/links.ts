@@ -1,16 +1,14 @@
 import {
   type BatchResultItem,
   type CompletedBatch,
-  type ErrorBody,
   HEADERS,
   jobPath,
   type ProcessingBatch,
 } from '@shortlink/sdk/wire';
 import type { Context } from 'hono';
 import { badRequest, idempotencyConflict, planLimitReached } from '../domain/problem.ts';
-import type { ValidLink } from '../domain/validate-link.ts';
-import type { AcceptedJob, CreateOutcome, CreateRequest, JobInput } from '../store/store.ts';
-import type { CheckedBody } from './check-body.ts';
+import type { AcceptedJob, CreateOutcome, CreateRequest } from '../store/store.ts';
+import type { BodyInputs, CheckedBody } from './check-body.ts';
 import type { CallerEnv, RouteDeps } from './context.ts';
 import { readIdempotency } from './idempotency.ts';
 import { withBody } from './read-body.ts';
@@ -18,127 +16,87 @@ import { respondJson } from './respond.ts';
 
 /** `POST /api/v1/links`: creates one link. */
 export function createLink(deps: RouteDeps) {
+  const { store, metrics } = deps;
   return (c: Context<CallerEnv>): Promise<Response> =>
     withBody(c, deps, 'link', async (body) => {
-      const sender = senderOf(deps, c, body);
-      if ('problem' in body) {
-        return respondJson(c, await earlierOr(body.problem, deps, sender), 201);
-      }
-      const { value, replayed } = await create(deps, sender, () =>
-        deps.store.createLink({ ...sender, input: body.input }),
+      const { value, replayed } = await create(c, deps, body, (request) =>
+        store.createLink(request),
       );
-      if (!replayed) deps.metrics.countLinks('single', 1);
+      if (!replayed) metrics.countLinks('single', 1);
       return respondJson(c, value, 201);
     });
 }
 
-/**
- * `POST /api/v1/links/batch`: up to 100 links are created at once and the response is 200; more become a job, and the response
- * is 202.
- */
+/** `POST /api/v1/links/batch`: up to 100 links are created at once (200), more become a job (202). */
 export function createBatch(deps: RouteDeps) {
+  const { store, metrics } = deps;
+  const act = async ({
+    input,
+    ...sender
+  }: CreateRequest<BodyInputs['batch']>): Promise<
+    CreateOutcome<BatchResultItem[] | AcceptedJob>
+  > =>
+    'chunks' in input
+      ? store.createJob({ ...sender, input, runNow: true })
+      : store.createBatch({ ...sender, input });
   return (c: Context<CallerEnv>): Promise<Response> =>
     withBody(c, deps, 'batch', async (body) => {
-      const sender = senderOf(deps, c, body);
-      if ('problem' in body) {
-        const earlier = await earlierOr(body.problem, deps, sender);
-        if (Array.isArray(earlier)) return completed(c, earlier);
-        return accepted(deps, c, earlier as AcceptedJob);
-      }
-      const { input } = body;
-      return 'chunks' in input
-        ? acceptJob(deps, c, { ...sender, input })
-        : createAtOnce(deps, c, { ...sender, input });
+      const startedAt = performance.now();
+      const { value, replayed } = await create(c, deps, body, act);
+      if (!Array.isArray(value)) return accepted(c, deps, value, { replayed, startedAt });
+      if (!replayed) metrics.countLinks('batch', value.length);
+      const completed: CompletedBatch = {
+        status: 'completed',
+        total: value.length,
+        results: value,
+      };
+      return respondJson(c, completed);
     });
-}
-type Sender = Omit<CreateRequest<unknown>, 'input'>;
-
-function senderOf({ now }: RouteDeps, c: Context<CallerEnv>, { fingerprint }: CheckedBody): Sender {
-  return {
-    caller: c.get('caller'),
-    now: now(),
-    idempotency: readIdempotency(c.req, fingerprint),
-  };
-}
-
-/**
- * What a request that breaks a rule created under its key when the rules were others, as before a domain was removed. Throws the problem where
- * it created nothing.
- */
-async function earlierOr(
-  problem: ErrorBody,
-  { store }: RouteDeps,
-  { caller, now, idempotency }: Sender,
-): Promise<object> {
-  const earlier = idempotency && (await store.findCreated(caller.accountId, idempotency, now));
-  if (earlier === undefined) throw badRequest(problem);
-  return earlier;
-}
-
-async function createAtOnce(
-  deps: RouteDeps,
-  c: Context<CallerEnv>,
-  request: CreateRequest<readonly ValidLink[]>,
-): Promise<Response> {
-  const { value: results, replayed } = await create(deps, request, () =>
-    deps.store.createBatch(request),
-  );
-  if (!replayed) deps.metrics.countLinks('batch', results.length);
-  return completed(c, results);
-}
-
-function completed(c: Context<CallerEnv>, results: BatchResultItem[]): Response {
-  const body: CompletedBatch = { status: 'completed', total: results.length, results };
-  return respondJson(c, body);
-}
-
-async function acceptJob(
-  deps: RouteDeps,
-  c: Context<CallerEnv>,
-  request: CreateRequest<JobInput>,
-): Promise<Response> {
-  const startedAt = performance.now();
-  const { value, replayed } = await create(deps, request, () =>
-    deps.store.createJob({ ...request, runNow: true }),
-  );
-  const { processed = 0 } = value;
-  if (processed > 0 && !replayed) {
-    deps.metrics.countLinks('job', processed);
-    deps.jobPace.made(processed, startedAt, performance.now());
-  }
-  return accepted(deps, c, value);
 }
 
 function accepted(
-  deps: RouteDeps,
   c: Context<CallerEnv>,
+  { metrics, jobPace, pendingJobs, onJobAccepted }: RouteDeps,
   { job_id, total, processed = 0 }: AcceptedJob,
+  { replayed, startedAt }: { replayed: boolean; startedAt: number },
 ): Response {
-  if (processed < total) deps.onJobAccepted(job_id);
+  if (processed > 0 && !replayed) {
+    metrics.countLinks('job', processed);
+    jobPace.made(processed, startedAt, performance.now());
+  }
+  if (processed < total) onJobAccepted(job_id);
+  const progress = { total, processed, ageMs: 0, pendingJobs: pendingJobs() + 1 };
   const body: ProcessingBatch = { job_id, status: 'processing', total };
-  const pendingJobs = deps.pendingJobs() + 1;
-  const seconds = deps.jobPace.secondsUntilPoll({ total, processed, ageMs: 0, pendingJobs });
   return respondJson(c, body, 202, {
     Location: jobPath(job_id),
-    [HEADERS.retryAfter]: String(seconds),
+    [HEADERS.retryAfter]: String(jobPace.secondsUntilPoll(progress)),
   });
 }
 
 /**
- * Carries a create out, or finds what an earlier request with the same idempotency key created: then it is `replayed`. Throws a problem when
- * the create was rejected.
+ * Creates what a body asks for, or finds what an earlier request with the same idempotency key created: also one that broke no rule then, as before
+ * a domain was removed. Throws a problem when the create is rejected.
  */
-async function create<T>(
-  { runUnlessRunning }: RouteDeps,
-  { caller, idempotency }: Sender,
-  act: () => Promise<CreateOutcome<T>>,
+async function create<I, T>(
+  c: Context<CallerEnv>,
+  { store, now, runUnlessRunning }: RouteDeps,
+  body: CheckedBody<I>,
+  act: (request: CreateRequest<I>) => Promise<CreateOutcome<T>>,
 ): Promise<{ value: T; replayed: boolean }> {
-  const outcome = await runUnlessRunning(caller.accountId, idempotency, act);
-  if (outcome.ok) return outcome;
-  switch (outcome.reason) {
-    case 'plan_limit':
-      throw planLimitReached(outcome);
-    case 'idempotency_conflict':
-      throw idempotencyConflict();
+  const caller = c.get('caller');
+  const idempotency = readIdempotency(c.req, body.fingerprint);
+  const sender = { caller, now: now(), idempotency };
+  if ('problem' in body) {
+    const value =
+      idempotency && (await store.findCreated(caller.accountId, idempotency, sender.now));
+    if (value === undefined) throw badRequest(body.problem);
+    // The key and its fingerprint are those of a request to the same endpoint.
+    return { value: value as T, replayed: true };
   }
+  const { input } = body;
+  const outcome = await runUnlessRunning(caller.accountId, idempotency, () =>
+    act({ ...sender, input }),
+  );
+  if (outcome.ok) return outcome;
+  throw outcome.reason === 'plan_limit' ? planLimitReached(outcome) : idempotencyConflict();
 }

@@ -1,7 +1,6 @@
 import type { Context } from 'hono';
 import { badRequest, overloaded } from '../domain/problem.ts';
 import type { Store } from '../store/store.ts';
-import { type LookupInput, READ_TOGETHER } from './check-body.ts';
 import type { CallerEnv, RouteDeps } from './context.ts';
 import { type LargeBody, LargeResponses } from './large-responses.ts';
 import { withBody } from './read-body.ts';
@@ -59,36 +58,23 @@ const NOT_SHOWN = '{"links":[],"more":true}';
 async function readResults(
   store: Pick<Store, 'findLinks'>,
   accountId: string,
-  { chunks, places }: LookupInput,
+  chunks: readonly string[],
 ): Promise<LargeBody> {
-  const times = new Map<number, number>();
-  for (const place of places) times.set(place, (times.get(place) ?? 0) + 1);
-  /** Of each entry: what it gets, and how often. */
-  const results: { json: string; shown: number }[] = [];
+  const pieces: Buffer[] = [];
   let linksLeft = MAX_LINKS;
-  for (const chunk of chunks) {
+  for (const [at, chunk] of chunks.entries()) {
     const most = Math.min(MAX_ENTRY_LINKS, linksLeft);
-    for (const all of await store.findLinks(accountId, JSON.parse(chunk), most + 1)) {
+    const found = await store.findLinks(accountId, JSON.parse(chunk), most + 1);
+    const results = found.map((all) => {
       const links = all.slice(0, most);
       const json = JSON.stringify({ links, more: links.length < all.length });
       const cost = Math.max(links.length, Math.floor(Buffer.byteLength(json) / USUAL_LINK_BYTES));
-      const wanted = times.get(results.length) ?? 0;
-      const shown = cost === 0 ? wanted : Math.min(wanted, Math.floor(linksLeft / cost));
-      linksLeft -= shown * cost;
-      results.push({ json, shown });
-    }
-  }
-  const pieces: Buffer[] = [];
-  for (let start = 0; start < places.length; start += READ_TOGETHER) {
-    const shown = places.slice(start, start + READ_TOGETHER).map((place) => {
-      const result = results[place];
-      if (result === undefined || result.shown === 0) return NOT_SHOWN;
-      result.shown -= 1;
-      return result.json;
+      if (cost > linksLeft) return NOT_SHOWN;
+      linksLeft -= cost;
+      return json;
     });
-    const closing = start + READ_TOGETHER >= places.length ? ']}' : '';
-    pieces.push(Buffer.from(`${start === 0 ? '{"results":[' : ','}${shown.join()}${closing}`));
+    const closing = at === chunks.length - 1 ? ']}' : '';
+    pieces.push(Buffer.from(`${at === 0 ? '{"results":[' : ','}${results.join()}${closing}`));
   }
-  const bytes = pieces.reduce((sum, piece) => sum + piece.length, 0);
-  return { bytes, pieces: pieces.values() };
+  return { bytes: pieces.reduce((sum, { length }) => sum + length, 0), pieces: pieces.values() };
 }

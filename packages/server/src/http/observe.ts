@@ -13,7 +13,6 @@ const MAX_REQUEST_ID_LENGTH = 128;
 /** What a taken over id is made of: it goes into a header and into the log. */
 const REQUEST_ID = /^[\w\-=]+$/;
 
-/** What {@link observe} needs to log and count requests. */
 export interface ObserveDeps {
   metrics: Metrics;
   logger: Logger | undefined;
@@ -26,9 +25,8 @@ export interface ObserveDeps {
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
 /**
- * Gives each request an id, the sender's own where it sent a sound one: it is on every response and in every log line. Counts every response
- * under the pattern of its route; what matched no route is `none`. Logs one line per response: ids, method, path without its query, status and
- * time. API requests at `info`, redirects and probes at `debug`, since a busy service has thousands of them a second.
+ * Gives each request an id, the sender's own where it is sound, and counts every response under the pattern of its route. Logs one line per response,
+ * without its query: API requests at `info`, redirects and probes at `debug`, since a busy service has thousands of them a second.
  */
 export function observe({ metrics, logger, outage, store }: ObserveDeps) {
   // The fields below hold no secret, and looking for secrets in them takes longer than all the rest of the line.

@@ -13,10 +13,7 @@ export function health(c: Context<AppEnv>): Response {
   return respondJson(c, { status: 'ok' }, 200, NOT_STORED);
 }
 
-/**
- * `GET /readyz`: whether this process should get requests: 503 while it stops. A database that is away is no reason to send no more
- * requests: known links are still redirected, and other instances have the same database. Its state is in the body.
- */
+/** `GET /readyz`: 503 while the process stops. While the database is away, known links are still redirected, so its state is in the body only. */
 export function readiness(deps: Pick<RouteDeps, 'store' | 'isDraining'>) {
   return (c: Context<AppEnv>): Response => {
     if (deps.isDraining()) {
@@ -31,10 +28,7 @@ export function readiness(deps: Pick<RouteDeps, 'store' | 'isDraining'>) {
 /** Headers by which a proxy says that it forwards somebody else's request. */
 const FORWARDING_HEADERS = ['Forwarded', 'X-Forwarded-For', 'X-Real-IP', 'Via'];
 
-/**
- * `GET /metrics` in the Prometheus text format. For the operator: with a token when there is one; else for a
- * direct connection from the machine itself, because a proxy there forwards requests of everyone.
- */
+/** `GET /metrics` in the Prometheus text format, for the operator. */
 export function metricsRoute(metrics: Metrics, token: string | undefined) {
   return async (c: Context<AppEnv>): Promise<Response> => {
     const given = /^Bearer (.+)$/i.exec(c.req.header('Authorization') ?? '')?.[1];
@@ -48,13 +42,13 @@ export function metricsRoute(metrics: Metrics, token: string | undefined) {
   };
 }
 
-/** Whether the request has the token; where there is none, whether it came from this machine. */
+/** Whether the request has the token; where none is set, whether it came from this machine. */
 function isAllowed(c: Context<AppEnv>, token: string | undefined, given: string | undefined) {
   if (token === undefined) return isFromThisMachine(c);
   return given !== undefined && timingSafeEqual(sha256(given), sha256(token));
 }
 
-/** Whether the request came over a direct connection from this machine, and asks for it under a name that only this machine has. */
+/** Whether it came directly from this machine, under a name that only this machine has. A proxy forwards requests of everyone. */
 function isFromThisMachine(c: Context<AppEnv>): boolean {
   const address = c.env?.incoming?.socket.remoteAddress;
   if (address === undefined || !/^(?:::ffff:)?127\.|^::1$/.test(address)) return false;
@@ -71,10 +65,9 @@ export function sha256(text: string): Buffer {
 export const TLS_ASK_PATH = '/internal/tls-check';
 
 /**
- * `GET /internal/tls-check?domain=<host>`: 200 when the service serves this host, 404 when it doesn't. It is what Caddy's
- * `on_demand_tls` asks before it gets a certificate, so that a visitor can't make it get one for another name. Ports play no part:
- * the name in a TLS handshake has none. With a token (`&token=`, since Caddy can't send a header) from anywhere; else from this machine
- * only, so that strangers can't find out which customers the service has. The list of domains is the one in memory, so that a response costs no query.
+ * `GET /internal/tls-check?domain=<host>`: 200 when the service serves this host, 404 when it doesn't. Caddy's `on_demand_tls` asks it before it gets a
+ * certificate. Ports play no part: the name in a TLS handshake has none. The token is in the query, since Caddy can't send a header; strangers
+ * must not find out which customers the service has.
  */
 export function tlsAsk(
   deps: Pick<RouteDeps, 'ownHosts'>,

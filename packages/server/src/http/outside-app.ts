@@ -30,13 +30,13 @@ export function checkRequest(incoming: IncomingMessage, outgoing: ServerResponse
   return false;
 }
 
-/** Longest `Host`, and longest authority of a request target: a hostname has at most 253 characters. A URL parser may take milliseconds for a longer one. */
+/** A hostname has at most 253 characters. A URL parser may take milliseconds for a longer one. */
 const MAX_HOST_BYTES = 300;
 
 /** The authority of a request target that is a URL. A URL parser passes over more than two slashes. */
 const AUTHORITY = /^https?:\/\/+([^/?#]*)/;
 
-/** RFC 9112 section 3.2: a request of HTTP/1.1 has exactly one `Host`. Which of two is meant is a guess, that a proxy in front may make differently. */
+/** RFC 9112 section 3.2: a request of HTTP/1.1 has exactly one `Host`. Of two, a proxy in front may take the other one. */
 function hostProblem({ rawHeaders, httpVersion, headers, url }: IncomingMessage) {
   let hosts = 0;
   for (let i = 0; i < rawHeaders.length; i += 2) {

@@ -9,7 +9,12 @@ import {
   unsupportedMediaType,
 } from '../domain/problem.ts';
 import { ArrivingBody } from './arriving-body.ts';
-import { type BodyKind, type CheckedBody, MAX_LINK_BODY_BYTES } from './check-body.ts';
+import {
+  type BodyInputs,
+  type BodyKind,
+  type CheckedBody,
+  MAX_LINK_BODY_BYTES,
+} from './check-body.ts';
 import type { CallerEnv, RouteDeps } from './context.ts';
 
 /** `application/json`, with parameters such as a charset. */
@@ -29,15 +34,14 @@ const MAX_BYTES: { readonly [K in BodyKind]: (limits: PlanLimits) => number } = 
 };
 
 /**
- * Reads and checks the body of a request, and responds to it. 415 for another content type or a compressed body, 413 for a body that
- * is too large (also when it comes in chunks without a length; reading stops there), 400 for anything that is no JSON object in
- * UTF-8 (RFC 8259) or that can't be a request by its structure, 503 while large bodies of other requests fill the memory for them.
+ * Reads and checks the body of a request, and responds to it. 415 for another content type or a compressed body, 413 for one that is too large,
+ * 400 for anything that is no JSON object in UTF-8 (RFC 8259), 503 while large bodies of other requests fill the memory for them.
  */
 export async function withBody<K extends BodyKind>(
   c: Context<CallerEnv>,
   { store, bodyMemory: memory, bodyChecker }: RouteDeps,
   kind: K,
-  respond: (checked: CheckedBody<K>) => Promise<Response>,
+  respond: (checked: CheckedBody<BodyInputs[K]>) => Promise<Response>,
 ): Promise<Response> {
   const header = (name: string) => c.req.header(name);
   if (!JSON_TYPE.test(header('Content-Type') ?? '')) throw unsupportedMediaType();
@@ -72,10 +76,7 @@ async function readAll(c: Context<CallerEnv>, body: ArrivingBody): Promise<void>
   }
 }
 
-/**
- * A large body holds memory that others need. Reading stops when fewer than {@link MIN_BYTES_PER_SPAN} arrive in {@link SPAN_SECONDS}.
- * The whole body may take two minutes in any case.
- */
+/** A large body holds memory that others need, so reading stops when fewer bytes than this arrive in so many seconds. */
 const MIN_BYTES_PER_SPAN = 128 * 1024;
 const SPAN_SECONDS = 5;
 

@@ -14,7 +14,7 @@ export const REDIRECT_ROUTE = '/:code';
 /** Anything else can't be a code, and is not worth a look-up. */
 const CODE = new RegExp(`^[${CODE_ALPHABET}]{${CODE_LENGTH}}$`);
 
-/** Clicks stay countable only if every one reaches us: also a 301, and also the 404 and 410, which caches may keep too. */
+/** Every click must reach us, to be counted: caches may keep a 301, a 404 and a 410 too. */
 const CACHE_CONTROL = 'private, max-age=0';
 
 /** What a request for a short link gets: where it leads, or that there is no such link on this host, or none any more. */
@@ -23,8 +23,7 @@ export type RedirectResponse =
   | { status: 404 | 410; headers?: undefined };
 
 /**
- * A link of a custom domain is served on that host only; one of the default domain on every other host, so that the service works
- * behind proxies that rewrite `Host`.
+ * A link of a custom domain is served on that host only; one of the default domain on every other host, since proxies may rewrite `Host`.
  *
  * @param host normalised; `undefined` when the request names none
  */

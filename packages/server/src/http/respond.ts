@@ -2,7 +2,7 @@ import { HEADERS } from '@shortlink/sdk/wire';
 import { createMiddleware } from 'hono/factory';
 import type { AppEnv } from './context.ts';
 
-/** Headers of a response, by name. Each is always written in the same way, so that a later value replaces an earlier one. */
+/** By name. Each is always written in the same way, so that a later value replaces an earlier one. */
 export type ResponseHeaders = Record<string, string>;
 
 /** What is needed here of a request's context. */
@@ -11,10 +11,7 @@ export interface HeaderContext {
   set(name: 'responseHeaders', headers: ResponseHeaders): void;
 }
 
-/**
- * Puts a header on the response that {@link respond} will make. Hono's own `c.header` collects them in a `Headers` object, which is
- * filled, sorted and read again for every response and so costs more than all the rest of a redirect; a plain object goes to Node as it is.
- */
+/** Puts a header on the response that {@link respond} will make. Filling and reading a `Headers` object, as Hono does, costs more than all the rest of a redirect. */
 export function setHeader(c: HeaderContext, name: string, value: string): void {
   headersOf(c)[name] = value;
 }
@@ -54,10 +51,7 @@ function headersOf(c: HeaderContext): ResponseHeaders {
   return headers;
 }
 
-/**
- * For every response that has a body: never sniffed as something else, never framed, nothing loaded by it. A redirect has no body
- * to protect, and its own site decides about the referrer, as with a plain link.
- */
+/** For every response with a body: never sniffed, never framed, nothing loaded by it. The site of a redirect decides about the referrer. */
 export const SECURITY_HEADERS: Readonly<ResponseHeaders> = {
   'X-Content-Type-Options': 'nosniff',
   'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
@@ -102,7 +96,7 @@ const API_HEADERS: Readonly<ResponseHeaders> = {
   'Cache-Control': 'no-store',
 };
 
-/** Puts on each response of the API what they all have, and responds to the preflight of a browser (Fetch standard, CORS protocol). */
+/** Responds to the preflight of a browser (Fetch standard, CORS protocol), and puts on other responses what they all have. */
 export function apiHeaders() {
   return createMiddleware<AppEnv>(async (c, next) => {
     if (c.req.method === 'OPTIONS') return respond(c, null, 204, PREFLIGHT_HEADERS);

@@ -52,6 +52,7 @@ export class JobRunner {
   readonly #running = new Set<Promise<void>>();
   #timer: NodeJS.Timeout | undefined;
   #scan: Promise<void> | undefined;
+  #pending = 0;
   #stopped = false;
 
   constructor({
@@ -65,6 +66,11 @@ export class JobRunner {
     this.#onLinksCreated = onLinksCreated;
     this.#chunkLog = new OutageLog({ logger, what: 'running a job' });
     this.#scanLog = new OutageLog({ logger, what: 'looking for unfinished jobs' });
+  }
+
+  /** Unfinished jobs at the last look, those of other instances too. */
+  get pendingJobs(): number {
+    return this.#pending;
   }
 
   /** Takes up the unfinished jobs. Rejects when the store can't be read. */
@@ -102,7 +108,9 @@ export class JobRunner {
   }
 
   async #findJobs(): Promise<void> {
-    for (const jobId of await this.#store.pendingJobs()) this.notify(jobId);
+    const jobs = await this.#store.pendingJobs();
+    this.#pending = jobs.length;
+    for (const jobId of jobs) this.notify(jobId);
   }
 
   #waitsForRetry(jobId: string): boolean {

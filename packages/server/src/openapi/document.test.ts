@@ -1,6 +1,6 @@
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { expect, test } from 'vitest';
-import { createApp } from '../app.ts';
+import { appOf } from '../../test/app-of.ts';
 import { openSqliteStore } from '../store/sqlite/index.ts';
 import { openApiDocument } from './document.ts';
 
@@ -24,7 +24,7 @@ test('passes the linter without a word', async () => {
 
 test('describes every route of the app, and no other', async () => {
   const store = await openSqliteStore({ path: ':memory:', publicUrl: 'https://sho.rt' });
-  const app = createApp({ store, publicUrl: 'https://sho.rt' });
+  const app = appOf({ store, publicUrl: 'https://sho.rt' });
   const routes = app.routes
     .filter(({ method }) => method !== 'ALL')
     .map(({ method, path }) => `${method} ${path.replace(/:\w+/g, '{}')}`);

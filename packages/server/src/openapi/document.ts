@@ -1,11 +1,229 @@
-import { apiPaths, componentParameters, openPaths } from './api-paths.ts';
+import { HEADERS, MAX_SYNC_BATCH_LINKS, ROUTES } from '@shortlink/sdk/wire';
 import {
   componentHeaders,
   componentResponses,
-  componentSchemas,
-  type OpenApiObject,
-} from './components.ts';
-import { securitySchemes, servicePaths } from './service-paths.ts';
+  json,
+  limited,
+  refusals,
+  response,
+  text,
+} from './responses.ts';
+import { componentSchemas, type OpenApiObject, ref } from './schemas.ts';
+
+const TAGS = {
+  links: 'Creating links.',
+  jobs: 'Batches that run in the background.',
+  usage: "Use of the plan's limits.",
+  redirects: 'Following links.',
+  service: 'The state of the service.',
+};
+
+/** What is said of an operation beside its responses. */
+const about = (
+  operationId: string,
+  tag: keyof typeof TAGS,
+  summary: string,
+  description?: string,
+): OpenApiObject => ({ operationId, tags: [tag], summary, ...(description && { description }) });
+
+/** A `GET` that needs no key. */
+const open = (operation: OpenApiObject, responses: OpenApiObject): OpenApiObject => ({
+  get: { security: [], ...operation, responses: { ...refusals(500), ...responses } },
+});
+
+const parameter = (where: 'path' | 'query', name: string): OpenApiObject => ({
+  parameters: [{ name, in: where, required: true, schema: { type: 'string' } }],
+});
+
+const body = (schema: string): OpenApiObject => ({
+  requestBody: { required: true, content: json(schema) },
+});
+
+const idempotent: OpenApiObject = {
+  parameters: [{ $ref: `#/components/parameters/${HEADERS.idempotencyKey}` }],
+};
+
+/** 403 has two causes: a plan limit, with `upgrade` in the body, or a missing permission. */
+const CREATE_REFUSALS: OpenApiObject = {
+  400: limited('ValidationError', 'The body breaks a rule; nothing was created.'),
+  403: limited(
+    { oneOf: [ref('PermissionError'), ref('PlanLimitError')] },
+    'The key lacks the permission shortlinks:write, the account is disabled, or a limit of the plan is reached; nothing was created.',
+  ),
+  ...refusals(401, 409, 413, 415, 422, 429, 500, 503),
+};
+
+const CREATING = 'Needs the permission `shortlinks:write`.';
+const BATCHES = `${CREATING} ${MAX_SYNC_BATCH_LINKS} links or fewer are created at once; more become a job. All are valid, or none is created.`;
+const LOOKING_UP =
+  'Needs the permission `shortlinks:write` or `analytics:read`. Every link is found that was created before the request, and every link of the jobs accepted before it: it waits for these, and is 503 after 10 seconds.';
+const POLLING =
+  'Any valid key of the account that sent the batch. Large results are sent one at a time: of many polls at once some are 429.';
+const READING_USAGE =
+  'Any valid key of the account. Counts against no limit of the plan, but can be read 60 times a minute only.';
+
+/** The endpoints that take an API key. */
+const apiPaths: Record<string, OpenApiObject> = {
+  [ROUTES.links]: {
+    post: {
+      ...about('createLink', 'links', 'Create one link', CREATING),
+      ...idempotent,
+      ...body('LinkInput'),
+      responses: { 201: limited('Link', 'The created link.'), ...CREATE_REFUSALS },
+    },
+  },
+  [ROUTES.linksBatch]: {
+    post: {
+      ...about('createBatch', 'links', 'Create many links', BATCHES),
+      ...idempotent,
+      ...body('BatchInput'),
+      responses: {
+        200: limited('CompletedBatch', 'All links are created, in the order they were sent.'),
+        202: limited('ProcessingBatch', 'The batch became a job; poll it.', [
+          'Location',
+          HEADERS.retryAfter,
+        ]),
+        ...CREATE_REFUSALS,
+      },
+    },
+  },
+  [ROUTES.linksLookup]: {
+    post: {
+      ...about('lookUpLinks', 'links', 'Which links of the account exist', LOOKING_UP),
+      ...body('LookupInput'),
+      responses: {
+        200: limited('Lookup', 'A result for each entry, in the order asked.'),
+        400: limited('ValidationError', 'The body breaks a rule.'),
+        403: limited(
+          'PermissionError',
+          'The key lacks both permissions, or the account is disabled.',
+        ),
+        ...refusals(401, 413, 415, 429, 500, 503),
+      },
+    },
+  },
+  [`${ROUTES.jobs}/{job_id}`]: {
+    get: {
+      ...about('getJob', 'jobs', 'Poll a batch job', POLLING),
+      ...parameter('path', 'job_id'),
+      responses: {
+        200: limited(
+          'Job',
+          'The job, with the results so far in order. `Retry-After` is there until it is complete.',
+          [],
+          [HEADERS.retryAfter],
+        ),
+        ...refusals(401, 403, 404, 429, 500, 503),
+      },
+    },
+  },
+  [ROUTES.usage]: {
+    get: {
+      ...about(
+        'getUsage',
+        'usage',
+        "Use of the plan's limits, in total and per key",
+        READING_USAGE,
+      ),
+      responses: {
+        200: limited('Usage', 'What is used of what the plan allows.'),
+        ...refusals(401, 403, 429, 500, 503),
+      },
+    },
+  },
+};
+
+const FOUND = response('The target of the link, with its redirect type.', undefined, ['Location']);
+/** JSON for programs, a page for browsers. */
+const PROBLEM = { ...json('Error'), ...text('text/html') };
+const FOLLOWING =
+  'Counts a click, unless it is a `HEAD`. Browsers get a page where programs get JSON, or a 302 to a page of the operator.';
+const ASKING_TLS =
+  'Whether the service serves a host, for a proxy that gets certificates on demand. For the operator: with the token of SHORTLINK_TLS_ASK_TOKEN, or from the same machine.';
+const READING_METRICS =
+  'For the operator: with the token of SHORTLINK_METRICS_TOKEN, or from the same machine.';
+const OK = { status: { type: 'string', const: 'ok' } };
+const HEALTH = { type: 'object', properties: OK, required: ['status'] };
+const READINESS = {
+  type: 'object',
+  properties: { ...OK, database: { type: 'string', enum: ['up', 'down'] } },
+  required: ['status', 'database'],
+};
+
+/** What visitors, curious people and the operator of the service ask. */
+const openPaths: Record<string, OpenApiObject> = {
+  '/openapi.json': open(about('getApiDescription', 'service', 'This document'), {
+    200: response('OpenAPI 3.1.', json({ type: 'object' })),
+  }),
+  '/analytics': open(
+    about('getAnalyticsPage', 'usage', 'A page that shows the usage of a key as charts'),
+    {
+      200: response(
+        'The page; it asks for a key and sends it to this service only.',
+        text('text/html'),
+      ),
+    },
+  ),
+  '/analytics/{file}': open(
+    {
+      ...about('getAnalyticsFile', 'usage', 'A file that the page loads'),
+      ...parameter('path', 'file'),
+    },
+    {
+      200: response('The file.', text('text/javascript', 'text/css', 'text/html')),
+      ...refusals(404),
+    },
+  ),
+  '/healthz': open(about('getHealth', 'service', 'Whether the process answers'), {
+    200: response('It does.', json(HEALTH)),
+  }),
+  '/readyz': open(about('getReadiness', 'service', 'Whether requests may be sent here'), {
+    200: response('They may; the body also has the state of the database.', json(READINESS)),
+    503: response('The server is stopping.', json('Error')),
+  }),
+  '/metrics': open(
+    {
+      ...about('getMetrics', 'service', 'Metrics in the Prometheus text format', READING_METRICS),
+      security: [{ metricsToken: [] }, {}],
+    },
+    {
+      200: response('The metrics.', text('text/plain')),
+      403: response('Not for this caller.', json('Error')),
+    },
+  ),
+  '/internal/tls-check': open(
+    {
+      ...about('checkTlsDomain', 'service', 'Which hosts need a certificate', ASKING_TLS),
+      ...parameter('query', 'domain'),
+      security: [{ tlsAskToken: [] }, {}],
+    },
+    {
+      200: response('It does.', json(HEALTH)),
+      403: response('Not for this caller.', json('Error')),
+      ...refusals(404, 503),
+    },
+  ),
+  '/': open(about('openRoot', 'redirects', 'A page for people who open the bare domain'), {
+    200: response('The page, for browsers.', text('text/html')),
+    302: response('The address that the operator wants it to be.', undefined, ['Location']),
+    404: response('There is nothing here for programs.', json('Error')),
+  }),
+  '/{code}': open(
+    {
+      ...about('followLink', 'redirects', 'Follow a short link', FOLLOWING),
+      ...parameter('path', 'code'),
+    },
+    {
+      301: FOUND,
+      302: FOUND,
+      307: FOUND,
+      404: response('No link has this code on this host.', PROBLEM),
+      410: response('The link is switched off.', PROBLEM),
+      500: response('A fault of the service.', PROBLEM),
+      503: response('The database can not be used for the moment.', PROBLEM, [HEADERS.retryAfter]),
+    },
+  ),
+};
 
 const DESCRIPTION = `Creates short links, one at a time or in batches of up to 10,000.
 
@@ -29,20 +247,36 @@ export function openApiDocument(publicUrl: string): OpenApiObject {
     },
     servers: [{ url: publicUrl }],
     security: [{ apiKey: [] }],
-    tags: [
-      { name: 'links', description: 'Creating links.' },
-      { name: 'jobs', description: 'Batches that run in the background.' },
-      { name: 'usage', description: "Use of the plan's limits." },
-      { name: 'redirects', description: 'Following links.' },
-      { name: 'service', description: 'The state of the service.' },
-    ],
-    paths: { ...apiPaths, ...servicePaths, ...openPaths },
+    tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
+    paths: { ...apiPaths, ...openPaths },
     components: {
       schemas: componentSchemas(),
       headers: componentHeaders,
-      parameters: componentParameters,
+      parameters: {
+        [HEADERS.idempotencyKey]: {
+          name: HEADERS.idempotencyKey,
+          in: 'header',
+          description:
+            'One key per logical request: sent again within 24 hours with the same body, it gets the first response again.',
+          schema: { type: 'string', minLength: 1, maxLength: 255 },
+        },
+      },
       responses: componentResponses,
-      securitySchemes,
+      securitySchemes: {
+        apiKey: {
+          type: 'apiKey',
+          in: 'header',
+          name: HEADERS.apiKey,
+          description: 'A key of the account, made with `shortlink-server keys create`.',
+        },
+        tlsAskToken: {
+          type: 'apiKey',
+          in: 'query',
+          name: 'token',
+          description: 'SHORTLINK_TLS_ASK_TOKEN.',
+        },
+        metricsToken: { type: 'http', scheme: 'bearer', description: 'SHORTLINK_METRICS_TOKEN.' },
+      },
     },
   };
 }

@@ -1,11 +1,20 @@
-import { mkdtemp, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import {
+  mkdtemp,
+  readdir,
+  readFile,
+  rm,
+  stat,
+  symlink,
+  truncate,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createService } from '../service.ts';
 import { CacheFile } from './cache-file.ts';
 import { NOW, newCaller, newLink, PUBLIC_URL } from './contract/fixtures.ts';
-import { OUTAGE_MAX_AGE_MS } from './redirect-cache.ts';
+import { type CachedLink, OUTAGE_MAX_AGE_MS } from './redirect-cache.ts';
 import { openSqliteStore } from './sqlite/index.ts';
 import type { Redirect } from './store.ts';
 
@@ -24,7 +33,8 @@ const link: Redirect = {
   hostname: null,
   owners: ['acc_1'],
 };
-const LINKS: [string, Redirect][] = [['Xk3pQ9z', link]];
+const LINKS: CachedLink[] = [['Xk3pQ9z', link]];
+const KEPT: CachedLink[] = [['Xk3pQ9z', link, NOW]];
 
 function newFile({ database = 'a', now = NOW, at = path } = {}) {
   const logged: string[] = [];
@@ -36,8 +46,8 @@ function newFile({ database = 'a', now = NOW, at = path } = {}) {
 test('links are kept for the time for which they are served without the database, and only for the same one', async () => {
   newFile().write(LINKS);
   expect((await stat(path)).mode & 0o777).toBe(0o600);
-  expect(newFile().read()).toEqual(LINKS);
-  expect(newFile({ now: NOW + OUTAGE_MAX_AGE_MS - 1 }).read()).toEqual(LINKS);
+  expect(newFile().read()).toEqual(KEPT);
+  expect(newFile({ now: NOW + OUTAGE_MAX_AGE_MS - 1 }).read()).toEqual(KEPT);
   for (const other of [
     { database: 'b' },
     { now: NOW + OUTAGE_MAX_AGE_MS },
@@ -67,7 +77,7 @@ test('a damaged file is ignored, with a line in the log, and a missing one witho
     expect(file.logged).toEqual(['the file of links in memory is ignored']);
   }
   newFile().write(LINKS);
-  expect(newFile().read()).toEqual(LINKS);
+  expect(newFile().read()).toEqual(KEPT);
 });
 
 test('a file that is something else, such as the database, is never replaced', async () => {
@@ -82,6 +92,25 @@ test('a file that is something else, such as the database, is never replaced', a
       'the links in memory are not kept',
     ]);
   }
+});
+
+test('restarts in a row do not make a link younger', () => {
+  const kept = newFile();
+  kept.write(LINKS);
+  const later = NOW + OUTAGE_MAX_AGE_MS - 1;
+  newFile({ now: later }).write(newFile({ now: later }).read());
+  expect(newFile({ now: later }).read()).toHaveLength(1);
+  expect(newFile({ now: later + 1 }).read()).toEqual([]);
+});
+
+test('a full disk leaves no part of the file, and the file that was there', async () => {
+  newFile().write(LINKS);
+  await symlink('/dev/full', `${path}.part`);
+  const file = newFile();
+  file.write([]);
+  expect(file.logged).toEqual(['the links in memory are not kept']);
+  expect(await readdir(folder)).toEqual(['links']);
+  expect(newFile().read()).toHaveLength(1);
 });
 
 test('a folder that can not be written stops nothing', () => {
@@ -104,6 +133,10 @@ test('a service that starts again redirects what it knew when the database fails
   await first.stop();
   const failed = createService({ store, publicUrl: PUBLIC_URL, cacheFile });
   await failed.stop();
+  // Two restarts in a row: nobody followed the link in this one.
+  const between = createService({ store, publicUrl: PUBLIC_URL, cacheFile });
+  await between.start();
+  await between.stop();
   const second = createService({ store, publicUrl: PUBLIC_URL, cacheFile });
   await second.start();
   Object.assign(store, { findRedirect: () => Promise.reject(new Error('down')) });

@@ -5,6 +5,7 @@ import {
   readFileSync,
   readSync,
   renameSync,
+  rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
@@ -29,8 +30,7 @@ export interface CacheFileOptions {
 /** What a file holds, after a line with its checksum. */
 interface Content {
   database: string;
-  writtenAt: number;
-  links: CachedLink[];
+  links: Required<CachedLink>[];
 }
 
 /** Keeps the links in memory over a restart. Whatever is wrong with the file, the server starts and stops as without it. */
@@ -41,7 +41,7 @@ export class CacheFile {
     this.#options = options;
   }
 
-  /** The links of the last run, if it ended within the time for which links are served without the database. */
+  /** The links of earlier runs that were up to date within the time for which links are served without the database. */
   read(): CachedLink[] {
     const { path, database, logger, now = Date.now } = this.#options;
     try {
@@ -53,8 +53,8 @@ export class CacheFile {
       const json = text.slice(end + 1);
       if (text.slice(0, end) !== checksum(json)) throw new Error('its checksum is wrong');
       const content: Content = JSON.parse(json);
-      const isRecent = Math.abs(now() - content.writtenAt) < OUTAGE_MAX_AGE_MS;
-      return content.database === database && isRecent ? content.links : [];
+      if (content.database !== database) return [];
+      return content.links.filter(([, , at]) => Math.abs(now() - at) < OUTAGE_MAX_AGE_MS);
     } catch (error) {
       logger?.warn({ err: error, path }, 'the file of links in memory is ignored');
       return [];
@@ -64,14 +64,23 @@ export class CacheFile {
   /** Only the owner of the process can read the file: it tells which links people follow. */
   write(links: CachedLink[]): void {
     const { path, database, logger, now = Date.now } = this.#options;
-    const content: Content = { database, writtenAt: now(), links };
+    const writtenAt = now();
+    const content: Content = {
+      database,
+      links: links.map(([code, redirect, at = writtenAt]) => [code, redirect, at]),
+    };
     const json = JSON.stringify(content);
     const part = `${path}.part`;
     try {
       // A setting may name the wrong file, such as that of the database.
       if (!isOurs(path)) throw new Error('the file there is something else');
-      writeFileSync(part, `${checksum(json)}\n${json}`, { mode: 0o600 });
-      renameSync(part, path);
+      try {
+        writeFileSync(part, `${checksum(json)}\n${json}`, { mode: 0o600 });
+        renameSync(part, path);
+      } catch (error) {
+        rmSync(part, { force: true });
+        throw error;
+      }
     } catch (error) {
       logger?.warn({ err: error, path }, 'the links in memory are not kept');
     }

@@ -24,13 +24,15 @@ export interface RedirectCacheOptions {
   now?: (() => number) | undefined;
 }
 
-/** A link and its code, as they are kept over a restart. */
-export type CachedLink = [code: string, redirect: Redirect];
+/** A link and its code, as they are kept over a restart. `at`: when it was last up to date, if that is not now, in milliseconds since the epoch. */
+export type CachedLink = [code: string, redirect: Redirect, at?: number];
 
 /** A link in memory. It is up to date while it has the epoch of the cache. */
 interface Kept {
   readonly redirect: Redirect;
   epoch: number;
+  /** When it was up to date in an earlier run, if nothing is known of it since. */
+  at?: number | undefined;
 }
 
 /** The epoch of a link that changed. */
@@ -99,16 +101,16 @@ export class RedirectCache {
     }
   }
 
-  /** The links that are up to date, those that are followed most last: at most a generation of them. */
+  /** The links that are up to date or nobody followed since {@link restore}, those that are followed most last: at most a generation of them. */
   links(): CachedLink[] {
     const links: CachedLink[] = [];
     let chars = 0;
     for (const generation of [this.#recent, this.#older]) {
-      for (const [code, { redirect, epoch }] of generation) {
-        if (epoch !== this.#epoch) continue;
+      for (const [code, { redirect, epoch, at }] of generation) {
+        if (epoch !== this.#epoch && at === undefined) continue;
         chars += redirect.target_url.length;
         if (links.length === GENERATION_LINKS || chars > GENERATION_CHARS) break;
-        links.push([code, redirect]);
+        links.push(at === undefined ? [code, redirect] : [code, redirect, at]);
       }
     }
     return links.toReversed();
@@ -116,7 +118,7 @@ export class RedirectCache {
 
   /** Takes the {@link links} of an earlier run. Each may have changed since, so it is only served while the store can't be asked. */
   restore(links: readonly CachedLink[]): void {
-    for (const [code, redirect] of links) this.#keep(code, { redirect, epoch: CHANGED });
+    for (const [code, redirect, at] of links) this.#keep(code, { redirect, epoch: CHANGED, at });
   }
 
   #inMemory(code: string, now: number): Kept | undefined {
@@ -173,7 +175,7 @@ export class RedirectCache {
 }
 
 function forget(kept: Kept | undefined): void {
-  if (kept !== undefined) kept.epoch = CHANGED;
+  if (kept !== undefined) Object.assign(kept, { epoch: CHANGED, at: undefined });
 }
 
 /** What the store says, or `stale` when it fails or takes too long. */

@@ -9,7 +9,7 @@ export type StoreErrorReason =
   | 'corrupt'
   /** The database was migrated by a newer version of this program. */
   | 'too_new'
-  /** The database has no schema, or that of an earlier version, and must not be changed. */
+  /** There is no database, or it has no schema or that of an earlier version, and must not be changed. */
   | 'too_old'
   /** The database can't be opened, read or reached. */
   | 'unavailable'

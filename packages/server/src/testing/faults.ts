@@ -33,7 +33,7 @@ interface ActiveRule {
   times: number;
 }
 
-/** The faults still to happen, in the order they were added. At most one happens to a request. */
+/** The faults still to happen, in order. At most one happens to a request. */
 export class FaultScript {
   #rules: ActiveRule[] = [];
 

@@ -16,21 +16,27 @@ const post = (path: string, body: unknown) =>
     body: JSON.stringify(body),
   });
 const createLink = () => post('/api/v1/links', { target_url: 'https://example.com/' });
-const linksUsed = async () => (await server.store.usage(server.accountId, Date.now())).links.used;
+const get = async (path: string) => {
+  const response = await fetch(server.url + path, { headers: { 'X-Api-Key': server.apiKey } });
+  return JSON.parse(await response.text());
+};
+const linksUsed = async () => (await get('/api/v1/usage')).links.used;
 
 test('serves the whole service: creates, runs jobs, redirects, counts clicks', async () => {
   await start();
   const link: Link = JSON.parse(await (await createLink()).text());
   const redirect = await fetch(link.short_url, { redirect: 'manual' });
   expect(redirect.status).toBe(302);
-  await expect.poll(async () => (await server.store.findLink(link.code))?.click_count).toBe(1);
+  const clicks = async () => {
+    const found = await post('/api/v1/links/lookup', { codes: [link.code] });
+    return JSON.parse(await found.text()).results[0].links[0].click_count;
+  };
+  await expect.poll(clicks).toBe(1);
 
   const links = Array.from({ length: 1_200 }, () => ({ target_url: 'https://example.com/' }));
   const accepted = await (await post('/api/v1/links/batch', { links })).text();
   const { job_id }: ProcessingBatch = JSON.parse(accepted);
-  await expect
-    .poll(async () => (await server.store.findJob(server.accountId, job_id))?.status)
-    .toBe('completed');
+  await expect.poll(async () => (await get(`/api/v1/jobs/${job_id}`)).status).toBe('completed');
 });
 
 test('the plan and its limits are the account’s', async () => {

@@ -18,8 +18,6 @@ export interface TestServiceOptions {
   permissions?: readonly Permission[] | undefined;
   /** What goes wrong, in order. @default nothing */
   faults?: readonly FaultRule[] | undefined;
-  /** An empty store to run on; the service closes it. @default a database in memory */
-  store?: Store | undefined;
   /** The service's clock, in milliseconds since the epoch, to walk over the edge of a window. @default Date.now */
   now?: (() => number) | undefined;
 }
@@ -29,24 +27,24 @@ export interface TestSubject {
   /** A key of the account. */
   apiKey: string;
   accountId: string;
-  /** What the service remembers, to look at or to prepare. */
-  store: Store;
   /** The faults still to happen; more can be added. */
   faults: FaultScript;
 }
 
 /** A whole service in memory. */
-export interface TestService extends TestSubject {
+interface TestService extends TestSubject {
+  /** What the service remembers. */
+  store: Store;
   /** Responds to one request, or cuts its connection where a fault says so. */
   answer: Fetch;
   /** Ends the jobs and forgets everything. Calling it twice is fine. */
   stop: () => Promise<void>;
 }
 
-/** Starts a service without a socket; its short URLs begin with `publicUrl`. */
+/** Starts a service without a socket; its short URLs begin with `publicUrl`. It closes its store, which is one in memory unless another is given. */
 export async function startTestService(
   publicUrl: string,
-  options: TestServiceOptions,
+  options: TestServiceOptions & { store?: Store | undefined },
 ): Promise<TestService> {
   const {
     plan = 'custom',

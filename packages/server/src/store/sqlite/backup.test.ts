@@ -97,7 +97,7 @@ test('a backup into a folder that does not exist says so', async () => {
 
 test('a database that does not exist is not made, nor is its copy', async () => {
   await expect(backupSqlite(path(), copyPath())).rejects.toMatchObject({
-    reason: 'unavailable',
+    reason: 'too_old',
     message: `There is no database ${path()}.`,
   });
   await expect(stat(path())).rejects.toThrow('ENOENT');

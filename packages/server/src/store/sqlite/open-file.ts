@@ -20,7 +20,7 @@ export function absolutePath(path: string): string {
 
 /** @throws StoreError where there is no file */
 export function checkExists(path: string): void {
-  if (!existsSync(path)) throw new StoreError('unavailable', `There is no database ${path}.`);
+  if (!existsSync(path)) throw new StoreError('too_old', `There is no database ${path}.`);
 }
 
 /**

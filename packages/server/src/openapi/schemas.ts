@@ -4,7 +4,6 @@ import {
   DEFAULT_REDIRECT_TYPE,
   ERROR_CODES,
   errorBodySchema,
-  HEADERS,
   JOB_STATUSES,
   jobSchema,
   linkSchema,
@@ -30,7 +29,7 @@ export type OpenApiObject = { readonly [field: string]: unknown };
 /** A reference to one of the {@link componentSchemas}. */
 export const ref = (name: string): OpenApiObject => ({ $ref: `#/components/schemas/${name}` });
 
-const COUNT: OpenApiObject = { type: 'integer', minimum: 0 };
+export const COUNT: OpenApiObject = { type: 'integer', minimum: 0 };
 const UUID: OpenApiObject = { type: 'string', format: 'uuid' };
 const TIME: OpenApiObject = { type: 'string', format: 'date-time' };
 const CODE: OpenApiObject = { type: 'string', pattern: `^[${CODE_ALPHABET}]{${CODE_LENGTH}}$` };
@@ -146,120 +145,4 @@ function lookupInput(list: string, items: OpenApiObject): OpenApiObject {
 function describe(schema: z.core.$ZodType, fields: Record<string, OpenApiObject>): OpenApiObject {
   const { $schema: _, ...json } = z.toJSONSchema(schema, { io: 'input' });
   return { ...json, properties: { ...json.properties, ...fields } };
-}
-
-const textHeader = (description: string, pattern: OpenApiObject = {}): OpenApiObject => ({
-  description,
-  schema: { type: 'string', ...pattern },
-});
-
-export const componentHeaders: Record<string, OpenApiObject> = {
-  [HEADERS.requestId]: textHeader('Names this response in logs and bug reports.', {
-    pattern: '^[\\w=-]{1,128}$',
-  }),
-  [HEADERS.rateLimitPolicy]: textHeader(
-    'The request windows of the plan (IETF draft-ietf-httpapi-ratelimit-headers-11); absent when all are unlimited.',
-  ),
-  [HEADERS.rateLimit]: textHeader('What is left of each window, and when it ends (same draft).'),
-  [HEADERS.retryAfter]: {
-    description: 'Whole seconds to wait before trying again; 0 is less than one.',
-    schema: COUNT,
-  },
-  Location: textHeader('Where it leads.'),
-  'WWW-Authenticate': textHeader('The challenge of a 401.', { const: 'ApiKey' }),
-};
-
-/** Headers that a response has only if they say what was wrong. */
-const hintHeaders: Record<string, OpenApiObject> = {
-  Accept: textHeader('The content type that is taken.', { const: 'application/json' }),
-  'Accept-Encoding': textHeader('The content encoding that is taken.', { const: 'identity' }),
-};
-
-/** Headers of every response of an endpoint that takes a key, once the key is known. */
-export const LIMITED_HEADERS = [HEADERS.rateLimitPolicy, HEADERS.rateLimit];
-
-/** A JSON response. Every response also has its request id. */
-export function jsonResponse(
-  description: string,
-  schema: string | OpenApiObject,
-  headers: readonly string[] = [],
-  optionalHeaders: readonly string[] = [],
-): OpenApiObject {
-  return {
-    ...plainResponse(description, headers, optionalHeaders),
-    content: {
-      'application/json': { schema: typeof schema === 'string' ? ref(schema) : schema },
-    },
-  };
-}
-
-/** A response with a text of one of these media types. */
-export function textResponse(description: string, ...types: string[]): OpenApiObject {
-  const content = types.map((type) => [type, { schema: { type: 'string' } }]);
-  return { ...plainResponse(description), content: Object.fromEntries(content) };
-}
-
-/** A response without a body, or with one that the caller describes. */
-export function plainResponse(
-  description: string,
-  headers: readonly string[] = [],
-  optionalHeaders: readonly string[] = [],
-): OpenApiObject {
-  const names = [HEADERS.requestId, ...headers];
-  const optional = (name: string) => [
-    name,
-    { ...componentHeaders[name], ...hintHeaders[name], required: false },
-  ];
-  return {
-    description,
-    headers: {
-      ...Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }])),
-      ...Object.fromEntries(optionalHeaders.map(optional)),
-    },
-  };
-}
-
-/** An error of an endpoint that takes a key, once the key is known. */
-const limitedError = (description: string, headers: string[] = [], optional: string[] = []) =>
-  jsonResponse(description, 'Error', [...LIMITED_HEADERS, ...headers], optional);
-
-/** Errors that several endpoints share, by status. */
-const SHARED = {
-  401: jsonResponse('The API key is missing or invalid. Counts against no limit.', 'Error', [
-    'WWW-Authenticate',
-  ]),
-  403: jsonResponse(
-    'The operator has disabled the account. Counts against no limit.',
-    'PermissionError',
-  ),
-  404: limitedError('There is nothing here.'),
-  409: limitedError('The first request with this Idempotency-Key is still running.', [
-    HEADERS.retryAfter,
-  ]),
-  413: limitedError(
-    'The body is larger than 256 KiB for one link, 16 MiB for a look-up, or what a batch of the plan can need.',
-  ),
-  415: limitedError(
-    'The body is not JSON, or it is compressed.',
-    [],
-    ['Accept', 'Accept-Encoding'],
-  ),
-  422: limitedError('This Idempotency-Key was used before, for another request.'),
-  429: limitedError('A rate limit is exceeded; the message names it.', [HEADERS.retryAfter]),
-  500: limitedError('A fault of the service. Whether a create was carried out is unknown.'),
-  503: limitedError(
-    'The database can not be used for the moment, or the service is busy; nothing was stored.',
-    [HEADERS.retryAfter],
-  ),
-} as const;
-
-export const componentResponses: Record<string, OpenApiObject> = Object.fromEntries(
-  Object.entries(SHARED).map(([status, response]) => [`Status${status}`, response]),
-);
-
-/** References to shared errors, to be spread into an operation's responses. */
-export function refusals(...statuses: (keyof typeof SHARED)[]): Record<string, OpenApiObject> {
-  return Object.fromEntries(
-    statuses.map((status) => [status, { $ref: `#/components/responses/Status${status}` }]),
-  );
 }
